@@ -20,15 +20,15 @@ const ARROWS = {
   ],
   "^edge/": ["^contract/", "^proto/", "^runtime/"],
   "^runtime/": [],
-  // The kit imports nothing of the service. Its tests may.
+  // The bridge kit imports nothing from the service. Only the tests of the kit may.
   "^bridge/(?!test/)": [],
   "^proto/": ["^contract/"],
   "^bench/": ["^contract/", "^proto/gen/", "^local/"],
   "^demo/game/": ["^contract/", "^bridge/", "^proto/gen/", "^runtime/"],
   "^demo/game/(rules|view)/": ["^contract/", "^bridge/", "^proto/gen/"],
-  // The chat is a bridge, so it may use only the public contract.
+  // The demo chat is a bridge: it may use the bridge kit and runtime/, but no other part of the service.
   "^demo/chat/": ["^bridge/", "^runtime/"],
-  // The JSON of workspaces from the dashboard's API, and signatures and event types from the kit.
+  // The command line also uses the JSON of workspaces in the dashboard's API, and the kit's signatures and event types.
   "^cli/": [
     "^contract/",
     "^proto/gen/",
@@ -59,7 +59,7 @@ module.exports = {
     {
       name: "bridge-needs-no-package",
       severity: "error",
-      // These files of the kit need an optional peer: fastify's types, or a Markdown parser.
+      // These files of the kit need an optional peer dependency: fastify's types, or a Markdown parser.
       from: { path: "^bridge/", pathNot: "^bridge/(fastify-receiver\\.ts|message-text\\.ts|test/)" },
       to: { path: "node_modules" },
     },

@@ -42,11 +42,11 @@ const STATIC = [
   ["contract page", "node", "scripts/contract-page.mjs", "--check"],
 ];
 
-/** End-to-end tests that run on every supported Node, from an inbound event to the stop of the service. */
+/** End-to-end tests that run on every supported Node: inbound events, polls, pushes, `Follow` and a graceful stop. */
 const ROUND = ["inbound-order", "poll-page", "push-delivery", "follow", "graceful-stop"].map(
   (name) => `test/e2e/${name}.test`,
 );
-/** Patterns of jest: the first also matches the unit tests of the kit, in bridge/test/unit. */
+/** File patterns for jest. `test/unit` also matches the unit tests of the bridge kit, in bridge/test/unit. */
 const ON_EVERY_NODE = ["test/unit", "test/store", ...ROUND];
 
 const SUITES = [

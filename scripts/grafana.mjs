@@ -8,7 +8,7 @@ const PANEL_HEIGHT = 8;
 const by = (labels) => (labels === "" ? "sum" : `sum by (${labels}) `);
 /** The sum of a gauge. */
 const sum = (metric) => `sum(${metric})`;
-/** The rate of a counter per second, summed by labels. */
+/** The increase of a counter per second, summed by labels. */
 const rate = (labels, metric) => `${by(labels)}(rate(${metric}[$__rate_interval]))`;
 /** The increase of a counter within `time`. */
 const increase = (time, metric) => `sum(increase(${metric}[${time}]))`;
@@ -59,7 +59,7 @@ const PANELS = [
   panel("p99 of calls by function", "s", 8, [
     ["{{function}}", quantile(0.99, "function", "chatbridge_core_store_call_duration_seconds")],
   ]),
-  panel("Mean batch by function", "short", 8, [
+  panel("Mean batch size by function", "short", 8, [
     [
       "{{function}}",
       "sum by (function) (rate(chatbridge_core_store_batch_size_sum[$__rate_interval])) / sum by (function) (rate(chatbridge_core_store_batch_size_count[$__rate_interval]))",

@@ -1,5 +1,5 @@
-// Runs jest, and then runs each failed test once more, alone. So one disturbed test does not fail the whole
-// run. A test that passes the second time is reported as flaky; a test that fails twice has failed.
+// Runs jest, and then runs each failed test once more, alone. So a test that fails once by chance does not fail
+// the whole run. A test that passes the second time is reported as flaky; a test that fails twice counts as failed.
 import { spawnSync } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -7,8 +7,8 @@ import { join, relative } from "node:path";
 
 /**
  * @param args arguments of jest
- * @param node path of the Node that runs jest, and the processes that tests start
- * @returns {{ passed: number, failed: number, flaky: string[] }} `flaky` has `<file> › <title>` of each flaky test
+ * @param node path of the Node program, for jest and for the processes that tests start
+ * @returns {{ passed: number, failed: number, flaky: string[] }} `flaky` lists each flaky test as `<file> › <title>`
  */
 export function runJest(args, node = process.execPath) {
   const first = jestResults(args, node);

@@ -29,7 +29,7 @@ const startOwnCore = () => startCore(service.redis.url, { CORE_LISTEN: `127.0.0.
 const isLive = (page: Page) => page.getByText("Live", { exact: true }).waitFor();
 const isAway = (page: Page) => page.getByText(/^Not live/).waitFor();
 
-test("a page is live only while core answers; failed reads are repeated, and failed writes reported as uncertain", async () => {
+test("a page is live only while core answers; failed reads are repeated, and failed writes are reported as uncertain", async () => {
   const { page, context } = await browser.visitSignedIn(dashboard.url, `/workspaces/${workspace.id}`);
   await isLive(page);
   await core.stop("SIGKILL");
@@ -65,12 +65,12 @@ test("a page is not live after 5 seconds without data in its stream, and is live
   await isLive(page);
 });
 
-test("the page says so if the dashboard's server cannot be reached", async () => {
+test("the page reports that the dashboard's server cannot be reached", async () => {
   const alone = await startDashboardEdge(service.core.port);
   const { page } = await browser.visitSignedIn(alone.url);
   await alone.edge.stop();
   await page.getByRole("link", { name: "Connect a workspace" }).first().click();
-  await page.getByLabel("Name").fill("nobody hears this");
+  await page.getByLabel("Name").fill("never connected");
   await page.getByRole("button", { name: "Connect" }).click();
   const words = "The dashboard's server cannot be reached. It is unknown whether this was done";
   await page.getByText(words).waitFor();

@@ -19,7 +19,7 @@ async function open(workspaceId: string): Promise<Visitor["page"]> {
 }
 
 // contract: test-event, poll-is-delivery
-test("the page of a poll workspace shows waiting events, live polls, and whether the bridge polls", async () => {
+test("the page of a poll workspace shows waiting events, each poll as it happens, and whether the bridge polls", async () => {
   const workspace = await push.workspaces.make({ name: "Polls" });
   const page = await open(workspace.id);
   const event = { workspaceId: workspace.id, content: create("c1") };

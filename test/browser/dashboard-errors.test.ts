@@ -105,7 +105,7 @@ const BREAKAGES: readonly Breakage[] = [
     why: /the answer broke off or was not HTTP/,
     breakIt: (bridge) => bridge.behave(closeWithoutAnswer()),
   },
-  // This row is the last, because its push fails only after the whole timeout of 5 seconds.
+  // This row is last, because its push fails only after the whole timeout of 5 seconds.
   {
     result: "timeout",
     how: "no answer",

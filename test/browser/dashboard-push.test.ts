@@ -38,7 +38,7 @@ test("pushes appear live in the health, the log and the chart", async () => {
   await push.publish({ workspaceId: bridge.workspaceId, content: update("c1") });
   await page.locator(".health-label").getByText("Failing").waitFor();
 
-  // Health describes the present, so a bridge that has recovered gets no advice.
+  // Health describes the present, so the page gives no advice for a bridge that has recovered.
   bridge.behave(status(204));
   await push.publish(event);
   await page.locator(".health-label").getByText("Recovered").waitFor();

@@ -34,7 +34,7 @@ test("an operator's token signs in; any other token is rejected, with the reason
 
   await token.fill(TOKENS.operator);
   await token.press("Enter");
-  // After the sign-in, the dashboard shows the page that was requested at first.
+  // After the sign-in, the dashboard shows the page that was requested before the sign-in.
   await page.getByRole("heading", { name: "Connect a workspace" }).waitFor();
 
   // The browser does not store the token.
@@ -57,7 +57,7 @@ test("signing out ends the session, in every window", async () => {
   await other.getByText("Your session has ended").waitFor();
 });
 
-test("an open workspace page shows without a click that the session has ended", async () => {
+test("an open workspace page shows that the session has ended, before the user clicks anything", async () => {
   const { id } = await service.workspaces.make();
   const { page, context } = await browser.visitSignedIn(dashboardUrl, `/workspaces/${id}`);
   await page.getByText("Live", { exact: true }).waitFor();

@@ -26,7 +26,7 @@ test("without any workspace, the page shows how to start", async () => {
 });
 
 // contract: secret-shown-once
-test("connecting shows the signing secret once", async () => {
+test("connecting a workspace shows the signing secret once", async () => {
   await page.goto(`${dashboardUrl}/connect`);
   await page.getByLabel("Name").fill("Acme");
   await page.getByLabel("Owner's email").fill("ada@example.com");

@@ -35,7 +35,7 @@ test("each tab is a separate member; after a reload, a tab has the same member a
   expect(dot.refusals).toEqual([]);
 });
 
-test("text typed while a message is being sent is the next message; unsent text returns to the field", async () => {
+test("text typed while a message is being sent becomes the next message; text that could not be sent returns to the field", async () => {
   const { page, type, sees } = await join("Fay");
   const field = page.getByRole("textbox");
   const held: (() => void)[] = [];
@@ -75,7 +75,7 @@ async function show(message: MessageInit): Promise<string> {
 }
 
 // contract: message-buttons, message-image
-test("a message shows its image, a link button opens its URL and sends nothing, and text is never HTML", async () => {
+test("a message shows its image, a link button opens its URL and sends nothing, and text is never rendered as HTML", async () => {
   const { page, refusals } = await join("Eve");
   await show({
     kind: MessageKind.CARD,
@@ -141,7 +141,7 @@ test("the keyboard reaches all controls, and the focus is always visible", async
   await page.keyboard.press("Escape");
   expect(await focusedWords(page)).toMatch(/^Bridge/);
 
-  // When a pressed button disappears, the message of the button gets the focus.
+  // When a pressed button disappears, the message that contained the button gets the focus.
   await page.getByRole("button", { name: "Start a game" }).click();
   await seesInGame("opens a game");
   await game.getByRole("button", { name: /^Start$/ }).focus();
@@ -158,14 +158,14 @@ test("the page that asks for a name is accessible", async () => {
   await expectUsable(page, "joining");
 });
 
-/** Fails unless the page is accessible and fits, in both themes, for Ada on a desktop and Bob on a phone. */
+/** Fails unless the page is accessible and fits the window, in both themes, for Ada on a desktop and Bob on a phone. */
 async function expectUsableFor([ada, bob]: readonly [ChatPlayer, ChatPlayer], name: string): Promise<void> {
   await expectUsable(ada.page, name, [DESKTOP]);
   await expectUsable(bob.page, name, [PHONE]);
 }
 
 // contract: text-escaped, kit-dm, push-request
-test("three players play a game over polls, a cut network and pushes; every stage is accessible", async () => {
+test("three players play a game with polls, then a network cut, then pushes; every stage is accessible", async () => {
   const [ada, bob, cyd] = await Promise.all([join("Ada"), join("Bob *the* builder", PHONE), join("Cyd")]);
   const all = [ada, bob, cyd] as const;
   const each = (does: (player: ChatPlayer) => Promise<void>) => Promise.all(all.map(does));

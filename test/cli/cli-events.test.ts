@@ -34,7 +34,7 @@ async function send(event: object, to = workspace): Promise<void> {
 }
 
 let groups = 0;
-/** Starts a tail with a new group, unless `group` is given. */
+/** Starts `tail events` with a new group, unless `group` is given. */
 async function tailEvents(args = "--json", group = `cli-${++groups}`): Promise<CliChild> {
   const tail = startCli(`tail events --group ${group} ${args}`, asGame);
   tails.push(tail);
@@ -69,7 +69,7 @@ test("publish sends an event made from options, and prints core's answer", async
   expect(json).toEqual({ eventId: id, sequence, expiresAt, messageId: message.id, repeated: false });
 });
 
-test("publish reads an event from stdin, and a second publish under the same key adds no event", async () => {
+test("publish reads an event from stdin, and a second publish with the same idempotency key adds no event", async () => {
   const event = { type: "dm.create", user: "u1", message: { text: "hi" }, idempotencyKey: "k" };
   const first = await publish("- --json", JSON.stringify(event));
   const again = await publish("-", JSON.stringify(event));
@@ -106,7 +106,7 @@ test("send-test reports whether the bridge polls, in its output and in its exit 
 });
 
 // contract: test-event-push
-test("send-test on a push workspace prints every step and the result of the push, and show counts the push", async () => {
+test("send-test on a push workspace prints every step and the result of the push, and `workspace show` counts the push", async () => {
   const bridge = await push.bridge();
   bridge.behave(status(207));
   const { code, stdout } = await runCli(`send-test ${bridge.workspaceId}`, { corePort });
@@ -151,7 +151,7 @@ test("tail events shows members' events with the contract's fields, and acks the
   expect(parsed(next)).toMatchObject([{ event: { id: "r2" } }]);
 });
 
-test("tail events of one workspace omits the events of other workspaces", async () => {
+test("tail events with a workspace id omits the events of other workspaces", async () => {
   const tail = await tailEvents(`${workspace.id.toUpperCase()} --json`);
   await send({ text: "theirs" }, await service.workspaces.make());
   await send({ text: "ours" });
@@ -168,7 +168,7 @@ test("escape sequences that members type do not reach the terminal", async () =>
   expect(tail.lines().join("\n")).not.toMatch(/[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u202e]/);
 });
 
-test("a tail merges successive polls; tail and publish exit with NOT_FOUND for a deleted workspace", async () => {
+test("tail deliveries merges successive polls into one line; tail and publish exit with NOT_FOUND for a deleted workspace", async () => {
   const tail = await tailDeliveries(startCli);
   for (let i = 0; i < 2; i++) await heldEvents();
   await until("the polls are shown", () =>

@@ -33,7 +33,11 @@ describe("the token", () => {
     ["the file of --token-file", () => ` --token-file ${file("a", `${operator}\n`)}`, () => ({})],
     ["the file of CORE_TOKEN_FILE", () => "", () => ({ CORE_TOKEN_FILE: file("b", operator) })],
     ["npm start's settings", () => "", () => ({ CORE_TOKEN_FILE: file("s.json", SETTINGS) })],
-    ["--token-file first", () => ` --token-file ${file("c", operator)}`, () => ({ CORE_TOKEN: game })],
+    [
+      "--token-file rather than CORE_TOKEN",
+      () => ` --token-file ${file("c", operator)}`,
+      () => ({ CORE_TOKEN: game }),
+    ],
   ])("is read from %s", async (_what, args, environment) => {
     const { code, stderr } = await run(args(), environment());
     expect([code, stderr]).toEqual([EXIT.DONE, ""]);
@@ -43,29 +47,56 @@ describe("the token", () => {
   const ASCII = /CORE_TOKEN may contain only .*ASCII/;
 
   test.each<[string, () => string, Record<string, string>, number, RegExp]>([
-    ["it is missing", () => "", {}, EXIT.SETTINGS, MISSING],
-    ["it is an argument", () => ` --token ${operator}`, {}, EXIT.USAGE, /never an argument.*CORE_TOKEN/],
-    ["its file is missing", () => ` --token-file ${join(folder, "none")}`, {}, EXIT.SETTINGS, /ENOENT/],
-    ["its file lacks the role", () => ` --token-file ${file("d", '{"tokens":{}}')}`, {}, 78, /role operator/],
+    ["the token is missing", () => "", {}, EXIT.SETTINGS, MISSING],
     [
-      "it has blanks",
+      "the token is an argument",
+      () => ` --token ${operator}`,
+      {},
+      EXIT.USAGE,
+      /never an argument.*CORE_TOKEN/,
+    ],
+    ["the token file is missing", () => ` --token-file ${join(folder, "none")}`, {}, EXIT.SETTINGS, /ENOENT/],
+    [
+      "the token file lacks the role",
+      () => ` --token-file ${file("d", '{"tokens":{}}')}`,
+      {},
+      78,
+      /role operator/,
+    ],
+    [
+      "the token has blanks",
       () => "",
       { CORE_TOKEN: "two words" },
       EXIT.SETTINGS,
       /CORE_TOKEN may contain only .*no spaces/,
     ],
-    ["it is not ASCII", () => "", { CORE_TOKEN: "s3cret-tokén" }, EXIT.SETTINGS, ASCII],
-    ["its file is not ASCII", () => ` --token-file ${file("e", "“s3cret-tokén”")}`, {}, EXIT.SETTINGS, ASCII],
-    ["it is unknown to core", () => "", { CORE_TOKEN: "other-token" }, EXIT.TOKEN, /rejects the token/],
-    ["it has another role", () => "", { CORE_TOKEN: game }, EXIT.TOKEN, /role operator/],
-  ])("causes an error, and is never printed, if %s", async (_what, args, environment, wanted, words) => {
-    const { code, stdout, stderr } = await run(args(), environment);
-    expect([code, stdout]).toEqual([wanted, ""]);
-    expect(stderr).toMatch(words);
-    for (const token of [...Object.values(TOKENS), "two words", "s3cret", "other-token"]) {
-      expect(stderr).not.toContain(token);
-    }
-  });
+    ["the token is not ASCII", () => "", { CORE_TOKEN: "s3cret-tokén" }, EXIT.SETTINGS, ASCII],
+    [
+      "the token file is not ASCII",
+      () => ` --token-file ${file("e", "“s3cret-tokén”")}`,
+      {},
+      EXIT.SETTINGS,
+      ASCII,
+    ],
+    [
+      "the token is unknown to core",
+      () => "",
+      { CORE_TOKEN: "other-token" },
+      EXIT.TOKEN,
+      /rejects the token/,
+    ],
+    ["the token has another role", () => "", { CORE_TOKEN: game }, EXIT.TOKEN, /role operator/],
+  ])(
+    "is never printed in the error that is reported if %s",
+    async (_what, args, environment, wanted, words) => {
+      const { code, stdout, stderr } = await run(args(), environment);
+      expect([code, stdout]).toEqual([wanted, ""]);
+      expect(stderr).toMatch(words);
+      for (const token of [...Object.values(TOKENS), "two words", "s3cret", "other-token"]) {
+        expect(stderr).not.toContain(token);
+      }
+    },
+  );
 });
 
 test.each<[string, string, RegExp]>([
@@ -114,7 +145,7 @@ test("without arguments, the command prints its usage; Ctrl-C aborts a call that
 });
 
 // time: ordering
-test("a tail continues after a restart of core, and prints that it is reconnecting", async () => {
+test("tail deliveries continues after a restart of core, and prints that it is reconnecting", async () => {
   const corePort = await freePort();
   const core = { CORE_LISTEN: `127.0.0.1:${corePort}` };
   const own = await startService({ core });

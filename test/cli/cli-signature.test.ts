@@ -53,7 +53,7 @@ test.each<[string, () => Promise<string>, string, string]>([
   expect([code, json]).toEqual([EXIT.NO, { holds: false, fault, isRightWithoutNewline: false }]);
 });
 
-test("sign warns about a newline at the end, and verify detects the newline", async () => {
+test("sign warns about a newline at the end of a body, and verify detects the newline", async () => {
   const { code, stdout } = await run(`verify ${await signed(BODY)} ${AT}`, `${BODY}\n`);
   expect([code, stdout]).toEqual([EXIT.NO, expect.stringContaining("matches without the newline")]);
   expect((await run(`sign ${AT}`, `${BODY}\n`)).stderr).toMatch(/ends with a newline/);
@@ -61,7 +61,7 @@ test("sign warns about a newline at the end, and verify detects the newline", as
 });
 
 test.each([["sign"], ["verify t=1,v1=00"]])(
-  "%s without a secret names the settings for secrets",
+  "%s fails without a secret, and names the settings for secrets",
   async (command) => {
     const { code, stderr } = await run(command, BODY, {});
     expect([code, stderr]).toEqual([EXIT.SETTINGS, expect.stringMatching(/SIGNING_SECRET.*--secret-file/)]);

@@ -18,7 +18,7 @@ const workspace = (args: string) => runCli(`workspace ${args}`, { corePort });
 const pollStatus = async (id: string, secret: string) => (await poll(service.url, { id, secret })).status;
 const secretsOf = async (id: string) => (await api.get(id)).workspace?.secrets;
 
-test("create makes a workspace, and prints its secret with --show-secret", async () => {
+test("create makes a workspace, and with --show-secret, create prints the secret", async () => {
   const run = await workspace("create Ann's --owner ann@a.example --show-secret --json");
   expect([run.code, run.stderr]).toEqual([EXIT.DONE, ""]);
   const { workspace: made, signingSecret } = run.json as { workspace: { id: string }; signingSecret: string };
@@ -77,7 +77,7 @@ test("no secret file is left if core rejects the call", async () => {
   expect(() => statSync(file)).toThrow("ENOENT");
 });
 
-test("list shows workspaces, newest first, as a table or JSON, and reports if there are more workspaces", async () => {
+test("list shows workspaces, newest first, as a table or JSON, and says whether there are more workspaces", async () => {
   const older = await api.make({ name: "older" });
   // Workspaces that are created in the same ms have no defined order.
   await until("the clock has advanced", () => Date.now() > (older.createdAt?.getTime() ?? Infinity));
@@ -111,7 +111,7 @@ test("show prints the fields and the health of a workspace, but not its secret",
 });
 
 // contract: push-https
-test("set-url switches a workspace to push and back; update changes its name", async () => {
+test("set-url switches a workspace to push and back to polls; update changes the name of the workspace", async () => {
   const { id } = await api.make();
   const url = "https://8.8.8.8/events";
   for (const [args, changed] of [
@@ -126,7 +126,7 @@ test("set-url switches a workspace to push and back; update changes its name", a
 });
 
 describe("delete", () => {
-  test("requires --yes without a terminal", async () => {
+  test("requires --yes if there is no terminal", async () => {
     const { id } = await api.make();
     const asked = await workspace(`delete ${id}`);
     expect([asked.code, asked.stderr]).toEqual([EXIT.USAGE, expect.stringContaining("--yes")]);

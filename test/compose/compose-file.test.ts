@@ -76,14 +76,17 @@ describe("docker-compose.yml", () => {
     expect(new Set(taken).size).toBe(taken.length);
   });
 
-  test.each(["core", "edge"])("lets %s be scaled: it has no fixed name, and a range of ports", (name) => {
-    const { container_name, ports = [] } = file.services[name] ?? {};
-    expect(container_name).toBeUndefined();
-    for (const port of ports) {
-      const [, from = 0, to = 0] = (/:(\d+)-(\d+):/.exec(port) ?? []).map(Number);
-      expect(to - from).toBeGreaterThanOrEqual(3);
-    }
-  });
+  test.each(["core", "edge"])(
+    "lets %s be scaled: the service has no fixed name, and its ports are ranges",
+    (name) => {
+      const { container_name, ports = [] } = file.services[name] ?? {};
+      expect(container_name).toBeUndefined();
+      for (const port of ports) {
+        const [, from = 0, to = 0] = (/:(\d+)-(\d+):/.exec(port) ?? []).map(Number);
+        expect(to - from).toBeGreaterThanOrEqual(3);
+      }
+    },
+  );
 
   test("lets only core reach Redis, over an internal network", () => {
     const onStore = services.filter(([, { networks = [] }]) => networks.includes("store"));
@@ -109,7 +112,7 @@ describe("docker-compose.yml", () => {
     expect(names).not.toMatch(/SECRETS_KEY|TOKENS?\b|SECRET\b|PASSWORD|REDIS_URL/);
   });
 
-  test("has exactly the variables of .env that the operator guide lists", () => {
+  test("uses exactly the variables that the operator guide lists for .env", () => {
     const guide = read("docs/operator-guide.md");
     const [, table = ""] = /Variables for `\.env`:\n\n(.*?)\n\n/s.exec(guide) ?? [];
     const rows = [...table.matchAll(/^\| `([A-Z_]+)` +\| (?:`([^`]*)`|none) /gm)];
@@ -124,7 +127,7 @@ describe("the Dockerfile", () => {
   const copied = copies.flatMap(([, from = ""]) => from.split(" "));
   const options = { cwd: ROOT, encoding: "utf8" } as const;
 
-  test("passes the same flags to Node as npm start and the operator's guide", () => {
+  test("passes the same flags to Node as npm start and the commands in the operator guide", () => {
     expect(text).toContain(`NODE_OPTIONS=${NODE_FLAGS.join(" ")}\n`);
     const guide = read("docs/operator-guide.md");
     for (const name of ["core", "edge"])
@@ -147,7 +150,7 @@ describe("the Dockerfile", () => {
     expect(include.filter((folder) => !copied.includes(folder))).toEqual(["bench"]);
   });
 
-  test("has its base image as an argument, a folder for every secret, and an unprivileged user", () => {
+  test("takes the base image as an argument, creates every mounted folder of secrets, and has an unprivileged user", () => {
     expect(text.match(/^FROM \S+/gm)).toEqual(Array(2).fill("FROM ${NODE_IMAGE}"));
     expect(text).toMatch(/^ARG NODE_IMAGE=/m);
     expect(text).toMatch(/^USER 1000:1000$/m);

@@ -60,7 +60,7 @@ function environmentOf(name: string): Record<string, string> {
   return { ...ours, ...Object.fromEntries(all.map(([key, value]) => [key, local(value)])) };
 }
 
-/** Runs the program of a container to its end, and returns its output. */
+/** Runs the program of a container until the program exits, and returns the output. */
 function runOnce(name: string, ...more: readonly string[]): string {
   const { command = [], entrypoint = [] } = services[name] ?? {};
   const args = [...entrypoint.slice(1), ...command, ...more];
@@ -96,7 +96,7 @@ test("each container finds its secrets, the demo's bridge works with the game, a
   expect(runOnce("cli", "workspace", "list", "--json")).toContain('"Demo"');
 });
 
-test("the health check succeeds only if a process is ready", async () => {
+test("the health check succeeds only if the process is ready", async () => {
   const [, ...command] = services["edge"]?.healthcheck?.test ?? [];
   const checked = (port: number) =>
     spawnSync("sh", ["-c", '"$@"', "check", ...command.map((each) => each.replace("8081", String(port)))])

@@ -33,7 +33,7 @@ const signed = (query: string, t?: number) => signatureOf(demo.workspace.secret,
 /** Options for long timeouts, because 40 TLS connections can take 5 seconds on a busy machine. */
 const PATIENT = `--answer-within ${HANG_MS / 1000} --within ${HANG_MS / 1000}`;
 
-// The check waits 7 seconds. By then, the bridge must have dropped an update whose create has not arrived.
+// In one rule, the check waits 7 seconds, until the bridge must have dropped an update whose create never arrived.
 // contract: kit-hold-update, kit-unknown-kind, kit-unknown-fields
 test("the demo's bridge passes every rule when checked with the command in its README", async () => {
   const command = docBlocks("demo/chat/README.md", "sh").find((block) => block.includes("check-bridge"));
@@ -58,7 +58,7 @@ test("the demo's bridge passes every rule when checked with the command in its R
 
 test.each<[string, () => string | null, string, number, ("GET" | "POST")?]>([
   ["no signature", () => null, "", 401],
-  ["a signature under another secret", () => signatureOf("another secret", ""), "", 401],
+  ["a signature made with another secret", () => signatureOf("another secret", ""), "", 401],
   ["the signature of another query", () => signed("a=1"), "a=2", 401],
   ["a malformed signature", () => "v1=00", "", 401],
   ["a signature that is 6 minutes old", () => signed("", nowSeconds() - 360), "", 409],

@@ -69,7 +69,7 @@ test("after a network cut, the bridge drops expired events, and applies only the
 });
 
 // contract: workspace-modes, poll-403
-test("the last poll before a target URL is set fetches held events; then events are pushed, and polls are answered 403", async () => {
+test("the last poll before a target URL is set fetches held events; then events are pushed, and polls are answered with 403", async () => {
   await post("held before");
   expect(await ada.ask("PUT", "/link/mode", { mode: "push" })).toBe(204);
   await ada.sees("held before");
@@ -96,7 +96,7 @@ test("the address for pushes does not serve observations by default", async () =
 });
 
 // contract: retry-create, retry-never, push-missed
-test("during a network cut, the mode cannot change; new messages are pushed again, but answer updates are not", async () => {
+test("during a network cut, the mode cannot change; failed pushes of new messages are retried, but not of answer updates", async () => {
   const messageId = await post("before the cut");
   const shown = await ada.sees("before the cut");
   await ada.ask("PUT", "/link/cut", { isCut: true });
@@ -151,7 +151,7 @@ describe("requests to the chat", () => {
     ["as localhost", { host: "localhost:1" }, 200],
     ["by a name that is listed", { host: "Chat.test" }, 200],
     ["by a name that is not listed", { host: "rebound.example" }, 403],
-  ])("the page is served only under its own hosts: opened %s", async (_how, headers, status) => {
+  ])("the page is served only under its own host names: opened %s", async (_how, headers, status) => {
     expect(await statusOf("/", { headers })).toBe(status);
   });
 
@@ -181,7 +181,7 @@ test("a chat clears its target URL when it stops; if it was killed, the next cha
   expect(await last.stop()).toBe(0);
 });
 
-test("the chat keeps the target URL of another bridge, and shows that polls are answered 403", async () => {
+test("the chat keeps the target URL of another bridge, and shows that polls are answered with 403", async () => {
   // No further event is published, so no push is sent to this URL.
   await demo.service.workspaces.setTargetUrl(workspaceId(), "https://8.8.8.8/events");
   const chat = await demo.startAgain();

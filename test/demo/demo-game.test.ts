@@ -3,7 +3,7 @@ import type { TestProcess } from "../harness/processes";
 import { openChat, startGame, type Chat } from "../harness/game-chat";
 import { sharedService } from "../harness/shared-service";
 
-/** Plays a game of two questions. Returns its lobby, its final board, and the offer to the winner. */
+/** Plays a game of two questions. Returns its lobby, its final board, and the offer of a rematch to the winner. */
 async function playThrough(chat: Chat, channel: string) {
   const [ann, bob] = [`ann-${channel}`, `bob-${channel}`];
   await chat.command(ann, "start", channel);
@@ -63,7 +63,7 @@ test("games in several channels and workspaces run at the same time, each in one
   expect(after.message).toMatchObject({ id: offer.message.id, buttons: [] });
 });
 
-test("pictures are served as PNG, and unknown paths are answered 404", async () => {
+test("pictures are served as PNG, and unknown paths are answered with 404", async () => {
   const base = `http://127.0.0.1:${game.port}`;
   const picture = await fetch(`${base}/japan.png`);
   expect([picture.status, picture.headers.get("content-type")]).toEqual([200, "image/png"]);

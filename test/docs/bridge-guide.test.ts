@@ -15,7 +15,7 @@ import { textEvent } from "../harness/service";
 import { HANG_MS, until } from "../harness/wait";
 
 const GUIDE = "docs/bridge-guide.md";
-/** Timeout in ms. The first compilation with Go takes long. */
+/** Timeout in ms. The first compilation with Go takes a long time. */
 const COMPILE_MS = 400_000;
 
 const push = sharedPush();
@@ -94,7 +94,7 @@ testWith(["python3", "--version"])(
   },
 );
 
-// The check waits 7 seconds. By then, the bridge must have dropped an update whose create has not arrived.
+// In one rule, the check waits 7 seconds, until the bridge must have dropped an update whose create never arrived.
 // contract: push-2xx
 testWith(["go", "version"])(
   "the guide's Go bridge passes every rule of the check, and shows pushed events",

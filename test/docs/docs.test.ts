@@ -13,7 +13,7 @@ function git(...patterns: readonly string[]): readonly string[] {
   return listed.filter((path) => path !== "" && existsSync(join(ROOT, path)));
 }
 
-/** All pages, with their text, the text without fenced blocks, and the fenced blocks. */
+/** All Markdown pages: each with its text, its prose without fenced blocks, and its fenced blocks. */
 const pages = git("*.md").map((path) => {
   const text = readFileSync(join(ROOT, path), "utf8");
   const fenced = /^```.*?^```$/gms;
@@ -33,7 +33,7 @@ const sources = git(...kinds).filter((path) => !/^(?:bridge\/)?test\//.test(path
 const source = (folders: RegExp): string =>
   sources.flatMap((path) => (folders.test(path) ? [readFileSync(join(ROOT, path), "utf8")] : [])).join("\n");
 
-describe("the links of", () => {
+describe("links:", () => {
   /** Returns the anchors that the usual Markdown viewers make from the headings of a text. */
   const anchors = (text: string): readonly string[] =>
     [...text.matchAll(/^#+ (.+)$/gm)].map(([, heading = ""]) =>
@@ -43,7 +43,7 @@ describe("the links of", () => {
         .replaceAll(" ", "-"),
     );
 
-  test.each(eachPage)("%s lead to existing files and headings", (path, { prose, text }) => {
+  test.each(eachPage)("%s links only to existing files and headings", (path, { prose, text }) => {
     const links = [...prose.matchAll(/\]\(([^)\s]+)\)/g)].map(([, link = ""]) => link);
     const broken = links.filter((link) => {
       if (/^(?:https?|mailto):/.test(link)) return false;
@@ -56,7 +56,7 @@ describe("the links of", () => {
     expect(broken).toEqual([]);
   });
 
-  test("README.md lead, directly or through other pages, to every page", () => {
+  test("README.md leads to every page, directly or through other pages", () => {
     const seen = new Set<string>(["README.md"]);
     for (const path of seen) {
       const { prose = "" } = pages.find((page) => page.path === path) ?? {};
@@ -90,16 +90,16 @@ const cliSettings = [...source(/^cli\//).matchAll(/^ {2}([A-Z]+_[A-Z_]+)(?:, ([A
   ([, ...names]) => names.filter((name) => name !== undefined),
 );
 
-describe("settings", () => {
+describe("settings:", () => {
   const table = (option: string) =>
     spawnSync(process.execPath, ["scripts/settings-table.mjs", option], { cwd: ROOT, encoding: "utf8" });
 
-  test("in the tables of the operator guide are exactly the settings that programs read", () => {
+  test("the tables of the operator guide list exactly the settings that programs read", () => {
     const { status: code, stderr } = table("--check");
     expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
   });
 
-  test("named on a page exist", () => {
+  test("every setting named on a page exists", () => {
     const settings = table("--list").stdout.split("\n");
     expect(settings).toContain("REDIS_URL");
     const known = [...settings, ...cliSettings, ...Object.keys(COMPOSE_VARIABLES), ...Object.keys(status)];

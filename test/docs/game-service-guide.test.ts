@@ -31,7 +31,7 @@ const heldEvents = (workspace: TestWorkspace, count: number) =>
     return events.length >= count && events;
   });
 
-/** Runs a dice program, and plays its game through a bridge's requests. */
+/** Runs a program of the dice game, and plays the game with the requests of a bridge. */
 async function playDice(command: readonly [string, ...string[]]): Promise<void> {
   const environment = { CORE_TOKEN: TOKENS.game, CORE_ADDRESS: `127.0.0.1:${service.core.port}` };
   const program = startProgram(command, { cwd: folder, environment });
@@ -67,7 +67,7 @@ test("the guide's TypeScript game compiles with the generated code", () => {
 });
 
 // contract: ack-only
-test("the guide's TypeScript game works: a command posts a message, and a press updates the message", async () => {
+test("the guide's TypeScript game works: a command posts a message, and a pressed button updates the message", async () => {
   const { code } = transformSync(docProgram(GUIDE, "ts", "dice.ts"), {
     module: { type: "commonjs" },
     jsc: { target: "es2022", parser: { syntax: "typescript" } },

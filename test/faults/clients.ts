@@ -9,7 +9,7 @@ import type { Facts } from "./facts";
 interface ClientsOptions {
   readonly rig: Rig;
   readonly facts: Facts;
-  /** Milliseconds between two requests of a workspace, and between two of its publications. */
+  /** Milliseconds between two requests from a bridge, and between two publications to a workspace. */
   readonly everyMs: number;
   /** The prefix of the ids of requests and publications. */
   readonly name: string;
@@ -35,15 +35,15 @@ export function createClients(options: ClientsOptions) {
   }
 
   /**
-   * Calls one edge after the other until there is an answer other than 503. Returns undefined if the answer is invalid,
-   * or when it is too late to retry.
+   * Calls the edges in turn, until one answers with a status other than 503. Returns undefined if that answer is not
+   * a success, or when it is too late to retry.
    */
   async function persist(workspace: string, first: number, ask: (url: string) => Promise<Answer>) {
     for (let attempt = first; !isTooLate(); attempt++) {
       const got = await ask(nth(rig.edges, attempt).url).catch(() => undefined);
       if (got !== undefined && got.status < 300) return got;
       if (got !== undefined && got.status !== 503) {
-        wrong(workspace, `a request was answered ${got.status}: ${got.body.toString("utf8")}`);
+        wrong(workspace, `a request was answered with ${got.status}: ${got.body.toString("utf8")}`);
         return undefined;
       }
       await sleep(AGAIN_MS);
@@ -65,7 +65,7 @@ export function createClients(options: ClientsOptions) {
         const { eventId, sequence } = outcome.value;
         return facts.add({ saw: "published", workspace, key, event: eventId, sequence, way });
       }
-      if (outcome !== undefined) wrong(workspace, `refused: ${JSON.stringify(outcome)}`);
+      if (outcome !== undefined) wrong(workspace, `an event was rejected: ${JSON.stringify(outcome)}`);
       await sleep(AGAIN_MS);
     }
   }
@@ -112,7 +112,7 @@ export function seenOf({ id, sequence, message }: MessageCreate) {
   return { event: id, key: message.text, sequence };
 }
 
-/** Returns the element at index `place` modulo the length. Throws if the list is empty. */
+/** Returns the element at the index `place` modulo the length of the list. Throws if the list is empty. */
 export function nth<T>(of: readonly T[], place: number): T {
   const found = of[place % of.length];
   if (found === undefined) throw new Error("the list is empty");

@@ -20,7 +20,7 @@ const signedAt = ({ headers }: ReceivedRequest): number =>
 
 // time: smoke
 // contract: envelope-sequence
-test("a core whose clock is 3 minutes off uses the clock of Redis: nothing is late or rejected", async () => {
+test("a core whose clock is 3 minutes off uses the clock of Redis: the timestamps of pushes are correct, and no request is rejected", async () => {
   const wrong = {
     NODE_OPTIONS: `--require ${join(__dirname, "clock-shift.js")}`,
     CLOCK_SHIFT_MS: String(WRONG_MS),
@@ -67,7 +67,7 @@ async function startOnSteppedClock(): Promise<() => Promise<void>> {
   };
 }
 
-const WHY_CC = "builds the library that shifts the clock of Redis (apt-get install gcc libc6-dev)";
+const WHY_CC = "it builds the library that shifts the clock of Redis (apt-get install gcc libc6-dev)";
 
 const STEPS_BACK = "the clock of Redis steps back a minute";
 // contract: envelope-sequence
@@ -75,7 +75,7 @@ testWith(
   "cc",
   WHY_CC,
   STEPS_BACK,
-  "when the clock of Redis steps back a minute, sequences keep rising, and no request under the limits is rejected",
+  "when the clock of Redis steps back a minute, sequences keep rising, and no request within the rate limits is rejected",
   async () => {
     const stepBack = await startOnSteppedClock();
     await survive(rig, { name: STEPS_BACK, happens: stepBack });

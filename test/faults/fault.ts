@@ -33,7 +33,7 @@ export async function underFault(rig: Rig, fault: Fault): Promise<{ readonly bec
   return { became };
 }
 
-/** Returns a line that counts the failed attempts and dropped events in the logs of deliveries, if there are any. */
+/** Returns a line that counts the failed attempts and dropped events in the delivery logs, if there are any. */
 async function failuresOf({ cores: [core] }: Rig, { pushed }: Load): Promise<readonly string[]> {
   if (core === undefined) return [];
   await untilConnected(core);
@@ -92,7 +92,7 @@ export function testWith(
 ) {
   const isThere = spawnSync(program, ["--version"]).status === 0;
   (isThere ? test : test.skip)(title, run);
-  if (!isThere) write({ fault, skipped: `${program} is missing, which ${why}` });
+  if (!isThere) write({ fault, skipped: `${program} is missing: ${why}` });
 }
 
 function write(row: object): void {

@@ -130,7 +130,7 @@ test("40,000 malformed requests are answered without a 5xx, and the memory of ea
       grown = growth();
       const answers = [...byStatus].map(([status, count]) => `${count} × ${status}`);
       return [
-        `${sent} sent with seed ${SEED}, answered ${answers.join(", ")}`,
+        `${sent} requests sent with seed ${SEED}; answers: ${answers.join(", ")}`,
         `memory grew by ${grown.join(" and ")} MB (edge and core); the limit is ${GROWTH_MAX_MB} MB`,
       ];
     },

@@ -20,9 +20,9 @@ export type Load = Awaited<ReturnType<typeof startLoad>>;
 export interface LoadOptions {
   /** The number of poll workspaces, which is also the number of push workspaces. */
   readonly workspaces?: number;
-  /** Milliseconds between two requests of a workspace, and between two of its publications. */
+  /** Milliseconds between two requests from a bridge, and between two publications to a workspace. */
   readonly everyMs?: number;
-  /** The facts of an earlier load. If given, the followers of that load are used. */
+  /** The facts of an earlier load. If set, the followers of that load continue, and this load starts no followers. */
   readonly facts?: Facts;
   /** How the bridge answers a push, and whether the service must treat the answer as a success. */
   readonly answer?: (request: ReceivedRequest) => { readonly ok: boolean; readonly behaviour: Behaviour };
@@ -32,8 +32,8 @@ const GROWN_MS = 90_000;
 const GROWTH = 5;
 const GIVE_UP_MS = 45_000;
 /**
- * Milliseconds without a new fact after which a missing event counts as lost. Longer than the retries of a push or the
- * deadline of an ack, plus the expiry of a lease, on a busy machine.
+ * Milliseconds without a new fact after which a missing event counts as lost. This is longer than the retries of a push
+ * or the deadline of an ack, plus the expiry of a lease, on a busy machine.
  */
 const STILL_MS = 25_000;
 const QUIET_MS = 1_500;
@@ -95,7 +95,7 @@ export async function startLoad(rig: Rig, options: LoadOptions = {}) {
     stopFollowing,
     /** The ids of the push workspaces. */
     pushed: pushed.map(({ id }) => id),
-    words: `${2 * count} workspaces, each with 1 event in and 1 out every ${everyMs} ms`,
+    words: `${2 * count} workspaces, each with 1 inbound and 1 outbound event every ${everyMs} ms`,
     /** Waits until `by` more events were accepted, delivered, published, and served or pushed in every workspace. */
     async grows(by = GROWTH) {
       const counts = () =>

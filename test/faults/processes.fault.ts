@@ -28,7 +28,7 @@ test("when a core is killed, the other cores take over, and no acknowledged even
 });
 
 // contract: post-stored, envelope-sequence
-test("when all cores are killed, edges answer 503 until the cores have restarted, and no event is lost", async () => {
+test("when all cores are killed, edges answer with 503 until the cores have restarted, and no event is lost", async () => {
   await survive(rig, {
     name: "SIGKILL of all cores",
     happens: () =>
@@ -51,7 +51,7 @@ test("a suspended core loses its shards to other cores, and does no work on thes
     async happens(load) {
       const core = rig.cores[0]?.process.child;
       core?.kill("SIGSTOP");
-      // Other cores serve every workspace, so the leases of the suspended core have expired.
+      // After this wait, other cores serve every workspace, so the leases of the suspended core have expired.
       await load.grows(2);
       const wokeAt = performance.now();
       core?.kill("SIGCONT");

@@ -29,12 +29,12 @@ test("while every reply of Redis is 200 ms late, the service is slower but works
 });
 
 // contract: repeat-id
-test("when Redis's replies are truncated, requests are answered 503, and retried events are stored once", async () => {
+test("when Redis's replies are truncated, requests are answered with 503, and retried events are stored once", async () => {
   await survive(rig, {
     name: "truncated replies of Redis",
     async happens() {
       rig.redis.proxy.cutReplies(CUTS);
-      await until("replies were cut", () => rig.redis.proxy.toCut() === 0);
+      await until("the replies were truncated", () => rig.redis.proxy.toCut() === 0);
     },
   });
 });

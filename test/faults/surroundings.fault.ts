@@ -71,7 +71,7 @@ test("while DNS lookups fail, pushes are retried, then dropped and logged; other
 });
 
 // contract: retry-create, retry-same-id
-test("a bridge that resets every second connection gets each event unless all attempts of the event fail", async () => {
+test("each event reaches a bridge that resets every second connection, unless all attempts to push the event fail", async () => {
   const before = rig.receiver.requests.length;
   let connections = 0;
   let isBad = false;

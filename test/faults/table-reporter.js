@@ -40,7 +40,7 @@ module.exports = class FaultsTable {
     process.stdout.write(
       `\n${table.join("\n")}\n\n` +
         "delivered: accepted events that reached their followers; again: events repeated under the same id,\n" +
-        "as the contract allows; published = served + pushed + dropped + lost, and accepted = delivered + lost.\n\n",
+        "as the contract allows; accepted + published = delivered + served + pushed + dropped + lost.\n\n",
     );
   }
 };

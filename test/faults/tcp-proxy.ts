@@ -45,7 +45,7 @@ export async function startTcpProxy(target: NetConnectOpts) {
   await new Promise<void>((resolve, reject) => {
     server.once("error", reject).listen(0, "127.0.0.1", resolve);
   });
-  /** Closes every connection abruptly, like a crash of either side. */
+  /** Closes every connection abruptly, as a crash of either side would. */
   const dropAll = (): void => {
     for (const socket of open) socket.destroy();
   };

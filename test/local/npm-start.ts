@@ -28,7 +28,7 @@ export const ANY_PORTS = Object.fromEntries(Object.keys(LISTENERS).map((name) =>
 /** Settings without the game and the chat, for a faster start. */
 export const NO_DEMO = { DEMO: "off" };
 
-/** Returns addresses with ports of this test worker only, because two starts could choose the same random port. */
+/** Returns addresses with ports that only this test worker uses. With random ports, two starts could use the same port. */
 async function ownPorts(): Promise<Record<string, string>> {
   const ports: Record<string, string> = {};
   for (const name of Object.keys(LISTENERS)) ports[name] = `127.0.0.1:${await freePort()}`;
@@ -83,11 +83,11 @@ export async function start({
     child,
     printed: () => printed,
     printedErrors: () => errors,
-    /** The exit code, or null when a signal ended the process. */
+    /** The exit code, or null if a signal killed the process. */
     exited,
-    /** Resolves to the printed page when the run is ready. Rejects if the process exits first. */
+    /** Resolves to the printed instructions when the run is ready. Rejects if the process exits first. */
     ready: () =>
-      until("the page is printed", () => {
+      until("the instructions are printed", () => {
         if (ended) throw new Error(`npm start exited before it was ready:\n${printed}\n${errors}`);
         return printed.includes("\ngrpcurl ") && printed;
       }),
@@ -97,7 +97,7 @@ export async function start({
 const STEPS = ["report", "publish", "poll", "follow"] as const;
 type Step = (typeof STEPS)[number];
 
-/** Returns the lines of a step on the page, which a user can paste into a shell. */
+/** Returns the lines of a step in the printed instructions. A user can paste these lines into a shell. */
 export function snippet(page: string, step: Step): string {
   const lines = page.split("\n");
   const from = lines.findIndex((line) => line.startsWith(`${STEPS.indexOf(step) + 1}. `)) + 2;
@@ -109,12 +109,12 @@ export async function paste(page: string, step: Step): Promise<string> {
   return (await promisify(execFile)("bash", ["-c", snippet(page, step)], { cwd: PROJECT })).stdout;
 }
 
-/** Returns the value after a word of the page, such as the id after "workspace". */
+/** Returns the value after a word of the printed instructions, such as the id after "workspace". */
 export function fact(page: string, name: string): string {
   return new RegExp(`^ +${name} +(\\S+)`, "m").exec(page)?.[1] ?? "";
 }
 
-/** Returns all running processes that were started for a folder, including guards and orphans. */
+/** Returns all running processes that were started for a folder, including orphans and the guards of local/guarded-child.ts. */
 export function living(folder: string) {
   return readdirSync("/proc")
     .filter((name) => /^\d+$/.test(name))
@@ -122,7 +122,7 @@ export function living(folder: string) {
       try {
         const command = readFileSync(`/proc/${name}/cmdline`, "utf8").replaceAll("\0", " ");
         const environment = readFileSync(`/proc/${name}/environ`, "utf8");
-        // A zombie process has no folder, so it is skipped.
+        // The working folder of a zombie process cannot be read, so zombies are skipped.
         const place = readlinkSync(`/proc/${name}/cwd`);
         const ours = [command, environment, place].some((text) => text.includes(folder));
         return ours ? [{ pid: Number(name), command }] : [];
@@ -152,7 +152,7 @@ export const PARTS = {
 export const GUARD = /^\/bin\/sh -c .* guard /s;
 
 export async function nothingIsLeft(folder: string): Promise<void> {
-  await until("every process of the run has ended", () => living(folder).length === 0);
+  await until("every process of the run has exited", () => living(folder).length === 0);
 }
 
 /** Stops a run with a signal. Fails unless the parts stop in order, the run exits with 0, and no process is left. */

@@ -25,7 +25,7 @@ import {
   stop,
 } from "./npm-start";
 
-/** Returns the events of the page that curl printed. */
+/** Returns the events in curl's output, which contains the answer to a poll. */
 function eventsOf(printed: string): unknown[] {
   return (JSON.parse(/\{"events".*/.exec(printed)?.[0] ?? "") as { events: unknown[] }).events;
 }
@@ -40,7 +40,7 @@ describe("a start on free ports", () => {
     page = await run.ready();
   });
 
-  test("the printed follow command shows members' events, and reads acks while its terminal is open", async () => {
+  test("the printed `follow` command shows members' events, and sends the acks on its standard input", async () => {
     const follow = spawn("bash", ["-c", snippet(page, "follow")], { cwd: PROJECT, stdio: "pipe" });
     let shown = "";
     for (const stream of [follow.stdout, follow.stderr]) {

@@ -7,7 +7,7 @@ import { living, newFolder, nothingIsLeft, pathWith, PROJECT, start, stop } from
 const STOPS = "· chat: stopping\n· game: stopping\n· edge: stopping\n· core: stopping\n· redis: stopping\n";
 
 describe("all parts stop in order and no process is left", () => {
-  // The other test files stop their runs with SIGTERM to only the first process.
+  // The other test files stop their runs with SIGTERM to the first process only.
   test("after SIGHUP to the whole process group", async () => {
     const run = await start();
     await run.ready();
@@ -17,7 +17,7 @@ describe("all parts stop in order and no process is left", () => {
     expect(run.printed()).toContain(STOPS);
   });
 
-  /** Creates a package whose start script is the project's, but does not build: other tests use the built files. */
+  /** Creates a package with the project's start script, but without the build: other tests use the built files. */
   function packageWithStart(): string {
     const { scripts } = JSON.parse(readFileSync(join(PROJECT, "package.json"), "utf8")) as {
       scripts: { start: string };
@@ -50,7 +50,7 @@ describe("all parts stop in order and no process is left", () => {
     ["while Redis starts", "· Redis:", [0]],
     ["while core and the edge start", "· core and edge: start", [0]],
   ])("after Ctrl-C %s", async (_title, line, codes) => {
-    // The start waits, because neither stand-in for Redis answers: the program on the PATH, and the server `silent`.
+    // So that the start waits, Redis is replaced by a program on the PATH or by the server `silent`. Neither answers.
     const version = '[ "$1" = --version ] && echo "Redis server v=7.2.4 sha=00000000:0" && exit 0';
     const PATH = pathWith({ "redis-server": `${version}\nexec /bin/sleep 600` });
     const silent = createServer();

@@ -11,7 +11,7 @@ async function bench(...args: readonly string[]): Promise<string> {
   return stdout;
 }
 
-test("the output for a part with a reference ends with the cost and the rate relative to the reference", async () => {
+test("for a part with a reference, the last line of the output has the cost and ratio relative to the reference", async () => {
   const lines = (await bench("push")).trim().split("\n");
   expect(lines.at(-1)).toMatch(/^cost=\d+\.\d{3} min=\d+\.\d{3} max=\d+\.\d{3} ratio=\d+\.\d{3}$/);
   const head = lines.at(-3)?.trim().split(/ {2,}/);

@@ -26,13 +26,13 @@ const once = (name: string) =>
   `const { existsSync, writeFileSync } = require("node:fs");
    const ran = existsSync("${name}");
    writeFileSync("${name}", "");
-   if (!ran) throw new Error("the first time");`;
+   if (!ran) throw new Error("fails the first time");`;
 
-test("a test that passes when it is repeated alone is flaky, and a test that fails twice has failed", async () => {
+test("a test that passes when it is repeated alone is flaky, and a test that fails twice counts as failed", async () => {
   const outcome = await outcomeOf({
     "good.spec.js": 'test("passes", () => {});',
     "mixed.spec.js": `
-      test("passes beside it", () => {});
+      test("passes in the same file", () => {});
       describe("in a group (of [two])", () => { test("fails once", () => { ${once("one")} }); });
       test("fails twice", () => { throw new Error("always"); });`,
   });
@@ -45,7 +45,7 @@ test("a test that passes when it is repeated alone is flaky, and a test that fai
 
 test("a file that fails to load is repeated as a whole", async () => {
   const outcome = await outcomeOf({
-    "loads-later.spec.js": `${once("two")} test("passes then", () => {});`,
+    "loads-later.spec.js": `${once("two")} test("passes when it is repeated", () => {});`,
     "never-loads.spec.js": 'throw new Error("always"); test("never runs", () => {});',
   });
   expect(outcome).toEqual({ passed: 1, failed: 1, flaky: ["loads-later.spec.js › (the file)"] });

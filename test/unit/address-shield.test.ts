@@ -4,7 +4,7 @@ import { forMany } from "../harness/for-all";
 
 const LIMIT = 500;
 
-/** A model of the shared limit: at most 500 requests in any period of one second. */
+/** A model of the limit that all edges share: at most 500 requests in any period of one second. */
 function createSharedLimit() {
   const admitted: number[] = [];
   return (now: number): boolean => {
@@ -42,7 +42,7 @@ test("the edge rejects no request that the shared limit would admit, and rejects
         shield.admitted("192.0.2.1", now);
       }
     }
-    // In this test, each answer arrives before the next request, so core admits each request that reaches it.
+    // In this test, each answer arrives before the next request, so core admits each request that reaches core.
     expect(asked).toBe(admitted);
   });
 });

@@ -71,7 +71,7 @@ describe("the processor time of a process", () => {
   });
 
   // time: smoke
-  test("is the time that the system counts", async () => {
+  test("agrees with the process's own measurement", async () => {
     const fromMs = Date.now();
     const { result, cpuBetween } = await withCpu({ us: process.pid }, async () => {
       const before = process.cpuUsage();
@@ -90,7 +90,7 @@ describe("the processor time of a process", () => {
 
 const numbers = Array.from({ length: ADDRESSES }, (_, number) => number);
 
-test("the load has enough addresses and workspaces to reach no limit", () => {
+test("the load has enough addresses and workspaces to stay below the rate limits", () => {
   expect(new Set(numbers.map(addressOf)).size).toBe(ADDRESSES);
   expect(numbers.map(addressOf).every(isIPv4)).toBe(true);
   expect(ADDRESSES * CONTRACT_LIMITS.address).toBeGreaterThan(REQUESTS_PER_SECOND);

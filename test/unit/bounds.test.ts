@@ -21,7 +21,7 @@ import { until } from "../harness/wait";
 
 // Each of these tests exceeds one or more of the bounds in docs/metrics.md. Other test files exceed the other bounds.
 
-test("an edge keeps at most 1,000 sessions and 100 sign-in links, and removes those least recently used", () => {
+test("an edge keeps at most 1,000 sessions and 100 sign-in links, and removes the least recently used ones", () => {
   const { begin, find, makeCode, tokenOf } = createSessions();
   const [first, second] = [begin("a"), begin("b")];
   for (let i = 0; i < 998; i++) begin("c");
@@ -33,7 +33,7 @@ test("an edge keeps at most 1,000 sessions and 100 sign-in links, and removes th
   expect(codes.filter((code) => tokenOf(code) === undefined)).toEqual(codes.slice(0, 1));
 });
 
-test("an edge counts the sign-in attempts of 10,000 addresses, and then forgets the address with the oldest attempt", () => {
+test("an edge counts the sign-in attempts from 10,000 addresses, and then forgets the address with the oldest attempt", () => {
   const { refuse } = createSignInLimit();
   const places = Array.from({ length: 10_000 }, (_, i) => `10.1.${i >> 8}.${i & 255}`);
   for (let i = 0; i < 11; i++) refuse("192.0.2.1");
@@ -72,7 +72,7 @@ test("a push recorder is full at 1,000 unrecorded outcomes, and reports when the
 describe("a watch of a workspace", () => {
   const stop = new AbortController();
   setMaxListeners(0, stop.signal);
-  /** @param fresh the number of deliveries that each reading of the log finds */
+  /** @param fresh the number of new deliveries that each read of the log returns */
   const watchesOf = (fresh: number): ((stream: WatchStream) => void) => {
     const context = {
       now: Date.now,
@@ -117,7 +117,7 @@ describe("a watch of a workspace", () => {
     const watch = watchesOf(0);
     const [first] = Array.from({ length: 1_000 }, () => open(watch));
     const late = open(watch);
-    await until("the watch is refused", () => late.faults.length > 0);
+    await until("the watch is rejected", () => late.faults.length > 0);
     expect(late.faults).toMatchObject(naming("1000 watches"));
     Object.assign(first ?? {}, { cancelled: true });
     first?.emit("cancelled");
@@ -152,7 +152,7 @@ describe("a dashboard page with live updates", () => {
 
   test("is disconnected when it leaves 1 MB unread", async () => {
     const page = open();
-    await until("the page watches", () => cores.size === 1);
+    await until("the page is connected", () => cores.size === 1);
     const [core] = cores;
     const event = { eventId: "e".repeat(1_000), result: DeliveryResult.SUCCESS };
     const value = LoggedDelivery.create({ ...event, id: "1-0", at: new Date() });
@@ -163,9 +163,9 @@ describe("a dashboard page with live updates", () => {
     page.destroy();
   });
 
-  test("is answered 503 if 200 pages are connected, and accepted when another page has disconnected", async () => {
+  test("is answered with 503 if 200 pages are connected, and accepted when another page has disconnected", async () => {
     const pages = Array.from({ length: 200 }, open);
-    await until("all watch", () => cores.size === 200);
+    await until("all pages are connected", () => cores.size === 200);
     const answerOf = async () => (await app.inject("/workspaces/w/watch")).statusCode;
     expect(await answerOf()).toBe(503);
     pages.pop()?.destroy();
@@ -173,6 +173,6 @@ describe("a dashboard page with live updates", () => {
     pages.push(open());
     await until("200 pages are connected again", () => cores.size === 200);
     for (const page of pages) page.destroy();
-    await until("all have disconnected", () => cores.size === 0);
+    await until("all pages have disconnected", () => cores.size === 0);
   });
 });

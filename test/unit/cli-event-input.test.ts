@@ -47,7 +47,7 @@ test("an update has the id of its message", () => {
 });
 
 test.each<[string, EventInput["message"], string]>([
-  ["plain text is of the kind text", { text: "hi" }, "text"],
+  ["plain text has the kind text", { text: "hi" }, "text"],
   ["a message with buttons is a card", { text: "hi", buttons: [[{ label: "a", action: "b" }]] }, "card"],
   ["a message with data is a card", { text: "hi", data: {} }, "card"],
   ["a given kind is kept", { text: "hi", kind: "help" }, "help"],
@@ -67,7 +67,7 @@ test.each<[string, unknown, RegExp]>([
   ["a type that cannot be published", { type: "ping", message: MESSAGE }, /^type .*message\.create/],
   ["a button with two actions", { message: { ...MESSAGE, buttons: [[TWICE]] } }, /^message\.buttons\.0\.0 /],
   ["a list", [], /^the event must be object/],
-])("%s is rejected, and the error names the place", (_what, value, words) => {
+])("%s is rejected, and the error names the faulty part of the event", (_what, value, words) => {
   const failure = { exitCode: EXIT.DATA, message: expect.stringMatching(words) as string };
   expect(() => checkEvent(value)).toThrow(expect.objectContaining(failure) as Error);
 });

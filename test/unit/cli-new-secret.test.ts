@@ -34,14 +34,14 @@ const make = (answer: () => typeof made) => {
   return makeSecret(command.opts(), async () => answer());
 };
 
-test("the file contains only the secret, and only its owner can read it", async () => {
+test("the file contains only the secret, and only the owner of the file can read the file", async () => {
   expect((await make(() => made)).shown).toBeUndefined();
   expect(readFileSync(file, "utf8")).toBe(`${SECRET}\n`);
   expect(statSync(file).mode & 0o777).toBe(0o600);
 });
 
 test.each([[["writeSync"]], [["fsyncSync"]], [["closeSync"]], [["writeSync", "unlinkSync"]]] as const)(
-  "a secret that cannot be written is printed, because core never returns it again: %j fails",
+  "if %j fails, the secret is printed, because core never returns the secret again",
   async (calls) => {
     const failure = await make(() => {
       breakCalls(...calls);

@@ -11,7 +11,7 @@ import { exactUtc, fromNow } from "../../dashboard/words/time-words";
 import { forAll } from "../harness/for-all";
 import { ago, delivery, NOW } from "./dashboard-delivery";
 
-test("the log is newest first; a run of empty polls is one entry with the highest count; polls displace no pushes", () => {
+test("the log is newest first; a run of empty polls is one entry, with the highest count; polls displace no pushes", () => {
   const run = (polls: number) => delivery({ id: "1-1000000", eventType: "poll", polls });
   const pushes = Array.from({ length: PUSHES_LOGGED_MAX + 1 }, (_, i) => delivery({ id: `0-${i}` }));
   const polls = Array.from({ length: POLLS_LOGGED_MAX }, (_, i) => ({ ...run(1), id: `2-${i}` }));
@@ -19,7 +19,7 @@ test("the log is newest first; a run of empty polls is one entry with the highes
   expect(mergeDeliveries([run(2)], [run(3)])).toEqual([run(3)]);
   const merged = mergeDeliveries([...polls, run(3)], pushes);
   expect(merged).toEqual([...polls.toReversed(), ...pushes.slice(1).toReversed()]);
-  // `oldestKept` returns a delivery of the list. No newer delivery is missing from the list.
+  // `oldestKept` returns the delivery before which the list may be incomplete.
   expect([oldestKept(merged)?.id, oldestKept(merged.slice(1))?.id]).toEqual(["2-0", "0-1"]);
   expect(oldestKept([run(3)])).toBeUndefined();
 });
@@ -49,7 +49,7 @@ describe("the last hour by the minute", () => {
       const { minutes, success } = minuteBuckets(pushes, NOW);
       const hour = Array.from({ length: 61 }, (_, i) => Math.floor(NOW / 60_000 - 60 + i) * 60);
       expect(minutes).toEqual(hour);
-      // A push with a time in the future was logged by a clock that is ahead, and counts as made now.
+      // A push whose time is in the future was logged by a core whose clock is ahead. The push counts as made now.
       const within = ages.filter((age) => age < 3_600_000).map((age) => NOW - Math.max(0, age));
       const of = within.map((at) => Math.floor(at / 60_000) * 60);
       const counts = minutes.map((each) => of.filter((minute) => minute === each).length);

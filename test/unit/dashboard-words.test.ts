@@ -78,12 +78,12 @@ describe("health in words", () => {
       pushed({ lastSuccess: delivery({ at: ago(7_200_000) }) }),
       "good Quiet",
     ],
-  ])("of %s", (_what, health, words) => {
+  ])("describes %s", (_what, health, words) => {
     const { tone, label, sentence } = healthWords(CUSTOM, health, NOW);
     expect([`${tone} ${label}`, sentence]).toEqual([words, expect.stringMatching(/\.$/)]);
   });
 
-  test("of a push workspace that recovered says when it recovered, and gives no advice", () => {
+  test("says when a push workspace recovered, and gives no advice", () => {
     const lastFailure = delivery({ at: ago(15 * 60_000), result: "connect", status: 0 });
     const [lastSuccess, first] = [delivery({ at: ago(2_000) }), delivery({ at: ago(13 * 60_000) })];
     const poll = delivery({ eventType: "poll", polls: 1, at: ago(14 * 60_000) });
@@ -100,7 +100,7 @@ describe("health in words", () => {
   test.each([
     [{ custom: false, connected: false }, "No bridge"],
     [{ custom: true, connected: false }, "Disconnected"],
-  ])("of a workspace that is %j", (workspace, label) => {
+  ])("describes a workspace that is %j", (workspace, label) => {
     const sentence = expect.stringMatching(/\.$/) as string;
     expect(healthWords(workspace, null, NOW)).toMatchObject({ tone: "idle", label, sentence });
   });

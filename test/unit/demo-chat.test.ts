@@ -22,7 +22,7 @@ function postOf(id: number, edits: number, conversation = "general"): ServicePos
 const NOBODY = { channels: [], posts: [], exchanges: [] };
 const EMPTY_CHAT = applyEvent(undefined, { type: "welcome", me: ME, link: LINK, ...NOBODY });
 
-test("a page shows posts in order, each once and in its latest version", () => {
+test("a chat page shows posts in order, each once and in its latest version", () => {
   const told = fc.array(fc.record({ id: fc.integer({ min: 1, max: 30 }), edits: fc.nat({ max: 9 }) }));
   forAll(told, (events) => {
     const state = events.reduce(
@@ -103,7 +103,7 @@ test("the wire log shortens signatures and long bodies, and omits unknown header
 
 const SECRETS = ["the new secret", "the old secret"];
 
-test("`chat-bridge-check --observe` gets the newest messages, in little over 1 MiB, oldest first, with edits in place", () => {
+test("`chat-bridge-check --observe` gets the latest messages with their edits, in the order of posting, in about 1 MiB", () => {
   const mib = 1024 * 1024;
   const lengths = fc.array(fc.integer({ min: 0, max: 200_000 }), { minLength: 1, maxLength: 20 });
   forMany(30, lengths, (each) => {
@@ -116,13 +116,13 @@ test("`chat-bridge-check --observe` gets the newest messages, in little over 1 M
     expect(messages.map(({ text }) => text)).toEqual(texts.slice(texts.length - messages.length));
     const bytes = Buffer.byteLength(body);
     expect(bytes).toBeLessThan(mib + 1024);
-    // If a message is left out, the answer has no room for the newest of these messages.
+    // If messages are left out, the newest of them does not fit in the answer.
     const next = texts.at(-messages.length - 1) ?? "";
     if (messages.length < texts.length) expect(bytes + Buffer.byteLength(next)).toBeGreaterThan(mib - 1024);
   });
 });
 
-test("during a rotation `chat-bridge-check --observe` can sign with either secret, and with no other secret", () => {
+test("during a rotation, `chat-bridge-check --observe` can sign with either secret, and with no other secret", () => {
   const observe = createObservation(createRoom([], ignore), SECRETS);
   const ask = (secret: string) => observe({ "service-signature": sign("a=1", secret) }, "a=1").status;
   expect([...SECRETS, "another"].map(ask)).toEqual([200, 200, 401]);

@@ -76,7 +76,7 @@ test("a number question awaits a reply, accepts only numbers, and the closest an
 });
 
 test.each([1, 2, 5, 15])(
-  "a game of %i questions draws them according to its seed, and only the last of several is a number question",
+  "the seed of a game with %i questions decides the questions, and only the last of several is a number question",
   (count) => {
     const draw = (seed: string) => drawQuestions(count, seed, (name) => `http://pictures/${name}.png`);
     const drawn = draw("a");
@@ -95,7 +95,7 @@ test("every picture of a question exists", () => {
   expect(names.filter((name) => !existsSync(join(folder, `${name}.png`)))).toEqual([]);
 });
 
-test("a rematch pressed in a DM opens a lobby in the channel, and removes the buttons", () => {
+test("a rematch button that is pressed in a DM opens a lobby in the channel, and the buttons disappear", () => {
   const here = table();
   expect(here.press("ann", "rematch:c9", "dm:ann")).toMatchObject([
     { type: "message.create", channel: "c9", content: { kind: MessageKind.GAME_START } },

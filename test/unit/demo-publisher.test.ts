@@ -39,7 +39,7 @@ function start() {
         calls.push({ events, answer: (...results) => resolve(results), fail });
       }),
     follow: () => {
-      throw new Error("nothing follows here");
+      throw new Error("this test does not follow");
     },
     close: () => undefined,
   };
@@ -122,7 +122,7 @@ test.each<[string, (call: Call) => void, object]>([
   ["rejects the call that creates the message", ({ fail }) => fail(NEVER), { details: "why not" }],
 ])("updates of a message are not sent if core %s, but later events are sent", async (_what, end, why) => {
   const { publish, call, calls, settled, logged } = start();
-  const all = [publish([CREATE]), publish([update("of what was refused")])];
+  const all = [publish([CREATE]), publish([update("an update of the refused message")])];
   end(await call(0));
   await Promise.all(all);
   const next = publish([{ ...CREATE, ref: "next" }]);

@@ -107,7 +107,7 @@ test("core would accept every output, whatever members do", () => {
 test("games end by themselves, each with one final board", () => {
   forAll(steps, (all) => {
     const run = playAll(all);
-    // The longest possible game: the longest lobby, and 15 questions of the longest duration, each with its reveal.
+    // The duration of the longest possible game: the lobby, and 15 questions of a minute, each with its reveal.
     run.tickUntil(run.nowMs() + 30_000 + 15 * (60_000 + 5_000));
     expect(run.games()).toBe(0);
     const { GAME_START, GAME_END } = MessageKind;

@@ -7,7 +7,7 @@ import { queued } from "../harness/test-shard";
 type Action = { readonly add: number } | { readonly end: number } | { readonly pass: number };
 
 // time: controlled
-test("however events are added and attempts end, each event starts or is dropped once, in order, within the limits", () => {
+test("however events are added and attempts end, each event gets one first attempt or is dropped, in order, within the limits", () => {
   const action: fc.Arbitrary<Action> = fc.oneof(
     { weight: 4, arbitrary: fc.record({ add: fc.nat(6) }) },
     { weight: 3, arbitrary: fc.record({ end: fc.nat(IN_FLIGHT_MAX - 1) }) },
@@ -21,7 +21,7 @@ test("however events are added and attempts end, each event starts or is dropped
     let now = 0;
     const look = (): void => {
       for (let step = attempts.next(now); step !== undefined; step = attempts.next(now)) {
-        // Events are started or dropped in the order in which they were added.
+        // First attempts are started, and events are dropped, in the order in which the events were added.
         expect(step.push.entryId).toBe(`${left}-0`);
         const isLate = now - (addedAt[left] ?? 0) > WAIT_MAX_MS;
         expect(step.do).toBe(isLate ? "drop" : "start");

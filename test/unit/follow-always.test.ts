@@ -95,7 +95,7 @@ test.each([
 ])("events of a workspace are in order, within the window and never lost while %s", async (_how, run) => {
   await fc.assert(
     fc.asyncProperty(fc.integer({ min: 1, max: 8 }), run, async (window, todo) => {
-      // Drops the timers that a failed run left.
+      // Discards the timers that a failed run has left behind.
       jest.useFakeTimers();
       const group = createGroup(window);
       group.open("c1");

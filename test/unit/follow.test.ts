@@ -48,7 +48,7 @@ describe("one stream", () => {
     expect(seen(stream)).toEqual(["a0/1"]);
   });
 
-  test("gets the events of an answer that was lost, and no event twice", async () => {
+  test("gets the events of a lost answer, and no event twice", async () => {
     for (let ms = 1; ms <= 80; ms++) {
       const group = startGroup();
       const stream = group.open("c");
@@ -141,7 +141,7 @@ describe("several streams of a group:", () => {
     expect([seen(stuck), seen(healthy)]).toEqual([["c0/1"], ["c0/2"]]);
   });
 
-  test("an overdue event leaves the window, with the later events of its workspace, if its shard belongs to another stream", async () => {
+  test("an overdue event and the later events of its workspace leave the window if their shard belongs to another stream", async () => {
     const group = startGroup(2);
     const first = group.open("c1");
     group.memory.append("c");
@@ -155,7 +155,7 @@ describe("several streams of a group:", () => {
     expect([seen(first), group.faults]).toEqual([["c0/1", "c1/1", "a0/1", "a1/1"], []]);
   });
 
-  test("an event that becomes overdue while its shard moves is redelivered if the shard's next holder leaves before it delivers the event", async () => {
+  test("an event becomes overdue while its shard moves; if the new holder leaves without delivering the event, the old holder redelivers it", async () => {
     const group = startGroup();
     const stream = group.open("c1");
     await pass(500);

@@ -89,7 +89,7 @@ test.each<[string, string, RegExp, Uint8Array]>([
   ],
   ["a number that does not end", "", /decoded/, Buffer.concat([Buffer.of(0x40), Buffer.alloc(20, 0xff)])],
 ])(
-  "an event with %s is refused with the path of the field, and other events are read",
+  "an event with %s is rejected with the path of the field, and other events are read",
   (_what, at, words, bad) => {
     const bytes = request(good, Buffer.concat([good, bad]), good);
     const read = GAME_METHODS.publishEvents.requestDeserialize(bytes);
@@ -126,7 +126,7 @@ test("at most 100 events of a request are read, and a request that is cut off is
   expect(cut).toMatchObject({ fault: { field: "" } });
 });
 
-test("an opening message is rejected with the field of its ack deadline if the deadline is not a valid duration", () => {
+test("if the ack deadline of an opening message is not a valid duration, the message is rejected, and the error names the field", () => {
   const open = (deadline: Uint8Array) => Buffer.from(field(1, field(4, deadline)));
   const refused = GAME_METHODS.follow.requestDeserialize(open(duration(MAX_INT64)));
   expect(refused).toMatchObject({ fault: { field: "open.ack_deadline" } });
@@ -135,7 +135,7 @@ test("an opening message is rejected with the field of its ack deadline if the d
   expect(GAME_METHODS.follow.requestDeserialize(tenSeconds)).toEqual({ message });
 });
 
-test("calls of up to 64 MB in total are accepted; further calls are answered UNAVAILABLE until there is room again", async () => {
+test("calls of up to 64 MB in total are accepted; further calls are answered with UNAVAILABLE until there is room again", async () => {
   const counts = createCallCounts();
   const stored: ((published: Published) => void)[] = [];
   const publishAll = (): Promise<readonly Published[]> =>

@@ -24,7 +24,7 @@ test.each([...NO_ENTRIES.split(" "), "0:1-0 ", "0:1-0\n", "0:0-18446744073709551
   (id) => expect(parseDeliveryId(id, 16)).toBeUndefined(),
 );
 
-test("any text is either not a delivery id or names an existing shard", () => {
+test("any text that is parsed as a delivery id names an existing shard", () => {
   forAll(fc.oneof(fc.string(), fc.stringMatching(/^\d{1,6}:\d{1,22}-\d{1,22}$/)), (id) => {
     const parsed = parseDeliveryId(id, 16);
     if (parsed === undefined) return;
@@ -59,7 +59,7 @@ test("an overdue event is redelivered with the later unacked events of its works
 });
 
 // time: controlled
-test("whatever is added, acked and redelivered, order is kept and every unacked event is redelivered in time", () => {
+test("whatever events are added, acked and redelivered, order is kept, and every unacked event is redelivered in time", () => {
   type Step = { add: string } | { ack: number } | { pass: number };
   const step: fc.Arbitrary<Step> = fc.oneof(
     fc.record({ add: fc.constantFrom("a", "b", "c") }),

@@ -74,7 +74,7 @@ const poll = fc.record({ ...caller, queryString: text, reading: maybe(violation)
 const calls = fc.oneof(cased("receive", receive), cased("poll", poll));
 const call: fc.Arbitrary<LaneCall> = fc.record({ number, call: maybe(calls) });
 
-/** A `ReceiveRequest` as core reads it, with its event decoded. */
+/** Returns a `ReceiveRequest` as core reads it, but with a decoded event. */
 function decoded(value: Extract<CoreCall["call"], { $case: "receive" }>["value"]): ReceiveRequest {
   const { reading } = value;
   if (reading?.$case !== "event") return { ...value, reading };
@@ -115,7 +115,7 @@ test("unknown fields in an event are kept, and unknown fields around the event a
   });
 });
 
-test("a lane's message that is cut off within a call cannot be read", () => {
+test("a lane message that is cut off within a call cannot be decoded", () => {
   const value = ReceiveRequest.create({ workspaceId: "w1", body: Buffer.from("{}") });
   const bytes = requestSerialize({ calls: [{ number: 1, call: { $case: "receive", value } }] });
   for (let end = 1; end < bytes.length; end++) {

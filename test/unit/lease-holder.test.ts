@@ -132,7 +132,7 @@ test("a lease that cannot be renewed counts as lost before another core can acqu
 });
 
 // time: controlled
-test("a lease that belongs to another core is lost immediately, and other leases are kept", async () => {
+test("a lease that another core has acquired is lost at the next renewal, and other leases are kept", async () => {
   const one = holders.start("one");
   await pass(20_000);
   expect([sorted(one), holders.acquired.length]).toEqual([[0, 1, 2, 3], SHARDS]);
@@ -234,7 +234,7 @@ test("a lease expires according to the clock, whether or not its timer has fired
 });
 
 // time: controlled
-test("a busy shard's lease is `draining` and renewed while another core's share has the shard, then `held` again", async () => {
+test("if a busy shard moves to another core's share, its lease is renewed as `draining`; if the shard moves back, the lease is `held`", async () => {
   const one = holders.start("a");
   await pass(1_000);
   const lease = holders.acquired.find((each) => each.lease.shard === 1)?.lease;

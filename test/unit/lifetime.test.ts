@@ -21,7 +21,7 @@ test.each(
 
 // time: controlled
 // contract: lifetime-60s
-test("an ephemeral of any kind and a ping expire after 60 seconds", () => {
+test("an ephemeral message of any kind, and a ping, expire after 60 seconds", () => {
   const lifetimes = MESSAGE_KINDS.map((kind) => defaultLifetimeMs("message.ephemeral", kind));
   expect(new Set([...lifetimes, defaultLifetimeMs("ping", undefined)])).toEqual(new Set([60_000]));
 });

@@ -5,7 +5,7 @@ import { createLogger, type LogLevel } from "../../runtime/logger";
 
 const LOGGER = join(__dirname, "../../dist/runtime/logger.js");
 
-/** Runs a process that logs `count` numbered entries, and then runs `end`; returns its exit code and its output. */
+/** Runs a process that logs `count` numbered entries, and then runs `end`. Returns the exit code and the output. */
 async function run(count: number, end: string, to = "") {
   const script = `const log = require(${JSON.stringify(LOGGER)}).createLogger("short", "info");
     for (let i = 0; i < ${count}; i++) log.info({ i }, "entry " + i);
@@ -22,7 +22,7 @@ async function run(count: number, end: string, to = "") {
 test.each([
   ["has no more work", ""],
   ["exits", "process.exit(0)"],
-  ["fails", "throw new Error('of a test')"],
+  ["fails", "throw new Error('thrown by the test')"],
   ["is killed", "process.kill(process.pid, 'SIGKILL')"],
 ])(
   "all entries of a process are written, in order, even if the process %s right after the last entry",
@@ -102,7 +102,7 @@ describe("repeated entries", () => {
     ]);
   });
 
-  test("are counted in the log before their process ends", async () => {
+  test("are counted in the log before the process exits", async () => {
     const { stdout } = await run(0, `for (let i = 0; i < 1000; i++) log.error({ where: "Lane" }, "failed");`);
     const lines = stdout.trim().split("\n");
     expect(lines).toHaveLength(101);

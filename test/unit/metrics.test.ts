@@ -45,7 +45,7 @@ test("values are fetched before each reading, and a failed fetch does not fail t
   metrics.beforeReading(async () => {
     readings += 1;
     await new Promise(setImmediate);
-    if (readings === 2) throw new Error("it is away");
+    if (readings === 2) throw new Error("the value is unavailable");
   });
   metrics.gauge("readings", "words", () => readings);
   for (const count of [1, 2, 3]) {
@@ -80,7 +80,7 @@ describe("the backlog of a core's shards:", () => {
       backlog: {
         async read(shard) {
           const found = shards[shard];
-          if (found === undefined || found === "away") throw new Error("the store is away");
+          if (found === undefined || found === "away") throw new Error("the store is unavailable");
           return { ...EMPTY, ...found };
         },
       },
@@ -92,7 +92,7 @@ describe("the backlog of a core's shards:", () => {
   const IDLE = { unread: 0, unacked: 0, oldestAtMs: undefined };
   const group = (name: string, fields: Partial<GroupBacklog>) => ({ group: name, ...IDLE, ...fields });
 
-  test("the backlog is the sum over the held shards, and the age is the highest age of a shard", async () => {
+  test("the counts are summed over the held shards, and the age is that of the oldest push", async () => {
     const of = await read([
       { pushes: 3, oldestPushAtMs: NOW_MS - 2_000, mails: 1, inboundEvents: 10 },
       { pushes: 4, oldestPushAtMs: NOW_MS - 5_000, mails: 0, inboundEvents: 20 },

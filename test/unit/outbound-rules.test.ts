@@ -66,7 +66,7 @@ test.each<Row>([
     { ...dm("u1"), idempotencyKey: "k".repeat(129) },
   ],
   ...[999.999, 0, -60_000, 86_400_000.001, NaN].map(ofLifetime),
-])("%s is refused with the field %s", (_name, field, bad) => {
+])("%s is rejected, and the fault names the field %s", (_name, field, bad) => {
   expect(findOutboundFault(bad)).toEqual({ field, message: expect.stringContaining(field) as string });
 });
 
@@ -91,7 +91,7 @@ test.each<[string, OutboundEvent]>([
 });
 
 test.each(MESSAGE_KINDS)(
-  "a message of the kind %s is accepted, with buttons and data too unless the kind is text",
+  "a message of the kind %s is accepted, and also with buttons and data, unless the kind is text",
   (kind) => {
     const extras = kind === "text" ? {} : { buttons: [[{ label: "a", action: "a" }]], data: { a: 1 } };
     expect(findOutboundFault(create("c1", { kind }))).toBeUndefined();

@@ -34,12 +34,12 @@ const ANSWERS: readonly (readonly [what: string, text: string, status: number, s
   ["a folded header", `${OK}X-A: b\r\n  c\r\n\td\r\nContent-Length:\r\n 2\r\n\r\nok`, 200, "ended"],
   ["several equal lengths", `${OK}Content-Length: 2\r\ncontent-length: 2 , 2\r\n\r\nok`, 200, "ended"],
   ["a length of 0 with 204", "HTTP/1.1 204 X\r\nContent-Length: 0\r\n\r\n", 204, "ended"],
-  // The connection must be closed, e.g. because the end of the answer is ambiguous, or because bytes follow the answer.
+  // After these answers, the connection must be closed, e.g. because the end of the answer is ambiguous, or because bytes follow the answer.
   ["a length with 204", "HTTP/1.1 204 X\r\nContent-Length: 2\r\n\r\n", 204, "spent"],
   ["a body with 204", "HTTP/1.1 204 X\r\nContent-Length: 2\r\n\r\nok", 204, "spent"],
   ["chunks with 204", "HTTP/1.1 204 X\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n", 204, "spent"],
   ["a length and chunks", CHUNKED.replace("\r\n", "\r\nContent-Length: 5\r\n") + "0\r\n\r\n", 200, "spent"],
-  ["another answer after it", "HTTP/1.1 204 X\r\n\r\nHTTP/1.1 204 X\r\n\r\n", 204, "spent"],
+  ["a second answer after the first", "HTTP/1.1 204 X\r\n\r\nHTTP/1.1 204 X\r\n\r\n", 204, "spent"],
   ["a body longer than its length", `${OK}Content-Length: 2\r\n\r\nok!`, 200, "spent"],
   ["a chunk without a size", `${CHUNKED}ok\r\n`, 200, "spent"],
   ["a chunk longer than its size", `${CHUNKED}2\r\nok!\r\n0\r\n\r\n`, 200, "spent"],
@@ -48,14 +48,14 @@ const ANSWERS: readonly (readonly [what: string, text: string, status: number, s
   ["Connection: close", `${OK}Connection: X, Close\r\nContent-Length: 2\r\n\r\nok`, 200, "spent"],
   ["HTTP/1.0", "HTTP/1.0 200 OK\r\nContent-Length: 2\r\n\r\nok", 200, "spent"],
   ["more than 16 KB of a body", `${OK}Content-Length: 99999\r\n\r\n${"x".repeat(17 * KB)}`, 200, "spent"],
-  // The status is known, but the body is incomplete.
+  // In these answers, the status is known, but the body is incomplete.
   ["a body shorter than its length", `${OK}Content-Length: 3\r\n\r\nok`, 200, "body"],
   ["16 KB of a body", `${OK}Content-Length: 99999\r\n\r\n${"x".repeat(16 * KB)}`, 200, "body"],
   ["a length too large for a number", `${OK}Content-Length: ${"9".repeat(400)}\r\n\r\nok`, 200, "body"],
   ["no last chunk", `${CHUNKED}2\r\nok\r\n`, 200, "body"],
   ["a body that ends with the connection", `${OK}\r\nok`, 200, "body"],
   ["another transfer encoding", `${OK}Transfer-Encoding: gzip, chunked\r\n\r\n0\r\n\r\n`, 200, "body"],
-  // The status is not known yet.
+  // In these answers, the status is not yet known.
   ["an unfinished head", `${OK}Content-Length: 2\r\n`, 0, "head"],
   ["an unfinished status line", "HTTP/1.1 20", 0, "head"],
   ["interim answers only", EARLY + EARLY, 0, "head"],

@@ -86,7 +86,7 @@ test.each(STALLS)("an attempt ends after 5 s if the bridge %s", async (_what, fi
 
 // time: controlled
 // contract: push-deadline
-test("an answer counts if it arrives within 5 seconds, and its body is read until then", async () => {
+test("an answer counts if its status arrives within 5 seconds, and its body is read until the deadline", async () => {
   const bridge = bridgeByHand();
   const { progress, results } = await bridge.push();
   await pass(DEADLINE_MS - 1);
@@ -133,7 +133,7 @@ test.each([
   ["", 3_999, "Keep-Alive: timeout=9\r\n", 7_000],
   ["Keep-Alive: timeout=60\r\n", 6_000, "", 4_000],
 ])(
-  "if one answer says %j and the next, %d ms later, says %j, the idle connection is closed %d ms after the second answer",
+  "one answer has the header %j, and the next, %d ms later, has %j: the idle connection closes %d ms after the second answer",
   async (first, laterMs, last, idleMs) => {
     const bridge = bridgeByHand();
     await bridge.push();
@@ -171,7 +171,7 @@ test("a connection is not reused while a request that was answered early is stil
   expect([bridge.open(), bridge.sockets.length]).toEqual([[true, true], 2]);
 });
 
-test("if too many connections are kept, in total or to one origin, the oldest is closed", async () => {
+test("if too many connections are kept, in total or to one origin, the oldest connection is closed", async () => {
   const bridge = bridgeByHand({ inAll: 3, ofOrigin: 2 });
   for (const [index, host] of ["a", "a", "a", "b", "b", "b"].entries()) {
     await bridge.push({ ...ATTEMPT, url: new URL(`https://${host}.example/`) });
@@ -185,7 +185,7 @@ test("if too many connections are kept, in total or to one origin, the oldest is
 
 // time: controlled
 // contract: push-deadline
-test("the deadline of a pushed event is 5 seconds, including the DNS lookup", async () => {
+test("the deadline of a push attempt is 5 seconds, including the DNS lookup", async () => {
   const names = { addresses: () => new Promise<never>(() => {}) };
   const client = createPushClient({ names, allow: [], secureContext: createSecureContext() });
   const outcome = jest.fn();

@@ -1,6 +1,6 @@
 import { readPollQuery } from "../../edge/public/read-poll-query";
 
-/** "valid", or the name of the invalid parameter. */
+/** Returns "valid", or the name of the invalid parameter. */
 function outcome(query: string): string {
   const read = readPollQuery(query);
   return read.$case === "query" ? "valid" : String(read.value.field);

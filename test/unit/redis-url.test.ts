@@ -61,6 +61,6 @@ test.each([
   expect(() => parseRedisUrl(url)).toThrow(fault);
 });
 
-test("a fault never contains the password", () => {
+test("the error message never contains the password", () => {
   expect(() => parseRedisUrl("redis://app:secret@r1/x")).toThrow(/^(?!.*secret)/);
 });

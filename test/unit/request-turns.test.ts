@@ -59,7 +59,7 @@ test("pipelined requests are started in the order of arrival, each after the pre
     response.writeHead(200 + started.length, { "Content-Length": LARGE.length }).end(LARGE);
   });
   client.write(Buffer.concat([GET, GET, GET]));
-  await until("all are parsed", () => parsed === 3);
+  await until("all requests are parsed", () => parsed === 3);
   expect(started).toHaveLength(1);
   expect(await readAnswers(3)).toEqual([201, 202, 203]);
   expect(left).toEqual([true, true, true]);
@@ -68,13 +68,13 @@ test("pipelined requests are started in the order of arrival, each after the pre
 test("a request is never started if its connection closes before its turn", async () => {
   await start((response) => void response.end(LARGE));
   client.write(Buffer.concat([GET, GET]));
-  await until("both are parsed", () => parsed === 2);
+  await until("both requests are parsed", () => parsed === 2);
   client.destroy();
   await until("the first answer is dropped", () => started[0]?.closed);
   expect(started).toHaveLength(1);
 });
 
-test("while a request waits, no more requests are read; in the end all requests are answered", async () => {
+test("while a request waits for its turn, no more requests are read; in the end, all requests are answered", async () => {
   await start((response) => {
     response.req.resume().on("end", () => setImmediate(() => response.end()));
   });
@@ -85,7 +85,7 @@ test("while a request waits, no more requests are read; in the end all requests 
   expect(await readAnswers(posts)).toHaveLength(posts);
 });
 
-test("a connection with too many waiting requests is closed, and its requests no longer count", async () => {
+test("a connection with too many waiting requests is closed, and its requests no longer count toward the limit", async () => {
   await start(() => undefined, { onConnection: 3, inAll: 5 });
   const endsAfter = async (socket: Socket, requests: number) => {
     socket.write(Buffer.concat(Array.from({ length: requests }, () => GET)));
@@ -101,7 +101,7 @@ test("a connection with too many waiting requests is closed, and its requests no
 });
 
 // time: smoke
-test("an answer is dropped with its connection if the client reads none of it for too long", async () => {
+test("an answer and its connection are dropped if the client reads nothing for too long", async () => {
   const app = createPublicListener({ trustProxy: [], report: jest.fn(), stalledMs: 200 });
   app.get("/", (_request, reply) => reply.send(LARGE));
   await app.listen({ port: 0, host: "127.0.0.1" });

@@ -13,15 +13,18 @@ const KINDS = Object.entries(MessageKind).flatMap(([name, code]) =>
 const PHASE_STARTS = ["question", "gotcha_bait", "gotcha_reveal", "time_up", "game_end"];
 
 // contract: retry-create, retry-phase, retry-never
-test.each(KINDS)("creates of kind %s are retried; updates only if the kind starts a phase", (kind) => {
-  const message: MessageBody = { ...BODY, kind };
-  expect([
-    isRetried({ type: "message.create", channel: "c", message }),
-    isRetried({ type: "dm.create", user: "u", message }),
-    isRetried({ type: "message.ephemeral", channel: "c", user: "u", message }),
-    isRetried({ type: "message.update", channel: "c", messageId: "msg_1", message }),
-  ]).toEqual([true, true, true, PHASE_STARTS.includes(kind)]);
-});
+test.each(KINDS)(
+  "creates of the kind %s are retried; updates are retried only if the kind starts a phase",
+  (kind) => {
+    const message: MessageBody = { ...BODY, kind };
+    expect([
+      isRetried({ type: "message.create", channel: "c", message }),
+      isRetried({ type: "dm.create", user: "u", message }),
+      isRetried({ type: "message.ephemeral", channel: "c", user: "u", message }),
+      isRetried({ type: "message.update", channel: "c", messageId: "msg_1", message }),
+    ]).toEqual([true, true, true, PHASE_STARTS.includes(kind)]);
+  },
+);
 
 // contract: retry-never
 test("there are 32 kinds, and a ping is never retried", () => {
@@ -42,7 +45,7 @@ const within =
   () =>
     after(ms, outcome);
 
-/** Gives the attempts of each event these answers, in this order, and rejects further attempts. */
+/** Answers the attempts of each event with `answers`, in this order, and rejects further attempts. */
 function answerWith(answers: readonly Answer[]): void {
   shard().world.answer = ({ number }) => (answers[number - 1] ?? refused)();
 }
@@ -57,26 +60,30 @@ async function attemptTimes(...answers: readonly Answer[]): Promise<readonly num
 // time: controlled
 // contract: retry-create, retry-phase
 test.each<readonly [name: string, answers: readonly Answer[], starts: readonly number[]]>([
-  ["is refused three times is dropped", [refused, refused, refused], [0, 1_000, 4_000]],
-  ["is accepted at the second attempt is done", [refused, accepted], [0, 1_000]],
-  ["is accepted at the third attempt is done", [refused, refused, accepted], [0, 1_000, 4_000]],
+  ["an event that is refused three times is dropped", [refused, refused, refused], [0, 1_000, 4_000]],
+  ["an event that is accepted at the second attempt gets no third attempt", [refused, accepted], [0, 1_000]],
   [
-    "is refused after 2 s is retried 1 s and 4 s after the refusal",
+    "an event that is accepted at the third attempt is not dropped",
+    [refused, refused, accepted],
+    [0, 1_000, 4_000],
+  ],
+  [
+    "an event that is refused after 2 s is retried 1 s and 4 s after the refusal",
     [within(2_000, REFUSED)],
     [0, 3_000, 6_000],
   ],
-  ["gets no answer is retried 1 s and 4 s after the deadline", [unanswered], [0, 6_000, 9_000]],
+  ["an event without an answer is retried 1 s and 4 s after the deadline", [unanswered], [0, 6_000, 9_000]],
   [
-    "has its second attempt in progress at +4 s is retried as soon as that attempt fails",
+    "if the second attempt is still in progress 4 s after the first failure, the third attempt starts when the second fails",
     [refused, within(4_000, REFUSED)],
     [0, 1_000, 5_000 + SOON],
   ],
   [
-    "gets no answer to its second attempt is retried at that attempt's deadline",
+    "if the second attempt gets no answer, the third attempt starts at the deadline of the second",
     [refused, unanswered],
     [0, 1_000, 6_000 + SOON],
   ],
-])("an event that %s", async (_name, answers, starts) => {
+])("%s", async (_name, answers, starts) => {
   expect(await attemptTimes(...answers)).toEqual(starts);
   const isFailed = answers[starts.length - 1] !== accepted;
   expect(shard().drops.map(({ reason }) => reason)).toEqual(isFailed ? ["failed"] : []);
@@ -143,7 +150,7 @@ test.each([
 );
 
 // time: controlled
-test("an attempt in progress when its core loses the shard is repeated by the next core", async () => {
+test("an attempt that is in progress when its core loses the shard is repeated by the next core", async () => {
   answerWith([unanswered, refused, refused, refused]);
   await shard().run(500);
   shard().lose();

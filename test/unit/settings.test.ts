@@ -86,7 +86,7 @@ describe("core", () => {
     if (value.length > 4) expect(found.join("\n")).not.toContain(value);
   });
 
-  test("accepts keys for secrets in hex or base64, and encrypts with the first key", () => {
+  test("accepts keys for secrets in hex or base64, and keeps their order", () => {
     const base64 = Buffer.alloc(32, 7).toString("base64");
     const { secretsKeys } = readCoreConfig({ ...CORE, SECRETS_KEY: `${base64}, ${KEY}` });
     expect(secretsKeys).toEqual([Buffer.alloc(32, 7), Buffer.from(KEY, "hex")]);
@@ -188,7 +188,7 @@ describe("settings that name files", () => {
   });
 });
 
-test("all faults are reported in one message, one line each, without the values", () => {
+test("all faults are reported in one message, with one line for each fault, without the values", () => {
   const values = { REDIS_URL: "VALUE_A", SECRETS_KEY: "VALUE_B", CORE_LISTEN: "VALUE_C", SHARDS: "VALUE_D" };
   const more = { LOG_LEVEL: "VALUE_E", CORE_TLS_CERT: "VALUE_F" };
   const found = faults(() => readCoreConfig({ ...values, ...more }));

@@ -24,7 +24,7 @@ const upFrom = (first: number, count: number) => Array.from({ length: count }, (
 
 const unanswered = () => after(5_000, TIMEOUT);
 
-/** Makes attempts wait for their answers; returns a function that answers the attempt of one event. */
+/** Makes attempts wait for their answers; returns a function that answers the attempt for one event. */
 function answerByHand(): (eventId: string, outcome?: PushOutcome) => Promise<void> {
   const waiting = new Map<string, (outcome: PushOutcome) => void>();
   shard().world.answer = ({ eventId }) => new Promise((resolve) => waiting.set(eventId, resolve));
@@ -63,8 +63,8 @@ describe("first attempts of a workspace", () => {
   });
 
   test("are dropped 10 s after publication, no matter when core reads them", async () => {
-    // One event is 11 s old, and 17 events are 8 s old. Of the 17, 16 start immediately. The last could start only 5 s
-    // later, which is too late.
+    // One event is 11 s old, and 17 events are 8 s old. Sixteen of the 17 start immediately. The last event could start
+    // only 5 s later, which is too late.
     const queue = [queued(1_000), ...upFrom(4_001, 17).map((number) => queued(number))];
     await shard().run(0, { answer: unanswered, clockMs: 12_000, queue });
     expect([ids().length, shard().drops.map(({ eventId }) => eventId)]).toEqual([16, ["evt_1000"]]);
@@ -85,7 +85,7 @@ describe("first attempts of a workspace", () => {
     expect([ids().length, overloaded()]).toEqual([48, 12]);
   });
 
-  test("are dropped as overloaded if their workspace has over 4 MB, including retries; other workspaces are unaffected", async () => {
+  test("are dropped as overloaded if their workspace has over 4 MB of events in memory, including retries; other workspaces are unaffected", async () => {
     const queue = queuedMany(20, { bytes: WORKSPACE_BYTES_MAX / 16, messageId: "" });
     queue.push(queued(21, { workspaceId: OTHER }));
     await shard().run(0, { answer: () => REFUSED, queue });
@@ -93,7 +93,7 @@ describe("first attempts of a workspace", () => {
     expect(shard().drops.map(({ eventId }) => eventId)).toEqual(eventIds(...upFrom(17, 4)));
   });
 
-  test("are read until the events in memory reach the limit of bytes, and again as soon as there is room", async () => {
+  test("are read until the events in memory reach the limit in bytes, and again as soon as there is room", async () => {
     const answer = answerByHand();
     const bytes = 1024 * 1024;
     const workspaceOf = (number: number) => OTHER.replace(/^../, String(10 + Math.floor(number / 4)));
@@ -164,7 +164,7 @@ test("an event is not dropped if the store is unavailable when its workspace mus
   expect([shard().attempts.length, shard().recorded.length, shard().drops]).toEqual([1, 1, []]);
 });
 
-test("while the store is unavailable an event is pushed according to the last known record of its workspace", async () => {
+test("while the store is unavailable, an event is pushed according to the last known record of its workspace", async () => {
   await shard().run(0, { workspace: "away", recalled: KNOWN });
   expect(shard().attempts).toMatchObject([{ url: KNOWN.targetUrl }]);
 });
@@ -208,7 +208,7 @@ test.each([
 );
 
 // time: controlled
-test("a store that lost the lease is asked again until the lease is acquired again", async () => {
+test("if the store has lost the lease, core repeats its reads until the lease is acquired again", async () => {
   await shard().run(1_000, { lease: "forgotten" });
   expect(shard().attempts).toEqual([]);
   await shard().wait(200, { lease: "held" });
@@ -216,7 +216,7 @@ test("a store that lost the lease is asked again until the lease is acquired aga
 });
 
 // time: controlled
-test("attempts are made on time while the store is unavailable, and recorded in order when it is available again", async () => {
+test("attempts are made on time while the store is unavailable, and recorded in order when the store is available again", async () => {
   await shard().run(1_100, {
     answer: ({ number }) => (number < 3 ? REFUSED : OK),
     recalled: WORKSPACE,

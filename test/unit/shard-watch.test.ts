@@ -15,7 +15,7 @@ function startWatch() {
   const none: readonly string[] = [];
   const seen = { sent: [...none], tried: [...none], faults: [...none], refused: [...none] };
   const reports: unknown[] = [];
-  /** Errors of reading a workspace, by its id, and errors of sending an email, by its address. */
+  /** Errors when a workspace is read, by workspace id, and errors when an email is sent, by email address. */
   const unreadable = new Map<string, Error>();
   const unsendable = new Map<string, Error>();
   const fail = (error: Error | undefined): void => {
@@ -24,7 +24,7 @@ function startWatch() {
   const context = {
     pollWatch: {
       async findFailing() {
-        if (lease.isStoreAway) throw new StoreUnavailable("away");
+        if (lease.isStoreAway) throw new StoreUnavailable("the store is unavailable");
         return { workspaceIds: [], mails: outbox.length, mailsDropped: 0 };
       },
       readMail: async (_shard: number, after = "0") =>
@@ -140,7 +140,7 @@ test("while the mail server is down, one email at a time is tried, at growing in
 
 test("an email whose attempts time out, or a workspace that cannot be read, does not delay other emails", async () => {
   watch.unsendable.set("hangs", new Error("timeout"));
-  watch.unreadable.set("sealed", new Error("no key opens it"));
+  watch.unreadable.set("sealed", new Error("no key decrypts the secrets"));
   watch.put("hangs", "sealed", "good", "better");
   await pass(4_000);
   expect([watch.sent, watch.left(), watch.reports]).toEqual([["good", "better"], ["hangs", "sealed"], []]);
@@ -148,7 +148,7 @@ test("an email whose attempts time out, or a workspace that cannot be read, does
 });
 
 test("while the store is unavailable, no email is sent, and no email counts as failed", async () => {
-  watch.unreadable.set("w0", new StoreUnavailable("away"));
+  watch.unreadable.set("w0", new StoreUnavailable("the store is unavailable"));
   watch.put("w0", "w1");
   await pass(5_000);
   expect(watch).toMatchObject({ tried: [], faults: [], reports: [] });

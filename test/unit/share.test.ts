@@ -62,7 +62,7 @@ test("three members divide seven shards according to the order of the members", 
 test("while `join` fails, its last result remains valid", async () => {
   let isAway = false;
   const { share, mine, faults } = createTestShare(2, async () => {
-    if (isAway) throw new Error("away");
+    if (isAway) throw new Error("join failed");
     return ["me", "other"];
   });
   await share.beat();
@@ -71,7 +71,7 @@ test("while `join` fails, its last result remains valid", async () => {
   await share.beat();
   await share.idle();
   expect(Object.fromEntries(mine)).toEqual({ 0: true, 1: false });
-  expect(faults).toEqual([new Error("away")]);
+  expect(faults).toEqual([new Error("join failed")]);
 });
 
 // time: controlled

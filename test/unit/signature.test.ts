@@ -16,7 +16,7 @@ function matches(header: string, raw: Uint8Array | string, ...secrets: readonly 
   return parsed !== undefined && signatureMatches(parsed, raw, secrets.map(keyOf));
 }
 
-/** Returns the service's result for a signature. Fails if the bridge kit has another result at the signature's time. */
+/** Returns the service's result for a signature. Fails if the bridge kit has another result at the time of the signature. */
 function judged(header: string, raw: Uint8Array | string, ...secrets: readonly string[]) {
   const fault = parseSignature(header) === undefined ? "malformed" : "wrong";
   const outcome = matches(header, raw, ...secrets) ? "right" : fault;
@@ -29,7 +29,7 @@ const MAC = "ab".repeat(32);
 
 // contract: signature-hmac
 test.each(SIGNATURE_VECTORS)(
-  "openssl's digest of $what is right only with its secret, timestamp and text",
+  "openssl's digest of $what is right only with the same secret, timestamp and text",
   ({ secret, t, raw, mac }) => {
     const header = `t=${t},v1=${mac}`;
     const longer = Buffer.concat([Buffer.from(raw), Buffer.from(" ")]);
@@ -38,7 +38,7 @@ test.each(SIGNATURE_VECTORS)(
     expect(judged(header, raw, `${secret}x`)).toBe("wrong");
     expect(judged(`t=0${t},v1=${mac}`, raw, secret)).toBe("wrong");
     expect(judged(header, longer, secret)).toBe("wrong");
-    // `signatureOf`, with which the tests sign requests, makes the same header.
+    // The tests sign requests with `signatureOf`, which makes the same header.
     expect(signatureOf(secret, raw, t)).toBe(header);
   },
 );
@@ -63,7 +63,7 @@ test("digests are compared in constant time: timingSafeEqual decides for every p
 });
 
 // contract: signature-format
-test("the service and the bridge kit sign with an entry per secret, in order, in lower case and whole seconds", () => {
+test("the service and the bridge kit write one entry per secret, in order, with digests in lower case, and whole seconds", () => {
   const [one, two] = SIGNATURE_VECTORS;
   const secrets = ["secret-two", "secret-one"];
   const raw = Buffer.from(String(one?.raw));
@@ -73,7 +73,7 @@ test("the service and the bridge kit sign with an entry per secret, in order, in
 });
 
 test.each([
-  ["nothing", ""],
+  ["no content", ""],
   ["no entry", "t=1700000000"],
   ["no timestamp", `v1=${MAC}`],
   ["an empty timestamp", `t=,v1=${MAC}`],
@@ -147,7 +147,7 @@ describe("by the service clock,", () => {
   const NOW_S = 1_700_000_000;
   const HOUR_MS = 3_600_000;
 
-  /** The outcome of a request that is signed with `secret` at `t`, when the service clock is at `nowMs`. */
+  /** Returns the outcome of a request that is signed with `secret` at `t`, when the service clock is at `nowMs`. */
   async function judge(nowMs: number, t: number | string, secret = "newest", workspace = ROTATED) {
     const record = { workspace, version: 1 };
     const context = {
@@ -215,7 +215,7 @@ describe("by the service clock,", () => {
     ["native", { platform: "native" }],
     ["disconnected", { connected: false }],
   ] as const)(
-    "a request for a %s workspace is answered as unknown before its signature is checked",
+    "a request for a %s workspace is rejected as for an unknown workspace, before the signature is checked",
     async (_what, change) => {
       expect(await judge(NOW_S * 1000, NOW_S, "unknown", { ...ROTATED, ...change })).toBe(
         "unknown-workspace",

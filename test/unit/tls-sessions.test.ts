@@ -119,7 +119,7 @@ describe.each(["TLSv1.2", "TLSv1.3"] as const)("under %s", (maxVersion) => {
   });
 });
 
-test("over the limit in bytes, the least recently used sessions are forgotten", async () => {
+test("if the sessions exceed the limit in bytes, the least recently used sessions are forgotten", async () => {
   const [sessions, receiver] = [createTlsSessions(3_000), await bridge()];
   const resumed = [];
   for (const name of [A, B, A, C, A, B]) resumed.push(await connect(sessions, receiver, name));

@@ -73,7 +73,7 @@ test.each([
 );
 
 // time: controlled
-test("a page that the client has not read within a minute is dropped with its connection", async () => {
+test("a page that the client has not read within a minute is dropped, together with the connection", async () => {
   const sockets = ["setTimeout", "clearTimeout", "setImmediate", "clearImmediate", "nextTick"] as const;
   jest.useFakeTimers({ doNotFake: [...sockets, "queueMicrotask", "hrtime", "Date"] });
   await start();
