@@ -11,7 +11,7 @@ module.exports = {
   modulePathIgnorePatterns: ["<rootDir>/dist"],
   globalSetup: "<rootDir>/test/harness/global-setup.ts",
   globalTeardown: "<rootDir>/test/harness/global-teardown.ts",
-  // The tests start real processes besides the workers, so two workers suit a machine with two cores.
+  // The tests start real processes besides the workers, so two workers suit a machine with two processors.
   maxWorkers: 2,
   workerIdleMemoryLimit: "512MB",
   // Milliseconds. Only tests that hang reach this limit.

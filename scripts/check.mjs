@@ -33,7 +33,7 @@ const STATIC = [
   ["import arrows", "depcruise", "--config", ".dependency-cruiser.cjs", ...FOLDERS],
   ["dead code", "knip"],
   ["protos", "buf", "lint"],
-  // This check is skipped while `main` has no protos with `go_package`, because there is nothing to be
+  // `buf breaking` is skipped while `main` has no protos with `go_package`, because there is nothing to be
   // compatible with.
   ...(hasPackagesOnMain
     ? [["proto compatibility", "buf", "breaking", "proto", "--against", ".git#branch=main,subdir=proto"]]

@@ -8,7 +8,7 @@ const PANEL_HEIGHT = 8;
 const by = (labels) => (labels === "" ? "sum" : `sum by (${labels}) `);
 /** The sum of a gauge. */
 const sum = (metric) => `sum(${metric})`;
-/** The increase of a counter per second, summed by labels. */
+/** The per-second increase of a counter, summed by labels. */
 const rate = (labels, metric) => `${by(labels)}(rate(${metric}[$__rate_interval]))`;
 /** The increase of a counter within `time`. */
 const increase = (time, metric) => `sum(increase(${metric}[${time}]))`;
@@ -117,7 +117,7 @@ const PANELS = [
   panel("Outages and emails", "short", 4, [
     ["bridges that stopped polling, 1 h", increase("1h", "chatbridge_core_outages_total")],
     ["emails waiting", sum("chatbridge_core_mail_outbox_length")],
-    ["failed attempts to email, 1 h", increase("1h", "chatbridge_core_mail_faults_total")],
+    ["failed attempts to send an email, 1 h", increase("1h", "chatbridge_core_mail_faults_total")],
     ["emails dropped, 1 h", increase("1h", "chatbridge_core_mails_dropped_total")],
   ]),
   panel("Event loop p99", "s", 4, [["{{job}} {{instance}}", "nodejs_eventloop_lag_p99_seconds"]]),

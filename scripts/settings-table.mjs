@@ -1,5 +1,5 @@
 // Writes the tables of settings into docs/operator-guide.md, from the settings that the
-// programs read. `--check` writes nothing, and fails when the page differs. `--list`
+// programs read. `--check` writes nothing, and fails when the tables are out of date. `--list`
 // prints the names of the settings. Needs dist/.
 import { readFileSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
@@ -22,7 +22,7 @@ const NOTES = {
   LOG_LEVEL: "how much is logged",
   MAIL_FROM: "requires `SMTP_URL`",
   MODE_SOCKET:
-    "Unix socket of the program that sets the target URL for the page's switch; `npm start` provides one",
+    "Unix socket of the program that sets the target URL when a member switches the mode; `npm start` provides one",
   PUBLIC_URL: "unset: where the edge listens",
   REDIS_URL: "see [Redis](#redis)",
   REDIS_WAIT_REPLICAS: "see [What replication may lose](#what-replication-may-lose)",

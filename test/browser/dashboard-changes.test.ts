@@ -47,7 +47,7 @@ test("the page of a poll workspace shows waiting events, each poll as it happens
 });
 
 // contract: push-private
-test("the target URL's form warns about held events, and shows why a URL is rejected", async () => {
+test("the form for the target URL warns about held events, and shows why a URL is rejected", async () => {
   const bridge = await push.bridge({ polls: true });
   await push.publish({ workspaceId: bridge.workspaceId, content: create("c1") });
   const page = await open(bridge.workspaceId);

@@ -32,7 +32,7 @@ beforeAll(async () => {
 
 const pageOf = (workspaceId: string): string => `/workspaces/${workspaceId}`;
 
-/** The pages, each with an action after which the page shows content. */
+/** The pages, each with an action that completes before the page is checked. */
 const PAGES: readonly (readonly [
   string,
   path: string | (() => string),

@@ -179,7 +179,7 @@ test("tail deliveries merges successive polls into one line; tail and publish ex
   expect((await publish("--channel c1 --text hi")).code).toBe(EXIT.NOT_FOUND);
 });
 
-test("a tail exits when the reader of its output closes the pipe", async () => {
+test("tail exits when the reader of its output closes the pipe", async () => {
   const tail = startCliProcess(`tail deliveries ${workspace.id}`, { corePort });
   tails.push(tail);
   await until("health is shown", () => tail.lines().length > 0);

@@ -153,7 +153,7 @@ test("tail deliveries continues after a restart of core, and prints that it is r
   const tail = startCli(`tail deliveries ${workspace.id}`, { corePort });
   await until("health is shown", () => tail.lines().some((line) => line.includes("last poll")));
   await own.core.stop();
-  await until("the tail prints that it is reconnecting", () => tail.stderr().includes("reconnecting"));
+  await until("tail prints that it is reconnecting", () => tail.stderr().includes("reconnecting"));
   const second = await startCore(own.redis.url, core);
   // Core can still be unavailable at the first polls.
   await until("a poll is shown", async () => {

@@ -18,7 +18,7 @@ const workspace = (args: string) => runCli(`workspace ${args}`, { corePort });
 const pollStatus = async (id: string, secret: string) => (await poll(service.url, { id, secret })).status;
 const secretsOf = async (id: string) => (await api.get(id)).workspace?.secrets;
 
-test("create makes a workspace, and with --show-secret, create prints the secret", async () => {
+test("create makes a workspace, and the option --show-secret prints the secret", async () => {
   const run = await workspace("create Ann's --owner ann@a.example --show-secret --json");
   expect([run.code, run.stderr]).toEqual([EXIT.DONE, ""]);
   const { workspace: made, signingSecret } = run.json as { workspace: { id: string }; signingSecret: string };

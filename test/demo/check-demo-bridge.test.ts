@@ -33,7 +33,8 @@ const signed = (query: string, t?: number) => signatureOf(demo.workspace.secret,
 /** Options for long timeouts, because 40 TLS connections can take 5 seconds on a busy machine. */
 const PATIENT = `--answer-within ${HANG_MS / 1000} --within ${HANG_MS / 1000}`;
 
-// In one rule, the check waits 7 seconds, until the bridge must have dropped an update whose create never arrived.
+// In the rule `hold-ends`, the check sends a create 7 seconds after its update. By then, the bridge must have dropped
+// the update.
 // contract: kit-hold-update, kit-unknown-kind, kit-unknown-fields
 test("the demo's bridge passes every rule when checked with the command in its README", async () => {
   const command = docBlocks("demo/chat/README.md", "sh").find((block) => block.includes("check-bridge"));

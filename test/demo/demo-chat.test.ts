@@ -96,7 +96,7 @@ test("the address for pushes does not serve observations by default", async () =
 });
 
 // contract: retry-create, retry-never, push-missed
-test("during a network cut, the mode cannot change; failed pushes of new messages are retried, but not of answer updates", async () => {
+test("during a network cut, the mode cannot change; failed pushes of new messages are retried, and those of answer updates are not", async () => {
   const messageId = await post("before the cut");
   const shown = await ada.sees("before the cut");
   await ada.ask("PUT", "/link/cut", { isCut: true });

@@ -94,7 +94,8 @@ testWith(["python3", "--version"])(
   },
 );
 
-// In one rule, the check waits 7 seconds, until the bridge must have dropped an update whose create never arrived.
+// In the rule `hold-ends`, the check sends a create 7 seconds after its update. By then, the bridge must have dropped
+// the update.
 // contract: push-2xx
 testWith(["go", "version"])(
   "the guide's Go bridge passes every rule of the check, and shows pushed events",

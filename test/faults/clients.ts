@@ -13,7 +13,7 @@ interface ClientsOptions {
   readonly everyMs: number;
   /** The prefix of the ids of requests and publications. */
   readonly name: string;
-  /** Aborted when clients must start no more posts or publications. */
+  /** Aborted when clients must stop posting and publishing. */
   readonly ending: AbortSignal;
   /** Aborted when clients must send nothing more. */
   readonly over: AbortSignal;

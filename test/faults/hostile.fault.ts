@@ -125,7 +125,7 @@ test("40,000 malformed requests are answered without a 5xx, and the memory of ea
       await Promise.all(Array.from({ length: FUZZERS }, fuzz));
     },
     async notes() {
-      // Wait until garbage has been collected, so that only leaks count.
+      // The test waits until garbage has been collected, so that only leaks count.
       await until("memory is freed", isBounded).catch(() => undefined);
       grown = growth();
       const answers = [...byStatus].map(([status, count]) => `${count} × ${status}`);

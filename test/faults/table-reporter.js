@@ -39,7 +39,7 @@ module.exports = class FaultsTable {
     }
     process.stdout.write(
       `\n${table.join("\n")}\n\n` +
-        "delivered: accepted events that reached their followers; again: events repeated under the same id,\n" +
+        "delivered: accepted events that reached their followers; again: deliveries and pushes repeated under the same id,\n" +
         "as the contract allows; accepted + published = delivered + served + pushed + dropped + lost.\n\n",
     );
   }

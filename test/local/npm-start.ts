@@ -25,7 +25,7 @@ export type Run = Awaited<ReturnType<typeof start>>;
 
 /** Settings that let the system choose all ports. */
 export const ANY_PORTS = Object.fromEntries(Object.keys(LISTENERS).map((name) => [name, "127.0.0.1:0"]));
-/** Settings without the game and the chat, for a faster start. */
+/** Settings that turn off the game and the chat, for a faster start. */
 export const NO_DEMO = { DEMO: "off" };
 
 /** Returns addresses with ports that only this test worker uses. With random ports, two starts could use the same port. */
@@ -135,7 +135,9 @@ export function living(folder: string) {
 export function pidOf(folder: string, command: RegExp): number {
   const [found, ...more] = living(folder).filter((each) => command.test(each.command));
   if (found === undefined || more.length > 0)
-    throw new Error(`not exactly one process matches ${command}: ${JSON.stringify(living(folder))}`);
+    throw new Error(
+      `expected exactly one process that matches ${command}, but found: ${JSON.stringify(living(folder))}`,
+    );
   return found.pid;
 }
 

@@ -7,7 +7,7 @@ import { newFolder, NO_DEMO, nothingIsLeft, paste, pathWith, start, stop } from 
 const FIND = "command -v redis-server || command -v valkey-server";
 const REAL_SERVER = execFileSync("sh", ["-c", FIND]).toString().trim();
 
-/** Returns the script of an apt-get that logs its arguments, and "installs" a server in the script's folder. */
+/** Returns a script that replaces apt-get. The script logs its arguments, and "installs" a server in its own folder. */
 function fakeAptGet(notes: string): string {
   return `
 [ "$1" = --version ] && exit 0

@@ -6,7 +6,7 @@ import { WORKSPACES } from "../../bench/parts/http-sides";
 import { alternate, resultOf, type Measure, type Round, type Side } from "../../bench/rounds";
 import { CONTRACT_LIMITS } from "../../core/domain/bounds";
 
-/** The highest load, in requests per second. */
+/** The highest load that the benchmark may reach, in requests per second. */
 const REQUESTS_PER_SECOND = 40_000;
 
 const measure = (perSecond: number, cpuUs: number) => {

@@ -34,7 +34,7 @@ const make = (answer: () => typeof made) => {
   return makeSecret(command.opts(), async () => answer());
 };
 
-test("the file contains only the secret, and only the owner of the file can read the file", async () => {
+test("the file contains only the secret, and is readable only by its owner", async () => {
   expect((await make(() => made)).shown).toBeUndefined();
   expect(readFileSync(file, "utf8")).toBe(`${SECRET}\n`);
   expect(statSync(file).mode & 0o777).toBe(0o600);

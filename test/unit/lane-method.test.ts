@@ -15,7 +15,7 @@ import { forAll } from "../harness/for-all";
 
 const { requestSerialize, requestDeserialize } = BRIDGE_METHODS.lane;
 const number = fc.integer({ min: 0, max: 2 ** 32 - 1 });
-/** Bytes that do not fit in the buffer into which a message is first written. */
+/** Bodies whose length takes three bytes as a varint. The longer body also makes the buffer of a message grow. */
 const large = fc.constantFrom(16_500, 150_000).map((bytes) => new Uint8Array(bytes).fill(7));
 const page: fc.Arbitrary<PageAnswer> = fc.record({
   number,

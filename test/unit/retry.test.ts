@@ -72,7 +72,7 @@ test.each<readonly [name: string, answers: readonly Answer[], starts: readonly n
     [within(2_000, REFUSED)],
     [0, 3_000, 6_000],
   ],
-  ["an event without an answer is retried 1 s and 4 s after the deadline", [unanswered], [0, 6_000, 9_000]],
+  ["an event that gets no answer is retried 1 s and 4 s after the deadline", [unanswered], [0, 6_000, 9_000]],
   [
     "if the second attempt is still in progress 4 s after the first failure, the third attempt starts when the second fails",
     [refused, within(4_000, REFUSED)],

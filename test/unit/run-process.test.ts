@@ -29,14 +29,14 @@ async function stop(signal: NodeJS.Signals, close: () => Promise<void>): Promise
 }
 
 test.each(["SIGTERM", "SIGINT"] as const)(
-  "on %s a process closes, logs the stop and exits with 0",
+  "on %s, a process closes, logs the stop, and exits with 0",
   async (signal) => {
     const said = await stop(signal, async () => undefined);
     expect(said).toEqual([["info", "stopping", { signal }], ["info", "stopped"], 0]);
   },
 );
 
-test("a process that fails to close logs why and exits with 1", async () => {
+test("if a process fails to close, the process logs the reason, and exits with 1", async () => {
   const err = new Error("it is stuck");
   const said = await stop("SIGTERM", () => Promise.reject(err));
   expect(said).toEqual([STOPPING, ["error", "could not stop cleanly", { err }], 1]);

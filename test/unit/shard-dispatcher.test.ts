@@ -74,7 +74,7 @@ describe("first attempts of a workspace", () => {
     expect(shard().drops.slice(1)).toMatchObject([{ eventId: "evt_4017", reason: "overloaded" }]);
   });
 
-  test.each([3_600_000, -3_600_000])("wait 10 s even if the clock steps by %i ms", async (stepMs) => {
+  test.each([3_600_000, -3_600_000])("wait up to 10 s, even if the clock steps by %i ms", async (stepMs) => {
     await shard().run(5_000, { answer: unanswered, queue: [] });
     shard().world.clockMs = stepMs;
     shard().add(...upFrom(5_000, 60).map((number) => queued(number, { isRetried: false })));
@@ -199,7 +199,7 @@ test.each([
   ["polls", ["polls"]],
   ["disconnected", ["disconnected"]],
 ] as const)(
-  "if holding an event has the outcome %s, the reported drop reasons are %j",
+  "if the store answers %s when an event is to be held, the reported drop reasons are %j",
   async (held, reasons) => {
     await shard().run(0, { workspace: { ...WORKSPACE, targetUrl: "" }, held });
     expect(shard().recorded.map(({ next }) => next.do)).toEqual(["hold"]);

@@ -63,7 +63,7 @@ test("digests are compared in constant time: timingSafeEqual decides for every p
 });
 
 // contract: signature-format
-test("the service and the bridge kit write one entry per secret, in order, with digests in lower case, and whole seconds", () => {
+test("the service and the bridge kit write one entry per secret, in order, with lower-case digests and a timestamp in whole seconds", () => {
   const [one, two] = SIGNATURE_VECTORS;
   const secrets = ["secret-two", "secret-one"];
   const raw = Buffer.from(String(one?.raw));
@@ -215,7 +215,7 @@ describe("by the service clock,", () => {
     ["native", { platform: "native" }],
     ["disconnected", { connected: false }],
   ] as const)(
-    "a request for a %s workspace is rejected as for an unknown workspace, before the signature is checked",
+    "a request for a %s workspace gets the answer for an unknown workspace, before the signature is checked",
     async (_what, change) => {
       expect(await judge(NOW_S * 1000, NOW_S, "unknown", { ...ROTATED, ...change })).toBe(
         "unknown-workspace",
