@@ -22,7 +22,7 @@ afterAll(() => {
 }, 120_000);
 
 (hasEngine ? test : test.skip)(
-  "docker compose up --scale core=3 --scale edge=2 starts a working demo (skipped without an engine)",
+  "docker compose up --scale core=3 --scale edge=2 starts a working demo (skipped without a Docker engine)",
   async () => {
     const up = ["up", "--detach", "--scale", "core=3", "--scale", "edge=2"];
     compose(...up, "--build");

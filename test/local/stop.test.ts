@@ -7,7 +7,7 @@ import { living, newFolder, nothingIsLeft, pathWith, PROJECT, start, stop } from
 const STOPS = "· chat: stopping\n· game: stopping\n· edge: stopping\n· core: stopping\n· redis: stopping\n";
 
 describe("all parts stop in order and no process is left", () => {
-  // The other test files stop their runs with SIGTERM to the first process only.
+  // In all other tests, `stop` sends SIGTERM to the first process only.
   test("after SIGHUP to the whole process group", async () => {
     const run = await start();
     await run.ready();

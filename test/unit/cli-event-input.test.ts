@@ -65,7 +65,11 @@ test.each<[string, unknown, RegExp]>([
   ["an unknown field of a message", { message: { ...MESSAGE, txt: "" } }, /^message must not have txt/],
   ["an unknown kind", { message: { ...MESSAGE, kind: "crad" } }, /^message\.kind .*card/],
   ["a type that cannot be published", { type: "ping", message: MESSAGE }, /^type .*message\.create/],
-  ["a button with two actions", { message: { ...MESSAGE, buttons: [[TWICE]] } }, /^message\.buttons\.0\.0 /],
+  [
+    "a button with an action and a URL",
+    { message: { ...MESSAGE, buttons: [[TWICE]] } },
+    /^message\.buttons\.0\.0 /,
+  ],
   ["a list", [], /^the event must be object/],
 ])("%s is rejected, and the error names the faulty part of the event", (_what, value, words) => {
   const failure = { exitCode: EXIT.DATA, message: expect.stringMatching(words) as string };

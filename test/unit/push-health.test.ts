@@ -44,7 +44,7 @@ test.each(FAILURES)(
 
 test.each([
   ...DROP_REASONS.map((result) => ({ result, status: undefined })),
-  // This poll is older than the target URL of the workspace.
+  // This poll was logged before the workspace got a target URL.
   { eventType: "poll", eventId: "", status: 200 },
 ])("drops and polls are not attempts: %j", (fields) => {
   const health = pushHealth([delivery({ ...fields, attempt: 0 })], NOW);

@@ -13,7 +13,7 @@ const GET = rawRequest("GET", "/");
 
 let server: Server;
 let client: Socket;
-/** The number of parsed requests, and the responses of the started requests. */
+/** The number of parsed requests, and the responses to the started requests. */
 let parsed: number;
 let started: ServerResponse[];
 
