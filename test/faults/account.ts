@@ -41,7 +41,7 @@ interface Findings {
   again: number;
   /** Events that arrived twice under different ids, or that pages served twice. */
   readonly duplicated: string[];
-  /** Lost requests and events. `at` is the time in ms at which the service answered that the request or event was stored. */
+  /** Lost requests and events. `at` is the time in ms when the service answered that the request or event was stored. */
   readonly lost: { readonly what: string; readonly at: number }[];
   /** All other violations: of sequences, cursors, order, drops and answers. */
   readonly wrong: string[];

@@ -50,9 +50,9 @@ async function failOver(startRedis: () => Promise<Replicated>, name: string, rep
       const next = () => redis.master().catch(() => killed);
       await until("there is another master", async () => (await next()) !== killed);
       servedAt = performance.now();
-      // If the killed master restarts immediately, it acts as the master until it learns that it was replaced. The writes
-      // that it answers until then are lost, unless a replica must confirm them. So if no replica must confirm writes,
-      // the killed master restarts later.
+      // If the killed master restarts immediately, it acts as the master until it learns that it was replaced. The
+      // writes that it answers until then are lost, unless a replica must confirm them. So if no replica must confirm
+      // writes, the killed master restarts later.
       if (replicas === 0) await load.grows();
       await killed.start();
       await redis.untilWhole();
@@ -85,8 +85,8 @@ describe.each([
     // repeat creates another event, with a new id. Lost and duplicated events can also cause other violations, so
     // `wrong` is checked only if no event is lost or duplicated.
     if (became.lost.length === 0 && became.duplicated.length === 0) expect(became.wrong).toEqual([]);
-    // How far the replica lags depends on the machine. Only writes that were
-    // answered between `followedAt` and `servedAt` may be lost.
+    // How far the replica lags depends on the machine. Only writes that were answered between `followedAt` and
+    // `servedAt` may be lost.
     for (const { at } of became.lost) {
       expect(at).toBeGreaterThanOrEqual(followedAt);
       expect(at).toBeLessThan(servedAt);

@@ -28,7 +28,7 @@ export const ANY_PORTS = Object.fromEntries(Object.keys(LISTENERS).map((name) =>
 /** Settings that turn off the game and the chat, for a faster start. */
 export const NO_DEMO = { DEMO: "off" };
 
-/** Returns addresses with ports that only this test worker uses. With random ports, two starts could use the same port. */
+/** Returns addresses with ports of this test worker only. With random ports, two starts could use the same port. */
 async function ownPorts(): Promise<Record<string, string>> {
   const ports: Record<string, string> = {};
   for (const name of Object.keys(LISTENERS)) ports[name] = `127.0.0.1:${await freePort()}`;
@@ -114,7 +114,10 @@ export function fact(page: string, name: string): string {
   return new RegExp(`^ +${name} +(\\S+)`, "m").exec(page)?.[1] ?? "";
 }
 
-/** Returns all running processes that were started for a folder, including orphans and the guards of local/guarded-child.ts. */
+/**
+ * Returns all running processes whose command, environment or working folder contains `folder`. These include orphans,
+ * and the guards of local/guarded-child.ts.
+ */
 export function living(folder: string) {
   return readdirSync("/proc")
     .filter((name) => /^\d+$/.test(name))

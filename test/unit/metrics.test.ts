@@ -71,7 +71,7 @@ describe("the backlog of a core's shards:", () => {
   const NOTHING = { pushes: 0, pushBytes: 0, mails: 0, inboundEvents: 0 };
   const EMPTY: ShardBacklog = { ...NOTHING, oldestPushAtMs: undefined, groups: [] };
 
-  /** Reads the metrics of a core that holds these shards. Returns a function from the name of a metric to its values. */
+  /** Returns the metrics of a core that holds these shards, as a function from a metric's name to its values. */
   async function read(shards: readonly (Partial<ShardBacklog> | "away")[]) {
     const metrics = createMetrics();
     addBacklogMetrics(metrics).begin({

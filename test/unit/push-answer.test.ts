@@ -34,7 +34,8 @@ const ANSWERS: readonly (readonly [what: string, text: string, status: number, s
   ["a folded header", `${OK}X-A: b\r\n  c\r\n\td\r\nContent-Length:\r\n 2\r\n\r\nok`, 200, "ended"],
   ["several equal lengths", `${OK}Content-Length: 2\r\ncontent-length: 2 , 2\r\n\r\nok`, 200, "ended"],
   ["a length of 0 with 204", "HTTP/1.1 204 X\r\nContent-Length: 0\r\n\r\n", 204, "ended"],
-  // After these answers, the connection must be closed, e.g. because the end of the answer is ambiguous, or because bytes follow the answer.
+  // After these answers, the connection must be closed, e.g. because the end of the answer is ambiguous, or because
+  // bytes follow the answer.
   ["a length with 204", "HTTP/1.1 204 X\r\nContent-Length: 2\r\n\r\n", 204, "spent"],
   ["a body with 204", "HTTP/1.1 204 X\r\nContent-Length: 2\r\n\r\nok", 204, "spent"],
   ["chunks with 204", "HTTP/1.1 204 X\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n", 204, "spent"],

@@ -34,7 +34,7 @@ test("a missing field that can be null is read like a field that is null", () =>
 });
 
 // contract: inbound-unknown-fields, inbound-required
-test("names that every object inherits count as unknown fields, and never as required fields", () => {
+test("a name that every object inherits is an unknown field, and never satisfies a required field", () => {
   expect(outcomeOf({ ...COMMAND, ["__proto__"]: { type: "command" } })).toBe("__proto__");
   expect(outcomeOf({ ["__proto__"]: COMMAND })).toBe("type");
   expect(outcomeOf({ ...COMMAND, user: { ["__proto__"]: { id: "u1" } } })).toBe("user.id");

@@ -16,7 +16,10 @@ function matches(header: string, raw: Uint8Array | string, ...secrets: readonly 
   return parsed !== undefined && signatureMatches(parsed, raw, secrets.map(keyOf));
 }
 
-/** Returns the service's result for a signature. Fails if the bridge kit has another result at the time of the signature. */
+/**
+ * Returns the service's result for a signature. Fails if the bridge kit has another result at the time of the
+ * signature.
+ */
 function judged(header: string, raw: Uint8Array | string, ...secrets: readonly string[]) {
   const fault = parseSignature(header) === undefined ? "malformed" : "wrong";
   const outcome = matches(header, raw, ...secrets) ? "right" : fault;
