@@ -25,8 +25,8 @@ const CREATED_AT_ONCE = 64;
 
 /**
  * Number of source addresses. The edge reads them from `X-Forwarded-For`, because it trusts the load as a proxy.
- * Check 2 allows 500 requests per second from each address, so every load here stays below the limits. All addresses
- * have the same length, because all requests of a file must have the same length.
+ * An address may send 500 requests per second, so every load here stays below that limit. All addresses have the same
+ * length, because all requests of a file must have the same length.
  */
 export const ADDRESSES = 256;
 const LAST_OCTETS = 128;

@@ -43,7 +43,9 @@ export function machineLines(machine: Awaited<ReturnType<typeof describeMachine>
     `Redis writes in ${disk}`,
   ];
   if (/tmpfs/.test(disk))
-    lines.push("NOTE: this folder is in memory, where a durable write costs nothing; set TMPDIR");
+    lines.push(
+      "NOTE: this folder is in memory, where a durable write costs nothing; set TMPDIR to a folder on a disk",
+    );
   if (loadAverage > cores / 4) {
     lines.push(`NOTE: the load average is ${loadAverage.toFixed(1)}: other programs may be running`);
   }

@@ -59,7 +59,7 @@ async function runPart(part: Part, options: Options): Promise<PartResult> {
   }
 }
 
-/** Returns the last log lines of core and the edge of a part that failed. */
+/** Returns the last log lines of core and of the edge, after a part has failed. */
 function troubleOf({ logFiles }: Scope): readonly string[] {
   const told = logFiles.filter((file) => /-(core|edge)\.log$/.test(file) && existsSync(file));
   return told.flatMap((file) => [`${file} ended with:`, logTail(file)]);

@@ -30,12 +30,15 @@ export interface PartResult {
 /** One measurement of the benchmark. */
 export interface Part {
   readonly name: string;
-  /** Its description in the help, one line. */
+  /** One-line description for the help. */
   readonly what: string;
   run(context: PartContext): Promise<PartResult>;
 }
 
-/** Thrown when answers and stored events differ, or an answer is invalid. The figures are worthless then. */
+/**
+ * Thrown when the numbers of answers and of stored events differ, or an answer is invalid. The figures are then
+ * worthless.
+ */
 export class CheckFault extends Error {
   override readonly name = "CheckFault";
 }

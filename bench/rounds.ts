@@ -28,7 +28,7 @@ export interface Contest {
   readonly unit: string;
   /** The names of the sides in the table's head. */
   readonly names?: { readonly ours: string; readonly reference: string };
-  /** Called before each round and the warm-up, e.g. to sign requests. */
+  /** Is called before the warm-up and before each round, e.g. to sign requests. */
   prepare?(): Promise<void>;
   readonly ours: Side;
   readonly reference: Side;

@@ -27,7 +27,7 @@ const STOP_WITHIN_MS = 2_000;
 /** Node flags of a load that measures latency. With this flag, the load can collect garbage before each run. */
 export const LOAD_FLAGS = ["--expose-gc"];
 
-/** Starts workers/<name>.ts in its own process. The default is the service's Node flags, which references must have. */
+/** Starts workers/<name>.ts in its own process. By default, the process has the same Node flags as the service. */
 export async function startWorker<Of extends Calls<Of>>(
   scope: Scope,
   name: string,

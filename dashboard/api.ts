@@ -41,7 +41,7 @@ export function onSignedOut(then: () => void): void {
   whenSignedOut = then;
 }
 
-/** Calls `then` whenever a request gets no answer. Returns a function that stops this. */
+/** Calls `then` whenever a request gets no answer. Returns a function that removes `then`. */
 export function onUnanswered(then: () => void): () => void {
   whenUnanswered.add(then);
   return () => whenUnanswered.delete(then);

@@ -15,12 +15,13 @@ import { createPublicListener } from "./public/public-listener";
 import { createUnsentPages } from "./public/unsent-pages";
 
 export interface Edge {
-  /** The ports of the listeners for bridges and for probes. */
+  /** The port of the listener for bridges. */
   readonly port: number;
+  /** The port of the listener for probes. */
   readonly healthPort: number;
   /** The port of the dashboard; undefined when the dashboard is off. */
   readonly dashboardPort: number | undefined;
-  /** Stops accepting requests, finishes the requests in progress, and closes. */
+  /** Stops accepting requests, finishes the requests in progress, and shuts the edge down. */
   close(): Promise<void>;
 }
 
@@ -29,7 +30,7 @@ const FINISH_WITHIN_MS = 5_000;
 /**
  * Creates and starts an edge. The edge accepts requests immediately, and answers 503 while core is unavailable.
  *
- * @param overrides replacements that tests use
+ * @param overrides replacements for parts of the edge; only tests use them
  */
 export async function createEdge(
   config: EdgeConfig,

@@ -13,9 +13,9 @@ openssl for pushes to the chat.
   npm start             build, start, and print commands to try; Ctrl-C stops the service
   npm start -- --help   print this page
 
-The service uses the Redis that REDIS_URL names. Otherwise it starts a redis-server or
-valkey-server (7 or later) on the PATH. If neither is on the PATH, npm start installs a server with
-apt-get, dnf, apk or brew, provided that the user has the rights.
+The service uses the Redis that REDIS_URL names. If REDIS_URL is not set, npm start starts the
+redis-server or valkey-server (7 or later) that is on the PATH. If neither is on the PATH, npm start
+installs a server with apt-get, dnf, apk or brew, provided that the user has the rights.
 
 All data, and the tokens, keys and demo workspace of the first start, are kept in .data/ for the
 next start. Remove the folder to start from scratch. Logs are in .data/logs/.

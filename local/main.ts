@@ -43,7 +43,7 @@ function stopWhenAsked(over: AbortController): void {
   if (process.env["npm_lifecycle_event"] === undefined) return;
   const parent = process.ppid;
   setInterval(() => {
-    if (process.ppid !== parent) over.abort(new Asked("npm has ended"));
+    if (process.ppid !== parent) over.abort(new Asked("npm has exited"));
   }, PARENT_CHECK_EVERY_MS).unref();
 }
 

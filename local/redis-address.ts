@@ -60,7 +60,7 @@ export async function ask(url: string, command: "PING" | "SHUTDOWN"): Promise<st
     socket: { connectTimeout: ANSWER_WITHIN_MS, socketTimeout: ANSWER_WITHIN_MS, reconnectStrategy: false },
     disableOfflineQueue: true,
   });
-  // The promise of a failed call rejects, so the event is ignored.
+  // The promise of a failed call rejects, so the `error` event is ignored.
   client.on("error", () => undefined);
   try {
     await client.connect();

@@ -38,7 +38,7 @@ const NEEDED = "Redis 7 or Valkey is needed";
 const OR_SET = "or set REDIS_URL to a running server";
 
 /**
- * Resolves to the command of a Redis server on this machine. If none is installed and the user has the necessary
+ * Resolves to the command of a Redis server on this machine. If no server is installed and the user has the necessary
  * rights, installs a server with the system's package manager, and calls `say` with a line about the installation.
  *
  * Throws StartFault with one line that says what to install.
@@ -70,7 +70,7 @@ async function install(
     const installed = await findOnPath();
     if (installed !== undefined) return installed;
   }
-  const why = failure ?? "its packages are older";
+  const why = failure ?? "its packages are older than Redis 7";
   throw new StartFault(`${NEEDED}, and ${manager} could not install it (${why}): run ${byHand}, ${OR_SET}.`);
 }
 

@@ -17,7 +17,7 @@ const ANSWER_WITHIN_MS = 2_000;
 
 /**
  * Acquires the lock of the current folder. The lock is a listening socket, so the lock
- * is free as soon as its holder exits for any reason. A file with a process id could
+ * is free as soon as its holder exits for any reason. A lock file with a process id could
  * name an unrelated process after a crash. Throws StartFault when another process holds the lock.
  */
 export async function takeRunLock(): Promise<RunLock> {

@@ -138,7 +138,7 @@ function enter(dataDir: string, logs: string): void {
 
 /** Returns a Redis URL without the user name and the password. */
 function nameOf(url: string): string {
-  if (!URL.canParse(url)) return "what REDIS_URL says";
+  if (!URL.canParse(url)) return "an invalid URL";
   const { protocol, host, pathname } = new URL(url);
   return `${protocol}//${host}${pathname}`;
 }

@@ -10,7 +10,7 @@ export interface TargetUrlSwitchOptions {
   readonly workspaceId: string;
   /**
    * The only URL that can be set. The chat can also clear a target URL that differs only in its port, because an
-   * earlier run set that URL.
+   * earlier run may have set that URL.
    */
   readonly targetUrl: string;
 }

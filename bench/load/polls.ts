@@ -23,7 +23,7 @@ export async function poll(url: string, { id, secret, address }: Workspace, quer
     headers: { "Service-Signature": signatureOf(secret, query), "X-Forwarded-For": address },
   });
   const body = Buffer.from(await answer.body.arrayBuffer());
-  check(answer.statusCode === 200, `a poll was answered ${answer.statusCode}: ${body.toString("utf8")}`);
+  check(answer.statusCode === 200, `a poll was answered with ${answer.statusCode}: ${body.toString("utf8")}`);
   const signature = String(answer.headers["service-signature"]);
   const t = Number(/^t=(\d+)/.exec(signature)?.[1]);
   check(signature === signatureOf(secret, body, t), "a page has an invalid signature");
@@ -72,7 +72,7 @@ export async function createPolls(
       const file = writeRequests(path, requests.length, (number) => requests[number] ?? "");
       const { bytes, requests: count, times } = await runWrk(scope, url, file, "cycle", seconds);
       const [mean, pageBytes] = [bytes / count, page.length];
-      // When wrk stops, it counts the bytes of answers that it has partly read, but not their requests.
+      // When wrk stops, it counts the bytes of partly read answers, but not the answers themselves.
       const fits = mean > pageBytes && mean < pageBytes * 1.02 + HEADERS_MAX_BYTES;
       check(fits, `answers have ${mean.toFixed(0)} bytes on average, but a page has ${pageBytes}`);
       return { count, ...times };

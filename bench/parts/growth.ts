@@ -12,7 +12,7 @@ import { PAGE_EVENTS } from "./polls";
 
 const SIZES = [1_000, 10_000, 100_000];
 const HELD_EVENTS = 1_000_000;
-/** Number of workspaces that hold `HELD_EVENTS`. Each can be polled 250 times per second (check 6): 16,000 in total. */
+/** Number of workspaces that hold `HELD_EVENTS`. Each may be polled 250 times per second: 16,000 in total. */
 const HOLDERS = 64;
 const NAMES = { ours: "many", reference: "few" };
 

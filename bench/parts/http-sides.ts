@@ -5,7 +5,7 @@ import { startService } from "../service";
 import { startWorker } from "../worker";
 import type { ReferenceServer } from "../workers/reference-server";
 
-/** Number of workspaces that receive HTTP load in turn. Each accepts 250 per second (check 6): 64,000 in total. */
+/** Number of workspaces that receive HTTP load in turn. Each accepts 250 requests per second: 64,000 in total. */
 export const WORKSPACES = 256;
 
 /** Starts the service and the reference server, with the same workspaces. */

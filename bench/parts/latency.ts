@@ -5,7 +5,7 @@ import { median, spreadOf, type Spread } from "../statistics";
 import { createSpreadTable } from "../table";
 
 const POSTING = 16;
-/** Half the limit of a workspace (check 6), because after a stall, delayed and new requests arrive together. */
+/** Half the rate limit of a workspace, because delayed and new requests arrive together after a stall. */
 const POSTS_PER_SECOND = 125;
 const PUSHED = 8;
 const PUSHES_PER_SECOND = 50;

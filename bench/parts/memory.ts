@@ -18,9 +18,9 @@ const SIZES = {
   polling: 1_000,
   deliveries: 18_000,
 };
-/** Number of workspaces that receive events. Each accepts 250 per second (check 6): 250,000 in total. */
+/** Number of workspaces that receive events. Each accepts 250 events per second: 250,000 in total. */
 const RECEIVING = 1_000;
-/** Polls of each workspace: first at a high rate, so that growth per poll shows, then at the rate of a bridge. */
+/** Polls of each workspace: first at a high rate, to show the memory that each poll takes, then at a bridge's rate. */
 const POLLED = [
   { perSecond: 2, seconds: 20 },
   { perSecond: 0.5, seconds: 20 },

@@ -7,7 +7,7 @@ import { startService } from "../service";
 import { startWorker } from "../worker";
 import type { AppendReference } from "../workers/append-reference";
 
-/** Number of workspaces, and of the reference's streams. Each side's events go to them in turn. */
+/** Number of workspaces, and of the reference's streams. Each side sends its events to them in turn. */
 const WORKSPACES = 8;
 const REFERENCE_STREAMS = "reference:*";
 

@@ -54,7 +54,7 @@ async function atRate<T>(
   return Promise.all(all);
 }
 
-/** Called with the number of each pushed event. Returns true for an answer of 204, and false for 500. */
+/** Is called with the number of each pushed event. Returns true for an answer of 204, and false for 500. */
 let onPush: (number: number) => boolean = () => true;
 let clients: CoreClients | undefined;
 /** Cursors of the workspaces, by their ids. */
@@ -96,7 +96,7 @@ const calls = {
     return { port, deadPort };
   },
 
-  /** Posts events. Returns the milliseconds from when each event was due until its answer. */
+  /** Posts events. Returns for each event the milliseconds from its due time until its answer. */
   post: ({ origin, run, ...rate }: Rate & { readonly origin: string; readonly run: string }) =>
     atRate(rate, async (number, { id, secret, address }, dueAt) => {
       const body = JSON.stringify(typedMessage(run, number));
@@ -112,11 +112,11 @@ const calls = {
         body,
       });
       await answer.dump();
-      if (statusCode !== 202) throw new Error(`a request was answered ${statusCode}`);
+      if (statusCode !== 202) throw new Error(`a request was answered with ${statusCode}`);
       return performance.now() - dueAt;
     }),
 
-  /** Polls each workspace with its cursor. Returns the milliseconds from when each poll was due until its answer. */
+  /** Polls workspaces with their cursors. Returns for each poll the milliseconds from its due time until its answer. */
   poll: ({ origin, ...rate }: Rate & { readonly origin: string }) =>
     atRate(rate, async (_number, { id, secret, address }, dueAt) => {
       const query = `after=${cursors.get(id) ?? "latest"}`;
@@ -127,14 +127,14 @@ const calls = {
         headers: { "Service-Signature": signatureOf(secret, query), "X-Forwarded-For": address },
       });
       const { next } = (await body.json()) as { readonly next?: string };
-      if (statusCode !== 200 || next === undefined) throw new Error(`a poll was answered ${statusCode}`);
+      if (statusCode !== 200 || next === undefined) throw new Error(`a poll was answered with ${statusCode}`);
       cursors.set(id, next);
       return performance.now() - dueAt;
     }),
 
   /**
-   * Publishes events. Returns the milliseconds from when each event was due to be published until its push arrived.
-   * With `measured`, returns only the values of that workspace.
+   * Publishes events. Returns for each event the milliseconds from its due time until its push arrived. `measured` is
+   * the id of a workspace: if set, only the values of that workspace are returned.
    */
   async push({ measured, ...rate }: Rate & { readonly measured?: string }): Promise<readonly number[]> {
     const due = new Map<number, number>();

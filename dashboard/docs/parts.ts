@@ -10,8 +10,8 @@ interface Schema {
 /** Replaces the parts of Swagger UI that need inline HTML, ask for a secret, or are not accessible. */
 export function parts({ React: { createElement: h } }: System) {
   /**
-   * Shows a text, with the parts in backticks as code. Swagger UI's own component assigns HTML, which our security
-   * policy blocks.
+   * Shows a text, with the parts in backticks as code. Swagger UI's own component sets `innerHTML`, which our content
+   * security policy blocks.
    */
   function Markdown({ source = "" }: { readonly source?: string }) {
     const words = source.split("`").map((part, index) => (index % 2 === 1 ? h("code", null, part) : part));
@@ -54,7 +54,7 @@ export function parts({ React: { createElement: h } }: System) {
       return h(Original, { title: isNamed ? title : (schema.$$ref?.split("/").at(-1) ?? "Body"), schema });
     };
 
-  /** Adds the values in `x-extensible-enum`, which are known today, to the description of a field. */
+  /** Adds the values that are known today, from `x-extensible-enum`, to the description of a field. */
   const KeywordDescription =
     (Original: Component) =>
     ({ schema }: { readonly schema: Schema }) => {
@@ -67,7 +67,7 @@ export function parts({ React: { createElement: h } }: System) {
     components: {
       Page,
       Markdown,
-      // Swagger UI's own component puts a link into the button that opens an operation.
+      // Swagger UI's own component puts a link into a button, which is not accessible.
       DeepLink: ({ text }: { readonly text: unknown }) => h("span", null, text),
       authorizeOperationBtn: () => null,
     },

@@ -75,7 +75,7 @@ export function ConnectPage({ publicUrl }: { readonly publicUrl: string }) {
             <span>
               <strong>It polls</strong>
               <span class="hint">
-                The bridge needs no public address. Events are held for it for 24 hours.
+                The bridge needs no public address. Events are held for 24 hours for the bridge to poll.
               </span>
             </span>
           </label>

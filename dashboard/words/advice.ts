@@ -13,7 +13,7 @@ const ADVICE: Readonly<Record<Failed, string>> = {
   connect:
     "No connection could be made. Start the bridge, check the port of the target URL, and open that port in the firewall.",
   tls: "The TLS handshake failed. Serve HTTPS on this port, with a certificate that is from a public authority, has not expired, names this host and includes the full chain.",
-  body: "The event was sent, but the bridge's response was cut off or was not HTTP. Check the bridge's log for a crash, and check that any proxy in front of it forwards responses.",
+  body: "The event was sent, but the bridge's response was cut off or was not HTTP. Check the bridge's log for a crash, and check that any proxy in front of the bridge forwards responses.",
   expired:
     "The event expired before it could be delivered. Send a test event: once the bridge answers in time, the next events arrive.",
   disconnected:
@@ -25,7 +25,7 @@ const ADVICE: Readonly<Record<Failed, string>> = {
 };
 
 /**
- * Returns a few sentences on what to do about a failed delivery; undefined for a successful one.
+ * Returns a few sentences on what to do about a failed delivery; undefined for a successful delivery.
  *
  * @param failedStep the step that failed, if known
  */
@@ -73,10 +73,10 @@ function statusAdvice(status: number): string {
     return `${answered} Check the path of the target URL: it must accept POST requests.`;
   }
   if (status === 413)
-    return `${answered} Let the bridge, and any proxy in front of it, accept larger requests.`;
+    return `${answered} Let the bridge, and any proxy in front of the bridge, accept larger requests.`;
   if (status === 429)
-    return `${answered} Let the bridge, and any proxy in front of it, accept more requests.`;
+    return `${answered} Let the bridge, and any proxy in front of the bridge, accept more requests.`;
   if (status >= 500)
-    return `${answered} Check the bridge's own log: the error is in the bridge or in a proxy in front of it.`;
+    return `${answered} Check the bridge's own log: the error is in the bridge itself or in a proxy in front of the bridge.`;
   return `${answered} Check the bridge's own log for the reason.`;
 }

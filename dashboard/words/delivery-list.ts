@@ -8,8 +8,8 @@ import {
 import type { DeliveryShape } from "../../edge/dashboard/shapes";
 
 /**
- * Merges two lists, newest first and without duplicates. If both have an entry for a run of polls, the higher count is
- * kept.
+ * Merges two lists, newest first and without duplicates. If both lists have an entry for the same run of polls, the
+ * entry with the higher count is kept.
  */
 export function mergeDeliveries(
   some: readonly DeliveryShape[],
@@ -26,9 +26,9 @@ export function mergeDeliveries(
 }
 
 /**
- * Returns the delivery before which the list may be incomplete, because the log keeps a maximum number of polls and of
- * pushes. If the list has the maximum of one kind, the result is the oldest delivery of that kind. If the list has both
- * maximums, the result is the newer of the two oldest deliveries. If it has neither, the result is undefined.
+ * Returns the delivery before which the list may be incomplete; undefined if the list is complete. The log keeps a
+ * maximum number of polls, and of pushes. If the list has the maximum of one kind, the result is the oldest delivery of
+ * that kind. If the list has the maximum of both kinds, the result is the newer of the two oldest deliveries.
  */
 export function oldestKept(deliveries: readonly DeliveryShape[]): DeliveryShape | undefined {
   const [polls, pushes] = [
@@ -48,7 +48,7 @@ export function broughtWords({ events }: Pick<DeliveryShape, "events">): string 
   return events === 1 ? "1 event" : `${events} events`;
 }
 
-/** Compares two ids of the form "<ms>-<number>": first the ms, then the number. */
+/** Puts the newer delivery first. An id is `<ms>-<number>`; the number orders the deliveries of one millisecond. */
 function newestFirst(a: DeliveryShape, b: DeliveryShape): number {
   const [aMs = 0, aNumber = 0] = a.id.split("-").map(Number);
   const [bMs = 0, bNumber = 0] = b.id.split("-").map(Number);

@@ -11,7 +11,7 @@ import { duration, fromNow } from "./time-words";
 
 export type Tone = "good" | "warn" | "bad" | "idle";
 
-/** A workspace's health, for people. */
+/** The text that describes a workspace's health. */
 export interface HealthWords {
   readonly tone: Tone;
   /** A word or two. */
@@ -42,7 +42,7 @@ export function healthWords(
       tone: "idle",
       label: "Disconnected",
       sentence: "Events are neither accepted nor delivered.",
-      advice: "Connect it again to get a new signing secret.",
+      advice: "Connect the workspace again to get a new signing secret.",
     };
   }
   switch (health?.mode) {

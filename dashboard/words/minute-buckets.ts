@@ -56,7 +56,7 @@ export function minuteBuckets(deliveries: readonly DeliveryShape[], nowMs: numbe
   };
 }
 
-/** Returns a function from a time to the number of polls up to it. The polls of a run count as evenly spaced. */
+/** Returns a function that counts the polls of a run up to a time. The polls are assumed to be evenly spaced. */
 function pollsUntil({ at, lastAt, polls }: DeliveryShape): (atMs: number) => number {
   const firstMs = Date.parse(at);
   const lastMs = Date.parse(lastAt ?? at);

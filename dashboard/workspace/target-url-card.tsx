@@ -59,7 +59,7 @@ export function TargetUrlCard({ workspace, health, onChange }: TargetUrlCardProp
           hint={
             targetUrl === ""
               ? "No URL is set: events are held for 24 hours for the bridge to poll."
-              : "Polls are answered 403."
+              : "Polls are answered with 403."
           }
         />
         <FormFault error={saving.error} fields={["targetUrl"]} />
@@ -89,8 +89,8 @@ export function TargetUrlCard({ workspace, health, onChange }: TargetUrlCardProp
         >
           <p>
             <strong>{waiting === 0 ? "No events are waiting." : `${waitingWords(waiting)}.`}</strong> Held
-            events are never pushed, and polls are answered 403 from now on. Let the bridge make one last poll
-            first.
+            events are never pushed, and polls are answered with 403 from now on. Let the bridge make one last
+            poll first.
           </p>
           <p class="hint">
             Held events can be polled again if you clear the target URL before their 24 hours are over.

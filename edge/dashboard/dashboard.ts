@@ -24,7 +24,7 @@ export interface DashboardOptions {
   readonly coreAddress: string;
   readonly coreTls: ClientTls | undefined;
   readonly trustProxy: readonly string[];
-  /** Base URL at which bridges reach the service. The OpenAPI document and the snippets contain it. */
+  /** Base URL at which bridges reach the service, for the OpenAPI document and the dashboard's snippets. */
   readonly publicUrl: string;
   /** Is called with unexpected errors, which are bugs. */
   report(where: string, error: unknown): void;

@@ -20,7 +20,8 @@ export interface SessionContext {
 }
 
 /**
- * Schema of a token. It checks only the length: a token with invalid characters is answered 401, like an unknown token.
+ * Schema of a token or a code. It checks only the length: a token with invalid characters is answered with 401, like an
+ * unknown token.
  */
 const TOKEN = { type: "string", minLength: 1, maxLength: 512 } as const;
 const SIGN_IN = {
@@ -40,7 +41,8 @@ const WRONG_TOKEN: ErrorAnswer = {
 };
 const SPENT_LINK: ErrorAnswer = {
   status: 401,
-  message: "This sign-in link was used already or has expired. Sign in with an operator's token instead.",
+  message:
+    "This sign-in link has already been used or has expired. Sign in with an operator's token instead.",
 };
 
 /** Adds the routes for signing in and out, and for sign-in links. */
@@ -129,7 +131,7 @@ export function currentSession(request: FastifyRequest, sessions: Sessions): Ses
   return id === undefined ? undefined : sessions.find(id);
 }
 
-/** Returns the session of a request. Unless the page made the request by itself, this counts as use. */
+/** Returns the session of a request. Unless the page made the request by itself, the request counts as use. */
 export function usedSession(request: FastifyRequest, sessions: Sessions): Session | undefined {
   const id = readSessionCookie(request);
   if (id === undefined) return undefined;

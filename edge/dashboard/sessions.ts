@@ -52,9 +52,9 @@ export function createSessions(now: () => number = Date.now) {
       sessions.set(digest(id), session);
       return { id, session };
     },
-    /** Returns the session. This does not count as use: a session expires after two hours without use. */
+    /** Returns the session. The call does not count as use: a session expires after two hours without use. */
     find: (id: string) => get(id, false),
-    /** Returns the session. This counts as use. */
+    /** Returns the session. The call counts as use. */
     use: (id: string) => get(id, true),
     end: (id: string) => void sessions.delete(digest(id)),
     /** Creates a code that can be exchanged for the token once. */

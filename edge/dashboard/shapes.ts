@@ -1,7 +1,8 @@
 import type { AttemptStep, DeliveryResult } from "../../contract/deliveries";
 
 /**
- * The JSON types of the dashboard's front end and server. Times are ISO 8601 in UTC. Null means unknown or absent.
+ * The JSON types that the dashboard's server sends to the front end. Times are ISO 8601 in UTC. Null means unknown or
+ * absent.
  */
 
 export type Mode = "poll" | "push" | "none";
@@ -10,7 +11,7 @@ export interface WorkspaceShape {
   readonly id: string;
   readonly name: string;
   readonly ownerEmail: string;
-  /** Whether the chat tool is connected through a bridge. Only such a workspace has endpoints under /hooks. */
+  /** Whether the platform is `custom`. Only such a workspace has a bridge and endpoints under /hooks. */
   readonly custom: boolean;
   readonly connected: boolean;
   /** Empty for a poll workspace. */
@@ -57,7 +58,7 @@ export interface PollHealthShape {
   readonly failing: boolean;
   readonly failingSince: string | null;
   readonly lastPollAt: string | null;
-  /** Number of waiting events, at most 1,000. */
+  /** Number of waiting events. Core counts at most 1,000. */
   readonly waiting: number;
   readonly oldestWaitingAt: string | null;
 }

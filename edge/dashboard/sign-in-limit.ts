@@ -11,7 +11,7 @@ const WINDOW_MS = 60_000;
  */
 const PLACES_MAX = 10_000;
 
-/** Limits the attempts to sign in per minute and address, which slows down guessing. */
+/** Limits the sign-in attempts per minute and address, so that tokens cannot be guessed quickly. */
 export function createSignInLimit(now: () => number = Date.now) {
   const places = new LRUCache<string, { count: number; readonly until: number }>({ max: PLACES_MAX });
   return {

@@ -20,7 +20,7 @@ export interface WatchContext {
 const WATCHES_MAX = 200;
 /**
  * Milliseconds between heartbeats. A heartbeat says whether core answers, and helps to detect a closed connection. The
- * front end considers a stream broken after 5 s without a heartbeat.
+ * front end considers a stream broken after 5 s without any event.
  */
 const BEAT_EVERY_MS = 2_000;
 const COME_BACK_AFTER_MS = 2_000;
@@ -33,7 +33,7 @@ const UNREAD_MAX_BYTES = 1024 * 1024;
  * `unavailable` if core does not.
  *
  * When core disconnects, the route sends `unavailable` immediately. When core is available again, the first event is
- * `health`. The front end then reads everything again, because the deliveries it missed are not repeated. When the
+ * `health`. The front end then reads everything again, because missed deliveries are not repeated. When the
  * stream ends, the browser reopens it.
  */
 export function addWatchRoute(app: FastifyInstance, context: WatchContext): void {

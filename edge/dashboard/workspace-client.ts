@@ -46,7 +46,7 @@ export function createWorkspaceClient(address: string, tls: ClientTls | undefine
   };
 }
 
-/** Rejects with the `ServiceError` when core does not accept the operator's token. */
+/** Resolves if core accepts the operator's token. Otherwise rejects with the `ServiceError` of the call. */
 export async function proveToken({ call, methods }: Operator): Promise<void> {
   await call(methods.listWorkspaces, { pageSize: 1, pageToken: "" });
 }

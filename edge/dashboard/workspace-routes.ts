@@ -31,7 +31,7 @@ function texts<Name extends string>(required: readonly Name[], optional: readonl
   return { schema: { body: { type: "object", additionalProperties: false, required, properties } } };
 }
 
-/** Adds the routes that operators use on workspaces. Each route calls core's WorkspaceService. */
+/** Adds the routes with which operators manage workspaces. Each route calls core's WorkspaceService. */
 export function addWorkspaceRoutes(
   app: FastifyInstance,
   operatorOf: (request: FastifyRequest) => Operator,

@@ -26,12 +26,12 @@ const LANES = 4;
 const IN_PROGRESS_MAX = 4_096;
 const BYTES_UNDER_WAY_MAX = 64 * 1024 * 1024;
 
-/** Milliseconds to wait for an answer. Core's own limits are shorter, so that core fails first. */
+/** Milliseconds to wait for an answer. Core's own timeouts are shorter, so that core fails first. */
 const DEADLINE_MS = 5_000;
 const PROBE_WITHIN_MS = 1_000;
 /** Maximum bytes of an answer. A page of 100 events of the largest size fits. */
 const MESSAGE_MAX_BYTES = 8 * 1024 * 1024;
-/** Maximum bytes that core has sent and the edge has not read. HTTP/2's default of 64 KB holds only a page or two. */
+/** Maximum bytes that core may send before the edge reads them. HTTP/2's default of 64 KB holds only a page or two. */
 const WINDOW_BYTES = 8 * 1024 * 1024;
 
 /** Creates the edge's client for core. Calls reject with `CoreUnavailable` when there is no answer. */
@@ -71,13 +71,14 @@ export function createCoreClient({ address, token, tls, onRefused }: CoreClientO
       const bytes = request.body.length + headBytes(request);
       const answer = await lanes.call({ $case: "receive", value: request }, bytes);
       if (answer.$case !== "receive")
-        throw new Error("core answered a receive with an answer of another kind");
+        throw new Error("core answered a receive call with an answer of another kind");
       return answer.value;
     },
     async poll(request: PollRequest): Promise<PollResponse> {
       const bytes = UTF8_BYTES_MAX * request.queryString.length + headBytes(request);
       const answer = await lanes.call({ $case: "poll", value: request }, bytes);
-      if (answer.$case !== "poll") throw new Error("core answered a poll with an answer of another kind");
+      if (answer.$case !== "poll")
+        throw new Error("core answered a poll call with an answer of another kind");
       return answer.value;
     },
     /** Rejects when there is no connection to core. The error is `CoreRefusesToken` when core rejects the token. */
@@ -101,7 +102,7 @@ async function failAfter(ms: number): Promise<never> {
 const UTF8_BYTES_MAX = 2;
 
 /**
- * Returns the maximum bytes of a request's workspace id and signature. They are counted because a sender can make both
+ * Returns the maximum bytes of a request's workspace id and signature. Both are counted, because a sender can make them
  * long.
  */
 function headBytes({ workspaceId, signature = "" }: Pick<PollRequest, "workspaceId" | "signature">): number {

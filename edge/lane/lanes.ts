@@ -18,7 +18,7 @@ export interface LanesOptions {
   open(): LaneStream;
   /** Number of streams that are kept open. */
   readonly lanes: number;
-  /** Maximum number of pending calls, and of their bytes in total. A call beyond a maximum is rejected immediately. */
+  /** Maximum number of pending calls, and of their total bytes. A call beyond a maximum is rejected immediately. */
   readonly inProgressMax: number;
   readonly bytesMax: number;
   readonly deadlineMs: number;
@@ -77,12 +77,13 @@ const MESSAGE_BYTES = 1_048_576;
  * lane. So every core gets a share of the calls.
  *
  * A turn with many calls writes each full message immediately, not at the end of the
- * turn. HTTP/2 sends such a message when the turn ends. But a message that is written
- * at the end of a turn is sent only after the next turn. By then a busy edge has read a
+ * turn. HTTP/2 sends such a message at the end of the turn. But a message that is written
+ * only at the end of a turn is sent after the next turn. By then, a busy edge has read a
  * hundred more requests, and core has been idle.
  *
- * When a lane breaks, its pending calls are rejected immediately, because their outcome
- * is unknown. The lane is reopened after a pause, which grows with each failure.
+ * When a lane breaks, its pending calls are rejected immediately: their answers are lost,
+ * and their outcome is unknown. The lane is reopened after a pause, which grows with each
+ * failure.
  */
 export function createLanes({ open, lanes, inProgressMax, bytesMax, deadlineMs, onRefused }: LanesOptions) {
   const all: Lane[] = Array.from({ length: lanes }, () => ({
@@ -185,7 +186,7 @@ export function createLanes({ open, lanes, inProgressMax, bytesMax, deadlineMs, 
     lane.failures += 1;
     load.open -= 1;
     stream.cancel();
-    // The loop below also rejects the calls that were not sent yet, so they must not be sent later.
+    // The loop below also rejects the calls that are not yet sent, so they must not be sent later.
     if (turn?.lane === lane) turn = undefined;
     for (const [number, waiting] of inProgress) {
       if (waiting.lane === lane) fail(number, "broken", new CoreUnavailable("the connection to core broke"));
@@ -205,7 +206,7 @@ export function createLanes({ open, lanes, inProgressMax, bytesMax, deadlineMs, 
       : new CoreUnavailable("no lane to core");
   }
 
-  /** Opens a lane if no lane is open. Resolves when core has accepted a lane; rejects if core does not accept it. */
+  /** Resolves when a lane is open, and opens a lane if necessary. Rejects if core accepts no lane. */
   async function greet(): Promise<void> {
     if (all.some(({ state }) => state.name === "open")) return;
     const lane = closed ? undefined : pick();
@@ -223,7 +224,7 @@ export function createLanes({ open, lanes, inProgressMax, bytesMax, deadlineMs, 
   return {
     load: load as Readonly<LaneLoad>,
     greet,
-    /** Rejects with `CoreUnavailable` when there is no answer. It is then unknown whether the call took effect. */
+    /** Rejects with `CoreUnavailable` when there is no answer. The call may still have taken effect. */
     call(call: Call, bytes: number): Promise<Answer> {
       if (closed || load.calls >= inProgressMax || load.bytes + bytes > bytesMax) {
         return refuse("full", "too many calls are pending");
@@ -253,7 +254,7 @@ export function createLanes({ open, lanes, inProgressMax, bytesMax, deadlineMs, 
       for (const lane of all) {
         if ("stream" in lane.state) breakLane(lane, lane.state.stream);
       }
-      // Calls remain only if they wait for the end of a turn, on a lane that has no stream.
+      // The remaining calls wait for the end of their turn, on a lane that has no stream yet.
       for (const number of inProgress.keys())
         fail(number, "broken", new CoreUnavailable("the edge is stopping"));
     },

@@ -30,7 +30,7 @@ export const ERROR_BODY: Schema = {
 
 type Reason = Exclude<Refusal, Refusal.UNSPECIFIED>;
 
-/** The description of each of core's refusals. */
+/** Describes the reason for each of core's refusals. */
 const REFUSAL_WORDS: Readonly<Record<Reason, string>> = {
   [Refusal.ADDRESS_LIMIT]: `more than ${ADDRESS_REQUESTS_PER_SECOND} requests a second from the sending address`,
   [Refusal.UNKNOWN_WORKSPACE]:
@@ -50,7 +50,7 @@ const OF_EVERY_REQUEST: readonly (readonly [status: number, words: string])[] = 
   [ERRORS.internal.status, "an internal error of the service"],
   [
     ERRORS.unavailable.status,
-    "the service is temporarily unavailable: send the request again, with the same `id`",
+    "the service is temporarily unavailable: send the request again; a POST must have the same `id`",
   ],
 ];
 const OF_BODIES: readonly (readonly [status: number, words: string])[] = [

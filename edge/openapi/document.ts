@@ -30,7 +30,7 @@ const CHECKS =
   "413); the limit of the sending address (429); the workspace exists and is connected (404); the signature is valid " +
   `(401); its timestamp is within ${TIMESTAMP_TOLERANCE_SECONDS / 60} minutes (409); the limit of the workspace (429); the fields follow their rules (400).`;
 
-/** Returns the public contract as OpenAPI 3.1, made from the schemas with which the edge checks requests. */
+/** Returns the public contract as OpenAPI 3.1, generated from the schemas with which the edge checks requests. */
 export function openApiDocument(publicUrl: string = LOCAL_EDGE): OpenApiDocument {
   return {
     openapi: "3.1.0",
@@ -39,11 +39,11 @@ export function openApiDocument(publicUrl: string = LOCAL_EDGE): OpenApiDocument
       version: CONTRACT_VERSION,
       description:
         "Runs games in chat tools through bridges. A bridge is a small HTTP program beside a chat tool: it reports " +
-        "what members do, and shows what the games publish. Both directions are signed. The answer to an event never " +
-        "contains its effects: they arrive later, by push (the webhooks below) or by poll. The contract is a beta: " +
-        "fields and kinds may be added at any time. Ignore unknown fields, and show an unknown kind like `card`. After a " +
-        "timeout, a `429` or a `5xx`, send the request again with the same `id` and a new signature. Do not send it " +
-        "again after any other `4xx`.",
+        "what members do, and shows what the games publish. Requests in both directions are signed. The answer to an " +
+        "event never contains its effects: they arrive later, by push (the webhooks below) or by poll. The contract is a " +
+        "beta: fields and kinds may be added at any time. Ignore unknown fields, and show a message of an unknown kind as " +
+        "a `card`. After a timeout, a `429` or a `5xx`, send the request again with the same `id` and a new signature. " +
+        "Do not send the request again after any other `4xx`.",
       license: { name: "MIT", identifier: "MIT" },
     },
     servers: [{ url: publicUrl, description: "The address at which bridges reach the service." }],
@@ -67,7 +67,7 @@ export function openApiDocument(publicUrl: string = LOCAL_EDGE): OpenApiDocument
           name: SIGNATURE,
           description:
             "`t=<unix seconds>,v1=<hex>`: HMAC-SHA256 of `<t>.<raw body>`, keyed with the workspace's secret. For a " +
-            "poll, it is of `<t>.<query string>`, exactly as sent. During a rotation there is one `v1` entry per " +
+            "poll, the HMAC is of `<t>.<query string>`, exactly as sent. During a rotation, there is one `v1` entry per " +
             `secret, the newest first, and one valid entry is sufficient. Reject a timestamp more than ${TIMESTAMP_TOLERANCE_SECONDS / 60} minutes ` +
             "from the local clock, and compare in constant time.",
         },

@@ -2,7 +2,10 @@ import type { InboundType } from "../../contract/messages";
 import { INBOUND_EVENT_SCHEMAS } from "../public/inbound-event-schema";
 import { refTo, type Schema } from "./shape";
 
-/** A schema that the edge validates with. It can have our own keyword `wellFormed`, and `if` to distinguish types. */
+/**
+ * A schema with which the edge validates events. The schema can contain our own keyword `wellFormed`, and an `if` that
+ * distinguishes objects from strings.
+ */
 interface OwnSchema extends Omit<Schema, "items" | "properties" | "not" | "anyOf"> {
   readonly wellFormed?: boolean;
   readonly if?: OwnSchema;
@@ -26,7 +29,7 @@ const NAMES: Readonly<Record<InboundType, { readonly name: string; readonly desc
 /** Descriptions of fields by name, except `text`. */
 const FIELD_WORDS: Readonly<Record<string, string>> = {
   type: "The type of the event, which selects its schema.",
-  id: "Request id, unique per request: a repeat within 24 hours is answered 202 and ignored.",
+  id: "Request id, unique per request: a repeat within 24 hours is answered with 202 and ignored.",
   messageId: "`message.id` of the message that the button was on.",
   action: "The button's `action`, unchanged.",
   replyTo: "`message.id` of the message that the member replied to.",
@@ -39,15 +42,15 @@ const TEXT_WORDS: Readonly<Record<InboundType, string>> = {
 };
 
 const DM_WORDS =
-  "The member's direct conversation is `dm:` followed by exactly the event's own `user.id`. The direct conversation " +
-  "of another member is refused with `field` `channel`.";
+  "The id of the member's direct conversation is `dm:` followed by exactly the event's own `user.id`. An event in " +
+  "another member's direct conversation is rejected; `field` is then `channel`.";
 
-/** Returns the schemas of everything that a bridge sends, made from the schemas with which the edge checks requests. */
+/** Returns the schemas of what a bridge sends, generated from the schemas with which the edge checks requests. */
 export function inboundSchemas(): Readonly<Record<string, Schema>> {
   const types = Object.keys(NAMES) as InboundType[];
   return {
     InboundEvent: {
-      description: "An action of a member. Events with unknown fields are refused.",
+      description: "Something that a member did. An event with unknown fields is rejected.",
       oneOf: types.map((type) => refTo(NAMES[type].name)),
       discriminator: {
         propertyName: "type",
@@ -57,7 +60,8 @@ export function inboundSchemas(): Readonly<Record<string, Schema>> {
     ...Object.fromEntries(types.map((type) => [NAMES[type].name, eventSchema(type)])),
     Channel: {
       description:
-        "A channel, as its id or as an object with the id. The bridge chooses the opaque id; the prefix `dm:` is reserved.",
+        "A channel, as its id or as an object with the id. The bridge chooses the id, which is opaque to the service. " +
+        "The prefix `dm:` is reserved.",
       ...toSchema(fieldsOf("command")["channel"]),
     },
     MemberChannel: {

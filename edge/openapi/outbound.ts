@@ -52,9 +52,9 @@ export const OUTBOUND_TYPES: readonly OutboundType[] = [
     description:
       "Replace the text, buttons and image of the message that `message.id` is mapped to. Skip an update whose " +
       "`sequence` is lower than that of the last update applied. An update without a mapping may have overtaken its " +
-      `create: hold it for up to ${UPDATE_HOLD_MS / 1_000} seconds. A failed push is retried ${RETRY_TIMES} later if it ` +
-      `starts a phase (${PHASE_KINDS.map((kind) => `\`${kind}\``).join(", ")}). Other updates are not retried, ` +
-      "because the next update supersedes them.",
+      `create: hold it for up to ${UPDATE_HOLD_MS / 1_000} seconds. A failed push is retried ${RETRY_TIMES} later if ` +
+      `the kind of the message starts a phase (${PHASE_KINDS.map((kind) => `\`${kind}\``).join(", ")}). ` +
+      "Other updates are not retried, because the next update supersedes them.",
     fields: { channel, message },
   },
   {
@@ -68,7 +68,7 @@ export const OUTBOUND_TYPES: readonly OutboundType[] = [
     type: "dm.create",
     name: "DmCreate",
     summary: "Send a message to a member directly",
-    description: `Open or reuse a direct conversation with \`user\`, post \`message\`, and map \`message.id\` as for a create. ${RETRIED}`,
+    description: `Open or reuse a direct conversation with \`user\`, post \`message\`, and map \`message.id\` as for \`message.create\`. ${RETRIED}`,
     fields: { user, message },
   },
   {
@@ -81,7 +81,7 @@ export const OUTBOUND_TYPES: readonly OutboundType[] = [
   },
 ];
 
-/** Returns the schemas of everything that a bridge receives. */
+/** Returns the schemas of what a bridge receives. */
 export function outboundSchemas(): Readonly<Record<string, Schema>> {
   return {
     OutboundEvent: {
@@ -100,9 +100,12 @@ export function outboundSchemas(): Readonly<Record<string, Schema>> {
     ),
     Message: object("A message to show. Its `id` identifies it in repeats and updates.", {
       id: text("Assigned by the service.", { pattern: MESSAGE_ID_FORM.source }),
-      kind: text("The kind of the message. Kinds may be added: show an unknown kind like `card`.", {
-        "x-extensible-enum": MESSAGE_KINDS,
-      }),
+      kind: text(
+        "The kind of the message. Kinds may be added: show a message of an unknown kind as a `card`.",
+        {
+          "x-extensible-enum": MESSAGE_KINDS,
+        },
+      ),
       text: text("Chat-flavoured Markdown; a bare newline is a line break."),
       buttons: {
         type: "array",

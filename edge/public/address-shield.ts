@@ -7,14 +7,14 @@ const SECOND_MS = 1_000;
 /** Maximum number of addresses with a `Ring`, which takes up to 4 KB. */
 const ADDRESSES_MAX = 5_000;
 
-/** Milliseconds until a request that was sent at `sentAt` is one second old. */
+/** Returns the milliseconds until a request that was sent at `sentAt` is one second old. */
 function waitMs(sentAt: number, now: number): number {
   return sentAt + SECOND_MS - now;
 }
 
 /**
- * The times at which the edge sent an address's last admitted requests, in the order of core's answers. A full ring
- * begins at index `at`.
+ * The times at which the edge sent the last admitted requests of an address to core, in the order of core's answers. In
+ * a full ring, the request that core answered first is at index `at`.
  */
 interface Ring {
   readonly times: number[];
@@ -22,19 +22,19 @@ interface Ring {
 }
 
 /**
- * Refuses requests over the limit of their sending address (check 2) in the edge, so
- * that a flood from one address costs core nothing. All times are `performance.now()`.
+ * Lets the edge refuse requests over the limit of the sending address (check 2 in README.md),
+ * so that a flood from one address costs core nothing. All times are `performance.now()`.
  *
- * The shield refuses a request only if core has admitted as many requests from the
- * address as the limit allows, all of them through this edge and within the last second.
- * Core decides on all other requests. With too many addresses, the shield drops the rings
- * of some addresses. Core then gets more calls, but does not admit more requests.
+ * The shield refuses a request only if the address has used up its limit through this edge:
+ * core has admitted that many requests within the last second. Core decides on all other
+ * requests. If there are too many addresses, the shield drops the rings of some. Core then
+ * gets more calls, but does not admit more requests.
  */
 export function createAddressShield() {
   const rings = new LRUCache<string, Ring>({ max: ADDRESSES_MAX });
   let refusals = 0;
   return {
-    /** Requests refused so far. */
+    /** Number of requests refused so far. */
     get refusals() {
       return refusals;
     },

@@ -13,8 +13,8 @@ import type { UnsentPages } from "./unsent-pages";
 
 const SIGNATURE_HEADER = "service-signature";
 /**
- * The type that replaces the Content-Type of every request. Fastify caches the parser of a named type. For "*", it
- * would parse every Content-Type header.
+ * The type that replaces the Content-Type of every request. Fastify caches the parser of a named type. With a parser
+ * for "*", Fastify would parse the Content-Type header of every request.
  */
 const ANY_TYPE = "application/octet-stream";
 const ACCEPTED_BODY = '{"ok":true}';
@@ -43,9 +43,9 @@ export function addHooks(app: FastifyInstance, core: CoreClient, unsent: UnsentP
 
   app.post("/hooks/:workspaceId", async (request: HooksRequest, reply) => {
     const body = Buffer.isBuffer(request.body) ? request.body : Buffer.alloc(0);
-    const json = readJson(body); // check 1
+    const json = readJson(body); // check 1 in README.md
     if (json === undefined) return sendError(reply, ERRORS.notJson);
-    const reading = readInboundEvent(json.value); // check 7; core reports a violation after check 6
+    const reading = readInboundEvent(json.value); // check 7 in README.md; core reports a violation after check 6
     const { outcome } = await core.receive({ ...caller(request), body, reading });
     if (outcome?.$case === "refused") return sendError(reply, refusalAnswer(outcome.value));
     sendPastFastify(reply, 202, ACCEPTED_HEADERS, ACCEPTED_BODY);
@@ -75,8 +75,8 @@ export function addHooks(app: FastifyInstance, core: CoreClient, unsent: UnsentP
 }
 
 /**
- * Returns the parts of a request that checks 2 to 5 need. Node joins repeated headers, so two signatures become one
- * malformed signature.
+ * Returns the parts of a request with which core checks the caller. Node joins repeated headers, so two signatures
+ * become one malformed signature.
  */
 function caller(request: HooksRequest) {
   const signature = request.headers[SIGNATURE_HEADER];
@@ -87,7 +87,7 @@ function caller(request: HooksRequest) {
   };
 }
 
-/** Returns everything after the first "?", exactly as sent. */
+/** Returns the query string: everything after the first "?" of the URL, exactly as sent. */
 function rawQuery(request: FastifyRequest): string {
   const url = request.raw.url ?? "";
   const at = url.indexOf("?");

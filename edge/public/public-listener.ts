@@ -19,9 +19,9 @@ export interface PublicListenerOptions {
 }
 
 const KEEP_ALIVE_MS = 65_000;
-/** The default of `stalledMs`. It also applies to answers that are too small for `UnsentPages` to count. */
+/** The default of `stalledMs`. This timeout also covers answers that are too small for `UnsentPages` to count. */
 const STALLED_MS = 60_000;
-/** Maximum bytes of an oversized body that are read and discarded. The sender then gets the answer, not a reset. */
+/** Maximum bytes of an oversized body that are read and discarded, so that the sender gets the answer, not a reset. */
 const DRAIN_MAX_BYTES = 16 * 1_048_576;
 const DRAIN_MAX_MS = 1_000;
 const HOST = "host";
@@ -46,12 +46,12 @@ export function createPublicListener({
     },
     exposeHeadRoutes: false,
     forceCloseConnections: "idle",
-    // A stopping edge still answers the requests that have arrived. Fastify's own 503 would have another body.
+    // A stopping edge still answers the requests that have arrived. Fastify's own 503 would have a different body.
     return503OnClosing: false,
     // A long path segment is an unknown workspace id, so its length is not limited here.
     routerOptions: { maxParamLength: HEADERS_MAX_BYTES },
     clientErrorHandler: (error, socket) => answerBrokenRequest(error, socket, onUnreadable),
-    // A malformed path is answered like an unknown path.
+    // A malformed path gets the same answer as an unknown path.
     frameworkErrors: (_error, _request, reply) => {
       void sendError(reply, ERRORS.notFound);
     },
@@ -61,7 +61,7 @@ export function createPublicListener({
   app.server.maxHeadersCount = 0;
   // A client that closes its half of the connection still gets its answer. Node has no documented option for this.
   Object.assign(app.server, { httpAllowHalfOpen: true });
-  // Values of the Expect header other than 100-continue are ignored. CONNECT is answered 404.
+  // Values of the Expect header other than 100-continue are ignored. CONNECT is answered with 404.
   app.server.on("checkExpectation", (request, response) => app.server.emit("request", request, response));
   app.server.on("connect", (_request, socket) => endWith(socket, ERRORS.notFound));
   const takeTurn = createTurns();
@@ -76,7 +76,7 @@ export function createPublicListener({
   });
   app.setNotFoundHandler((_request, reply) => sendError(reply, ERRORS.notFound));
   app.setErrorHandler(async (error: Error & { statusCode?: number }, request, reply) => {
-    // An unknown path is answered 404, even if another part of the request is invalid, e.g. the Content-Type.
+    // An unknown path is answered with 404, even if another part of the request is invalid, e.g. the Content-Type.
     if (request.is404) return sendError(reply, ERRORS.notFound);
     if (error instanceof CoreUnavailable) return sendError(reply, UNAVAILABLE);
     if (error.statusCode === ERRORS.tooLarge.status) {

@@ -47,7 +47,7 @@ function fieldsOf(property: Schema): Schema | undefined {
   return property.type === "object" ? property : property.then;
 }
 
-/** Returns the event in a JSON body, or the body's first violation of the contract's field rules (check 7). */
+/** Returns the event in a JSON body, or the body's first violation of the field rules (check 7 in README.md). */
 export function readInboundEvent(body: unknown): Reading {
   if (!isObject(body)) return violation(undefined, "the body must be a JSON object");
   const { type } = body;

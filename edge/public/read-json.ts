@@ -1,7 +1,7 @@
 /** A strict decoder. It throws on invalid UTF-8, and keeps a byte order mark, which `JSON.parse` rejects. */
 const utf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 
-/** Returns the JSON value of a body; undefined when the body is not JSON in UTF-8 (check 1). */
+/** Returns the JSON value of a body; undefined when the body is not JSON in UTF-8 (check 1 in README.md). */
 export function readJson(body: Uint8Array): { readonly value: unknown } | undefined {
   try {
     return { value: JSON.parse(utf8.decode(body)) };

@@ -11,8 +11,8 @@ export interface WaitingMax {
 }
 
 /**
- * Signed requests never reach `onConnection`: Node reads 64 KB at a time and stops reading while a request waits, and
- * 64 KB hold fewer than 512 signed requests. A waiting request takes about 3 KB of memory, so all waiting requests take
+ * Signed requests never reach `onConnection`: Node reads 64 KB at a time, which is less than 512 signed requests, and
+ * stops reading while a request waits. A waiting request takes about 3 KB of memory, so all waiting requests take
  * at most 48 MB.
  */
 const WAITING_MAX: WaitingMax = { onConnection: 512, inAll: 16_384 };
@@ -41,8 +41,8 @@ export function createTurns(max = WAITING_MAX): TakeTurn {
   function open(socket: Socket, last: ServerResponse): void {
     const line: Line = { last, waiting: 0 };
     lines.set(socket, line);
-    // Node resumes reading at the end of a body, and stops again when the socket emits "pause". `pause()` does
-    // not emit "pause" if the socket was paused after the call of `resume()`, so the event is emitted here.
+    // At the end of a body, Node reads again, and stops only when the socket emits "pause". If the socket was
+    // already paused after the call of `resume()`, `pause()` does not emit "pause", so the event is emitted here.
     socket.on("resume", () => {
       if (line.waiting > 0) socket.pause().emit("pause");
     });
@@ -66,7 +66,7 @@ export function createTurns(max = WAITING_MAX): TakeTurn {
     wait(line, 1);
     socket.pause();
     last.once("close", () => {
-      // The "close" listener of the socket subtracts the waiting requests from the counts.
+      // If the connection has closed, the socket's "close" listener corrects the counts.
       if (!socket.writable) return;
       wait(line, -1);
       if (line.waiting === 0) socket.resume();

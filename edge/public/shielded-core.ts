@@ -2,7 +2,7 @@ import { Refusal, type Refused } from "../../proto/gen/chatbridge/v1/bridge";
 import type { AddressShield } from "./address-shield";
 import type { CoreClient } from "../lane/core-client";
 
-/** Returns a client that calls core only when the shield does not refuse the request. */
+/** Returns a client that answers the requests that the shield refuses, and calls core for all other requests. */
 export function shieldCore(core: CoreClient, shield: AddressShield): CoreClient {
   async function ask<Response extends { outcome?: { $case: string; value: unknown } | undefined }>(
     address: string,

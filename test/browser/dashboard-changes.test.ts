@@ -73,7 +73,7 @@ test("the form for the target URL warns about held events, and shows why a URL i
   await page.getByRole("button", { name: "Set", exact: true }).click();
   await dialog.getByRole("button", { name: "Set the target URL" }).click();
   await page.getByText("Target URL set: events are pushed.").waitFor();
-  await page.getByText("Polls are answered 403.").waitFor();
+  await page.getByText("Polls are answered with 403.").waitFor();
   await page.locator(".health-label").getByText("Nothing pushed").waitFor();
   // The outcome of the test event belonged to the previous mode, so the page removes the outcome.
   await testOutcome.waitFor({ state: "detached" });

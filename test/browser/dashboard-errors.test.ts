@@ -90,7 +90,7 @@ const BREAKAGES: readonly Breakage[] = [
     how: "an answer of 500",
     called: "Rejected by bridge 500",
     sentence:
-      "The bridge answered 500 instead of 2xx. Check the bridge's own log: the error is in the bridge or in a proxy in front of it.",
+      "The bridge answered 500 instead of 2xx. Check the bridge's own log: the error is in the bridge itself or in a proxy in front of the bridge.",
     step: "Answered 2xx",
     why: /answered with 500 where any 2xx is expected/,
     breakIt: (bridge) => bridge.behave(status(500)),
@@ -100,7 +100,7 @@ const BREAKAGES: readonly Breakage[] = [
     how: "a crash instead of an answer",
     called: "Invalid response",
     sentence:
-      "The event was sent, but the bridge's response was cut off or was not HTTP. Check the bridge's log for a crash, and check that any proxy in front of it forwards responses.",
+      "The event was sent, but the bridge's response was cut off or was not HTTP. Check the bridge's log for a crash, and check that any proxy in front of the bridge forwards responses.",
     step: "Answered 2xx",
     why: /the answer broke off or was not HTTP/,
     breakIt: (bridge) => bridge.behave(closeWithoutAnswer()),

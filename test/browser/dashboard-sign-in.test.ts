@@ -15,7 +15,7 @@ test("a sign-in link works once and disappears from the address bar", async () =
   expect(first.page.url()).toBe(`${dashboardUrl}/`);
 
   const second = await browser.visit(`${dashboardUrl}${path}`);
-  await second.page.getByText("This sign-in link was used already").waitFor();
+  await second.page.getByText("This sign-in link has already been used").waitFor();
   await second.page.getByRole("heading", { name: "Sign in" }).waitFor();
   // A used link has no effect for a user who is already signed in.
   await first.page.goto(`${dashboardUrl}${path}`);

@@ -83,7 +83,7 @@ describe("signing in", () => {
     const code = path.slice("/#sign-in=".length);
     const [first, second] = [await post("/session", { code }), await post("/session", { code })];
     expect([first.status, second.status]).toEqual([200, 401]);
-    expect(second.json).toMatchObject({ message: expect.stringContaining("used already") as string });
+    expect(second.json).toMatchObject({ message: expect.stringContaining("already been used") as string });
   });
 });
 
