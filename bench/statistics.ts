@@ -1,4 +1,4 @@
-/** Returns the quantile `share`, from 0 to 1, of the values; NaN when there are no values. */
+/** Returns a quantile of the values, e.g. the median if `share` is 0.5; NaN when there are no values. */
 function quantile(values: readonly number[], share: number): number {
   const sorted = values.toSorted((a, b) => a - b);
   return sorted[Math.max(0, Math.ceil(sorted.length * share) - 1)] ?? NaN;

@@ -9,7 +9,7 @@ export interface ComposeConfig {
   readonly dashboard: { readonly inside: string; readonly outside: string };
 }
 
-/** Reads the settings that docker-compose.yml gives the one-shot programs. Throws SettingsError. */
+/** Reads the settings that docker-compose.yml gives to the commands in main.ts. Throws SettingsError. */
 export function readComposeConfig(environment: NodeJS.ProcessEnv): ComposeConfig {
   return readSettings(environment, (settings) => ({
     secretsDir: settings.text("SECRETS_DIR", "the folder of all secrets", "/secrets"),

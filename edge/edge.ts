@@ -68,7 +68,7 @@ export async function createEdge(
     if (config.dashboardListen !== undefined) {
       if (!isLoopback(config.dashboardListen.host) && config.trustProxy.length === 0) {
         log.warn(
-          "DASHBOARD_LISTEN is reachable from other machines without TLS: put a TLS proxy in front, and set TRUST_PROXY",
+          "the dashboard at DASHBOARD_LISTEN is reachable from other machines without TLS: put a TLS proxy in front of it, and set TRUST_PROXY",
         );
       }
       dashboard = await startDashboard({

@@ -12,7 +12,10 @@ import type { ListenAddresses } from "./start-settings";
 const NOT_PASSED_ON = /^CORE_TLS_/;
 /** Secret settings that only core gets. */
 const CORE_ONLY = ["REDIS_URL", "SECRETS_KEY", "CORE_TOKENS"];
-/** Unix socket for the chat's switch between polling and pushes. Such a path must be short, so it is relative. */
+/**
+ * Path of the Unix socket for the chat's switch between polling and pushes. The path is relative, because a socket's path
+ * must be short.
+ */
 export const SWITCH_SOCKET = "chat.sock";
 
 /**

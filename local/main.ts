@@ -9,7 +9,7 @@ const EXIT_USAGE = 64; // EX_USAGE
 const EXIT_BAD_SETTINGS = 78; // EX_CONFIG
 const PARENT_CHECK_EVERY_MS = 250;
 
-/** The reason for a stop that a signal or npm requested. */
+/** The reason for a stop that is not an error: a signal, or the exit of npm. */
 class Asked extends Error {}
 
 async function main(args: readonly string[]): Promise<number> {

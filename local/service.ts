@@ -111,7 +111,7 @@ export async function runService(settings: StartSettings, over: AbortController)
     console.log(whatNext(await start()));
     if (!signal.aborted) await once(signal, "abort");
   } catch (error) {
-    // If `over` was aborted before, its reason is the cause, and this error is only a consequence.
+    // If `over` is already aborted, its reason is the cause, and this error is only a consequence.
     if (!signal.aborted) over.abort(error);
   }
   for (const { name, stop } of started) {

@@ -52,7 +52,7 @@ export function createPosts(
   };
 }
 
-/** POSTs to the service. `settle` compares the number of stored events with the answers, and removes the events. */
+/** POSTs to the service. `settle` compares the numbers of stored events and of answers, and removes the events. */
 export function storedPosts(posts: Posts, { url, store, pids }: Service): Side {
   return {
     pids,

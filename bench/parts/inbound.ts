@@ -3,7 +3,7 @@ import type { Part } from "../part";
 import { alternate, resultOf } from "../rounds";
 import { startHttpSides } from "./http-sides";
 
-/** Compares signed POSTs, accepted and stored, with one process that makes the same checks and stores nothing. */
+/** Compares the service, which stores signed POSTs, with one process that only checks and answers them. */
 export const inbound: Part = {
   name: "inbound",
   what: "signed POSTs accepted and stored, against one process that stores nothing",

@@ -25,7 +25,7 @@ const POLLED = [
   { perSecond: 2, seconds: 20 },
   { perSecond: 0.5, seconds: 20 },
 ];
-/** Number of push workspaces: enough that no workspace's log of deliveries is full. */
+/** Number of push workspaces: so many that no workspace's delivery log becomes full. */
 const PUSHED = 20;
 const PUSHES_PER_SECOND = 50;
 const KB_PER_MB = 1024;

@@ -9,7 +9,7 @@ type Failed = Exclude<DeliveryResult, "success" | "status" | "timeout">;
 const ADVICE: Readonly<Record<Failed, string>> = {
   dns: "The host's name could not be looked up. Check the spelling of the target URL and the host's DNS records.",
   "refused-address":
-    "The host has an address that is not public. Give the bridge a public address, or clear the target URL and let it poll.",
+    "The host has an address that is not public. Give the bridge a public address, or clear the target URL and let the bridge poll.",
   connect:
     "No connection could be made. Start the bridge, check the port of the target URL, and open that port in the firewall.",
   tls: "The TLS handshake failed. Serve HTTPS on this port, with a certificate that is from a public authority, has not expired, names this host and includes the full chain.",

@@ -21,7 +21,7 @@ export interface ChartProps {
   readonly height: number;
 }
 
-/** A minute in seconds, the unit of the chart's x axis. */
+/** A minute in seconds, because the chart's x axis is in seconds. */
 const MINUTE = 60;
 const BAR_WIDTH = 0.7;
 const POINT_SIZE = 5;

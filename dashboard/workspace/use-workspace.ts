@@ -20,7 +20,7 @@ export interface WatchedWorkspace {
 }
 
 const NOT_FOUND = 404;
-/** Milliseconds in which deliveries are gathered, to be shown together. */
+/** Milliseconds for which deliveries are gathered before they are shown together. */
 const GATHER_MS = 150;
 const FIRST: Omit<WatchedWorkspace, "changed"> = {
   workspace: undefined,
@@ -37,9 +37,9 @@ const SILENT_AFTER_MS = 5_000;
 /**
  * Returns the current state of a workspace. While the page is visible, a stream reports changes.
  *
- * The state is live once the stream has delivered an event. It is no longer live when the stream fails, reports
- * `unavailable` or is silent for too long, or when a request gets no answer. Each time the state becomes live,
- * everything is read again, so no change is missed.
+ * The state becomes live when the stream delivers any event except `unavailable`. It stops being live when the stream
+ * fails, delivers `unavailable` or is silent for too long, or when a request gets no answer. Each time the state becomes
+ * live, everything is read again, so no change is missed.
  */
 export function useWorkspace(id: string): WatchedWorkspace {
   const [state, setState] = useState(FIRST);

@@ -130,7 +130,7 @@ export function createLanes({ open, lanes, inProgressMax, bytesMax, deadlineMs, 
     }
   }
 
-  /** Returns the next lane that is open or may be opened; undefined when all lanes are resting. */
+  /** Returns the next lane that is open or may be opened; undefined while all lanes must rest. */
   function pick(): Lane | undefined {
     const now = performance.now();
     for (let tries = 0; tries < all.length; tries++) {

@@ -23,12 +23,12 @@ interface Ring {
 
 /**
  * Lets the edge refuse requests over the limit of the sending address (check 2 in README.md),
- * so that a flood from one address costs core nothing. All times are `performance.now()`.
+ * so that a flood from one address costs core nothing. All times are values of `performance.now()`.
  *
  * The shield refuses a request only if the address has used up its limit through this edge:
  * core has admitted that many requests within the last second. Core decides on all other
- * requests. If there are too many addresses, the shield drops the rings of some. Core then
- * gets more calls, but does not admit more requests.
+ * requests. If there are too many addresses, the shield drops the rings of some addresses.
+ * Core then gets more calls, but does not admit more requests.
  */
 export function createAddressShield() {
   const rings = new LRUCache<string, Ring>({ max: ADDRESSES_MAX });

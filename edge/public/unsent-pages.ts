@@ -23,7 +23,7 @@ const LOOK_EVERY_MS = 1_000;
 
 /**
  * Limits the bytes of pages that bridges have not received yet. So bridges that do not read cannot fill the memory.
- * If a page is not received within `takenWithinMs`, the connection is closed. The bridge then polls again.
+ * If a page is not received within `takenWithinMs`, the connection is closed. The bridge can then poll again.
  */
 export function createUnsentPages(
   room: Readonly<Record<keyof typeof ROOM, number>> = ROOM,

@@ -56,7 +56,7 @@ const BREAKAGES: readonly Breakage[] = [
     how: "a private address",
     called: "Address not public",
     sentence:
-      "The host has an address that is not public. Give the bridge a public address, or clear the target URL and let it poll.",
+      "The host has an address that is not public. Give the bridge a public address, or clear the target URL and let the bridge poll.",
     step: "Address is public",
     why: /is at 10\.0\.0\.1, which is not a public address \(private\)/,
     breakIt: ({ name }) => push.names.set(name, ["10.0.0.1"]),
