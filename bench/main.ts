@@ -35,7 +35,7 @@ const PARTS: readonly Part[] = [
 ];
 
 const EXIT_FAULT = 1;
-/** The exit codes that shells use for a program that a signal has stopped. */
+/** The exit codes after a stop by a signal, as shells report them. */
 const EXIT_SIGNALS = { SIGINT: 130, SIGTERM: 143, SIGHUP: 129 } as const;
 
 let scope: Scope | undefined;

@@ -53,7 +53,7 @@ const WARM_UP_SECONDS = 2;
 
 /**
  * Measures the service and the reference one after the other in each round, so
- * that other work of the machine affects both. Their order changes from round to
+ * that other load on the machine affects both. Their order changes from round to
  * round. Before the first round, both are warmed up for the same time.
  */
 export async function alternate(

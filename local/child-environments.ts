@@ -19,9 +19,9 @@ const CORE_ONLY = ["REDIS_URL", "SECRETS_KEY", "CORE_TOKENS"];
 export const SWITCH_SOCKET = "chat.sock";
 
 /**
- * Returns the environment of each process: its addresses, the tokens and keys that it needs from `KeptSettings`, and
- * the other settings in `own`, the environment of `npm start`. Core also accepts the tokens and keys in `own`. If
- * `certificate` is given, core can push to the chat.
+ * Returns the environment of each process. `own` is the environment of `npm start`. Each process gets its addresses,
+ * the tokens and keys that it needs from `KeptSettings`, and the other settings in `own`. Core also accepts the tokens
+ * and keys in `own`. If `certificate` is given, core can push to the chat.
  */
 export function childEnvironments(
   own: NodeJS.ProcessEnv,

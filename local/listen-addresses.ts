@@ -102,7 +102,7 @@ async function take(name: Listener, at: HostPort, patienceMs: number, signal: Ab
 
 const WHY: Readonly<Record<string, string>> = {
   EADDRINUSE: "is in use by another program",
-  EACCES: "needs the rights of root",
+  EACCES: "needs root rights",
   EADDRNOTAVAIL: "is not an address of this machine",
   ENOTFOUND: "is not an address of this machine",
 };

@@ -9,7 +9,7 @@ export const BATCH = 100;
 /** Number of calls or pipelines in flight. */
 const IN_FLIGHT = 8;
 
-/** Calls `make` with batches of consecutive numbers, `IN_FLIGHT` batches at a time, for `seconds` or up to `limit`. */
+/** Calls `make` with batches of consecutive numbers, `IN_FLIGHT` at a time, until `seconds` or `limit` is reached. */
 export async function inBatches(
   { seconds = Infinity, limit = Infinity }: { readonly seconds?: number; readonly limit?: number },
   make: (numbers: readonly number[]) => Promise<unknown>,

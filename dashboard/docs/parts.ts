@@ -54,7 +54,7 @@ export function parts({ React: { createElement: h } }: System) {
       return h(Original, { title: isNamed ? title : (schema.$$ref?.split("/").at(-1) ?? "Body"), schema });
     };
 
-  /** Adds the known values of a field, which are in `x-extensible-enum`, to its description. */
+  /** Adds the known values, which are in `x-extensible-enum`, to the description of a field. */
   const KeywordDescription =
     (Original: Component) =>
     ({ schema }: { readonly schema: Schema }) => {

@@ -21,7 +21,7 @@ export function HealthCard({ workspace, health, deliveries }: HealthCardProps) {
         <h2 id="health-title" class="unseen">
           Health
         </h2>
-        {/* Only the label has the role `status`, because the sentence below has times that change constantly. */}
+        {/* The sentence below is not a `status`, because screen readers would announce each change of its times. */}
         <p class="health-label" role="status">
           {label}
         </p>

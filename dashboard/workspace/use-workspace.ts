@@ -37,9 +37,9 @@ const SILENT_AFTER_MS = 5_000;
 /**
  * Returns the current state of a workspace. While the page is visible, a stream reports changes.
  *
- * The state becomes live when the stream delivers any event except `unavailable`. It stops being live when the stream
- * fails, delivers `unavailable` or is silent for too long, or when a request gets no answer. Each time the state becomes
- * live, everything is read again, so no change is missed.
+ * The state becomes live when the stream delivers `available`, `health` or `delivery`. It is no longer live when the
+ * stream fails, delivers `unavailable` or is silent for too long, or when a request gets no answer. Each time the state
+ * becomes live, everything is read again, so no change is missed.
  */
 export function useWorkspace(id: string): WatchedWorkspace {
   const [state, setState] = useState(FIRST);

@@ -104,7 +104,7 @@ function pollEvents(): Operation {
       `Events are held for ${HELD_SECONDS / 3_600} hours. Poll again immediately when \`hasMore\` is true, otherwise every ` +
       `few seconds (${POLL_INTERVAL_MS / 1_000} are recommended). Verify the signature of the answer before you act ` +
       "on any event. The checks are those of a POST, except that the query is checked instead of the body's fields " +
-      "(400). The last check is that the workspace has no target URL (403). Unknown and repeated parameters are refused.",
+      "(400). The last check is that the workspace has no target URL (403). Unknown and repeated parameters are rejected.",
     parameters: [
       WORKSPACE_ID,
       {

@@ -120,7 +120,7 @@ export function outboundSchemas(): Readonly<Record<string, Schema>> {
       awaitsReply: {
         type: "boolean",
         description:
-          "Whether the member's next typed message is the answer. Send that message as a `message` event.",
+          "Whether the member's next typed message is the answer to this message. Send the answer as a `message` event.",
       },
       data: {
         type: ["object", "null"],

@@ -13,7 +13,7 @@ const ANSWERS: Readonly<Record<Exclude<Refusal, Refusal.UNSPECIFIED>, ErrorAnswe
   [Refusal.PUSH_WORKSPACE]: ERRORS.pushWorkspace,
 };
 
-/** Returns the answer that a bridge gets when core refuses its request. */
+/** Returns the answer that a bridge gets when core rejects its request. */
 export function refusalAnswer({ refusal, violation, retryAfterSeconds }: Refused): ErrorAnswer {
   if (refusal === Refusal.UNSPECIFIED) throw new Error("core refused without a reason");
   const answer = ANSWERS[refusal];
