@@ -39,7 +39,7 @@ export async function withCpu<T>(
   }
 }
 
-/** Calls `run`. Resolves with the result, and with each process's processor time in percent of one processor. */
+/** Calls `run`. Resolves with the result, and with each process's processor time as a percentage of one processor. */
 export async function withCpuPercent<T>(
   pids: Pids,
   run: () => Promise<T>,

@@ -22,8 +22,9 @@ const PORT_FILE = "port.conf";
 const ANSWER_WITHIN_MS = 2_000;
 
 /**
- * Resolves to the address of the Redis whose data is in a folder: a socket in the folder
- * or, if the path is unsuitable for a socket, a loopback port with a password.
+ * Resolves to the address of the Redis whose data is in a folder. The address is a socket
+ * in the folder. If the path is unsuitable for a socket, the address is a loopback port
+ * with a password.
  */
 export async function redisAddress(folder: string): Promise<RedisAddress> {
   const path = join(folder, "redis.sock");

@@ -39,7 +39,8 @@ const OR_SET = "or set REDIS_URL to a running server";
 
 /**
  * Resolves to the command of a Redis server on this machine. If no server is installed and the user has the necessary
- * rights, installs a server with the system's package manager, and calls `say` with a line about the installation.
+ * rights, installs a server with the system's package manager. Before that, calls `say` with a line about the
+ * installation.
  *
  * Throws StartFault with one line that says what to install.
  */

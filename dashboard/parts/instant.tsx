@@ -9,8 +9,8 @@ export interface InstantProps {
   /** ISO 8601, UTC. */
   readonly at: string;
   /**
-   * `date` shows the local date and time, `time` the local time (and the date, unless the date is today), and `ago` the
-   * distance from now, e.g. "3 min ago". The tooltip has the exact time in UTC.
+   * `date` shows the local date and time. `time` shows the local time, and the date unless the date is today. `ago`
+   * shows the distance from now, e.g. "3 min ago". The tooltip has the exact time in UTC.
    */
   readonly as?: "date" | "time" | "ago";
 }

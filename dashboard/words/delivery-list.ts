@@ -55,7 +55,7 @@ function newestFirst(a: DeliveryShape, b: DeliveryShape): number {
   return bMs - aMs || bNumber - aNumber;
 }
 
-/** The filters of the log. An empty text matches everything. */
+/** The filters of the log. An empty string matches everything. */
 export interface DeliveryFilter {
   /** A result, or an outcome that includes several results. Any value except "" hides polls. */
   readonly result: DeliveryOutcome | DeliveryResult | "";
