@@ -12,7 +12,7 @@ const ADVICE: Readonly<Record<Failed, string>> = {
     "The host has an address that is not public. Give the bridge a public address, or clear the target URL and let the bridge poll.",
   connect:
     "No connection could be made. Start the bridge, check the port of the target URL, and open that port in the firewall.",
-  tls: "The TLS handshake failed. Serve HTTPS on this port, with a certificate that is from a public authority, has not expired, names this host and includes the full chain.",
+  tls: "The TLS handshake failed. Serve HTTPS on the port of the target URL. The certificate must name the host of the URL, be from a public authority, include the full chain, and not be expired.",
   body: "The event was sent, but the bridge's response was cut off or was not HTTP. Check the bridge's log for a crash, and check that any proxy in front of the bridge forwards responses.",
   expired:
     "The event expired before it could be delivered. Send a test event: once the bridge answers in time, the next events arrive.",
@@ -53,7 +53,7 @@ function timeoutAdvice(
     return `No connection was made within ${DEADLINE_SECONDS} seconds. Check the host and the port of the target URL, and open that port in the bridge's firewall.`;
   }
   if (failedStep === "tls") {
-    return `The bridge accepted the connection, but the TLS handshake did not finish within ${DEADLINE_SECONDS} seconds. Check that the bridge serves HTTPS on this port and is not overloaded.`;
+    return `The bridge accepted the connection, but the TLS handshake did not finish within ${DEADLINE_SECONDS} seconds. Check that the bridge serves HTTPS on the port of the target URL and is not overloaded.`;
   }
   if (status !== 0) {
     return `The bridge began to answer ${status}, but did not finish within ${DEADLINE_SECONDS} seconds. Make it finish the response immediately: an empty body is enough.`;

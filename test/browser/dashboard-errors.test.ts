@@ -34,7 +34,7 @@ const tls = (how: string, why: RegExp, breakIt: Breakage["breakIt"]): Breakage =
   how,
   called: "TLS failed",
   sentence:
-    "The TLS handshake failed. Serve HTTPS on this port, with a certificate that is from a public authority, has not expired, names this host and includes the full chain.",
+    "The TLS handshake failed. Serve HTTPS on the port of the target URL. The certificate must name the host of the URL, be from a public authority, include the full chain, and not be expired.",
   step: "TLS established",
   why,
   breakIt,

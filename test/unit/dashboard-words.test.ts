@@ -43,7 +43,7 @@ describe("the advice", () => {
       undefined,
       /firewall/,
     ],
-    ["in the TLS handshake", { status: 0 }, "tls", /HTTPS on this port/],
+    ["in the TLS handshake", { status: 0 }, "tls", /HTTPS on the port of the target URL/],
     ["before an answer", { status: 0 }, "status", /2xx immediately/],
     ["within an answer", { status: 200 }, "status", /finish the response/],
   ] as const)("after a timeout %s is specific to that step", (_where, facts, failedStep, words) => {
