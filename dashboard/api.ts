@@ -71,7 +71,7 @@ async function ask<Answer>(
   if (answer.ok) return (answer.status === 204 ? undefined : await answer.json()) as Answer;
   if (answer.status === NOT_SIGNED_IN && path !== "/session") whenSignedOut();
   const refusal = (await answer.json().catch(() => ({}))) as { message?: string; field?: string };
-  const words = refusal.message ?? `The server answered ${answer.status}.`;
+  const words = refusal.message ?? `The server answered with ${answer.status}.`;
   if (UNANSWERED.has(answer.status)) throw unanswered(answer.status, method, path, words);
   throw new ApiError(answer.status, words, refusal.field);
 }

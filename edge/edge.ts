@@ -28,7 +28,7 @@ export interface Edge {
 const FINISH_WITHIN_MS = 5_000;
 
 /**
- * Creates and starts an edge. The edge accepts requests immediately, and answers 503 while core is unavailable.
+ * Creates and starts an edge. The edge accepts requests immediately, and answers with 503 while core is unavailable.
  *
  * @param overrides replacements for parts of the edge; only tests use them
  */

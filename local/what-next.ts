@@ -41,7 +41,7 @@ ${hasChat ? chat : ""}  dashboard  ${signIn}
   secret     ${workspace.secret}
              (tokens, workspace and secret are kept in ${keptFile})
 
-1. As the bridge, report that a member ran the command (answers 202)
+1. As the bridge, report that a member ran the command (answers with 202)
 
 ${indented([
   `body='${JSON.stringify(COMMAND)}'`,
@@ -53,7 +53,7 @@ ${indented([
 
 ${indented([`npx buf curl ${GRPC} -H "authorization: Bearer ${tokens.game}" -d '${JSON.stringify({ events: [event] })}' http://${core}/chatbridge.v1.GameService/PublishEvents`])}
 
-3. As the bridge, poll for the message (answers 200 and a page of events)
+3. As the bridge, poll for the message (answers with 200 and a page of events)
 
 ${indented([
   "query='limit=10'",

@@ -27,7 +27,7 @@ interface Rate {
 const CONNECTIONS = 256;
 const ARRIVE_WITHIN_MS = 15_000;
 const LOOK_EVERY_MS = 10;
-/** Milliseconds after which the slow bridge answers 500: a little less than the deadline of an attempt. */
+/** Milliseconds after which the slow bridge answers with 500: a little less than the deadline of an attempt. */
 const SLOW_MS = 4_900;
 
 /** Calls `make` at a fixed rate for `seconds`, and returns all results. */
@@ -87,7 +87,7 @@ async function untilAll(arrived: () => number, count: number): Promise<void> {
 const calls = {
   /**
    * Connects to core, and listens for pushes on two ports. `port` is a healthy bridge, except for /slow, which
-   * answers 500 after `SLOW_MS`. `deadPort` accepts connections and sends nothing.
+   * answers with 500 after `SLOW_MS`. `deadPort` accepts connections and sends nothing.
    */
   async start({ coreAddress, ...certificate }: Certificate & { readonly coreAddress: string }) {
     clients = connectToCore(coreAddress);
@@ -153,7 +153,7 @@ const calls = {
   },
 
   /**
-   * Publishes events, and answers 500 to every attempt except the last. Returns for each offset the lateness of the
+   * Publishes events, and answers with 500 to every attempt except the last. Returns for each offset the lateness of the
    * retries in ms.
    */
   async retry({ offsetsMs, ...rate }: Rate & { readonly offsetsMs: readonly number[] }) {

@@ -41,7 +41,7 @@ const calls = {
           },
           body: bytes,
         });
-        if (statusCode !== 204) throw new Error(`the receiver answered ${statusCode}`);
+        if (statusCode !== 204) throw new Error(`the receiver answered with ${statusCode}`);
         await answer.dump();
         count += 1;
       }

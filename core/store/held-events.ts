@@ -50,7 +50,7 @@ function toAnswer(reply: Reply): Exclude<PageAnswer, Page> | FoundPage {
     case "wait":
       return { outcome: "limited", retryAfterSeconds: retryAfterSeconds(asNumber(rest[0])) };
     default:
-      throw new TypeError(`page answered ${outcome}`);
+      throw new TypeError(`page answered with ${outcome}`);
   }
 }
 

@@ -52,7 +52,7 @@ function toAppended(reply: Reply): Appended {
     case "stale":
       return { outcome };
     default:
-      throw new TypeError(`append answered ${outcome}`);
+      throw new TypeError(`append answered with ${outcome}`);
   }
 }
 

@@ -49,7 +49,7 @@ function toPublished(
     case "unknown":
       return { published: { outcome: "unknown-workspace" }, isDropped: false };
     default:
-      throw new TypeError(`publish answered ${outcome}`);
+      throw new TypeError(`publish answered with ${outcome}`);
   }
 }
 

@@ -59,7 +59,7 @@ function toArguments({ push, delivery, next }: PushRecord): readonly Argument[] 
 function toRecorded(reply: Reply): Recorded {
   const answer = asText(reply);
   const recorded = RECORDED.find((each) => each === answer);
-  if (recorded === undefined) throw new TypeError(`record_pushes answered ${answer}`);
+  if (recorded === undefined) throw new TypeError(`record_pushes answered with ${answer}`);
   return recorded;
 }
 

@@ -56,13 +56,13 @@ function timeoutAdvice(
     return `The bridge accepted the connection, but the TLS handshake did not finish within ${DEADLINE_SECONDS} seconds. Check that the bridge serves HTTPS on the port of the target URL and is not overloaded.`;
   }
   if (status !== 0) {
-    return `The bridge began to answer ${status}, but did not finish within ${DEADLINE_SECONDS} seconds. Make it finish the response immediately: an empty body is enough.`;
+    return `The bridge began to answer with ${status}, but did not finish within ${DEADLINE_SECONDS} seconds. Make it finish the response immediately: an empty body is enough.`;
   }
-  return `The bridge accepted the connection, but did not answer within ${DEADLINE_SECONDS} seconds. Make it answer 2xx immediately, before slow work.`;
+  return `The bridge accepted the connection, but did not answer within ${DEADLINE_SECONDS} seconds. Make it answer with 2xx immediately, before slow work.`;
 }
 
 function statusAdvice(status: number): string {
-  const answered = `The bridge answered ${status} instead of 2xx.`;
+  const answered = `The bridge answered with ${status} instead of 2xx.`;
   if (status >= 300 && status < 400) {
     return `${answered} Redirects are not followed: set the target URL to the redirect's destination.`;
   }

@@ -96,7 +96,7 @@ function PushOutcome({ outcome: { steps, failedStep, failure, delivery } }: Of<"
       </ol>
       <p class={`notice tone-${failedStep === null ? "good" : "bad"}`}>
         {failedStep === null
-          ? `The bridge answered ${delivery.status} after ${delivery.latencyMs} ms.`
+          ? `The bridge answered with ${delivery.status} after ${delivery.latencyMs} ms.`
           : adviceFor(delivery, failedStep)}
       </p>
     </>

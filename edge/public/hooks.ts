@@ -97,7 +97,7 @@ function rawQuery(request: FastifyRequest): string {
 /**
  * Sends an answer without Fastify's serialization and without its onSend hooks, which this app does not use. The
  * onResponse hooks and the listeners of the raw response still run. Throws when a header is invalid; Fastify then
- * answers 500.
+ * answers with 500.
  * @param headers alternating names and values
  */
 function sendPastFastify(

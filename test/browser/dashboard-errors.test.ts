@@ -90,7 +90,7 @@ const BREAKAGES: readonly Breakage[] = [
     how: "an answer of 500",
     called: "Rejected by bridge 500",
     sentence:
-      "The bridge answered 500 instead of 2xx. Check the bridge's own log: the error is in the bridge itself or in a proxy in front of the bridge.",
+      "The bridge answered with 500 instead of 2xx. Check the bridge's own log: the error is in the bridge itself or in a proxy in front of the bridge.",
     step: "Answered 2xx",
     why: /answered with 500 where any 2xx is expected/,
     breakIt: (bridge) => bridge.behave(status(500)),
@@ -111,7 +111,7 @@ const BREAKAGES: readonly Breakage[] = [
     how: "no answer",
     called: "Timed out",
     sentence:
-      "The bridge accepted the connection, but did not answer within 5 seconds. Make it answer 2xx immediately, before slow work.",
+      "The bridge accepted the connection, but did not answer within 5 seconds. Make it answer with 2xx immediately, before slow work.",
     step: "Answered 2xx",
     why: /the bridge did not answer within 5 seconds/,
     breakIt: (bridge) => bridge.behave(sayNothing()),

@@ -101,7 +101,7 @@ test("a test event of a push workspace shows each step, the status code and the 
   const bridge = await push.bridge();
   await page.goto(pageOf(bridge));
   await page.getByRole("button", { name: "Send test event" }).click();
-  await page.getByText(/^The bridge answered 204 after \d+ ms\.$/).waitFor();
+  await page.getByText(/^The bridge answered with 204 after \d+ ms\.$/).waitFor();
   const words =
     /^Name looked up.*Address is public.*Connected.*TLS established.*Signed event sent.*Answered 2xx/s;
   expect((await page.locator(".steps li.done").allInnerTexts()).join("\n")).toMatch(words);

@@ -135,7 +135,7 @@ test.each<[string, readonly Fact[], readonly string[]]>([
     [published(1, "push"), dropped(1, "overloaded")],
     ["wrong: e1 was dropped as overloaded, which this fault does not allow"],
   ],
-  ["an invalid answer", [{ ...AT, saw: "wrong", what: "answered 500" }], ["wrong: answered 500"]],
+  ["an invalid answer", [{ ...AT, saw: "wrong", what: "answered with 500" }], ["wrong: answered with 500"]],
 ])("the account reports %s, and nothing else", (_what, facts, findings) => {
   expect(findingsOf(facts)).toEqual(findings);
 });

@@ -33,7 +33,7 @@ async function request(method: string, path: string, body: object, key = ""): Pr
   });
   if (answer.ok) return answer;
   const { message } = (await answer.json().catch(() => ({}))) as { message?: string };
-  throw new Error(message ?? `The server answered ${answer.status}.`);
+  throw new Error(message ?? `The server answered with ${answer.status}.`);
 }
 
 export interface StreamListener {
