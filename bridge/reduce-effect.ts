@@ -31,7 +31,8 @@ export type BridgeInput =
 /**
  * An output of the reducer. `post`, `dm`, `edit` and `ephemeral` are calls to the chat.
  * Start the calls in the order of the effects; they may run concurrently. Answer each call
- * exactly once, with the input `posted`, `done` or `refused` and the id of the call's event.
+ * with the input `posted`, `done` or `refused` and the id of the call's event. If a call
+ * succeeds after its timeout was answered with `refused`, also answer with `posted` or `done`.
  */
 export type BridgeEffect =
   /** Post `event.message` in `event.channel`. */

@@ -39,12 +39,12 @@ export interface JudgeContext {
 const MOST_TRIES = 5;
 
 /**
- * Makes checks 2 to 5, and calls `next` for a request that passes checks 3 to 5. If several checks fail, the first
+ * Performs checks 2 to 5, and calls `next` for a request that passes checks 3 to 5. If several checks fail, the first
  * of them in the contract's order determines the answer. If the workspace has changed since its record was read,
  * `next` resolves with "stale". Core then repeats the checks from check 3 with the current record.
  *
- * Core makes checks 3 to 5 first with the cached record. If the request passes, core calls the store only once: in
- * that call, `next` makes check 2 before anything else. Otherwise check 2 is a separate call, and core repeats
+ * Core performs checks 3 to 5 first with the cached record. If the request passes, core calls the store only once: in
+ * that call, `next` performs check 2 before anything else. Otherwise check 2 is a separate call, and core repeats
  * checks 3 to 5 with the stored record. So no request is rejected because of an outdated record.
  */
 export async function judgeCaller<Outcome>(
