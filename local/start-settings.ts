@@ -6,13 +6,13 @@ export const LISTENERS = {
   EDGE_LISTEN: { what: "address of the edge for bridges", fallback: "127.0.0.1:8080" },
   DASHBOARD_LISTEN: { what: "address of the dashboard", fallback: "127.0.0.1:8082" },
   CORE_LISTEN: { what: "address of core for games and operators (gRPC)", fallback: "127.0.0.1:50051" },
-  EDGE_HEALTH_LISTEN: { what: "address of the edge for probes", fallback: "127.0.0.1:8081" },
-  CORE_HEALTH_LISTEN: { what: "address of core for probes", fallback: "127.0.0.1:50052" },
+  EDGE_HEALTH_LISTEN: { what: "address of the edge's listener for probes", fallback: "127.0.0.1:8081" },
+  CORE_HEALTH_LISTEN: { what: "address of core's listener for probes", fallback: "127.0.0.1:50052" },
   CHAT_LISTEN: { what: "address of the demo chat", fallback: "127.0.0.1:8083" },
   CHAT_PUSH_LISTEN: { what: "address of the demo chat for pushes", fallback: "127.0.0.1:8084" },
-  CHAT_HEALTH_LISTEN: { what: "address of the demo chat for probes", fallback: "127.0.0.1:8085" },
+  CHAT_HEALTH_LISTEN: { what: "address of the demo chat's listener for probes", fallback: "127.0.0.1:8085" },
   GAME_PICTURES_LISTEN: { what: "address of the demo game for pictures", fallback: "127.0.0.1:8090" },
-  GAME_HEALTH_LISTEN: { what: "address of the demo game for probes", fallback: "127.0.0.1:8091" },
+  GAME_HEALTH_LISTEN: { what: "address of the demo game's listener for probes", fallback: "127.0.0.1:8091" },
 } as const;
 
 export type Listener = keyof typeof LISTENERS;

@@ -6,7 +6,7 @@ import { startHttpSides } from "./http-sides";
 /** Compares the service, which stores signed POSTs, with one process that only checks and answers them. */
 export const inbound: Part = {
   name: "inbound",
-  what: "signed POSTs accepted and stored, against one process that stores nothing",
+  what: "signed POSTs accepted and stored, compared with one process that stores nothing",
   async run(context) {
     const { service, workspaces, referenceUrl, referencePids } = await startHttpSides(context);
     const posts = createPosts(context, workspaces);

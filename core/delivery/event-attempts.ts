@@ -47,7 +47,7 @@ interface Trial {
 
 /** The time at which the first attempt of an event failed, on two clocks. */
 interface FirstFailure {
-  /** Milliseconds since the epoch on the service clock, for the next holder of the shard's lease. */
+  /** Milliseconds since the epoch on the service clock. The store keeps this time for the next holder of the shard's lease. */
   readonly atMs: number;
   /** Milliseconds on `performance.now()`, which never jumps. */
   readonly at: number;

@@ -41,7 +41,7 @@ export function createTurns(max = WAITING_MAX): TakeTurn {
   function open(socket: Socket, last: ServerResponse): void {
     const line: Line = { last, waiting: 0 };
     lines.set(socket, line);
-    // At the end of a body, Node reads again, and stops only when the socket emits "pause". If the socket was
+    // At the end of a request body, Node resumes reading from the socket, and stops only when the socket emits "pause". If the socket was
     // already paused after the call of `resume()`, `pause()` does not emit "pause", so the event is emitted here.
     socket.on("resume", () => {
       if (line.waiting > 0) socket.pause().emit("pause");

@@ -63,7 +63,7 @@ const BREAKAGES: readonly Breakage[] = [
   },
   {
     result: "connect",
-    how: "a bridge that does not run",
+    how: "a bridge that is not running",
     called: "No connection",
     sentence:
       "No connection could be made. Start the bridge, check the port of the target URL, and open that port in the firewall.",

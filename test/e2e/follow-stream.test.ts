@@ -134,7 +134,7 @@ describe("a stream over the limit", () => {
     await until("44 streams are rejected", () => refused().length === 44);
     expect(refused()[0]?.end).toMatchObject({
       code: status.RESOURCE_EXHAUSTED,
-      details: expect.stringContaining("256 streams") as string,
+      details: expect.stringContaining("256 Follow streams") as string,
     });
     for (const each of all) if (each.end === undefined) each.halfClose();
     await Promise.all(all.map((each) => each.ended()));

@@ -94,12 +94,12 @@ const TEXT = "application/json; charset=utf-8";
 const KEPT = { connection: "keep-alive", "keep-alive": "timeout=65" };
 
 test.each([
-  ["that is kept open", "HTTP/1.1", {}, KEPT],
-  ["that the client closes", "HTTP/1.1", { Connection: "close" }, { connection: "close" }],
-  ["of HTTP/1.0", "HTTP/1.0", {}, { connection: "close" }],
-  ["of HTTP/1.0 that is kept open", "HTTP/1.0", { Connection: "keep-alive" }, KEPT],
+  ["a connection that is kept open", "HTTP/1.1", {}, KEPT],
+  ["a connection that the client closes", "HTTP/1.1", { Connection: "close" }, { connection: "close" }],
+  ["an HTTP/1.0 connection", "HTTP/1.0", {}, { connection: "close" }],
+  ["an HTTP/1.0 connection that is kept open", "HTTP/1.0", { Connection: "keep-alive" }, KEPT],
 ])(
-  "a browser gets no CORS headers, and only the expected headers, on a connection %s",
+  "a browser gets no CORS headers, and only the expected headers, on %s",
   async (_which, version, sent, connection) => {
     const ask = async (method: string, path: string, headers: object, body = "") => {
       const all = { Origin: "https://evil.test", ...headers, ...sent };

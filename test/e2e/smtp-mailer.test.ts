@@ -31,7 +31,7 @@ test.each<[string, MailBehaviour, string]>([
   ["has no space for the message", { refuse: 452, at: "message" }, "refused for now"],
   ["shuts down", { refuse: 421 }, "away"],
   ["requires a login first", { refuse: 530 }, "away"],
-  ["rejects the sender, which all emails have in common", { refuse: 550, at: "sender" }, "away"],
+  ["rejects the sender, which is the same for all emails", { refuse: 550, at: "sender" }, "away"],
 ])("an email has the right outcome if the server %s", async (_what, behaviour, outcome) => {
   server = await startMailServer();
   server.behave(behaviour);

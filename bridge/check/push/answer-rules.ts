@@ -124,7 +124,7 @@ export const ANSWER_RULES: readonly Rule<PushTarget>[] = [
   },
 ];
 
-/** This rule is checked last, because a slow bridge is busy for a while afterwards. */
+/** This rule is checked last, because a slow bridge is busy for a while after this burst. */
 export const BURST_RULE: Rule<PushTarget> = {
   id: "answer-before-work",
   says: `Each of ${BURST} concurrent events is answered with 2xx within 5 seconds: the answer is sent before slow work.`,

@@ -7,7 +7,8 @@ import { envelopeFault } from "../../check/service/envelope-fault";
 import { sign, verify } from "../../signature";
 import { startBrokenService, type Alter } from "./broken-bridges/broken-service";
 
-// The check of rate limits pauses, so that earlier requests do not count. The stubs need no pauses: each serves one check.
+// The check of rate limits pauses between its bursts. The stubs count requests and ignore the time, so pauses would
+// only slow down the tests.
 jest.mock<object>("node:timers/promises", () => ({
   ...jest.requireActual<object>("node:timers/promises"),
   setTimeout: () => Promise.resolve(),

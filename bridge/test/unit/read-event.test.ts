@@ -64,7 +64,7 @@ describe("a page", () => {
   });
 
   test.each([
-    ["a list instead of an object", []],
+    ["a list", []],
     ["no events", { ...page, events: undefined }],
     ["events that are not a list", { ...page, events: {} }],
     ["no next", { ...page, next: undefined }],

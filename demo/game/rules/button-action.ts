@@ -30,7 +30,7 @@ const ANSWER_FORM = /^(\d{1,3}):(\d{1,3}):([^]*)$/;
 /** Matches the id of a channel, but not the id of a direct conversation. */
 const CHANNEL_FORM = new RegExp(`^(?!dm:)[^]{1,${ID_MAX_CHARACTERS}}$`, "u");
 
-/** Parses the text of an action. Returns undefined for a text that `writeAction` cannot have written. */
+/** Parses the text of an action. Returns undefined for text that `writeAction` cannot have written. */
 export function readAction(text: string): ButtonAction | undefined {
   const [, verb, rest = ""] = /^([a-z-]+)(?::([^]*))?$/.exec(text) ?? [];
   switch (verb) {

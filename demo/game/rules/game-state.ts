@@ -62,7 +62,7 @@ interface Asked {
 
 /** A game in a channel: one live message, from its lobby to its final board. */
 export interface Game {
-  /** Id of the game, which is also the ref of its live message. */
+  /** Id of the game. It is also the `ref` of the live message: see `Output`. */
   readonly id: string;
   readonly channel: string;
   readonly host: Member;
