@@ -64,13 +64,13 @@ describe("a page", () => {
   });
 
   test.each([
-    ["a list", []],
-    ["no events", { ...page, events: undefined }],
-    ["events that are not a list", { ...page, events: {} }],
-    ["no next", { ...page, next: undefined }],
-    ["a next that is a number", { ...page, next: 17 }],
-    ["a next that is not a cursor", { ...page, next: "17&limit=1" }],
-  ])("with %s is malformed", (_what, value) => {
+    ["is a list instead of an object", []],
+    ["has no events", { ...page, events: undefined }],
+    ["has events that are not a list", { ...page, events: {} }],
+    ["has no next", { ...page, next: undefined }],
+    ["has a next that is a number", { ...page, next: 17 }],
+    ["has a next that is not a cursor", { ...page, next: "17&limit=1" }],
+  ])("that %s is malformed", (_what, value) => {
     expect(readPage(bytes(value))).toBeUndefined();
   });
 });
