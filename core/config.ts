@@ -39,7 +39,7 @@ export function readCoreConfig(environment: NodeJS.ProcessEnv) {
       ),
       secretsKeys: settings.parsed(
         "SECRETS_KEY",
-        "32 bytes in hex or base64 (openssl rand -hex 32), or a comma-separated list; the first key encrypts",
+        "key of 32 bytes in hex or base64 (openssl rand -hex 32), or a comma-separated list of keys; the first key encrypts",
         parseKeys,
       ),
       tls: readTls(settings),
@@ -161,7 +161,10 @@ function parseSender(text: string): string {
 function readTls(settings: Settings): ServerTls | undefined {
   const cert = settings.file("CORE_TLS_CERT", "PEM certificate of core's listener");
   const key = settings.file("CORE_TLS_KEY", "PEM key of core's listener");
-  const clientCa = settings.file("CORE_TLS_CLIENT_CA", "PEM certificate authority of callers' certificates");
+  const clientCa = settings.file(
+    "CORE_TLS_CLIENT_CA",
+    "PEM certificate of the authority that issues callers' certificates",
+  );
   if (cert !== undefined && key !== undefined) return { cert, key, clientCa };
   if (cert !== undefined || key !== undefined || clientCa !== undefined) {
     settings.fault("CORE_TLS_CERT and CORE_TLS_KEY must be set together; CORE_TLS_CLIENT_CA requires both");

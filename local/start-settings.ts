@@ -3,15 +3,21 @@ import { readSettings, type HostPort } from "../runtime/settings";
 
 /** The settings of the listeners, in the order of the help and of the error messages. */
 export const LISTENERS = {
-  EDGE_LISTEN: { what: "address of the edge for bridges", fallback: "127.0.0.1:8080" },
+  EDGE_LISTEN: { what: "address of the edge's listener for bridges", fallback: "127.0.0.1:8080" },
   DASHBOARD_LISTEN: { what: "address of the dashboard", fallback: "127.0.0.1:8082" },
-  CORE_LISTEN: { what: "address of core for games and operators (gRPC)", fallback: "127.0.0.1:50051" },
+  CORE_LISTEN: {
+    what: "address of core's gRPC listener for games and operators",
+    fallback: "127.0.0.1:50051",
+  },
   EDGE_HEALTH_LISTEN: { what: "address of the edge's listener for probes", fallback: "127.0.0.1:8081" },
   CORE_HEALTH_LISTEN: { what: "address of core's listener for probes", fallback: "127.0.0.1:50052" },
   CHAT_LISTEN: { what: "address of the demo chat", fallback: "127.0.0.1:8083" },
-  CHAT_PUSH_LISTEN: { what: "address of the demo chat for pushes", fallback: "127.0.0.1:8084" },
+  CHAT_PUSH_LISTEN: { what: "address of the demo chat's listener for pushes", fallback: "127.0.0.1:8084" },
   CHAT_HEALTH_LISTEN: { what: "address of the demo chat's listener for probes", fallback: "127.0.0.1:8085" },
-  GAME_PICTURES_LISTEN: { what: "address of the demo game for pictures", fallback: "127.0.0.1:8090" },
+  GAME_PICTURES_LISTEN: {
+    what: "address of the demo game's listener for pictures",
+    fallback: "127.0.0.1:8090",
+  },
   GAME_HEALTH_LISTEN: { what: "address of the demo game's listener for probes", fallback: "127.0.0.1:8091" },
 } as const;
 
@@ -44,7 +50,7 @@ export function readStartSettings(environment: NodeJS.ProcessEnv): StartSettings
       return settings.hostPort(name, `${LISTENERS[name].what}, host:port`, fallback);
     };
     return {
-      dataDir: resolve(settings.text("DATA_DIR", "folder of all data", ".data")),
+      dataDir: resolve(settings.text("DATA_DIR", "folder for all data", ".data")),
       redisUrl: environment["REDIS_URL"] || undefined,
       listen: Object.fromEntries(names.map((name) => [name, address(name)])) as ListenAddresses,
       demo,

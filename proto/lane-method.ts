@@ -53,8 +53,8 @@ const TAGS = {
 const HEADS_MAX_BYTES = 64;
 
 /**
- * The buffer for one message, which grows for a larger message. The next message overwrites the bytes. That is safe,
- * because grpc-js copies them immediately.
+ * The buffer for one message, which grows for a larger message. The next message overwrites the buffer. That is safe,
+ * because grpc-js copies the bytes of each message immediately.
  */
 let scratch = Buffer.allocUnsafe(64 * 1024);
 

@@ -15,7 +15,7 @@ export interface CoreConnection {
   readonly tls: ClientTls | undefined;
 }
 
-/** Reads the CORE_ settings of a process that calls core with a token of `role`. */
+/** Reads the `CORE_…` settings of a process that calls core with a token of `role`. */
 export function readCoreConnection(settings: Settings, role: string): CoreConnection {
   return {
     address: settings.parsed(
@@ -34,7 +34,7 @@ export function readCoreConnection(settings: Settings, role: string): CoreConnec
 }
 
 /**
- * Whether a text can be a token of core. Tokens travel in gRPC metadata and HTTP headers, which accept only
+ * Whether a text can be a token of core. Tokens are sent in gRPC metadata and HTTP headers, which accept only
  * visible ASCII. gRPC rejects other text with an error that repeats the token. So tokens are checked before
  * they are passed to gRPC.
  */
@@ -59,7 +59,7 @@ function parseTarget(text: string): string {
 
 function readTls(settings: Settings): ClientTls | undefined {
   const ca = settings.file("CORE_TLS_CA", "PEM certificate of the authority that issued core's certificate");
-  const cert = settings.file("CORE_TLS_CERT", "PEM client certificate for core");
+  const cert = settings.file("CORE_TLS_CERT", "PEM client certificate for calls to core");
   const key = settings.file("CORE_TLS_KEY", "PEM key of the client certificate");
   if (ca === undefined && (cert !== undefined || key !== undefined)) {
     settings.fault("CORE_TLS_CA is missing: CORE_TLS_CERT and CORE_TLS_KEY have no effect without it");

@@ -6,7 +6,7 @@ export type LogLevel = (typeof LOG_LEVELS)[number];
 /** Maximum bytes of entries that are kept while the log cannot be written. Further entries are dropped. */
 const UNWRITTEN_MAX_BYTES = 1_048_576;
 
-/** Maximum number of entries of one kind that are written each minute. */
+/** Maximum number of entries of one kind that are written each minute. `createLogger` says what a kind is. */
 const REPEATS_MAX = 100;
 const MINUTE_MS = 60_000;
 const FATAL = pino.levels.values["fatal"] ?? Infinity;
@@ -25,8 +25,8 @@ const KINDS_MAX = 256;
  * reader of stdout stops reading, the process waits until the reader continues. A log that cannot be written, e.g.
  * on a full disk, does not stop the process.
  *
- * Entries with the same level, message and `where` are one kind. Each minute, `REPEATS_MAX` entries of a kind
- * are written; further entries are suppressed, and one more entry gives their number. This limits how much a
+ * Entries with the same level, message and `where` are one kind. Each minute, at most `REPEATS_MAX` entries of a
+ * kind are written; further entries are suppressed, and one more entry gives their number. This limits how much a
  * hostile or broken caller can add to the log. Fatal entries are always written. At level `debug` or `trace`,
  * every entry is written.
  */

@@ -27,7 +27,7 @@ export interface Settings {
    * the error's message.
    */
   parsed<T>(name: string, what: string, parse: (text: string) => T, fallback?: string): T;
-  /** "host:port" or "[host]:port". */
+  /** A setting of the form "host:port" or "[host]:port". */
   hostPort(name: string, what: string, fallback?: string): HostPort;
   integer(name: string, what: string, range: { min: number; max: number }, fallback: number): number;
   /** A setting that is one of `choices`. */

@@ -58,8 +58,8 @@ const RECEIVE = {
 const NO_BYTES = Buffer.alloc(0);
 
 /**
- * Decodes a `LaneRequest`. Like the generated code, throws when the bytes are not a message. If an event is faulty, only
- * the call with that event fails.
+ * Decodes a `LaneRequest`. Throws when the bytes are not a message, as the generated code does. If an event is faulty,
+ * only the call with that event fails.
  */
 function readLane(bytes: Buffer): LaneRequest {
   const reader = new WireReader(bytes);

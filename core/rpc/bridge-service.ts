@@ -25,7 +25,7 @@ export interface BridgeServiceContext extends JudgeContext {
   readonly inboundLog: InboundLog;
   readonly heldEvents: HeldEvents;
   readonly callCounts: CallCounts;
-  /** Aborted when core stops. Each lane is then closed after all of its pending calls are answered. */
+  /** Aborted when core stops. Each lane is then closed as soon as all of its pending calls are answered. */
   readonly stopping: AbortSignal;
 }
 
@@ -80,7 +80,7 @@ const EVENT_ID = tagOf(1, WireType.LengthDelimited);
 function readEvent(reading: ReceiveCall["reading"]): ReceiveInput["reading"] {
   switch (reading?.$case) {
     case "event": {
-      // Games get the bytes that are stored here, so core rejects bytes that games could not decode.
+      // Core stores these bytes, and decodes them later for games. So core rejects bytes that cannot be decoded.
       const fault = findEventFault(new WireReader(reading.value), reading.value.length);
       if (fault !== undefined) {
         const field = fault.field === "" ? "reading.event" : `reading.event.${fault.field}`;

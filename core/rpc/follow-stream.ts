@@ -45,8 +45,8 @@ const ACK_DEADLINE_MIN_MS = 1_000;
 const ACK_DEADLINE_MAX_MS = 600_000;
 
 /**
- * Serves one stream: reads the open request, then acks, until the client or core closes the stream. Then calls `onOver`
- * once.
+ * Serves one stream: reads the open request, and then reads acks until the client or core closes the stream. At the
+ * end, calls `onOver` once.
  */
 function serveFollow(
   context: FollowContext,

@@ -38,10 +38,10 @@ const PATIENCE: Patience = { silentMs: 15_000, pingEveryMs: 30_000, pongWithinMs
 /**
  * Listens for gRPC calls to the services that `addServices` adds, and checks the tokens of these calls.
  *
- * A connection is closed if no call with a token of the right role arrives within `silentMs`. So a connection is also
- * closed if it sends only half of a TLS handshake, a slow preface, or rejected calls. A call that needs no token
- * restarts the timeout. After an accepted call with a token, the connection stays open as long as it answers
- * pings.
+ * A connection is closed if no call with a token of the right role arrives within `silentMs`. So a connection is
+ * also closed if it sends only half of a TLS handshake, only part of the HTTP/2 preface, or only rejected calls. A
+ * call that needs no token restarts the timeout. After an accepted call with a token, the connection stays open as
+ * long as it answers pings.
  */
 export async function listen(
   { at, tokens, tls }: ListenerOptions,
@@ -77,7 +77,7 @@ export async function listen(
     const lastIsClosed = once(listener, "close");
     listener.close();
     connections.endSilent();
-    // The callback does nothing. Since Node 24, it is called immediately; after a ping timeout, it is never called.
+    // The callback does nothing, because gRPC calls it too early on Node 24 and later, and never after a ping timeout.
     server.tryShutdown(() => undefined);
     const late = setTimeout(() => connections.endAll(), FINISH_WITHIN_MS);
     await lastIsClosed;

@@ -10,9 +10,9 @@ const PROTO_KEY = Buffer.from("__proto__");
 type FindProblem = (reader: WireReader, end: number, depth: number) => string | undefined;
 
 /**
- * Finds the first member of a `google.protobuf.Struct` that JSON cannot express, that is nested too deeply, or whose key
- * is `__proto__`. Returns a description of the problem, or undefined. The bytes are checked, because decoding can drop
- * or replace such members.
+ * Finds the first member of a `google.protobuf.Struct` that JSON cannot express, that is nested too deeply, or whose
+ * key is `__proto__`. Returns a description of the problem, or undefined. This function checks the bytes, because
+ * decoding can drop or replace such members.
  *
  * Throws when the bytes are not a message.
  */
@@ -30,7 +30,8 @@ function findInEach(
   findProblem: FindProblem,
   depth: number,
 ): string | undefined {
-  if (depth > DATA_DEPTH_MAX) return `must not nest more than ${DATA_DEPTH_MAX} objects and lists`;
+  if (depth > DATA_DEPTH_MAX)
+    return `must not have more than ${DATA_DEPTH_MAX} objects and lists inside each other`;
   return eachField(reader, end, (tag, next) =>
     tag === MEMBER ? findProblem(reader, next, depth) : undefined,
   );

@@ -19,7 +19,7 @@ export type WatchStream = ServerWritableStream<WatchWorkspaceRequest, WatchWorks
  */
 const WATCHES_MAX = 1_000;
 /**
- * Number of unread changes at which core closes a watch, because the client does not read. A change has at most 1 KB.
+ * Number of unread changes at which core closes the watch of a slow client. A change has at most 1 KB.
  */
 const UNREAD_MAX = 1_000;
 

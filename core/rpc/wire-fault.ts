@@ -29,7 +29,8 @@ export const PROTOS = createFileRegistry(
 );
 
 /**
- * Checks of types that have special values. The generated code throws on a special value, or changes the value silently.
+ * Checks of types that can hold values that core rejects. Without these checks, such a value would cause an exception,
+ * or would be changed silently.
  */
 const OF_WELL_KNOWN: Readonly<Record<string, (reader: WireReader, end: number) => string | undefined>> = {
   "google.protobuf.Struct": findStructProblem,
@@ -37,8 +38,9 @@ const OF_WELL_KNOWN: Readonly<Record<string, (reader: WireReader, end: number) =
 };
 
 /**
- * Creates the check of the message type with this full name. The check finds the first field whose value protobuf does
- * not allow or JSON cannot express. If a message passes the check, the generated code decodes all values unchanged.
+ * Creates the check of the message type with the full name `typeName`. The check finds the first field whose value
+ * protobuf does not allow or JSON cannot express. If a message passes the check, the generated code decodes all
+ * values unchanged.
  *
  * Throws when the protos do not have the type. The type must not be recursive, except for the values of a `Struct`.
  */
@@ -114,7 +116,7 @@ function findDurationProblem(reader: WireReader, end: number): string | undefine
     within(seconds, DURATION_SECONDS_MAX) && within(nanos, DURATION_NANOS_MAX) && seconds * nanos >= 0n;
   return isDuration
     ? undefined
-    : "is not a valid duration: seconds must be within ±315,576,000,000, and nanos below one second with the same sign";
+    : "is not a valid duration: seconds must be within ±315,576,000,000, and nanos within ±999,999,999, with the same sign";
 }
 
 const within = (number: bigint, max: bigint): boolean => number >= -max && number <= max;

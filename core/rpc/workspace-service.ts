@@ -93,7 +93,7 @@ export function createWorkspaceService(
       const size = readPageSize(pageSize);
       if (pageToken !== "" && !LOG_ID_FORM.test(pageToken)) throw badPageToken();
       const { workspace } = accepted((await workspaces.read(readWorkspaceId(workspaceId))) ?? NOT_FOUND);
-      // One delivery more than the page size is read, to find out whether there is a next page.
+      // Reads one delivery more than fits in the page, to find out whether there is a next page.
       const read = await context.deliveryLog.read(workspace.id, size + 1, pageToken || undefined);
       const deliveries = read.slice(0, size);
       return {
@@ -115,7 +115,7 @@ function readPageSize(size: number): number {
 }
 
 function badPageToken(): StatusError {
-  return new StatusError(status.INVALID_ARGUMENT, "page_token is not a next_page_token");
+  return new StatusError(status.INVALID_ARGUMENT, "page_token is not the next_page_token of another page");
 }
 
 function readPlatform(code: PlatformCode): Platform {

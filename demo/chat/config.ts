@@ -11,7 +11,7 @@ export function readChatConfig(environment: NodeJS.ProcessEnv) {
     baseUrl: settings.parsed("BASE_URL", "URL at which bridges reach the service", parseHttpUrl),
     workspaceId: settings.text("WORKSPACE_ID", "the workspace's id, from the dashboard"),
     signingSecret: settings.text("SIGNING_SECRET", "the workspace's signing secret, from the dashboard"),
-    listen: settings.hostPort("CHAT_LISTEN", "address of the page, host:port", "127.0.0.1:8083"),
+    listen: settings.hostPort("CHAT_LISTEN", "address of the chat's page, host:port", "127.0.0.1:8083"),
     healthListen: settings.hostPort(
       "HEALTH_LISTEN",
       "address of the listener for probes, host:port",
@@ -19,7 +19,12 @@ export function readChatConfig(environment: NodeJS.ProcessEnv) {
     ),
     push: readPush(settings, environment),
     modeSocket: environment["MODE_SOCKET"] || undefined,
-    hosts: settings.parsed("CHAT_HOSTS", "host names under which the page is opened", parseHosts, " "),
+    hosts: settings.parsed(
+      "CHAT_HOSTS",
+      "comma-separated host names at which the page can be opened",
+      parseHosts,
+      " ",
+    ),
     imageSources: settings.parsed(
       "IMAGE_SOURCES",
       "allowed sources of images, e.g. https: http://127.0.0.1:8090",
@@ -33,7 +38,7 @@ export function readChatConfig(environment: NodeJS.ProcessEnv) {
 /** Returns the settings for pushes; undefined when this chat only polls. */
 function readPush(settings: Settings, environment: NodeJS.ProcessEnv) {
   const cert = settings.file("PUSH_TLS_CERT", "PEM certificate of the listener for pushes");
-  const key = settings.file("PUSH_TLS_KEY", "PEM key of that certificate");
+  const key = settings.file("PUSH_TLS_KEY", "PEM key of the listener for pushes");
   const listen = settings.hostPort(
     "PUSH_LISTEN",
     "address of the listener for pushes, host:port",
