@@ -24,7 +24,7 @@ export function cursorFile(path: string): CursorStore {
       });
       const cursor = text?.trim();
       if (cursor === undefined || isCursor(cursor)) return cursor;
-      throw new Error(`${path} holds no cursor: remove it to start from the oldest held event`);
+      throw new Error(`${path} holds no cursor: remove the file to start from the oldest held event`);
     },
     async save(cursor) {
       const unfinished = `${path}.${process.pid}.new`;

@@ -35,7 +35,7 @@ export async function exchange(request: ExchangeRequest): Promise<Answer | { rea
     },
     Math.min(timeoutMs, TIMER_MOST_MS),
   );
-  // `AbortSignal.any` is not used: the combined signal can live as long as `signal`, here as long as the process.
+  // `AbortSignal.any` is not used: its result may live as long as `signal`, and `signal` as long as the process.
   const onAbort = () => end.abort();
   signal.addEventListener("abort", onAbort);
   try {

@@ -1,6 +1,6 @@
 /**
  * Escapes user-written text, such as member names and questions, that a game
- * puts into `message.text` ("Message text rules"). Has no dependencies.
+ * puts into `message.text` ("Message text rules"). This file has no dependencies.
  * Escaped text is plain text to strict CommonMark renderers, to renderers with
  * GitHub's additions (tables, strikethrough, bare links with a scheme or "www."),
  * and to chats with simpler markup.
@@ -16,8 +16,8 @@ const MARKUP = /[\\`*_[\]<&|~]|^[#+\-=>:.()]|(?<=^\d{1,9})[.)]|:(?=\/\/)|(?<=www
  * lines are kept. Whitespace at either end of a line is removed, because Markdown
  * drops it anyway. Several blank lines become one.
  *
- * @returns Markdown in well-formed Unicode. It shows `text` without the removed
- * whitespace, both alone and between other Markdown
+ * @returns Markdown in well-formed Unicode. Renderers show it as `text` without the
+ * removed whitespace, both alone and between other Markdown
  */
 export function escapeText(text: string): string {
   return escapeMarkup(
@@ -32,7 +32,7 @@ export function escapeText(text: string): string {
 
 /**
  * Escapes a text of one line, such as a member's name. Works like `escapeText`, and
- * turns any run of spaces or line breaks into one space, so that the result fits
+ * turns any run of whitespace into one space, so that the result fits
  * within `**…**`, a link's label or a quote. Use a placeholder if the result is
  * empty: Markdown does not read an empty `**…**` as bold.
  */

@@ -22,8 +22,8 @@ export type Inline =
   /** `url` is percent-encoded, may be relative, and never has a scheme that runs code. */
   | { readonly type: "link"; readonly url: string; readonly children: readonly Inline[] };
 
-// Only the markup that the contract names is enabled: a line that begins with "#"
-// or "1." is text, as it is in chat tools.
+// Only the markup that the contract names is enabled. For example, a line that begins
+// with "#" or "1." is plain text, as it is in chat tools.
 const markdown = new MarkdownIt("zero", { maxNesting: 100 }).enable([
   "autolink",
   "backticks",

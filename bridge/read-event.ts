@@ -55,7 +55,7 @@ export function readPage(body: Uint8Array): PageReading | undefined {
   for (const each of value["events"] as unknown[]) {
     const reading = readEvent(each);
     if ("event" in reading) events.push(reading.event);
-    else leftOut.push("fault" in reading ? reading.fault : `its type is ${reading.unknown.type}`);
+    else leftOut.push("fault" in reading ? reading.fault : `its type ${reading.unknown.type} is unknown`);
   }
   return { page: { events, next, hasMore: hasMore === true, gap: gap === true }, leftOut };
 }

@@ -59,7 +59,8 @@ export interface PushReceiver {
 
 /**
  * Milliseconds for which the id of an event is kept. The service retries an event for only a few seconds. But an
- * attacker can replay a push while its timestamp is accepted: from 5 minutes before the local clock to 5 minutes after.
+ * attacker can replay a push for up to 10 minutes: a timestamp is accepted from 5 minutes ahead of the local clock to 5
+ * minutes behind it.
  */
 const SEEN_FOR_MS = 10 * 60_000;
 const TAKEN: PushAnswer = { status: 204, headers: {}, body: "" };
@@ -108,7 +109,7 @@ export function createPushReceiver(options: PushOptions): PushReceiver {
       return refusal(400, "Service-Event-Id is not the id of the event");
     }
     if ("event" in reading) return take(reading.event);
-    report(new Error(`an event was skipped: its type is ${head.type}`));
+    report(new Error(`an event was skipped: its type ${head.type} is unknown`));
     return TAKEN;
   }
 

@@ -7,7 +7,7 @@ import { NEVER_STALE_TRY_MS, type OpenCreate } from "./reduce-state";
 
 const RETRY = { firstMs: 1_000, mostMs: 30_000 };
 
-/** Returns whether a create of the same message is pending, posted or dropped, even if it had another event id. */
+/** Returns whether a create of the same message is pending, posted or dropped, even under another event id. */
 export function isKnownCreate(draft: Draft, { message }: MessageCreate | DmCreate): boolean {
   return (
     recall(draft.messages, message.id) !== undefined ||

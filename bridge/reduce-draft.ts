@@ -5,7 +5,7 @@ import type { BridgeState, MessageFate, OpenCreate, OpenUpdate } from "./reduce-
 
 type ToDo = Exclude<BridgeEffect, { type: "skip" }>;
 
-/** A mutable copy of a state. `reduce` applies an input to this copy, and collects the effects of the input in it. */
+/** A mutable copy of a state. `reduce` applies an input to this copy, and adds the input's effects to the copy. */
 export interface Draft {
   readonly nowMs: number;
   readonly limits: BridgeState["limits"];

@@ -30,9 +30,9 @@ export type BridgeInput =
 
 /**
  * An output of the reducer. `post`, `dm`, `edit` and `ephemeral` are calls to the chat.
- * Start the calls in the order of the effects; they may run concurrently. Answer each call
- * with the input `posted`, `done` or `refused` and the id of the call's event. If a call
- * succeeds after its timeout was answered with `refused`, also answer with `posted` or `done`.
+ * Start the calls in the order of the effects; they may run concurrently. Report the result
+ * of each call as the input `posted`, `done` or `refused`, with the id of the call's event. If a
+ * call succeeds after you reported its timeout as `refused`, also report `posted` or `done`.
  */
 export type BridgeEffect =
   /** Post `event.message` in `event.channel`. */

@@ -1,6 +1,6 @@
 /**
  * An immutable map of bounded size. A write returns a new map, without the oldest entries
- * if there are too many. The entries are in generations, newest first, so that a write
+ * if there are too many. The entries are grouped in generations, newest first, so that a write
  * copies only the newest generation.
  */
 export interface Memory<Value> {

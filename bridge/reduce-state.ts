@@ -5,8 +5,8 @@ import { emptyMemory, type Memory } from "./reduce-memory";
 /** Limits of the reducer's state. */
 export interface BridgeLimits {
   /**
-   * Maximum number of messages in the state: only these can be updated. The least recently posted or updated message
-   * is removed from the state first.
+   * Maximum number of messages in the state: only these messages can be updated. The least recently posted or updated
+   * message is removed from the state first.
    */
   readonly messages: number;
   /** Number of event ids that are kept to detect repeats. */

@@ -15,7 +15,8 @@ import { advanceUpdates, isKnownUpdate, noteEdit, takeUpdate } from "./reduce-up
 
 /**
  * Applies the bridge's rules for events that arrive by push or by poll ("Bridge rules
- * when catching up", "Outbound pushes"). A pure function, without a clock or I/O:
+ * when catching up", "Outbound pushes"). `reduce` is a pure function, without a clock or
+ * I/O. The rules are:
  *
  * - An event with a repeated id is skipped. An event past its `expiresAt` is also
  *   skipped, even if it expires while it waits.

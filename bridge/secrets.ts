@@ -11,7 +11,7 @@ export type SecretLookup = (workspaceId: string) => SecretList | undefined | Pro
 /**
  * Returns a lookup of secrets by workspace id.
  *
- * @throws RangeError when `secrets` is an empty list, or has an empty secret
+ * @throws RangeError when `secrets` is an empty list, or when a secret is empty
  */
 export function secretLookup(secrets: Secrets): SecretLookup {
   if (typeof secrets === "function") return secrets;

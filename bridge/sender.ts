@@ -17,8 +17,8 @@ export interface SenderOptions {
   /** Maximum number of attempts per event, 6 by default. */
   readonly attemptsMax?: number;
   /**
-   * Time after the first attempt within which a retry may start, ms; 60,000 by default. A button press soon becomes
-   * useless.
+   * Time after the first attempt within which a retry may start, ms; 60,000 by default. The default is short,
+   * because a button press soon becomes useless.
    */
   readonly giveUpAfterMs?: number;
   /** Maximum number of pending events, 1000 by default. Further events are dropped immediately (`overloaded`). */
@@ -33,7 +33,7 @@ export interface SendOptions {
 
 /** The outcome of sending an event. `id` is the request id, and `attempts` is the number of attempts. */
 export type SendResult =
-  /** The service stored the event; its effects arrive as outbound events. */
+  /** The service stored the event. The games' answers arrive as outbound events. */
   | { readonly outcome: "accepted"; readonly id: string; readonly attempts: number }
   | RefusedEvent
   | GivenUpEvent;
@@ -64,8 +64,8 @@ export interface GivenUpEvent {
 
 export interface Sender {
   /**
-   * Sends an event. Retries only after a timeout, a dropped connection, a `5xx` or a `429`, and never before
-   * `Retry-After` ("Idempotency"). A retry has the same bytes and request id, but a new signature. The service
+   * Sends an event. Retries only after a timeout, a dropped connection, a `5xx` or a `429`, and never sooner than
+   * `Retry-After` allows ("Idempotency"). A retry has the same bytes and request id, but a new signature. The service
    * therefore stores the event once. Several calls may run concurrently.
    *
    * Rejects only when the secrets are unavailable, never because of the service or the network.
@@ -80,7 +80,8 @@ const NEVER = new AbortController().signal;
 /**
  * Makes a sender of inbound events for one workspace (`POST /hooks/{workspaceId}`).
  *
- * @throws TypeError when `baseUrl` is not an http(s) address, RangeError when there is no secret, or an empty secret
+ * @throws TypeError when `baseUrl` is not an http(s) address
+ * @throws RangeError when there is no secret, or when a secret is empty
  */
 export function createSender(options: SenderOptions): Sender {
   const { workspaceId, timeoutMs = 10_000, attemptsMax = 6, giveUpAfterMs = 60_000 } = options;

@@ -29,7 +29,7 @@ const DIGEST_HEX_LENGTH = 64;
  * @param raw the exact bytes of a body; for a poll, the query string as sent, without the `?`, possibly empty. A
  *   string is signed as UTF-8
  * @param nowMs the local clock, ms since the epoch
- * @throws RangeError when there is no secret, or an empty secret
+ * @throws RangeError when there is no secret, or when a secret is empty
  */
 export function sign(raw: Uint8Array | string, secrets: SecretList, nowMs: number = Date.now()): string {
   const timestamp = String(Math.floor(nowMs / 1000));
@@ -46,8 +46,8 @@ export function sign(raw: Uint8Array | string, secrets: SecretList, nowMs: numbe
  * @param header the header as received; undefined or null if there is no header
  * @param raw the exact bytes of the body, never a parsed body that was serialized again
  * @param nowMs the local clock, ms since the epoch
- * @returns undefined when the signature is valid, otherwise the reason why it is not
- * @throws RangeError when there is no secret, or an empty secret
+ * @returns undefined when the signature is valid, otherwise the reason why the signature is invalid
+ * @throws RangeError when there is no secret, or when a secret is empty
  */
 export function verify(
   header: string | null | undefined,
@@ -73,7 +73,7 @@ export function verify(
   return Math.abs(nowMs - Number(timestamp) * 1000) > TIMESTAMP_TOLERANCE_MS ? "stale" : undefined;
 }
 
-/** The error message for each fault of a signature, with what to check. */
+/** The error message for each fault of a signature. Some messages also say what to check. */
 export const SIGNATURE_FAULT_WORDS: Readonly<Record<SignatureFault, string>> = {
   missing: "there is no Service-Signature header",
   malformed: "Service-Signature must be t=<unix seconds>,v1=<hex>, with one or more v1 entries",
@@ -91,7 +91,7 @@ function digest(secret: string, timestamp: string, raw: Uint8Array | string): Bu
 /**
  * Returns the secrets as a list. Rejects an empty secret, because anybody can sign with it.
  *
- * @throws RangeError when there is no secret, or an empty secret
+ * @throws RangeError when there is no secret, or when a secret is empty
  */
 export function checkSecrets(secrets: SecretList): readonly string[] {
   const list = typeof secrets === "string" ? [secrets] : secrets;

@@ -1,5 +1,5 @@
 /** The output of `chat-bridge-check --help`. */
-export const HELP = `chat-bridge-check checks one side of the chat-bridge contract from the other side.
+export const HELP = `chat-bridge-check checks a bridge by acting as the service, or the service by acting as a bridge.
 
   chat-bridge-check --url <target URL> [--observe <URL>]
       Acts as the service: pushes valid, forged, repeated, reordered and expired events, and events
@@ -32,7 +32,7 @@ For a bridge (--url):
 
 For the service (--service):
   --limits            also exceed both rate limits, with thousands of requests: for a second or two,
-                      the service rejects other requests of the workspace and from your address
+                      the service rejects other requests for the workspace and from your address
 
 For both:
   --only <rule,…>     check only these rules, and the rules that all others need

@@ -2,7 +2,7 @@ import { Agent as HttpAgent, request as httpRequest, type IncomingHttpHeaders } 
 import { Agent as HttpsAgent, request as httpsRequest } from "node:https";
 import { rootCertificates } from "node:tls";
 
-/** An answer with the exact bytes of its body, or the reason why there is none. */
+/** An answer with the exact bytes of its body, or the reason why there is no answer. */
 export type Reply =
   | {
       readonly status: number;
@@ -48,7 +48,8 @@ const CONNECTIONS_MOST = 64;
 
 /**
  * Makes a client that sends requests unchanged, follows no redirects and has its own
- * connection pool. The rest of the kit uses `fetch`, which can change a path and shares its connections.
+ * connection pool. The rest of the kit uses `fetch`, which can change a path and shares
+ * one connection pool in the whole process.
  */
 export function createHttpClient(origin: URL, options: ClientOptions): HttpClient {
   const isTls = origin.protocol === "https:";

@@ -38,7 +38,7 @@ export class Broken extends Error {
   override readonly name = "Broken";
   constructor(
     message: string,
-    /** A more precise fix than the rule's own. */
+    /** A fix that is more precise than the rule's `fix`. */
     readonly fix?: string,
     readonly more: BrokenMore = {},
   ) {
@@ -48,7 +48,7 @@ export class Broken extends Error {
 
 /** Returns a Broken for a request without an answer. `option` is the command-line option that gave the address. */
 export function noReply(what: string, { failed, isUnreached }: NoReply, option: string): Broken {
-  const fix = `check that the server runs; check the host and port of ${option}, and any firewall in between`;
+  const fix = `check that the server is running; check the host and port of ${option}, and any firewall in between`;
   return new Broken(`${what}: ${failed}`, isUnreached ? fix : undefined, { isUnreached });
 }
 
@@ -119,7 +119,7 @@ async function judgeWhat<Context>(
     if (rule.judgeRefusals === undefined) return { verdict: skipped, leaves: judgeable };
     await rule.judgeRefusals(context);
     return {
-      verdict: { verdict: "unseen", why: "whether valid pushes are accepted: none was accepted so far" },
+      verdict: { verdict: "unseen", why: "whether valid pushes are accepted: none has been accepted so far" },
       leaves: judgeable,
     };
   } catch (error) {

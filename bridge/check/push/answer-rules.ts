@@ -131,7 +131,7 @@ export const BURST_RULE: Rule<PushTarget> = {
   fix: "put the event in a queue, answer with 2xx, and only then call the chat",
   async judge(target) {
     const { make, push } = target;
-    const board = await createdFirst(target, make.create("a board that many update"));
+    const board = await createdFirst(target, make.create("a board with many updates"));
     const updates = Array.from({ length: BURST }, (_, i) => make.update(board, `answer count ${i + 1}`));
     const replies = await Promise.all(updates.map((update) => push(update)));
     const bad = replies.filter((reply) => "failed" in reply || reply.status < 200 || reply.status > 299);

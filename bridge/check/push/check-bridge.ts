@@ -47,7 +47,7 @@ const BLIND: readonly string[] = [
   "that the map from message.id to the chat's message ids survives a restart of the bridge",
   "how the bridge handles messages that the chat refuses",
   "how the bridge polls: cursors, pages, gaps (`--service` checks the service's side)",
-  "the events that the bridge sends to the service: commands, presses and typed messages",
+  "the events that the bridge sends to the service: commands, button presses and typed messages",
 ];
 
 /**

@@ -37,7 +37,7 @@ export function judgePlace({ channel, to = null }: ShownMessage, event: ShownEve
 
 /**
  * Returns the fault in the buttons or the image of a message, if any. A field that the endpoint never gives is not
- * checked. If the endpoint gives a field for some messages, a message without the field counts as having none.
+ * checked. If the endpoint gives a field for some messages, other messages count as having no buttons or no image.
  */
 export function wrongLooks(shown: ShownMessage, event: ShownEvent, listed: Listed): Broken | undefined {
   const { text, buttons, image } = event.message;

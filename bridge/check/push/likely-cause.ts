@@ -70,7 +70,7 @@ export async function explainRefusal(
   }
   const body = target.write(ping);
   const cause = `no common mistake explains the rejection: the bridge may have another secret, or a proxy may change the body${workspaceHint(target)}`;
-  const compare = `compare with the digest that the bridge computes: the valid header is ${sign(body, secrets)} for the body ${body.toString()}`;
+  const compare = `compare the digest that the bridge computes with the valid header, which is ${sign(body, secrets)} for the body ${body.toString()}`;
   return new Broken(found, compare, { cause, judgeable });
 }
 
@@ -79,7 +79,7 @@ function mistakesOf({ headers }: Refusal, secrets: readonly string[]): readonly 
   const offMs = Date.parse(headers.date ?? "") - Date.now();
   const minutes = Math.round(Math.abs(offMs) / 60_000);
   const clock: Mistake = {
-    cause: `according to its Date header, the bridge's clock is ${minutes} minutes ${offMs < 0 ? "behind" : "ahead of"} this machine's clock, and a ping with that time is accepted`,
+    cause: `according to its Date header, the bridge's clock is ${minutes} minutes ${offMs < 0 ? "behind" : "ahead of"} this machine's clock, and a ping signed with the bridge's time is accepted`,
     fix: "set the clock that is wrong",
     sign: (body) => sign(body, secrets, Date.now() + offMs),
   };
@@ -123,7 +123,7 @@ function workspaceHint({ isWorkspaceGiven }: PushTarget): string {
 
 const isList = (value: unknown): value is readonly unknown[] => Array.isArray(value);
 
-/** Returns JSON as Python's json.dumps writes it: with a space after each comma and colon, and only ASCII. */
+/** Returns JSON as Python's json.dumps writes it: with a space after each comma and colon, and in ASCII only. */
 function spaced(value: unknown): string {
   if (isList(value)) return `[${value.map(spaced).join(", ")}]`;
   if (isObject(value)) {

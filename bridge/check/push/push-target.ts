@@ -24,7 +24,7 @@ export interface PushTarget {
   push(event: EventHead, change?: PushChange): Promise<Reply>;
   /** Pushes an event, and throws Broken unless the bridge answers with any 2xx in time. */
   taken(event: EventHead, what: string, change?: PushChange): Promise<Reply & { readonly status: number }>;
-  /** Pushes a forged event, and throws Broken unless the bridge answers with a 4xx. */
+  /** Pushes an event that the bridge must reject, and throws Broken unless the bridge answers with a 4xx. */
   refused(event: EventHead, what: string, change: PushChange): Promise<void>;
   /** Waits until the bridge has shown all events that it accepted so far. */
   settled(chat: ObservedChat): Promise<void>;

@@ -53,7 +53,7 @@ export const SIGNATURE_RULES: readonly Rule<PushTarget>[] = [
     async judge({ make, taken, secrets, write }) {
       for (const [what, minutes] of [
         ["4 minutes ago", -4],
-        ["4 minutes ahead", 4],
+        ["4 minutes in the future", 4],
       ] as const) {
         const event = make.ping();
         const signature = sign(write(event), secrets, Date.now() + minutes * MINUTE_MS);
@@ -127,7 +127,7 @@ async function refusesReSerialised({ make, refused, secrets, write }: PushTarget
 async function refusesOld({ make, refused, secrets, write }: PushTarget): Promise<undefined> {
   for (const [what, minutes] of [
     ["6 minutes ago", -6],
-    ["6 minutes ahead", 6],
+    ["6 minutes in the future", 6],
     ["a day ago", -24 * 60],
   ] as const) {
     const event = make.create(`signed ${what}`);

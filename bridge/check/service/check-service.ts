@@ -32,7 +32,7 @@ export const SERVICE_RULES: readonly Rule<ServiceTarget>[] = [
 ];
 
 const BLIND: readonly string[] = [
-  "that events reach the games, and a repeated event only once",
+  "that each event reaches the games, and that a repeated event reaches them only once",
   "pushes: their timing and retries (`--url` checks the bridge's side)",
   "rules that take hours: events held for 24 hours, ids remembered for 24 hours, retired secrets",
 ];

@@ -10,7 +10,7 @@ const DATE_TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z$/;
 export function envelopeFault(value: unknown, workspace: string): string | undefined {
   const reading = readEvent(value);
   if ("fault" in reading) return reading.fault;
-  if ("unknown" in reading) return `its type is ${JSON.stringify(reading.unknown.type)}`;
+  if ("unknown" in reading) return `its type ${JSON.stringify(reading.unknown.type)} is unknown`;
   const { event } = reading;
   if (!EVENT_ID_FORM.test(event.id)) return "its id is not evt_ and 26 characters of Crockford base32";
   if (event.workspace.toLowerCase() !== workspace.toLowerCase())

@@ -166,7 +166,7 @@ function withField(event: Fields, path: string, value: unknown): Fields {
   return { ...event, [first]: { ...object, [inner]: value } };
 }
 
-/** Returns a text of this length. No chat has a channel with this text as its id. */
+/** Returns a text of `length` characters that no chat uses as the id of a channel. */
 function textOf(length: number): string {
   return "chat-bridge-check ".repeat(Math.ceil(length / 18)).slice(0, length);
 }

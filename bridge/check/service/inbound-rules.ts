@@ -10,7 +10,7 @@ const BODY_MAX_BYTES = 64 * 1024;
 const FIRST_ADVICE: Readonly<Record<number, string>> = {
   401: "the secret is not this workspace's: use the secret that the dashboard showed when the workspace was connected",
   404: "there is no such workspace, or the workspace is disconnected: check the base URL and the id",
-  409: "the two clocks are more than 5 minutes apart: correct the wrong clock",
+  409: "the clocks of this machine and the service are more than 5 minutes apart: correct the wrong clock",
 };
 
 export const GATE_RULE: Rule<ServiceTarget> = {
@@ -95,7 +95,7 @@ export const BODY_RULES: readonly Rule<ServiceTarget>[] = [
       for (const what of ["a request without an id", "an identical request without an id"]) {
         expectAccepted(await post(plain, { signature }), what);
       }
-      return { unseen: "whether games see the event once" };
+      return { unseen: "whether games see the event only once" };
     },
   },
 ];

@@ -8,7 +8,7 @@ import { expectRefused, type Answered, type ServiceRequest, type ServiceTarget }
 /** Sizes of the bursts, in multiples of the limit. A burst exceeds the limit only if it is sent fast enough. */
 const BURSTS = [2, 4, 8, 16];
 const QUIET_MS = 1_100;
-/** Maximum requests per second that other clients at this address may send, such as a bridge that polls. */
+/** Maximum number of requests per second from other clients at this address, such as a bridge that polls. */
 const OF_OTHERS_MAX = 10;
 
 export const LIMIT_RULES: readonly Rule<ServiceTarget>[] = [
@@ -39,7 +39,7 @@ async function goOver(
   ofOthers: number,
   request: ServiceRequest,
 ) {
-  if (!withLimits) return { unseen: "this check loads the service: give --limits to run it" };
+  if (!withLimits) return { unseen: "this check puts load on the service: give --limits to run it" };
   let fastest = 0;
   for (const times of BURSTS) {
     // Earlier requests must not count towards the limit.

@@ -74,7 +74,7 @@ export const ORDER_RULES: readonly Rule<ServiceTarget>[] = [
     async judge({ post, secrets }) {
       const body = JSON.stringify(EVENTS.message);
       for (const minutes of [-24 * 60, -6, -4, 4, 6, 24 * 60]) {
-        const what = `a message signed ${Math.abs(minutes)} minutes ${minutes < 0 ? "ago" : "ahead"}`;
+        const what = `a message signed ${Math.abs(minutes)} minutes ${minutes < 0 ? "ago" : "in the future"}`;
         const answer = await post(body, { signature: sign(body, secrets, Date.now() + minutes * MINUTE_MS) });
         if (Math.abs(minutes) < 5) expectAccepted(answer, what);
         else expectRefused(answer, 409, what);
@@ -111,7 +111,7 @@ export const ORDER_RULES: readonly Rule<ServiceTarget>[] = [
   {
     id: "same-404",
     says: "Every request to an unavailable workspace, signed or not, is answered with 404 and the same body.",
-    fix: "answer with 404 before the signature is checked, with one body for all reasons",
+    fix: "answer with 404 before the signature is checked, with the same body for every reason",
     async judge({ post, poll }) {
       const bodies = new Set<string>();
       for (const signature of [undefined, null]) {

@@ -44,7 +44,7 @@ export const POLL_RULES: readonly Rule<ServiceTarget>[] = [
   {
     id: "poll-query",
     says: "Malformed, repeated and unknown query parameters are answered with a 400 that names the parameter.",
-    fix: "accept after and limit, each at most once and within its bounds, and nothing else",
+    fix: "accept only the parameters `after` and `limit`, each at most once and within its bounds",
     judge: (target) =>
       ifPolled(target, async () => {
         for (const [query, field] of BAD_QUERIES) {
@@ -100,8 +100,8 @@ export const POLL_RULES: readonly Rule<ServiceTarget>[] = [
   },
   {
     id: "poll-latest",
-    says: "after=latest is answered with no events and the newest cursor. If no event is newer than a cursor, next is that cursor.",
-    fix: "answer after=latest with an empty page; next is the sent cursor when no event is newer",
+    says: "With after=latest, the page has no events, and `next` is the newest cursor. If no event is newer than the sent cursor, `next` is the sent cursor.",
+    fix: "answer after=latest with an empty page and the newest cursor; if no event is newer than the sent cursor, set `next` to the sent cursor",
     judge: (target) =>
       ifPolled(target, async () => {
         const latest = pageOf(await target.poll("after=latest"), "after=latest", target);
@@ -123,7 +123,7 @@ export const POLL_RULES: readonly Rule<ServiceTarget>[] = [
     judge: (target) =>
       ifPolled(target, async () => {
         const { events, gap } = pageOf(await target.poll(""), "a poll", target);
-        if (gap) throw new Broken("gap is true, although the poll had no parameter after");
+        if (gap) throw new Broken("gap is true, although the poll had no `after` parameter");
         const ids = new Set<unknown>();
         let last = 0;
         for (const [i, event] of events.entries()) {
@@ -140,8 +140,8 @@ export const POLL_RULES: readonly Rule<ServiceTarget>[] = [
   },
   {
     id: "cursors",
-    says: "Pages linked by next neither skip nor repeat events, and hasMore says whether there is another page.",
-    fix: "end a page with limit=n after n events, and set next to the cursor of the last event",
+    says: "Pages linked by `next` neither skip nor repeat events, and `hasMore` says whether there is another page.",
+    fix: "if the query has limit=n, end the page after n events; set `next` to the cursor of the last event",
     judge: (target) =>
       ifPolled(target, async () => {
         const whole = pageOf(await target.poll(`limit=${WALK_MOST}`), "a page", target);

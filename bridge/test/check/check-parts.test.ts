@@ -60,7 +60,7 @@ test.each<[string, object, RegExp]>([
   ["a sequence of 2^53", { sequence: 2 ** 53 }, /must have id, type/],
   ["a local time", { createdAt: "2026-01-01T00:00:00+01:00" }, /createdAt/],
   ["an expiry that is not a time", { expiresAt: "tomorrow" }, /expiresAt/],
-  ["an unknown type", { type: "message.delete" }, /type is "message.delete"/],
+  ["an unknown type", { type: "message.delete" }, /type "message.delete" is unknown/],
   ["no channel", { channel: undefined }, /must have channel/],
   ["a malformed message id", { message: { ...EVENT.message, id: "1" } }, /message.id/],
   ["buttons without rows", { message: { ...EVENT.message, buttons: [button("b")] } }, /rows/],

@@ -26,7 +26,7 @@ test.each(["", "latest", "17 18", "1234567890123456789"])(
   "a file that holds %j is rejected",
   async (text) => {
     writeFileSync(join(folder, "cursor"), text);
-    await expect(cursorFile(join(folder, "cursor")).load()).rejects.toThrow("holds no cursor: remove it");
+    await expect(cursorFile(join(folder, "cursor")).load()).rejects.toThrow("cursor: remove the file");
   },
 );
 
