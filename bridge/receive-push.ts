@@ -19,7 +19,7 @@ export interface PushOptions {
    * have a timeout: a call that never settles occupies its place in the queue forever.
    */
   handle(event: OutboundEvent): Promise<void> | void;
-  /** Maximum number of waiting and running events, 1000 by default. Further pushes get `503`, and are retried later. */
+  /** Maximum number of waiting and running events, 1000 by default. Further pushes are answered with `503`. */
   readonly queueMax?: number;
   /** Maximum number of event ids kept for 10 minutes, 100,000 by default. Beyond that, the oldest id is removed. */
   readonly seenMax?: number;
@@ -101,7 +101,7 @@ export function createPushReceiver(options: PushOptions): PushReceiver {
     const reading = readEvent(readJson(body));
     if ("fault" in reading) return refusal(400, reading.fault);
     const head = "event" in reading ? reading.event : reading.unknown;
-    // The headers are not signed, so they must match the signed body.
+    // The headers are not signed, so they are compared with the signed body.
     if (headers["service-workspace"] !== head.workspace) {
       return refusal(400, "Service-Workspace is not the workspace of the event");
     }

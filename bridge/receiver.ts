@@ -53,7 +53,7 @@ export function createReceiver(options: ReceiverOptions): Receiver {
     },
     close: pushes.close,
     handler(request, response) {
-      // An answer that cannot be sent needs no handling: the service retries the push.
+      // An answer that cannot be sent needs no handling: for the service, the push has failed.
       response.on("error", () => undefined);
       answer(request, response).catch(() => response.destroy());
     },

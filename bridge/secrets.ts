@@ -9,7 +9,7 @@ export type Secrets = SecretList | SecretLookup;
 export type SecretLookup = (workspaceId: string) => SecretList | undefined | Promise<SecretList | undefined>;
 
 /**
- * Returns a lookup of secrets by workspace id.
+ * Returns a function that looks up secrets by workspace id.
  *
  * @throws RangeError when `secrets` is an empty list, or when a secret is empty
  */
@@ -19,7 +19,7 @@ export function secretLookup(secrets: Secrets): SecretLookup {
   return () => secrets;
 }
 
-/** Returns a lookup of the secrets of one workspace. The lookup rejects with a RangeError if it finds no secrets. */
+/** Returns a function that looks up the secrets of one workspace. It rejects with a RangeError if there are none. */
 export function secretsOfOne(secrets: Secrets, workspaceId: string): () => Promise<SecretList> {
   const lookup = secretLookup(secrets);
   return async () => {

@@ -1,7 +1,7 @@
 import { createHmac, timingSafeEqual } from "node:crypto";
 import { SIGNATURE_FORM, TIMESTAMP_TOLERANCE_SECONDS } from "./contract";
 
-/** The header that carries a signature, in both directions ("Authentication"). */
+/** Name of the header that carries a signature, in both directions ("Authentication"). */
 export const SIGNATURE_HEADER = "Service-Signature";
 /** Maximum difference between a signed timestamp and the local clock, in either direction, ms. */
 export const TIMESTAMP_TOLERANCE_MS = TIMESTAMP_TOLERANCE_SECONDS * 1_000;
@@ -23,8 +23,8 @@ export type SignatureFault = "missing" | "malformed" | "wrong" | "stale";
 const DIGEST_HEX_LENGTH = 64;
 
 /**
- * Returns a `Service-Signature` header, with one `v1=` entry per secret, in the order of `secrets` (Authentication 1,
- * 2, 4).
+ * Returns the value of a `Service-Signature` header, with one `v1=` entry per secret, in the order of `secrets`
+ * (Authentication 1, 2, 4).
  *
  * @param raw the exact bytes of a body; for a poll, the query string as sent, without the `?`, possibly empty. A
  *   string is signed as UTF-8

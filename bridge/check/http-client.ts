@@ -48,8 +48,8 @@ const CONNECTIONS_MOST = 64;
 
 /**
  * Makes a client that sends requests unchanged, follows no redirects and has its own
- * connection pool. The rest of the kit uses `fetch`, which can change a path and shares
- * one connection pool in the whole process.
+ * connection pool. The rest of the kit uses `fetch`, which can change a path and
+ * uses one connection pool for the whole process.
  */
 export function createHttpClient(origin: URL, options: ClientOptions): HttpClient {
   const isTls = origin.protocol === "https:";

@@ -39,7 +39,7 @@ export interface CheckResult {
   readonly mode: CheckMode;
   /** The address that was checked. */
   readonly of: string;
-  /** Whether no rule is broken, and every address was reached. Unseen and skipped rules do not make this false. */
+  /** Whether no rule is broken, and every address was reached. Unseen and skipped rules do not make `ok` false. */
   readonly ok: boolean;
   readonly rules: readonly RuleResult[];
   /** Requirements that a check from outside cannot verify. */

@@ -78,7 +78,7 @@ export const ANSWER_RULES: readonly Rule<PushTarget>[] = [
   },
   {
     id: "every-kind",
-    says: "Every kind of message is accepted, also in updates: a question can arrive as an update of another message.",
+    says: "Every kind of message is accepted, also in updates: a question can arrive as an update of an earlier message.",
     fix: "show every kind in the same way, in creates and in updates; no kind needs its own code",
     async judge(target) {
       const { make, taken, chat } = target;

@@ -58,8 +58,8 @@ export interface InboundCase {
 }
 
 /**
- * Returns the valid and invalid cases of a field. If events of every type have the field, the valid cases
- * are messages only, because games act on commands.
+ * Returns the valid and invalid cases of a field. If events of every type have the field, only messages are
+ * used as valid cases, because games act on commands.
  */
 function casesOf({ field, of, least, most, isOptional, mayBeNull }: TextRule): readonly InboundCase[] {
   return of.flatMap((type) => {

@@ -75,7 +75,7 @@ export const POLL_RULES: readonly Rule<ServiceTarget>[] = [
   },
   {
     id: "page-signed",
-    says: "A page is signed over its exact bytes with each active secret (the newest first), and names its workspace.",
+    says: "A page is signed over its exact bytes with each active secret (the newest first), and its header Service-Workspace names the workspace.",
     fix: "sign the bytes that are sent; set Service-Signature and Service-Workspace",
     judge: (target) =>
       ifPolled(target, async () => {
@@ -130,7 +130,10 @@ export const POLL_RULES: readonly Rule<ServiceTarget>[] = [
           const fault = envelopeFault(event, target.workspace);
           if (fault !== undefined) throw new Broken(`held event ${i + 1}: ${fault}`);
           const { id, sequence } = event as { id: string; sequence: number };
-          if (sequence <= last) throw new Broken(`the sequence of held event ${i + 1} does not rise`);
+          if (sequence <= last)
+            throw new Broken(
+              `held event ${i + 1}: its sequence is not above the sequence of the event before it`,
+            );
           ids.add(id);
           last = sequence;
         }
