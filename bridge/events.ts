@@ -45,7 +45,7 @@ export interface Message {
    * answer with `replyTo`.
    */
   readonly awaitsReply: boolean;
-  /** The view model of the message; its shape is not stable. */
+  /** View model for bridges that draw the message themselves; null for none. Its shape is not stable. */
   readonly data: Readonly<Record<string, unknown>> | null;
 }
 

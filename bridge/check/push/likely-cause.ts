@@ -15,8 +15,11 @@ const RAW_BYTES = "read the bytes before any body parser, and compute the HMAC o
 /** Ways in which libraries serialize JSON. The bytes differ from those that the check sends by default. */
 const WRITERS: readonly (readonly [as: string, write: Write])[] = [
   ["with a space after each comma and colon, as Python's json.dumps does", spaced],
-  ["with its keys in order, as Go does with a map", (event) => JSON.stringify(sorted(event))],
-  ["with its keys in order, and a space after each comma and colon", (event) => spaced(sorted(event))],
+  ["with its keys in alphabetical order, as Go does with a map", (event) => JSON.stringify(sorted(event))],
+  [
+    "with its keys in alphabetical order, and a space after each comma and colon",
+    (event) => spaced(sorted(event)),
+  ],
 ];
 
 /** A common mistake in checking signatures. A bridge with this mistake accepts a ping with the header from `sign`. */

@@ -62,7 +62,7 @@ export const BODY_RULES: readonly Rule<ServiceTarget>[] = [
   },
   {
     id: "body-size",
-    says: "The fields of a body of 64 KB are validated; a longer body is answered with 413, without `error` in the answer.",
+    says: "A body of 64 KB is parsed, and its fields are validated; a longer body is answered with 413, without `error` in the answer.",
     fix: "limit bodies to 65,536 bytes",
     async judge({ post }) {
       const ofSize = (bytes: number) => {

@@ -64,7 +64,7 @@ export const BROKEN_BRIDGES: readonly BrokenBridge[] = [
     "checks the signature of the body as serialized by Go",
     signedBy((timestamp, raw) => digestOf(timestamp, inGo(raw))),
     "answers raw-bytes",
-    /keys in order, as Go does.*before any body parser/s,
+    /keys in alphabetical order, as Go does.*before any body parser/s,
   ],
   [
     "does not include the timestamp in the signed bytes",
