@@ -107,7 +107,7 @@ export interface EventPage {
   readonly events: readonly OutboundEvent[];
   /** Opaque cursor to pass as `after` in the next poll; null only when there is no cursor yet. */
   readonly next: string | null;
-  /** Whether more events are held, after the events of this page. */
+  /** Whether more events are held after the last event of this page. */
   readonly hasMore: boolean;
   /** Whether events after the sent cursor expired before they were fetched. */
   readonly gap: boolean;

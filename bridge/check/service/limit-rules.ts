@@ -65,9 +65,9 @@ function isLimited(reply: Reply): reply is Answered {
 }
 
 /**
- * Throws Broken in three cases: more requests were let through than `limit` allows in `seconds`; fewer were let
- * through than `limit` minus `ofOthers`; a rejection does not have the contract's format. `ofOthers` is the maximum
- * number of requests that other clients may have sent.
+ * Throws Broken if more requests were let through than `limit` allows in `seconds`, or fewer than `limit` minus
+ * `ofOthers`. Also throws Broken if a rejection does not have the contract's format. `ofOthers` is the maximum number
+ * of requests per second from other clients.
  */
 function judgeBurst(
   replies: readonly Reply[],
