@@ -1,5 +1,5 @@
-// The allowed imports ("arrows"): each folder, with the paths that it may import
-// from, besides its own files and packages. The parser does not support JSX, so
+// The allowed imports ("arrows"). The files of each folder may import each other,
+// packages, and files of the listed paths. The parser does not support JSX, so
 // the arrows of dashboard/ and demo/chat/page/ are lint rules instead.
 const ARROWS = {
   "^contract/": [],

@@ -1,7 +1,7 @@
 // Runs all checks that a change must pass. The last line of output counts the tests of all suites.
 //
 //   node scripts/check.mjs          all checks
-//   node scripts/check.mjs static   checks that start no service: format, types, lint, import arrows, generated files
+//   node scripts/check.mjs static   checks that start no service: format, types, lint, allowed imports, generated files
 //   node scripts/check.mjs tests    the tests, including those on every supported Node
 import { spawnSync } from "node:child_process";
 import { runJest } from "./run-jest.mjs";
@@ -30,7 +30,7 @@ const STATIC = [
   ["types of the dashboard", "tsc", "-p", "dashboard/tsconfig.json"],
   ["types of the chat's page", "tsc", "-p", "demo/chat/page/tsconfig.json"],
   ["lint", "oxlint", "--type-aware"],
-  ["import arrows", "depcruise", "--config", ".dependency-cruiser.cjs", ...FOLDERS],
+  ["allowed imports", "depcruise", "--config", ".dependency-cruiser.cjs", ...FOLDERS],
   ["dead code", "knip"],
   ["protos", "buf", "lint"],
   // `buf breaking` is skipped while `main` has no protos with `go_package`, because there is nothing to be

@@ -8,7 +8,7 @@ import { parse } from "yaml";
 
 const PAGE = "test/CONTRACT.md";
 const NAMES = /^\s*\/\/ contract: (.+)$/;
-/** Lines that a `// contract:` comment may precede: a test, a group of tests, or a row of a table. */
+/** Lines that a `// contract:` comment may precede: a test, a group of tests, or a row of a `test.each` table. */
 const NAMED = /^\s*(test|describe|\[|\{)/;
 
 const chapters = Object.entries(parse(readFileSync("test/contract.yaml", "utf8")));

@@ -12,7 +12,7 @@ const runtime = require("../dist/runtime/settings.js");
 /** Additions to the descriptions of settings. Each key must be the name of an existing setting. */
 const NOTES = {
   CHAT_OBSERVE:
-    "whether `/observe` on the listener for pushes returns what the chat shows, to clients with the secret",
+    "whether `/observe` on the listener for pushes returns what the chat shows, to clients with the signing secret",
   CORE_TOKENS:
     "tokens of 16 characters or more, of visible ASCII without commas; none: core listens on loopback only and rejects every call",
   DASHBOARD_LISTEN: "put TLS in front of it",
@@ -26,7 +26,7 @@ const NOTES = {
   PUBLIC_URL: "unset: where the edge listens",
   REDIS_URL: "see [Redis](#redis)",
   REDIS_WAIT_REPLICAS: "see [What replication may lose](#what-replication-may-lose)",
-  SHARDS: "a start with another number fails",
+  SHARDS: "later starts with another number fail",
   SMTP_URL: "unset: emails are logged",
   TARGET_URL: "unset: the address of this listener",
 };
@@ -81,7 +81,7 @@ function settingsOf({ file, read }) {
     {},
     {
       get(_, name) {
-        // `read` may read a setting directly from the environment if the setting is optional and has no default.
+        // `read` reads some optional settings without a default directly from the environment.
         note(name, { fallback: "" });
         return "set";
       },

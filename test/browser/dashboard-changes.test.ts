@@ -87,7 +87,7 @@ test("the form for the target URL warns about held events, and shows why a URL i
   await page.getByRole("button", { name: "Clear" }).click();
   await page.getByRole("dialog").getByRole("button", { name: "Clear the target URL" }).click();
   await page.getByText("Target URL cleared: events are held for polling.").waitFor();
-  // The held events wait again, but the ping may have expired in the meantime.
+  // The page counts the held events as waiting again, but the ping may have expired in the meantime.
   const waiting = page.locator(".figures div", { hasText: "Events waiting" });
   await waiting.getByText(/^[12]$/).waitFor();
 });
@@ -155,7 +155,7 @@ test("the name and the owner's email can be changed", async () => {
   expect([changed?.name, changed?.ownerEmail]).toEqual(["After", "ada@example.com"]);
 });
 
-test("deleting requires the name of the workspace; other open pages show that the workspace does not exist", async () => {
+test("deleting a workspace requires its name; other open pages show that the workspace no longer exists", async () => {
   const workspace = await push.workspaces.make({ name: "Goes away" });
   const other = await visitor.context.newPage();
   await other.goto(`${push.service.dashboardUrl}/workspaces/${workspace.id}`);

@@ -18,9 +18,9 @@ interface Breakage {
   readonly how: string;
   /** The text of the badge in the delivery log. */
   readonly called: string;
-  /** The sentence that says what happened and what to do. */
+  /** The text that says what happened and what to do. */
   readonly sentence: string;
-  /** The step at which a test event fails; `why` matches the reason. */
+  /** The step at which a test event fails; `why` matches the reason that the page shows. */
   readonly step: string;
   readonly why: RegExp;
   breakIt(bridge: PushedBridge): void | Promise<void>;
@@ -80,14 +80,14 @@ const BREAKAGES: readonly Breakage[] = [
     (bridge) => replace(bridge, push.ca.selfSigned([bridge.name])),
   ),
   tls(
-    "a certificate of another host",
+    "a certificate for another host",
     /the certificate is for another host; get one that names this host/,
     (bridge) => replace(bridge, push.ca.issueForWrongName()),
   ),
   tls("plain HTTP", /does not speak TLS; is it plain HTTP\?/, (bridge) => replace(bridge)),
   {
     result: "status",
-    how: "an answer of 500",
+    how: "an answer with status 500",
     called: "Rejected by bridge 500",
     sentence:
       "The bridge answered with 500 instead of 2xx. Check the bridge's own log: the error is in the bridge itself or in a proxy in front of the bridge.",
@@ -118,7 +118,7 @@ const BREAKAGES: readonly Breakage[] = [
   },
 ];
 
-/** Replaces the bridge with another server on the same port, which has another certificate or no TLS. */
+/** Closes the bridge, and starts a server on the same port, with another certificate or without TLS. */
 async function replace({ name, port, close }: PushedBridge, certificate?: Certificate): Promise<void> {
   await close();
   const other = await startReceiver({ port, names: [name], ...(certificate && { certificate }) });
@@ -141,7 +141,7 @@ let page: Page;
 beforeAll(async () => {
   for (const breakage of BREAKAGES) {
     const bridge = brokenBridge(breakage);
-    bridge.catch(() => "the test of this breakage fails");
+    bridge.catch(() => "the test of this breakage reports the error");
     bridges.set(breakage, bridge);
   }
   ({ page } = await browser.visitSignedIn(push.service.dashboardUrl));

@@ -6,7 +6,7 @@ import { startService, type TestService } from "../harness/service";
 import { until } from "../harness/wait";
 
 const PUBLIC_URL = "https://bridges.example";
-// These tests use a separate service, because they list all workspaces of the service.
+// These tests list all workspaces, so they use a separate service, where no other test creates workspaces.
 let service: TestService;
 let dashboardUrl: string;
 let page: Page;
@@ -103,7 +103,7 @@ describe("with many workspaces", () => {
     await page.getByRole("button", { name: "Newest" }).click();
     await page.getByText("Page 1").waitFor();
     await page.getByLabel("Show").selectOption("100");
-    // The page number appears before the rows of the page.
+    // The page number is shown before the rows have loaded.
     await names.nth(MANY).waitFor();
     expect(await names.count()).toBe(MANY + 1);
   });
@@ -135,7 +135,7 @@ describe("with many workspaces", () => {
 
   test("text that is typed while the page is still being drawn stays in the search box", async () => {
     const { page } = await browser.visitSignedIn(dashboardUrl);
-    // An observer runs before the browser draws the box for the first time.
+    // A `MutationObserver` calls its callback before the browser draws the search box for the first time.
     await page.addInitScript(`
       new MutationObserver((_, observer) => {
         const box = document.querySelector("input[type=search]");
@@ -149,7 +149,7 @@ describe("with many workspaces", () => {
     await page.getByText(/^Searched all \d+ workspaces: 11 found\.$/).waitFor();
   });
 
-  test("a search that starts between two words keeps the typed space", async () => {
+  test("if a search starts between two typed words, the space stays in the search box", async () => {
     const box = page.getByRole("searchbox", { name: /^Search/ });
     await box.pressSequentially("numbered ");
     await page.waitForURL(/search=numbered$/);

@@ -12,7 +12,7 @@ const browser = testBrowser();
 let demo: DemoChat;
 beforeAll(async () => {
   demo = await startDemoChat({ QUESTION_SECONDS: "60", LOBBY_SECONDS: "600" });
-  // The bridge receives pushes in these tests, because with polls a message can take two seconds to appear.
+  // Most of these tests use pushes, because a message can take two seconds to appear if the bridge polls.
   const setter = await joinChat(demo.url, "Setter");
   expect(await setter.ask("PUT", "/link/mode", { mode: "push" })).toBe(204);
   setter.leave();
@@ -165,7 +165,7 @@ async function expectUsableFor([ada, bob]: readonly [ChatPlayer, ChatPlayer], na
 }
 
 // contract: text-escaped, kit-dm, push-request
-test("three players play a game with polls, then a network cut, then pushes; every stage is accessible", async () => {
+test("three players play a game with polls, then during a network cut, then with pushes; every stage is accessible", async () => {
   const [ada, bob, cyd] = await Promise.all([join("Ada"), join("Bob *the* builder", PHONE), join("Cyd")]);
   const all = [ada, bob, cyd] as const;
   const each = (does: (player: ChatPlayer) => Promise<void>) => Promise.all(all.map(does));

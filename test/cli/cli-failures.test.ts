@@ -57,14 +57,14 @@ describe("the token", () => {
     ],
     ["the token file is missing", () => ` --token-file ${join(folder, "none")}`, {}, EXIT.SETTINGS, /ENOENT/],
     [
-      "the token file lacks the role",
+      "the token file has no token for the role",
       () => ` --token-file ${file("d", '{"tokens":{}}')}`,
       {},
       78,
       /role operator/,
     ],
     [
-      "the token has blanks",
+      "the token contains a space",
       () => "",
       { CORE_TOKEN: "two words" },
       EXIT.SETTINGS,
@@ -113,7 +113,7 @@ test.each<[string, string, RegExp]>([
   expect(stderr).toMatch(words);
 });
 
-test("an invalid address of core is reported as a faulty setting", async () => {
+test("an invalid core address is reported as a faulty setting", async () => {
   const { code, stderr } = await runCli(`${LIST} --core http://core.example`);
   expect([code, stderr]).toEqual([EXIT.SETTINGS, expect.stringContaining("CORE_ADDRESS")]);
 });

@@ -10,7 +10,7 @@ import { testFolder } from "../harness/folder";
 
 const folder = testFolder();
 
-/** Returns the words of every command and subcommand. */
+/** Returns the words of every command and subcommand, e.g. "workspace" and "list". */
 function commandsOf(command: Command, before: readonly string[] = []): readonly (readonly string[])[] {
   return command.commands.flatMap((each) => {
     const words = [...before, each.name()];

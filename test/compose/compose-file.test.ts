@@ -150,7 +150,7 @@ describe("the Dockerfile", () => {
     expect(include.filter((folder) => !copied.includes(folder))).toEqual(["bench"]);
   });
 
-  test("takes the base image as an argument, creates every mounted folder of secrets, and has an unprivileged user", () => {
+  test("takes the base image as an argument, creates every mounted folder of secrets, and sets an unprivileged user", () => {
     expect(text.match(/^FROM \S+/gm)).toEqual(Array(2).fill("FROM ${NODE_IMAGE}"));
     expect(text).toMatch(/^ARG NODE_IMAGE=/m);
     expect(text).toMatch(/^USER 1000:1000$/m);

@@ -10,8 +10,8 @@ import { testFolder } from "../harness/folder";
 import { freePort, startProcess, type TestProcess } from "../harness/processes";
 import { until } from "../harness/wait";
 
-// Runs the programs of docker-compose.yml without containers, on free ports. The settings and the secret files are the
-// same as in the containers.
+// Runs the programs of docker-compose.yml without containers, on free ports. Except for paths and addresses, the
+// settings and the secret files are the same as in the containers.
 
 const { services } = readComposeFile();
 const SECRETS = ["kept", "redis", "core", "edge", "game", "chat", "operator"];
@@ -39,7 +39,7 @@ afterAll(async () => {
 });
 const folder = testFolder();
 
-/** Adapts a setting of a container to this machine. */
+/** Returns a container's setting with the paths and addresses of this machine. */
 function local(text: string): string {
   return text
     .replaceAll("/secrets", folder)
@@ -105,7 +105,7 @@ test("the health check succeeds only if the process is ready", async () => {
   expect(checked(await freePort())).toBe(1);
 });
 
-test("a later start keeps keys, tokens, passwords and the workspace; secret files except Redis's have mode 600", () => {
+test("a later start keeps the keys, tokens, passwords and workspace; all secret files except those of Redis have mode 600", () => {
   const read = () => SECRETS.flatMap((name) => filesOf(name).map((file) => readFileSync(file, "utf8")));
   const before = read();
   runOnce("secrets");

@@ -30,11 +30,11 @@ async function ask(signature: string | null, query = "", method: "GET" | "POST" 
 
 const signed = (query: string, t?: number) => signatureOf(demo.workspace.secret, query, t);
 
-/** Options for long timeouts, because 40 TLS connections can take 5 seconds on a busy machine. */
+/** Options for long timeouts: on a busy machine, the check's burst of 40 TLS connections can take 5 seconds. */
 const PATIENT = `--answer-within ${HANG_MS / 1000} --within ${HANG_MS / 1000}`;
 
-// In the rule `hold-ends`, the check sends a create 7 seconds after its update. By then, the bridge must have dropped
-// the update.
+// For the rule `hold-ends`, the check sends an update, and the create of the same message 7 seconds later. By then, the
+// bridge must have dropped the update.
 // contract: kit-hold-update, kit-unknown-kind, kit-unknown-fields
 test("the demo's bridge passes every rule when checked with the command in its README", async () => {
   const command = docBlocks("demo/chat/README.md", "sh").find((block) => block.includes("check-bridge"));
@@ -63,7 +63,7 @@ test.each<[string, () => string | null, string, number, ("GET" | "POST")?]>([
   ["the signature of another query", () => signed("a=1"), "a=2", 401],
   ["a malformed signature", () => "v1=00", "", 401],
   ["a signature that is 6 minutes old", () => signed("", nowSeconds() - 360), "", 409],
-  ["a signature of the query as sent", () => signed("a=%20&?"), "a=%20&?", 200],
+  ["a signature of the query exactly as sent", () => signed("a=%20&?"), "a=%20&?", 200],
   ["the method POST", () => signed(""), "", 404, "POST"],
 ])(
   "the shown messages are returned only for a GET with a valid signature: %s",

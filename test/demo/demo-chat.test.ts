@@ -86,7 +86,7 @@ test("the last poll before a target URL is set fetches held events; then events 
   expect(exchanges("poll")).toHaveLength(before);
 });
 
-test("the address for pushes does not serve observations by default", async () => {
+test("by default, the listener for pushes does not serve `/observe`", async () => {
   const headers = { "service-signature": signatureOf(demo.workspace.secret, "") };
   const options = { headers, rejectUnauthorized: false, agent: false };
   const answered = new Promise((resolve) => {
@@ -96,7 +96,7 @@ test("the address for pushes does not serve observations by default", async () =
 });
 
 // contract: retry-create, retry-never, push-missed
-test("during a network cut, the mode cannot change; failed pushes of new messages are retried, and those of answer updates are not", async () => {
+test("during a network cut, the mode cannot change; failed pushes of new messages are retried, but failed pushes of answer updates are not", async () => {
   const messageId = await post("before the cut");
   const shown = await ada.sees("before the cut");
   await ada.ask("PUT", "/link/cut", { isCut: true });
@@ -147,11 +147,11 @@ describe("requests to the chat", () => {
   });
 
   test.each([
-    ["by its address", {}, 200],
+    ["by address", {}, 200],
     ["as localhost", { host: "localhost:1" }, 200],
-    ["by a name that is listed", { host: "Chat.test" }, 200],
-    ["by a name that is not listed", { host: "rebound.example" }, 403],
-  ])("the page is served only under its own host names: opened %s", async (_how, headers, status) => {
+    ["by a listed name", { host: "Chat.test" }, 200],
+    ["by an unlisted name", { host: "rebound.example" }, 403],
+  ])("the page is served only under its own host names: requested %s", async (_how, headers, status) => {
     expect(await statusOf("/", { headers })).toBe(status);
   });
 

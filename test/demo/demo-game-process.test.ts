@@ -32,7 +32,7 @@ async function newChat() {
 const isReady = ({ healthPort }: Pick<TestProcess, "healthPort">): Promise<boolean> =>
   fetch(`http://127.0.0.1:${healthPort}/ready`).then(({ ok }) => ok);
 
-test("after a crash, a redelivered event causes no second message, and its game continues", async () => {
+test("after a crash, a redelivered event causes no second message, and the game that the event opened continues", async () => {
   const group = "trivia-crash";
   const chat = await newChat();
   // This consumer acts as a game that dies after publishing a message, before acking the event.

@@ -90,12 +90,12 @@ testWith(["python3", "--version"])(
 
     const environment = { ...environmentOf(workspace), SIGNING_SECRET: "x" };
     const refused = start(["python3", "bridge.py"], environment);
-    await until("the bridge prints the 401", () => refused.output().includes("polling is over: 401"));
+    await until("the bridge prints the status 401", () => refused.output().includes("polling is over: 401"));
   },
 );
 
-// In the rule `hold-ends`, the check sends a create 7 seconds after its update. By then, the bridge must have dropped
-// the update.
+// For the rule `hold-ends`, the check sends an update, and the create of the same message 7 seconds later. By then, the
+// bridge must have dropped the update.
 // contract: push-2xx
 testWith(["go", "version"])(
   "the guide's Go bridge passes every rule of the check, and shows pushed events",

@@ -13,7 +13,7 @@ function git(...patterns: readonly string[]): readonly string[] {
   return listed.filter((path) => path !== "" && existsSync(join(ROOT, path)));
 }
 
-/** All Markdown pages: each with its text, its prose without fenced blocks, and its fenced blocks. */
+/** All Markdown pages, each with its text, its text without fenced blocks (`prose`), and its fenced blocks. */
 const pages = git("*.md").map((path) => {
   const text = readFileSync(join(ROOT, path), "utf8");
   const fenced = /^```.*?^```$/gms;
@@ -22,7 +22,7 @@ const pages = git("*.md").map((path) => {
 type Page = (typeof pages)[number];
 const eachPage = pages.map((page) => [page.path, page] as const);
 
-/** Returns the distinct matches of a pattern in all pages, sorted. */
+/** Returns the distinct texts that the first group of a pattern matches in all pages, sorted. */
 function named(form: RegExp, of: (page: Page) => string = ({ text }) => text): readonly string[] {
   const found = pages.flatMap((page) => [...of(page).matchAll(form)].map(([, name = ""]) => name));
   return [...new Set(found)].toSorted();
@@ -34,7 +34,7 @@ const source = (folders: RegExp): string =>
   sources.flatMap((path) => (folders.test(path) ? [readFileSync(join(ROOT, path), "utf8")] : [])).join("\n");
 
 describe("links:", () => {
-  /** Returns the anchors that the usual Markdown viewers make from the headings of a text. */
+  /** Returns the anchors that common Markdown viewers make from the headings of a text. */
   const anchors = (text: string): readonly string[] =>
     [...text.matchAll(/^#+ (.+)$/gm)].map(([, heading = ""]) =>
       heading

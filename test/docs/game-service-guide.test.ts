@@ -31,7 +31,7 @@ const heldEvents = (workspace: TestWorkspace, count: number) =>
     return events.length >= count && events;
   });
 
-/** Runs a program of the dice game, and plays the game with the requests of a bridge. */
+/** Runs one of the guide's dice games, and plays it with requests that a bridge would send. */
 async function playDice(command: readonly [string, ...string[]]): Promise<void> {
   const environment = { CORE_TOKEN: TOKENS.game, CORE_ADDRESS: `127.0.0.1:${service.core.port}` };
   const program = startProgram(command, { cwd: folder, environment });
@@ -88,7 +88,7 @@ test.each<[string, string]>([
   expect(["1_000", "5_000"]).toContain(mostMs);
 });
 
-test("the guide's Go channel waits at most 5 seconds between two connection attempts", () => {
+test("the guide's gRPC channel in Go waits at most 5 seconds between two connection attempts", () => {
   expect(docBlocks(GUIDE, "go").join("")).toMatch(/WithConnectParams[^}]*MaxDelay: 5 \* time\.Second/);
 });
 

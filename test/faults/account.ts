@@ -4,7 +4,7 @@ export type Fact = { readonly at: number; readonly workspace: string } & (
   | { readonly saw: "delivered"; readonly group: string; readonly request: string; readonly delivery: string }
   | ({ readonly saw: "published"; readonly way: "push" | "poll" } & SeenEvent)
   | ({ readonly saw: "served"; readonly events: readonly SeenEvent[] } & Cursor)
-  /** An attempt reached the bridge. `ok` says whether the bridge answered with a 2xx. */
+  /** An attempt reached the bridge. `ok` says whether the bridge answered with 2xx. */
   | ({ readonly saw: "pushed"; readonly ok: boolean } & SeenEvent)
   /** Core's log says that an event was dropped. */
   | { readonly saw: "dropped"; readonly event: string; readonly reason: string }
@@ -18,7 +18,7 @@ interface SeenEvent {
   readonly sequence: number;
 }
 
-/** The cursors before and after a page. */
+/** The cursors before and after a page, and the page's gap. */
 interface Cursor {
   readonly after: number;
   readonly next: number;
@@ -26,9 +26,9 @@ interface Cursor {
 }
 
 export interface Terms {
-  /** Reasons for which core may drop events under the fault of the test. */
+  /** Reasons for which core may drop events during the fault. */
   readonly drops?: readonly string[];
-  /** The groups of followers that every accepted event must have reached. */
+  /** The groups of followers that every accepted event must reach. */
   readonly groups: readonly string[];
 }
 

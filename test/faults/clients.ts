@@ -15,7 +15,7 @@ interface ClientsOptions {
   readonly name: string;
   /** Aborted when clients must stop posting and publishing. */
   readonly ending: AbortSignal;
-  /** Aborted when clients must send nothing more. */
+  /** Aborted when clients must also stop polling. */
   readonly over: AbortSignal;
   /** Whether it is too late to retry requests. */
   isTooLate(): boolean;

@@ -52,7 +52,7 @@ async function failOver(startRedis: () => Promise<Replicated>, name: string, rep
       servedAt = performance.now();
       // If the killed master restarts immediately, it acts as the master until it learns that it was replaced. The
       // writes that it answers until then are lost, unless a replica must confirm them. So if no replica must confirm
-      // writes, the killed master restarts later.
+      // writes, the killed master restarts only after the service has worked with the new master.
       if (replicas === 0) await load.grows();
       await killed.start();
       await redis.untilWhole();

@@ -15,7 +15,7 @@ beforeEach(async () => {
 afterEach(() => rig.close());
 
 const CONNECTIONS = 10_000;
-/** The number of files that a process needs besides the connections of the test. */
+/** The number of open files that a process needs besides the connections of the test. */
 const OTHER_FILES = 1_000;
 const AT_ONCE = 400;
 const DRIP_EVERY_MS = 2_000;

@@ -32,8 +32,8 @@ const GROWN_MS = 90_000;
 const GROWTH = 5;
 const GIVE_UP_MS = 45_000;
 /**
- * Milliseconds without a new fact after which a missing event counts as lost. Even on a busy
- * machine, this is longer than the expiry of a lease plus the retries of a push or the deadline of an ack.
+ * Milliseconds without a new fact after which a missing event counts as lost. A lease expires, and then a push is
+ * retried or an ack deadline passes, in less time, even on a busy machine.
  */
 const STILL_MS = 25_000;
 const QUIET_MS = 1_500;

@@ -49,7 +49,7 @@ test("when Redis restarts empty, followers continue, and no event that is accept
     await after.grows();
     const became = await after.finish();
     report("Redis restarted empty", after, became, [
-      "the account covers only events that were accepted after the restart",
+      "the account covers only events that were accepted or published after the restart",
     ]);
     expectSound(became);
     expect(before.facts.all.filter(({ saw }) => saw === "wrong")).toEqual([]);
@@ -68,7 +68,7 @@ test("when Redis is full, POSTs are answered with 503, and no event is partly st
       name: "Redis at maxmemory",
       async happens() {
         await limit("1mb");
-        await until("posts are answered with 503", async () => {
+        await until("POSTs are answered with 503", async () => {
           const event = { type: "message", id: `full ${full}`, channel: "c", user: { id: "u" }, text: "x" };
           const { status, headers } = await post(nth(rig.edges, 0).url, probe, event, { from: "127.0.3.1" });
           expect([202, 503]).toContain(status);

@@ -17,7 +17,7 @@ const rig = testRig(async () => {
   return { proxy, url: `redis://127.0.0.1:${proxy.port}`, close };
 });
 
-test("while every reply of Redis is 200 ms late, the service is slower but works correctly", async () => {
+test("while every reply from Redis is delayed by 200 ms, the service is slower but works correctly", async () => {
   await survive(rig, {
     name: "a Redis that is 200 ms slower",
     async happens(load) {
@@ -29,9 +29,9 @@ test("while every reply of Redis is 200 ms late, the service is slower but works
 });
 
 // contract: repeat-id
-test("when Redis's replies are truncated, requests are answered with 503, and retried events are stored once", async () => {
+test("when replies from Redis are truncated, requests are answered with 503, and retried events are stored once", async () => {
   await survive(rig, {
-    name: "truncated replies of Redis",
+    name: "truncated replies from Redis",
     async happens() {
       rig.redis.proxy.cutReplies(CUTS);
       await until("the replies were truncated", () => rig.redis.proxy.toCut() === 0);

@@ -30,7 +30,7 @@ const untilLogged = (message: string, count: number) =>
   until(`"${message}" was logged`, () => rig.coreLog().filter(({ msg }) => msg === message).length >= count);
 
 // contract: health-mail-once
-test("while the SMTP server is down, events continue; afterwards the owner is emailed once", async () => {
+test("while the SMTP server is down, events still arrive; afterwards the owner is emailed once", async () => {
   const { clients } = nth(rig.cores, 0);
   const owner = "owner@example.test";
   const { id } = await createWorkspaceApi(clients.workspaces).make({ ownerEmail: owner });
@@ -56,7 +56,7 @@ test("while the SMTP server is down, events continue; afterwards the owner is em
   }
 });
 
-test("while DNS lookups fail, pushes are retried, then dropped and logged; other events continue", async () => {
+test("while DNS lookups fail, pushes are retried, then dropped and logged; other events still arrive", async () => {
   const { dropped } = await survive(rig, {
     name: "DNS down",
     drops: ["failed"],

@@ -28,7 +28,7 @@ export const ANY_PORTS = Object.fromEntries(Object.keys(LISTENERS).map((name) =>
 /** Settings that turn off the game and the chat, for a faster start. */
 export const NO_DEMO = { DEMO: "off" };
 
-/** Returns addresses with ports of this test worker only. With random ports, two starts could use the same port. */
+/** Returns addresses with ports that only this test worker uses. Two starts could get the same random port. */
 async function ownPorts(): Promise<Record<string, string>> {
   const ports: Record<string, string> = {};
   for (const name of Object.keys(LISTENERS)) ports[name] = `127.0.0.1:${await freePort()}`;
@@ -53,7 +53,10 @@ export function pathWith(scripts: Readonly<Record<string, string>> = {}): string
   return folder;
 }
 
-/** Starts a run in a new process group, as a terminal does. `folder` is the data folder. If `npmIn` is set, runs `npm start` in the folder `npmIn`. */
+/**
+ * Starts a run in a new process group, as a terminal does. `folder` is the data folder. If `npmIn` is set, runs
+ * `npm start` in the folder `npmIn`.
+ */
 export async function start({
   folder = newFolder(),
   env = {},
@@ -144,7 +147,7 @@ export function pidOf(folder: string, command: RegExp): number {
   return found.pid;
 }
 
-/** Returns a pattern for the command of a process. The guard of the process is a shell, and does not match. */
+/** Returns a pattern for the command of a process. The pattern does not match the process's guard, which is a shell. */
 const commandOf = (folder: string): RegExp =>
   new RegExp(`^\\S*node ${NODE_FLAGS.join(" ")} \\S+dist/${folder}/main\\.js`);
 export const PARTS = {

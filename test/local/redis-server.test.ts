@@ -32,7 +32,7 @@ const FAILURE: Row = ["if the package manager fails", { "apt-get": FAILING }, FA
 
 test.each<Row>([
   ["without Redis and without a package manager", {}, `: ${BY_HAND}`],
-  ["with a Redis that is too old for functions", { "redis-server": TOO_OLD }, `: ${BY_HAND}`],
+  ["with a Redis older than version 7", { "redis-server": TOO_OLD }, `: ${BY_HAND}`],
   ...(isRoot ? [FAILURE] : []),
 ])("%s, npm start fails with one line that says what to do", async (_what, scripts, words) => {
   const run = await start({ env: { PATH: pathWith(scripts) } });

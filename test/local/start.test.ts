@@ -40,7 +40,7 @@ describe("a start on free ports", () => {
     page = await run.ready();
   });
 
-  test("the printed `follow` command shows members' events, and sends the acks on its standard input", async () => {
+  test("the printed `follow` command shows members' events, and sends the acks that it reads from standard input", async () => {
     const follow = spawn("bash", ["-c", snippet(page, "follow")], { cwd: PROJECT, stdio: "pipe" });
     let shown = "";
     for (const stream of [follow.stdout, follow.stderr]) {
@@ -82,7 +82,7 @@ describe("a start on free ports", () => {
     expect(roots.match(/BEGIN CERTIFICATE/g)).toHaveLength(2);
   });
 
-  test("a second start in the same folder fails and names the process of the first start, which continues", async () => {
+  test("a second start in the same folder fails and names the process of the first start, which keeps running", async () => {
     const second = await start({ folder: run.folder });
     expect(await second.exited).toBe(1);
     expect(second.printedErrors()).toMatch(

@@ -7,7 +7,7 @@ import { living, newFolder, nothingIsLeft, pathWith, PROJECT, start, stop } from
 const STOPS = "· chat: stopping\n· game: stopping\n· edge: stopping\n· core: stopping\n· redis: stopping\n";
 
 describe("all parts stop in order and no process is left", () => {
-  // In all other tests, `stop` sends SIGTERM to the first process only.
+  // By default, `stop` sends SIGTERM to the first process only.
   test("after SIGHUP to the whole process group", async () => {
     const run = await start();
     await run.ready();
@@ -17,7 +17,7 @@ describe("all parts stop in order and no process is left", () => {
     expect(run.printed()).toContain(STOPS);
   });
 
-  /** Creates a package with the project's start script, but without the build: other tests use the built files. */
+  /** Creates a package with the project's start script, without the build, because other tests use its files. */
   function packageWithStart(): string {
     const { scripts } = JSON.parse(readFileSync(join(PROJECT, "package.json"), "utf8")) as {
       scripts: { start: string };

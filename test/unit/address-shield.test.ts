@@ -65,7 +65,7 @@ test("memory is bounded: the edge forgets an address after requests from many ot
 });
 
 // time: controlled
-test("a late answer does not make earlier requests count for longer", () => {
+test("a delayed answer does not make earlier requests count for longer", () => {
   const shield = createAddressShield();
   for (let i = 0; i < LIMIT - 1; i++) shield.admitted("192.0.2.1", 100 + i);
   // The request that was sent first is answered last.

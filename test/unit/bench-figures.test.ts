@@ -18,7 +18,7 @@ function round(ours: number, reference: number, cost: number): Round {
   return { ours: measure(ours, cost), reference: measure(reference, 1), ratio: ours / reference, cost };
 }
 
-test("a benchmark's last line has the median, least and greatest cost of its rounds, and the median ratio", () => {
+test("a benchmark's last line has the median, minimum and maximum cost of its rounds, and the median ratio", () => {
   const rounds = [round(50, 100, 3.25), round(40, 100, 4), round(30, 100, 2.5)];
   const { lastLine, raw } = resultOf(rounds, { of: 1 });
   expect(lastLine).toBe("cost=3.250 min=2.500 max=4.000 ratio=0.400");
@@ -65,7 +65,7 @@ describe("the processor time of a process", () => {
     ["from one reading to another", 100, 300, { core: 2_000, redis: 500 }],
     ["that contains a reading", 150, 250, { core: 1_000, redis: 250 }],
     ["between two consecutive readings", 120, 145, { core: 500, redis: 0 }],
-    ["that is longer than the readings cover", 0, 900, { core: 2_000, redis: 500 }],
+    ["that begins before the readings and ends after them", 0, 900, { core: 2_000, redis: 500 }],
   ])("is computed for a period %s", (_what, fromMs, toMs, taken) => {
     expect(between(readings, fromMs, toMs)).toEqual(taken);
   });
@@ -83,7 +83,7 @@ describe("the processor time of a process", () => {
       return taken();
     });
     const { us = 0 } = cpuBetween(fromMs, Date.now());
-    // Linux counts CPU time in hundredths of a second, so the figure can be slightly too low.
+    // Linux counts CPU time in hundredths of a second, so `us` can be slightly too low.
     expect(us).toBeGreaterThanOrEqual(result - 30_000);
   });
 });

@@ -19,7 +19,7 @@ import {
 import { newWorkspace } from "../harness/new-workspace";
 import { until } from "../harness/wait";
 
-// Each of these tests exceeds one or more of the bounds in docs/metrics.md. Other test files exceed the other bounds.
+// Each of these tests exceeds one or more of the bounds in docs/metrics.md. Other bounds are tested in other files.
 
 test("an edge keeps at most 1,000 sessions and 100 sign-in links, and removes the least recently used ones", () => {
   const { begin, find, makeCode, tokenOf } = createSessions();
@@ -89,7 +89,7 @@ describe("a watch of a workspace", () => {
   };
   afterAll(() => stop.abort());
 
-  /** Opens a stream whose client reads nothing; `faults` has the errors that end the stream. */
+  /** Opens a stream whose client reads nothing; `faults` lists the errors that end the stream. */
   function open(watch: (stream: WatchStream) => void) {
     const stream = Object.assign(new EventEmitter(), {
       request: { workspaceId: newWorkspace().id },

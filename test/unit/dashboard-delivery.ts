@@ -5,7 +5,7 @@ export const NOW = Date.parse("2026-03-01T12:00:30.000Z");
 
 export const ago = (ms: number): string => new Date(NOW - ms).toISOString();
 
-/** Returns a delivery that was made at `NOW`, and that succeeded unless `more` says otherwise. */
+/** Returns a successful delivery at `NOW`. The fields in `more` replace its fields. */
 export function delivery(more: Partial<DeliveryShape> = {}): DeliveryShape {
   return {
     id: `${NOW}-0`,

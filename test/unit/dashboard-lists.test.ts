@@ -11,7 +11,7 @@ import { exactUtc, fromNow } from "../../dashboard/words/time-words";
 import { forAll } from "../harness/for-all";
 import { ago, delivery, NOW } from "./dashboard-delivery";
 
-test("the log is newest first; a run of empty polls is one entry, with the highest count; polls displace no pushes", () => {
+test("the log is newest first, keeps the highest count of each run of empty polls, and drops no pushes because of polls", () => {
   const run = (polls: number) => delivery({ id: "1-1000000", eventType: "poll", polls });
   const pushes = Array.from({ length: PUSHES_LOGGED_MAX + 1 }, (_, i) => delivery({ id: `0-${i}` }));
   const polls = Array.from({ length: POLLS_LOGGED_MAX }, (_, i) => ({ ...run(1), id: `2-${i}` }));
@@ -39,10 +39,10 @@ test.each([
   expect(found.map(({ id }) => id)).toEqual(ids);
 });
 
-describe("the last hour by the minute", () => {
+describe("`minuteBuckets`", () => {
   const sum = (counts: readonly number[]) => counts.reduce((total, count) => total + count, 0);
 
-  test("counts each push of the hour in its minute, and no other push", () => {
+  test("counts each push of the last hour in its minute, and no other push", () => {
     const anyAge = fc.array(fc.integer({ min: -60_000, max: 3 * 3_600_000 }));
     forAll(anyAge, (ages) => {
       const pushes = ages.map((age) => delivery({ at: ago(age) }));
@@ -76,8 +76,8 @@ describe("the last hour by the minute", () => {
   test.each([
     ["within one minute", 239, 20_000, 1_000, 239, 239],
     ["that spans minutes", 30, 90_000, 0, 30, 10],
-    ["that began before the hour", 3_601, 2 * 3_600_000, 0, 1_800, 16],
-    ["that ended before the hour", 100, 3 * 3_600_000, 2 * 3_600_000, 0, 0],
+    ["that began before the last hour", 3_601, 2 * 3_600_000, 0, 1_800, 16],
+    ["that ended before the last hour", 100, 3 * 3_600_000, 2 * 3_600_000, 0, 0],
   ])("spreads a run of polls %s over its duration", (_which, polls, first, last, total, atEnd) => {
     const run = { eventType: "poll", at: ago(first), polls, lastAt: ago(last), attempt: 0 };
     const counts = minuteBuckets([{ ...delivery(), ...run }], NOW).polls;

@@ -36,9 +36,9 @@ describe("the advice", () => {
   });
 
   test.each([
-    ["before there was a connection", { status: 0, address: "" }, "connect", /firewall/],
+    ["before the connection was made", { status: 0, address: "" }, "connect", /firewall/],
     [
-      "before there was a connection, in a logged delivery,",
+      "before the connection was made, in a logged delivery,",
       { status: 0, address: "" },
       undefined,
       /firewall/,
@@ -60,8 +60,12 @@ describe("health in words", () => {
 
   test.each<[string, HealthShape, string]>([
     ["a poll workspace that fails", polled({ failing: true, ...waiting(3, 400_000) }), "bad Failing"],
-    ["an unpolled workspace", polled(), "idle Never polled"],
-    ["an unpolled workspace with events waiting", polled(waiting(1, 1_000)), "warn Never polled"],
+    ["a workspace that was never polled", polled(), "idle Never polled"],
+    [
+      "a workspace that was never polled, with events waiting",
+      polled(waiting(1, 1_000)),
+      "warn Never polled",
+    ],
     ["a poll workspace that polls", polled({ lastPollAt: ago(2_000) }), "good Polling"],
     ["a poll workspace that has stopped polling", polled({ lastPollAt: ago(3_600_000) }), "idle Quiet"],
     ["a poll workspace that has stopped polling, with events waiting", polled(stopped), "warn Quiet"],
@@ -100,7 +104,7 @@ describe("health in words", () => {
   test.each([
     [{ custom: false, connected: false }, "No bridge"],
     [{ custom: true, connected: false }, "Disconnected"],
-  ])("describes a workspace that is %j", (workspace, label) => {
+  ])("describes a workspace with %j", (workspace, label) => {
     const sentence = expect.stringMatching(/\.$/) as string;
     expect(healthWords(workspace, null, NOW)).toMatchObject({ tone: "idle", label, sentence });
   });

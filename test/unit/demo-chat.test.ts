@@ -116,7 +116,7 @@ test("`chat-bridge-check --observe` gets the latest messages with their edits, i
     expect(messages.map(({ text }) => text)).toEqual(texts.slice(texts.length - messages.length));
     const bytes = Buffer.byteLength(body);
     expect(bytes).toBeLessThan(mib + 1024);
-    // If messages are left out, the newest of them does not fit in the answer.
+    // If messages are left out, the newest of them would make the answer too large.
     const next = texts.at(-messages.length - 1) ?? "";
     if (messages.length < texts.length) expect(bytes + Buffer.byteLength(next)).toBeGreaterThan(mib - 1024);
   });

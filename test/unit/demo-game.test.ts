@@ -76,7 +76,7 @@ test("a number question awaits a reply, accepts only numbers, and the closest an
 });
 
 test.each([1, 2, 5, 15])(
-  "the seed of a game with %i questions decides the questions, and only the last of several is a number question",
+  "the seed determines the %i questions of a game; if there are several, only the last is a number question",
   (count) => {
     const draw = (seed: string) => drawQuestions(count, seed, (name) => `http://pictures/${name}.png`);
     const drawn = draw("a");
@@ -104,7 +104,7 @@ test("a rematch button that is pressed in a DM opens a lobby in the channel, and
   expect(texts(here.press("ann", "rematch:c9", "dm:ann"))).toContain("A game is already running there");
 });
 
-test("while the workspace has its maximum of games, the answer to a rematch says so", () => {
+test("while the workspace has its maximum number of games, the answer to a rematch button says so", () => {
   const here = table();
   const pressed = Array.from({ length: 101 }, (_, i) => texts(here.press("ann", `rematch:c${i}`, "dm:ann")));
   expect(pressed[99]).toContain("The lobby is open");
@@ -139,7 +139,7 @@ test.each<[string, string]>([
   ["suggest", "dm.create CARD"],
   ["stop", "message.ephemeral CARD"],
   ["dance", "message.ephemeral CARD"],
-])("the command %j is answered by %s", (text, answer) => {
+])("the command %j is answered with %s", (text, answer) => {
   expect(kinds(table().command("ann", text))).toEqual([answer]);
 });
 

@@ -66,7 +66,7 @@ const shown = ({ events }: Call): readonly string[] =>
     return `${idempotencyKey} ${id ?? ""} ${text ?? ""}`;
   });
 
-test("a failed call is retried with the same keys before any other call; an update waits for its message's id", async () => {
+test("a failed call is retried with the same idempotency keys before any other call; an update waits for its message's id", async () => {
   const { publish, call, settled } = start();
   const all = [publish([CREATE])];
   const first = await call(0);
@@ -115,14 +115,14 @@ test("a call carries at most 100 events, in order", async () => {
 
 test.each<[string, (call: Call) => void, object]>([
   [
-    "refuses the event that creates the message",
+    "rejects the event that creates the message",
     ({ answer }) => answer(refused(PublishRefusal.INVALID)),
     { workspaceId: "w1", field: "f" },
   ],
   ["rejects the call that creates the message", ({ fail }) => fail(NEVER), { details: "why not" }],
 ])("updates of a message are not sent if core %s, but later events are sent", async (_what, end, why) => {
   const { publish, call, calls, settled, logged } = start();
-  const all = [publish([CREATE]), publish([update("an update of the refused message")])];
+  const all = [publish([CREATE]), publish([update("an update of the rejected message")])];
   end(await call(0));
   await Promise.all(all);
   const next = publish([{ ...CREATE, ref: "next" }]);

@@ -64,7 +64,7 @@ const anyStep: fc.Arbitrary<Step> = fc
     },
   }));
 
-/** Opens a lobby and plays the steps from there, with each tick at the time that `nextTickAt` returns. */
+/** Opens a lobby and plays the steps, with further ticks at the times that `nextTickAt` returns. */
 function playAll(steps: readonly Step[]) {
   const workspace = emptyWorkspace();
   let nowMs = 1_000_000;
@@ -148,7 +148,7 @@ test("a question is updated at most twice a second, however fast answers arrive,
   });
 });
 
-test("any button text is read without an error, and is ignored if it is not an action of the game", () => {
+test("any text of a button's `action` is read without an error, and is ignored if it is not an action of the game", () => {
   forAll(fc.string({ unit: "binary" }), (text) => {
     const action = readAction(text);
     if (action !== undefined) expect(readAction(writeAction(action))).toEqual(action);

@@ -48,7 +48,7 @@ describe("one stream", () => {
     expect(seen(stream)).toEqual(["a0/1"]);
   });
 
-  test("gets the events of a lost answer, and no event twice", async () => {
+  test("gets the events of a lost answer from the store, and no event twice", async () => {
     for (let ms = 1; ms <= 80; ms++) {
       const group = startGroup();
       const stream = group.open("c");
@@ -65,7 +65,7 @@ describe("one stream", () => {
     }
   });
 
-  test("reads a lost shard from the beginning when it gets the shard back, even if no other stream holds the shard", async () => {
+  test("reads a lost shard from its oldest unacked event when it gets the shard back, even if no other stream holds the shard", async () => {
     const group = startGroup();
     const cut = group.open("c");
     await pass(1_000);
@@ -101,7 +101,7 @@ describe("one stream", () => {
     expect(group.faults).toEqual([]);
   });
 
-  test("continues at the same event when the store is available again", async () => {
+  test("continues with the next event when the store is available again", async () => {
     const group = startGroup();
     const stream = group.open("c");
     await group.append("a");
@@ -155,7 +155,7 @@ describe("several streams of a group:", () => {
     expect([seen(first), group.faults]).toEqual([["c0/1", "c1/1", "a0/1", "a1/1"], []]);
   });
 
-  test("an event becomes overdue while its shard moves; if the new holder leaves without delivering the event, the old holder redelivers it", async () => {
+  test("if an event becomes overdue while its shard moves, and the new holder leaves without delivering it, the old holder redelivers the event", async () => {
     const group = startGroup();
     const stream = group.open("c1");
     await pass(500);

@@ -96,7 +96,7 @@ test("core decodes calls like the generated code, but keeps each event as the re
   });
 });
 
-test("unknown fields in an event are kept, and unknown fields around the event are left out", () => {
+test("unknown fields inside an event are kept, and unknown fields outside the event are left out", () => {
   const unknown = new BinaryWriter().tag(99, WireType.LengthDelimited).string("later").finish();
   const later = Buffer.concat([InboundEvent.encode(InboundEvent.create({ id: "r1" })).finish(), unknown]);
   const request = new BinaryWriter()

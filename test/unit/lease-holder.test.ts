@@ -254,7 +254,7 @@ test("if a busy shard moves to another core's share, its lease is renewed as `dr
 });
 
 // time: controlled
-test("a renewal that is confirmed after the lease expired counts as a loss, and the work begins again", async () => {
+test("if a renewal is confirmed after the lease expired, the lease counts as lost, and the work begins again", async () => {
   holders.start("a");
   await pass(1_000);
   const lease = holders.acquired[0]?.lease;

@@ -20,9 +20,9 @@ async function run(count: number, end: string, to = "") {
 }
 
 test.each([
-  ["has no more work", ""],
-  ["exits", "process.exit(0)"],
-  ["fails", "throw new Error('thrown by the test')"],
+  ["finishes", ""],
+  ["calls process.exit", "process.exit(0)"],
+  ["throws an error", "throw new Error('thrown by the test')"],
   ["is killed", "process.kill(process.pid, 'SIGKILL')"],
 ])(
   "all entries of a process are written, in order, even if the process %s right after the last entry",

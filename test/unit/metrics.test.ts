@@ -112,7 +112,7 @@ describe("the backlog of a core's shards:", () => {
     },
   );
 
-  test("a group's counts are summed over the shards, and the group's age is its highest age on a shard", async () => {
+  test("a group's counts are summed over the shards, and the group's age is its highest age on any shard", async () => {
     const here = group("a", { unread: 1, unacked: 2, oldestAtMs: NOW_MS - 1_000 });
     const there = group("a", { unread: 10, unacked: 20, oldestAtMs: NOW_MS - 9_000 });
     const of = await read([{ groups: [here, group("b", { unread: 5 })] }, { groups: [there] }]);
@@ -121,7 +121,7 @@ describe("the backlog of a core's shards:", () => {
     expect(of("follow_oldest_seconds")).toEqual({ 'group="a"': 9, 'group="b"': 0 });
   });
 
-  test("groups after the 20th are summed as one group, because games choose the names", async () => {
+  test("groups after the 20th are summed as one group, because games can create any number of groups", async () => {
     const groups = Array.from({ length: 30 }, (_, i) => group(`g${i}`, { unread: 1 }));
     const unread = (await read([{ groups }, { groups }]))("follow_unread");
     expect(Object.keys(unread)).toHaveLength(21);

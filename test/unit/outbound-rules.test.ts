@@ -26,7 +26,11 @@ const BUTTON = "message.rows[1].buttons[1]";
 const ofUrl = (url: string): Row => [`the url ${url}`, `${BUTTON}.url`, button({ label: "a", url })];
 const ofId = (id: string): Row => [`the message id ${JSON.stringify(id)}`, "message.id", update("c1", id)];
 const ofImage = (image: string): Row => [`the image ${image}`, "message.image", create("c1", { image })];
-const ofLifetime = (ms: number): Row => [`a lifetime of ${ms}`, "lifetime", { ...dm("u1"), lifetimeMs: ms }];
+const ofLifetime = (ms: number): Row => [
+  `a lifetime of ${ms} ms`,
+  "lifetime",
+  { ...dm("u1"), lifetimeMs: ms },
+];
 const smile = "\u{1f600}";
 
 // contract: outbound-channel, message-buttons, message-image
@@ -45,8 +49,8 @@ test.each<Row>([
   ...[..."ILOU"].map((letter) => ofId(ID.replace("A", letter))),
   ["text that is not Unicode", "message.text", create("c1", { text: "\ud800" })],
   ["no text, but data", "message.text", create("c1", { text: "", data: { a: 1 } })],
-  ["a text of whitespace", "message.text", create("c1", { text: " \n\t\u00a0" })],
-  ["a text of invisible characters", "message.text", create("c1", { text: "\u200b\u2060\ufeff\u3164" })],
+  ["text of whitespace only", "message.text", create("c1", { text: " \n\t\u00a0" })],
+  ["text of invisible characters only", "message.text", create("c1", { text: "\u200b\u2060\ufeff\u3164" })],
   ["buttons on the kind text", "message.rows", create("c1", { kind: "text", buttons: [[]] })],
   ["data on the kind text", "message.data", create("c1", { kind: "text", data: {} })],
   ["a row without buttons", "message.rows[0]", create("c1", { buttons: [[]] })],
@@ -77,8 +81,8 @@ test.each<[string, OutboundEvent]>([
   ["a DM channel of 131 characters on an update", update(`dm:${smile.repeat(128)}`)],
   ["an ephemeral", ephemeral("c1", "u1")],
   ["a user of 128 characters", dm(smile.repeat(128))],
-  ["an empty text with a button", create("c1", { text: "", buttons: [[{ label: "a", action: "a" }]] })],
-  ["an empty text with an image", create("c1", { text: "", image: "https://a.example/i.gif" })],
+  ["empty text with a button", create("c1", { text: "", buttons: [[{ label: "a", action: "a" }]] })],
+  ["empty text with an image", create("c1", { text: "", image: "https://a.example/i.gif" })],
   ["an action of 512 characters outside of the BMP", button({ label: "a", action: smile.repeat(512) })],
   ["a mailto link", button({ label: "a", url: "mailto:a@b.example" })],
   ["a link with every part", button({ label: "a", url: "https://a.example:1/b;c/%C3%BC?d=[e]&f='g'#h?i" })],
@@ -91,7 +95,7 @@ test.each<[string, OutboundEvent]>([
 });
 
 test.each(MESSAGE_KINDS)(
-  "a message of the kind %s is accepted, and also with buttons and data, unless the kind is text",
+  "a message of the kind %s is accepted; unless the kind is text, it is also accepted with buttons and data",
   (kind) => {
     const extras = kind === "text" ? {} : { buttons: [[{ label: "a", action: "a" }]], data: { a: 1 } };
     expect(findOutboundFault(create("c1", { kind }))).toBeUndefined();

@@ -25,7 +25,7 @@ function readIn(size: number, text: string): readonly [status: number, state: st
 /** Answers, with their status and state after the last byte is read. */
 const ANSWERS: readonly (readonly [what: string, text: string, status: number, state: string])[] = [
   ["no headers", "HTTP/1.1 204 No Content\r\n\r\n", 204, "ended"],
-  ["no reason", "HTTP/1.1 204\r\nDate: x\r\n\r\n", 204, "ended"],
+  ["no reason phrase", "HTTP/1.1 204\r\nDate: x\r\n\r\n", 204, "ended"],
   ["a body with a length", `${OK}Content-Length: 2\r\n\r\nok`, 200, "ended"],
   ["a chunked body", `${CHUNKED}2;a=b\r\nok\r\nA\r\n0123456789\r\n0\r\nTrailer: x\r\n\r\n`, 200, "ended"],
   ["the status 500", "HTTP/1.1 500 No\r\ncontent-length:0\r\n\r\n", 500, "ended"],

@@ -133,7 +133,7 @@ test.each([
   ["", 3_999, "Keep-Alive: timeout=9\r\n", 7_000],
   ["Keep-Alive: timeout=60\r\n", 6_000, "", 4_000],
 ])(
-  "one answer has the header %j, and the next, %d ms later, has %j: the idle connection closes %d ms after the second answer",
+  "the first answer has the header %j, and the second, %d ms later, has %j: the idle connection closes %d ms after the second answer",
   async (first, laterMs, last, idleMs) => {
     const bridge = bridgeByHand();
     await bridge.push();

@@ -60,7 +60,7 @@ async function attemptTimes(...answers: readonly Answer[]): Promise<readonly num
 // time: controlled
 // contract: retry-create, retry-phase
 test.each<readonly [name: string, answers: readonly Answer[], starts: readonly number[]]>([
-  ["an event that is refused three times is dropped", [refused, refused, refused], [0, 1_000, 4_000]],
+  ["an event that is rejected three times is dropped", [refused, refused, refused], [0, 1_000, 4_000]],
   ["an event that is accepted at the second attempt gets no third attempt", [refused, accepted], [0, 1_000]],
   [
     "an event that is accepted at the third attempt is not dropped",
@@ -68,7 +68,7 @@ test.each<readonly [name: string, answers: readonly Answer[], starts: readonly n
     [0, 1_000, 4_000],
   ],
   [
-    "an event that is refused after 2 s is retried 1 s and 4 s after the refusal",
+    "an event that is rejected after 2 s is retried 1 s and 4 s after the rejection",
     [within(2_000, REFUSED)],
     [0, 3_000, 6_000],
   ],

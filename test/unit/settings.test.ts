@@ -92,7 +92,7 @@ describe("core", () => {
     expect(secretsKeys).toEqual([Buffer.alloc(32, 7), Buffer.from(KEY, "hex")]);
   });
 
-  test("accepts several tokens, even of the same role, and tokens that contain an equals sign", () => {
+  test("accepts several tokens, even for the same role, and tokens that contain an equals sign", () => {
     const { tokens } = readCoreConfig({
       ...CORE,
       CORE_LISTEN: "[::]:1",

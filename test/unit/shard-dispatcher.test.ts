@@ -62,7 +62,7 @@ describe("first attempts of a workspace", () => {
     expect([shard().attempts.length, shard().world.queue]).toEqual([48, []]);
   });
 
-  test("are dropped 10 s after publication, no matter when core reads them", async () => {
+  test("are dropped if they cannot start within 10 s of publication, no matter when core reads the events", async () => {
     // One event is 11 s old, and 17 events are 8 s old. Sixteen of the 17 start immediately. The last event could start
     // only 5 s later, which is too late.
     const queue = [queued(1_000), ...upFrom(4_001, 17).map((number) => queued(number))];
@@ -199,7 +199,7 @@ test.each([
   ["polls", ["polls"]],
   ["disconnected", ["disconnected"]],
 ] as const)(
-  "if the store answers %s when an event is to be held, the reported drop reasons are %j",
+  "if the store answers %s when core tries to hold an event, the reported drop reasons are %j",
   async (held, reasons) => {
     await shard().run(0, { workspace: { ...WORKSPACE, targetUrl: "" }, held });
     expect(shard().recorded.map(({ next }) => next.do)).toEqual(["hold"]);
@@ -252,7 +252,8 @@ test("after a failover to a store whose clock is behind, new entries with lower 
     queue: [queued(5)],
     answer: ({ eventId, number }) => (eventId === "evt_5" && number === 1 ? REFUSED : OK),
   });
-  // For a moment, the new store lacks the lease. Then its queue gets an entry before the entry that waits for a retry.
+  // For a moment, the new store lacks the lease. Then a new entry in the queue precedes the entry that waits for a
+  // retry.
   await shard().wait(1_500, { lease: "forgotten" });
   shard().world.lease = "held";
   shard().world.queue.unshift(queued(3));

@@ -198,16 +198,21 @@ describe("by the service clock,", () => {
   // contract: rotation-inbound
   test.each([
     ["the newest secret", "newest", 0, "accepted"],
-    ["the retired secret just before 24 hours have passed", "retired", 24 * HOUR_MS - 1, "accepted"],
-    ["the retired secret after 24 hours", "retired", 24 * HOUR_MS, "signature"],
+    ["the last retired secret, just before 24 hours have passed", "retired", 24 * HOUR_MS - 1, "accepted"],
+    ["the last retired secret, after 24 hours", "retired", 24 * HOUR_MS, "signature"],
     [
-      "an earlier retired secret just before its 24 hours have passed",
+      "a secret that was retired an hour earlier, just before its 24 hours have passed",
       "retired before",
       23 * HOUR_MS - 1,
       "accepted",
     ],
-    ["an earlier retired secret after its 24 hours", "retired before", 23 * HOUR_MS, "signature"],
-    ["the newest secret a year later", "newest", 365 * 24 * HOUR_MS, "accepted"],
+    [
+      "a secret that was retired an hour earlier, after its 24 hours",
+      "retired before",
+      23 * HOUR_MS,
+      "signature",
+    ],
+    ["the newest secret, a year later", "newest", 365 * 24 * HOUR_MS, "accepted"],
   ])("a retired secret is accepted for 24 hours: %s", async (_what, secret, afterMs, outcome) => {
     const nowMs = NOW_S * 1000 + afterMs;
     expect(await judge(nowMs, Math.floor(nowMs / 1000), secret)).toBe(outcome);

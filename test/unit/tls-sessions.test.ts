@@ -58,7 +58,7 @@ describe.each(["TLSv1.2", "TLSv1.3"] as const)("under %s", (maxVersion) => {
     expect(resumed).toEqual([false, true, true]);
   });
 
-  test("a session is resumed when the host's first address is unreachable and another address accepts", async () => {
+  test("a session is resumed when the host's first address is unreachable and another address accepts the connection", async () => {
     const [sessions, receiver] = [createTlsSessions(), await bridge({ tls })];
     addresses = ["127.0.0.77", "127.0.0.1"];
     expect([await connect(sessions, receiver), await connect(sessions, receiver)]).toEqual([false, true]);
@@ -75,7 +75,7 @@ describe.each(["TLSv1.2", "TLSv1.3"] as const)("under %s", (maxVersion) => {
     expect(await connect(sessions, otherAddress)).toBe(false);
   });
 
-  test("a bridge that lost its ticket keys gets a full handshake, and later connections resume the new session", async () => {
+  test("after a bridge has lost its ticket keys, the next handshake is a full handshake, and later connections resume the new session", async () => {
     const [sessions, before] = [createTlsSessions(), await bridge({ tls })];
     expect([await connect(sessions, before), await connect(sessions, before)]).toEqual([false, true]);
     const { port } = before;

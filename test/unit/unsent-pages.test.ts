@@ -48,11 +48,11 @@ function ask(path = "/w1/a1"): Promise<IncomingMessage> {
 }
 
 test.each([
-  ["all pages", room(2, 9, 9), "/w2/a2", undefined],
-  ["a workspace, which other workspaces do not share", room(9, 2, 9), "/w1/a2", "/w2/a1"],
-  ["an address, which other addresses do not share", room(9, 9, 2), "/w2/a1", "/w1/a2"],
+  ["for all pages", room(2, 9, 9), "/w2/a2", undefined],
+  ["for each workspace", room(9, 2, 9), "/w1/a2", "/w2/a1"],
+  ["for each address", room(9, 9, 2), "/w2/a1", "/w1/a2"],
 ])(
-  "a page counts until it is sent, and a page over a limit is rejected: the limit of %s",
+  "a page counts until it is sent, and a page over a limit is rejected: the limit %s",
   async (_whose, of, refused, served) => {
     await start(of);
     const first = await ask();

@@ -24,16 +24,14 @@ test.each([
   ["a disconnected workspace", { connected: false }, "none", false],
   ["a disconnected workspace with a target URL", { connected: false, targetUrl: URL }, "none", false],
   ["a workspace of a native platform", { platform: "native", connected: false }, "none", false],
-  [
-    "a workspace of a native platform with a record that says connected",
-    { platform: "native" },
-    "none",
-    false,
-  ],
-] as const)("%s has the right delivery mode and hooks", (_name, change, mode, hooks) => {
-  const workspace = { ...WORKSPACE, ...change };
-  expect([deliveryMode(workspace), hasHooks(workspace)]).toEqual([mode, hooks]);
-});
+  ["a workspace of a native platform whose record says connected", { platform: "native" }, "none", false],
+] as const)(
+  "%s has the right delivery mode, and the right value of `hasHooks`",
+  (_name, change, mode, hooks) => {
+    const workspace = { ...WORKSPACE, ...change };
+    expect([deliveryMode(workspace), hasHooks(workspace)]).toEqual([mode, hooks]);
+  },
+);
 
 function rotate(workspace: Workspace, value: string, nowMs: number): Workspace {
   const rotated = withRotatedSecret(workspace, createSigningSecret(value, nowMs));
