@@ -17,7 +17,7 @@ const KEYS = [
 ].flatMap((line) => line.split(","));
 
 describe("docker-compose.yml", () => {
-  test("has only keys that every Compose since 1.29 supports", () => {
+  test("has only keys that every Compose release since 1.29 supports", () => {
     for (const [name, service] of services) {
       const unknown = Object.keys(service).filter((key) => !KEYS.includes(key));
       expect({ name, unknown }).toEqual({ name, unknown: [] });

@@ -1,8 +1,8 @@
 /*
  * Shifts the clock of a Redis under test, which loads this library with
- * LD_PRELOAD. Every call reads the shift in seconds from the file that
- * CLOCK_STEP_FILE names. The usual library for this purpose does not work
- * together with the allocator of Redis.
+ * LD_PRELOAD. Every call of gettimeofday reads the shift in seconds from the
+ * file that CLOCK_STEP_FILE names. The usual library for shifting clocks does
+ * not work together with the allocator of Redis.
  */
 #include <fcntl.h>
 #include <stdlib.h>

@@ -17,7 +17,7 @@ describe("all parts stop in order and no process is left", () => {
     expect(run.printed()).toContain(STOPS);
   });
 
-  /** Creates a package with the project's start script, without the build, because other tests use its files. */
+  /** Creates a package with the project's start script, but no build: a build would change files of other tests. */
   function packageWithStart(): string {
     const { scripts } = JSON.parse(readFileSync(join(PROJECT, "package.json"), "utf8")) as {
       scripts: { start: string };

@@ -33,7 +33,7 @@ test("an edge keeps at most 1,000 sessions and 100 sign-in links, and removes th
   expect(codes.filter((code) => tokenOf(code) === undefined)).toEqual(codes.slice(0, 1));
 });
 
-test("an edge counts the sign-in attempts from 10,000 addresses, and then forgets the address with the oldest attempt", () => {
+test("an edge counts the sign-in attempts from at most 10,000 addresses; a further address replaces the least recently seen address", () => {
   const { refuse } = createSignInLimit();
   const places = Array.from({ length: 10_000 }, (_, i) => `10.1.${i >> 8}.${i & 255}`);
   for (let i = 0; i < 11; i++) refuse("192.0.2.1");

@@ -131,7 +131,7 @@ test.each<[string, (call: Call) => void, object]>([
   expect([calls.length, settled]).toEqual([2, ["k1", "k2", "k3"]]);
   const fault = { level: 50, ...why };
   expect(logged.map((line) => JSON.parse(line) as object)).toEqual([expect.objectContaining(fault)]);
-  // No text of an event is logged.
+  // The text of an event is never logged.
   expect(logged.join("")).not.toContain("lobby");
 });
 

@@ -127,7 +127,7 @@ test.each([
   [1_001, [0, 1_000]],
   [4_000, [0, 1_000]],
   [4_001, [0, 1_000, 4_000]],
-])("an event that expires after %i ms is tried at %j ms", async (expiresAtMs, starts) => {
+])("if an event expires after %i ms, its attempts start at %j ms", async (expiresAtMs, starts) => {
   shard().world.queue = [queued(1, { expiresAtMs })];
   expect(await attemptTimes(refused)).toEqual(starts);
 });

@@ -142,7 +142,7 @@ describe("the edge", () => {
     ["off", undefined],
     ["127.0.0.1:8082", { host: "127.0.0.1", port: 8082 }],
     ["[::1]:8082", { host: "::1", port: 8082 }],
-  ])("accepts %j as the address of the dashboard's listener", (listen, expected) => {
+  ])("accepts %j as DASHBOARD_LISTEN", (listen, expected) => {
     expect(readEdgeConfig({ ...EDGE, DASHBOARD_LISTEN: listen }).dashboardListen).toEqual(expected);
   });
 

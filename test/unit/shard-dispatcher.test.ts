@@ -93,7 +93,7 @@ describe("first attempts of a workspace", () => {
     expect(shard().drops.map(({ eventId }) => eventId)).toEqual(eventIds(...upFrom(17, 4)));
   });
 
-  test("are read until the events in memory reach the limit in bytes, and again as soon as there is room", async () => {
+  test("stay in the store's queue while the events in memory reach the limit in bytes, and start as soon as there is room", async () => {
     const answer = answerByHand();
     const bytes = 1024 * 1024;
     const workspaceOf = (number: number) => OTHER.replace(/^../, String(10 + Math.floor(number / 4)));
