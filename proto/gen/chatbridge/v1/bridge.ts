@@ -42,9 +42,9 @@ export enum LaneFault {
 export enum Refusal {
   /** UNSPECIFIED - REFUSAL_UNSPECIFIED is never sent. */
   UNSPECIFIED = 0,
-  /** ADDRESS_LIMIT - REFUSAL_ADDRESS_LIMIT: more than 500 requests a second from the address (429). */
+  /** ADDRESS_LIMIT - REFUSAL_ADDRESS_LIMIT: more than 500 requests a second from one address (429). */
   ADDRESS_LIMIT = 1,
-  /** UNKNOWN_WORKSPACE - REFUSAL_UNKNOWN_WORKSPACE: the workspace does not exist, has no hooks, or is disconnected (404). */
+  /** UNKNOWN_WORKSPACE - REFUSAL_UNKNOWN_WORKSPACE: the workspace does not exist, has a native platform, or is disconnected (404). */
   UNKNOWN_WORKSPACE = 2,
   /** SIGNATURE - REFUSAL_SIGNATURE: the signature is missing or malformed, or does not match (401). */
   SIGNATURE = 3,
@@ -122,8 +122,8 @@ export interface Refused {
     | FieldViolation
     | undefined;
   /**
-   * retry_after_seconds is the time until the request can be retried, in seconds: at least 1 for the two limits,
-   * otherwise unset.
+   * retry_after_seconds is the time until the request can be retried, in seconds: at least 1 for the two
+   * limits, otherwise 0.
    */
   retryAfterSeconds: number;
 }
@@ -1352,8 +1352,8 @@ export const BridgeServiceService = {
    *
    * A refusal that the contract defines is an answer, not an error. Errors:
    * UNAUTHENTICATED or PERMISSION_DENIED for the token; UNAVAILABLE when the store
-   * is unavailable. It is then unknown whether the event was stored, and the bridge
-   * may send the event again with the same id.
+   * is unavailable. After UNAVAILABLE, it is unknown whether the event was stored,
+   * and the bridge may send the event again with the same id.
    */
   receive: {
     path: "/chatbridge.v1.BridgeService/Receive" as const,
@@ -1410,8 +1410,8 @@ export interface BridgeServiceServer extends UntypedServiceImplementation {
    *
    * A refusal that the contract defines is an answer, not an error. Errors:
    * UNAUTHENTICATED or PERMISSION_DENIED for the token; UNAVAILABLE when the store
-   * is unavailable. It is then unknown whether the event was stored, and the bridge
-   * may send the event again with the same id.
+   * is unavailable. After UNAVAILABLE, it is unknown whether the event was stored,
+   * and the bridge may send the event again with the same id.
    */
   receive: handleUnaryCall<ReceiveRequest, ReceiveResponse>;
   /**
@@ -1444,8 +1444,8 @@ export interface BridgeServiceClient extends Client {
    *
    * A refusal that the contract defines is an answer, not an error. Errors:
    * UNAUTHENTICATED or PERMISSION_DENIED for the token; UNAVAILABLE when the store
-   * is unavailable. It is then unknown whether the event was stored, and the bridge
-   * may send the event again with the same id.
+   * is unavailable. After UNAVAILABLE, it is unknown whether the event was stored,
+   * and the bridge may send the event again with the same id.
    */
   receive(
     request: ReceiveRequest,

@@ -186,14 +186,14 @@ export interface Message {
   image?:
     | string
     | undefined;
-  /** awaits_reply is true when the member's next typed message is the answer to this message. */
+  /** awaits_reply is true when the next message that a member types is the answer to this message. */
   awaitsReply: boolean;
   /**
    * data is the platform-neutral view model of the message, for bridges that draw
    * messages themselves; unset when there is none. It must not contain the key
-   * "__proto__" or values that JSON cannot express: NaN, Infinity, or a value that
-   * is not set. Objects and lists, including data itself, may be nested at most 30
-   * deep.
+   * "__proto__" or values that JSON cannot express: NaN, Infinity, or a value
+   * that is not set. Objects and lists, including data itself, may be nested at
+   * most 30 levels deep.
    */
   data: { [key: string]: any } | undefined;
 }

@@ -132,13 +132,16 @@ export interface PublishedEvent {
   eventId: string;
   /** sequence of the event; later events of the workspace have higher sequences. */
   sequence: number;
-  /** message_id is the id of the message. Store it, because an update of the message needs it. */
+  /** message_id is the id of the message. Store this id, because an update of the message needs the id. */
   messageId: string;
   /** expires_at is when the event expires; unset means never. */
   expiresAt:
     | Date
     | undefined;
-  /** repeated is true when the idempotency key was already used. The result is then that of the first event. */
+  /**
+   * repeated is true when the idempotency key was already used. The other fields then describe the first
+   * event with this key.
+   */
   repeated: boolean;
 }
 
@@ -158,7 +161,7 @@ export interface PublishRefused {
 
 /** FollowRequest is a request from a consumer. */
 export interface FollowRequest {
-  /** say is open in the first request, and ack in every later request. */
+  /** say contains a FollowOpen in the first request, and a FollowAck in every later request. */
   say:
     | //
     /** open starts the deliveries. It must be sent first, and only once. */
@@ -195,10 +198,10 @@ export interface FollowAck {
 
 /** FollowResponse is a message to a consumer. */
 export interface FollowResponse {
-  /** say is opened in the first response, and delivery in every later response. */
+  /** say contains a FollowOpened in the first response, and a Delivery in every later response. */
   say:
     | //
-    /** opened says that the group exists from now on. Deliveries can follow. */
+    /** opened says that the group exists, and that deliveries can follow. */
     { $case: "opened"; value: FollowOpened }
     | //
     /** delivery of an event. */
@@ -1475,8 +1478,8 @@ export const Delivery: MessageFns<Delivery> = {
 export type GameServiceService = typeof GameServiceService;
 export const GameServiceService = {
   /**
-   * PublishEvents sends 1 to 100 events to the bridges of their workspaces.
-   * Each event is checked separately, and the result has the index of the event. A
+   * PublishEvents sends 1 to 100 events to the bridges of their workspaces. Core
+   * checks each event separately, and returns its result at the same index. A
    * refused event does not affect the other events. When the call returns, every
    * published event has a sequence and is stored durably. The exception is an
    * event for a push workspace whose queue is full: core drops the event, and the
@@ -1503,10 +1506,11 @@ export const GameServiceService = {
   /**
    * Follow delivers inbound events to a consumer of a group. Each event goes to
    * one consumer of each group, and the events of a workspace are delivered in
-   * order. If an event is not acked within the ack deadline, or before the stream
-   * ends, core redelivers it with a higher attempt. Core then also redelivers the
-   * later unacked events of the same workspace. A group gets the events that
-   * arrive after the group was first opened, and can be up to 24 hours behind.
+   * order. If the ack deadline passes or the stream ends before the consumer acks
+   * an event, core redelivers the event with a higher attempt. Core then also
+   * redelivers the later unacked events of the same workspace. A group gets the
+   * events that arrive after the group was first opened, and can be up to 24
+   * hours behind.
    *
    * The first request must contain a FollowOpen, and every later request a
    * FollowAck. The first response contains a FollowOpened.
@@ -1531,8 +1535,8 @@ export const GameServiceService = {
 
 export interface GameServiceServer extends UntypedServiceImplementation {
   /**
-   * PublishEvents sends 1 to 100 events to the bridges of their workspaces.
-   * Each event is checked separately, and the result has the index of the event. A
+   * PublishEvents sends 1 to 100 events to the bridges of their workspaces. Core
+   * checks each event separately, and returns its result at the same index. A
    * refused event does not affect the other events. When the call returns, every
    * published event has a sequence and is stored durably. The exception is an
    * event for a push workspace whose queue is full: core drops the event, and the
@@ -1550,10 +1554,11 @@ export interface GameServiceServer extends UntypedServiceImplementation {
   /**
    * Follow delivers inbound events to a consumer of a group. Each event goes to
    * one consumer of each group, and the events of a workspace are delivered in
-   * order. If an event is not acked within the ack deadline, or before the stream
-   * ends, core redelivers it with a higher attempt. Core then also redelivers the
-   * later unacked events of the same workspace. A group gets the events that
-   * arrive after the group was first opened, and can be up to 24 hours behind.
+   * order. If the ack deadline passes or the stream ends before the consumer acks
+   * an event, core redelivers the event with a higher attempt. Core then also
+   * redelivers the later unacked events of the same workspace. A group gets the
+   * events that arrive after the group was first opened, and can be up to 24
+   * hours behind.
    *
    * The first request must contain a FollowOpen, and every later request a
    * FollowAck. The first response contains a FollowOpened.
@@ -1570,8 +1575,8 @@ export interface GameServiceServer extends UntypedServiceImplementation {
 
 export interface GameServiceClient extends Client {
   /**
-   * PublishEvents sends 1 to 100 events to the bridges of their workspaces.
-   * Each event is checked separately, and the result has the index of the event. A
+   * PublishEvents sends 1 to 100 events to the bridges of their workspaces. Core
+   * checks each event separately, and returns its result at the same index. A
    * refused event does not affect the other events. When the call returns, every
    * published event has a sequence and is stored durably. The exception is an
    * event for a push workspace whose queue is full: core drops the event, and the
@@ -1603,10 +1608,11 @@ export interface GameServiceClient extends Client {
   /**
    * Follow delivers inbound events to a consumer of a group. Each event goes to
    * one consumer of each group, and the events of a workspace are delivered in
-   * order. If an event is not acked within the ack deadline, or before the stream
-   * ends, core redelivers it with a higher attempt. Core then also redelivers the
-   * later unacked events of the same workspace. A group gets the events that
-   * arrive after the group was first opened, and can be up to 24 hours behind.
+   * order. If the ack deadline passes or the stream ends before the consumer acks
+   * an event, core redelivers the event with a higher attempt. Core then also
+   * redelivers the later unacked events of the same workspace. A group gets the
+   * events that arrive after the group was first opened, and can be up to 24
+   * hours behind.
    *
    * The first request must contain a FollowOpen, and every later request a
    * FollowAck. The first response contains a FollowOpened.

@@ -37,7 +37,7 @@ export enum Platform {
 export enum DeliveryMode {
   /** UNSPECIFIED - DELIVERY_MODE_UNSPECIFIED is for workspaces that get no events. */
   UNSPECIFIED = 0,
-  /** POLL - DELIVERY_MODE_POLL: events are held for 24 hours, and the bridge polls for them. */
+  /** POLL - DELIVERY_MODE_POLL: events are held for at most 24 hours, and the bridge polls for them. */
   POLL = 1,
   /** PUSH - DELIVERY_MODE_PUSH: events are pushed to the target URL. */
   PUSH = 2,
@@ -57,9 +57,9 @@ export enum DeliveryResult {
   CONNECT = 4,
   /** TLS - DELIVERY_RESULT_TLS: the TLS handshake failed, e.g. because of an invalid certificate. */
   TLS = 5,
-  /** TIMEOUT - DELIVERY_RESULT_TIMEOUT: the bridge sent no status within 5 seconds. */
+  /** TIMEOUT - DELIVERY_RESULT_TIMEOUT: the head of the bridge's answer was not complete within 5 seconds. */
   TIMEOUT = 6,
-  /** STATUS - DELIVERY_RESULT_STATUS: an answer other than 2xx. */
+  /** STATUS - DELIVERY_RESULT_STATUS: the bridge answered with a status other than 2xx. */
   STATUS = 7,
   /** BODY - DELIVERY_RESULT_BODY: the answer broke off or was not HTTP. */
   BODY = 8,
@@ -440,9 +440,9 @@ export interface WatchWorkspaceRequest {
   workspaceId: string;
 }
 
-/** WatchWorkspaceResponse is one change. */
+/** WatchWorkspaceResponse is one change of a workspace. */
 export interface WatchWorkspaceResponse {
-  /** change of the workspace. */
+  /** change is the current health or a new delivery. */
   change:
     | //
     /** health is the workspace's current health. */
@@ -3094,8 +3094,8 @@ export const WorkspaceServiceService = {
     responseDeserialize: (value: Buffer): ConnectWorkspaceResponse => ConnectWorkspaceResponse.decode(value),
   },
   /**
-   * DisconnectWorkspace removes a workspace's hooks and secrets. A second call
-   * changes nothing. Errors: NOT_FOUND.
+   * DisconnectWorkspace disables a workspace's hooks (its URLs under /hooks/), and
+   * deletes its secrets. A second call changes nothing. Errors: NOT_FOUND.
    */
   disconnectWorkspace: {
     path: "/chatbridge.v1.WorkspaceService/DisconnectWorkspace" as const,
@@ -3189,11 +3189,11 @@ export const WorkspaceServiceService = {
   },
   /**
    * WatchWorkspace streams the changes of a workspace. It sends the workspace's
-   * health immediately and after every change, and each new delivery. When a run of
-   * polls has grown, the run is sent again with the same id. Errors:
-   * NOT_FOUND, also when the workspace is deleted; UNAVAILABLE when core stops:
-   * watch again; RESOURCE_EXHAUSTED when this core already has 1,000 watches, or
-   * the client has not read 1,000 changes of this watch.
+   * health immediately, and again whenever the health changes. It also sends each
+   * new delivery. When a run of polls has grown, the run is sent again with the
+   * same id. Errors: NOT_FOUND, also when the workspace is deleted; UNAVAILABLE
+   * when core stops: watch again; RESOURCE_EXHAUSTED when this core already has
+   * 1,000 watches, or the client has not read 1,000 changes of this watch.
    */
   watchWorkspace: {
     path: "/chatbridge.v1.WorkspaceService/WatchWorkspace" as const,
@@ -3232,8 +3232,8 @@ export interface WorkspaceServiceServer extends UntypedServiceImplementation {
    */
   connectWorkspace: handleUnaryCall<ConnectWorkspaceRequest, ConnectWorkspaceResponse>;
   /**
-   * DisconnectWorkspace removes a workspace's hooks and secrets. A second call
-   * changes nothing. Errors: NOT_FOUND.
+   * DisconnectWorkspace disables a workspace's hooks (its URLs under /hooks/), and
+   * deletes its secrets. A second call changes nothing. Errors: NOT_FOUND.
    */
   disconnectWorkspace: handleUnaryCall<DisconnectWorkspaceRequest, DisconnectWorkspaceResponse>;
   /** DeleteWorkspace deletes a workspace and everything that is stored for it. Errors: NOT_FOUND. */
@@ -3269,11 +3269,11 @@ export interface WorkspaceServiceServer extends UntypedServiceImplementation {
   listDeliveries: handleUnaryCall<ListDeliveriesRequest, ListDeliveriesResponse>;
   /**
    * WatchWorkspace streams the changes of a workspace. It sends the workspace's
-   * health immediately and after every change, and each new delivery. When a run of
-   * polls has grown, the run is sent again with the same id. Errors:
-   * NOT_FOUND, also when the workspace is deleted; UNAVAILABLE when core stops:
-   * watch again; RESOURCE_EXHAUSTED when this core already has 1,000 watches, or
-   * the client has not read 1,000 changes of this watch.
+   * health immediately, and again whenever the health changes. It also sends each
+   * new delivery. When a run of polls has grown, the run is sent again with the
+   * same id. Errors: NOT_FOUND, also when the workspace is deleted; UNAVAILABLE
+   * when core stops: watch again; RESOURCE_EXHAUSTED when this core already has
+   * 1,000 watches, or the client has not read 1,000 changes of this watch.
    */
   watchWorkspace: handleServerStreamingCall<WatchWorkspaceRequest, WatchWorkspaceResponse>;
 }
@@ -3372,8 +3372,8 @@ export interface WorkspaceServiceClient extends Client {
     callback: (error: ServiceError | null, response: ConnectWorkspaceResponse) => void,
   ): ClientUnaryCall;
   /**
-   * DisconnectWorkspace removes a workspace's hooks and secrets. A second call
-   * changes nothing. Errors: NOT_FOUND.
+   * DisconnectWorkspace disables a workspace's hooks (its URLs under /hooks/), and
+   * deletes its secrets. A second call changes nothing. Errors: NOT_FOUND.
    */
   disconnectWorkspace(
     request: DisconnectWorkspaceRequest,
@@ -3493,11 +3493,11 @@ export interface WorkspaceServiceClient extends Client {
   ): ClientUnaryCall;
   /**
    * WatchWorkspace streams the changes of a workspace. It sends the workspace's
-   * health immediately and after every change, and each new delivery. When a run of
-   * polls has grown, the run is sent again with the same id. Errors:
-   * NOT_FOUND, also when the workspace is deleted; UNAVAILABLE when core stops:
-   * watch again; RESOURCE_EXHAUSTED when this core already has 1,000 watches, or
-   * the client has not read 1,000 changes of this watch.
+   * health immediately, and again whenever the health changes. It also sends each
+   * new delivery. When a run of polls has grown, the run is sent again with the
+   * same id. Errors: NOT_FOUND, also when the workspace is deleted; UNAVAILABLE
+   * when core stops: watch again; RESOURCE_EXHAUSTED when this core already has
+   * 1,000 watches, or the client has not read 1,000 changes of this watch.
    */
   watchWorkspace(
     request: WatchWorkspaceRequest,
