@@ -30,7 +30,7 @@ test("the answer that creates a workspace contains its secret, and later answers
   expect(later.body.toString()).not.toContain(signingSecret);
 });
 
-describe("an error answer gives the reason, and names an invalid field", () => {
+describe("an error answer gives the reason, and names any invalid field", () => {
   test.each([
     ["name", "The name must be 1 to 128 characters.", "x".repeat(129)],
     ["ownerEmail", "The owner's email must be", "nobody"],
@@ -119,7 +119,7 @@ test("the health of existing workspaces is returned, and unknown ids are omitted
 });
 
 describe("a watch of a workspace", () => {
-  /** Reads a stream of server-sent events; `text` is everything received so far. */
+  /** Opens a watch, and reads its server-sent events. `text` of the result is everything received so far. */
   async function watch(id: string, as = cookie, url = service.dashboardUrl) {
     const stop = new AbortController();
     const answer = await fetch(`${url}/api/workspaces/${id}/watch`, {

@@ -68,7 +68,7 @@ describe("signing in", () => {
   ])("fails with %s", async (_what, body, status) => {
     const answer = await post("/session", body);
     expect([answer.status, answer.headers["set-cookie"]]).toEqual([status, undefined]);
-    await signedIn(); // Resets the count of attempts.
+    await signedIn(); // A successful sign-in resets the count of attempts.
   });
 
   test("with a link works once, and only an operator's token can create a link", async () => {

@@ -27,7 +27,7 @@ async function typeUntilAccepted(workspace: TestWorkspace, text: string): Promis
 }
 
 const createWhenBack = (): Promise<TestWorkspace> =>
-  until("core is back", () => createWorkspace(service.clients).catch(() => undefined));
+  until("core can create workspaces again", () => createWorkspace(service.clients).catch(() => undefined));
 
 const sees = ({ seen }: Consumer, what: RegExp): Promise<boolean> =>
   until(`${what} arrives`, () => attemptsOf(seen).some((each) => what.test(each)));

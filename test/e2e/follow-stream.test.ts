@@ -143,7 +143,7 @@ describe("a stream over the limit", () => {
   });
 });
 
-test("core sends no more than the connection can hold to a consumer that stops reading, and the rest when the consumer reads again", async () => {
+test("when a consumer stops reading, core sends no more than the connection can hold; core sends the rest when the consumer reads again", async () => {
   const { id, secret } = await service.workspaces.make();
   const consumer = await start({ group: followers.newGroup(), window: 1_000 }).opened();
   consumer.pause();

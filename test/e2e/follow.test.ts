@@ -16,7 +16,7 @@ beforeAll(async () => {
 
 const workspace = (i = 0): TestWorkspace => workspaces[i] ?? { id: "", secret: "" };
 
-/** Types an event, and waits until a new group has received the event. */
+/** Types a message, and waits until a new group has received its event. */
 async function laterOnesCame(): Promise<void> {
   const witness = await start({ group: followers.newGroup() }).opened();
   await typeIn(service.url, workspace(7), "later");
@@ -24,7 +24,7 @@ async function laterOnesCame(): Promise<void> {
 }
 
 // time: ordering
-test("the events of a workspace arrive in order; in each group, one consumer gets each event", async () => {
+test("the events of a workspace arrive in order; in each group, each event goes to only one consumer", async () => {
   const groups = await Promise.all(
     [followers.newGroup(), followers.newGroup()].map((group) =>
       Promise.all(["a", "b"].map((consumer) => start({ group, consumer }).opened())),

@@ -96,7 +96,7 @@ async function edgeStopsWithConnectionsOpen(): Promise<void> {
     await once(half, "ready");
     // These answers show that the edge has already read the incomplete request.
     expect(await Promise.all([get(), get(), get()])).toEqual([200, 200, 200]);
-    await until("the connections are kept", () => Object.values(agent.freeSockets).flat().length === 3);
+    await until("the connections are kept open", () => Object.values(agent.freeSockets).flat().length === 3);
     expect(await edge.stop()).toBe(0);
   } finally {
     half.destroy();

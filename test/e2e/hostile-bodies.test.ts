@@ -64,7 +64,7 @@ describe("a body", () => {
   });
 });
 
-test("a body that arrives byte by byte is received", async () => {
+test("a body that arrives byte by byte is accepted", async () => {
   const body = EVENT.replace("private words", "é😀");
   const statuses = await statusesOf(
     service.url,
@@ -89,9 +89,12 @@ test.each<[string, string | Buffer]>([
   ["an overlong encoding", Buffer.from([0x22, 0xc0, 0xaf, 0x22])],
   ["a surrogate encoded in UTF-8", Buffer.from([0x22, 0xed, 0xa0, 0x80, 0x22])],
   ["65,536 opening brackets", "[".repeat(MAX)],
-])("a body that is not JSON in UTF-8 is answered with 400, without a field: %s", async (_what, body) => {
-  expectRefusal(await postBody(body), 400);
-});
+])(
+  "a body that is not JSON in UTF-8 is answered with 400, and the answer names no field: %s",
+  async (_what, body) => {
+    expectRefusal(await postBody(body), 400);
+  },
+);
 
 const nested = (open: string, close: string, depth: number, inside = "") =>
   open.repeat(depth) + inside + close.repeat(depth);
@@ -100,7 +103,7 @@ const FIELDS = Array.from({ length: 5_000 }, (_, i) => `"f${i}":0,`).join("");
 // contract: check-7
 test.each<[string, string, string | undefined]>([
   ["32,768 nested lists", nested("[", "]", MAX / 2), undefined],
-  ["a thousand levels in a field", EVENT.replace('"private words"', nested("[", "]", 1_000)), "text"],
+  ["a field with a thousand nested lists", EVENT.replace('"private words"', nested("[", "]", 1_000)), "text"],
   ["a repeated field, whose last value counts", EVENT.replace('"text"', '"text":"","text":1,"x"'), "text"],
   ["five thousand unknown fields", `{${FIELDS}"type":"command"}`, "channel"],
   ["a field with an empty name", `{"":1,${EVENT.slice(1)}`, ""],

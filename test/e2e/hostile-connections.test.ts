@@ -74,7 +74,7 @@ test.each<[string, () => string, readonly number[]]>([
 // test/unit/unsent-pages.test.ts.
 test("a bridge that does not read its pages exhausts only its own workspace's limit of unsent pages", async () => {
   const [greedy, other] = [await service.workspaces.make(), await service.workspaces.make()];
-  // Pages of these events have the largest size. Five such pages are within a workspace's limit.
+  // Pages of these events have almost the largest size. Five such pages are within a workspace's limit.
   const text = "x".repeat(65_000);
   for (const { id } of [greedy, other])
     await publish(service.clients, ...Array.from({ length: 100 }, () => textEvent(id, text)));
@@ -112,13 +112,14 @@ test("every listener closes a connection that sends nothing, or an incomplete re
   await edge.stop();
 });
 
-test("the largest headers from one address do not break the lanes that all addresses share", async () => {
+test("many requests from one address, with the largest heads, do not break the lanes that all addresses share", async () => {
   const brokenLanes = async () => {
     const metrics = await readMetrics(service.edge);
     return valueOf(metrics, "chatbridge_edge_lanes_opened_total") - valueOf(metrics, "chatbridge_edge_lanes");
   };
   const brokenBefore = await brokenLanes();
-  // A head of the largest allowed size. Each character of its signature is one byte here, but two bytes in UTF-8.
+  // A head of almost the largest allowed size, 16 KB. Each character of its signature is one byte here, but two bytes
+  // in UTF-8.
   const request = rawRequest("POST", "/hooks/x", { "Service-Signature": "SIGNATURE" }, "{}").toString(
     "latin1",
   );

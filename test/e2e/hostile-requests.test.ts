@@ -152,8 +152,9 @@ test.each([
   ["in one header", `POST / HTTP/1.1\r\nHost: a\r\nX-Padding: ${PADDING}\r\n\r\n`],
   ["in the path", `POST /${PADDING} HTTP/1.1\r\nHost: a\r\n\r\n`],
   ["in a signature", `POST / HTTP/1.1\r\nService-Signature: t=1,v1=${PADDING}\r\nHost: a\r\n\r\n`],
-])("a head of over 16 KB %s is answered with 431, and the connection is closed", (_where, bytes) =>
-  expectEnded(bytes, 431),
+])(
+  "a head of over 16 KB, most of it %s, is answered with 431, and the connection is closed",
+  (_where, bytes) => expectEnded(bytes, 431),
 );
 
 const LENGTHS = "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: ";

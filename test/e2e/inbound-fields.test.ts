@@ -7,7 +7,7 @@ import type { TestWorkspace } from "../harness/service";
 import { freshWorkspace, sharedService } from "../harness/shared-service";
 import { until } from "../harness/wait";
 
-// Single fields and their combinations are tested in test/unit/read-inbound-event.test.ts.
+// This file tests fields over HTTP. More rules and combinations are tested in test/unit/read-inbound-event.test.ts.
 const service = sharedService();
 const workspace = freshWorkspace(service);
 
@@ -16,7 +16,7 @@ const COMMAND = { type: "command", channel: "c1", user: USER, text: "start" };
 const ACTION = { type: "action", channel: "c1", user: USER, messageId: "m1", action: "a" };
 const MESSAGE = { type: "message", channel: "c1", user: USER, text: "hi" };
 
-/** Returns `length` code points, each of two UTF-16 units and four bytes. */
+/** Returns `length` code points. Each has two UTF-16 units, and four bytes in UTF-8. */
 const astral = (length: number) => "😀".repeat(length);
 const dm = (length: number) => ({
   channel: `dm:${"u".repeat(length - 3)}`,
@@ -77,9 +77,9 @@ test.each<[string, object | string, string | undefined]>([
   ["a message with an empty text", { ...MESSAGE, text: "" }, "text"],
   ["a field of another type of event", { ...COMMAND, replyTo: null }, "replyTo"],
   ["an unknown field and an invalid field", { extra: 1, ...COMMAND, text: 1 }, "text"],
-  ["a DM channel on a command", { ...COMMAND, channel: { id: "dm:u1" } }, "channel"],
+  ["a command in a DM channel", { ...COMMAND, channel: { id: "dm:u1" } }, "channel"],
   ["another member's DM", { ...ACTION, channel: { id: "dm:u2" } }, "channel"],
-  ["a bare dm: on a message", { ...MESSAGE, channel: "dm:" }, "channel"],
+  ["a message in a channel dm: without a user id", { ...MESSAGE, channel: "dm:" }, "channel"],
   ["a DM channel of 132 characters", { ...ACTION, ...dm(132) }, "channel"],
   ["a lone surrogate in a text", { ...MESSAGE, text: "\ud83d" }, "text"],
   ["a number over 2^53", '{"type":"message","channel":"c","user":{"id":9007199254740993}}', "user.id"],

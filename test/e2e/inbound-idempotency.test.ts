@@ -6,7 +6,7 @@ import { expectRefusal } from "../harness/refusals";
 import { freshWorkspace, sharedService } from "../harness/shared-service";
 import { until } from "../harness/wait";
 
-// The time for which core stores an id is tested in test/store/append.test.ts.
+// test/store/append.test.ts tests how long core stores an id.
 const service = sharedService();
 const workspace = freshWorkspace(service, beforeEach);
 const other = freshWorkspace(service, beforeEach);
@@ -25,7 +25,7 @@ const guess = (text: string, id?: string) => ({
   text,
 });
 
-/** Returns the signature header of a body that was signed a few seconds ago. */
+/** Returns the signature header of a body that was signed `secondsAgo` seconds ago. */
 function signed(event: object | string, secondsAgo: number, { secret } = workspace) {
   const body = typeof event === "string" ? event : JSON.stringify(event);
   return { "Service-Signature": signatureOf(secret, body, nowSeconds() - secondsAgo) };
@@ -36,7 +36,10 @@ async function accepted(event: object | string, to = workspace, headers = {}): P
   expect([status, body.toString()]).toEqual([202, '{"ok":true}']);
 }
 
-/** Sends a last event; fails unless the game received exactly these texts, in this order, before that event. */
+/**
+ * Sends a last event; fails unless the game received exactly the `expected` texts, in this order, before the last
+ * event.
+ */
 async function expectReceived(expected: readonly string[], { id, secret } = workspace): Promise<void> {
   const last = `last ${randomUUID()}`;
   await accepted(guess(last), { id, secret });
@@ -57,7 +60,7 @@ describe("a request that repeats an earlier id is answered with 202 and ignored:
   });
 
   // contract: rotation-inbound
-  test("even if it is signed with the other secret after a rotation", async () => {
+  test("even if, after a rotation, it is signed with a different secret than the earlier request", async () => {
     await accepted(guess("one", "r1"));
     await accepted(guess("two", "r2"));
     const { signingSecret } = await service.workspaces.rotate(workspace.id);
@@ -69,7 +72,7 @@ describe("a request that repeats an earlier id is answered with 202 and ignored:
     await expectReceived(["one", "two", "three"]);
   });
 
-  test("but not if the id differs in any character, or was sent to another workspace", async () => {
+  test("unlike a request whose id differs in any character, or was used only in another workspace", async () => {
     const ids = ["r", "R", " r", "r\u0000", "é", "e\u0301", "1", "01", "\u0000\n", "😀".repeat(128)];
     for (const id of [...ids, ...ids]) await accepted(guess(id, id));
     await accepted(guess("elsewhere", "r"), other);
@@ -92,7 +95,7 @@ test("the id of a rejected request is not stored, and a repeated request is answ
 });
 
 // contract: repeat-same-request, repeat-resigned
-test("a request without an id is ignored only if it repeats the body and timestamp of an accepted request, however its signature is written", async () => {
+test("a request without an id is ignored only if it repeats the body and timestamp of an accepted request; the notation of its signature does not matter", async () => {
   const body = JSON.stringify(guess("one"));
   const { "Service-Signature": header } = signed(body, 5);
   const [t = "", mac = ""] = header.split(",v1=");
@@ -106,7 +109,7 @@ test("a request without an id is ignored only if it repeats the body and timesta
   await expectReceived(["one", "one", "one", "one"]);
 });
 
-test("a request with an id never counts as a repeat of a request without an id, or the other way round", async () => {
+test("a request with an id never counts as a repeat of a request without an id, and vice versa", async () => {
   const t = nowSeconds() - 5;
   const plain = JSON.stringify(guess("one"));
   await accepted(plain, workspace, { "Service-Signature": signatureOf(workspace.secret, plain, t) });

@@ -141,7 +141,7 @@ describe("at most 250 signed requests a second for one workspace:", () => {
 
   // time: controlled
   // contract: order
-  test("requests with wrong signatures or old timestamps are rejected before this limit and do not count; requests with invalid fields count", async () => {
+  test("requests with wrong signatures or old timestamps are rejected before this limit is checked, and do not count; requests with invalid fields count", async () => {
     const body = command();
     const expectCallerRefused = async () => {
       const wrong = signedAt(nowSeconds(), body, "another secret");

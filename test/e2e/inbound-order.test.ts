@@ -55,7 +55,7 @@ test.each<[keyof typeof BODIES, "known" | "unknown", "right" | "wrong", "now" | 
   },
 );
 
-// The format, entries and age of signatures are tested in test/unit/signature.test.ts.
+// The format, the entries and the age of the signature header are tested in test/unit/signature.test.ts.
 // contract: check-4
 test.each<[string, (right: string) => string | string[] | undefined]>([
   ["that is missing", () => undefined],
@@ -72,7 +72,7 @@ test.each<[string, (right: string) => string | string[] | undefined]>([
 });
 
 // contract: post-raw-bytes
-test("the signature is checked over the exact bytes of the body, with the workspace's secret", async () => {
+test("a signature is valid only for the exact bytes of the body and the workspace's secret", async () => {
   const { secret } = workspace;
   const body = '{ "type": "command", "channel": "c1", "user": {"id": "u1"}, "text": "Ünï 🎲" }';
   const other = await service.workspaces.make();
@@ -85,7 +85,7 @@ test("the signature is checked over the exact bytes of the body, with the worksp
 });
 
 // contract: check-3, post-path
-test("requests to an unknown, native, disconnected or deleted workspace are answered with 404, with the same bytes for every reason", async () => {
+test("requests to an unknown, native, disconnected or deleted workspace are answered with 404, with the same bytes in each case", async () => {
   const { workspaces } = service;
   const [disconnected, deleted] = [await workspaces.make(), await workspaces.make()];
   // Posts an event to both workspaces, so that core caches their records. A stale record would make this test fail.

@@ -52,7 +52,7 @@ async function expectOutage(): Promise<void> {
     expectRefusal(answer, 503);
     expect(answer.headers["retry-after"]).toBe("1");
   }
-  // Without core, the edge still performs check 1 of the table in README.md, and answers requests with unknown paths.
+  // Without core, the edge still performs check 1 of the table in README.md, and answers requests for unknown paths.
   expectRefusal(await post(service.url, workspace, "{"), 400);
   expectRefusal(await post(service.url, workspace, "x".repeat(65_537)), 413);
   expectRefusal(await send(service.url, "/nowhere"), 404);
@@ -74,7 +74,7 @@ async function postThrough(change: () => Promise<unknown>): Promise<void> {
   expect([...seen].filter((each) => ![202, 429, 503].includes(each))).toEqual([]);
 }
 
-test("while Redis is unavailable, posts are answered with 503 and Retry-After, and core is live but not ready; then service resumes", async () => {
+test("while Redis is unavailable, posts are answered with 503 and Retry-After, and core is live but not ready; when Redis restarts, service resumes", async () => {
   expect([await probe(core, "/ready"), await untilReadiness(service.edge, 200)]).toEqual([READY, READY]);
   expect(await read("redis_connections_total")).toBe(2);
   await postThrough(() => service.redis.kill());
@@ -105,7 +105,7 @@ test("when Redis restarts empty, service resumes without the workspaces", async 
   expect(await status()).toBe(202);
 });
 
-test("while core is unavailable, posts are answered with 503 and Retry-After, and the edge is live but not ready; then service resumes", async () => {
+test("while core is unavailable, posts are answered with 503 and Retry-After, and the edge is live but not ready; when core restarts, service resumes", async () => {
   await postThrough(() => core.stop("SIGKILL"));
   await expectOutage();
   expect(await untilReadiness(service.edge, 503)).toEqual(notReady("core is unavailable"));

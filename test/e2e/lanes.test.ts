@@ -77,7 +77,7 @@ function openStream() {
   return client.makeBidiStreamRequest(path, requestSerialize, responseDeserialize);
 }
 
-/** Records the highest value of `load.answerBytes` from now on in `mostHeld`. Returns `load`. */
+/** From now on, records the highest value of `load.answerBytes` in `mostHeld`. Returns `load`. */
 function watchHeld(load: typeof lanesOfCore): typeof lanesOfCore {
   let held = 0;
   return Object.defineProperty(load, "answerBytes", {
@@ -136,7 +136,7 @@ async function askAll(all: readonly string[]): Promise<void> {
 /** Polls until a lane is open again. */
 const askAgain = () => until("a lane is open again", () => ask("next").catch(() => undefined));
 
-test("the calls of one turn of the event loop are sent together, in messages of at most 32, and their answers return in similar messages", async () => {
+test("calls made in one turn of the event loop are sent together, in messages of at most 32, and their answers are also sent together", async () => {
   await start();
   answerPoll = async (request) => pageFor(request);
   const all = names(3 * MESSAGE_MAX + 4);
@@ -240,9 +240,9 @@ test("core accepts no more calls from an edge that does not read answers, and an
 });
 
 test.each([
-  ["one lane holds 32 MB", 1, 32],
-  ["all lanes together hold 256 MB", 10, 256],
-])("%s of unread answers at most", async (_what, count, bound) => {
+  ["32 MB of unread answers for one lane", 1, 32],
+  ["256 MB of unread answers for all lanes together", 10, 256],
+])("core holds at most %s", async (_what, count, bound) => {
   await start({ lanes: count });
   const release = holdPolls(() => true, MB);
   const asking = Promise.allSettled(names(count * MESSAGE_MAX * 2).map((name) => ask(name)));
@@ -282,7 +282,8 @@ test("an invalid call, and a call that hits a bug in core, fail with a fault; co
 
 // time: controlled
 test("a call that is not answered within its deadline fails, and its late answer goes to no other call", async () => {
-  // Fakes `performance.now` and `setInterval`, with which deadlines are checked. The connection runs in real time.
+  // Fakes `performance.now` and `setInterval`, which the lanes use to check deadlines. The connection runs in real
+  // time.
   const others = ["Date", "hrtime", "nextTick", "queueMicrotask", "setImmediate", "setTimeout"] as const;
   jest.useFakeTimers({ doNotFake: [...others, "clearImmediate", "clearTimeout"] });
   await start({ deadlineMs: 5_000 });

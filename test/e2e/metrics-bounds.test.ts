@@ -112,7 +112,7 @@ test.each<[string, readonly (readonly [group: string, read: number, acked: numbe
   expect((await store.backlog.read(shardOf(record))).inboundEvents).toBe(LOG_MAX);
 });
 
-test("a log over its limit of bytes drops its oldest events, and counts each dropped event", async () => {
+test("a log over its byte limit drops its oldest events, and counts each dropped event", async () => {
   await store.redis.command("", ["CONFIG", "SET", "stream-node-max-bytes", "4096"]);
   const bytesMax = 100_000;
   const small = await openTestStore(redis.url, {
@@ -172,7 +172,7 @@ test.each([
   );
   const { pushes, pushBytes } = await store.backlog.read(shardOf(record));
   expect([pushes, pushBytes <= PUSH_QUEUE_MAX_BYTES]).toEqual([room, true]);
-  // Events held for polling in the same shard do not count.
+  // Events that are held for polls in the same shard do not count towards the queue's limit.
   const polled = await addNeighbour(store, record);
   await store.outboundEvents.publish(publication(polled.workspace.id, "held"));
   expect(overloaded).toHaveLength(over.length);
@@ -184,7 +184,7 @@ test.each([
 });
 
 // time: controlled
-test("for each group, the backlog of a shard has the numbers of unread and unacked events, and the time of the oldest event", async () => {
+test("for each group, the backlog of a shard has the numbers of unread and unacked events, and the time of the oldest of these events", async () => {
   expect(await store.backlog.read(SHARD_OF_ALL)).toEqual({
     pushes: 0,
     pushBytes: 0,

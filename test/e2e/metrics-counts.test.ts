@@ -27,7 +27,7 @@ const core = async (name: string, labels = ""): Promise<number> =>
 const edge = async (name: string, labels = ""): Promise<number> =>
   valueOf(await readMetrics(service.edge), name, labels);
 
-/** Waits until a value has grown by `by` since `before`; fails if the value has grown by more. */
+/** Waits until a value has grown from `before` by `by`; fails if the value has grown by more. */
 async function grows(read: () => Promise<number>, before: number, by = 1): Promise<void> {
   await until("the value has grown", async () => (await read()) >= before + by);
   expect(await read()).toBe(before + by);
@@ -133,7 +133,7 @@ test("requests that the edge rejects with 429, without a call to core, are count
   expect((await early()) + (await asked()) - before[1]).toBe((await refused()) - before[0]);
 });
 
-test("published and followed events are counted, and metrics say how far behind each group is", async () => {
+test("published events, streams and unacked events are counted, and metrics show how far behind each group is", async () => {
   const workspace = await make();
   const before = await core("chatbridge_core_published_total", 'outcome="published"');
   await publish(service.clients, textEvent(workspace.id, "a"), textEvent(workspace.id, "b"));
@@ -199,7 +199,7 @@ test("calls to Redis are timed by function, and the requests that share a call a
   expect(await core(batch, '_count function="page"')).toBe(calls + 1);
 });
 
-test("when all calls are answered, no call counts as in progress; core holds every shard", async () => {
+test("when all calls are answered, no call counts as in progress; core holds the leases of all shards", async () => {
   await until("all shards are held", async () => (await core("chatbridge_core_shards_held")) === 16);
   for (const name of ["chatbridge_core_lane_calls", "chatbridge_core_lane_bytes"])
     expect(await core(name)).toBe(0);
@@ -209,7 +209,7 @@ test("when all calls are answered, no call counts as in progress; core holds eve
 });
 
 // time: ordering
-test("a metric says how far sequences run ahead of the clock", async () => {
+test("a metric shows how far sequences are ahead of the clock", async () => {
   const ahead = () => core("chatbridge_core_sequence_ahead_seconds");
   const { id } = await make();
   await publish(service.clients, textEvent(id, "now"));

@@ -86,7 +86,7 @@ test("every reason for which core refuses a request is tested", () => {
 // contract: error-schema
 test.each<readonly [string, number, typeof next]>([
   ...REFUSALS,
-  ["an unreachable core", 503, fail(new CoreUnavailable("away"))],
+  ["an unreachable core", 503, fail(new CoreUnavailable("unreachable"))],
   ["a bug", 500, fail(new Error("a bug"))],
   ["a success", 200, () => undefined],
 ])("the OpenAPI document has the answers to a post and a poll for %s: %i", async (name, status, act) => {

@@ -96,7 +96,7 @@ test("the owner is emailed once per outage, and again in the next outage", async
 
 // time: ordering
 // contract: health-mail-once
-test("with three cores, each owner is emailed once, even if one core is killed meanwhile", async () => {
+test("with three cores, of which one is killed, each owner is emailed once; a repeated email has the same Message-ID", async () => {
   const others = await Promise.all([1, 2].map(() => startCore(service.redis.url, settings)));
   const failing = await makeOutages(20);
   await mailed(failing, 1);
@@ -112,7 +112,7 @@ test("with three cores, each owner is emailed once, even if one core is killed m
 });
 
 // time: ordering
-test("an email that the server permanently rejects is dropped, logged and counted, and delays no other email", async () => {
+test("an email that the mail server permanently rejects is dropped, logged and counted, and delays no other email", async () => {
   mail.behave({ refuse: 550, to: /-0@/ });
   const failing = await makeOutages(6);
   const refused = failing.filter(({ ownerEmail }) => /-0@/.test(ownerEmail)).map(({ id }) => id);
@@ -129,7 +129,7 @@ test("an email that the server permanently rejects is dropped, logged and counte
   expect(mailsTo(failing)).toHaveLength(3);
 });
 
-test("without SMTP_URL the email is logged", async () => {
+test("without SMTP_URL, core logs the email instead of sending it", async () => {
   const own = await openPollDue(shared.redis);
   const workspace = await shared.workspaces.make({ name: "unmailed", ownerEmail: "owner@unmailed.test" });
   await publish(shared.clients, textEvent(workspace.id, "hello"));

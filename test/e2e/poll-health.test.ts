@@ -43,7 +43,7 @@ async function fail(of: TestWorkspace): Promise<void> {
 
 // time: controlled
 // contract: health-failing
-test("a poll workspace is failing once its oldest event has waited 5 minutes without a poll", async () => {
+test("a poll workspace is failing as soon as its oldest event has waited 5 minutes without a poll", async () => {
   await poll(service.url, workspace);
   expect(await due.of(workspace.id)).toBeUndefined();
   expect(await health()).toMatchObject({ failing: false, waiting: 0 });
@@ -98,7 +98,7 @@ test("setting a target URL ends the outage; when the URL is cleared, waiting eve
 });
 
 // contract: test-event
-test("a test event of a poll workspace queues a ping, and reports whether the bridge polled within the last minute", async () => {
+test("a test event for a poll workspace queues a ping, and reports whether the bridge polled within the last minute", async () => {
   const expectPolled = async (polledWithinLastMinute: boolean) => {
     const { eventId, outcome } = await service.workspaces.sendTestEvent(workspace.id);
     expect(outcome).toMatchObject({ $case: "poll", value: { polledWithinLastMinute } });

@@ -28,7 +28,7 @@ async function page(query = "", of = workspace): Promise<Page> {
 }
 const empty = (next: string | null | undefined) => ({ events: [], next, hasMore: false, gap: false });
 
-/** Publishes texts; returns their cursors. */
+/** Publishes an event for each text; returns the events' cursors. */
 async function publishTexts(texts: readonly string[], of = workspace): Promise<readonly string[]> {
   const results = await publish(service.clients, ...texts.map((text) => textEvent(of.id, text)));
   return results.map((result) => String(published(result).sequence));
@@ -113,7 +113,7 @@ test.each([
   ["limit=1;after=0", "limit"],
   ["a+b=1", "a b"],
   ["__proto__=1", "__proto__"],
-  // The answer has the first invalid parameter: `after`, then `limit`, then unknown parameters in the order sent.
+  // The answer names the first invalid parameter: `after`, then `limit`, then unknown parameters in the order sent.
   ["x=1&limit=0&after=0&after=0", "after"],
 ])("?%s is answered with 400 and the field %s", async (query, field) => {
   const answer = await poll(service.url, workspace, query);
@@ -134,7 +134,7 @@ test("when no event is newer than the cursor, `next` is the value of `after`, ex
 // time: controlled
 describe("events are held for 24 hours:", () => {
   // contract: poll-held-24h, poll-gap
-  test("an older event is not served, and the page after an earlier cursor has a gap", async () => {
+  test("an expired event is not served, and a poll with a cursor before that event gets a page with a gap", async () => {
     const [older = "", old = "", young = ""] = await heldSince(30, 25, 23);
     expect(await page()).toMatchObject({ next: young, hasMore: false, gap: false });
     expect(textsOf(await page())).toEqual(["23 h ago"]);

@@ -22,7 +22,7 @@ function expectSigned(answer: Answer, { id }: TestWorkspace, ...secrets: string[
 
 // time: smoke
 // contract: poll-signed-response, signature-format, signature-hmac
-describe("a page carries a signature and the id of its workspace:", () => {
+describe("a page has the id of its workspace, and is signed:", () => {
   test("over its exact bytes, with the workspace's secret", async () => {
     expectSigned(await poll(service.url, workspace), workspace, workspace.secret);
     await publish(service.clients, textEvent(workspace.id, 'ünïcode 🎉 \u2028 "quoted" </script>'));
@@ -31,13 +31,13 @@ describe("a page carries a signature and the id of its workspace:", () => {
     }
   });
 
-  test("with the id in lower case, if the poll has the id in capitals", async () => {
+  test("the id is in lower case, even if the poll has the id in capitals", async () => {
     const asked = { ...workspace, id: workspace.id.toUpperCase() };
     expectSigned(await poll(service.url, asked), workspace, workspace.secret);
   });
 
   // contract: rotation-inbound, rotation-outbound
-  test("with one entry for each active secret, newest first, and a poll can be signed with any active secret", async () => {
+  test("with one signature for each active secret, newest first; a poll can be signed with any active secret", async () => {
     const { id, secret } = await service.workspaces.make();
     const secrets = [secret];
     for (let rotations = 1; rotations <= 3; rotations++) {
@@ -66,41 +66,47 @@ test.each([
   ["?limit=%31", "limit=1", 401],
   ["?limit=1&after=0", "after=0&limit=1", 401],
   ["?%6cimit=1", "%6Cimit=1", 401],
-])("the query string is signed as sent: events%s, signed as %j: %i", async (rest, signed, status) => {
-  const answer = await send(service.url, `/hooks/${workspace.id}/events${rest}`, {
-    headers: { "Service-Signature": signatureOf(workspace.secret, signed) },
-  });
-  if (status === 200) expect(answer.status).toBe(200);
-  else expectRefusal(answer, status, status === 400 ? "limit" : undefined);
-});
+])(
+  "a signature covers the query string exactly as sent: a poll of events%s with a signature over %j is answered with %i",
+  async (rest, signed, status) => {
+    const answer = await send(service.url, `/hooks/${workspace.id}/events${rest}`, {
+      headers: { "Service-Signature": signatureOf(workspace.secret, signed) },
+    });
+    if (status === 200) expect(answer.status).toBe(200);
+    else expectRefusal(answer, status, status === 400 ? "limit" : undefined);
+  },
+);
 
 // time: smoke
 // contract: poll-403, poll-order, check-3, check-5
 test.each([
   ["poll", ""],
   ["push", "https://8.8.8.8/"],
-])("a poll of a %s workspace is checked for 404, 401, 409, 400 and 403, in this order", async (mode, url) => {
-  const { workspaces } = service;
-  const workspace = await workspaces.make({ targetUrl: url });
-  const ask = (signature?: string, id = workspace.id) =>
-    send(service.url, `/hooks/${id}/events?limit=0`, {
-      headers: signature === undefined ? {} : { "Service-Signature": signature },
-    });
-  const signedAt = (offSeconds: number) =>
-    signatureOf(workspace.secret, "limit=0", nowSeconds() + offSeconds);
-  for (const id of [randomUUID(), "not-a-uuid"]) {
-    for (const signature of [undefined, signedAt(0)]) expectRefusal(await ask(signature, id), 404);
-  }
-  for (const signature of [undefined, "t=1", signatureOf("wrong", "limit=0")]) {
-    expectRefusal(await ask(signature), 401);
-  }
-  for (const off of [-400, 400]) expectRefusal(await ask(signedAt(off)), 409);
-  for (const off of [-200, 200]) expectRefusal(await ask(signedAt(off)), 400, "limit");
-  for (const query of ["", "limit=1", "after=latest"]) {
-    const answer = await poll(service.url, workspace, query);
-    if (mode === "push") expectRefusal(answer, 403);
-    else expect(answer.status).toBe(200);
-  }
-  await workspaces.disconnect(workspace.id);
-  expectRefusal(await ask(signedAt(0)), 404);
-});
+])(
+  "a poll of a %s workspace with several faults gets the first error of 404, 401, 409, 400 and 403",
+  async (mode, url) => {
+    const { workspaces } = service;
+    const workspace = await workspaces.make({ targetUrl: url });
+    const ask = (signature?: string, id = workspace.id) =>
+      send(service.url, `/hooks/${id}/events?limit=0`, {
+        headers: signature === undefined ? {} : { "Service-Signature": signature },
+      });
+    const signedAt = (offSeconds: number) =>
+      signatureOf(workspace.secret, "limit=0", nowSeconds() + offSeconds);
+    for (const id of [randomUUID(), "not-a-uuid"]) {
+      for (const signature of [undefined, signedAt(0)]) expectRefusal(await ask(signature, id), 404);
+    }
+    for (const signature of [undefined, "t=1", signatureOf("wrong", "limit=0")]) {
+      expectRefusal(await ask(signature), 401);
+    }
+    for (const off of [-400, 400]) expectRefusal(await ask(signedAt(off)), 409);
+    for (const off of [-200, 200]) expectRefusal(await ask(signedAt(off)), 400, "limit");
+    for (const query of ["", "limit=1", "after=latest"]) {
+      const answer = await poll(service.url, workspace, query);
+      if (mode === "push") expectRefusal(answer, 403);
+      else expect(answer.status).toBe(200);
+    }
+    await workspaces.disconnect(workspace.id);
+    expectRefusal(await ask(signedAt(0)), 404);
+  },
+);

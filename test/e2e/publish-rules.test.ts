@@ -58,7 +58,7 @@ test.each<[string, ContentInit | undefined, EventInit?]>([
   },
 );
 
-// Other workspaces to which no event can be published are tested in test/store/publish.test.ts.
+// Events for native workspaces, which are also refused, are tested in test/store/publish.test.ts.
 test("an event for an unknown or disconnected workspace is refused, even with an idempotency key that was used before", async () => {
   const { id } = await service.workspaces.make();
   const event = { ...textEvent(id, "x"), idempotencyKey: "k" };
@@ -68,7 +68,7 @@ test("an event for an unknown or disconnected workspace is refused, even with an
     await expectRefused({ ...event, workspaceId }, PublishRefusal.UNKNOWN_WORKSPACE, "workspace_id");
 });
 
-test("publishing again with the same idempotency key publishes nothing, and returns the first call's result", async () => {
+test("an event with an idempotency key that was used before is not published, and gets the first event's result", async () => {
   const workspace = await service.workspaces.make();
   const first = { ...textEvent(workspace.id, "first"), idempotencyKey: "k".repeat(128) };
   const second = { ...first, ...textEvent(workspace.id, "second"), lifetime: { seconds: 5 } };

@@ -61,7 +61,7 @@ test.each([0, 101])("a call with %i events is rejected with INVALID_ARGUMENT", a
 
 // time: smoke
 // contract: envelope-sequence, envelope-id, envelope-workspace, envelope-created-at, message-id
-test("in one call with 100 events of the largest size, sequences are increasing safe integers and ids are unique", async () => {
+test("in one call with 100 events of almost the largest size, sequences are increasing safe integers and ids are unique", async () => {
   const texts = Array.from({ length: 100 }, (_, i) => `${i}`.padEnd(65_000, "x"));
   const held = await hold(...texts.map((text) => ({ content: dm("u1", { ...CARD, text }) })));
   expect(held.map(({ message }) => message["text"])).toEqual(texts);
@@ -74,7 +74,7 @@ test("in one call with 100 events of the largest size, sequences are increasing 
     expect(Math.abs(Date.parse(createdAt) - Date.now())).toBeLessThan(HANG_MS);
 });
 
-test("each result has the index of its event, and a refused event does not affect other events; workspace ids can be in any letter case", async () => {
+test("each result has the same index as its event, and a refused event does not affect other events; workspace ids can be in any letter case", async () => {
   const workspace = await service.workspaces.make();
   const deep = Array.from({ length: 40 }).reduce<object>((inner) => ({ inner }), {});
   const results = await publish(

@@ -50,7 +50,9 @@ async function attempt(service: PushService, { workspaceId }: PushedBridge): Pro
   return delivery;
 }
 
-/** Returns a bridge whose name has a public address when the URL is set, and `addresses` afterwards. */
+/**
+ * Returns a bridge whose name resolves to a public address when the target URL is set, and to `addresses` afterwards.
+ */
 async function movedBridge(service: PushService, addresses: readonly string[]): Promise<PushedBridge> {
   const bridge = await service.bridge({ polls: true });
   service.names.set(bridge.name, ["8.8.8.8"]);
@@ -149,7 +151,7 @@ test.each([
 test.each<readonly [string, () => ReceiverOptions]>([
   ["for another name", () => ({ certificate: push.ca.issueForWrongName() })],
   ["that is self-signed", () => ({ certificate: push.ca.selfSigned(["*.bridge.test"]) })],
-  ["of an unknown CA", () => ({ certificate: strict.ca.issue(["*.bridge.test"]) })],
+  ["from an unknown CA", () => ({ certificate: strict.ca.issue(["*.bridge.test"]) })],
   ["presented under TLS 1.1", () => ({ tls: { minVersion: "TLSv1", maxVersion: "TLSv1.1" } })],
 ])("a certificate %s is rejected", async (_name, options) => {
   const bridge = await push.bridge(options());

@@ -66,7 +66,7 @@ const FAILURES: readonly Row[] = [
     step: ADDRESS,
     words: /is at 10\.0\.0\.1.*not a public address \(private\)/,
   }),
-  row("does not listen", (bridge) => bridge.close(), {
+  row("is not listening", (bridge) => bridge.close(), {
     result: CONNECT,
     step: PushStep.CONNECT,
     words: /ECONNREFUSED.*check that the bridge runs/,
@@ -90,7 +90,7 @@ const FAILURES: readonly Row[] = [
     broken,
   ),
   row("switches protocols", answer(raw(UPGRADE)), broken),
-  row("closes the connection within its headers", answer(breakOff(OK + LENGTH)), broken),
+  row("closes the connection in the middle of its headers", answer(breakOff(OK + LENGTH)), broken),
   row("answers with two different lengths", answer(raw(`${OK}${LENGTH}Content-Length: 0\r\n\r\n`)), broken),
   row("answers with 500", answer(status(500)), refused(500, /answered with 500 where any 2xx is expected/)),
   row("redirects", answer(redirect("https://x.test/", 307)), refused(307, /307.*redirects are not followed/)),
@@ -166,7 +166,7 @@ const SUCCESSES: readonly (readonly [what: string, status: number, behaviour: Be
   ["sends a body after a 204", 204, raw(`${NO_CONTENT}Content-Length: 2\r\n\r\nok`)],
   ["announces a body and sends none", 200, raw(`${OK}${LENGTH}\r\n`)],
   ["sends one byte of the body per second", 200, drip(`${OK}${LENGTH}\r\n`, "x", 1_000)],
-  ["closes the connection within a chunked body", 200, breakOff(CHUNK)],
+  ["closes the connection in the middle of a chunked body", 200, breakOff(CHUNK)],
   ["sends a long body", 200, flood()],
   ["sends a long body of a declared length", 200, flood({ declared: true })],
 ];

@@ -132,7 +132,7 @@ test("a test event is a signed ping; its answer has the status code, the latency
   expect(log.map((entry) => [entry.eventId, entry.attempt, entry.status])).toEqual([[eventId, 1, 207]]);
 });
 
-test("a test event of a disconnected or unknown workspace is rejected", async () => {
+test("a test event for a disconnected or unknown workspace is rejected", async () => {
   const bridge = await push.bridge();
   await push.workspaces.disconnect(bridge.workspaceId);
   await expectRejected(

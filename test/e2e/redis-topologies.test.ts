@@ -11,7 +11,7 @@ import { verifyPush } from "../harness/verify-push";
 import { until } from "../harness/wait";
 import { createWorkspaceApi } from "../harness/workspace-api";
 
-/** Number of workspaces; each master of a cluster has some of them. */
+/** Number of workspaces, so many that each master of a cluster has some of them. */
 const WORKSPACES = 12;
 
 // contract: post-202, poll-signed-response
@@ -43,7 +43,7 @@ describe.each([
       const answers = await Promise.all(workspaces.map((each) => post(pair.urls[0], each, typed(id))));
       for (const { status, json } of answers) expect([status, json]).toEqual([202, { ok: true }]);
     }
-    // A repeat of the id through the other edge is ignored, too.
+    // A request with the same id through the other edge is ignored, too.
     const again = await Promise.all(workspaces.map((each) => post(pair.urls[1], each, typed("one"))));
     expect(again.map(({ status }) => status)).toEqual(workspaces.map(() => 202));
     await Promise.all(workspaces.map((each) => post(pair.urls[1], each, typed("last"))));

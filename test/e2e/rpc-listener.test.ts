@@ -90,7 +90,7 @@ test("connections without an authorized call are closed, and a connection with s
   const rpc = await start();
   const client = clientOf(rpc);
   await poll(client, TOKENS.edge);
-  // The connection of `client` is older than all other connections, so without its call it would be closed first.
+  // The connection of `client` is the oldest. Without its authorized call, core would close this connection first.
   const refused = clientOf(rpc, { "grpc.use_local_subchannel_pool": 1 });
   await expect(poll(refused, "a-token-that-core-does-not-know")).rejects.toThrow("UNAUTHENTICATED");
   const [silent, half, idle, dribbling] = [
@@ -134,7 +134,7 @@ test("core checks its health at most once a second, however many clients ask for
   for (const answer of await Promise.all(Array.from({ length: 20 }, check))) {
     expect(answer).toEqual({ status: ServingStatus.SERVING });
   }
-  whyNotReady.mockResolvedValue("away");
+  whyNotReady.mockResolvedValue("Redis does not answer");
   now.mockReturnValue(999);
   expect(await check()).toEqual({ status: ServingStatus.SERVING });
   now.mockReturnValue(1_000);
@@ -149,7 +149,7 @@ test("a connection with an unfinished TLS handshake is closed", async () => {
   const tls = { ...ca.issue(["127.0.0.1"]), clientCa: undefined };
   const rpc = await start({ tls });
   const [silent, half] = [await open(rpc), await open(rpc)];
-  // Sends the head of a record that announces more bytes than the test sends.
+  // Sends the start of a TLS record, which announces more bytes than the test sends.
   half.write(Buffer.from([0x16, 3, 1, 2, 0, 1, 0]));
   await Promise.all([ended(silent), ended(half)]);
   const client = new BridgeServiceClient(`127.0.0.1:${rpc.port}`, credentials.createSsl(ca.cert));
@@ -160,8 +160,8 @@ test("a connection with an unfinished TLS handshake is closed", async () => {
 test("the streams of a client that answers no ping are closed, and closing the listener does not wait for the client", async () => {
   const rpc = await start({ pingEveryMs: 200, pongWithinMs: 1_000 });
   const ends: Socket[] = [];
-  // Once its sockets are unpiped and paused below, this proxy behaves like a dead machine: it sends nothing more, and
-  // closes nothing.
+  // When its sockets are unpiped and paused below, this proxy behaves like a dead machine: the proxy sends nothing
+  // more, and closes nothing.
   const proxy = createServer((near) => {
     const far = connect(rpc.port, "127.0.0.1");
     ends.push(
@@ -184,7 +184,7 @@ test("the streams of a client that answers no ping are closed, and closing the l
   await rpc.close();
 });
 
-test("closing a listener immediately closes connections without a call, and closing the listener twice is harmless", async () => {
+test("closing a listener closes connections without a call immediately, and closing the listener twice is harmless", async () => {
   const rpc = await start({ silentMs: 60_000 });
   const silent = await open(rpc);
   const closed = [rpc.close(), rpc.close()];

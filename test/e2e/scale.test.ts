@@ -87,8 +87,8 @@ test("a group's shards are spread evenly over the consumers, and move when a con
     await until("the other consumer has all events", () =>
       firstComings(a).every((came) => came.includes("5")),
     );
-    // Compares ids, not texts: after it resumes, the core might still accept a request that the edge sent while the
-    // core was halted.
+    // Compares ids, not texts: the halted core might accept a request only after it resumes, and store a text again
+    // with a new id.
     const moved = new Set(a.seen.map(({ id }) => id));
     halted.child.kill("SIGCONT");
     await Promise.all([leases.untilShared(2), coreLeases.untilShared(2)]);

@@ -15,7 +15,7 @@ async function outcomeOf(url: string, mail = MAIL): Promise<string> {
     await mailer.send(mail);
     return "sent";
   } catch (error) {
-    if (!(error instanceof MailRefused)) return "away";
+    if (!(error instanceof MailRefused)) return "unavailable";
     return error.isForGood ? "refused for good" : "refused for now";
   } finally {
     mailer.close();
@@ -29,9 +29,9 @@ test.each<[string, MailBehaviour, string]>([
   ["rejects the sender's host once the recipient is named", { refuse: 554 }, "refused for now"],
   ["has no space for the recipient", { refuse: 452 }, "refused for now"],
   ["has no space for the message", { refuse: 452, at: "message" }, "refused for now"],
-  ["shuts down", { refuse: 421 }, "away"],
-  ["requires a login first", { refuse: 530 }, "away"],
-  ["rejects the sender, which is the same for all emails", { refuse: 550, at: "sender" }, "away"],
+  ["shuts down", { refuse: 421 }, "unavailable"],
+  ["requires a login first", { refuse: 530 }, "unavailable"],
+  ["rejects the sender, which is the same for all emails", { refuse: 550, at: "sender" }, "unavailable"],
 ])("an email has the right outcome if the server %s", async (_what, behaviour, outcome) => {
   server = await startMailServer();
   server.behave(behaviour);
@@ -47,7 +47,7 @@ test("a server that is down or rejects the login counts as unavailable", async (
   server = await startMailServer({ login: LOGIN });
   const url = (password: string): string => `smtp://${LOGIN.user}:${password}@127.0.0.1:${server?.port}`;
   expect(await outcomeOf(url("right"))).toBe("sent");
-  expect(await outcomeOf(url("wrong"))).toBe("away");
+  expect(await outcomeOf(url("wrong"))).toBe("unavailable");
   await server.stop();
-  expect(await outcomeOf(url("right"))).toBe("away");
+  expect(await outcomeOf(url("right"))).toBe("unavailable");
 });

@@ -61,9 +61,9 @@ test.each<[string, keyof typeof cores, () => ChannelCredentials, status, string?
   ["does not serve clients that trust another CA", "tls", () => trusting(otherCa), UNAVAILABLE],
   ["rejects clients without TLS", "tls", () => credentials.createInsecure(), UNAVAILABLE],
   ["with a certificate for another name is not trusted", "misnamed", () => trusting(ca), UNAVAILABLE],
-  ["serves clients with a certificate of its CA", "mutual", () => showing(client), OK],
+  ["serves clients with a certificate from its CA", "mutual", () => showing(client), OK],
   ["rejects clients without a certificate", "mutual", () => trusting(ca), UNAVAILABLE],
-  ["rejects a certificate of another CA", "mutual", () => showing(otherCa.issue(NAMES)), UNAVAILABLE],
+  ["rejects a certificate from another CA", "mutual", () => showing(otherCa.issue(NAMES)), UNAVAILABLE],
   ["rejects an expired certificate", "mutual", () => showing(ca.issueExpired(NAMES)), UNAVAILABLE],
 ])("core %s (%s)", async (_what, core, channel, code, token = TOKENS.operator) => {
   expect(await tryCall(cores[core], channel(), token)).toBe(code);
@@ -76,14 +76,17 @@ test.each<[string, keyof typeof cores, Record<string, string>, number]>([
   ["connects to a core with a certificate for another name", "misnamed", { CORE_TLS_CA: ca.certPath }, 503],
   ["presents its certificate", "mutual", { CORE_TLS_CA: ca.certPath, ...OWN }, 200],
   ["presents no certificate", "mutual", { CORE_TLS_CA: ca.certPath }, 503],
-])("a poll has the right status through an edge that %s", async (_what, core, environment, status) => {
-  const api = new WorkspaceServiceClient(`127.0.0.1:${cores.mutual.port}`, showing(client));
-  const workspace = await createWorkspaceApi(api).make();
-  api.close();
-  const listening = { EDGE_LISTEN: "127.0.0.1:0", HEALTH_LISTEN: "127.0.0.1:0" };
-  const to = { CORE_ADDRESS: `127.0.0.1:${cores[core].port}`, CORE_TOKEN: TOKENS.edge };
-  const edge = await createEdge(readEdgeConfig({ ...listening, ...to, ...environment }));
-  const answer = await poll(`http://127.0.0.1:${edge.port}`, workspace);
-  await edge.close();
-  expect(answer.status).toBe(status);
-});
+])(
+  "a poll is answered with the expected status by an edge that %s",
+  async (_what, core, environment, status) => {
+    const api = new WorkspaceServiceClient(`127.0.0.1:${cores.mutual.port}`, showing(client));
+    const workspace = await createWorkspaceApi(api).make();
+    api.close();
+    const listening = { EDGE_LISTEN: "127.0.0.1:0", HEALTH_LISTEN: "127.0.0.1:0" };
+    const to = { CORE_ADDRESS: `127.0.0.1:${cores[core].port}`, CORE_TOKEN: TOKENS.edge };
+    const edge = await createEdge(readEdgeConfig({ ...listening, ...to, ...environment }));
+    const answer = await poll(`http://127.0.0.1:${edge.port}`, workspace);
+    await edge.close();
+    expect(answer.status).toBe(status);
+  },
+);

@@ -26,7 +26,7 @@ const ROWS: readonly Row[] = [
     "0739a20bf6d7909c07144852087418c997652d4ec78bc6b9532abbc9e421b9ba",
   ],
   [
-    "a secret and a text beyond ASCII, and a timestamp with leading zeros",
+    "a secret and a text with non-ASCII characters, and a timestamp with leading zeros",
     '{"text":"Ünï 🎲"}',
     "f2b9485b3d9bcd96ccac210a6f61590e16cdd93c4c10cd145018893aad4632cc",
     "ключ-🔑",

@@ -88,7 +88,7 @@ describe("at rest,", () => {
   });
   afterAll(() => own.close());
 
-  /** Makes Redis save all its data uncompressed; returns the contents of all files that it has written. */
+  /** Makes Redis save all its data uncompressed; returns the contents of all files that Redis has written. */
   async function readDisk(): Promise<Buffer> {
     const store = await openTestStore(own.redis.url);
     for (const command of ["CONFIG SET rdbcompression no", "SAVE"])

@@ -196,7 +196,7 @@ describe("listing", () => {
       return void (await api.delete(id));
     });
 
-  // The order and all page sizes are tested in test/store/workspaces.test.ts.
+  // The order across shards, and all page sizes, are tested in test/store/workspaces.test.ts.
   test("returns workspaces newest first, in pages, and each page starts where the previous page ended", async () => {
     const [third, second, first] = [await makeNewer(), await makeNewer(), await makeNewer()];
     const page = await api.list(1);

@@ -79,7 +79,7 @@ test("a repeated request id is recognized for 24 hours, and for at most one seco
 });
 
 // time: controlled
-test("a Redis key with request ids expires 24 to 25 hours after the end of its half day", async () => {
+test("a Redis key has the request ids of half a day, and expires 24 to 25 hours after the end of that half day", async () => {
   const record = await addWorkspace(store);
   await forget(record, "id");
   await store.inboundLog.append(inbound(record, "1"));
@@ -138,7 +138,7 @@ test("a repeat of a request without an id is recognized while its timestamp can 
   );
 });
 
-test("a stored request id takes less than 60 bytes, even if few ids are stored", async () => {
+test("a stored request id takes less than 60 bytes, even if only 6,000 ids are stored", async () => {
   const record = await addWorkspace(store);
   const { workspace, version } = record;
   const ids = 6_000;

@@ -55,19 +55,19 @@ test.each([false, true])(
 test("an error fails only the calls of its own batch", async () => {
   const batch = batchOf<number, number>(
     async (shard, items) => {
-      if (items.includes(2)) throw new Error("out of order");
+      if (items.includes(2)) throw new Error("the batch failed");
       return items.map((item) => item * 10 + shard);
     },
     { most: 2 },
   );
   const answers = await Promise.allSettled([0, 1, 2, 3, 4].map((item) => batch(7, item)));
-  const reason = new Error("out of order");
+  const reason = new Error("the batch failed");
   const outcomes = answers.map((each): unknown => ("value" in each ? each.value : each.reason));
   expect(outcomes).toEqual([7, 17, reason, reason, 47]);
   expect(await batch(7, 5)).toBe(57);
 });
 
-test("calls made during a batch form the next batch, and calls of other shards do not wait", async () => {
+test("calls made during a batch form the next batch, and calls for other shards do not wait", async () => {
   const runs: (readonly [number, readonly string[]])[] = [];
   const release: (() => void)[] = [];
   const batch = batchOf<string, string>(
@@ -97,7 +97,7 @@ test("when a batch fails because the store is unreachable, the calls that wait f
   const batch = batchOf<string, string>(async () => {
     runs += 1;
     await new Promise(setImmediate);
-    throw new StoreUnavailable("away");
+    throw new StoreUnavailable("unreachable");
   });
   const first = batch(0, "first").catch((error: unknown) => error);
   await new Promise(setImmediate);

@@ -66,7 +66,7 @@ test("core computes the same slot for a key as the cluster", async () => {
   );
 });
 
-test("all masters have shards and the functions, and core checks the settings of each master", async () => {
+test("each master has shards and core's Redis functions, and core checks the settings of each master", async () => {
   const masters = [...new Set(await ownersOf(everyPrefix()))];
   expect(masters).toHaveLength(3);
   for (const master of masters) expect(await master.command("FUNCTION", "LIST")).toHaveLength(1);
@@ -210,8 +210,8 @@ test("data that no replica has confirmed is not acknowledged, and is not sent in
   }
   expect(await onceAvailable("a page is read", readPage)).toMatchObject({ events: [expect.anything()] });
   expect(await onceAvailable("pushes are read", readPushes)).toHaveLength(1);
-  // The failed calls have stored the event, and have read the event for the group. The lease may have expired since
-  // then.
+  // The failed calls have stored the second event, and have read this event for the group. The lease may have expired
+  // since then.
   const again = await onceAvailable("the event is read again", async () => {
     await careful.followLog.take(member, shard);
     return careful.followLog.readAgain(member, shard, 10, undefined);
@@ -223,7 +223,7 @@ test("data that no replica has confirmed is not acknowledged, and is not sent in
 
 // This must be the last test, because it kills a master.
 // contract: envelope-sequence
-test("while a master is down, only its shards are unavailable; sequences rise after its replica takes over", async () => {
+test("while a master is down, only its shards are unavailable; sequences keep rising after its replica takes over", async () => {
   const records = await Promise.all(Array.from({ length: 24 }, () => addWorkspace(store)));
   const ids = records.map(({ workspace }) => workspace.id);
   const owners = await ownersOf(ids.map((id) => prefixOf(store, id)));

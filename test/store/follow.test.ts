@@ -168,7 +168,7 @@ describe("reading", () => {
 describe("the register of a group", () => {
   const clock = testClock(store);
 
-  test("lists the live members, in order", async () => {
+  test("lists the live members, ordered by name", async () => {
     const [b, a] = [member("names", "b"), member("names", "a")];
     expect(await log.join(b, true)).toEqual(["b"]);
     expect(await log.join(a, true)).toEqual(["a", "b"]);
@@ -212,7 +212,7 @@ describe("the register of a group", () => {
     await log.leave(all[0] ?? further);
     expect(await log.join(further, true)).toContain("further");
     expect(await log.join(all[0] ?? further, false)).toBe("full");
-    // Silent members do not count.
+    // Members that were silent for longer than a lease do not count.
     await clock.pass((LEASE_MS + 1) * 1_000);
     expect(await log.join(all[0] ?? further, false)).toEqual(["c0"]);
   });

@@ -137,28 +137,31 @@ test("the next poll or publication removes expired events, and the events of an 
 test.each([
   ["inside the Redis function", 8],
   ["outside the Redis function", 9],
-])("if read %s, a page has exactly the events that were published before the poll", async (_how, count) => {
-  const record = await addWorkspace(store);
-  const { id } = record.workspace;
-  const expected = Array.from({ length: count }, (_, i) => i);
-  await Promise.all(expected.map((label) => publish(id, label)));
-  // One more event is published between the function's answer and the read of a large page.
-  let between: number | undefined;
-  const redis: Redis = {
-    ...store.redis,
-    async command(key, args) {
-      between ??= await publish(id, count);
-      return store.redis.command(key, args);
-    },
-  };
-  const events = createHeldEvents(redis, store.functions, store.keys, CONTRACT_LIMITS);
-  const page = await events.page({ record, page: { start: { from: "oldest" }, limit: 100 } });
-  if (page.outcome !== "page") throw new Error(page.outcome);
-  expect(between === undefined).toBe(count === 8);
-  expect([labels(page), page.hasMore]).toEqual([expected, false]);
-  const next = await readAfter(record, Number(page.last));
-  expect(labels(next)).toEqual(between === undefined ? [] : [count]);
-});
+])(
+  "a page that is read %s has exactly the events that were published before the poll",
+  async (_how, count) => {
+    const record = await addWorkspace(store);
+    const { id } = record.workspace;
+    const expected = Array.from({ length: count }, (_, i) => i);
+    await Promise.all(expected.map((label) => publish(id, label)));
+    // One more event is published between the function's answer and the read of a large page.
+    let between: number | undefined;
+    const redis: Redis = {
+      ...store.redis,
+      async command(key, args) {
+        between ??= await publish(id, count);
+        return store.redis.command(key, args);
+      },
+    };
+    const events = createHeldEvents(redis, store.functions, store.keys, CONTRACT_LIMITS);
+    const page = await events.page({ record, page: { start: { from: "oldest" }, limit: 100 } });
+    if (page.outcome !== "page") throw new Error(page.outcome);
+    expect(between === undefined).toBe(count === 8);
+    expect([labels(page), page.hasMore]).toEqual([expected, false]);
+    const next = await readAfter(record, Number(page.last));
+    expect(labels(next)).toEqual(between === undefined ? [] : [count]);
+  },
+);
 
 const ODD_CURSORS = ["0000000000000001", "000000000000000000", "9007199254740991", "999999999999999999"];
 // contract: poll-cursor

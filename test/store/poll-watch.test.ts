@@ -27,7 +27,7 @@ async function outboxOf(record: WorkspaceRecord): Promise<readonly [string, stri
 
 // time: controlled
 // contract: health-failing, health-mail-once
-test("when events wait for 5 minutes without a poll, their workspace is found failing only once, with one email", async () => {
+test("when events wait for 5 minutes without a poll, `findFailing` returns their workspace only once, and stores one email", async () => {
   const record = await addWorkspace(store);
   await publish(record);
   await pass(FIVE_MINUTES - MS);
@@ -118,7 +118,7 @@ test("the outbox of emails is read in parts", async () => {
   expect(read).toEqual(names);
 });
 
-test("a full outbox drops its oldest email for a new email, and counts the drop", async () => {
+test("a full outbox drops its oldest email when a new email is added, and counts the drop", async () => {
   const record = await addWorkspace(store);
   const { id } = record.workspace;
   // Removes the other workspaces of the shard from `:due`, so that only this workspace is found.

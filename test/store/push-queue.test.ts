@@ -168,7 +168,7 @@ test("events for a workspace without a target URL, and events that their publish
   expect([await queueOf(pushed), await queueOf(polls)]).toEqual([[], []]);
 });
 
-test("listeners are woken with the shard of a new event", async () => {
+test("a new event wakes the listeners, which get the shard of the event", async () => {
   const workspace = await addPushed();
   const woken: number[] = [];
   const stop = store.pushQueue.onWake((shard) => woken.push(shard));
@@ -178,7 +178,7 @@ test("listeners are woken with the shard of a new event", async () => {
   stop();
 });
 
-test("an event stays queued while its attempts are retried; an attempt that is recorded twice is logged once", async () => {
+test("an event stays queued while it is retried; an attempt that is recorded twice is logged once", async () => {
   const workspace = await addPushed();
   const push = await queue(workspace, "x");
   for (const attempts of [1, 2]) {
@@ -227,7 +227,7 @@ describe("an event that is queued when the target URL is cleared", () => {
     expect(await logged(workspace)).toEqual([]);
   });
 
-  test("is held in the order of the queue, update or not, if no other event was held in the meantime", async () => {
+  test("is held in the order of the queue, even if it is an update, if no other event was held in the meantime", async () => {
     const workspace = await addPushed();
     const labels = ["card", "question", "answer"];
     const queued = [];

@@ -83,7 +83,7 @@ async function untilWoken(): Promise<void> {
 }
 
 // contract: envelope-sequence
-test("after a failover by an operator, the store uses the new master, sequences rise and wakes arrive", async () => {
+test("after a failover by an operator, the store uses the new master, sequences keep rising, and wakes arrive", async () => {
   const [master, next] = await servers();
   // Sets the last sequence as if the old master's clock had been an hour ahead.
   last = (Date.now() + 3_600_000) * 1_000;

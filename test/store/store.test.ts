@@ -22,7 +22,7 @@ describe("the number of shards is fixed at the first start", () => {
   });
 });
 
-test("every key of a shard is in the slot of its prefix", async () => {
+test("every key of a shard is in the slot of the shard's prefix", async () => {
   const record = await addWorkspace(store);
   await store.outboundEvents.publish(publication(record.workspace.id, 1, { idempotencyKey: "k" }));
   await store.heldEvents.page({ record, page: "count" });
@@ -62,11 +62,11 @@ describe("functions that a Redis server has lost", () => {
   });
 
   test("do not prevent calls to another server that has them", async () => {
-    expect(await readWith(new StoreUnavailable("another master is away"))).toEqual([]);
+    expect(await readWith(new StoreUnavailable("another master is unavailable"))).toEqual([]);
   });
 
   test.each([
-    ["a master is unavailable", new StoreUnavailable("out of reach")],
+    ["a master is unavailable", new StoreUnavailable("the master is unavailable")],
     ["Redis rejects them", new ErrorReply("ERR not now")],
   ])("make the store unavailable if they cannot be loaded because %s", async (_why, why) => {
     await store.redis.command("", ["FUNCTION", "FLUSH"]);
@@ -77,7 +77,7 @@ describe("functions that a Redis server has lost", () => {
   });
 });
 
-test("a connection has at most 10,000 commands in progress, and the next command fails as unavailable", async () => {
+test("a connection has at most 10,000 commands in progress, and the next command fails with StoreUnavailable", async () => {
   const ping = (): Promise<unknown> => store.redis.command("", ["PING"]);
   const asked = await Promise.allSettled(Array.from({ length: 10_001 }, ping));
   const refused = asked.flatMap((each, i) => ("reason" in each ? [[i, each.reason as unknown]] : []));
