@@ -105,7 +105,7 @@ async function edgeStopsWithConnectionsOpen(): Promise<void> {
   }
 }
 
-test("core and the edge stop with exit code 0 while clients keep connections open; core also does so while Redis is unavailable", () =>
+test("core and the edge stop with exit code 0 while clients keep connections open; core also stops with exit code 0 while Redis is unavailable", () =>
   Promise.all([coreStopsWithStreamsOpen(), coreStopsWithoutRedis(), edgeStopsWithConnectionsOpen()]));
 
 /** Text that is larger than all other traffic, so that the size of a call shows whether the call contains this text. */
@@ -197,7 +197,7 @@ test("core finishes a call in progress before it stops, and rejects new calls", 
   }
 });
 
-/** Returns a POST of a typed message. */
+/** Returns the bytes of a POST request with a message. */
 function messageRequest(text: string): Buffer {
   const body = JSON.stringify({ type: "message", channel: "c1", user: { id: "u1" }, text });
   const headers = { "Service-Signature": signatureOf(workspace.secret, body) };

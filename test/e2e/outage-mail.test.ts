@@ -96,7 +96,7 @@ test("the owner is emailed once per outage, and again in the next outage", async
 
 // time: ordering
 // contract: health-mail-once
-test("with three cores, of which one is killed, each owner is emailed once; a repeated email has the same Message-ID", async () => {
+test("with three cores, each owner gets one email; if a core is killed, a repeat of the email has the same Message-ID", async () => {
   const others = await Promise.all([1, 2].map(() => startCore(service.redis.url, settings)));
   const failing = await makeOutages(20);
   await mailed(failing, 1);

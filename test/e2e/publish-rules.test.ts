@@ -58,7 +58,7 @@ test.each<[string, ContentInit | undefined, EventInit?]>([
   },
 );
 
-// Events for native workspaces, which are also refused, are tested in test/store/publish.test.ts.
+// An event for a native workspace is also refused: see test/store/publish.test.ts.
 test("an event for an unknown or disconnected workspace is refused, even with an idempotency key that was used before", async () => {
   const { id } = await service.workspaces.make();
   const event = { ...textEvent(id, "x"), idempotencyKey: "k" };

@@ -163,7 +163,7 @@ const KINDS =
 const NEVER_STALE =
   /^(async_|icebreaker|small_talk|kyt_reveal|weekly_digest|anagram|wordgame_|hangman_|schedule_)/;
 
-// Every kind and type is tested in test/unit/lifetime.test.ts.
+// More combinations of kind and type are tested in test/unit/lifetime.test.ts.
 // time: controlled
 // contract: message-kinds, lifetime-10min, lifetime-never, lifetime-60s
 test("a message of each kind arrives with the name and the lifetime of its kind", async () => {

@@ -11,7 +11,7 @@ import { verifyPush } from "../harness/verify-push";
 import { until } from "../harness/wait";
 import { createWorkspaceApi } from "../harness/workspace-api";
 
-/** Number of workspaces, so many that each master of a cluster has some of them. */
+/** Number of workspaces: enough for each master of a cluster to have some of them. */
 const WORKSPACES = 12;
 
 // contract: post-202, poll-signed-response

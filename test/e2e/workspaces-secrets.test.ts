@@ -102,7 +102,7 @@ describe("at rest,", () => {
     return Buffer.concat(files.map(({ parentPath, name }) => readFileSync(join(parentPath, name))));
   }
 
-  /** The forms in which a secret could be stored without encryption. */
+  /** Returns the forms in which a secret could be stored without encryption. */
   function forms(secret: string): readonly Buffer[] {
     return [Buffer.from(secret), Buffer.from(secret, "base64url")].flatMap((bytes) => [
       bytes,

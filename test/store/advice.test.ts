@@ -7,10 +7,14 @@ const EVICTS = /^maxmemory-policy is allkeys-lru: .*noeviction/;
 
 // cluster.test.ts tests that core checks each master of a cluster.
 test.each<[string, readonly string[], readonly [string, RegExp][]]>([
-  ["nothing if the settings of Redis lose no data", [], []],
+  ["nothing if Redis's settings are safe", [], []],
   ["that Redis evicts keys", ["--maxmemory-policy", "allkeys-lru"], [["warn", EVICTS]]],
   ["that Redis has no append-only file", ["--appendonly", "no"], [["warn", /^appendonly is no: /]]],
-  ["that Redis syncs every second", ["--appendfsync", "everysec"], [["info", /^appendfsync is everysec: /]]],
+  [
+    "that Redis syncs to disk only every second",
+    ["--appendfsync", "everysec"],
+    [["info", /^appendfsync is everysec: /]],
+  ],
   ["that Redis does not sync to disk", ["--appendfsync", "no"], [["warn", /^appendfsync is no: /]]],
   ["a failed check", ["--rename-command", "CONFIG", ""], [["info", /^cannot check the settings/]]],
 ])("at startup core reports %s", async (_what, settings, expected) => {

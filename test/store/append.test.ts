@@ -41,7 +41,7 @@ async function forget(record: WorkspaceRecord, kind: "id" | "same"): Promise<voi
 }
 
 // contract: repeat-id
-test("when several cores get requests with the same id at the same time, only one of these requests is stored", async () => {
+test("when several cores get requests with the same ids at the same time, only one request per id is stored", async () => {
   const record = await addWorkspace(store);
   const sent = Array.from({ length: 120 }, (_, i) => inbound(record, `id-${i % 10}`, `event ${i % 10}`));
   const answers = await Promise.all(sent.map((each, i) => (i % 3 ? store : other).inboundLog.append(each)));

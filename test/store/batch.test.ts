@@ -107,7 +107,7 @@ test("when a batch fails because the store is unreachable, the calls that wait f
   expect(runs).toBe(1);
 });
 
-test("items that are added together get their outputs in order, across shards and batches, or a single error", async () => {
+test("items that are added together get their outputs in order, across shards and batches; if one item fails, the whole call fails", async () => {
   const { all, one } = createBatch<number, number>({
     most: 3,
     spansShards: false,

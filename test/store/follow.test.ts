@@ -149,7 +149,7 @@ describe("reading", () => {
     expect(shown(await log.readNew(reader, shard, 10))).toEqual(["two/1"]);
   });
 
-  test("can wait for wakes, which name the shards of appended events; a stopped listener gets no more wakes", async () => {
+  test("can wait for wakes, each for the shard of an appended event; a stopped listener gets no more wakes", async () => {
     const woken: number[] = [];
     const stop = log.onWake((shard) => woken.push(shard));
     const shard = await append("one");
@@ -212,7 +212,7 @@ describe("the register of a group", () => {
     await log.leave(all[0] ?? further);
     expect(await log.join(further, true)).toContain("further");
     expect(await log.join(all[0] ?? further, false)).toBe("full");
-    // Members that were silent for longer than a lease do not count.
+    // Members that were silent for longer than a lease lasts do not count.
     await clock.pass((LEASE_MS + 1) * 1_000);
     expect(await log.join(all[0] ?? further, false)).toEqual(["c0"]);
   });
@@ -242,7 +242,7 @@ describe("the register of a group", () => {
   });
 
   // time: controlled
-  test("removes a member that is silent for longer than a lease", async () => {
+  test("removes a member that is silent for longer than a lease lasts", async () => {
     const [silent, alive] = [member("silent", "a"), member("silent", "b")];
     await log.join(silent, true);
     await clock.pass(LEASE_MS * 1_000);

@@ -142,7 +142,7 @@ test("the bytes in a queue are counted, and a lost count is correct again after 
   await record(a, { do: "retry", attempts: 1, firstFailedAtMs: 1 });
   expect(await bytes()).toBe(a.bytes + b.bytes);
   await record(a, "done");
-  // The record is repeated, as after a lost answer.
+  // The call of `record` is repeated, as after a lost answer.
   await record(a, "done");
   expect(await bytes()).toBe(b.bytes);
   await change(workspace, { targetUrl: "" });
@@ -254,7 +254,7 @@ describe("an event that is queued when the target URL is cleared", () => {
     const old = await queue(workspace, "a", update);
     await change(workspace, { targetUrl: "", connected: false });
     expect(await record(old, "hold")).toBe("disconnected");
-    // The record is repeated, as after a lost answer.
+    // The call of `record` is repeated, as after a lost answer.
     expect(await record(old, "hold")).toBe("recorded");
     expect(await logged(workspace)).toEqual(["evt_a 0 disconnected"]);
     expect(await queueOf(workspace)).toEqual([]);

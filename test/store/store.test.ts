@@ -33,7 +33,7 @@ test("every key of a shard is in the slot of the shard's prefix", async () => {
   for (const key of keys) expect(key).toMatch(/^(cb:shards|cb:\{s(\d|1[0-5])\}:.+)$/);
 });
 
-test("a command with an argument that cannot be sent fails with a TypeError, and the connection stays usable", async () => {
+test("a command fails with a TypeError if an argument cannot be sent, and the connection stays usable", async () => {
   const nothing = undefined as unknown as string;
   await expect(store.redis.command("", ["GET", nothing])).rejects.toBeInstanceOf(TypeError);
   expect(await store.redis.command("", ["GET", "no such key"])).toBeNull();
