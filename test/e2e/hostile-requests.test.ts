@@ -59,7 +59,7 @@ describe("an unknown path is answered with 404:", () => {
   });
 });
 
-describe("an unknown method is answered with 404:", () => {
+describe("an unsupported method is answered with 404:", () => {
   const fromBrowser = { Origin: "https://evil.test", "Access-Control-Request-Method": "POST" };
 
   test.each(["GET", "PUT", "DELETE", "OPTIONS", "PROPFIND", "QUERY"])("%s", async (method) => {
@@ -73,7 +73,7 @@ describe("an unknown method is answered with 404:", () => {
     }
   });
 
-  test("HEAD, without a body, on every path", async () => {
+  test("HEAD on every path, and the answer has no body", async () => {
     for (const path of [`/hooks/${ID}`, `/hooks/${ID}/events`, "/"]) {
       const answer = await send(service.url, pathOf(path), { method: "HEAD", headers: signed() });
       expect([answer.status, answer.body.length]).toEqual([404, 0]);

@@ -85,7 +85,7 @@ test.each<[string, object | string, string | undefined]>([
   ["a number over 2^53", '{"type":"message","channel":"c","user":{"id":9007199254740993}}', "user.id"],
   ["__proto__", '{"type":"command","channel":"c","user":{"id":"u"},"text":"","__proto__":{}}', "__proto__"],
   ["a list", "[]", undefined],
-])("%s is answered with 400 and the first invalid field", async (_what, event, field) => {
+])("%s is answered with 400 and the name of the first invalid field", async (_what, event, field) => {
   expectRefusal(await send(event), 400, field);
 });
 

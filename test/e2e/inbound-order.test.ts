@@ -64,7 +64,7 @@ test.each<[string, (right: string) => string | string[] | undefined]>([
   ["that is wrong", (right) => right.replace(/v1=.*/, `v1=${"0".repeat(64)}`)],
   ["for another timestamp", (right) => right.replace(/\d+/, (t) => String(Number(t) - 1))],
   ["sent in two headers", (right) => [right, right]],
-])("a signature %s is answered with 401", async (_what, headerOf) => {
+])("a post with a signature %s is answered with 401", async (_what, headerOf) => {
   const signature = headerOf(signatureOf(workspace.secret, BODIES.good));
   const headers = signature === undefined ? {} : { "Service-Signature": signature };
   const request = { method: "POST", body: BODIES.good, headers };

@@ -141,7 +141,7 @@ test("calls made in one turn of the event loop are sent together, in messages of
   answerPoll = async (request) => pageFor(request);
   const all = names(3 * MESSAGE_MAX + 4);
   await askAll(all);
-  // Messages of several lanes can arrive in any order.
+  // Messages on different lanes can arrive in any order.
   expect(asked.toSorted((a, b) => a - b)).toEqual([4, MESSAGE_MAX, MESSAGE_MAX, MESSAGE_MAX]);
   expect(Math.max(...answered)).toBeLessThanOrEqual(MESSAGE_MAX);
   expect(answered.length).toBeLessThan(all.length / 2);

@@ -81,7 +81,7 @@ test("docs/metrics.md has every metric of core and the edge, with its type, labe
   expect(documented("Edge").toSorted(byName)).toEqual(told(edge).toSorted(byName));
 });
 
-/** Returns the names of series in a text: series of this service, of the process and of Node.js. */
+/** Returns the names of the metric series in a text: series of this service, of the process and of Node.js. */
 function namesIn(text: string): readonly string[] {
   return [...new Set(text.match(/\b(?:chatbridge|process|nodejs)_\w+/g))];
 }

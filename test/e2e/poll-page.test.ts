@@ -134,7 +134,7 @@ test("when no event is newer than the cursor, `next` is the value of `after`, ex
 // time: controlled
 describe("events are held for 24 hours:", () => {
   // contract: poll-held-24h, poll-gap
-  test("an expired event is not served, and a poll with a cursor before that event gets a page with a gap", async () => {
+  test("an event older than 24 hours is not served, and a poll with a cursor before that event gets a page with a gap", async () => {
     const [older = "", old = "", young = ""] = await heldSince(30, 25, 23);
     expect(await page()).toMatchObject({ next: young, hasMore: false, gap: false });
     expect(textsOf(await page())).toEqual(["23 h ago"]);

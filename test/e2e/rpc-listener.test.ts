@@ -90,7 +90,8 @@ test("connections without an authorized call are closed, and a connection with s
   const rpc = await start();
   const client = clientOf(rpc);
   await poll(client, TOKENS.edge);
-  // The connection of `client` is the oldest. Without its authorized call, core would close this connection first.
+  // The connection of `client` is the oldest. Without its authorized call, this connection would be the first that
+  // core closes.
   const refused = clientOf(rpc, { "grpc.use_local_subchannel_pool": 1 });
   await expect(poll(refused, "a-token-that-core-does-not-know")).rejects.toThrow("UNAUTHENTICATED");
   const [silent, half, idle, dribbling] = [

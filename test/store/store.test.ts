@@ -9,7 +9,7 @@ const store = testStore();
 
 describe("the number of shards is fixed at the first start", () => {
   test.each([1, 8, 17])(
-    "a store with %i shards fails to open, and the error names the number to set",
+    "a store with SHARDS=%i fails to open, and the error names the number to set",
     async (shards) => {
       await expect(openTestStore(store.redisUrl, { shards })).rejects.toThrow(
         `SHARDS is ${shards}, but this Redis was first used with 16: set SHARDS=16`,
