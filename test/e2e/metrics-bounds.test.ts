@@ -99,7 +99,7 @@ test.each<[string, readonly (readonly [group: string, read: number, acked: numbe
     [{ count: 250, group: "slow" }],
   ],
   ["all events, if there is no group", [], [{ count: 300, group: undefined }]],
-])("a full log counts these dropped events: %s", async (_what, groups, lost) => {
+])("when a log is full, these dropped events are counted: %s", async (_what, groups, lost) => {
   const record = await addWorkspace(store);
   for (const [group] of groups) await store.followLog.open(group);
   await fill(record, LOG_MAX - 1);

@@ -26,7 +26,7 @@ test.each<[string, MailBehaviour, string]>([
   ["accepts the email", "accept", "sent"],
   ["does not know the recipient", { refuse: 550 }, "refused for good"],
   ["rejects the message", { refuse: 554, at: "message" }, "refused for good"],
-  ["rejects the sender's host once the recipient is named", { refuse: 554 }, "refused for now"],
+  ["rejects the sender's host after the recipient is named", { refuse: 554 }, "refused for now"],
   ["has no space for the recipient", { refuse: 452 }, "refused for now"],
   ["has no space for the message", { refuse: 452, at: "message" }, "refused for now"],
   ["shuts down", { refuse: 421 }, "unavailable"],

@@ -30,7 +30,7 @@ const { FAILED_PRECONDITION, INVALID_ARGUMENT, NOT_FOUND } = status;
 
 describe("a new workspace", () => {
   // time: smoke
-  test("of the custom platform is connected, polls, and has one secret", async () => {
+  test("of the custom platform is connected, can be polled, and has one secret", async () => {
     const before = Date.now();
     const { workspace, signingSecret } = await api.create({ name: "Ann's", ownerEmail: "ann@a.example" });
     expect(workspace).toEqual({
@@ -137,7 +137,7 @@ describe("updating", () => {
 });
 
 // contract: poll-403, workspace-modes
-test("a workspace with a target URL is pushed to, and its polls are answered with 403; a workspace without a target URL polls", async () => {
+test("a workspace with a target URL is pushed to, and its polls are answered with 403; without a target URL, a workspace can be polled", async () => {
   const targetUrl = "https://8.8.8.8/events?a=b";
   const { id, secret, ...made } = await api.make({ targetUrl });
   expect(made).toMatchObject({ targetUrl, mode: DeliveryMode.PUSH });

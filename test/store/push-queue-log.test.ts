@@ -191,7 +191,7 @@ test("the log omits deliveries that are older than seven days, even if Redis sti
   await store.redis.command("", ["XADD", keyOf(store, id, "log"), `${old + 120_000}-0`, "d", oldPoll]);
   await store.deliveryLog.append(id, delivery(1));
   expect(told(await log(record))).toEqual([1, [1, 0]]);
-  // The age of a run of polls is the age of its last poll.
+  // The age of a line of polls is the age of its last poll.
   await store.redis.command("", ["RPUSH", keyOf(store, id, "polls"), `${old}-1000000 9 ${old + 120_000} 0`]);
   expect(told(await log(record))).toEqual([1, [1, 0], [9, 0]]);
 });
