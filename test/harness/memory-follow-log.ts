@@ -98,11 +98,11 @@ export function createMemoryFollowLog(shardOf: Readonly<Record<string, number>>)
           });
         const isAway = (): boolean => away || connection.cutOff;
         await pause();
-        if (isAway()) throw new StoreUnavailable("away");
+        if (isAway()) throw new StoreUnavailable("unavailable");
         const result = effect();
         await pause();
         // The call has taken effect, but the caller gets no answer.
-        if (isAway()) throw new StoreUnavailable("away");
+        if (isAway()) throw new StoreUnavailable("unavailable");
         return result;
       }
       const log: FollowLog = {

@@ -49,7 +49,7 @@ export function createMemoryLeases(shards: number) {
   const state = { away: false };
   const answer = async <T>(value: () => T): Promise<T> => {
     await new Promise((resolve) => setTimeout(resolve, 1));
-    if (state.away) throw new StoreUnavailable("away");
+    if (state.away) throw new StoreUnavailable("unavailable");
     return value();
   };
   const store: Leases = {

@@ -102,7 +102,7 @@ export function createShard() {
     now: () => Math.floor(atMs()) + world.clockMs,
     workspaces: {
       read: async (id) => {
-        if (world.workspace === "away") throw new StoreUnavailable("away");
+        if (world.workspace === "away") throw new StoreUnavailable("unavailable");
         return world.workspace === "gone" ? undefined : { workspace: { ...world.workspace, id }, version: 1 };
       },
       recall: () => world.recalled && { workspace: world.recalled, version: 1 },
@@ -118,7 +118,7 @@ export function createShard() {
         return { pushes, versions: world.versions, isEnd: pushes.length === found.length };
       },
       record: async (_token, _shard, record) => {
-        if (world.records === "away") throw new StoreUnavailable("away");
+        if (world.records === "away") throw new StoreUnavailable("unavailable");
         if (world.records === "refused") return "lost";
         recorded.push(record);
         const { push, next } = record;
