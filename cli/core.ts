@@ -15,7 +15,7 @@ const ANSWER_WITHIN_MS = 15_000;
 const MESSAGE_MAX_BYTES = 8 * 1024 * 1024;
 const CHANNEL = {
   "grpc.max_receive_message_length": MESSAGE_MAX_BYTES,
-  // On an idle stream, only pings reveal that core has disconnected without closing the connection.
+  // On an idle stream, only pings reveal that the connection to core was lost without being closed.
   "grpc.keepalive_time_ms": 10_000,
   "grpc.keepalive_timeout_ms": 5_000,
   // By default, the wait between two connection attempts grows to 2 minutes. That is too long for a tail, which must
@@ -23,7 +23,7 @@ const CHANNEL = {
   "grpc.max_reconnect_backoff_ms": 1_000,
 };
 
-/** A client of core with the token of one role. */
+/** A client of core that sends one role's token. */
 export interface Core<Methods> {
   readonly methods: Methods;
   /** Metadata for streams, with the token. */
@@ -83,7 +83,7 @@ function readConnection(role: Role, { environment, options }: Cli): CoreConnecti
   }
 }
 
-/** Returns the token: from the file `flag` if given, else from CORE_TOKEN, else from the file in CORE_TOKEN_FILE. */
+/** Returns the token: from the file `flag` if given, else CORE_TOKEN, else from the file that CORE_TOKEN_FILE names. */
 function readToken(
   role: Role,
   environment: Cli["environment"],
@@ -102,7 +102,7 @@ function readToken(
   return text.startsWith("{") ? tokenOfRole(path, text, role) : text;
 }
 
-/** Returns the role's token from a settings file of `npm start`. */
+/** Returns the role's token from a JSON file, e.g. the settings file that `npm start` writes. */
 function tokenOfRole(path: string, text: string, role: Role): string {
   try {
     const { tokens } = JSON.parse(text) as { readonly tokens?: Readonly<Record<string, unknown>> };

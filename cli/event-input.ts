@@ -6,7 +6,10 @@ import { OutboundEvent } from "../proto/gen/chatbridge/v1/game";
 import { EXIT } from "./exit-code";
 import { CliFailure } from "./failure";
 
-/** An event as the user writes it: the fields of the contract's envelope, except the fields that core sets. */
+/**
+ * An event as the user writes it: the fields of the contract's envelope, except those that core sets, plus
+ * `idempotencyKey` and `lifetimeSeconds`.
+ */
 export interface EventInput {
   readonly type?: Exclude<OutboundType, "ping">;
   readonly channel?: string;

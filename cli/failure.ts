@@ -19,7 +19,7 @@ export function isServiceError(error: unknown): error is ServiceError {
 
 export type Role = "operator" | "game";
 
-/** Core's address and the role of the caller's token. */
+/** Core's address, and the role that the caller's token must have. */
 export interface Called {
   readonly address: string;
   readonly role: Role;

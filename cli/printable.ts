@@ -7,7 +7,7 @@ const UNPRINTABLE = /(?![\u200c\u200d])[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/gu;
 
 const SHORT: Readonly<Record<string, string>> = { "\n": "\\n", "\r": "\\r", "\t": "\\t" };
 
-/** Returns an untrusted text as one line without characters that control a terminal. */
+/** Returns untrusted text as one line without characters that control a terminal. */
 export function printable(text: string): string {
   return text.replace(UNPRINTABLE, (character) => {
     const code = (character.codePointAt(0) ?? 0).toString(16);

@@ -51,7 +51,7 @@ export function addPublish(program: Command, cli: Cli): void {
       addButton,
     )
     .option("--image <url>", "image to show with the message")
-    .option("--awaits-reply", "the member's next typed message is the answer")
+    .option("--awaits-reply", "the member's next typed message is the answer to this message")
     .option("--data <json>", "view model for bridges that render messages themselves", parseJson)
     .option("--key <key>", "idempotency key; a repeat within 24 hours gets the first answer again")
     .option("--lifetime <time>", "time until the event expires, such as 90s, 10m or 24h", parseSeconds)
@@ -88,7 +88,7 @@ async function publish(cli: Cli, publishing: Promise<PublishEventsResponse>): Pr
   const { eventId, sequence, messageId, expiresAt, repeated } = result.outcome.value;
   const stale = expiresAt?.toISOString() ?? null;
   const lines = factLines([
-    ["event", repeated ? `${eventId} (published before under this key)` : eventId],
+    ["event", repeated ? `${eventId} (published before with this key)` : eventId],
     ["sequence", String(sequence)],
     ["message", messageId],
     ["expires", stale ?? "never"],

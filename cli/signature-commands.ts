@@ -7,7 +7,7 @@ import { CliFailure } from "./failure";
 interface SignatureOptions {
   readonly query?: string;
   readonly secretFile?: string;
-  /** Time to use as the current time, in ms. */
+  /** Time that replaces the current time, in ms since the epoch. */
   readonly at?: number;
 }
 
@@ -90,7 +90,7 @@ function withSource(command: Command): Command {
 async function readSource(cli: Cli, file: string | undefined, options: SignatureOptions) {
   const { query, secretFile, at = Date.now() } = options;
   if (query !== undefined && file !== undefined)
-    throw new CliFailure(EXIT.USAGE, "give either a file or --query");
+    throw new CliFailure(EXIT.USAGE, "give a file or --query, not both");
   const raw = query === undefined ? await cli.terminal.read(file ?? "-") : Buffer.from(query);
   const own = cli.environment["SIGNING_SECRET"] ?? "";
   const text = secretFile === undefined ? own : (await cli.terminal.read(secretFile)).toString("utf8");

@@ -29,7 +29,7 @@ function aligned(rows: readonly (readonly string[])[]): readonly string[] {
   );
 }
 
-/** Returns the width of a text in terminal columns. */
+/** Returns the width of text in terminal columns. */
 function columnsOf(text: string): number {
   let columns = 0;
   for (const { segment } of graphemes.segment(text)) columns += WIDE.test(segment) ? 2 : 1;

@@ -9,7 +9,7 @@ import { tailStream } from "./tail-stream";
 const WINDOW = 100;
 const GROUP = "chat-bridge-tail";
 
-/** `chat-bridge tail events` shows inbound events. The command follows with its own group, so games miss nothing. */
+/** `chat-bridge tail events` shows inbound events. The command follows events in its own group, so games miss none. */
 export function addTailEvents(tail: Command, cli: Cli): void {
   const consumer = `${hostname()}-${process.pid}`.replaceAll(/[^A-Za-z0-9._-]/g, "-").slice(-64);
   tail
@@ -20,7 +20,7 @@ export function addTailEvents(tail: Command, cli: Cli): void {
     .addHelpText(
       "after",
       `
-The tail follows with its own group, so games miss nothing. The first tail of a group shows only new events.
+The tail follows events in its own group, so games miss none. The first tail of a group shows only new events.
 A later tail resumes where the previous tail stopped, up to 24 hours back. Tails of one group share the
 events: to see all events in two tails, give each tail its own --group.
 

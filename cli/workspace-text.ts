@@ -6,7 +6,7 @@ const NOTHING = "-";
 const MODE_WORDS: Readonly<Record<WorkspaceShape["mode"], string>> = {
   poll: "poll (events are held for 24 hours)",
   push: "push (events go to the target URL)",
-  none: "none (it gets no events)",
+  none: "none (the workspace gets no events)",
 };
 
 export function workspaceRows(workspaces: readonly WorkspaceShape[]): readonly string[] {
@@ -50,7 +50,7 @@ export function healthFacts(health: HealthShape): readonly string[] {
   if (health.mode === "poll") {
     const { failing, failingSince, lastPollAt, waiting, oldestWaitingAt } = health;
     return factLines([
-      ["health", failing ? `failing since ${failingSince ?? "just now"}` : "healthy"],
+      ["health", failing ? `failing since ${failingSince ?? "an unknown time"}` : "healthy"],
       ["last poll", lastPollAt ?? "never"],
       ["events waiting", oldestWaitingAt === null ? String(waiting) : `${waiting}, since ${oldestWaitingAt}`],
     ]);

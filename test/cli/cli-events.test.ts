@@ -75,7 +75,7 @@ test("publish reads an event from stdin, and a second publish with the same idem
   const again = await publish("-", JSON.stringify(event));
   expect([first.code, first.stderr, again.code, again.stderr]).toEqual([EXIT.DONE, "", EXIT.DONE, ""]);
   const { eventId } = first.json as { eventId: string };
-  expect(again.stdout).toContain(`${eventId} (published before under this key)`);
+  expect(again.stdout).toContain(`${eventId} (published before with this key)`);
   expect(await heldEvents()).toMatchObject([{ id: eventId, type: "dm.create", user: "u1" }]);
 });
 
