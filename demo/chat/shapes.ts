@@ -12,7 +12,7 @@ export interface Channel {
   readonly name: string;
 }
 
-/** The result of reporting a post to the service. */
+/** The state of a post's report to the service. */
 export type Report =
   { readonly is: "sending" } | { readonly is: "sent" } | { readonly is: "failed"; readonly why: string };
 
@@ -40,7 +40,7 @@ export interface TypedPost extends PostHead {
 export interface ServicePost extends PostHead {
   readonly by: "service";
   readonly message: Message;
-  /** Number of edits in place. */
+  /** Number of times that the message was edited in place. */
   readonly edits: number;
 }
 

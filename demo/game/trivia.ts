@@ -14,7 +14,7 @@ import { listenForPictures } from "./picture-listener";
 import { drawQuestions } from "./questions/draw-questions";
 import { createWorkspaces } from "./workspaces";
 
-/** Age in ms above which an event is dropped: after an outage, nobody waits for the outputs of old events. */
+/** Age in ms above which an event is dropped: after an outage, nobody is waiting for the outputs of old events. */
 const STALE_AFTER_MS = 5 * 60_000;
 /** Maximum number of handled events in the cache that detects redelivery. There are always fewer unacked events. */
 const HANDLED_MAX = 10_000;

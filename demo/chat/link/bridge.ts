@@ -41,9 +41,9 @@ function chatOf(room: Room): Chat {
  * Starts the room's bridge. The bridge reports members' actions to the service,
  * and applies polled and pushed events to the room.
  *
- *     poll ── one last poll, target URL set ──▶ push
- *      ▲                                         │
- *      └───────── target URL cleared ◀───────────┘
+ *     poll ── held events fetched, target URL set ──▶ push
+ *      ▲                                               │
+ *      └──────────── target URL cleared ◀──────────────┘
  *
  * The network can be cut in both modes. In poll mode, the bridge polls again as
  * soon as the network is restored.

@@ -6,7 +6,7 @@ import { newestThatFit } from "../room/newest-that-fit";
 import type { Room } from "../room/room";
 import type { Post } from "../shapes";
 
-/** Maximum bytes of an answer. The room can be full of long posts, and the checker reads many times per second. */
+/** Maximum bytes of an answer. The room can be full of long posts, and the checker sends many requests per second. */
 const BODY_MAX_BYTES = 1024 * 1024;
 
 /**

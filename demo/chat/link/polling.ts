@@ -11,7 +11,7 @@ export interface PollingOptions extends PollOptions {
   readonly onProblem: (problem: string | null) => void;
 }
 
-/** Milliseconds until the next poll after an answer that an immediate retry would not change, e.g. 404. */
+/** Milliseconds before the next poll after an answer such as 404, which an immediate retry would not change. */
 const REFUSED_PAUSE_MS = 10_000;
 
 /** Returns a poller that can be stopped, and that continues from its cursor when it is started again. */

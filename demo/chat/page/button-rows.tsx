@@ -6,7 +6,7 @@ import { useRequest } from "./use-request";
 
 /**
  * The buttons under a message. Only one press is in progress at a time. The effect of a press arrives later, in the
- * stream.
+ * event stream.
  */
 export function ButtonRows({ post, client }: { readonly post: ServicePost; readonly client: ChatClient }) {
   const [pressed, setPressed] = useState<string | undefined>(undefined);

@@ -97,7 +97,7 @@ export function ChatPage({ state, client, onDismiss }: ChatPageProps) {
   );
 }
 
-/** Makes screen readers announce each new phase of a game. A `log` region announces new messages, but no edits. */
+/** Makes screen readers announce each new phase of a game. A `log` region announces new messages, but not edits. */
 function Announcer({ posts }: { readonly posts: readonly Post[] }) {
   const said = useRef("");
   const edited = posts.findLast((post): post is ServicePost => post.by === "service" && post.edits > 0);

@@ -18,7 +18,7 @@ export interface ComposerProps {
   readonly title: string;
   readonly isDm: boolean;
   readonly client: ChatClient;
-  /** The post that the next text answers. */
+  /** The post that the next message replies to; undefined if there is none. */
   readonly replied: Post | undefined;
   /** Called with the id of the answered post when the reply is sent or cancelled. */
   onReplied(post: number): void;
@@ -39,7 +39,7 @@ export function Composer({ conversation, title, isDm, client, replied, onReplied
     return isSent;
   }
   async function sayTyped(): Promise<void> {
-    // The field's value can be newer than `text`, which changes only with the next rendering.
+    // The field's value can be newer than `text`, which changes only at the next render.
     const typed = field.current?.value ?? text;
     if (typed.trim() === "") return;
     // The field is cleared before the answer arrives: text typed in the meantime belongs to the next message.

@@ -20,7 +20,7 @@ function App() {
     return followChat(key, {
       onEvent: (event) => setState((before) => applyEvent(before, event)),
       onDisconnect: () => setState((before) => before && { ...before, isLive: false }),
-      // `sessionStorage` keeps the key, because Chromium also closes the stream when the user reloads the page.
+      // The key stays in `sessionStorage`: Chromium also closes the stream on a reload, when the key is still valid.
       onUnknown() {
         setKey("");
         setState(undefined);

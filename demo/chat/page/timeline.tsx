@@ -4,7 +4,7 @@ import type { ChatClient } from "./chat-client";
 import { Icon } from "./marks";
 import { MemberPost, MessagePost } from "./post-view";
 
-/** Pixels from the end within which the timeline follows new posts. */
+/** Maximum distance from the end, in pixels, at which the timeline follows new posts. */
 const NEAR_PX = 120;
 
 export interface TimelineProps {
@@ -22,7 +22,7 @@ export function Timeline({ posts, me, client, onReply }: TimelineProps) {
   const scroller = useRef<HTMLDivElement>(null);
   const follows = useRef(true);
   const before = useRef(posts);
-  /** The latest change that is out of view. */
+  /** The latest change, if it is out of view. */
   const [jump, setJump] = useState<{ readonly id: number; readonly isAbove: boolean } | undefined>(undefined);
 
   function toEnd(): void {

@@ -5,7 +5,7 @@
 export function newestThatFit<Item>(oldestFirst: readonly Item[], maxBytes: number): readonly Item[] {
   let bytes = 0;
   const tooOld = oldestFirst.findLastIndex((item) => {
-    bytes += Buffer.byteLength(JSON.stringify(item)) + 1; // and a comma
+    bytes += Buffer.byteLength(JSON.stringify(item)) + 1; // plus a comma
     return bytes > maxBytes;
   });
   return oldestFirst.slice(tooOld + 1);

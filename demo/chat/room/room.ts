@@ -19,7 +19,7 @@ const MEMBERS_MAX = 500;
 const POSTS_MAX = 300;
 
 /**
- * Creates the chat tool itself: members and posts, only in memory. The room does
+ * Creates the chat tool itself: members and posts, kept only in memory. The room does
  * not depend on the service. `tell` is called with each new or changed post.
  */
 export function createRoom(channels: readonly Channel[], tell: (event: StreamEvent) => void) {
@@ -60,7 +60,7 @@ export function createRoom(channels: readonly Channel[], tell: (event: StreamEve
   return {
     channels,
 
-    /** Adds a member and returns the member's key. In a full chat, the member who joined first is removed. */
+    /** Adds a member and returns the member's key. If the chat is full, the member who joined first is removed. */
     join(name: string): { readonly member: Member; readonly key: string } {
       if (members.size >= MEMBERS_MAX) removeOldestMember();
       const id = `u-${randomBytes(6).toString("hex")}`;

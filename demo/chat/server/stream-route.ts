@@ -17,7 +17,8 @@ const UNREAD_MAX_BYTES = 8 * 1024 * 1024;
 export function addStreamRoute(app: FastifyInstance, { room, wire, bridge, pages }: PageContext): void {
   app.get("/stream", ({ member: me }, reply) => {
     if (pages.size >= STREAMS_MAX) return reply.code(503).send({ message: "Too many pages are open." });
-    // Up to its high-water mark, a PassThrough holds each byte in one buffer only. So the sum counts no byte twice.
+    // Up to its high-water mark, a PassThrough holds each byte in only one buffer. So the sum below counts no byte
+    // twice.
     const out = new PassThrough({ highWaterMark: UNREAD_MAX_BYTES });
     const send = (event: StreamEvent): void => {
       if (event.type === "post" && !isSeenBy(me.id, event.post)) return;

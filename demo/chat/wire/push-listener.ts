@@ -13,7 +13,7 @@ export interface PushListenerOptions {
   readonly wire: WireLog;
 }
 
-/** The path of the target URL. */
+/** The path at which the listener receives pushes. */
 export const PUSH_PATH = "/pushes";
 
 /** Starts the HTTPS listener that receives pushes. */
@@ -37,7 +37,7 @@ export async function listenForPushes({ push, receiver, observe, wire }: PushLis
     return reply.code(answer.status).headers(answer.headers).send(answer.body);
   });
   if (observe !== undefined) {
-    // Requests of `chat-bridge-check` are not logged, because the wire log shows only exchanges with the service.
+    // Requests from `chat-bridge-check` are not logged, because the wire log shows only exchanges with the service.
     app.get("/observe", (request, reply) => {
       // The query stays exactly as sent, because the signature covers its bytes.
       const [, query = ""] = /\?(.*)$/.exec(request.url) ?? [];

@@ -47,7 +47,7 @@ function isEmptyPoll({ what, answer }: Pick<Exchange, "what" | "answer">): boole
 
 /**
  * Returns one side of an exchange as the page shows it. Signatures are shortened, so
- * that no shown request can be replayed.
+ * that nobody can replay the request.
  */
 export function wireSide(headers: IncomingHttpHeaders | Headers, body: Uint8Array): WireSide {
   const text = Buffer.from(body).toString("utf8");

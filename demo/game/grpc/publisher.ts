@@ -37,7 +37,7 @@ export function createPublisher({ core, group, log, onUnknownWorkspace }: Publis
       const message = messageUpdatedBy(workspaceId, output);
       if (updates.get(message) !== output) return false;
       updates.delete(message);
-      // If core has rejected the create of the message, there is no message id, so the update is dropped.
+      // If core rejected the event that creates the message, there is no message to update, so the update is dropped.
       return messageIdOf(workspaceId, output) !== undefined;
     });
     for (let i = 0; i < current.length; i += CALL_MAX_EVENTS)
@@ -56,7 +56,10 @@ export function createPublisher({ core, group, log, onUnknownWorkspace }: Publis
       } catch (error) {
         const { code, details } = error as ServiceError;
         if (code === status.INVALID_ARGUMENT) {
-          log.error({ details, events: events.length }, "core cannot accept a call; its events are dropped");
+          log.error(
+            { details, events: events.length },
+            "core rejected a call; all events of the call are dropped",
+          );
           return;
         }
         log.warn({ code, details, events: events.length }, "publishing failed, retrying");
@@ -90,8 +93,8 @@ export function createPublisher({ core, group, log, onUnknownWorkspace }: Publis
      * gives the same idempotency keys. So the outputs of an event are published once,
      * even if the event is redelivered after a crash. The keys contain the group,
      * because other games share the workspace. The keys contain the type, because
-     * the outputs can differ after a crash. Without the type, core could answer a
-     * new message with the id of an update.
+     * the outputs can differ after a crash. Without the type, a new message could get the
+     * key of an earlier update, and core would treat the new message as a repeat.
      */
     async publish(workspaceId: string, cause: string, outputs: readonly Output[]): Promise<void> {
       const postings = outputs.map((output, i) => {

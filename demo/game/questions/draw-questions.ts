@@ -6,8 +6,8 @@ import bank from "./bank.json";
  * Draws the questions of a game: multiple-choice questions and, if `count` is 2 or
  * more, a number to guess at the end. The same seed gives the same questions.
  *
- * In `bank.json`, the first option of a choice is right, and `picture` is the name
- * of a file in `pictures/`.
+ * In `bank.json`, the first option of each choice is the right answer, and `picture` is
+ * the name of a file in `pictures/`, without the extension.
  */
 export function drawQuestions(
   count: number,

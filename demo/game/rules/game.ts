@@ -6,9 +6,9 @@ import { gainsOf } from "./scoring";
 
 /** Minimum milliseconds between two updates of a live message within a phase. */
 const UPDATE_GAP_MS = 500;
-/** Maximum number of players. If all answer in one second, they stay within a workspace's 250 requests per second. */
+/** Maximum number of players. If all answer in one second, they stay below a workspace's 250 requests per second. */
 const PLAYERS_MAX = 200;
-/** Number of consecutive questions without an answer after which a game ends. */
+/** Number of consecutive unanswered questions after which a game ends. */
 const UNANSWERED_MAX = 2;
 
 /** Opens a game with its lobby. The lobby is the live message, which the game updates in each later phase. */
@@ -120,7 +120,7 @@ function addPlayer(game: Game, { id, name }: Member): void {
   game.players.set(id, { id, name, points: game.players.get(id)?.points ?? 0 });
 }
 
-/** Shows a change within a phase. If the last update is less than `UPDATE_GAP_MS` ago, a later `tick` shows it. */
+/** Shows a change within a phase. If the last update was less than `UPDATE_GAP_MS` ago, a later `tick` shows it. */
 function showSoon(game: Game, turn: Turn): void {
   game.isStale = true;
   if (turn.nowMs >= game.shownAtMs + UPDATE_GAP_MS) show(game, turn);

@@ -7,7 +7,7 @@ import { openGameIn, type Rules, type Workspace } from "./workspace";
 const PROMPTS_MAX = 500;
 const PROMPT_SECONDS = 15 * 60;
 
-/** Runs a command. Answers that concern everyone are posted; all other answers are ephemeral. */
+/** Runs a command. Replies that concern everyone are posted in the channel; only the member sees other replies. */
 export function playCommand(rules: Rules, workspace: Workspace, input: CommandInput, turn: Turn): void {
   const { channel, member, eventId } = input;
   const tell = (content: MessageContent): void => tellMember(turn, channel, member.id, content);

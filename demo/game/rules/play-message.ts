@@ -8,7 +8,7 @@ const NUMBER_FORM = /^[+-]?\d{1,12}(?:\.\d{1,6})?$/;
 const TOPIC_MAX = 300;
 
 /**
- * Accepts a typed message if a question or a prompt waits for an answer. A bridge can
+ * Accepts a typed message if a question or a prompt is waiting for an answer. A bridge can
  * report every message of a channel, so most messages have no output.
  */
 export function playMessage(workspace: Workspace, input: MessageInput, turn: Turn): void {

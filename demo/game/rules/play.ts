@@ -7,7 +7,7 @@ import { playMessage } from "./play-message";
 import { playPress } from "./play-press";
 import type { Rules, Workspace } from "./workspace";
 
-/** Maximum number of offers of a rematch, if several winners have equal points. */
+/** Maximum number of winners who are offered a rematch, if several have equal points. */
 const OFFERS_MAX = 3;
 
 /**

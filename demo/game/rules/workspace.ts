@@ -12,7 +12,7 @@ export interface Rules {
   drawQuestions(count: number, seed: string): readonly Question[];
 }
 
-/** A question that waits for a typed answer in a direct conversation. */
+/** A question that is waiting for a typed answer in a direct conversation. */
 export interface Prompt {
   /** The ref of the message that asks (see `Output`). */
   readonly ref: string;

@@ -45,7 +45,7 @@ export function notice(name: keyof typeof NOTICES): MessageContent {
   return card(NOTICES[name]);
 }
 
-/** Returns the direct message to a winner. */
+/** Returns the direct message that offers a rematch to a winner. */
 export function showRematchOffer(points: number, channel: string): MessageContent {
   const buttons = [button("Rematch", { do: "rematch", channel }), button("Not now", { do: "no-rematch" })];
   return {

@@ -27,7 +27,7 @@ export function paragraphs(...texts: readonly (string | undefined)[]): string {
   return texts.filter(Boolean).join("\n\n");
 }
 
-/** Escapes another person's text, so that a chat shows the text literally and on one line. */
+/** Escapes text, so that a chat shows the text literally and on one line. */
 export const plain = escapeLine;
 
 /** Escapes a member's name, and shortens it to `NAME_MAX` characters. */

@@ -106,7 +106,7 @@ function showEnd(game: Game, why: EndReason): MessageContent {
   return { kind: MessageKind.GAME_END, text: paragraphs(END_LINES[why], board.join("\n")) };
 }
 
-/** Returns the message that confirms which answer of a member counts. */
+/** Returns the message that tells a member which of their answers counts. */
 export function showReceipt(
   before: "Locked in" | "You have already answered",
   question: Question,
