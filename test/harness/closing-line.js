@@ -1,5 +1,5 @@
 /**
- * A jest reporter that prints the totals in one plain line, after all other reporters. CLOSING_LINE=off omits the
+ * A jest reporter that prints the totals on one plain line, after all other reporters. CLOSING_LINE=off omits the
  * line.
  */
 module.exports = class ClosingLine {

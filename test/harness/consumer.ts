@@ -90,7 +90,7 @@ function streamOf(games: GameServiceClient, token: string) {
   };
 }
 
-/** Follows as consumer "c" of group "g" with a window of 100, unless `open` has other values. */
+/** Follows events as consumer "c" of group "g" with a window of 100, unless `open` has other values. */
 export function startConsumer(games: GameServiceClient, open: Parameters<typeof FollowOpen.create>[0] = {}) {
   const consumer = startStream(games);
   const value = FollowOpen.create({ group: "g", consumer: "c", window: 100, ...open });

@@ -14,6 +14,7 @@ export function docBlocks(page: string, language: string): readonly string[] {
  */
 export function docProgram(page: string, language: string, name: string): string {
   const found = docBlocks(page, language).find((block) => /^(?:#|\/\/) ([^:]+):/.exec(block)?.[1] === name);
-  if (found === undefined) throw new Error(`${page} has no ${name}`);
+  if (found === undefined)
+    throw new Error(`${page} has no program whose first line is a comment "${name}: …"`);
   return found;
 }

@@ -6,7 +6,7 @@ import { until } from "./wait";
 
 const PACE = { ROUNDS: "2", QUESTION_SECONDS: "20", REVEAL_SECONDS: "1", LOBBY_SECONDS: "60" };
 
-/** The fields of an outbound event that these tests read. */
+/** The fields of an outbound event that tests read. */
 export interface Shown {
   readonly id: string;
   readonly type: string;

@@ -6,8 +6,8 @@ export type MemoryConnection = ReturnType<ReturnType<typeof createMemoryFollowLo
 interface Shard {
   readonly entries: { readonly id: string; readonly workspaceId: string; readonly number: number }[];
   /**
-   * The number of entries that were read at least once. `pending` has the number of attempts of each unacked
-   * entry, by id.
+   * The number of entries that were read at least once. `pending` maps the id of each unacked entry to
+   * the number of attempts.
    */
   read: number;
   readonly pending: Map<string, number>;
@@ -25,7 +25,7 @@ function toEntry(entryId: string, attempt: number, workspaceId: string, number: 
   return { entryId, attempt, workspaceId, receivedAtMs: 0, event: Buffer.from(String(number)) };
 }
 
-/** Creates a FollowLog in memory for one group, on jest's fake clock. `shardOf` has the shard of each workspace. */
+/** Creates a FollowLog in memory for one group, on jest's fake clock. `shardOf` maps a workspace to its shard. */
 export function createMemoryFollowLog(shardOf: Readonly<Record<string, number>>) {
   const shards: Shard[] = Array.from({ length: Math.max(...Object.values(shardOf)) + 1 }, () => ({
     entries: [],

@@ -10,7 +10,7 @@ export function createLeaseBook(leaseMs: number) {
   const leases = new Map<number, { readonly token: string; readonly until: number }>();
   const members = new Map<string, { token: string; seen: number; began: number }>();
   const now = (): number => performance.now();
-  /** Returns the token that holds a shard now, or undefined. */
+  /** Returns the token of the member that holds a shard now, or undefined. */
   const holder = (shard: number): string | undefined => {
     const lease = leases.get(shard);
     return lease !== undefined && lease.until > now() ? lease.token : undefined;

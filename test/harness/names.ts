@@ -54,7 +54,7 @@ export function createNames(table: Readonly<Record<string, NameRecord>> = {}) {
     },
     /** Sets the answer for a name, which must be in lower case. The answer for any other name is NXDOMAIN. */
     set: (name: string, record: NameRecord) => void records.set(name, record),
-    /** The number of lookups of a name. A query for A and a query for AAAA are one lookup. */
+    /** The number of lookups of a name. A query for A and a query for AAAA count as one lookup. */
     lookups: (name: string) => Math.max(countOf(name, "A"), countOf(name, "AAAA")),
     async close() {
       if (closed) return;

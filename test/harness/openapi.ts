@@ -59,7 +59,7 @@ export function inboundRule(document: OpenApiDocument): (body: unknown) => boole
   const isEvent = contractOf(document).component("InboundEvent");
   return (body) => {
     if (!isEvent(body)) return false;
-    // A DM channel must be the channel of the event's own user.
+    // The channel of a DM must be `dm:` followed by the id of the event's user.
     const { channel, user } = body as Talk;
     const id = typeof channel === "string" ? channel : channel.id;
     return !id.startsWith("dm:") || id === `dm:${user.id}`;

@@ -2,7 +2,7 @@ import type { LogLine, RunningProcess } from "./processes";
 
 const ERROR_LEVEL = 50;
 
-/** Returns everything that a process printed, log lines and other output. */
+/** Returns everything that a process printed: the log lines, and then stderr. */
 export function outputOf({ log, errors }: RunningProcess): string {
   return log.map((line) => `${JSON.stringify(line)}\n`).join("") + errors;
 }

@@ -15,7 +15,7 @@ export async function openPollDue({ url }: { readonly url: string }) {
     redis,
     /**
      * Returns the time from which the workspace will count as failing unless its bridge polls, in ms since the
-     * epoch; undefined while no event waits.
+     * epoch; undefined while no event is waiting.
      */
     async of(workspaceId: string) {
       const score = await redis.command("", ["ZSCORE", due(workspaceId), workspaceId]);

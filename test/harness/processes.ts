@@ -25,7 +25,7 @@ export interface RunningProcess {
   readonly errors: string;
 }
 
-/** A process of one test file. The file may stop and kill the process. */
+/** A process that belongs to one test file. The file may stop and kill the process. */
 export interface TestProcess extends RunningProcess {
   readonly child: ChildProcess;
   /** Sends a signal and waits for the exit. Returns the exit code, or null when the signal ended the process. */
@@ -57,15 +57,15 @@ export function startEdge(corePort: number, environment: Environment = {}): Prom
 
 /**
  * The lowest port that `freePort` returns. All its ports are below the system's ephemeral ports, because a connection
- * could occupy an ephemeral port when a process restarts.
+ * could occupy an ephemeral port while a process restarts.
  */
 const PORTS_FROM = 10_000;
-/** The number of ports of each jest worker. There may be eight workers. */
+/** The number of ports of each jest worker. Up to eight workers have separate ports. */
 const PORTS_EACH = 2_500;
 const worker = Number(process.env["JEST_WORKER_ID"] ?? "1") % 8;
 let nextPort = Math.floor(Math.random() * PORTS_EACH);
 
-/** Returns a port that is free now. Use this function only if a process must restart at the same port. */
+/** Returns a port that is free now. Use this function only if a process must restart on the same port. */
 export async function freePort(protocol: "tcp" | "udp4" = "tcp"): Promise<number> {
   for (;;) {
     const port = PORTS_FROM + worker * PORTS_EACH + (nextPort++ % PORTS_EACH);

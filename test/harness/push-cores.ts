@@ -16,8 +16,8 @@ const SHARDS = 16;
 /** Two cores on one Redis, and one bridge for many workspaces. */
 export type PushCores = Awaited<ReturnType<typeof startPushCores>>;
 /**
- * A core with its own address for the bridge's name, so that the address of an attempt shows which core made the
- * attempt.
+ * One of the two cores. Each core resolves the bridge's name to a different address, so the address of an attempt shows
+ * which core made the attempt.
  */
 export type NumberedCore = PushCores["first"];
 
@@ -43,7 +43,7 @@ export async function startPushCores() {
     first,
     second,
     /**
-     * Creates workspaces with the bridge's URL as the target URL, until each shard has one. Returns the id of one
+     * Creates workspaces until each shard has one. Their target URL is the bridge's URL. Returns the id of one
      * workspace in each shard.
      */
     async makeWorkspaces(): Promise<readonly string[]> {

@@ -12,7 +12,7 @@ import { until } from "./wait";
 /** A bridge that receives pushes: a receiver with a separate host name, and the bridge's workspace. */
 export type PushedBridge = Awaited<ReturnType<ReturnType<typeof pushOver>["bridge"]>>;
 
-/** The service with the names and certificates of a test, so that core pushes to loopback over real TLS. */
+/** The service, with a name server and certificates for tests: core pushes to loopback over real TLS. */
 export type PushService = ReturnType<typeof sharedPush> | OwnPushService;
 export type OwnPushService = Awaited<ReturnType<typeof startPushService>>;
 
@@ -21,7 +21,7 @@ export function pushEnvironment(ca: TestCa, nameServer: string): Record<string, 
   return { PUSH_ALLOW: "127.0.0.0/8", PUSH_CA: ca.certPath, DNS_SERVERS: nameServer, LOG_LEVEL: "debug" };
 }
 
-/** @param more settings of core, which override the settings of `pushEnvironment`; an empty value unsets a setting */
+/** @param more returns settings of core that override `pushEnvironment`; an empty value unsets a setting */
 export async function startPushService(more: (ca: TestCa) => Record<string, string> = () => ({})) {
   const ca = createTestCa();
   const names = await startNames();

@@ -9,9 +9,9 @@ interface RawAnswer {
 }
 
 /**
- * Opens a connection, sends exact bytes or lets `write` send bytes, and returns the answers.
+ * Opens a connection, sends the bytes in `write` or calls `write`, and returns the answers.
  * @param until number of answers after which the client closes its side; by default, the client waits until the
- * server closes
+ * server closes the connection
  * @param from local address to send from
  */
 export function exchange(

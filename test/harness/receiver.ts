@@ -96,7 +96,7 @@ export async function startReceiver(options: ReceiverOptions = {}) {
       open.delete(stream);
     });
     if (welcome === "serve") return void http.emit("connection", stream);
-    // The connection must be read: otherwise Node does not notice the close.
+    // The socket must be read: otherwise Node does not notice when the client closes the connection.
     tcp.resume();
     if (welcome === "reset") tcp.resetAndDestroy();
     if (welcome === "close") tcp.end();

@@ -13,7 +13,7 @@ const MASTERS = 3;
 const NODES = 2 * MASTERS;
 const SLOTS = 16_384;
 /**
- * With these lines, failover is quick and affects only the slots of one master. A disk that is slow for a while
+ * With these lines, failover is quick and affects only the slots of one master. A disk that is slow for a moment
  * causes no failover.
  */
 const CLUSTER = [
@@ -64,7 +64,7 @@ export const startTestCluster = ({ settings = [], password = "" }: TestClusterOp
         .split("\n");
 
     /**
-     * Whether a node reports all slots as served and all live nodes as healthy. A replica must also be
+     * Returns whether a node reports all slots as served and all live nodes as healthy. A replica must also be
      * connected to its master.
      */
     async function seesAll(node: RedisNode): Promise<boolean> {

@@ -30,7 +30,7 @@ export const durableLines = (password: string): readonly string[] => [
   password && `masterauth ${password}`,
 ];
 
-/** Starts several servers in a temporary folder. If a server does not start, stops all servers. */
+/** Starts several servers in a temporary folder. If a server fails to start, stops all servers. */
 export async function startRedisNodes<T>(
   start: (startNode: (options: RedisNodeOptions) => Promise<RedisNode>) => Promise<T>,
 ) {

@@ -30,7 +30,7 @@ export const startTestSentinel = ({
     async function startSentinel(): Promise<RedisNode> {
       const lines = [
         `sentinel monitor ${NAME} 127.0.0.1 ${first.port} 2`,
-        // A slow disk may block a healthy server, but not this long.
+        // A slow disk may block a healthy server, but not for this long.
         `sentinel down-after-milliseconds ${NAME} 2000`,
         `sentinel failover-timeout ${NAME} 6000`,
         password && `sentinel auth-pass ${NAME} ${password}`,
@@ -52,7 +52,8 @@ export const startTestSentinel = ({
     async function master(): Promise<RedisNode> {
       const [first] = sentinels;
       const found = first && (await masterBy(first));
-      if (found === undefined) throw new Error("no sentinel names a master");
+      if (found === undefined)
+        throw new Error("the first sentinel names no server of this test as the master");
       return found;
     }
 

@@ -4,7 +4,7 @@ import { connectToCore } from "./core-clients";
 import type { Service, TestWorkspace } from "./service";
 import { createWorkspaceApi } from "./workspace-api";
 
-/** The description of a shared process, in an environment variable of the jest workers. */
+/** The description of a shared process, as stored in an environment variable of the jest workers. */
 export interface SharedProcess {
   readonly port: number;
   readonly healthPort: number;
@@ -13,12 +13,12 @@ export interface SharedProcess {
   readonly dashboardPort: number;
 }
 
-/** The description of a shared service, in an environment variable of the jest workers. */
+/** The description of a shared service, as stored in an environment variable of the jest workers. */
 export interface SharedService {
   readonly redisUrl: string;
   readonly core: SharedProcess;
   readonly edge: SharedProcess;
-  /** The address of core's name server. A test file that needs names starts a name server at this address. */
+  /** The address of core's name server. A test file that needs host names starts a name server at this address. */
   readonly nameServer: string;
   readonly caFolder: string;
   /** The files of a certificate for every name under bridge.test. */

@@ -44,7 +44,7 @@ async function startShared(folder: string, ca: TestCa, worker: string): Promise<
   return service;
 }
 
-/** Writes the further output of a process to a file, so that every worker can read the output. */
+/** Writes all later output of a process to a file, so that every worker can read the output. */
 function share({ port, healthPort, pid, child, log }: TestProcess, file: string): SharedProcess {
   // A worker may read the file immediately, but the stream creates the file only a little later.
   writeFileSync(file, "");

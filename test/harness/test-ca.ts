@@ -43,8 +43,8 @@ export function openTestCa(caFolder: string) {
     /** The argument for `openTestCa`. */
     folder: caFolder,
     issue: (names: readonly string[]) => issueFor(names, DAYS_VALID),
-    // With 0 days, the validity ends in the second in which it begins. OpenSSL treats the certificate as expired
-    // already in that second, so the test need not wait.
+    // With 0 days, the validity ends in the second in which it begins. OpenSSL already treats the certificate as
+    // expired in that second, so the test need not wait.
     issueExpired: (names: readonly string[]) => issueFor(names, "0"),
     issueForWrongName: () => issueFor(["somebody-else.example"], DAYS_VALID),
     selfSigned(names: readonly string[]) {

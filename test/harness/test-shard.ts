@@ -179,7 +179,7 @@ export function createShard() {
       world.queue.push(...pushes);
       for (const wake of wakes) wake(0);
     },
-    /** Stops all dispatchers. Resolves when all dispatchers have ended. */
+    /** Stops all dispatchers. Resolves when all dispatchers have stopped. */
     async end() {
       lose();
       answerRest(OK);

@@ -16,7 +16,7 @@ export async function until<T>(
   for (;;) {
     const found = await condition();
     if (found !== undefined && found !== false) return found;
-    if (performance.now() > end) throw new Error(`not within ${withinMs} ms: ${what}`);
+    if (performance.now() > end) throw new Error(`timed out after ${withinMs} ms, waiting for: ${what}`);
     await sleep(10);
   }
 }
