@@ -66,7 +66,7 @@ Examples:
         verify(header, raw.subarray(0, -1), secrets, at) !== "wrong";
       if (isRightWithoutNewline) {
         lines.push(
-          "The signature matches without the newline at the end of the input, which editors and echo add (printf %s does not).",
+          "The signature matches without the newline at the end of the input. Editors and echo add a newline; printf %s does not.",
         );
       }
       answer(cli, { holds: false, fault, isRightWithoutNewline }, lines);
@@ -98,7 +98,7 @@ async function readSource(cli: Cli, file: string | undefined, options: Signature
   if (secrets.length === 0) {
     throw new CliFailure(
       EXIT.SETTINGS,
-      "there is no signing secret: put it in SIGNING_SECRET, or in a file that --secret-file names; it is never an " +
+      "the signing secret is missing: put it in SIGNING_SECRET, or in a file that --secret-file names; it is never an " +
         "argument, because other users of this machine can read arguments",
     );
   }
