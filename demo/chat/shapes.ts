@@ -67,7 +67,7 @@ export interface WireSide {
   readonly body: string;
 }
 
-/** One HTTP request of the bridge or of the service, and its answer. */
+/** One HTTP request from the bridge or the service, and its answer. */
 export interface Exchange {
   /** Later exchanges have higher ids. */
   readonly id: number;

@@ -75,7 +75,7 @@ export function BridgePanel({ link, exchanges, client, onClose }: BridgePanelPro
         {isCut
           ? mode === "poll"
             ? "Cut: nothing gets through. The bridge catches up with the held events later."
-            : "Cut: nothing gets through. Pushes fail, are retried twice, and are then lost."
+            : "Cut: nothing gets through. Pushes fail, and are lost after at most two retries."
           : (problem ?? "")}
       </p>
       <p class="fault" role="alert">

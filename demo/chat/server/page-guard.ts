@@ -7,7 +7,7 @@ export interface PageGuardOptions {
   readonly imageSources: string;
 }
 
-/** Allows only the chat's own page to use the API, and only the page's own script to run in the page. */
+/** Prevents pages of other sites from using the API, and scripts of other sites from running in the page. */
 export function guardPage(app: FastifyInstance, { hosts, imageSources }: PageGuardOptions): void {
   const headers = {
     "content-security-policy": [
