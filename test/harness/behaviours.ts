@@ -73,7 +73,7 @@ export function flood({ bytes = 1_000_000_000, declared = false } = {}) {
   let sent = 0;
   return {
     /**
-     * Bytes of body that the operating system has accepted for the client, over all requests. The client may
+     * Body bytes that the operating system has accepted for the client, over all requests. The client may
      * have read fewer bytes. The difference is at most the buffers of two sockets: a few MB on loopback.
      */
     get sent() {

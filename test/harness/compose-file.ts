@@ -8,7 +8,7 @@ type Texts = readonly string[];
 type Named<T> = Readonly<Record<string, T>>;
 
 type Listed = "command" | "entrypoint" | "ports" | "volumes" | "networks";
-/** The fields of a service in docker-compose.yml that tests read. */
+/** The fields that tests read from a service in docker-compose.yml. */
 interface ComposeService extends Partial<
   Record<Listed, Texts> & Record<"restart" | "container_name", string>
 > {

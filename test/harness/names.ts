@@ -1,7 +1,7 @@
 import { createSocket } from "node:dgram";
 import ipaddr from "ipaddr.js";
 
-/** Addresses of either family, or an error. "silence" means that the server never answers. */
+/** IPv4 and IPv6 addresses, or an error. "silence" means that the server never answers. */
 export type NameAnswer = readonly string[] | "NXDOMAIN" | "SERVFAIL" | "silence";
 
 /**

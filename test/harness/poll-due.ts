@@ -4,7 +4,7 @@ import { connectRedis } from "../../core/store/redis/redis";
 export type PollDue = Awaited<ReturnType<typeof openPollDue>>;
 
 /**
- * Reads and changes the times from which workspaces count as failing, in the store of a running service. So
+ * Opens the store of a running service, to read and change the times from which workspaces count as failing. So
  * tests need not wait 5 minutes.
  */
 export async function openPollDue({ url }: { readonly url: string }) {
@@ -14,8 +14,8 @@ export async function openPollDue({ url }: { readonly url: string }) {
   return {
     redis,
     /**
-     * Returns the time from which the workspace will count as failing unless its bridge polls, in ms since the
-     * epoch; undefined while no event is waiting.
+     * Returns the time, in ms since the epoch, from which the workspace will count as failing unless its bridge
+     * polls; undefined while no event is waiting.
      */
     async of(workspaceId: string) {
       const score = await redis.command("", ["ZSCORE", due(workspaceId), workspaceId]);

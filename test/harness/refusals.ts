@@ -1,7 +1,7 @@
 import { STATUS_CODES } from "node:http";
 import type { Answer } from "./bridge";
 
-/** Fails unless an answer has this status and `field`, and exactly the contract's error body. */
+/** Fails unless an answer has the status `wanted`, the given `field`, and exactly the contract's error body. */
 export function expectRefusal(
   { status, headers, body }: Pick<Answer, "status" | "headers" | "body">,
   wanted: number,

@@ -74,7 +74,7 @@ export function createShard() {
     isOver: false,
     workspace: WORKSPACE as Workspace | "away" | "gone",
     /**
-     * The versions of workspaces that the queue returns. The stored workspace and the cached workspace have
+     * The workspace versions that the queue returns. The stored workspace and the cached workspace have
      * version 1.
      */
     versions: new Map<string, number>(),

@@ -36,7 +36,7 @@ export function verifyPush(request: ReceivedRequest, secrets: readonly string[])
   const skewSeconds = Math.abs(request.atEpochMs / 1000 - Number(timestamp));
   assert(
     skewSeconds <= CLOCK_TOLERANCE_SECONDS,
-    `the signed timestamp is ${skewSeconds} s from the time of the request`,
+    `the signed timestamp is ${skewSeconds} s away from the time of the request`,
   );
 
   const text = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(body);
