@@ -100,7 +100,7 @@ function keep({ at, path }: NewFile, { signingSecret, workspace }: CreateWorkspa
   }
 }
 
-/** Replaces the content of a file and syncs it to disk. */
+/** Replaces the content of a file and syncs the file to disk. */
 function write(at: number, text: string): void {
   const bytes = Buffer.from(text);
   for (let done = 0; done < bytes.length;) done += writeSync(at, bytes, done, bytes.length - done, done);

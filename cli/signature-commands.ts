@@ -98,8 +98,8 @@ async function readSource(cli: Cli, file: string | undefined, options: Signature
   if (secrets.length === 0) {
     throw new CliFailure(
       EXIT.SETTINGS,
-      "the signing secret is missing: put it in SIGNING_SECRET, or in a file that --secret-file names; it is never an " +
-        "argument, because other users of this machine can read arguments",
+      "the signing secret is missing: put it in SIGNING_SECRET, or in a file that --secret-file names; " +
+        "the secret is never an argument, because other users of this machine can read arguments",
     );
   }
   return { raw, secrets, at };
