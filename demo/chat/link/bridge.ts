@@ -89,7 +89,7 @@ export async function startBridge({ config, room, wire, log, tell }: BridgeOptio
   async function turnTo(mode: LinkMode): Promise<void> {
     if (mode === "push") {
       await polling.stop();
-      // The service never pushes events that it already holds, so the bridge fetches them before it switches.
+      // The service never pushes held events, so the bridge fetches the held events before it switches to pushes.
       await polling.fetchAll();
     }
     await setTargetUrl(modeSocket ?? "", mode === "push" ? targetUrl : "");

@@ -2,7 +2,7 @@ import { ID_MAX_CHARACTERS } from "../../../contract/numbers";
 
 /**
  * The action of a button. The action travels to the chat and back as opaque text.
- * It contains everything that a press needs, so this process stores nothing about
+ * The text contains everything that a press needs, so this process stores nothing about
  * the button.
  */
 export type ButtonAction =

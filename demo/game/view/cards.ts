@@ -66,7 +66,7 @@ export function showRematchAnswer(answer: keyof typeof REMATCH_ANSWERS): Message
   return card(REMATCH_ANSWERS[answer]);
 }
 
-/** Returns the direct message that asks for a topic. The member's next text in that conversation is the answer. */
+/** Returns the direct message that asks for a topic. The member's next direct message is the answer. */
 export function showTopicPrompt(): MessageContent {
   return { ...card("**Which topic would you like?** Type it here."), awaitsReply: true };
 }
