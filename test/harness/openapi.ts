@@ -72,7 +72,7 @@ interface Talk {
   readonly user: { readonly id: string };
 }
 
-/** Generates events that the schema allows. Many are in the DM channel of the event's own user. */
+/** Generates events that the schema allows. About half of the messages and actions are in the DM channel of their user. */
 export function inboundEvents({ components: { schemas } }: OpenApiDocument): fc.Arbitrary<object> {
   return valuesOf(schemas["InboundEvent"] ?? {}, schemas).chain((value) => {
     const event = value as Talk;

@@ -56,8 +56,8 @@ export function startEdge(corePort: number, environment: Environment = {}): Prom
 }
 
 /**
- * The lowest port that `freePort` returns. All its ports are below the system's ephemeral ports, because a connection
- * could occupy an ephemeral port while a process restarts.
+ * The lowest port that `freePort` returns. Ports from `freePort` are below the system's ephemeral ports, because a
+ * connection could occupy an ephemeral port while a process restarts.
  */
 const PORTS_FROM = 10_000;
 /** The number of ports of each jest worker. Up to eight workers have separate ports. */

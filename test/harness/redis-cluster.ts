@@ -13,7 +13,7 @@ const MASTERS = 3;
 const NODES = 2 * MASTERS;
 const SLOTS = 16_384;
 /**
- * With these lines, failover is quick and affects only the slots of one master. A disk that is slow for a moment
+ * With these settings, failover is quick and affects only the slots of one master. A disk that is slow for a moment
  * causes no failover.
  */
 const CLUSTER = [

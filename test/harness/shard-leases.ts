@@ -23,7 +23,7 @@ export async function watchLeases(redisUrl: string, group = "!cores") {
 
   return {
     holders,
-    /** Waits until `count` holders share all shards evenly. Returns the number of shards by token. */
+    /** Waits until `count` holders share all shards evenly. Returns the number of shards for each token. */
     untilShared: (count: number) =>
       until(`${count} holders share ${SHARDS} shards`, async () => {
         const parts = new Map<string, number>();
