@@ -39,7 +39,7 @@ export function createEdgeMetrics({
   );
   counter(
     "chatbridge_edge_shield_refusals_total",
-    "Requests over the limit of their address that the edge refused without asking core.",
+    "Requests that the edge rejected without asking core, because their address was over its limit.",
     () => shield.refusals,
   );
   gauge("chatbridge_edge_lanes", "Open streams to core.", () => load.open);

@@ -1,6 +1,6 @@
 import type { QueuedPush } from "../ports/store";
 
-/** Maximum number of first attempts that one workspace has in progress at the same time. */
+/** Maximum number of first attempts of one workspace that are in progress at the same time. */
 export const IN_FLIGHT_MAX = 16;
 /**
  * Maximum number of events of one workspace that wait for a first attempt. Further events are dropped with the
@@ -51,7 +51,7 @@ export function createFirstAttempts() {
     /**
      * Adds an event. Returns false when too many events wait.
      *
-     * @param since the time of the publication, on the same clock as the `now` of `next`
+     * @param since the time of the publication, on the same clock as the argument `now` of `next`
      */
     add(push: QueuedPush, since: number): boolean {
       if (waiting.length - head >= WAITING_MAX) return false;

@@ -1,8 +1,9 @@
 import type { QueuedPush } from "../ports/store";
 
 /**
- * Maximum bytes of one workspace's events in hand. Further events are dropped with the reason "overloaded". This
- * limit is far below `SHARD_BYTES_MAX`, so that one workspace cannot stop core from reading other events.
+ * Maximum bytes of one workspace's events in hand (see `createInHand`). Further events are dropped with the reason
+ * "overloaded". This limit is far below `SHARD_BYTES_MAX`, so that one workspace cannot stop core from reading other
+ * events.
  */
 export const WORKSPACE_BYTES_MAX = 4 * 1024 * 1024;
 /** Maximum bytes of a shard's events in hand. Core reads the queue only while there is room. */
@@ -17,8 +18,8 @@ export function createInHand() {
   /** Bytes by entry id. */
   const taken = new Map<string, number>();
   /**
-   * Ids of entries that left the queue after `readAgain`. A read that was in progress when an entry left may still
-   * return the entry.
+   * Ids of entries that left the queue since `readAgain` was called. A read that was in progress when an entry left may
+   * still return the entry.
    */
   const finished = new Set<string>();
   const bytesOf = new Map<string, number>();

@@ -123,6 +123,6 @@ function toFault(error: NodeJS.ErrnoException, connected: boolean, address: stri
     ? new PushFault("tls", tlsFailure(why), address)
     : new PushFault(
         "connect",
-        `no connection could be made (${why}): check that the bridge runs and is reachable`,
+        `no connection could be made (${why}): check that the bridge is running and reachable`,
       );
 }

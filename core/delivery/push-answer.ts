@@ -1,4 +1,7 @@
-/** Maximum bytes of all heads of an answer, including the heads of interim answers. */
+/**
+ * Maximum bytes of all heads of an answer, including the heads of interim answers. A head is a status line with its
+ * headers.
+ */
 const HEADS_MAX_BYTES = 16 * 1024;
 /** Maximum bytes that core reads of an answer's body. */
 const BODY_MAX_BYTES = 16 * 1024;
@@ -6,7 +9,7 @@ const BODY_MAX_BYTES = 16 * 1024;
 /** The answer to a request, parsed as the bytes arrive. */
 export interface Answer {
   /**
-   * `head` until the final head is complete, then `body` until the body is complete. Then `ended` if the
+   * `head` until the final head is complete, then `body` while core expects more of the body. Then `ended` if the
    * connection can carry another request, or `spent` if the connection must be closed without further reads.
    */
   readonly state: "head" | "body" | "ended" | "spent";

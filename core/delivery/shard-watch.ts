@@ -49,8 +49,8 @@ export async function watchShard(
   let mailAgainMs = MAIL_AGAIN_MIN_MS;
   let nextMailAt = 0;
   /**
-   * The entry id of the newest email that was tried. Earlier emails that are still in the outbox wait for a
-   * retry.
+   * The entry id of the newest email that core has tried to send. Earlier emails that are still in the outbox wait
+   * for a retry.
    */
   let tried: string | undefined;
   const resting = new Map<string, Resting>();
@@ -119,8 +119,8 @@ export async function watchShard(
   }
 
   /**
-   * Reads a workspace. If the read fails, e.g. because a key is missing in SECRETS_KEY, only the email of this
-   * workspace is affected.
+   * Reads a workspace. If the read fails with an error other than `StoreUnavailable`, e.g. because a key is missing in
+   * SECRETS_KEY, only the emails of this workspace are affected.
    */
   async function readWorkspace(id: string): Promise<Workspace | undefined> {
     try {
@@ -156,7 +156,7 @@ function compose(workspace: Workspace, outage: OutageMail): Mail | undefined {
       "",
       `Oldest waiting event: ${new Date(outage.oldestWaitingAtMs).toISOString()}`,
       "",
-      "What to do: check that the bridge runs, reaches the service and signs its polls with the current secret.",
+      "What to do: check that the bridge is running, can reach the service, and signs its polls with the current secret.",
       `Events are held for ${HELD_SECONDS / 3_600} hours. The bridge counts as healthy again with its next poll. You will not receive`,
       "another email about this outage.",
       "",

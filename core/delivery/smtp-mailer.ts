@@ -36,7 +36,7 @@ interface SmtpFault {
   readonly response?: unknown;
 }
 
-/** Codes that do not depend on the email: the server closes the connection, or requires a login. */
+/** SMTP reply codes that do not depend on the email: the server closes the connection, or requires a login. */
 const OF_THE_SERVER: readonly unknown[] = [421, 530, 535, 538];
 
 /**
@@ -51,8 +51,8 @@ function isOfTheMail(error: unknown): error is SmtpFault {
 }
 
 /**
- * Codes for an unknown recipient. Other codes may concern the sender: many servers reject a sender only at RCPT
- * TO.
+ * SMTP reply codes for an unknown recipient. Other codes may concern the sender: many servers reject a sender only at
+ * RCPT TO.
  */
 const RECIPIENT_UNKNOWN: readonly number[] = [550, 551, 553];
 /** The enhanced status code of a policy rejection, e.g. of a blocked sender. */

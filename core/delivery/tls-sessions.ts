@@ -12,7 +12,7 @@ const SESSION_MAX_BYTES = 16 * 1024;
 const ENTRY_BYTES = 512;
 /**
  * Milliseconds for which the sessions from a full handshake are used. A resumed connection does not check the
- * certificate again, so this limits how long a revoked or replaced certificate is still accepted.
+ * certificate again, so this time limits how long a revoked or replaced certificate is still accepted.
  */
 const LIFE_MS = 60 * 60 * 1000;
 
@@ -61,7 +61,7 @@ export function createTlsSessions(maxBytes = KEPT_MAX_BYTES) {
           if (offered !== undefined && socket.isSessionReused()) {
             until = offered.until;
           } else {
-            // The bridge did not accept the offered session.
+            // If a session was offered, the bridge did not accept it.
             forget();
             until = performance.now() + lifeMs(socket);
           }

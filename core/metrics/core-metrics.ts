@@ -22,7 +22,7 @@ export function createCoreMetrics() {
   );
   counter(
     "chatbridge_core_outages_total",
-    "Times that a bridge stopped polling while events waited.",
+    "Number of times that a bridge stopped polling while events waited.",
     () => counts.outages,
   );
   counter("chatbridge_core_mail_faults_total", "Failed attempts to send an email.", () => counts.mailFaults);
@@ -71,7 +71,7 @@ function addCallCounts({ counter, gauge }: Metrics): CallCounts {
   gauge("chatbridge_core_follow_streams", "Open `Follow` streams of games.", () => callCounts.followers.size);
   gauge(
     "chatbridge_core_follow_in_flight",
-    "Events that were sent to following games and are not acked yet.",
+    "Events that were sent over `Follow` streams and are not acked yet.",
     () => [...callCounts.followers].reduce((sum, { inFlight }) => sum + inFlight, 0),
   );
   counter(

@@ -23,7 +23,7 @@ export function addPushMetrics({ counter, gauge, histogram }: Metrics) {
   counter("chatbridge_core_push_drops_total", "Events that were dropped, by reason.", () =>
     byLabel("reason", drops),
   );
-  gauge("chatbridge_core_push_in_flight", "Attempts to push in progress.", () => inFlight);
+  gauge("chatbridge_core_push_in_flight", "Push attempts in progress.", () => inFlight);
   gauge("chatbridge_core_push_waiting", "Events that wait in this core for their first attempt.", () =>
     inHand(({ waiting }) => waiting),
   );

@@ -43,7 +43,7 @@ export function addStoreMetrics({ counter, gauge, histograms }: Metrics) {
   );
   gauge(
     "chatbridge_core_sequence_ahead_seconds",
-    "Seconds by which this core's highest sequence is ahead of the service clock, or 0.",
+    "Seconds by which this core's highest sequence is ahead of the service clock; 0 if it is not ahead.",
     () => clock && Math.max(0, newestSequence / US_PER_SECOND - clock() / MS_PER_SECOND),
   );
   const meter: StoreMeter = {

@@ -5,7 +5,7 @@ import type { FollowLog, Member } from "../ports/store";
  * the group is full. The size of the group is checked first, so that a rejected stream costs only one call to the
  * store.
  *
- * If the store is unavailable, rejects with `StoreUnavailable`. The caller must then not call `follow`.
+ * If the store is unavailable, rejects with `StoreUnavailable`. In that case, the caller must not call `follow`.
  */
 export async function enterGroup(log: FollowLog, member: Member): Promise<boolean> {
   if ((await log.join(member, true)) === "full") return false;

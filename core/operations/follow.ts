@@ -52,7 +52,7 @@ const WAIT_MAX_MS = 1_000;
  * shard are acked or overdue. Meanwhile, the stream repeats these steps:
  *
  *   acks     write the pending acks to the store;
- *   overdue  redeliver each overdue event, with all later delivered events of its workspace, in order;
+ *   overdue  redeliver each overdue event, and with it all later unacked events of its workspace, in order;
  *   read     read each shard that may have new events, while the window has room: first the events
  *            that the shard's previous holder left unacked, then new events;
  *   wait     for a wake from the store, an ack, a renewed lease or the next deadline.
@@ -60,7 +60,7 @@ const WAIT_MAX_MS = 1_000;
  * While the Redis server of a shard is unavailable, the steps for that shard are retried a little later. Shards
  * on other servers are not affected. The store rejects reads from a stream that has lost the shard's lease. The
  * stream delivers entries only while the lease is certainly valid. So if a lease expires while the process is
- * paused, the stream delivers no entries of that shard afterwards.
+ * paused, the stream delivers no entries of that shard until it has acquired the lease again.
  */
 export function follow(log: FollowLog, options: FollowOptions): Follower {
   const { member, enteredAt, window, signal } = options;
@@ -140,7 +140,10 @@ export function follow(log: FollowLog, options: FollowOptions): Follower {
     return rests(shard) || (options.isBehind() && !isDraining(shard));
   }
 
-  /** Stops following a shard, because another stream may hold its lease. The lease holder tries again later. */
+  /**
+   * Stops following a shard, because another stream may hold its lease. `leases` tries to acquire the lease again
+   * later.
+   */
   function forget(shard: number): void {
     leases.lose(shard);
     held.delete(shard);

@@ -22,7 +22,7 @@ export interface JudgedCaller {
   readonly record: WorkspaceRecord;
   /** The signed timestamp, in seconds. */
   readonly timestamp: number;
-  /** The sending address, for check 2; undefined when check 2 has already been made. */
+  /** The address of the bridge, for check 2; undefined when check 2 has already been performed. */
   readonly address: string | undefined;
 }
 
@@ -33,7 +33,7 @@ export interface JudgeContext {
 }
 
 /**
- * Maximum number of times that core checks one request with the stored record, because the workspace keeps changing.
+ * Maximum number of times that core checks one request with the stored record while the workspace keeps changing.
  * After that, core answers with an error.
  */
 const MOST_TRIES = 5;
@@ -43,7 +43,7 @@ const MOST_TRIES = 5;
  * of them in the contract's order determines the answer. If the workspace has changed since its record was read,
  * `next` resolves with "stale". Core then repeats the checks from check 3 with the current record.
  *
- * Core performs checks 3 to 5 first with the cached record. If the request passes, core calls the store only once: in
+ * Core first performs checks 3 to 5 with the cached record. If the request passes, core calls the store only once: in
  * that call, `next` performs check 2 before anything else. Otherwise check 2 is a separate call, and core repeats
  * checks 3 to 5 with the stored record. So no request is rejected because of an outdated record.
  */

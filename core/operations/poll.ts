@@ -51,11 +51,11 @@ export function poll(
           return { refused: "workspace-limit", retryAfterSeconds: answer.retryAfterSeconds };
         case "counted":
           if (refusal === undefined)
-            throw new Error("the store counted a poll whose page it should have read");
+            throw new Error("the store only counted a poll, but should have read its page");
           return refusal;
         case "page": {
           if ("violation" in reading)
-            throw new Error("the store read a page for a poll that must be refused");
+            throw new Error("the store read a page for a poll that must be rejected");
           const body = renderPage(answer, reading.start);
           const nowMs = context.now();
           return {

@@ -2,7 +2,7 @@ import type { InboundLog, RequestIdentity } from "../ports/store";
 import { judgeCaller, type Caller, type JudgeContext } from "./judge-caller";
 import type { FieldViolation, Refusal } from "./refusal";
 
-/** One POST from a bridge. The body is JSON of at most 64 KB, because the edge has made check 1. */
+/** One POST from a bridge. The body is JSON of at most 64 KB, because the edge has performed check 1. */
 export interface ReceiveInput extends Omit<Caller, "signed"> {
   readonly body: Uint8Array;
   /** The body as the edge parsed it: the event, or the first field rule that the body breaks. */

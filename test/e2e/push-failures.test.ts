@@ -69,7 +69,7 @@ const FAILURES: readonly Row[] = [
   row("is not listening", (bridge) => bridge.close(), {
     result: CONNECT,
     step: PushStep.CONNECT,
-    words: /ECONNREFUSED.*check that the bridge runs/,
+    words: /ECONNREFUSED.*check that the bridge is running/,
   }),
   row("resets the connection", welcome("reset"), {
     result: [CONNECT, TLS],
