@@ -82,7 +82,7 @@ export function readCoreConfig(environment: NodeJS.ProcessEnv) {
       pushCa: settings.file("PUSH_CA", "additional PEM root certificate to trust for bridges"),
       dnsServers: settings.parsed(
         "DNS_SERVERS",
-        "comma-separated name servers for target URLs, address or address:port",
+        "comma-separated name servers that look up the hosts of target URLs, as address or address:port",
         parseList,
         " ",
       ),

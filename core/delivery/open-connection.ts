@@ -25,8 +25,8 @@ export interface PushConnectionOptions extends PublicHostOptions {
 }
 
 /**
- * Opens a TLS connection to the host of a URL. Looks the name up once, checks every address, and connects only
- * to these addresses. Checks the certificate against the name. A resumed session skips this check, because its
+ * Opens a TLS connection to the host of a URL. Looks the host's name up once, checks every address, and connects
+ * only to these addresses. Checks the certificate against the name. A resumed session skips this check, because its
  * certificate was checked before. If the connection fails, rejects with a `PushFault`.
  */
 export async function openConnection(

@@ -65,7 +65,7 @@ async function attemptOver(
 
 function statusFault(status: number): PushFault {
   const redirect = status >= 300 && status < 400 ? ": redirects are not followed, set the final URL" : "";
-  return new PushFault("status", `the bridge answered with ${status} where any 2xx is expected${redirect}`);
+  return new PushFault("status", `the bridge answered with ${status} instead of a 2xx${redirect}`);
 }
 
 function toPushFault(error: Error, { connection, isLate }: PushProgress): PushFault {

@@ -28,9 +28,9 @@ const READ_MAX = { events: 200, bytes: 1024 * 1024 } as const;
  *   gone     delivered, dropped with a reason, or held because its workspace polls now;
  *            recording this outcome removes the event from the queue
  *
- * A first attempt uses the workspace as it was read after the event was published, at most `FRESH_MS` ago. A retry
- * reads the workspace again. An attempt does not wait until the outcome of the previous event is recorded. If the
- * store is unavailable, core records the outcome later. If the lease is lost before an outcome is recorded, the
+ * A first attempt uses a version of the workspace that was read after the event was published, at most `FRESH_MS` ago.
+ * A retry reads the workspace again. An attempt does not wait until the outcome of the previous event is recorded. If
+ * the store is unavailable, core records the outcome later. If the lease is lost before an outcome is recorded, the
  * next holder repeats the attempt, and the bridge recognizes the repeated event by its id.
  */
 export async function dispatchShard(context: DispatcherContext, lease: Lease): Promise<void> {
@@ -131,8 +131,8 @@ export async function dispatchShard(context: DispatcherContext, lease: Lease): P
     if (push.attempts > 0) return attempts.resume(push);
     const first = firstAttempts.get(push.workspaceId) ?? createFirstAttempts();
     firstAttempts.set(push.workspaceId, first);
-    // If this event was just published, the last read to the end of the queue did not return it. So the event is
-    // newer than that read, whatever the clocks say.
+    // `since` is never before `caughtUpAt`: if the last read to the end of the queue did not return this event, the
+    // event is newer than that read, whatever the clocks say.
     const since = Math.max(performance.now() - ageOf(push), caughtUpAt);
     if (!inHand.isOver(push.workspaceId) && first.add(push, since)) advance(push.workspaceId);
     else attempts.drop(push, "overloaded");

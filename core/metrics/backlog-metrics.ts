@@ -74,17 +74,17 @@ export function addBacklogMetrics({ gauge, beforeReading }: Metrics) {
   );
   gauge(
     "chatbridge_core_follow_unread",
-    "Inbound events of the held shards that a group has not read.",
+    "Inbound events in the held shards that the group has not read.",
     ofGroups((each) => each.reduce((sum, { unread }) => sum + unread, 0)),
   );
   gauge(
     "chatbridge_core_follow_unacked",
-    "Inbound events of the held shards that a group has read and not acked.",
+    "Inbound events in the held shards that the group has read and not acked.",
     ofGroups((each) => each.reduce((sum, { unacked }) => sum + unacked, 0)),
   );
   gauge(
     "chatbridge_core_follow_oldest_seconds",
-    "Age of the oldest inbound event of the held shards that a group has not acked; 0 when there is none.",
+    "Age of the oldest inbound event in the held shards that the group has not acked; 0 when there is none.",
     ofGroups((each) => ageOf(each.map(({ oldestAtMs }) => oldestAtMs))),
   );
   return { begin: (given: BacklogSources) => void (sources = given) };

@@ -44,15 +44,15 @@ function addCallCounts({ counter, gauge }: Metrics): CallCounts {
   const callCounts = createCallCounts();
   const answers = (call: string, counts: Readonly<Record<string, number>>) =>
     Object.entries(counts).map(([answer, value]) => ({ labels: { call, answer }, value }));
-  counter("chatbridge_core_answers_total", "Answers to the requests of bridges.", () => [
+  counter("chatbridge_core_answers_total", "Answers to requests from bridges.", () => [
     ...answers("receive", callCounts.receives),
     ...answers("poll", callCounts.polls),
   ]);
   gauge("chatbridge_core_lanes", "Open streams from edges.", () => callCounts.lanes.open);
-  gauge("chatbridge_core_lane_calls", "Calls from edges in progress.", () => callCounts.lanes.calls);
+  gauge("chatbridge_core_lane_calls", "Pending calls from edges.", () => callCounts.lanes.calls);
   gauge(
     "chatbridge_core_lane_bytes",
-    "Bytes of the bodies of the calls from edges in progress.",
+    "Bytes of the bodies of pending calls from edges.",
     () => callCounts.lanes.bytes,
   );
   gauge(

@@ -29,7 +29,7 @@ export function addPushMetrics({ counter, gauge, histogram }: Metrics) {
   );
   gauge(
     "chatbridge_core_push_in_hand_bytes",
-    "Bytes of the events that this core has read from the push queues and not finished.",
+    "Bytes of the queued events that are in this core's memory.",
     () => inHand(({ bytes }) => bytes),
   );
   const durations = histogram(

@@ -47,8 +47,8 @@ const WAIT_MAX_MS = 1_000;
 /**
  * Follows the inbound log for one stream. Must be called after `enterGroup`.
  *
- * The stream is a member of its group. Its lease holder acquires leases on the stream's share of the shards.
- * When a shard moves to another stream's share, the lease holder keeps the lease until all delivered events of the
+ * The stream is a member of its group. `holdLeases` acquires leases on the stream's share of the shards.
+ * When a shard moves to another stream's share, `holdLeases` keeps the lease until all delivered events of the
  * shard are acked or overdue. Meanwhile, the stream repeats these steps:
  *
  *   acks     write the pending acks to the store;
@@ -141,7 +141,7 @@ export function follow(log: FollowLog, options: FollowOptions): Follower {
   }
 
   /**
-   * Stops following a shard, because another stream may hold its lease. `leases` tries to acquire the lease again
+   * Stops following a shard, because another stream may hold its lease. `holdLeases` tries to acquire the lease again
    * later.
    */
   function forget(shard: number): void {

@@ -11,8 +11,9 @@ export interface InFlight {
   isOut(shard: number, entryId: string): boolean;
   forget(shard: number): void;
   /**
-   * Returns an overdue event and all later events of its workspace, in order. They are redelivered together, so
-   * that a consumer always receives events in order. Shards for which `isLeftOut` is true are skipped.
+   * Returns the entry ids of an overdue event and of all later events of its workspace, in order. These events are
+   * redelivered together, so that a consumer always receives events in order. Shards for which `isLeftOut` is true are
+   * skipped.
    */
   overdue(
     isLeftOut?: (shard: number) => boolean,

@@ -1,6 +1,6 @@
 /**
- * A rule that a body or a query breaks, as the edge reports it. `field` is absent if the rule concerns the
- * whole body or query.
+ * The edge's report of a rule that a body or a query breaks. `field` is absent if the rule concerns the whole body or
+ * query.
  */
 export interface FieldViolation {
   readonly field?: string | undefined;

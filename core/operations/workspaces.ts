@@ -44,7 +44,7 @@ async function changeWorkspace(
     if ("refused" in changed) return changed;
     if (await writeWorkspace(workspaces, changed, record)) return { workspace: changed };
   }
-  return precondition("the workspace is being changed by others: try again");
+  return precondition("other requests keep changing the workspace: try again");
 }
 
 export interface CreateWorkspaceInput {

@@ -92,7 +92,7 @@ const BREAKAGES: readonly Breakage[] = [
     sentence:
       "The bridge answered with 500 instead of 2xx. Check the bridge's own log: the error is in the bridge itself or in a proxy in front of the bridge.",
     step: "Answered 2xx",
-    why: /answered with 500 where any 2xx is expected/,
+    why: /answered with 500 instead of a 2xx/,
     breakIt: (bridge) => bridge.behave(status(500)),
   },
   {
