@@ -150,7 +150,9 @@ function itemsOf(value: string): readonly string[] {
   return value.split(",").map((item) => item.trim());
 }
 
-/** Finds how the body ends (RFC 9112, section 6.3). The connection is reusable only when the end is unambiguous. */
+/**
+ * Determines where the body ends (RFC 9112, section 6.3). The connection is reusable only when the end is unambiguous.
+ */
 function delimit(status: number, length: string | undefined, encodings: string) {
   // These statuses have no body, whatever the headers say. A bridge may still send the body that the headers
   // announce.

@@ -18,7 +18,7 @@ export function createPushConnections(
   open: (url: URL) => Promise<PushSocket>,
   max: { readonly inAll: number; readonly ofOrigin: number } = KEPT_MAX,
 ) {
-  /** Connections whose attempts are over, oldest first. Some still read the rest of an answer. */
+  /** Connections whose attempts are over, oldest first. From some, core still reads the rest of an answer. */
   const kept = new Set<PushConnection>();
   const keptOf = new Map<string, PushConnection[]>();
   let isClosed = false;

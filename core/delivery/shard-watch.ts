@@ -157,7 +157,7 @@ function compose(workspace: Workspace, outage: OutageMail): Mail | undefined {
       `Oldest waiting event: ${new Date(outage.oldestWaitingAtMs).toISOString()}`,
       "",
       "What to do: check that the bridge is running, can reach the service, and signs its polls with the current secret.",
-      `Events are held for ${HELD_SECONDS / 3_600} hours. The bridge counts as healthy again with its next poll. You will not receive`,
+      `Events are held for ${HELD_SECONDS / 3_600} hours. The bridge counts as healthy again after its next poll. You will not receive`,
       "another email about this outage.",
       "",
     ].join("\n"),
