@@ -25,7 +25,7 @@ const CREATED_AT_ONCE = 64;
 
 /**
  * Number of source addresses. The edge reads them from `X-Forwarded-For`, because it trusts the load as a proxy.
- * Each address may send 500 requests per second, so together they may send more than any load here. All addresses have
+ * Each address may send 500 requests per second, so no load exceeds the limits of all addresses. All addresses have
  * the same length, because all requests of a file must have the same length.
  */
 export const ADDRESSES = 256;

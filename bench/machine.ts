@@ -40,7 +40,7 @@ export function machineLines(machine: Awaited<ReturnType<typeof describeMachine>
   const lines = [
     `${cpu}, ${cores} cores, ${memoryGb} GB of memory (${freeMemoryGb} free)`,
     `${kernel}, Node ${node}, ${redis}, ${wrk}`,
-    `Redis writes in ${disk}`,
+    `Redis writes to ${disk}`,
   ];
   if (/tmpfs/.test(disk))
     lines.push(

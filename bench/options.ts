@@ -6,7 +6,7 @@ const ROUNDS_MAX = 20;
 /** Maximum seconds of load. Requests are signed before their round, and a signature is valid for five minutes. */
 const SECONDS_MAX = 60;
 
-/** Creates the command line. It calls `run` with the chosen parts, or with all parts when the user names none. */
+/** Creates the command line, which calls `run` with the parts that the user names, by default with all parts. */
 export function createProgram(
   all: readonly Part[],
   run: (parts: readonly Part[], options: Options) => Promise<void>,
@@ -30,7 +30,7 @@ export function createProgram(
       1,
     )
     .option("--json <file>", "write the raw figures and the machine's properties to a file")
-    .option("--profile <dir>", "write CPU profiles of core and the edge to a folder; this slows them")
+    .option("--profile <dir>", "write CPU profiles of core and the edge to a folder; this slows both down")
     .addHelpText(
       "after",
       `

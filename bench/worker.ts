@@ -24,7 +24,7 @@ interface Answered {
 
 const STOP_WITHIN_MS = 2_000;
 
-/** Node flags of a load that measures latency. With this flag, the load can collect garbage before each run. */
+/** Node flags of a load that measures latency. With `--expose-gc`, the load can collect garbage before each run. */
 export const LOAD_FLAGS = ["--expose-gc"];
 
 /** Starts workers/<name>.ts in its own process. By default, the process has the same Node flags as the service. */

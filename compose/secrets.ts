@@ -51,7 +51,7 @@ export function operatorToken(folder: string): string {
 }
 
 /**
- * The key of the demo workspace in the kept settings. There is only one such key, because there is only one Redis.
+ * The name under which the kept settings have the demo workspace. One name suffices, because there is only one Redis.
  */
 const HERE = "compose";
 

@@ -26,7 +26,7 @@ export class ApiError extends Error {
     super(message);
   }
 
-  /** Whether the request got no answer. If so, it may succeed later. */
+  /** Whether the request got no answer. If so, a retry may succeed. */
   get isUnanswered(): boolean {
     return UNANSWERED.has(this.status);
   }
@@ -47,7 +47,7 @@ export function onUnanswered(then: () => void): () => void {
   return () => whenUnanswered.delete(then);
 }
 
-/** The cause of a request: an action of a person, or the page itself. Only an action counts as use of the session. */
+/** The cause of a request: a person's action, or the page itself. Only an action counts as use of the session. */
 export type AskedBy = "person" | "itself";
 const ASKED_BY = { person: "1", itself: "by-itself" } as const;
 

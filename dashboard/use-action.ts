@@ -1,7 +1,7 @@
 import { useState } from "preact/hooks";
 import { ApiError } from "./api";
 
-/** An action of the user, with its state: whether the action is pending, and its error. */
+/** A user's action, with its state: whether the action is pending, and its error. */
 export interface Action<Arguments extends readonly unknown[]> {
   readonly pending: boolean;
   readonly error: ApiError | undefined;

@@ -2,10 +2,10 @@ import { useState } from "preact/hooks";
 
 /**
  * The text of a field that shows a stored value, and the function that sets the text. When the stored value changes,
- * the field shows the new value; spaces around the same text stay.
+ * the field shows the new value. If the text differs from the new value only by spaces around it, the text stays.
  *
- * @remarks Sets its state while it renders. An effect would run after the first paint, and remove what a fast user
- * has typed by then.
+ * @remarks The hook sets its state during rendering. An effect would run after the first paint, and remove what a fast
+ * user has already typed.
  */
 export function useDraft(stored: string): [text: string, setText: (text: string) => void] {
   const [text, setText] = useState(stored);

@@ -29,7 +29,7 @@ const PROBE_WITHIN_MS = 2_000;
 /** Folder of each program, relative to the parent of this folder. */
 const FOLDERS = { core: "core", edge: "edge", game: "demo/game", chat: "demo/chat" } as const;
 
-/** Starts a process of the service, and does not wait until the process is ready. `flags` are more flags for Node. */
+/** Starts a process of the service, and does not wait until the process is ready. `flags` are additional Node flags. */
 export function startChild(
   name: keyof typeof FOLDERS,
   env: NodeJS.ProcessEnv,

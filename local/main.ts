@@ -9,7 +9,7 @@ const EXIT_USAGE = 64; // EX_USAGE
 const EXIT_BAD_SETTINGS = 78; // EX_CONFIG
 const PARENT_CHECK_EVERY_MS = 250;
 
-/** The reason for a stop that is not an error: a signal, or the exit of npm. */
+/** A reason to stop that is not an error: a signal, or the exit of npm. */
 class Asked extends Error {}
 
 async function main(args: readonly string[]): Promise<number> {
@@ -54,6 +54,6 @@ function explain(reason: unknown): number {
   return reason instanceof SettingsError ? EXIT_BAD_SETTINGS : EXIT_FAULT;
 }
 
-// Writes fail after the reader of the output has closed it. The errors are ignored, so that a stop still completes.
+// Writes fail after the reader has closed the output. The errors are ignored, so that the shutdown still completes.
 for (const stream of [process.stdout, process.stderr]) stream.on("error", () => undefined);
 void main(process.argv.slice(2)).then((code) => process.exit(code));

@@ -61,7 +61,7 @@ function shown({ workspace, signingSecret }: CreateWorkspaceResponse): DemoWorks
   return { id: workspace?.id ?? "", secret: signingSecret };
 }
 
-/** Resolves to a link that signs one person in to the dashboard, once. Throws StartFault if it cannot get the link. */
+/** Resolves to a link that signs one person in to the dashboard, once. Throws StartFault when the request fails. */
 export async function signInLink(dashboard: string, operatorToken: string): Promise<string> {
   try {
     const answer = await fetch(`${dashboard}/api/sign-in-links`, {

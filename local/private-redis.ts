@@ -61,7 +61,7 @@ export async function startPrivateRedis({
   return { url: address.url, process: child, stop: () => stopChild(child, STOP_WITHIN_MS) };
 }
 
-/** Returns whether the folder of a private Redis has data of an earlier run. */
+/** Returns whether the folder of a private Redis has data from an earlier run. */
 export function holdsData(folder: string): boolean {
   return existsSync(join(folder, "appendonlydir"));
 }

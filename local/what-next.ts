@@ -41,7 +41,7 @@ ${hasChat ? chat : ""}  dashboard  ${signIn}
   secret     ${workspace.secret}
              (tokens, workspace and secret are kept in ${keptFile})
 
-1. As the bridge, report that a member ran the command (answers with 202)
+1. As the bridge, report that a member ran the command (the answer is 202)
 
 ${indented([
   `body='${JSON.stringify(COMMAND)}'`,
@@ -49,11 +49,11 @@ ${indented([
   `curl -i ${hook} -H 'Content-Type: application/json' -H "Service-Signature: t=$t,v1=$v1" --data-binary "$body"`,
 ])}
 
-2. As the game, show a message in the channel (in this project's folder)
+2. As the game, show a message in the channel (run this in the project's folder)
 
 ${indented([`npx buf curl ${GRPC} -H "authorization: Bearer ${tokens.game}" -d '${JSON.stringify({ events: [event] })}' http://${core}/chatbridge.v1.GameService/PublishEvents`])}
 
-3. As the bridge, poll for the message (answers with 200 and a page of events)
+3. As the bridge, poll for the message (the answer is 200 and a page of events)
 
 ${indented([
   "query='limit=10'",

@@ -20,7 +20,7 @@ export async function receiveOverLane(
   count: number,
 ): Promise<void> {
   const lane = bridges.lane(bearer("edge"));
-  // The loop below rejects when the lane fails. The cancellation at the end also emits an error, which is expected.
+  // The loop below throws when the lane fails. The cancellation at the end also emits an error, which is expected.
   lane.on("error", () => undefined);
   let sent = 0;
   let accepted = 0;

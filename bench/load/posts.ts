@@ -11,9 +11,9 @@ import { runWrk } from "./wrk";
 /** A load of signed POSTs, all different. */
 export type Posts = ReturnType<typeof createPosts>;
 
-/** Requests signed for each second of the warm-up, when the rate is still unknown. */
+/** Number of requests signed for each second of the warm-up, when the rate is still unknown. */
 const FIRST_PER_SECOND = 40_000;
-/** Requests signed for each second of a later run, as a multiple of the fastest rate so far. */
+/** Number of requests signed for each second of a later run, as a multiple of the fastest rate so far. */
 const SPARE = 2;
 /** Minimum number of requests signed for each second of a later run. */
 const LEAST_PER_SECOND = 20_000;
@@ -31,7 +31,7 @@ export function createPosts(
   let fastest = 0;
 
   return {
-    /** Signs new requests, enough for one run of each side. */
+    /** Signs new requests. Every run until the next call sends these requests. */
     async prepare(): Promise<void> {
       const perSecond = fastest === 0 ? FIRST_PER_SECOND : Math.max(LEAST_PER_SECOND, fastest * SPARE);
       const seconds = fastest === 0 ? Math.min(2, options.seconds) : options.seconds;

@@ -27,7 +27,7 @@ export function writeRequests(path: string, count: number, request: (number: num
         chunk = [];
       }
     }
-    // Without this sync, the kernel would still write this file while Redis syncs its own file.
+    // Without this sync, the kernel would still be writing this file while Redis syncs its own file.
     fsyncSync(file);
     return { path, recordBytes, count };
   } finally {

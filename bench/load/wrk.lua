@@ -4,7 +4,7 @@
 -- "once" or "cycle". With "once", each thread reads its own part of the file, and sends
 -- each request at most once, for the given seconds. Then the thread repeats its last
 -- requests until wrk stops. The service answers repeats without storing them. So when
--- wrk stops, only repeats can be without an answer. With "cycle", each thread
+-- wrk stops, only repeats can be unanswered. With "cycle", each thread
 -- sends all requests of the file repeatedly until wrk stops.
 
 local ffi = require("ffi")

@@ -19,7 +19,7 @@ const NAMES = { ours: "many", reference: "few" };
 /** Compares the speed at each size with the speed of a second service that stays small. */
 export const growth: Part = {
   name: "growth",
-  what: "POSTs, publishing and pages with many workspaces and many held events, against few",
+  what: "POSTs, publishing and pages with many workspaces and many held events, compared with few",
   async run(context) {
     assertWrk();
     const { options, say } = context;
@@ -41,7 +41,7 @@ export const growth: Part = {
       await large.store.emptyHeld();
       many.push(...added);
       const [toMany, toFew] = [createPosts(context, many, "many"), createPosts(context, few, "few")];
-      await measure(`POSTs to ${size} workspaces, against ${few.length}`, size, {
+      await measure(`POSTs to ${size} workspaces, compared with ${few.length}`, size, {
         unit: "requests",
         async prepare() {
           await toMany.prepare();
@@ -50,7 +50,7 @@ export const growth: Part = {
         ours: storedPosts(toMany, large),
         reference: storedPosts(toFew, small),
       });
-      await measure(`publishing to ${size} workspaces, against 1`, size, {
+      await measure(`publishing to ${size} workspaces, compared with 1`, size, {
         unit: "events",
         ours: heldPublishing(large, many, large.pids),
         // One workspace suffices, because publishing has no rate limit.
@@ -58,7 +58,7 @@ export const growth: Part = {
       });
     }
     const [held, least] = [scaled(HELD_EVENTS), 2 * PAGE_EVENTS];
-    await measure(`polls with ${held} held events, against ${least * HOLDERS}`, held, {
+    await measure(`polls with ${held} held events, compared with ${least * HOLDERS}`, held, {
       unit: "polls",
       reference: await pageSide(context, small, least),
       ours: await pageSide(context, large, Math.max(Math.ceil(held / HOLDERS), least)),

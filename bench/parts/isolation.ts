@@ -10,12 +10,12 @@ const PER_SECOND = 50;
 const WARM_UP_SECONDS = 3;
 
 /**
- * Compares pushes to a healthy bridge in two services. Our service also pushes to a dead and a slow bridge, and the
- * reference pushes to two more healthy bridges.
+ * Compares pushes from two services to a healthy bridge. One service also pushes to a dead and a slow bridge. The other
+ * service, which is the reference, pushes to two more healthy bridges.
  */
 export const isolation: Part = {
   name: "isolation",
-  what: "how long a push takes beside a dead and a slow bridge, against the same load without them",
+  what: "how long a push takes beside a dead and a slow bridge, compared with the same load without them",
   async run(context) {
     const { options, say } = context;
     const [beside, alone] = [await startSide(context, true), await startSide(context, false)];

@@ -10,12 +10,12 @@ const FEW_EVENTS = 3;
 /** Number of events that each bridge has already fetched. */
 const FETCHED_EVENTS = 10;
 
-const SAME_BYTES = "against one process that signs and sends the same bytes";
+const SAME_BYTES = "compared with one process that signs and sends the same bytes";
 
 /** Polls that return no events, like most polls of a bridge. */
 export const pollEmpty: Part = pollPart(
   "poll-empty",
-  "signed polls with nothing new, against one process that signs a constant page",
+  "signed polls with nothing new, compared with one process that signs a constant page",
   { before: 1, after: 0 },
 );
 

@@ -7,14 +7,14 @@ import { startService } from "../service";
 import { startWorker } from "../worker";
 import type { AppendReference } from "../workers/append-reference";
 
-/** Number of workspaces, and of the reference's streams. Each side sends its events to them in turn. */
+/** Number of workspaces, and of the reference's streams. Each side sends its events to its workspaces or streams in turn. */
 const WORKSPACES = 8;
 const REFERENCE_STREAMS = "reference:*";
 
 /** Compares publishing to poll workspaces with a client that appends the same bytes to the same Redis. */
 export const publish: Part = {
   name: "publish",
-  what: `publishing ${BATCH} events per call to poll workspaces, against pipelined XADD of the same bytes`,
+  what: `publishing ${BATCH} events per call to poll workspaces, compared with pipelined XADD of the same bytes`,
   async run(context) {
     const service = await startService(context);
     const { clients, store, url, redisUrl } = service;

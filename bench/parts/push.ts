@@ -8,7 +8,7 @@ import { startWorker, type Worker } from "../worker";
 import type { PushReceiver } from "../workers/push-receiver";
 import type { PushReference } from "../workers/push-reference";
 
-/** Number of workspaces, and of first attempts in flight for each. The product is the number of pushes in flight. */
+/** Number of workspaces, and of first attempts in flight for each workspace. The product is the number of pushes in flight. */
 const WORKSPACES = 8;
 const IN_FLIGHT_EACH = 16;
 /** Maximum number of events that wait to be pushed: enough to keep core busy, but too few for core to drop any. */
@@ -19,7 +19,7 @@ const DRAIN_WITHIN_MS = 30_000;
 /** Compares publishing and pushing with a loop that POSTs the same bytes to the same receiver. */
 export const push: Part = {
   name: "push",
-  what: "events published and pushed over HTTPS, against a bare loop of the same POSTs",
+  what: "events published and pushed over HTTPS, compared with a bare loop of the same POSTs",
   async run(context) {
     const { service, certificate } = await startPushService(context);
     const receiver = await startWorker<PushReceiver>(context.scope, "push-receiver");

@@ -86,8 +86,8 @@ async function untilAll(arrived: () => number, count: number): Promise<void> {
 
 const calls = {
   /**
-   * Connects to core, and listens for pushes on two ports. `port` is a healthy bridge, except for /slow, which
-   * answers with 500 after `SLOW_MS`. `deadPort` accepts connections and sends nothing.
+   * Connects to core, and listens for pushes on two ports. The bridge on `port` is healthy, except at
+   * /slow, which answers with 500 after `SLOW_MS`. `deadPort` accepts connections and sends nothing.
    */
   async start({ coreAddress, ...certificate }: Certificate & { readonly coreAddress: string }) {
     clients = connectToCore(coreAddress);

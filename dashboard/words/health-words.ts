@@ -21,13 +21,13 @@ export interface HealthWords {
   readonly advice?: string | undefined;
 }
 
-/** A running bridge polls every few seconds, so a poll within this time means that the bridge runs. */
+/** A running bridge polls every few seconds, so a poll within this time means that the bridge is running. */
 const POLLS_LATELY_MS = 60_000;
 const WAITING_COUNTED_MAX = 1_000;
 /** Milliseconds that a warning stays after a failure, so that a bridge does not look healthy between two failures. */
 const STEADY_AFTER_MS = 5 * 60_000;
 
-/** @param deliveries the known part of the log, newest first. It shows when the bridge recovered. */
+/** @param deliveries the known part of the log, newest first. They show when the bridge recovered. */
 export function healthWords(
   workspace: Pick<WorkspaceShape, "custom" | "connected">,
   health: HealthShape,
@@ -90,7 +90,7 @@ function pollWords(health: PollHealthShape, nowMs: number): HealthWords {
     tone: waiting > 0 ? "warn" : "idle",
     label: "Quiet",
     sentence: `${polled} ${waits}`,
-    advice: "A running bridge polls every few seconds: check that it still runs.",
+    advice: "A running bridge polls every few seconds: check that it is still running.",
   };
 }
 

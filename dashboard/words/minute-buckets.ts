@@ -31,7 +31,7 @@ export function minuteBuckets(deliveries: readonly DeliveryShape[], nowMs: numbe
       const until = pollsUntil(delivery);
       counts.forEach((count, i) => {
         const fromMs = Math.max(sinceMs, (first + i) * MINUTE_MS - 1);
-        // The browser's clock can be behind. Polls with a later time then count in the last minute.
+        // The browser's clock can be behind core's clock. Polls that seem to be in the future count in the last minute.
         const toMs = i === MINUTES - 1 ? Infinity : (first + i + 1) * MINUTE_MS - 1;
         count.polls += until(toMs) - until(fromMs);
       });
@@ -56,7 +56,7 @@ export function minuteBuckets(deliveries: readonly DeliveryShape[], nowMs: numbe
   };
 }
 
-/** Returns a function that counts the polls of a run up to a time. The polls are assumed to be evenly spaced. */
+/** Returns a function that counts the polls of a log entry up to a time. The polls are assumed to be evenly spaced. */
 function pollsUntil({ at, lastAt, polls }: DeliveryShape): (atMs: number) => number {
   const firstMs = Date.parse(at);
   const lastMs = Date.parse(lastAt ?? at);

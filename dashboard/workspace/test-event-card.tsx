@@ -18,7 +18,7 @@ const STEP_WORDS: Readonly<Record<AttemptStep, string>> = {
   status: "Answered 2xx",
 };
 
-/** Sends a ping and shows the outcome; for a push, it shows every step. */
+/** Sends a ping, and shows the outcome and, for a push, every step. */
 export function TestEventCard({
   workspace: { id, mode, targetUrl },
 }: {

@@ -105,7 +105,7 @@ export function useWorkspace(id: string): WatchedWorkspace {
       awaitWord();
       stream.addEventListener("error", () => {
         lose();
-        // The server rejected the stream. A normal request gets the reason, e.g. that the session has ended.
+        // If the stream is closed, the server rejected it. A normal request gets the reason, e.g. that the session has ended.
         if (stream?.readyState === EventSource.CLOSED) void read("itself");
       });
       stream.addEventListener("unavailable", () => {

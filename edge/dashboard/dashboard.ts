@@ -65,7 +65,7 @@ export async function startDashboard(options: DashboardOptions) {
     exposeHeadRoutes: false,
     forceCloseConnections: true,
     ajv: { customOptions: { coerceTypes: false, removeAdditional: false, useDefaults: false } },
-    // Hooks do not run for a path that cannot be decoded, so the headers are added here.
+    // Hooks do not run for a path that cannot be decoded, so the security headers are added here.
     frameworkErrors: (_error, request, reply) =>
       void sendError(addSecureHeaders(request, reply), NOTHING_HERE),
   });
@@ -91,7 +91,7 @@ export async function startDashboard(options: DashboardOptions) {
         });
         addWorkspaceRoutes(signedIn, operatorOf);
       });
-      // An open page sends these requests by itself. They do not count as use, so an idle session still expires.
+      // An open page calls these routes by itself. The calls do not count as use, so an idle session still expires.
       await api.register(async (signedIn) => {
         signedIn.addHook("onRequest", async (request, reply) => {
           if (sessionOf(request) === undefined) return sendError(reply, SIGNED_OUT);

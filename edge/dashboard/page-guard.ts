@@ -2,7 +2,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import type { ErrorAnswer } from "../public/error-body";
 import { sendError } from "../public/public-listener";
 
-/** Allows only resources of this origin. Forbids inline scripts and styles, and framing. */
+/** Allows only resources from this origin. Forbids inline scripts and styles, and framing. */
 const CONTENT_SECURITY_POLICY = [
   "default-src 'none'",
   "script-src 'self'",
@@ -38,17 +38,17 @@ const FOREIGN: ErrorAnswer = {
 };
 const SAFE_METHOD = "GET";
 /**
- * The header that every request except a GET must have. A page of another origin cannot send this header: the browser
+ * The header that every request except a GET must have. A page from another origin cannot send this header: the browser
  * would first send a CORS preflight, which this server rejects.
  */
 export const OWN_HEADER = "x-dashboard";
-/** The value of `OWN_HEADER` in requests that the page makes by itself. They do not count as use of the session. */
+/** The value of `OWN_HEADER` in requests that the page makes by itself. These requests do not count as use. */
 export const ASKED_BY_ITSELF = "by-itself";
 const OWN_SITES: readonly unknown[] = [undefined, "same-origin", "none"];
 
 /**
- * Rejects requests from pages of other sites, because such a page could otherwise act with its visitor's session. The
- * cookie is also `SameSite=Strict`.
+ * Rejects requests from pages of other sites, because such a page could otherwise use its visitor's session. The
+ * session cookie is also `SameSite=Strict`.
  */
 export function guardApi(api: FastifyInstance): void {
   api.addHook("onRequest", async (request, reply) => {

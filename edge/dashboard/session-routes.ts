@@ -20,8 +20,8 @@ export interface SessionContext {
 }
 
 /**
- * Schema of a token or a code. It checks only the length: a token with invalid characters is answered with 401, like an
- * unknown token.
+ * Schema of a token or a sign-in code. The schema checks only the length: the answer to a token with invalid characters
+ * is 401, as for an unknown token.
  */
 const TOKEN = { type: "string", minLength: 1, maxLength: 512 } as const;
 const SIGN_IN = {

@@ -11,7 +11,7 @@ export interface WorkspaceShape {
   readonly id: string;
   readonly name: string;
   readonly ownerEmail: string;
-  /** Whether the platform is `custom`. Only such a workspace has a bridge and endpoints under /hooks. */
+  /** Whether the platform is `custom`. Only `custom` workspaces have a bridge and endpoints under /hooks. */
   readonly custom: boolean;
   readonly connected: boolean;
   /** Empty for a poll workspace. */

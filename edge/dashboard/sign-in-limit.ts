@@ -6,12 +6,12 @@ export type SignInLimit = ReturnType<typeof createSignInLimit>;
 const ATTEMPTS_MAX = 10;
 const WINDOW_MS = 60_000;
 /**
- * Maximum number of addresses with a count. When there are more addresses, the least recently seen address loses its
- * count, and can make more attempts.
+ * Maximum number of addresses whose attempts are counted. When there are more addresses, the least recently seen address
+ * loses its count, and can make more attempts.
  */
 const PLACES_MAX = 10_000;
 
-/** Limits the sign-in attempts per minute and address, so that tokens cannot be guessed quickly. */
+/** Limits the sign-in attempts of each address per minute, so that tokens cannot be guessed quickly. */
 export function createSignInLimit(now: () => number = Date.now) {
   const places = new LRUCache<string, { count: number; readonly until: number }>({ max: PLACES_MAX });
   return {

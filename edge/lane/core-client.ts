@@ -21,12 +21,12 @@ export interface CoreClientOptions extends CoreConnection {
   onRefused(why: string): void;
 }
 
-/** Number of lanes that are kept open. The channel connects each new lane to the next core in turn. */
+/** Number of lanes that are kept open. The gRPC channel connects each new lane to the next core in turn. */
 const LANES = 4;
 const IN_PROGRESS_MAX = 4_096;
 const BYTES_UNDER_WAY_MAX = 64 * 1024 * 1024;
 
-/** Milliseconds to wait for an answer. Core's own timeouts are shorter, so that core fails first. */
+/** Milliseconds to wait for an answer. Core's own timeouts are shorter, so that core can still answer with an error. */
 const DEADLINE_MS = 5_000;
 const PROBE_WITHIN_MS = 1_000;
 /** Maximum bytes of an answer. A page of 100 events of the largest size fits. */
@@ -98,7 +98,7 @@ async function failAfter(ms: number): Promise<never> {
   throw new CoreUnavailable("core does not answer");
 }
 
-/** Maximum UTF-8 bytes of one character of a header or a query string. */
+/** Maximum UTF-8 bytes of one character in a header or a query string. */
 const UTF8_BYTES_MAX = 2;
 
 /**

@@ -18,7 +18,7 @@ export interface LanesOptions {
   open(): LaneStream;
   /** Number of streams that are kept open. */
   readonly lanes: number;
-  /** Maximum number of pending calls, and of their total bytes. A call beyond a maximum is rejected immediately. */
+  /** Maximum number of pending calls, and maximum of their total bytes. A call that exceeds one is rejected immediately. */
   readonly inProgressMax: number;
   readonly bytesMax: number;
   readonly deadlineMs: number;
@@ -48,7 +48,7 @@ interface Waiting {
  *                │   ▼                              │
  *               resting ◀───────────────────────────┘
  *
- * A call opens a resting lane only after `until`, which is a time of `performance.now()`.
+ * A call reopens a resting lane only after `until`, which is a value of `performance.now()`.
  */
 type LaneState =
   | { readonly name: "idle" }

@@ -81,7 +81,7 @@ export const OUTBOUND_TYPES: readonly OutboundType[] = [
   },
 ];
 
-/** Returns the schemas of what a bridge receives. */
+/** Returns the schemas of the events, messages and pages that a bridge receives. */
 export function outboundSchemas(): Readonly<Record<string, Schema>> {
   return {
     OutboundEvent: {

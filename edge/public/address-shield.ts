@@ -13,8 +13,8 @@ function waitMs(sentAt: number, now: number): number {
 }
 
 /**
- * The times at which the edge sent the last admitted requests of an address to core, in the order of core's answers. In
- * a full ring, the request that core answered first is at index `at`.
+ * The times at which the edge sent the last admitted requests from an address to core, in the order of core's answers.
+ * In a full ring, index `at` has the time of the request that core answered first.
  */
 interface Ring {
   readonly times: number[];
@@ -25,8 +25,8 @@ interface Ring {
  * Lets the edge refuse requests over the limit of the sending address (check 2 in README.md),
  * so that a flood from one address costs core nothing. All times are values of `performance.now()`.
  *
- * The shield refuses a request only if the address has used up its limit through this edge:
- * core has admitted that many requests within the last second. Core decides on all other
+ * The shield refuses a request only if the address has used up its limit through this edge
+ * alone, with requests that core admitted within the last second. Core decides on all other
  * requests. If there are too many addresses, the shield drops the rings of some addresses.
  * Core then gets more calls, but does not admit more requests.
  */

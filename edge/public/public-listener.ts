@@ -61,7 +61,7 @@ export function createPublicListener({
   app.server.maxHeadersCount = 0;
   // A client that closes its half of the connection still gets its answer. Node has no documented option for this.
   Object.assign(app.server, { httpAllowHalfOpen: true });
-  // Values of the Expect header other than 100-continue are ignored. CONNECT is answered with 404.
+  // Values of the Expect header other than 100-continue are ignored. A CONNECT request is answered with 404.
   app.server.on("checkExpectation", (request, response) => app.server.emit("request", request, response));
   app.server.on("connect", (_request, socket) => endWith(socket, ERRORS.notFound));
   const takeTurn = createTurns();

@@ -70,7 +70,7 @@ function violationOf(body: Readonly<Record<string, unknown>>, schema: Schema): R
     if (found !== undefined) return violation(found.field, `${found.field} ${found.message}`);
   }
   const unknown = findUnknownField(body, schema);
-  if (unknown === undefined) throw new Error("a body broke its schema, but none of its fields did");
+  if (unknown === undefined) throw new Error("a body violates its schema, but no faulty field was found");
   return violation(unknown, `${unknown} is not a known field`);
 }
 

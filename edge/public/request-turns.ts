@@ -41,8 +41,8 @@ export function createTurns(max = WAITING_MAX): TakeTurn {
   function open(socket: Socket, last: ServerResponse): void {
     const line: Line = { last, waiting: 0 };
     lines.set(socket, line);
-    // At the end of a request body, Node resumes reading from the socket, and stops only when the socket emits "pause". If the socket was
-    // already paused after the call of `resume()`, `pause()` does not emit "pause", so the event is emitted here.
+    // At the end of a request body, Node resumes reading from the socket, and stops only when the socket emits "pause".
+    // If `pause()` has been called since `resume()`, another `pause()` emits nothing, so "pause" is emitted here.
     socket.on("resume", () => {
       if (line.waiting > 0) socket.pause().emit("pause");
     });

@@ -2,8 +2,8 @@ import { isIPv4 } from "node:net";
 import ipaddr from "ipaddr.js";
 
 /**
- * Returns the sender's address in canonical form: v4-mapped addresses as IPv4, and IPv6
- * compressed, without a zone. When a trusted proxy forwards something that is not an
+ * Returns the sender's address in canonical form: IPv4-mapped addresses as IPv4, and other
+ * IPv6 addresses compressed, without a zone. When a trusted proxy forwards something that is not an
  * address, the result is the proxy's own address. Returns "unknown" when the sender has
  * disconnected, because the socket then has no address.
  *
