@@ -25,8 +25,8 @@ const CREATED_AT_ONCE = 64;
 
 /**
  * Number of source addresses. The edge reads them from `X-Forwarded-For`, because it trusts the load as a proxy.
- * Each address may send 500 requests per second, so no load exceeds the limits of all addresses. All addresses have
- * the same length, because all requests of a file must have the same length.
+ * Each address may send 500 requests per second, so all of them together may send more than any load. All addresses
+ * have the same length, because all requests of a file must have the same length.
  */
 export const ADDRESSES = 256;
 const LAST_OCTETS = 128;

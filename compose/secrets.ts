@@ -51,7 +51,7 @@ export function operatorToken(folder: string): string {
 }
 
 /**
- * The name under which the kept settings have the demo workspace. One name suffices, because there is only one Redis.
+ * Key of the demo workspace in `KeptSettings.workspaces`. One key is enough, because there is only one Redis.
  */
 const HERE = "compose";
 

@@ -18,7 +18,7 @@ export interface GuardedChildOptions {
 }
 
 /**
- * Starts a program that is stopped when this process exits. The program has its own
+ * Starts a program, and a guard that kills it when this process exits. The program has its own
  * process group, so Ctrl-C in a terminal reaches only this process. This process
  * then stops all programs in order.
  */

@@ -28,7 +28,7 @@ export async function inBatches(
   return { count: number, fromMs, toMs: Date.now() };
 }
 
-/** Publishes to workspaces in turn. `settle` compares the number of held events with `count`, and removes the events. */
+/** Publishes to workspaces in turn. `settle` compares the number of held events with `count`, and removes them all. */
 export function heldPublishing(
   { clients, store }: Service,
   workspaces: readonly Workspace[],

@@ -68,7 +68,7 @@ export const memory: Part = {
 
     const idBytes = await growth(store, sizes.requestIds, async () => {
       await receiveOverLane(clients, workspaces.slice(0, RECEIVING), "memory", sizes.requestIds);
-      // Only the request ids are measured, so the events and the keys of the limits are removed.
+      // Only the request ids are measured, so the events and the keys of the rate limits are removed.
       await store.settleInbound(sizes.requestIds, "events were accepted");
       await store.removeLimiters();
     });

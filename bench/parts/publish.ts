@@ -7,7 +7,7 @@ import { startService } from "../service";
 import { startWorker } from "../worker";
 import type { AppendReference } from "../workers/append-reference";
 
-/** Number of workspaces, and of the reference's streams. Each side sends its events to its workspaces or streams in turn. */
+/** Number of workspaces, and of the reference's streams. Each side uses its workspaces or streams in turn. */
 const WORKSPACES = 8;
 const REFERENCE_STREAMS = "reference:*";
 

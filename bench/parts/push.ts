@@ -8,7 +8,7 @@ import { startWorker, type Worker } from "../worker";
 import type { PushReceiver } from "../workers/push-receiver";
 import type { PushReference } from "../workers/push-reference";
 
-/** Number of workspaces, and of first attempts in flight for each workspace. The product is the number of pushes in flight. */
+/** Number of workspaces, and of first attempts in flight per workspace. The product is the number of pushes in flight. */
 const WORKSPACES = 8;
 const IN_FLIGHT_EACH = 16;
 /** Maximum number of events that wait to be pushed: enough to keep core busy, but too few for core to drop any. */

@@ -31,7 +31,8 @@ export function minuteBuckets(deliveries: readonly DeliveryShape[], nowMs: numbe
       const until = pollsUntil(delivery);
       counts.forEach((count, i) => {
         const fromMs = Math.max(sinceMs, (first + i) * MINUTE_MS - 1);
-        // The browser's clock can be behind core's clock. Polls that seem to be in the future count in the last minute.
+        // The browser's clock can be behind core's clock. Polls that seem to be in the future are then counted in the
+        // last minute.
         const toMs = i === MINUTES - 1 ? Infinity : (first + i + 1) * MINUTE_MS - 1;
         count.polls += until(toMs) - until(fromMs);
       });

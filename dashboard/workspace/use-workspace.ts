@@ -105,7 +105,7 @@ export function useWorkspace(id: string): WatchedWorkspace {
       awaitWord();
       stream.addEventListener("error", () => {
         lose();
-        // If the stream is closed, the server rejected it. A normal request gets the reason, e.g. that the session has ended.
+        // A closed stream was rejected by the server. A normal request gets the reason, e.g. that the session has ended.
         if (stream?.readyState === EventSource.CLOSED) void read("itself");
       });
       stream.addEventListener("unavailable", () => {

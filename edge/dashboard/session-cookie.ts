@@ -1,8 +1,8 @@
 import type { FastifyReply, FastifyRequest } from "fastify";
 
 /**
- * Returns the session id from the cookie. Behind a TLS proxy, the cookie's name begins with `__Host-`: this prefix binds
- * the cookie to the host. Browsers reject a cookie with this prefix over plain HTTP.
+ * Returns the session id from the cookie. Behind a TLS proxy, the cookie's name begins with `__Host-`: this prefix
+ * binds the cookie to the host. Browsers reject a cookie with this prefix over plain HTTP.
  */
 export function readSessionCookie(request: FastifyRequest): string | undefined {
   const wanted = `${nameFor(request)}=`;

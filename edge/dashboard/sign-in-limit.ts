@@ -6,8 +6,8 @@ export type SignInLimit = ReturnType<typeof createSignInLimit>;
 const ATTEMPTS_MAX = 10;
 const WINDOW_MS = 60_000;
 /**
- * Maximum number of addresses whose attempts are counted. When there are more addresses, the least recently seen address
- * loses its count, and can make more attempts.
+ * Maximum number of addresses whose attempts are counted. When there are more addresses, the least recently seen
+ * address loses its count, and can make more attempts.
  */
 const PLACES_MAX = 10_000;
 

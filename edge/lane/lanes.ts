@@ -18,7 +18,10 @@ export interface LanesOptions {
   open(): LaneStream;
   /** Number of streams that are kept open. */
   readonly lanes: number;
-  /** Maximum number of pending calls, and maximum of their total bytes. A call that exceeds one is rejected immediately. */
+  /**
+   * Maximum number of pending calls, and maximum of their total bytes. A call that would exceed a maximum is rejected
+   * immediately.
+   */
   readonly inProgressMax: number;
   readonly bytesMax: number;
   readonly deadlineMs: number;

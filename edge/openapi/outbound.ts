@@ -98,7 +98,7 @@ export function outboundSchemas(): Readonly<Record<string, Schema>> {
         object(`${summary}.`, { ...head(type), ...fields }),
       ]),
     ),
-    Message: object("A message to show. Its `id` identifies it in repeats and updates.", {
+    Message: object("A message to show. Its `id` identifies the message in repeats and updates.", {
       id: text("Assigned by the service.", { pattern: MESSAGE_ID_FORM.source }),
       kind: text(
         "The kind of the message. Kinds may be added: show a message of an unknown kind as a `card`.",

@@ -25,10 +25,10 @@ interface Ring {
  * Lets the edge refuse requests over the limit of the sending address (check 2 in README.md),
  * so that a flood from one address costs core nothing. All times are values of `performance.now()`.
  *
- * The shield refuses a request only if the address has used up its limit through this edge
- * alone, with requests that core admitted within the last second. Core decides on all other
- * requests. If there are too many addresses, the shield drops the rings of some addresses.
- * Core then gets more calls, but does not admit more requests.
+ * The shield knows which requests of the last second this edge sent and core admitted. The shield
+ * refuses a request only if the admitted requests from the same address have reached the limit.
+ * Core decides on all other requests. If there are too many addresses, the shield drops the
+ * rings of some addresses. Core then gets more calls, but does not admit more requests.
  */
 export function createAddressShield() {
   const rings = new LRUCache<string, Ring>({ max: ADDRESSES_MAX });
