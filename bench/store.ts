@@ -80,7 +80,7 @@ export async function connectToStore(url: string) {
     assertHeld: (count: number) => assertEntries(HELD_STREAMS, count, "events were published"),
     /** Removes all held events, but not their streams, because core treats a missing stream as lost data. */
     emptyHeld: () => emptyStreams(HELD_STREAMS),
-    /** Removes the keys of the rate limits. Otherwise they expire only 2 to 10 seconds after the last request. */
+    /** Removes the keys of the rate limits, which would otherwise expire 2 to 10 seconds after the last request. */
     async removeLimiters() {
       for (const pattern of LIMITER_KEYS) await withKeys(pattern, (keys) => client.unlink(keys));
     },

@@ -35,7 +35,7 @@ async function main(args: readonly string[]): Promise<number> {
   return over.signal.reason instanceof Asked ? 0 : explain(over.signal.reason);
 }
 
-/** Aborts `over` on a signal, and when the parent process npm exits, because npm does not forward every signal. */
+/** Aborts `over` on a signal, and when npm, the parent process, exits: npm does not forward every signal. */
 function stopWhenAsked(over: AbortController): void {
   for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) {
     process.on(signal, () => over.abort(new Asked(signal)));

@@ -21,7 +21,7 @@ const SCRIPT = join(__dirname, "../../../bench/load/wrk.lua");
 
 /** The result of a run of wrk, with the names that `wrk.lua` prints. */
 export interface WrkResult {
-  /** Start and end of the run without repeats, and latencies. */
+  /** Start and end of the run, not counting the repeats, and latencies. */
   readonly times: Omit<Measure, "count">;
   /** Number of answers, and their bytes with headers. */
   readonly requests: number;

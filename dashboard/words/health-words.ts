@@ -17,7 +17,7 @@ export interface HealthWords {
   /** A word or two. */
   readonly label: string;
   readonly sentence: string;
-  /** What to do, if anything. */
+  /** Advice for the operator, if any. */
   readonly advice?: string | undefined;
 }
 

@@ -110,7 +110,7 @@ export function TrafficCard({ deliveries, mode }: TrafficCardProps) {
   );
 }
 
-/** Accepted pushes are green only in push mode, and polls only in poll mode. Otherwise they are grey. */
+/** Accepted pushes are green only in push mode, and polls only in poll mode. In other modes, they are grey. */
 function lookOf(counted: Counted, mode: Mode): keyof typeof COLOURS {
   if (counted === "failed" || counted === "dropped") return counted;
   return OF_MODE[mode].includes(counted) ? "good" : "other";

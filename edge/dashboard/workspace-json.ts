@@ -53,7 +53,7 @@ export function toDeliveryShape(delivery: LoggedDelivery): DeliveryShape {
     ...delivery,
     at: there(toText(at)),
     result: there(RESULT_WORDS.get(result)),
-    // A core of an older release does not send `polls`: each of its entries stands for a single poll.
+    // A core of an older release does not send `polls`: each of its entries of type `poll` is a single poll.
     polls: eventType === "poll" ? Math.max(polls, 1) : 0,
     lastAt: toText(lastAt),
   };

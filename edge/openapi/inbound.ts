@@ -45,7 +45,7 @@ const DM_WORDS =
   "The id of the member's direct conversation is `dm:` followed by exactly the event's own `user.id`. An event in " +
   "another member's direct conversation is rejected; `field` is then `channel`.";
 
-/** Returns the schemas of a bridge's events, generated from the schemas with which the edge checks requests. */
+/** Returns the schemas of the events that a bridge sends, generated from the schemas with which the edge checks them. */
 export function inboundSchemas(): Readonly<Record<string, Schema>> {
   const types = Object.keys(NAMES) as InboundType[];
   return {
