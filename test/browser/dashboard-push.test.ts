@@ -42,7 +42,7 @@ test("pushes appear live in the health, the log and the chart", async () => {
   bridge.behave(status(204));
   await push.publish(event);
   await page.locator(".health-label").getByText("Recovered").waitFor();
-  await page.getByText(/^Recovered .*In the last hour 1 of 5 attempts failed/).waitFor();
+  await page.getByText(/^Recovered .*In the last hour, 1 of 5 attempts failed/).waitFor();
   expect(await page.locator(".health-advice").count()).toBe(0);
 });
 
