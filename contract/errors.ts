@@ -1,6 +1,9 @@
 import { BODY_MAX_BYTES, HEADERS_MAX_BYTES, TIMESTAMP_TOLERANCE_SECONDS } from "./numbers";
 
-/** The status and the message of an error answer. The message is for people, and may change (section "Errors"). */
+/**
+ * The status and the message of an error answer. The message is for people, and may change (section "Errors" of the
+ * contract).
+ */
 export interface ContractError {
   readonly status: number;
   readonly message: string;

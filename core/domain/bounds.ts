@@ -33,8 +33,8 @@ export const IDEMPOTENCY_KEY_SECONDS = DAY_SECONDS;
 export const LIFETIME_MAX_MS = HELD_SECONDS * 1_000;
 
 /**
- * Maximum number of `Follow` streams of one group over all cores. If there are more shards than this, the
- * number of shards is the limit. A stream without a shard only waits to take over, but still calls the store
+ * Maximum number of `Follow` streams of one group over all cores. If there are more than `GROUP_STREAMS_MAX` shards,
+ * the number of shards is the limit. A stream without a shard only waits to take over, but still calls the store
  * regularly.
  */
 export const GROUP_STREAMS_MAX = 64;

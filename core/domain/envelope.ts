@@ -1,8 +1,8 @@
 import type { MessageBody, OutboundContent } from "./outbound-event";
 
 /**
- * An outbound event as JSON text, in two parts around the sequence. The store assigns the sequence when it
- * stores the event, and joins the parts. Pushes and polls send the joined text, byte for byte.
+ * An outbound event as JSON text, in two parts around the sequence. The store assigns the sequence when it stores the
+ * event, and joins the parts. Pushes and pages have the joined text, byte for byte.
  */
 export interface RenderedEnvelope {
   readonly beforeSequence: string;

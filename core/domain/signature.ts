@@ -12,8 +12,8 @@ export interface ParsedSignature {
 const DIGEST_HEX_LENGTH = 64;
 
 /**
- * Parses `t=<unix seconds>,v1=<hex>[,v1=<hex>…]` (Authentication 1). Hex digits may be in either case. Returns
- * undefined for any other form, e.g. two headers that were joined into one header.
+ * Parses `t=<unix seconds>,v1=<hex>[,v1=<hex>…]` (contract, "Authentication", rule 1). Hex digits may be in either
+ * case. Returns undefined for any other form, e.g. two headers that were joined into one header.
  */
 export function parseSignature(header: string): ParsedSignature | undefined {
   const form = SIGNATURE_FORM.exec(header);
@@ -27,13 +27,13 @@ export function parseSignature(header: string): ParsedSignature | undefined {
   return { timestamp, digests };
 }
 
-/** Returns the HMAC-SHA256 over `<t>.<raw text>` (Authentication 2). */
+/** Returns the HMAC-SHA256 over `<t>.<raw text>` (contract, "Authentication", rule 2). */
 function hmacOf(key: KeyObject, timestamp: string, raw: Uint8Array | string): Hmac {
   return createHmac("sha256", key).update(`${timestamp}.`).update(raw);
 }
 
 /**
- * Whether any of the digests is valid for any of the keys (Authentication 6). Digests are compared in
+ * Whether any of the digests is valid for any of the keys (contract, "Authentication", rule 6). Digests are compared in
  * constant time.
  */
 export function signatureMatches(

@@ -13,7 +13,7 @@ export interface SigningSecret {
   /** The same bytes as a key object. */
   readonly key: KeyObject;
   readonly createdAtMs: number;
-  /** When a newer secret replaced this secret, in ms since the epoch; undefined for the newest secret. */
+  /** Time when a newer secret replaced this secret, in ms since the epoch; undefined for the newest secret. */
   readonly retiredAtMs: number | undefined;
 }
 
@@ -63,7 +63,7 @@ export function lapsesAtMs(secret: SigningSecret): number | undefined {
   return secret.retiredAtMs === undefined ? undefined : secret.retiredAtMs + ROTATION_OVERLAP_MS;
 }
 
-/** Returns the secrets that are valid at `nowMs`, newest first (Authentication 6). */
+/** Returns the secrets that are valid at `nowMs`, newest first (contract, "Authentication", rule 6). */
 export function activeSecrets(workspace: Workspace, nowMs: number): readonly SigningSecret[] {
   return workspace.secrets.filter((secret) => nowMs < (lapsesAtMs(secret) ?? Infinity));
 }

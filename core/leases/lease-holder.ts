@@ -13,12 +13,12 @@ export interface LeaseHolderOptions {
   readonly signal?: AbortSignal;
   /**
    * Works on a shard until `lease.stopping` is aborted. Resolves when no work is in progress; the lease is then
-   * released. Must not act on the shard after `lease.over` is aborted.
+   * released. Must begin nothing on the shard after `lease.over` is aborted.
    */
   work(lease: Lease): Promise<void>;
   /**
-   * Whether the work on a shard must continue although the shard is in another member's share. Meanwhile, the
-   * lease is renewed.
+   * Whether the work on a shard must continue although the shard is in another member's share. While `isBusy` returns
+   * true, the lease is renewed.
    */
   isBusy?(shard: number): boolean;
   onRenewed?(shard: number): void;
@@ -45,8 +45,7 @@ export interface LeaseHolder {
 
 const BEAT_MS = 750;
 /**
- * A member stops relying on a lease this many milliseconds before the expiry, because answers of the store take
- * time.
+ * A member stops relying on a lease this many milliseconds before the expiry, because answers from the store take time.
  */
 const SAFETY_MS = 500;
 
@@ -65,9 +64,9 @@ interface HeldLease extends Lease {
 /**
  * Holds a member's fair share of the shards, each in a `LeaseState`.
  *
- * Every `BEAT_MS`, the holder reports that the member is alive, renews its leases, acquires free leases, and
- * drains leases in another member's share. A lease that was not renewed in time is lost. The same happens after
- * a pause of this process: the late timer finds the lease expired, and the store rejects work without a lease.
+ * Every `BEAT_MS`, the holder reports that the member is alive, renews its leases, acquires free leases, and drains the
+ * leases of shards in another member's share. A lease that was not renewed in time is lost. The same happens after a
+ * pause of this process: the late timer finds the lease expired, and the store rejects work without a lease.
  */
 export function holdLeases(options: LeaseHolderOptions): LeaseHolder {
   const { leases, member } = options;

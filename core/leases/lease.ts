@@ -17,7 +17,9 @@ export interface Lease {
   readonly state: LeaseState;
   /** Aborted when the work on the shard must stop: no new work begins, and the work in progress is finished. */
   readonly stopping: AbortSignal;
-  /** Aborted when this member no longer holds the lease: all work on the shard stops. */
+  /**
+   * Aborted when this member no longer holds the lease: nothing new begins, and no outcome of an attempt is recorded.
+   */
   readonly over: AbortSignal;
   /**
    * Whether the lease is released or lost, or has expired by the clock. After this process was paused, `isOver`

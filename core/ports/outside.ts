@@ -39,8 +39,8 @@ export interface Mail {
 }
 
 /**
- * This email cannot be sent, e.g. because the mail server rejects its recipient. Other emails can still be sent.
- * `cause` has the reason.
+ * One email cannot be sent, e.g. because the mail server rejects its recipient. Other emails can still be sent. `cause`
+ * has the reason.
  */
 export class MailRefused extends Error {
   override readonly name = "MailRefused";
@@ -56,7 +56,7 @@ export class MailRefused extends Error {
 /** Sends email. */
 export interface Mailer {
   /**
-   * Throws when the mail server did not accept the email: `MailRefused` when the reason is this email, else another
+   * Throws when the mail server did not accept the email: `MailRefused` when only this email is rejected, else another
    * error.
    */
   send(mail: Mail): Promise<void>;

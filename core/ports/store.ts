@@ -38,7 +38,7 @@ export interface Workspaces {
   read(id: string): Promise<WorkspaceRecord | undefined>;
   /** Returns false when the id is already used. */
   create(workspace: Workspace): Promise<boolean>;
-  /** Returns false when the version of the record has changed. The caller must read the record again. */
+  /** Returns false when the version of the record has changed; the caller must then read the record again. */
   replace(workspace: Workspace, version: number): Promise<boolean>;
   /** Deletes the workspace, its held events and its log. Returns false when the workspace did not exist. */
   delete(workspace: Workspace): Promise<boolean>;
@@ -46,7 +46,7 @@ export interface Workspaces {
   list(size: number, after: string | undefined): Promise<WorkspacePage | undefined>;
 }
 
-/** Seconds until the next request of the sender would pass, at least 1; undefined when this request passes. */
+/** Seconds until the next request from the sender would pass, at least 1; undefined when this request passes. */
 export type RetryAfterSeconds = number | undefined;
 
 /** The limit per sending address (check 2 in README.md), as a separate step. */
@@ -141,7 +141,7 @@ export type Published =
 export interface OutboundEvents {
   /** Assigns the sequence and appends the event in one step. The event is durable when the promise resolves. */
   publish(publication: Publication): Promise<Published>;
-  /** Publishes several events in order, each as `publish` does. Rejects when any event cannot be published. */
+  /** Publishes several events in order, each as `publish` does. Rejects when the store fails for any event. */
   publishAll(publications: readonly Publication[]): Promise<readonly Published[]>;
 }
 
@@ -231,7 +231,7 @@ export interface PushRecord {
   /**
    * - "done": the event leaves the queue.
    * - "retry": the event stays in the queue for the next attempt.
-   * - "hold": the event moves from the queue to the held events, because its workspace polls now.
+   * - "hold": the event moves from the queue to the held events, because its workspace is now a poll workspace.
    */
   readonly next:
     | { readonly do: "done" }
@@ -270,12 +270,12 @@ export interface PushQueue {
   onWake(wake: (shard: number) => void): () => void;
 }
 
-/** Maximum number of lines in the log of a workspace, including lines of polls. */
+/** Maximum number of entries in the delivery log of a workspace: attempts, drops and polls. */
 export const LOGGED_MAX = PUSHES_LOGGED_MAX + POLLS_LOGGED_MAX;
 
 /**
- * The deliveries of each workspace in the last seven days: up to 1,000 attempts and drops, and 500 lines of polls. A
- * line of polls is one poll that returned events, or a run: consecutive polls without events.
+ * The deliveries of each workspace in the last seven days: up to 1,000 attempts and drops, and 500 entries for polls.
+ * An entry for polls is one poll that returned events, or a run: consecutive polls without events.
  */
 export interface DeliveryLog {
   /** Appends a delivery and returns it with its id and time. */

@@ -64,9 +64,9 @@ export type FunctionName =
 /**
  * The functions whose answers confirm that data is stored, or contain stored events. With `REDIS_WAIT_REPLICAS`, core
  * answers the callers of these functions only after the replicas have confirmed the writes. Otherwise a failover could
- * undo the write of an event that a bridge or a game has already seen. The sender of that event would get no
- * confirmation, and send the event again, under another id. If writes of the other functions are lost, they are made
- * again, or matter only for a moment.
+ * undo the write of an event that a bridge or a game has already seen. The sender, without a confirmation, would then
+ * send the event again, and the repeat would get another event id. If writes of the other functions are lost, they are
+ * made again, or matter only for a moment.
  */
 const CONFIRMED: ReadonlySet<FunctionName> = new Set([
   "append",
@@ -103,7 +103,7 @@ const NUMBERS: Readonly<Record<string, number>> = {
 
 /**
  * Reads the library. The names of the library and its functions contain a hash of the source. So cores of two releases
- * can share one Redis, each with its own library.
+ * can share one Redis: each release has its own library there.
  */
 function readLibrary(): { readonly version: string; readonly code: string } {
   const parts = FILES.map((file) => readFileSync(join(__dirname, "functions", `${file}.lua`), "utf8"));
@@ -122,8 +122,8 @@ const LENGTH_BYTES = 4;
 const SHORT_HEADS = Array.from({ length: 128 }, (_, length) => `${String.fromCharCode(length)}\0\0\0`);
 
 /**
- * Packs arguments into one argument, which the library unpacks. Each argument follows its length. Returns a string
- * when all arguments are short texts, because a string is cheaper to write than a buffer.
+ * Packs arguments into one argument, which the library unpacks. Each argument is preceded by its length. Returns a
+ * string when all arguments are short texts, because a string is cheaper to write than a buffer.
  */
 export function packArguments(args: readonly Argument[]): Argument {
   let packed = "";

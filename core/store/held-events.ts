@@ -68,7 +68,7 @@ export function createHeldEvents(redis: Redis, functions: Functions, keys: Keys,
   });
 
   /**
-   * Reads a large page with XRANGE. Only events that the function `page` found are read. Newer events are left to the
+   * Reads a large page with XRANGE. Only events that the function `page` found are read. Newer events are left for the
    * next page, because replicas may not have confirmed these events yet.
    */
   async function readRange(workspaceId: string, { after, through, count }: Range) {

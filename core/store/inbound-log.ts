@@ -69,7 +69,7 @@ export interface InboundLogOptions {
   readonly limits: Limits;
   /** Maximum number of entries in the log of a shard. When there are more, the oldest entries are removed. */
   readonly inboundLogMax: number;
-  /** Maximum bytes of the log of a shard. When there are more, the oldest entries are removed. */
+  /** Maximum bytes of the log of a shard. When the log is larger, the oldest entries are removed. */
   readonly inboundLogMaxBytes: number;
   /** Called when entries were removed before all groups had acked them. */
   onDropped?(dropped: InboundDropped): void;

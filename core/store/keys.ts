@@ -8,7 +8,7 @@ import { shardOf } from "../domain/shard";
  * | key (after the prefix)      | type   | lives                        | written by                     |
  * |-----------------------------|--------|------------------------------|--------------------------------|
  * | `:ws:<workspace>`           | string | as the workspace             | put_workspace: the record as JSON, with encrypted secrets |
- * | `:st:<workspace>`           | hash   | as the workspace             | the functions below: the state of the workspace |
+ * | `:st:<workspace>`           | hash   | as the workspace             | the functions in the second table: the state of the workspace |
  * | `:all`                      | zset   | always                       | put_workspace: `<created, 13 digits>:<workspace>`, ordered as text |
  * | `:held:<workspace>`         | stream | 24 to 25 h after last event  | publish, record_pushes: events for polling; id is `<sequence>-0`, the field is the event's number |
  * | `:push`                     | stream | an event until it is pushed  | publish: events of push workspaces; record_pushes removes them |

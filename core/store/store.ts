@@ -32,7 +32,7 @@ export interface StoreOptions extends InboundLogOptions, OutboundEventsOptions {
   readonly shards: number;
   readonly secretBox: SecretBox;
   onError(error: Error): void;
-  /** Called at the start, for each Redis setting that can cause data loss. */
+  /** Called at the start, with each piece of advice about Redis settings. */
   onAdvice?(advice: RedisAdvice): void;
 }
 

@@ -43,7 +43,7 @@ test("the command exits with 0 for a correct bridge; for a broken bridge, it exi
   expect(broken).toMatchObject({ code: 1, output: expect.stringContaining("2 passed, 1 failed") });
 });
 
-test("a bridge with a private certificate can be checked with --ca or --insecure-loopback", async () => {
+test("a bridge whose certificate is from a private CA can be checked with --ca or --insecure-loopback", async () => {
   const ca = createTestCa();
   const { key, cert } = ca.issue(["127.0.0.1"]);
   const receiver = createReceiver({ secrets: SECRET, handle: () => undefined });
@@ -71,7 +71,7 @@ test("if nothing listens at an address, the command exits with 69 and says what 
   expect(observed.output).toContain("2 passed, 0 failed");
 });
 
-test("the command exits with 141 and no error when its reader closes the pipe", async () => {
+test("the command exits with 141 and prints no error when the reader of its output closes the pipe", async () => {
   const command = `"${process.execPath}" "${MAIN}" --list | true; echo "\${PIPESTATUS[0]}"`;
   const { stdout, stderr } = await promisify(execFile)("bash", ["-c", command]);
   expect([stdout, stderr]).toEqual(["141\n", ""]);
@@ -133,7 +133,7 @@ test.each([
     "/nowhere.pem cannot be read",
   ],
   [
-    "--insecure-loopback for another host",
+    "--insecure-loopback for a host that is not loopback",
     "--url https://b.example/ --insecure-loopback",
     "not a loopback address; use --ca",
   ],

@@ -58,7 +58,7 @@ test.each<[string, object, RegExp]>([
   ["another workspace", { workspace: "another" }, /workspace is not the polled workspace/],
   ["a sequence of 0", { sequence: 0 }, /sequence is below 1/],
   ["a sequence of 2^53", { sequence: 2 ** 53 }, /must have id, type/],
-  ["a local time", { createdAt: "2026-01-01T00:00:00+01:00" }, /createdAt/],
+  ["a time that is not in UTC", { createdAt: "2026-01-01T00:00:00+01:00" }, /createdAt/],
   ["an expiry that is not a time", { expiresAt: "tomorrow" }, /expiresAt/],
   ["an unknown type", { type: "message.delete" }, /type "message.delete" is unknown/],
   ["no channel", { channel: undefined }, /must have channel/],
@@ -92,7 +92,7 @@ const LIMITED = Buffer.from('{"statusCode":429,"message":"too many","error":"Too
 const limitAfter =
   (most: number, headers: Record<string, string> = { "retry-after": "1" }): Alter =>
   (answer, count) =>
-    // The first request belongs to an earlier rule of the check, so it does not count.
+    // The first request belongs to another rule, which is checked earlier, so this request does not count.
     count > most + 1 ? { status: 429, headers, body: LIMITED } : answer;
 
 // time: controlled

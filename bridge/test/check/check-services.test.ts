@@ -12,7 +12,7 @@ const idsOf = ({ rules }: CheckResult, wanted: string) =>
   rules.filter(({ verdict }) => verdict === wanted).map(({ id }) => id);
 const failed = (result?: CheckResult) => (result?.rules ?? []).filter(({ verdict }) => verdict === "failed");
 
-/** Checks the service with a new workspace. */
+/** Checks the service, with a new workspace unless `change` names another. */
 async function check(change: Partial<ServiceCheckOptions> = {}): Promise<CheckResult> {
   const { id, secret } = await service.workspaces.make();
   return checkService({ url: new URL(service.url), workspace: id, secrets: [secret], ...change });
@@ -30,7 +30,7 @@ test("the service breaks no rule, even with held events of all types and during 
   expect(result.ok).toBe(true);
 });
 
-test("for a workspace with a target URL, the rules of polling are reported as unseen, not as broken", async () => {
+test("for a workspace with a target URL, the rules about polling are reported as unseen, not as broken", async () => {
   const { id, secret } = await service.workspaces.make({ targetUrl: "https://8.8.8.8/" });
   const result = await check({ workspace: id, secrets: [secret] });
   expect(failed(result)).toEqual([]);
@@ -69,7 +69,9 @@ const restatus =
   (from: number, to: number): Alter =>
   (answer) => ({ ...answer, status: answer.status === from ? to : answer.status });
 
-/** Faulty services: the fault, the altered answers, the ids of the broken rules, and the finding for the first rule. */
+/**
+ * Faulty services: the fault, the altered answers, the ids of the broken rules, and a pattern for the first finding.
+ */
 const BROKEN_SERVICES: readonly [what: string, Alter, breaks: string, RegExp][] = [
   ["answers an event with 200", restatus(202, 200), "accepts", /answered with 200 \{"ok":true\}, not 202/],
   ["answers with another body", rewrite(202, () => ({ message: "" })), "accepts", /not 202 \{"ok":true\}/],
@@ -110,7 +112,7 @@ const BROKEN_SERVICES: readonly [what: string, Alter, breaks: string, RegExp][] 
     /statusCode is not 401/,
   ],
   [
-    "omits the header Service-Workspace of a page",
+    "omits the Service-Workspace header of a page",
     (answer) => ({ ...answer, headers: { ...answer.headers, "service-workspace": undefined } }),
     "page-signed",
     /Service-Workspace is missing/,

@@ -6,7 +6,7 @@ import { startProgram } from "../../../test/harness/program";
 
 const PROJECT = join(__dirname, "../../..");
 
-/** Packs the kit as for publication, and installs the package in an empty project. */
+/** Packs the kit as `npm publish` would, and installs the package in an empty project. */
 export function packKit() {
   const folder = testFolder();
   const installed = join(folder, "node_modules/chat-bridge-kit");
@@ -35,7 +35,10 @@ const STRICT = {
   typeRoots: [join(PROJECT, "node_modules/@types")],
 };
 
-/** Compiles the README's TypeScript examples. An example's first line can name its file. Throws tsc's output on failure. */
+/**
+ * Compiles the README's TypeScript examples. An example's first line can name its file. Throws an error with tsc's
+ * output if an example does not compile.
+ */
 function compileExamples(folder: string, readme: string): readonly string[] {
   const files = [...readme.matchAll(/^```ts\n(?:\/\/ (\S+\.mts)\n)?(.*?)^```/gms)].map(
     ([, name, code = ""], i) => {
@@ -52,7 +55,10 @@ function compileExamples(folder: string, readme: string): readonly string[] {
   return files;
 }
 
-/** Copies the kit's sources and `cli/chat-bridge.mjs` into a folder, without build output. Returns the copy's path. */
+/**
+ * Creates a project in `folder` with the kit's sources and `cli/chat-bridge.mjs`, but without build output. Returns the
+ * project's path.
+ */
 export function unbuiltProject(folder: string): string {
   const project = join(folder, "project");
   const built = join(PROJECT, "bridge/dist");

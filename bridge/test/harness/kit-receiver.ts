@@ -27,7 +27,7 @@ export async function closeReceivers(): Promise<void> {
   for (const close of closing.splice(0)) await close();
 }
 
-/** Starts a receiver on a real socket. `shown` has the events that the handler was called with. */
+/** Starts a receiver on a real socket. `shown` lists the events with which the handler was called. */
 export async function setUpReceiver(
   options: Partial<ReceiverOptions> = {},
   hostOf: (receiver: Receiver) => Promise<Host> = ({ handler }) => plainHost(handler),
@@ -61,7 +61,9 @@ export function pushTo(url: string, event: object | Buffer, change: Record<strin
   return send(url, PATH, { method: "POST", headers: sent, body });
 }
 
-/** Starts a receiver. Its handler waits for `open()` before it handles an event that `waits` selects. */
+/**
+ * Starts a receiver. For each event that `waits` selects, the receiver's handler first waits for a call of `open()`.
+ */
 export async function setUpWaiting(
   {
     waits = () => true,

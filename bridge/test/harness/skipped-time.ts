@@ -21,7 +21,7 @@ export function skipTime(random = 0, startMs: () => number = Date.now) {
   };
 }
 
-/** Fakes `setTimeout`, and also `Date` if `now` is given, until `jest.useRealTimers()`. Sockets stay real. */
+/** Fakes `setTimeout`, and also `Date` if `now` is given, until `jest.useRealTimers()`. Sockets work as usual. */
 export function fakeTimeouts(now?: number): void {
   const real = ["hrtime", "nextTick", "performance", "queueMicrotask"] as const;
   const others = ["setImmediate", "clearImmediate", "setInterval", "clearInterval"] as const;

@@ -120,18 +120,21 @@ test.each([
 });
 
 // contract: kit-no-retry-4xx
-test.each([400, 401, 403, 404, 409, 301])("the poller stops at a %i, and keeps its cursor", async (code) => {
-  const body = JSON.stringify({ statusCode: code, message: "no", field: "after" });
-  const cursors = await cursorAt("1");
-  const { error, cursor, requests } = await service.run([status(code, { body })], { cursors });
-  expect(error).toBeInstanceOf(PollRefused);
-  expect(error).toMatchObject({
-    status: code,
-    field: "after",
-    message: `the service answered with ${code}: no`,
-  });
-  expect([cursor, requests.length]).toEqual(["1", 1]);
-});
+test.each([400, 401, 403, 404, 409, 301])(
+  "the poller stops after a %i, and keeps its cursor",
+  async (code) => {
+    const body = JSON.stringify({ statusCode: code, message: "no", field: "after" });
+    const cursors = await cursorAt("1");
+    const { error, cursor, requests } = await service.run([status(code, { body })], { cursors });
+    expect(error).toBeInstanceOf(PollRefused);
+    expect(error).toMatchObject({
+      status: code,
+      field: "after",
+      message: `the service answered with ${code}: no`,
+    });
+    expect([cursor, requests.length]).toEqual(["1", 1]);
+  },
+);
 
 // contract: kit-gap
 test("a gap is passed to the handler, and the poller continues from `next`", async () => {
@@ -143,7 +146,7 @@ test("a gap is passed to the handler, and the poller continues from `next`", asy
 
 // time: controlled
 // contract: kit-refused-create
-test("the cursor moves only after the handler has resolved; until then, the same page is polled", async () => {
+test("the cursor moves only after the handler succeeds; after each failure, the same page is polled again", async () => {
   let tries = 0;
   const cursors = await cursorAt("1");
   const kept: (string | undefined)[] = [];
@@ -161,7 +164,7 @@ test("the cursor moves only after the handler has resolved; until then, the same
   expect(problems.slice(0, 2)).toEqual(Array(2).fill(expect.stringContaining("the chat says no")));
 });
 
-test("a stopped poller aborts its handler, waits for it, and saves the cursor of the finished page", async () => {
+test("a poller that is stopped aborts its handler, waits for the handler, and saves the cursor of the finished page", async () => {
   const abort = new AbortController();
   const cursors = cursorInMemory();
   let wasTold = false;

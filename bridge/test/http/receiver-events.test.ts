@@ -15,9 +15,19 @@ test.each([
   ["there is no signature", { "Service-Signature": "" }, 401, "there is no Service-Signature"],
   ["the signature is malformed", { "Service-Signature": "abc" }, 401, "must be t=<unix seconds>"],
   ["the secret is wrong", { "Service-Signature": signatureOf("x", "{}") }, 401, "not valid under any"],
-  ["the header names another workspace", { "Service-Workspace": "w2" }, 400, "Service-Workspace"],
-  ["the workspace header is missing", { "Service-Workspace": "" }, 400, "Service-Workspace"],
-  ["the header names another event", { "Service-Event-Id": "evt_x" }, 400, "Service-Event-Id"],
+  [
+    "the Service-Workspace header names another workspace",
+    { "Service-Workspace": "w2" },
+    400,
+    "Service-Workspace",
+  ],
+  ["the Service-Workspace header is missing", { "Service-Workspace": "" }, 400, "Service-Workspace"],
+  [
+    "the Service-Event-Id header names another event",
+    { "Service-Event-Id": "evt_x" },
+    400,
+    "Service-Event-Id",
+  ],
 ] as const)("when %s, a push is rejected and not handled", async (_what, change, code, words) => {
   const { push, receiver, shown } = await setUpReceiver();
   const { status, json } = await push(create(), change);
@@ -96,14 +106,14 @@ test("a push to a full queue is answered with 503, and is accepted when it is re
   for (const number of [1, 2, 3]) statuses.push((await push(create(number))).status);
   expect([statuses, receiver.pending]).toEqual([[204, 204, 503], 2]);
   open();
-  await until("there is room", () => receiver.pending === 0);
+  await until("the queue has room", () => receiver.pending === 0);
   expect((await push(create(3))).status).toBe(204);
   await receiver.close();
   expect(done).toEqual([1, 2, 3].map((number) => create(number).id));
 });
 
 // time: ordering
-test("events of one channel or one member's DM are handled in order, and do not block other events", async () => {
+test("events of one channel, or of one member's DM, are handled in order and do not block other events", async () => {
   const held = [create(1), ONE_OF_EACH["dm.create"]];
   const { push, receiver, done, open } = await setUpWaiting({
     waits: ({ id }) => held.some((event) => event.id === id),

@@ -22,7 +22,7 @@ afterEach(async () => {
   await service.close();
 });
 
-/** Returns a sender. Its clock advances only during pauses. */
+/** Returns a sender whose clock advances only during pauses. */
 function senderOf(options: Partial<SenderOptions> = {}) {
   const timing = skipTime(0, () => NOW_S * 1000 + 250);
   const base = { baseUrl: `http://127.0.0.1:${service.port}`, workspaceId: WORKSPACE, secrets: SECRET };
@@ -125,20 +125,26 @@ test.each([
 });
 
 // contract: kit-no-retry-4xx
-test.each([400, 401, 403, 404, 408, 409, 410, 413, 422])("a %i is never retried", async (code) => {
-  const { send } = senderOf();
-  const body = JSON.stringify({ statusCode: code, message: "no", error: "No", field: "user.id" });
-  service.behave(status(code, { body }));
-  const refused = { outcome: "refused", id: "mine", attempts: 1, status: code, field: "user.id" };
-  expect(await send({ ...EVENT, id: "mine" })).toEqual({ ...refused, message: "no" });
-  expect(service.requests).toHaveLength(1);
-});
+test.each([400, 401, 403, 404, 408, 409, 410, 413, 422])(
+  "after a %i, the event is never sent again",
+  async (code) => {
+    const { send } = senderOf();
+    const body = JSON.stringify({ statusCode: code, message: "no", error: "No", field: "user.id" });
+    service.behave(status(code, { body }));
+    const refused = { outcome: "refused", id: "mine", attempts: 1, status: code, field: "user.id" };
+    expect(await send({ ...EVENT, id: "mine" })).toEqual({ ...refused, message: "no" });
+    expect(service.requests).toHaveLength(1);
+  },
+);
 
-test.each([200, 204, 302])("a %i is reported as refused, and a redirect is not followed", async (code) => {
-  service.behave(status(code, { headers: { Location: service.url } }));
-  expect(await senderOf().send(EVENT)).toMatchObject({ outcome: "refused", status: code, attempts: 1 });
-  expect(service.requests).toHaveLength(1);
-});
+test.each([200, 204, 302])(
+  "after a %i, the event is reported as refused, and no redirect is followed",
+  async (code) => {
+    service.behave(status(code, { headers: { Location: service.url } }));
+    expect(await senderOf().send(EVENT)).toMatchObject({ outcome: "refused", status: code, attempts: 1 });
+    expect(service.requests).toHaveLength(1);
+  },
+);
 
 // time: controlled
 test("after the last attempt fails, the event is dropped and the result has the last status", async () => {
@@ -153,12 +159,15 @@ test("after the last attempt fails, the event is dropped and the result has the 
 test.each([
   [59_999, [30_000]],
   [60_000, [30_000, 30_000]],
-])("a sender that gives up after %i ms waits %j ms when Retry-After is 30 s", async (giveUpAfterMs, ms) => {
-  const { send, pauses } = senderOf({ giveUpAfterMs });
-  service.behave(status(429, { headers: { "Retry-After": "30" } }));
-  expect(await send(EVENT)).toMatchObject({ outcome: "given-up", attempts: 1 + ms.length, status: 429 });
-  expect(pauses).toEqual(ms);
-});
+])(
+  "with `giveUpAfterMs` %i and Retry-After: 30, the sender pauses for %j ms, and then drops the event",
+  async (giveUpAfterMs, ms) => {
+    const { send, pauses } = senderOf({ giveUpAfterMs });
+    service.behave(status(429, { headers: { "Retry-After": "30" } }));
+    expect(await send(EVENT)).toMatchObject({ outcome: "given-up", attempts: 1 + ms.length, status: 429 });
+    expect(pauses).toEqual(ms);
+  },
+);
 
 test("an abort ends an attempt in progress, and an event with an aborted signal is not sent", async () => {
   const abort = new AbortController();

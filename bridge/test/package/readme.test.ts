@@ -68,7 +68,7 @@ test("the README's polling bridge shows published events, sends typed lines, and
   const bridge = kit.start("poll-bridge.mjs", environment);
   await until("the bridge shows the message", () => bridge.output().includes("message.create c1: while you"));
   bridge.type("hello from a terminal");
-  await until("the game receives it", () =>
+  await until("the game receives the typed line", () =>
     consumer.seen.some(({ text }) => text === "hello from a terminal"),
   );
   expect(await bridge.stop()).toBe(0);
@@ -93,6 +93,6 @@ test("the README's push bridge shows published events, sends typed lines, and st
   await until("the bridge shows the message", () => bridge.output().includes("message.create c1: hello"));
   expect((await push.logged(id, 1)).map(({ status }) => status)).toEqual([204]);
   bridge.type("typed");
-  await until("the game receives it", () => consumer.seen.some(({ text }) => text === "typed"));
+  await until("the game receives the typed line", () => consumer.seen.some(({ text }) => text === "typed"));
   expect(await bridge.stop()).toBe(0);
 });

@@ -37,7 +37,7 @@ test.each([
   expect(retryAfterMs(header)).toBe(ms);
 });
 
-/** Milliseconds beyond the maximum of a Node timer, which would fire after 1 ms instead. */
+/** Milliseconds beyond the maximum delay of a Node timer. A timer with this delay would fire after 1 ms. */
 const BEYOND_TIMERS_MS = 2 ** 31;
 
 // time: ordering
@@ -82,7 +82,7 @@ test.each(["games.example", "ftp://games.example", ""])("%j is not a base addres
   expect(() => hooksUrl(base, "w1")).toThrow("must be an http(s) address");
 });
 
-test("the message of an error body can be one text, several texts or missing", () => {
+test("the message of an error body can be a string, a list of strings or missing", () => {
   const read = (value: unknown) => readError(Buffer.from(JSON.stringify(value)));
   const bad = { message: "bad", field: "user.id" };
   expect(read({ statusCode: 400, ...bad })).toEqual(bad);
@@ -115,12 +115,12 @@ test("queued work begins in a later turn of the event loop, so an answer can be 
   const done: string[] = [];
   lanes.offer("a", async () => void done.push("work"));
   for (let i = 0; i < 10; i++) await Promise.resolve();
-  done.push("giver");
+  done.push("the caller");
   await lanes.idle();
-  expect(done).toEqual(["giver", "work"]);
+  expect(done).toEqual(["the caller", "work"]);
 });
 
-test("work in one lane, which is a queue, runs in order and never overlaps", async () => {
+test("work in one lane (a queue) runs in order and never overlaps", async () => {
   const turns = { turns: fc.nat({ max: 3 }), turnsBefore: fc.nat({ max: 5 }) };
   const step = fc.record({ lane: fc.constantFrom("a", "b"), ...turns });
   const pass = async (turns: number) => {

@@ -117,10 +117,10 @@ test("while too many events are in progress, a pushed event waits, and a page is
   const { catchUp, chat, told } = start({ state: initialState({ open: 1 }) }, () => opened);
   await catchUp.handleEvent(create("c1", 1));
   const second = catchUp.handleEvent(create("c1", 2));
-  await until("the second event is skipped as full", () => told.includes("2 full"));
+  await until("the second event is skipped, because the state is full", () => told.includes("2 full"));
   open();
   await second;
-  await until("both are posted", () => chat.posts.length === 2);
+  await until("both messages are posted", () => chat.posts.length === 2);
 
   const two = page(create("c1", 3), create("c2", 4));
   await expect(catchUp.handlePage(two)).rejects.toThrow("has not accepted");
@@ -141,7 +141,7 @@ test("a call that the chat does not answer counts as refused after 30 seconds; a
   expect(problems).toEqual([expect.stringContaining("the chat refused message.create evt_1")]);
   timeout.mockRestore();
   open();
-  await until("the post counts", () => catchUp.state.creates.length === 0);
+  await until("the late success counts", () => catchUp.state.creates.length === 0);
   await catchUp.handlePage(once);
   await catchUp.handlePage(page(update({ sequence: 2, text: "new" })));
   expect(textsOf(chat)).toEqual(["new"]);

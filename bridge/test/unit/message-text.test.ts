@@ -29,7 +29,7 @@ test.each<[string, string, readonly Block[]]>([
   ["a backslash before a newline is a line break too", "a\\\nb", [paragraph(text("a"), BREAK, text("b"))]],
   ["a bare newline in a quote is a line break", "> a\n> b", [quote(paragraph(text("a"), BREAK, text("b")))]],
   ["a blank line separates paragraphs", "a\n\nb", [paragraph(text("a")), paragraph(text("b"))]],
-  ["an empty text has no blocks", "", []],
+  ["empty text has no blocks", "", []],
 ])("message text is parsed: %s", (_, markdown, blocks) => {
   expect(parseMessageText(markdown)).toEqual(blocks);
 });
@@ -63,7 +63,7 @@ const MARKUP = fc.constantFrom(
 const MARKED_UP = fc.array(MARKUP, { maxLength: 12 }).map((parts) => parts.join(""));
 const ANY_TEXT = fc.oneof(MARKED_UP, fc.string({ unit: "binary", maxLength: 40 }));
 
-/** Returns a text as Markdown renderers show it: lines are trimmed, blank lines are merged, and NULs are replaced. */
+/** Returns text as Markdown renderers show it: lines are trimmed, blank lines are merged, and NULs are replaced. */
 function shown(text: string): string {
   const lines = text
     .replaceAll("\r\n", "\n")
@@ -87,7 +87,7 @@ test.each<["commonmark" | "default", object]>([
   ["commonmark", { html: true, breaks: true }],
   ["default", { html: true, breaks: true, linkify: true }],
 ])(
-  "an escaped text stays text in a Markdown renderer with the preset %s and with HTML",
+  "escaped text stays text in a Markdown renderer with the preset %s and HTML enabled",
   (preset, options) => {
     const renderer = new MarkdownIt(preset, options);
     // Escaping cannot stop a renderer from guessing links without a scheme, so guessing is off.
@@ -136,7 +136,7 @@ test.each([
   ["an image", "", "hi!", "[a](https://c.example)"],
   ["a list", "1", ". a", ""],
   ["a list with brackets", "1", ") a", ""],
-])("an escaped text does not complete %s with the text around it", (_, before, original, after) => {
+])("escaped text does not form %s with the text around it", (_, before, original, after) => {
   const types = new MarkdownIt("commonmark").parse(`${before}${escapeText(original)}${after}`, {});
   expect(types.map(({ type }) => type)).toEqual(["paragraph_open", "inline", "paragraph_close"]);
   const inline = types.flatMap(({ children }) => children ?? []).map(({ type }) => type);

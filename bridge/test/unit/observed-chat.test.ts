@@ -17,7 +17,10 @@ const bare = make.update(looked, "an update");
 const dmUpdate = make.update(dm, "an update of a DM");
 const ephemeral = make.ephemeral("an ephemeral");
 
-/** Returns a chat whose observations are `looks` in turn, and then always the last one. Its `shows` reads only once. */
+/**
+ * Returns a chat whose observations are `looks` in turn, and then always the last one. `shows` makes only one
+ * observation.
+ */
 const chatOf = (...looks: readonly (readonly object[])[]) => chatWithin(-1, ...looks);
 
 function chatWithin(withinMs: number, ...looks: readonly (readonly object[])[]) {
@@ -83,7 +86,8 @@ test.each<[string, object, RegExp]>([
     const without = shown(dm, DM);
     await chatOf([without]).shows(dm);
     await expect(chatOf([shown(looked, fields), without]).shows(dm)).rejects.toThrow(told);
-    // Once the endpoint has given a field, the field is always checked, even if its message is no longer shown.
+    // Once the endpoint has given a field, the field is always checked, even if the message with the field is no longer
+    // shown.
     const chat = chatOf([shown(looked, fields)], [without]);
     await chat.read();
     await expect(chat.shows(dm)).rejects.toThrow(told);
@@ -102,7 +106,7 @@ test.each<[string, object, RegExp]>([
   ["no text", { text: undefined }, /did not answer with \{"messages":/],
   ["the whole user in `to`", { to: { id: "u1" } }, /"to" is neither a user's id nor null/],
   ["rows of buttons", { buttons: [["A"]] }, /"buttons" is not a list of labels/],
-  ["the number of buttons", { buttons: 3 }, /"buttons" is not a list of labels/],
+  ["a number instead of buttons", { buttons: 3 }, /"buttons" is not a list of labels/],
   ["an image that is an object", { image: {} }, /"image" is neither a URI nor null/],
 ])("an observation with %s is malformed", async (_what, fields, told) => {
   await expect(chatOf([shown(plain, fields)]).read()).rejects.toThrow(told);

@@ -41,7 +41,7 @@ test.each([
   expect(required).toEqual([...HEAD, ...fields]);
 });
 
-test("the readers do not throw for any JSON value", () => {
+test("the readers never throw, whatever the JSON value", () => {
   forAll(fc.jsonValue(), (value) => {
     expect("fault" in readEvent(value) || readPage(bytes(value)) === undefined).toBe(true);
   });
@@ -56,7 +56,7 @@ describe("a page", () => {
     expect(readPage(bytes(empty))).toEqual({ page: empty, leftOut: [] });
   });
 
-  test("is read without its malformed events and events of an unknown type, which are reported", () => {
+  test("is read without malformed events and events of an unknown type; both are reported", () => {
     const events = [{ ...head(9), type: "message.pin" }, create(1), { type: "ping" }];
     const reading = readPage(bytes({ ...page, events }));
     expect(reading?.page.events.map(({ id }: OutboundEvent) => id)).toEqual([create(1).id]);
@@ -105,6 +105,6 @@ test.each([
 });
 
 // contract: kit-dm
-test("the DM channel of a member is dm: and the member's user id", () => {
+test("the DM channel of a member is `dm:`, followed by the member's user id", () => {
   expect(dmChannel("u1")).toBe("dm:u1");
 });

@@ -9,7 +9,7 @@ import { create, dm, ephemeral, ping, START_MS, update } from "./reduce-events";
 /** An effect that calls the chat. */
 export type ChatCall = Exclude<BridgeEffect, { type: "skip" | "missed" }>;
 
-/** The visible messages by id, each with its place and its text. */
+/** The visible messages by id, each with its text and its place: a channel, or `dm:` and a user id. */
 export type Shown = ReadonlyMap<string, { readonly place: string; readonly text: string }>;
 
 /** Returns a chat tool that executes every call, even a call that the contract's rules forbid. */
@@ -20,7 +20,7 @@ export function createChat() {
     posts,
     /** Sequences of the ephemerals that were shown. */
     whispers,
-    /** Executes a call, and returns the chat's id for the message. */
+    /** Executes a call. Returns the chat's id for the message; "" for an ephemeral. */
     take(call: ChatCall): string {
       const { sequence, message } = call.event;
       if (call.type === "ephemeral") {
@@ -88,13 +88,13 @@ export function serviceRun(
   });
 }
 
-/** One arrival of an event; `atMs` is in ms after the start. An event can arrive several times, or never. */
+/** One arrival of an event; `atMs` is in ms after `START_MS`. An event can arrive several times, or never. */
 export interface Arrival {
   readonly event: OutboundEvent;
   readonly atMs: number;
 }
 
-/** Generates arrivals within `delayMaxMs` after the start, in any order, with repeats and losses. */
+/** Generates arrivals within `delayMaxMs` after `START_MS`, in any order, with repeats and losses. */
 export function arrivals(
   events: readonly OutboundEvent[],
   delayMaxMs: number,
@@ -112,7 +112,7 @@ export function moods(): fc.Arbitrary<readonly Mood[]> {
   return fc.array(fc.record({ tookMs: fc.nat(3000), refuses: fc.boolean() }), { maxLength: 30 });
 }
 
-/** One call to the chat. Times are in ms after the start. */
+/** One call to the chat. Times are in ms after `START_MS`. */
 export interface Call {
   readonly call: ChatCall;
   readonly fromMs: number;

@@ -97,7 +97,7 @@ test("rule 5: a refused message.update is dropped, and the next update is applie
   expect(bridge.isSettled()).toBe(true);
 });
 
-test("calls to the chat are in the order of the sequences", () => {
+test("calls to the chat are made in sequence order", () => {
   const events = [ephemeral("c1", 3), create("c2", 2), create("c1", 1)];
   expect(run().events(0, ...events)).toEqual(["post 1", "post 2", "ephemeral 3"]);
 });

@@ -1,7 +1,7 @@
 -- Performs check 2 of the table in README.md, the limit per sending address, as a separate
 -- step. If all keys are on one server, the function that stores the event or reads the page
 -- performs this check for most requests.
--- ARGV: maximum requests per second of an address, then the address of each request.
+-- ARGV: maximum requests per second from one address, then the address of each request.
 -- Returns for each request, in order: 0 when the request passes, else microseconds to wait.
 register('admit', function(keys, args)
   local limiters = new_limiters(clock())

@@ -58,10 +58,10 @@ local function repeats_request(prefix, digest, timestamp)
   return not remember(key, string.sub(digest, 3), 1, (slot + 2) * TEN_MINUTES)
 end
 
--- ARGV: maximum requests per second of an address, and of a workspace; maximum entries of the
--- log; maximum bytes of the log; maximum age in seconds of an event in the log. Then for each
--- request: workspace; version of the workspace's record; key of the address's limiter ('' when
--- check 2 has already passed); kind; digest; signed timestamp; event.
+-- ARGV: maximum requests per second from one address, and for one workspace; maximum entries of
+-- the log; maximum bytes of the log; maximum age in seconds of an event in the log. Then for
+-- each request: workspace; version of the workspace's record; key of the address's limiter (''
+-- when check 2 has already passed); kind; digest; signed timestamp; event.
 -- The kind is `id` for a request with an id, `same` for a request without an id, and `fault`
 -- for a request that breaks a field rule.
 -- Returns for each request, in order:
@@ -69,8 +69,8 @@ end
 -- - stale: the record has changed since it was read
 -- - a number: microseconds to wait, because the workspace is over its limit
 -- - {number}: microseconds to wait, because the address is over its limit
--- If trimming the log lost events (see count_lost), these results are followed by
--- {lost, age | size, count, group or ''} for each trimming that lost events.
+-- These results are followed by one item for each trimming of the log that lost events (see
+-- count_lost): {lost, age | size, count, group or ''}.
 register('append', function(keys, args)
   local prefix = keys[1]
   local now = clock()

@@ -66,10 +66,10 @@ end
 
 -- Trims the log of inbound events to `most` bytes. The bytes are estimated from the number of
 -- the stream's nodes, which Redis returns in constant time. Each node has up to 4,096 bytes
--- (`stream-node-max-bytes`), or one larger entry. The query costs as much as storing an event.
--- So the query is made only after a 64th of `most` has been appended, and at the first call
--- after Redis has restarted. `appended` is the number of bytes just appended. Returns the same
--- as trim_inbound.
+-- (`stream-node-max-bytes`), or one larger entry. To query this number costs as much as storing
+-- an event. So the function queries only after a 64th of `most` has been appended, and at the
+-- first call after Redis has restarted. `appended` is the number of bytes just appended.
+-- Returns the same as trim_inbound.
 local NODE_BYTES = 4096
 local LOOKS = 64
 local unseen = {}

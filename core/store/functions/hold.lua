@@ -69,10 +69,10 @@ local function read_poll_fields(prefix, workspace)
 end
 
 -- Answers polls: performs checks 2 and 6 of the table in README.md, then reads the page.
--- ARGV: maximum requests per second of an address, and of a workspace. Then for each poll:
--- workspace; version of the workspace's record; key of the address's limiter ('' when check 2
--- has already passed); `page`, or `count` to only count the poll against the limits; start
--- (oldest | latest | a cursor); maximum events of the page.
+-- ARGV: maximum requests per second from one address, and for one workspace. Then for each
+-- poll: workspace; version of the workspace's record; key of the address's limiter ('' when
+-- check 2 has already passed); `page`, or `count` to only count the poll against the limits;
+-- start (oldest | latest | a cursor); maximum events of the page.
 -- Returns for each poll, in order:
 -- - {page, last sequence of the page or '', more, gap, then the events}. `more` is 1 when more
 --   events wait, else 0. `gap` is 1 when events after the cursor expired, else 0. For a large
@@ -169,7 +169,7 @@ end
 -- Bodies, for each event: the parts of the envelope before and after the sequence.
 -- Returns for each event, in order:
 -- - the sequence
--- - {full, sequence}: the push queue is full
+-- - {full, sequence}: the event was dropped, because the push queue is full
 -- - {poll | push, sequence}: a direct event, with the mode of the workspace
 -- - {repeated, event id, sequence, message id, expiry}
 -- - {unknown}: the workspace does not exist or has no bridge

@@ -74,7 +74,8 @@ local function write_unlogged(write)
 end
 
 -- The limiters of one call. `admit(key, limit)` returns 0 when a request passes, else the
--- microseconds to wait. At the end of the call, `write()` stores the requests that passed.
+-- microseconds to wait. At the end of the call, `write()` stores the times of the requests that
+-- passed.
 --
 -- A limiter's list has the times of the last `limit` requests that passed, oldest first. A
 -- request passes when the list has fewer than `limit` times, or when the oldest time is at

@@ -1,6 +1,6 @@
--- The log of a workspace's deliveries. Attempts and drops are in a stream (`:log:`), polls in
--- a list (`:polls:`), so that polls never displace deliveries. Consecutive polls that return
--- no events form a run, and a run is one entry. A run in progress is in the workspace's state
+-- The log of a workspace's deliveries. Attempts and drops are in a stream (`:log:`), polls in a
+-- list (`:polls:`), so that polls never displace attempts. Consecutive polls that return no
+-- events form a run, and a run is one entry. A run in progress is in the workspace's state
 -- (`run`), so a workspace that polls but has no events needs no log.
 --
 -- An entry of `:polls:` is a line: '<entry id> <number of polls> <time of the last poll, ms>
@@ -15,7 +15,7 @@ local LOGGED_SECONDS = @LOGGED_SECONDS@
 -- such a pause, so the log shows the pause.
 local RUN_PAUSE_US = FAILING_AFTER_MS * 1000
 
--- An id is '<ms>-<number>'. In the id of a poll, the number is at least this. Redis never adds
+-- An id is '<ms>-<number>'. In the id of a poll, `<number>` is at least this. Redis never adds
 -- this many entries to a stream in one millisecond, so no delivery has the id of a poll.
 local POLL_NUMBER_MIN = 1000000
 

@@ -59,12 +59,12 @@ register('read_pushes', function(keys, args)
   return answers
 end, { 'no-writes' })
 
--- If the workspace polls, moves a queued event without attempts to the held events, with a new
+-- For a poll workspace, moves a queued event without attempts to the held events, with a new
 -- sequence. An update is dropped when an event that was published later is already held: that
 -- event may be a later update of the same message. An event whose workspace is disconnected or
--- deleted is dropped. In the workspace's state, `lifted` is the sequence of the last event
--- that was moved to the held events. `published` is the value of `held` before the latest series
--- of moves. A series ends when a published event is held.
+-- deleted is dropped. In the workspace's state, `lifted` is the sequence of the last event that
+-- was moved to the held events. `published` is the value of `held` before the latest series of
+-- moves. A series ends when a published event is held.
 -- Returns recorded; pushed (the workspace is a push workspace again, so the event stays
 -- queued); polls or disconnected (the event was dropped for this reason).
 local function hold_queued(prefix, now, workspace, entry)
@@ -107,11 +107,11 @@ local function note_try(prefix, entry, tries)
   return true
 end
 
--- Records the results of events and their next states, in one step. If a record is repeated
+-- Records a result and the next state for each event, in one step. If a record is repeated
 -- because its answer was lost, the delivery is not logged again.
 -- ARGV: token of the lease. Then for each event: workspace; entry id; bytes of the event; the
 -- delivery to log ('' for none); next state (done | retry | hold); attempts made; time of the
--- first failure in ms. The next state is `hold` when the workspace polls now.
+-- first failure in ms. The next state is `hold` when the workspace is now a poll workspace.
 -- Returns for each event, in order:
 -- - recorded
 -- - lost: the token does not hold the lease, and nothing was recorded

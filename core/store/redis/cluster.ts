@@ -33,9 +33,9 @@ const LOOK_WITHIN_MS = 1_000;
  *
  * A server that replies MOVED did not execute the command, so core sends the command to the new master, once. Other
  * temporary errors are thrown. Among them is ASK, which means that the keys of a shard are on two servers while the
- * slot moves.
+ * shard's slot moves.
  *
- * Core subscribes to messages at one master only, because a cluster sends each message to all servers. When the
+ * Core subscribes to messages on one master only, because a cluster sends each message to all servers. When the
  * connection to that master is lost, core uses another master. Messages sent in the meantime are lost, but listeners
  * for wakes tolerate lost messages.
  */

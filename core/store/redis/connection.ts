@@ -21,7 +21,7 @@ export interface ServerReply {
  * to retry.
  */
 export interface Redis {
-  /** Whether all keys are on one server, so that a function may touch keys of several shards. */
+  /** Whether all keys are on one server, so that one function call can use keys of several shards. */
   readonly isOneMaster: boolean;
   /**
    * Sends one command to the master that has `key`, the command's first key. On a cluster, a command with an empty

@@ -4,7 +4,7 @@ import { readJson } from "../../../read-event";
 import { SECRET } from "./memory-chat";
 import { digestOf, type Change } from "./plain-bridge";
 
-/** A faulty bridge: its fault, its changed steps, the ids of the broken rules, and the report on the first rule. */
+/** A faulty bridge: its fault, its changed steps, the ids of the broken rules, and a pattern for the first finding. */
 type BrokenBridge = readonly [what: string, Change, breaks: string, told: RegExp];
 
 const KNOWN_FIELDS = "id,type,workspace,sequence,createdAt,expiresAt,channel,user,message".split(",");
@@ -13,16 +13,16 @@ const isKnownKind = (kind: string) => MESSAGE_KINDS.some((known) => known === ki
 /** Returns the body after parsing and serializing its JSON. */
 const rewritten = (raw: Buffer): string => JSON.stringify(readJson(raw)) ?? "";
 
-/** Returns the body with its JSON in the format of Python's json.dumps: with a space after each comma and colon. */
+/** Returns the body as Python's json.dumps would write it: with a space after each comma and colon. */
 const inPython = (raw: Buffer): string =>
   JSON.stringify(readJson(raw), undefined, 1).replaceAll(/,\n */g, ", ").replaceAll(/\n */g, "");
-/** Returns the body with its JSON in the format that Go's json.Marshal gives a map: with sorted keys. */
+/** Returns the body as Go's json.Marshal would write a map: with sorted keys. */
 const inGo = (raw: Buffer): string => {
   const keys = [...raw.toString().matchAll(/"(\w+)":/g)].map(([, key = ""]) => key);
   return JSON.stringify(readJson(raw), keys.toSorted());
 };
 
-/** Changes how the bridge computes the expected digest. */
+/** Returns a change after which the bridge accepts exactly the digests that `right` returns. */
 const signedBy = (right: (timestamp: string, raw: Buffer) => string): Change => ({
   isRight: (digest, timestamp, raw) => digest === right(timestamp, raw),
 });
@@ -87,7 +87,12 @@ export const BROKEN_BRIDGES: readonly BrokenBridge[] = [
     "answers",
     /409\n.*in milliseconds.*in seconds/s,
   ],
-  ["has a slow clock", LATE, "answers", /clock is 60 minutes behind this machine's.*set the clock/s],
+  [
+    "has a clock that is an hour behind",
+    LATE,
+    "answers",
+    /clock is 60 minutes behind this machine's.*set the clock/s,
+  ],
   [
     "has no route at the path of its URL",
     { accepts: () => 404 },
@@ -183,7 +188,7 @@ export const BROKEN_BRIDGES: readonly BrokenBridge[] = [
     /to "chat-bridge-check-user" alone, not to everybody.*for everybody in its channel/s,
   ],
   [
-    "shows only the first button of a row",
+    "shows only the first button of each row",
     drawsRows((row) => row.slice(0, 1)),
     "every-type",
     /with the buttons \["Yes"\], not with the buttons \["Yes","More"\].*buttons of all rows.*leave `buttons` out/s,

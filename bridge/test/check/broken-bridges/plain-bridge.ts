@@ -10,18 +10,18 @@ const CORRECT = {
   /** The location to which every push is redirected; "" for none. */
   redirect: "",
   isRight: (digest: string, timestamp: string, raw: Buffer) => digest === digestOf(timestamp, raw),
-  /** The v1 entries that the bridge checks. */
+  /** Returns the v1 entries that the bridge checks, given all entries of the header. */
   entries: (all: readonly string[]) => all,
   /** `now` is the clock that is compared with the signature's `t`, in seconds. `date` returns the `Date` header. */
   now: () => Date.now() / 1000,
   date: () => new Date().toUTCString(),
   toleranceSeconds: 300,
-  /** The status for a parsed event; 204 to accept it. */
+  /** Returns the status of the answer to a parsed event; 204 accepts the event. */
   accepts: (_event: OutboundEvent) => 204,
   isDeduping: true,
   repeatStatus: 204,
   isExpired: ({ expiresAt }: OutboundEvent) => expiresAt !== null && Date.parse(expiresAt) < Date.now(),
-  /** Milliseconds that the chat needs for an edit; `answersAfterWork` makes the answer wait for the chat. */
+  /** Milliseconds that the chat needs for an edit. With `answersAfterWork`, the bridge edits before it answers. */
   editMs: 0,
   answersAfterWork: false,
   isOutdated: (sequence: number, applied: number) => sequence < applied,
@@ -29,9 +29,9 @@ const CORRECT = {
   /** Whether an update edits its message. Otherwise, the update is posted as a new message. */
   editsInPlace: true,
   shows: (_event: OutboundEvent) => true,
-  /** The only member who sees a message; undefined for everybody in its channel. */
+  /** Returns the only member who sees a message; undefined if everybody in the channel sees it. */
   onlyFor: (event: OutboundEvent) => (event.type === "message.ephemeral" ? event.user : undefined),
-  /** The message as the chat shows it. For an update, `_before` is the message that the update replaces. */
+  /** Returns the message as the chat shows it. For an update, `_before` is the message that the update replaces. */
   draws: (message: Message, _before?: Message) => message,
 };
 
