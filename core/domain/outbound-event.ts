@@ -37,7 +37,7 @@ export type OutboundContent =
 export interface OutboundEvent {
   readonly workspaceId: string;
   readonly content: OutboundContent;
-  /** Empty when the game gave none. */
+  /** The empty string when the game gave no key. */
   readonly idempotencyKey: string;
   /** Lifetime in ms; undefined for the default lifetime of the event's type and kind. */
   readonly lifetimeMs: number | undefined;

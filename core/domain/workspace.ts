@@ -35,9 +35,9 @@ export interface Workspace {
   readonly ownerEmail: string;
   readonly platform: Platform;
   readonly connected: boolean;
-  /** Empty for a poll workspace. */
+  /** The empty string for a poll workspace. */
   readonly targetUrl: string;
-  /** Newest first. Some may have expired. */
+  /** The secrets, newest first. Some may have expired. */
   readonly secrets: readonly SigningSecret[];
   readonly createdAtMs: number;
 }

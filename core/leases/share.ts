@@ -18,7 +18,7 @@ export interface ShareOptions {
  * number modulo m is n.
  */
 export interface Share {
-  /** Joins, and starts to update every shard. Resolves when all updates have been started. */
+  /** Joins the group, and starts to update every shard. Resolves when all updates have been started. */
   beat(): Promise<void>;
   /** Resolves when the current beat and all started updates are finished. */
   idle(): Promise<void>;

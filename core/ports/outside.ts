@@ -74,7 +74,7 @@ export interface PushAttempt {
   readonly envelope: Uint8Array;
 }
 
-/** Pushes on a separate connection and reports each step. */
+/** Pushes an event on a separate connection, and reports each step. */
 export interface PushTracer {
   /** Makes one attempt and calls `done` after each step, with details for the owner. Never rejects. */
   trace(attempt: PushAttempt, done: (step: AttemptStep, detail: string) => void): Promise<PushOutcome>;

@@ -24,7 +24,7 @@ export interface WorkspaceRecord {
 /** A page of workspaces, newest first. */
 export interface WorkspacePage {
   readonly workspaces: readonly Workspace[];
-  /** The `after` of the next page; undefined on the last page. */
+  /** The value of `after` for the next page; undefined on the last page. */
   readonly next: string | undefined;
 }
 

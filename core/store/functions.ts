@@ -84,7 +84,7 @@ export interface ShardCall {
   /** The prefix of the shard's keys. */
   readonly prefix: string;
   readonly args: readonly Argument[];
-  /** Long texts, in the order in which the function reads them. If they were packed, Lua would hash them once more. */
+  /** Long texts, in the order in which the function reads them. Lua would hash packed texts once more. */
   readonly bodies?: readonly Argument[];
 }
 

@@ -10,8 +10,8 @@ const LEASES_AT_ONCE = 128;
 export function createLeases(functions: Functions, keys: Keys, membersMax = 0): Leases {
   /** Returns the prefix of the shard that has the group's register of members. */
   const register = (group: string): string => keys.prefix(keys.shard(group));
-  // A core renews the leases of all its shards in one turn. These renewals share a batch, which needs only one write to
-  // disk.
+  // A core renews the leases of all its shards in one turn of the event loop. These renewals share a batch, which needs
+  // only one write to disk.
   const { one: take } = batchFunction<Pick<Member, "group" | "token">, boolean>(functions, keys, {
     name: "take_lease",
     most: Math.max(LEASES_AT_ONCE, keys.shards),

@@ -66,7 +66,7 @@ test.each(["message.update", "message.ephemeral", "ping"] as const)(
   },
 );
 
-test("if the handler is aborted, the page is rejected and can be polled again, whatever the type of the event", async () => {
+test("if the handler is aborted, the page is rejected and can be polled again, even if its event is an update", async () => {
   const abort = new AbortController();
   const shown: string[] = [];
   const handle = eachEvent(async ({ id }, signal) => {

@@ -90,7 +90,7 @@ test.each<["commonmark" | "default", object]>([
   "escaped text stays text in a Markdown renderer with the preset %s and HTML enabled",
   (preset, options) => {
     const renderer = new MarkdownIt(preset, options);
-    // Escaping cannot stop a renderer from guessing links without a scheme, so guessing is off.
+    // Escaping cannot stop a renderer from guessing links without a scheme, so this test turns off the guessing.
     renderer.linkify.set({ fuzzyLink: false, fuzzyEmail: false, fuzzyIP: false }).add("//", null);
     forMany(1000, ANY_TEXT, (original) => {
       const paragraphs = renderer.parse(escapeText(original), {}).filter(({ nesting }) => nesting === 0);

@@ -77,7 +77,7 @@ test.each<[string, { expiresAtMs?: number }, number]>([
   },
 );
 
-test("a late create is posted before newer creates that wait", () => {
+test("a create that arrives late is posted before newer creates that wait", () => {
   const bridge = run();
   bridge.events(0, create("c1", 1), create("c1", 5));
   bridge.events(1, create("c1", 4));

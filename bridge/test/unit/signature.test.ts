@@ -8,7 +8,7 @@ const NOW_MS = NOW_S * 1000;
 
 test.each([
   ["is missing", undefined, "missing"],
-  ["is null, as fetch returns it for a missing header,", null, "missing"],
+  ["is null (fetch returns null for a missing header)", null, "missing"],
   ["is wrong and stale", sign("{}", "other", 0), "wrong"],
 ] as const)("a signature header that %s is rejected", (_what, header, fault) => {
   expect(verify(header, "{}", "secret", NOW_MS)).toBe(fault);

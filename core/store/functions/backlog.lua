@@ -51,8 +51,9 @@ local function count_lost(log, from, trimmed)
 end
 
 -- Trims the log of inbound events by length or by age. Redis removes only whole nodes of the
--- stream, so few calls remove anything. `:infirst` stores the id of the first entry that was
--- left by the last trimming. So an entry that was never acked is counted only once.
+-- stream, so few calls remove anything. `:infirst` stores the id of the first entry that the
+-- last trimming left. Unacked entries below this id were counted then, so each entry is counted
+-- only once.
 -- Returns {count, group} of the lost entries; nil when none were lost.
 local function trim_inbound(prefix, how, threshold)
   local log = prefix .. ':in'
@@ -66,7 +67,7 @@ end
 
 -- Trims the log of inbound events to `most` bytes. The bytes are estimated from the number of
 -- the stream's nodes, which Redis returns in constant time. Each node has up to 4,096 bytes
--- (`stream-node-max-bytes`), or one larger entry. To query this number costs as much as storing
+-- (`stream-node-max-bytes`), or one larger entry. Querying this number costs as much as storing
 -- an event. So the function queries only after a 64th of `most` has been appended, and at the
 -- first call after Redis has restarted. `appended` is the number of bytes just appended.
 -- Returns the same as trim_inbound.

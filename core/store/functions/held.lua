@@ -14,7 +14,7 @@ local function sequence_of(entry)
 end
 
 -- Reads up to `count` events after a sequence, oldest first. Returns their entries, and the
--- number of all events after the sequence, computed from `total` of the state.
+-- number of all events after the sequence, computed from `total` in the workspace's state.
 local function events_after(prefix, workspace, after, count, total)
   local entries = redis.call('XRANGE', held_key(prefix, workspace), '(' .. digits(after), '+', 'COUNT', count)
   return entries, entries[1] and total - tonumber(entries[1][2][1]) + 1 or 0

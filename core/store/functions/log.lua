@@ -23,7 +23,7 @@ local function id_of(line)
   return string.match(line, '^%S+')
 end
 
--- Returns the id of a new entry of polls. `last` is the previous entry of polls ('' for none).
+-- Returns the id of a new entry for polls. `last` is the previous entry for polls ('' for none).
 -- Ids increase even when the clock steps back.
 local function next_poll_id(now, last)
   local ms, number = string.match(last, '^(%d+)-(%d+)')
@@ -78,8 +78,8 @@ local function log_drop(prefix, workspace, event, type, reason)
   log_delivery(prefix, workspace, cjson.encode({ event, type, 0, reason, 0, 0, '' }))
 end
 
--- Logs a delivery of an event that is not in a queue. ARGV: workspace, delivery. Returns the
--- id of the entry, or '' when the workspace no longer exists.
+-- Logs a delivery of an event that is not in the push queue. ARGV: workspace, delivery. Returns
+-- the id of the entry, or '' when the workspace no longer exists.
 register('log_delivery', function(keys, args)
   if redis.call('EXISTS', keys[1] .. ':st:' .. args[1]) == 0 then return '' end
   return log_delivery(keys[1], args[1], args[2])

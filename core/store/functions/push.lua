@@ -59,12 +59,12 @@ register('read_pushes', function(keys, args)
   return answers
 end, { 'no-writes' })
 
--- For a poll workspace, moves a queued event without attempts to the held events, with a new
--- sequence. An update is dropped when an event that was published later is already held: that
--- event may be a later update of the same message. An event whose workspace is disconnected or
--- deleted is dropped. In the workspace's state, `lifted` is the sequence of the last event that
--- was moved to the held events. `published` is the value of `held` before the latest series of
--- moves. A series ends when a published event is held.
+-- Moves a queued event of a poll workspace to the held events, with a new sequence. Core has
+-- not tried to push the event. An update is dropped when an event that was published later is
+-- already held: that event may be a later update of the same message. An event whose workspace
+-- is disconnected or deleted is dropped. In the workspace's state, `lifted` is the sequence of
+-- the last event that was moved to the held events. `published` is the value of `held` before
+-- the latest series of moves. A series ends when a published event is held.
 -- Returns recorded; pushed (the workspace is a push workspace again, so the event stays
 -- queued); polls or disconnected (the event was dropped for this reason).
 local function hold_queued(prefix, now, workspace, entry)
@@ -93,7 +93,8 @@ local function hold_queued(prefix, now, workspace, entry)
   return 'recorded'
 end
 
--- Removes an event from the queue, and its attempts. Returns whether the queue had the event.
+-- Removes an event from the queue, and its attempts from `:tries`. Returns whether the queue had
+-- the event.
 local function take_out(prefix, entry, tried)
   if tried then redis.call('HDEL', prefix .. ':tries', entry) end
   return redis.call('XDEL', prefix .. ':push', entry) == 1

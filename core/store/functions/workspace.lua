@@ -4,9 +4,9 @@
 -- Creates or replaces a workspace.
 -- ARGV: workspace, the version to replace ('0': the workspace must not exist), record, mode,
 -- index entry.
--- Returns the new version, or 0 when the current version differs. Versions follow the clock,
--- because a failover may undo a change. The next change must then get a different version,
--- because a core may have cached the undone change.
+-- Returns the new version, or 0 when the current version is not the version to replace.
+-- Versions follow the clock, because a failover may undo a change. The next change must then
+-- get a different version, because a core may have cached the undone change.
 register('put_workspace', function(keys, args)
   local prefix = keys[1]
   local workspace, version, record, mode, entry = unpack(args)
