@@ -10,8 +10,8 @@ export interface ContractError {
 }
 
 /**
- * The error answers of the public endpoints: first the answers of checks 1 to 7 of the table in README.md, in order,
- * then the other answers.
+ * The error answers of the public endpoints. The answers of checks 1 to 7 of the table in README.md come first, in
+ * order.
  */
 export const ERRORS = {
   notJson: { status: 400, message: "the body must be valid JSON" },

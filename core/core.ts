@@ -106,7 +106,7 @@ export async function createCore(
         metrics.counts.mailsDropped.refused += 1;
         log.error(
           { workspaceId, code: errorCode(error) },
-          "the mail server rejected an email permanently, so it was dropped; check the owner's address",
+          "the mail server rejected an email permanently, so core dropped the email; check the owner's address",
         );
       },
       onMailsDropped(count: number) {

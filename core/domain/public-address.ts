@@ -22,7 +22,7 @@ const GLOBAL_UNICAST: [ipaddr.IPv6, number] = [ipaddr.IPv6.parse("2000::"), 3];
 export function whyNotPublic(address: string): string | undefined {
   const parsed = ipaddr.parse(plain(address));
   if (parsed instanceof ipaddr.IPv4) return whyNotPublicV4(parsed);
-  if (parsed.match(NAT64_LOCAL)) return "translation prefix of a site";
+  if (parsed.match(NAT64_LOCAL)) return "NAT64 prefix of a site";
   const carried = carriedV4(parsed);
   const why = carried === undefined ? whyNotPublicV6(parsed) : whyNotPublicV4(carried);
   if (why !== undefined) return why;

@@ -11,7 +11,7 @@ export interface ShardItems<Item> {
  * the previous call was in progress. A hundred requests that arrive together cost one call to Redis and one write to
  * the append-only file. The busier the store is, the larger the batches are.
  *
- * `run` is called with up to `most` items, grouped by shard, and returns a list of outputs per shard: one output per
+ * `run` is called with up to `most` items, grouped by shard. For each shard, `run` returns a list with one output per
  * item, in the same order. When `run` throws, all items of that call fail with the error. If the error is
  * StoreUnavailable, the items that are still queued fail too.
  *

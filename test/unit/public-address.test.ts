@@ -20,7 +20,7 @@ const REFUSED: Readonly<Record<string, string>> = {
   discard: "100::1",
   benchmarking: "2001:2::1",
   "not routable": "2001:20::1 5f00::1",
-  "translation prefix of a site": "64:ff9b:1::10.0.0.1 64:ff9b:1::8.8.8.8",
+  "NAT64 prefix of a site": "64:ff9b:1::10.0.0.1 64:ff9b:1::8.8.8.8",
 };
 /** IPv6 addresses that carry an IPv4 address: mapped, SIIT, NAT64, 6to4, Teredo and ISATAP. */
 const CARRIERS: Readonly<Record<string, string>> = {

@@ -2,7 +2,7 @@ import { setImmediate as nextTurn } from "node:timers/promises";
 import { REAL_TIMING } from "../../back-off";
 
 /**
- * Returns a clock for the kit. Its pauses end immediately, and are recorded in `pauses`.
+ * Returns a clock for the kit. The clock's pauses end immediately, and are recorded in `pauses`.
  * @param random the value of the kit's `random()`; 0 gives the shortest waits
  */
 export function skipTime(random = 0, startMs: () => number = Date.now) {

@@ -39,7 +39,7 @@ end
 
 -- Reads all members of a group, removes members that have not reported for `silent` ms, and
 -- caches the names of the live members. The cache entry is valid from now until the first live
--- member could become silent, and only while the group has the same number of members.
+-- member could become silent. The entry is invalid if the number of members has changed.
 -- Returns the names in order, separated by blanks, and the number of names.
 local function read_alive(prefix, group, now, silent)
   local members = prefix .. ':members:' .. group

@@ -208,9 +208,9 @@ export async function answered<T>(reply: Promise<T>, withinMs = ANSWER_TIMEOUT_M
 }
 
 /**
- * Temporary error replies. They say that the server is loading, is out of memory, cannot write to disk, is a replica,
- * or is failing over; or that the slot has moved or is moving to another server. ASK is never followed: while a slot
- * moves, its keys are on two servers, and a function would see only some of these keys.
+ * Temporary error replies. The server is loading, is out of memory, cannot write to disk, is a replica, or is failing
+ * over. Or the slot has moved, or is moving, to another server. ASK is never followed: while a slot moves, its keys are
+ * on two servers, and a function would see only some of these keys.
  */
 const NOT_NOW =
   /^(LOADING|OOM|MISCONF|READONLY|MASTERDOWN|CLUSTERDOWN|TRYAGAIN|BUSY|NOREPLICAS|UNBLOCKED|MOVED|ASK)\b/;
