@@ -93,7 +93,7 @@ export function holdLeases(options: LeaseHolderOptions): LeaseHolder {
   async function update(shard: number, isMine: boolean): Promise<void> {
     const lease = held.get(shard);
     if (!isMine && options.isBusy?.(shard) !== true) {
-      // The release is not awaited, because beats skip a shard while its `update` is pending.
+      // The release is not awaited, because the next beats would skip the shard while this `update` is pending.
       if (lease !== undefined) void release(lease);
       return;
     }

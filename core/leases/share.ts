@@ -4,7 +4,7 @@ export interface ShareOptions {
   readonly name: string;
   /**
    * Reports that this member is alive. Resolves with the names of all live members in order, or with undefined
-   * when this member cannot be in the group (see `NotJoined`).
+   * when this member cannot join the group (see `NotJoined`).
    */
   join(): Promise<readonly string[] | undefined>;
   /** Acquires a shard or renews its lease if the shard is in this member's share. Otherwise releases the shard. */

@@ -14,7 +14,7 @@ function toEntry(reply: Reply): LogEntry {
     entryId: id,
     attempt: asNumber(attempt),
     workspaceId: asText(workspaceId),
-    // The first part of an entry's id is the time of Redis's clock, in ms.
+    // The first part of an entry's id is the time at which Redis stored the entry, in ms.
     receivedAtMs: Number(id.slice(0, id.indexOf("-"))),
     event: asBytes(event),
   };

@@ -91,7 +91,7 @@ test("rule 5: a refused message.update is dropped, and the next update is applie
   bridge.events(1, update(2));
   bridge.events(1, update(3));
   expect(bridge.refused(2, 2)).toEqual(["skip 2: refused", "edit 3 of chat1"]);
-  // An update in progress may be the only copy of a question, so the cursor must not pass the update.
+  // An update in progress may be the only event that shows a question, so the cursor must not pass the update.
   expect(bridge.isSettled()).toBe(false);
   expect(bridge.refused(3, 3)).toEqual(["skip 3: refused"]);
   expect(bridge.isSettled()).toBe(true);
