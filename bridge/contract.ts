@@ -14,7 +14,7 @@ export const BODY_MAX_BYTES = 65_536;
 export const HEADERS_MAX_BYTES = 16_384;
 /** Maximum requests per second from one sending address, signed or not (check 2). */
 export const ADDRESS_REQUESTS_PER_SECOND = 500;
-/** Maximum distance of a signed timestamp from the service clock, in either direction (check 5). */
+/** Maximum seconds between a signed timestamp and the service clock, in either direction (check 5). */
 export const TIMESTAMP_TOLERANCE_SECONDS = 5 * MINUTE_SECONDS;
 /** Maximum signed requests per second for one workspace, polls included (check 6). */
 export const WORKSPACE_REQUESTS_PER_SECOND = 250;
