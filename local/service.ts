@@ -21,7 +21,7 @@ import { whatNext, type Facts } from "./what-next";
 const LEFTOVER_WITHIN_MS = 15_000;
 
 /**
- * Runs the service: Redis, then core and an edge, then the demo's game and chat. Prints each step, and then commands to
+ * Runs the service: Redis, then core and an edge, then the demo's game and chat. Prints each step, and then some commands to
  * try. After `over` is aborted, stops the processes in reverse order and resolves. Throws when the data folder cannot
  * be used or is in use.
  *

@@ -150,7 +150,7 @@ function packBytes(args: readonly Argument[]): Buffer {
   return packed;
 }
 
-/** Returns the fields of a list in the format of `packArguments`. */
+/** Unpacks a list that `packArguments` or a function of the library packed. Returns its fields. */
 export function unpackFields(packed: Buffer): readonly Buffer[] {
   const fields: Buffer[] = [];
   for (let at = 0; at < packed.length;) {

@@ -19,7 +19,7 @@ declare module "swagger-ui-dist/swagger-ui-es-bundle.js" {
         Readonly<Record<string, Readonly<Record<"name" | "description", string>>>>
       >;
     };
-    /** Returns a component by its name, connected to the document. */
+    /** Returns Swagger UI's component of this name. The component reads the OpenAPI document from Swagger UI's store. */
     getComponent(name: string, isConnected: true): Component;
   }
   interface Plugin {

@@ -35,7 +35,7 @@ describe.each([
     await redis.close();
   });
 
-  test("an event that one edge accepts arrives once at a follower of the other core", async () => {
+  test("an event that is posted several times, through either edge, arrives once at a follower that is connected to one of the cores", async () => {
     const typed = (id: string) => ({ type: "message", id, channel: "c1", user: { id: "u1" }, text: id });
     const consumer = await startConsumer(pair.clients[1].games, { group: "paths", window: 1_000 }).opened();
     consumer.ackAll();

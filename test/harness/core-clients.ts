@@ -23,7 +23,7 @@ export function connectToCore(port: number) {
   };
 }
 
-/** Calls a unary method with a token. Rejects with a ServiceError. */
+/** Calls a unary method with a token. Rejects with a ServiceError if the call fails. */
 export function call<Request, Response>(
   client: Client,
   method: UnaryMethod<Request, Response>,

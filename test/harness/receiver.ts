@@ -44,7 +44,7 @@ export interface ReceiverOptions {
   readonly tls?: SecureContextOptions;
 }
 
-/** A customer's bridge, as the service sees it: a real server. A test sets the behaviour of the server. */
+/** A real HTTP server that stands in for a customer's bridge. A test sets the behaviour of the server. */
 export type Receiver = Awaited<ReturnType<typeof startReceiver>>;
 
 /** Starts a receiver that answers with 204 until `behave` is called. */

@@ -162,7 +162,7 @@ export async function texts({ redis }: TestStore, ...command: Argument[]): Promi
   return asList(await redis.command("", command)).map(asText);
 }
 
-/** Runs a Lua script in Redis. With such a script, a test changes keys in one step, e.g. as if time had passed. */
+/** Runs a Lua script in Redis. A test uses such a script to change several keys in one step, e.g. to simulate that time has passed. */
 export async function evaluate(
   { redis }: TestStore,
   script: string,

@@ -41,7 +41,7 @@ const ANSWERS: readonly (readonly [what: string, text: string, status: number, s
   ["chunks with 204", "HTTP/1.1 204 X\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n", 204, "spent"],
   ["a length and chunks", CHUNKED.replace("\r\n", "\r\nContent-Length: 5\r\n") + "0\r\n\r\n", 200, "spent"],
   ["a second answer after the first", "HTTP/1.1 204 X\r\n\r\nHTTP/1.1 204 X\r\n\r\n", 204, "spent"],
-  ["a body longer than its length", `${OK}Content-Length: 2\r\n\r\nok!`, 200, "spent"],
+  ["a body longer than its Content-Length", `${OK}Content-Length: 2\r\n\r\nok!`, 200, "spent"],
   ["a chunk without a size", `${CHUNKED}ok\r\n`, 200, "spent"],
   ["a chunk longer than its size", `${CHUNKED}2\r\nok!\r\n0\r\n\r\n`, 200, "spent"],
   ["chunks with bare line feeds", `${CHUNKED}2\nok\n0\n\n`, 200, "spent"],
@@ -50,7 +50,7 @@ const ANSWERS: readonly (readonly [what: string, text: string, status: number, s
   ["HTTP/1.0", "HTTP/1.0 200 OK\r\nContent-Length: 2\r\n\r\nok", 200, "spent"],
   ["more than 16 KB of a body", `${OK}Content-Length: 99999\r\n\r\n${"x".repeat(17 * KB)}`, 200, "spent"],
   // In these answers, the status is known, but the body is incomplete.
-  ["a body shorter than its length", `${OK}Content-Length: 3\r\n\r\nok`, 200, "body"],
+  ["a body shorter than its Content-Length", `${OK}Content-Length: 3\r\n\r\nok`, 200, "body"],
   ["16 KB of a body", `${OK}Content-Length: 99999\r\n\r\n${"x".repeat(16 * KB)}`, 200, "body"],
   ["a length too large for a number", `${OK}Content-Length: ${"9".repeat(400)}\r\n\r\nok`, 200, "body"],
   ["no last chunk", `${CHUNKED}2\r\nok\r\n`, 200, "body"],

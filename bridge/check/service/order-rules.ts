@@ -129,7 +129,7 @@ export const ORDER_RULES: readonly Rule<ServiceTarget>[] = [
   {
     id: "both-secrets",
     says: "While a secret is rotated, both the old and the new secret are accepted.",
-    fix: "keep a retired secret for 24 hours",
+    fix: "keep accepting the old secret for 24 hours",
     async judge({ post, secrets }) {
       if (secrets.length < 2)
         return {

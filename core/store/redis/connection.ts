@@ -153,7 +153,10 @@ function toConnection(
       await Promise.all(clients.map((client) => client.connect()));
     },
     command,
-    /** Does the same as `command`. Throws StoreUnavailable when too few replicas have confirmed the server's writes. */
+    /**
+     * Executes a command as `command` does, and then waits for the replicas. Throws StoreUnavailable when too few of
+     * them have confirmed the server's writes.
+     */
     async confirmed(args: readonly Argument[]): Promise<Reply> {
       if (waiting === undefined) return command(args);
       const [reply, replicas] = await answered(
