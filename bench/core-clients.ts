@@ -24,9 +24,9 @@ const ANSWER_WITHIN_MS = 30_000;
 const CREATED_AT_ONCE = 64;
 
 /**
- * Number of source addresses. The edge reads them from `X-Forwarded-For`, because it trusts the load as a proxy.
- * Each address may send 500 requests per second, so all of them together may send more than any load. All addresses
- * have the same length, because all requests of a file must have the same length.
+ * Number of source addresses. The edge trusts the load as a proxy, so it reads the addresses from `X-Forwarded-For`.
+ * Each address may send 500 requests per second, so the limit for addresses does not slow down any load. All addresses
+ * have the same length, because load/wrk.lua needs requests of the same length.
  */
 export const ADDRESSES = 256;
 const LAST_OCTETS = 128;
@@ -83,7 +83,7 @@ export function inTurn(workspaces: readonly Workspace[], number: number): Worksp
   return workspace;
 }
 
-/** Publishes events in one call. Rejects with CheckFault unless all of them are published. */
+/** Publishes events in one call. Rejects with CheckFault unless all events are published. */
 export function publish({ games }: CoreClients, events: OutboundEvent[]): Promise<void> {
   return new Promise((resolve, reject) => {
     const options = { deadline: Date.now() + ANSWER_WITHIN_MS };
@@ -94,7 +94,7 @@ export function publish({ games }: CoreClients, events: OutboundEvent[]): Promis
       else if (rejected !== undefined)
         reject(new CheckFault(`core rejected an event: ${JSON.stringify(rejected)}`));
       else if (outcomes.length !== events.length)
-        reject(new CheckFault("core did not answer every published event"));
+        reject(new CheckFault("core did not return one result for each event"));
       else resolve();
     });
   });

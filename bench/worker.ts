@@ -8,7 +8,7 @@ import type { Scope } from "./scope";
 /** The calls of a worker, by name. */
 type Calls<Of> = { readonly [Name in keyof Of]: (input: never) => Promise<unknown> };
 
-/** A separate process that generates load, receives pushes or is a reference. It gets one call at a time. */
+/** A separate process that generates load, receives pushes or serves as a reference. It gets one call at a time. */
 export interface Worker<Of extends Calls<Of>> {
   readonly pid: number;
   call<Name extends keyof Of & string>(
@@ -25,8 +25,8 @@ interface Answered {
 const STOP_WITHIN_MS = 2_000;
 
 /**
- * Node flags of a load that measures latency. A pause of the load for garbage collection would count as latency of the
- * service. So the load collects garbage before each run, and its young generation of 256 MB lasts for a whole run.
+ * Node flags of a worker that measures latency. A pause of the worker for garbage collection would count as latency of the
+ * service. So the worker collects garbage before each run, and its young generation of 256 MB lasts for a whole run.
  */
 export const LOAD_FLAGS = ["--expose-gc", "--max-semi-space-size=256", "--min-semi-space-size=256"];
 

@@ -1,9 +1,9 @@
 import MarkdownIt from "markdown-it";
 
 /**
- * Parses `message.text` into a tree that can be rendered for any chat ("Message
- * text rules"). Only this file of the kit needs the optional peer dependency
- * `markdown-it`.
+ * Parses `message.text` into a tree that can be rendered for any chat (see "Message
+ * text rules" in the contract). Only this file of the kit needs the optional peer
+ * dependency `markdown-it`.
  */
 
 /** An element that occupies whole lines. */

@@ -7,7 +7,7 @@ function readTheme(): Theme {
   return THEMES.find((each) => each === document.documentElement.dataset["theme"]) ?? "system";
 }
 
-/** The chosen theme. theme.js applies it before the first paint. */
+/** The chosen theme. theme.js applies the saved theme before the first paint. */
 export const chosenTheme = createStore<Theme>(readTheme());
 
 export function chooseTheme(theme: Theme): void {

@@ -10,7 +10,7 @@ export interface Loaded<T> {
 }
 
 /**
- * Calls `load`, and calls it again whenever `by` changes. A call without an answer is retried. Results for an earlier
+ * Calls `load` once, and again whenever `by` changes. A call without an answer is retried. Results for an earlier
  * `by` are ignored.
  */
 export function useLoad<T>(

@@ -23,7 +23,7 @@ export function createEdgeMetrics({
   readonly unsent: Pick<UnsentPages, "bytes">;
 }) {
   const { contentType, text, counter, gauge, histograms } = createMetrics();
-  /** Numbers of answers, by endpoint, then by status. */
+  /** The number of answers, by endpoint, then by status. */
   const answers = new Map<string, Map<number, number>>();
   counter("chatbridge_edge_requests_total", "Answered requests, by endpoint and status.", () =>
     [...answers].flatMap(([endpoint, byStatus]) =>
@@ -66,7 +66,7 @@ export function createEdgeMetrics({
     byStatus.set(status, (byStatus.get(status) ?? 0) + 1);
   }
 
-  /** Counts an answer. */
+  /** Counts an answer, and records the duration of the request. */
   const onResponse: onResponseHookHandler = (request, reply, done) => {
     const endpoint = ENDPOINTS.get(request.routeOptions.url) ?? NO_ENDPOINT;
     count(endpoint, reply.statusCode);

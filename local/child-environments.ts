@@ -88,7 +88,7 @@ export function chatTargetUrl({ CHAT_PUSH_LISTEN }: ListenAddresses): string {
   return `https://${reachable(CHAT_PUSH_LISTEN)}/pushes`;
 }
 
-/** Returns the networks of a host in the format of PUSH_ALLOW. A host name is assumed to name this machine. */
+/** Returns the addresses of a host, in the format of PUSH_ALLOW. A host name is assumed to be a name of this machine. */
 function addressesOf(host: string): string {
   const bits = { 0: undefined, 4: 32, 6: 128 }[isIP(host)];
   return bits === undefined ? "127.0.0.1/32,::1/128" : `${host}/${bits}`;

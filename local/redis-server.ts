@@ -39,8 +39,8 @@ const OR_SET = "or set REDIS_URL to a running server";
 
 /**
  * Resolves to the command of a Redis server on this machine. If no server is installed and the user has the necessary
- * rights, installs a server with the system's package manager. Before that, calls `say` with a line about the
- * installation.
+ * rights, installs a server with the system's package manager. Before the installation, calls `say` with a line for the
+ * user.
  *
  * Throws StartFault with one line that says what to install.
  */
@@ -71,7 +71,7 @@ async function install(
     const installed = await findOnPath();
     if (installed !== undefined) return installed;
   }
-  const why = failure ?? "its packages are older than Redis 7";
+  const why = failure ?? "the available packages are older than Redis 7";
   throw new StartFault(`${NEEDED}, and ${manager} could not install it (${why}): run ${byHand}, ${OR_SET}.`);
 }
 

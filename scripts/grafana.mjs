@@ -1,4 +1,4 @@
-// The Grafana dashboard for the metrics of docs/metrics.md. `npm run gen` writes the dashboard to
+// The Grafana dashboard for the metrics in docs/metrics.md. `npm run gen` writes the dashboard to
 // ops/grafana/chat-bridge.json.
 
 const DATASOURCE = { type: "prometheus", uid: "${datasource}" };
@@ -6,7 +6,7 @@ const COLUMNS = 24;
 const PANEL_HEIGHT = 8;
 
 const by = (labels) => (labels === "" ? "sum" : `sum by (${labels}) `);
-/** The sum of a gauge. */
+/** The sum of a gauge over all processes. */
 const sum = (metric) => `sum(${metric})`;
 /** The per-second increase of a counter, summed by labels. */
 const rate = (labels, metric) => `${by(labels)}(rate(${metric}[$__rate_interval]))`;

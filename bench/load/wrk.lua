@@ -1,10 +1,10 @@
--- The load of wrk: signed requests from a file, all of the same length.
+-- Generates load with wrk: sends signed requests from a file. All requests have the same length.
 --
 -- Arguments: file, bytes of a request, number of requests, threads, seconds, and
 -- "once" or "cycle". With "once", each thread reads its own part of the file, and sends
--- each request at most once, for the given seconds. Then the thread repeats its last
--- requests until wrk stops. The service answers repeats without storing them. So when
--- wrk stops, only repeats can be unanswered. With "cycle", each thread
+-- each request once, until the given seconds have passed or the part ends. Then the thread
+-- repeats its last requests until wrk stops. The service answers repeats without storing
+-- them. So when wrk stops, only repeats can be unanswered. With "cycle", each thread
 -- sends all requests of the file repeatedly until wrk stops.
 
 local ffi = require("ffi")
@@ -14,8 +14,8 @@ ffi.cdef([[
 ]])
 local time = ffi.new("bench_time")
 local LOOK_EVERY = 16
--- Number of requests that a thread repeats. Repeats go to 256 workspaces from 256 addresses, and so
--- stay below the limits.
+-- Number of requests that a thread repeats. Repeats come from 256 addresses and go to 256 workspaces,
+-- so they stay below the rate limits.
 local TAIL = 256
 
 local threads = {}

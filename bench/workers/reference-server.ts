@@ -16,8 +16,8 @@ import { serveWorker } from "../worker";
 
 /**
  * The reference for HTTP: one process that does only what any receiver of signed
- * requests must do. It stores no events and no request ids, has no limits, and
- * calls no other process.
+ * requests must do. It stores no events and no request ids, has no rate limits,
+ * and calls no other process.
  */
 export type ReferenceServer = typeof calls;
 

@@ -9,7 +9,7 @@ export interface Rule<Context> {
   readonly says: string;
   /** The fix for a bridge or a service that breaks the rule. */
   readonly fix: string;
-  /** Whether the rule is a gate: if it is broken, `judgeable` of the thrown Broken says which later checks can run. */
+  /** Whether the rule is a gate. When a gate throws Broken, `more.judgeable` says which later checks can run. */
   readonly isGate?: true;
   /** Checks the rule. Throws Broken when the rule is broken. */
   judge(context: Context): Promise<Judged>;
@@ -17,7 +17,7 @@ export interface Rule<Context> {
   judgeRefusals?(context: Context): Promise<void>;
 }
 
-/** The result for a rule that is not broken. `unseen` says which part could not be seen, and why. */
+/** The result for a rule that is not broken. `unseen` names the part that could not be seen, or gives the reason. */
 export type Judged = { readonly note: string } | { readonly unseen: string } | undefined;
 
 /** The checks that remain possible after a gate is broken. */
@@ -29,11 +29,11 @@ export interface BrokenMore {
   readonly cause?: string | undefined;
   /** For a gate, the checks that remain possible; "nothing" by default. */
   readonly judgeable?: Judgeable;
-  /** Whether there was no connection. If a gate gets no connection, it is reported as not reached, not as failed. */
+  /** Whether no connection could be made. A gate without a connection is reported as "not reached", not as "failed". */
   readonly isUnreached?: boolean;
 }
 
-/** Thrown when a rule is broken. The message is the observation. */
+/** Thrown when a rule is broken. The message says what the check observed. */
 export class Broken extends Error {
   override readonly name = "Broken";
   constructor(

@@ -17,7 +17,7 @@ export interface EventAttemptsContext {
   readonly pushMeter?: PushMeter;
   /** Called for every event that is dropped, with the reason. */
   onDrop(push: QueuedPush, reason: DropReason | "failed"): void;
-  /** Called with every unexpected error, which is a bug. */
+  /** Called with every unexpected error. Such an error is a bug. */
   report(where: string, error: unknown): void;
 }
 
@@ -53,7 +53,7 @@ interface FirstFailure {
   readonly at: number;
 }
 
-/** Milliseconds for which first attempts share one read of their workspace. */
+/** Milliseconds for which the first attempts of a workspace's events share one read of the workspace. */
 const FRESH_MS = 50;
 
 /** Makes all attempts to push the events of a shard. */
@@ -170,7 +170,7 @@ export function createEventAttempts(
     },
     /** Drops an event that was never tried. */
     drop: (push: QueuedPush, reason: DropReason) => void watch(push, giveUp(push, 0, reason)),
-    /** Cancels the retries that are not due yet. Resolves when the attempts in progress are over. */
+    /** Cancels the retries that are not due yet. Resolves when no work is in progress. */
     end(): Promise<void> {
       for (const timer of timers) clearTimeout(timer);
       return new Promise((resolve) => {

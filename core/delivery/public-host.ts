@@ -12,7 +12,7 @@ export interface PublicHostOptions {
 export interface HostFault {
   readonly failure: "dns" | "refused-address";
   readonly detail: string;
-  /** The addresses of the name; empty when the lookup failed. */
+  /** The addresses of the host; empty when the lookup failed. */
   readonly addresses: readonly string[];
 }
 

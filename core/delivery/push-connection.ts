@@ -35,7 +35,7 @@ export interface AnswerListener {
   onStatus(status: number): void;
   /**
    * Called in one of three cases: the connection was closed before a complete head arrived, the answer is not
-   * HTTP/1.1, or the connection is not free.
+   * HTTP/1.1, or the connection was not free.
    */
   onFailed(error: Error): void;
 }

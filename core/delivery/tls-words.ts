@@ -1,6 +1,6 @@
 const SELF_SIGNED = "the certificate is self-signed; get one from a public authority";
 const CHAIN =
-  "the certificate's chain does not lead to a public authority; serve the intermediate certificates with it";
+  "the certificate's chain does not lead to a public authority; serve the intermediate certificates too";
 const NO_TLS = "the server on this port does not speak TLS; is it plain HTTP?";
 
 /** Explanations of the error codes of Node and OpenSSL, for the owner of the workspace. */

@@ -2,10 +2,10 @@ import type { DeliveryResult, DropReason, Failure } from "../../contract/deliver
 
 /** The outcome of one attempt. Times are in ms. */
 export type PushOutcome = {
-  /** The status of the answer; undefined when there was none. */
+  /** The HTTP status of the answer; undefined when there was no answer. */
   readonly status: number | undefined;
   readonly latencyMs: number;
-  /** The address of the connection; undefined when there was none. */
+  /** The address to which core connected; undefined when there was no connection. */
   readonly address: string | undefined;
 } & (
   | { readonly ok: true }

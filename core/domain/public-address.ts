@@ -26,7 +26,7 @@ export function whyNotPublic(address: string): string | undefined {
   const carried = carriedV4(parsed);
   const why = carried === undefined ? whyNotPublicV6(parsed) : whyNotPublicV4(carried);
   if (why !== undefined) return why;
-  // Whatever the prefix is, a router may forward a packet to the IPv4 address in the interface id.
+  // A router may forward a packet to the IPv4 address in an ISATAP interface id, whatever the prefix is.
   const isatap = isatapV4(parsed);
   return isatap === undefined ? undefined : whyNotPublicV4(isatap);
 }

@@ -62,12 +62,12 @@ interface HeldLease extends Lease {
 }
 
 /**
- * Holds a member's fair share of the shards, each in a `LeaseState`.
+ * Holds the leases of a member's fair share of the shards. Each lease has a `LeaseState`.
  *
  * Every `BEAT_MS`, the holder reports that the member is alive, and renews the member's leases. The holder also
  * acquires free leases, and drains the leases of shards in another member's share. A lease that was not renewed in time
- * is lost. The same happens after a pause of this process: the late timer finds the lease expired, and the store
- * rejects work without a lease.
+ * is lost. If this process was paused for too long, the late timer finds the lease expired, and the store rejects work
+ * without a lease.
  */
 export function holdLeases(options: LeaseHolderOptions): LeaseHolder {
   const { leases, member } = options;

@@ -11,9 +11,9 @@ export interface InFlight {
   isOut(shard: number, entryId: string): boolean;
   forget(shard: number): void;
   /**
-   * Returns the entry ids of an overdue event and of all later events of its workspace, in order. These events are
-   * redelivered together, so that a consumer always receives events in order. Shards for which `isLeftOut` is true are
-   * skipped.
+   * Returns the entry ids of an overdue event and of all later in-flight events of the same workspace, in order. These
+   * events are redelivered together, so that a consumer always receives events in order. Shards for which `isLeftOut`
+   * returns true are skipped.
    */
   overdue(
     isLeftOut?: (shard: number) => boolean,

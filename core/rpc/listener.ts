@@ -20,7 +20,7 @@ export interface ListenerOptions {
   readonly tls: ServerTls | undefined;
 }
 
-/** How long a connection may be silent. */
+/** Time limits for silent connections. */
 export interface Patience {
   /** Milliseconds that a connection may stay open without an accepted call. */
   readonly silentMs: number;
@@ -129,7 +129,7 @@ function createConnections(silentMs: number) {
   };
 }
 
-/** Returns a text made of the four values that identify an open connection. */
+/** Returns a string made of the four values that identify an open connection. */
 function keyOf({ localAddress, localPort, remoteAddress, remotePort }: Connection): string {
   return `${localAddress} ${localPort} ${remoteAddress} ${remotePort}`;
 }

@@ -29,7 +29,7 @@ function toQueued(entry: Reply, packed: Reply, tries: Reply): QueuedPush {
   };
 }
 
-/** @param items workspaces, each followed by its version */
+/** @param items ids of workspaces, each followed by the version of the workspace */
 function toVersions(items: readonly Reply[]): ReadonlyMap<string, number> {
   const versions = new Map<string, number>();
   for (let i = 0; i < items.length; i += 2) versions.set(asText(items[i]), asNumber(items[i + 1]));

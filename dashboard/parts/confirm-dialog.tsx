@@ -18,7 +18,7 @@ export interface ConfirmDialogProps {
   onClose(): void;
 }
 
-/** Asks for confirmation before `action` runs. The dialog is open while it is mounted. */
+/** A dialog that asks for confirmation before `action` runs. It opens when the component is mounted. */
 export function ConfirmDialog({
   title,
   children,

@@ -43,11 +43,11 @@ export interface DeliveryShape {
   readonly status: number;
   readonly latencyMs: number;
   readonly address: string;
-  /** Number of polls in the entry; 0 for a push. Consecutive polls without events share an entry. */
+  /** Number of polls in the entry; 0 unless the entry is for polls. Consecutive polls without events share an entry. */
   readonly polls: number;
-  /** Time of the last poll in the entry; null for a push. */
+  /** Time of the last poll in the entry; null unless the entry is for polls. */
   readonly lastAt: string | null;
-  /** Number of events that the polls in the entry returned; 0 for a push. */
+  /** Number of events that the polls in the entry returned; 0 unless the entry is for polls. */
   readonly events: number;
 }
 
@@ -120,7 +120,7 @@ export type TestOutcome =
 export interface SessionShape {
   /** Base URL at which bridges reach the service, without a trailing slash. */
   readonly publicUrl: string;
-  /** Time at which the session ends, even if it is in use. */
+  /** Time at which the session ends, even if the user is active. */
   readonly endsAt: string;
 }
 

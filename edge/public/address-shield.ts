@@ -13,7 +13,7 @@ function waitMs(sentAt: number, now: number): number {
 }
 
 /**
- * The times at which the edge sent the last admitted requests from an address to core, in the order of core's answers.
+ * For one address, the times at which the edge sent the last admitted requests to core, in the order of core's answers.
  * In a full ring, index `at` has the time of the request that core answered first.
  */
 interface Ring {
@@ -22,8 +22,8 @@ interface Ring {
 }
 
 /**
- * Lets the edge refuse requests over the limit of the sending address (check 2 in README.md),
- * so that a flood from one address costs core nothing. All times are values of `performance.now()`.
+ * Lets the edge refuse requests from an address that is over its limit (check 2 in README.md),
+ * so that a flood from one address does not reach core. All times are values of `performance.now()`.
  *
  * The shield knows which requests of the last second this edge sent and core admitted. The shield
  * refuses a request only if the admitted requests from the same address have reached the limit.

@@ -46,7 +46,7 @@ test("pushes appear live in the health, the log and the chart", async () => {
   expect(await page.locator(".health-advice").count()).toBe(0);
 });
 
-test("after a change from polls to pushes, health and chart show the same number of accepted events", async () => {
+test("after a change from polls to pushes, the health and the chart show the same number of accepted events", async () => {
   const bridge = await push.bridge({ polls: true });
   const { secret, workspaceId: id } = bridge;
   for (let i = 0; i < 4; i++) await poll(push.service.url, { id, secret });

@@ -22,7 +22,7 @@ test("a sign-in link works once and disappears from the address bar", async () =
   await first.page.getByRole("heading", { name: "Workspaces", level: 1 }).waitFor();
 });
 
-test("an operator's token signs in; any other token is rejected, with the reason next to the field", async () => {
+test("an operator's token signs the user in; an unknown token is rejected, with the reason next to the field", async () => {
   const { page, context } = await browser.visit(`${dashboardUrl}/connect`);
   const token = page.getByLabel("Operator's token");
   // The page first moves the focus to its heading.

@@ -38,7 +38,7 @@ let groups = 0;
 async function tailEvents(args = "--json", group = `cli-${++groups}`): Promise<CliChild> {
   const tail = startCli(`tail events --group ${group} ${args}`, asGame);
   tails.push(tail);
-  await until("the command follows", () => tail.stderr().includes("Following."));
+  await until("the command follows events", () => tail.stderr().includes("Following."));
   return tail;
 }
 

@@ -96,7 +96,7 @@ test("each container finds its secrets, the demo's bridge works with the game, a
   expect(runOnce("cli", "workspace", "list", "--json")).toContain('"Demo"');
 });
 
-test("the health check succeeds only if the process is ready", async () => {
+test("the health check succeeds if the process is ready, and fails if nothing listens on the port", async () => {
   const [, ...command] = services["edge"]?.healthcheck?.test ?? [];
   const checked = (port: number) =>
     spawnSync("sh", ["-c", '"$@"', "check", ...command.map((each) => each.replace("8081", String(port)))])

@@ -32,8 +32,8 @@ const GROWN_MS = 90_000;
 const GROWTH = 5;
 const GIVE_UP_MS = 45_000;
 /**
- * Milliseconds without a new fact after which a missing event counts as lost. A lease expires, and then a push is
- * retried or an ack deadline passes, in less time, even on a busy machine.
+ * Milliseconds without a new fact after which a missing event counts as lost. This is enough time for a lease to expire,
+ * and then for a push to be retried or an ack deadline to pass, even on a busy machine.
  */
 const STILL_MS = 25_000;
 const QUIET_MS = 1_500;
@@ -106,7 +106,7 @@ export async function startLoad(rig: Rig, options: LoadOptions = {}) {
         );
       const before = counts();
       const hasGrown = () => counts().every((count, i) => count >= (before[i] ?? 0) + by);
-      await until("all workspaces are served", hasGrown, GROWN_MS);
+      await until("the counts of all workspaces have grown", hasGrown, GROWN_MS);
     },
     /** Stops all clients without accounting for events. The followers continue until `stopFollowing` is called. */
     async abandon() {

@@ -79,7 +79,7 @@ test("a repeated request id is recognized for 24 hours, and for at most one seco
 });
 
 // time: controlled
-test("a Redis key has the request ids of half a day, and expires 24 to 25 hours after the end of that half day", async () => {
+test("a Redis key holds the request ids of half a day, and expires 24 to 25 hours after the end of that half day", async () => {
   const record = await addWorkspace(store);
   await forget(record, "id");
   await store.inboundLog.append(inbound(record, "1"));

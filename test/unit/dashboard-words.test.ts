@@ -15,7 +15,7 @@ const polled = (more: Partial<Record<keyof typeof NO_POLL, unknown>> = {}): Heal
 
 describe("the advice", () => {
   test.each(DELIVERY_RESULTS.filter((result) => result !== "success"))(
-    "is given for the error class %s",
+    "is given for the delivery result %s",
     (result) => {
       expect(adviceFor(delivery({ result, status: 500 }))).toMatch(/^[A-Z].{30,}\.$/);
     },
@@ -59,16 +59,20 @@ describe("health in words", () => {
   const stopped = { lastPollAt: ago(100_000), ...waiting(2, 90_000) };
 
   test.each<[string, HealthShape, string]>([
-    ["a poll workspace that fails", polled({ failing: true, ...waiting(3, 400_000) }), "bad Failing"],
+    ["a failing poll workspace", polled({ failing: true, ...waiting(3, 400_000) }), "bad Failing"],
     ["a workspace that was never polled", polled(), "idle Never polled"],
     [
       "a workspace that was never polled, with events waiting",
       polled(waiting(1, 1_000)),
       "warn Never polled",
     ],
-    ["a poll workspace that polls", polled({ lastPollAt: ago(2_000) }), "good Polling"],
-    ["a poll workspace that has stopped polling", polled({ lastPollAt: ago(3_600_000) }), "idle Quiet"],
-    ["a poll workspace that has stopped polling, with events waiting", polled(stopped), "warn Quiet"],
+    ["a poll workspace whose bridge polls", polled({ lastPollAt: ago(2_000) }), "good Polling"],
+    [
+      "a poll workspace whose bridge has stopped polling",
+      polled({ lastPollAt: ago(3_600_000) }),
+      "idle Quiet",
+    ],
+    ["a poll workspace whose bridge has stopped polling, with events waiting", polled(stopped), "warn Quiet"],
     ["a push workspace without pushes", pushed(), "idle Nothing pushed"],
     ["a push workspace whose last push failed", pushed(failed), "bad Failing"],
     ["a recovered push workspace", pushed({ ...failed, lastSuccess: delivery() }), "warn Recovered"],

@@ -104,7 +104,7 @@ test("core would accept every output, whatever members do", () => {
 });
 
 // time: controlled
-test("games end by themselves, each with one final board", () => {
+test("games end on their own, each with one final board", () => {
   forAll(steps, (all) => {
     const run = playAll(all);
     // The duration of the longest possible game: the lobby, and 15 questions of a minute, each with its reveal.
@@ -124,7 +124,7 @@ test("games end by themselves, each with one final board", () => {
 });
 
 // time: controlled
-test("a question is updated at most twice a second, however fast answers arrive, and ends with the last count", () => {
+test("a question is updated at most twice a second, however fast answers arrive, and its last update has the final count", () => {
   const answer = fc.record({ who: fc.nat(40), waitMs: fc.nat(300) });
   const answers = fc.array(answer, { minLength: 5, maxLength: 30 });
   forAll(answers, (all) => {
@@ -148,7 +148,7 @@ test("a question is updated at most twice a second, however fast answers arrive,
   });
 });
 
-test("any text of a button's `action` is read without an error, and is ignored if it is not an action of the game", () => {
+test("no text of a button's `action` causes an error; an action that was read stays the same when it is written and read again", () => {
   forAll(fc.string({ unit: "binary" }), (text) => {
     const action = readAction(text);
     if (action !== undefined) expect(readAction(writeAction(action))).toEqual(action);

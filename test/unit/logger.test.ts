@@ -92,7 +92,7 @@ describe("repeated entries", () => {
     expect(written).toHaveLength(1_000);
   });
 
-  test("are counted for at most 256 kinds at a time; the count of a kind is written before the kind is forgotten", () => {
+  test("are counted for at most 256 kinds (level, message and `where`) at a time; a count is written before its kind is forgotten", () => {
     start("info");
     repeat(102, () => log.warn("first"));
     for (let i = 0; i < 256; i++) log.warn(`kind ${i}`);

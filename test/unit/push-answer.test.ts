@@ -6,7 +6,7 @@ const CHUNKED = `${OK}Transfer-Encoding: chunked\r\n\r\n`;
 const CONFLICT = /conflicting Content-Lengths/;
 const EARLY = "HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n";
 
-/** Reads an answer in pieces of `size` bytes; returns its status and state, or the message of its fault. */
+/** Reads an answer in pieces of `size` bytes; returns the answer's status and state, or the error message. */
 function readIn(size: number, text: string): readonly [status: number, state: string] | string {
   const bytes = Buffer.from(text, "latin1");
   const answer = createAnswer();
@@ -95,7 +95,7 @@ test.each([
   [5_000, "Keep-Alive: timeout=5, max=100"],
   [7_000, "keep-alive: max=100, Timeout=7"],
   [undefined, "Keep-Alive: 300"],
-])("the keep-alive time is %p ms if a bridge sends %p", (ms, header) => {
+])("the keep-alive time in ms is %p if a bridge sends %p", (ms, header) => {
   const answer = createAnswer();
   answer.read(Buffer.from(`HTTP/1.1 204 X\r\n${header}\r\n\r\n`));
   expect(answer.keepAliveMs).toBe(ms);

@@ -28,7 +28,7 @@ export interface BridgeCheckOptions extends Omit<ClientOptions, "timeoutMs"> {
   readonly answerWithinMs?: number;
   /** Time limit for showing a message, ms; 10,000 by default. */
   readonly withinMs?: number;
-  /** Ids of the rules to check. Rules that all others need are always checked. */
+  /** Ids of the rules to check; all rules by default. Gates (`Rule.isGate`) are always checked. */
   readonly only?: readonly string[];
   readonly progress?: CheckProgress;
 }

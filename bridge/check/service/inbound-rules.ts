@@ -42,8 +42,8 @@ export const BODY_RULES: readonly Rule<ServiceTarget>[] = [
   },
   {
     id: "dm-channels",
-    says: "A DM channel is dm: followed by the event's own user.id, and is rejected for a command.",
-    fix: "compare the channel with the event's own user.id, and answer with 400 and the field channel",
+    says: 'A DM channel is "dm:" followed by the event\'s own user.id; a command with a DM channel is rejected.',
+    fix: "if a command has a DM channel, or the DM channel is another user's, answer with a 400 that names the field channel",
     judge: (target) => judgeCases(target, DM_CASES),
   },
   {
@@ -77,7 +77,7 @@ export const BODY_RULES: readonly Rule<ServiceTarget>[] = [
   {
     id: "repeats",
     says: "A repeated request is answered with 202, and so is a request with a known id and another timestamp.",
-    fix: "remember the request ids of each workspace for 24 hours, and answer with 202 to a repeat",
+    fix: "remember the request ids of each workspace for 24 hours, and answer a repeat with 202",
     async judge({ post, secrets }) {
       const body = JSON.stringify({ ...EVENTS.message, id: randomUUID() });
       const [now, before] = [Date.now(), Date.now() - 60_000].map((at) =>

@@ -8,21 +8,21 @@ import { expectRefused, type Answered, type ServiceRequest, type ServiceTarget }
 /** Sizes of the bursts, in multiples of the limit. A burst exceeds the limit only if it is sent fast enough. */
 const BURSTS = [2, 4, 8, 16];
 const QUIET_MS = 1_100;
-/** Maximum number of requests per second from other clients at this address, such as a bridge that polls. */
+/** Assumed maximum of requests per second from other clients at this address, such as a bridge that polls. */
 const OF_OTHERS_MAX = 10;
 
 export const LIMIT_RULES: readonly Rule<ServiceTarget>[] = [
   {
     id: "workspace-limit",
     says: `At most ${WORKSPACE_REQUESTS_PER_SECOND} signed requests per second are let through for a workspace; further requests are answered with 429.`,
-    fix: "count signed requests, including polls, per workspace, and answer with 429 and Retry-After",
+    fix: "count the signed requests of each workspace, with polls, and answer further requests with 429 and Retry-After",
     judge: (target) =>
       goOver(target, WORKSPACE_REQUESTS_PER_SECOND, 0, { method: "GET", raw: "after=latest" }),
   },
   {
     id: "address-limit",
     says: `At most ${ADDRESS_REQUESTS_PER_SECOND} requests per second are let through from an address, signed or not; further requests are answered with 429.`,
-    fix: "count all requests by the sender's address before any lookup, and answer with 429 and Retry-After",
+    fix: "before any lookup, count all requests of each source address, and answer further requests with 429 and Retry-After",
     judge: (target) =>
       goOver(target, ADDRESS_REQUESTS_PER_SECOND, OF_OTHERS_MAX, {
         method: "GET",
@@ -42,7 +42,7 @@ async function goOver(
   if (!withLimits) return { unseen: "this check puts load on the service: give --limits to run it" };
   let fastest = 0;
   for (const times of BURSTS) {
-    // Earlier requests must not count towards the limit.
+    // After this pause, earlier requests no longer count towards the limit.
     await sleep(QUIET_MS);
     const size = limit * times;
     const begun = performance.now();
@@ -66,8 +66,8 @@ function isLimited(reply: Reply): reply is Answered {
 
 /**
  * Throws Broken if more requests were let through than `limit` allows in `seconds`, or fewer than `limit` minus
- * `ofOthers`. Also throws Broken if a rejection does not have the contract's format. `ofOthers` is the maximum number
- * of requests per second from other clients.
+ * `ofOthers`. Also throws Broken if a rejection does not have the contract's format. `ofOthers` is the assumed
+ * maximum of requests per second from other clients.
  */
 function judgeBurst(
   replies: readonly Reply[],

@@ -38,7 +38,7 @@ test("the events of a page are shown in order, except expired events", async () 
 
 // contract: kit-refused-create, kit-dedupe
 test.each(["message.create", "dm.create"] as const)(
-  "after a refused %s, the rest of the page waits for the next poll, which shows no event twice",
+  "after a refused %s, the rest of the page waits for the next poll, and no event is shown twice",
   async (type) => {
     const { shown, refused, handle } = setUp();
     const page = pageOf(create(7), ONE_OF_EACH[type], create(8));
@@ -66,7 +66,7 @@ test.each(["message.update", "message.ephemeral", "ping"] as const)(
   },
 );
 
-test("if the handler is aborted, the page is rejected and can be polled again, even if its event is an update", async () => {
+test("if the handler is aborted, the page is rejected and can be polled again, even if its only event is an update", async () => {
   const abort = new AbortController();
   const shown: string[] = [];
   const handle = eachEvent(async ({ id }, signal) => {

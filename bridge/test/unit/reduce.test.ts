@@ -7,7 +7,7 @@ import { create, dm, ephemeral, ping, run, runPosted, update } from "./reduce-ev
 
 // time: controlled
 // contract: kit-expired
-test("rule 1: an event is dropped only past its expiresAt, and never if expiresAt is null or an invalid date", () => {
+test("rule 1: an event is dropped only after its expiresAt, and never if expiresAt is null or an invalid date", () => {
   const stale = { sequence: 1, expiresAtMs: 1000 };
   const message = create("c1", stale);
   const events = [message, dm("u1", stale), update(stale), ephemeral("c1", stale), ping(stale)];
@@ -97,12 +97,12 @@ test("rule 5: a refused message.update is dropped, and the next update is applie
   expect(bridge.isSettled()).toBe(true);
 });
 
-test("calls to the chat are made in sequence order", () => {
+test("for events that arrive together, calls to the chat are made in sequence order", () => {
   const events = [ephemeral("c1", 3), create("c2", 2), create("c1", 1)];
   expect(run().events(0, ...events)).toEqual(["post 1", "post 2", "ephemeral 3"]);
 });
 
-test("a message.ephemeral is shown to its user and never updated; a ping shows nothing", () => {
+test("a message.ephemeral is shown and never updated; a ping shows nothing", () => {
   const bridge = run();
   expect(bridge.events(0, ephemeral("c1", 1), ping(3))).toEqual(["skip 3: ping", "ephemeral 1"]);
   expect(bridge.done(1, 1)).toEqual([]);
@@ -136,7 +136,7 @@ test("an update is skipped if a newer update was applied or is in progress, but 
 });
 
 describe("the state is bounded", () => {
-  test("an event beyond the limit of pending events is skipped, and is accepted when there is room again", () => {
+  test("an event beyond the limit of pending events is skipped, and a repeat is accepted once there is room", () => {
     const bridge = run({ open: 1 });
     bridge.events(0, create("c1", 1));
     const more = [create("c2", 2), update(3), ephemeral("c1", 4), ping(5)];

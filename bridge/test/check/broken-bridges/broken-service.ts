@@ -9,7 +9,7 @@ interface PlainAnswer {
   readonly body: Buffer;
 }
 
-/** Returns a faulty answer, given the correct answer and the number of the request. */
+/** Returns a faulty answer, given the correct answer and the number of the request, from 1. */
 export type Alter = (answer: PlainAnswer, count: number) => PlainAnswer;
 
 const SENT_ON = /^(service-|retry-after$|content-type$)/;
