@@ -25,7 +25,7 @@ const CREATED_AT_ONCE = 64;
 
 /**
  * Number of source addresses. The edge trusts the load as a proxy, so it reads the addresses from `X-Forwarded-For`.
- * Each address may send 500 requests per second, so the limit for addresses does not slow down any load. All addresses
+ * Each address may send 500 requests per second, so the address limit does not slow down any load. All addresses
  * have the same length, because load/wrk.lua needs requests of the same length.
  */
 export const ADDRESSES = 256;

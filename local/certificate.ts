@@ -13,8 +13,8 @@ export interface CertificateFiles {
 const DAYS_VALID = "3650";
 
 /**
- * Makes a self-signed certificate for a host. The new files in `folder` replace those
- * of an earlier run. Resolves to undefined when openssl is missing or fails.
+ * Makes a self-signed certificate for a host. The new files in `folder` replace the
+ * files of an earlier run. Resolves to undefined when openssl is missing or fails.
  */
 export async function makeCertificate(folder: string, host: string): Promise<CertificateFiles | undefined> {
   const [keyPath, certPath] = [join(folder, "push.key"), join(folder, "push.pem")];

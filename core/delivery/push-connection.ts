@@ -34,8 +34,8 @@ export interface AnswerListener {
   /** Called when a complete head has arrived. */
   onStatus(status: number): void;
   /**
-   * Called in one of three cases: the connection was closed before a complete head arrived, the answer is not
-   * HTTP/1.1, or the connection was not free.
+   * Called in one of three cases: the connection was closed before a complete head arrived, the head is invalid,
+   * or the connection was not free.
    */
   onFailed(error: Error): void;
 }

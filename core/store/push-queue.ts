@@ -63,7 +63,7 @@ function toRecorded(reply: Reply): Recorded {
   return recorded;
 }
 
-/** A record, and the token that proves the lease. */
+/** A record, and the token that proves that this core holds the lease. */
 interface TokenRecord {
   readonly token: string;
   readonly record: PushRecord;

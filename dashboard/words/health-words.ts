@@ -138,7 +138,7 @@ function pushWords(
     return {
       tone: nowMs - Date.parse(lastFailure.at) < STEADY_AFTER_MS ? "warn" : "good",
       label: "Recovered",
-      sentence: `Recovered${when}: ${accepted}. In the last hour, ${failed}, the last of them ${failedWhen(lastFailure, nowMs)}.`,
+      sentence: `Recovered${when}: ${accepted}. In the last hour, ${failed}. The last failure was ${failedWhen(lastFailure, nowMs)}.`,
     };
   }
   const all = attempts === 1 ? "The only attempt" : `All ${attempts} attempts`;

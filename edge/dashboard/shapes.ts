@@ -64,8 +64,8 @@ export interface PollHealthShape {
 }
 
 /**
- * The health of a push workspace, computed from the attempts that are still in the log. Counts and latencies are those
- * of the last hour.
+ * The health of a push workspace, computed from the attempts that are still in the log. Counts and latencies are for
+ * the last hour.
  */
 export interface PushHealthShape {
   readonly mode: "push";

@@ -49,7 +49,7 @@ export function addWatchRoute(app: FastifyInstance, context: WatchContext): void
     const out = new PassThrough({ highWaterMark: UNREAD_MAX_BYTES });
     out.write(`retry: ${COME_BACK_AFTER_MS}\n\n`);
     /**
-     * Core's stream; undefined when it must be reopened. `isCoreHere` says whether the stream has delivered a message.
+     * Core's stream; undefined when the stream must be reopened. `isCoreHere` says whether the stream has delivered a message.
      */
     let changes: ClientReadableStream<WatchWorkspaceResponse> | undefined;
     let isCoreHere = false;

@@ -23,7 +23,7 @@ interface Ring {
 
 /**
  * Lets the edge refuse requests from an address that is over its limit (check 2 in README.md),
- * so that a flood from one address does not reach core. All times are values of `performance.now()`.
+ * so that the excess requests of a flood do not reach core. All times are values of `performance.now()`.
  *
  * The shield knows which requests of the last second this edge sent and core admitted. The shield
  * refuses a request only if the admitted requests from the same address have reached the limit.

@@ -127,7 +127,7 @@ async function replace({ name, port, close }: PushedBridge, certificate?: Certif
 
 /** Starts a bridge, breaks it after a first push, and publishes an event. Resolves when the failure is in the log. */
 async function brokenBridge({ breakIt }: Breakage): Promise<PushedBridge> {
-  // The port is from `freePort`, so no other test uses it after the bridge is closed.
+  // The port is from `freePort`, so no other test uses the port after the bridge is closed.
   const bridge = await push.bridge({ port: await freePort() });
   await push.ping(bridge.workspaceId);
   await breakIt(bridge);

@@ -114,7 +114,7 @@ export async function startLoad(rig: Rig, options: LoadOptions = {}) {
       over.abort();
       await Promise.all([sending, polling]);
     },
-    /** Stops the senders, waits until all events have arrived or nothing more arrives, and returns the account. */
+    /** Stops the senders, waits until all events have arrived or nothing more arrives, and accounts for all events. */
     async finish(terms: Partial<Terms> = {}) {
       giveUpAt = performance.now() + GIVE_UP_MS;
       ending.abort();

@@ -70,7 +70,7 @@ function streamOf(games: GameServiceClient, token: string) {
     },
     say: (request: FollowRequest) => void stream.write(request),
     ack,
-    /** Acks all deliveries: those that were already received, and all further deliveries. */
+    /** Acks all deliveries that were already received, and all further deliveries. */
     ackAll() {
       acksAll = true;
       ack(...seen);

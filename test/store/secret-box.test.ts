@@ -35,7 +35,7 @@ test("a sealed text opens only in its own context", () => {
   expect(() => box.open(sealed, "")).toThrow();
 });
 
-test("another key does not open a sealed text, and the error names the missing key, but does not contain the text", () => {
+test("another key does not open a sealed text, and the error has the missing key's fingerprint, but not the text", () => {
   const sealed = box.seal("a secret", "w");
   const open = (): string => createSecretBox([key("b")]).open(sealed, "w");
   expect(open).toThrow(/SECRETS_KEY/);

@@ -99,7 +99,7 @@ describe("health in words", () => {
     const health = pushed({ lastSuccess, lastFailure, attempts: 54, successes: 53 });
     const log = [lastSuccess, first, poll, lastFailure, before];
     const facts =
-      "the last push was accepted 2 s ago. In the last hour, 1 of 54 attempts failed, the last of them 15 min ago: no connection.";
+      "the last push was accepted 2 s ago. In the last hour, 1 of 54 attempts failed. The last failure was 15 min ago: no connection.";
     const words = (begin: string) => ({ tone: "good", label: "Recovered", sentence: `${begin}: ${facts}` });
     expect(healthWords(CUSTOM, health, NOW, log)).toEqual(words("Recovered 13 min ago"));
     expect(healthWords(CUSTOM, health, NOW)).toEqual(words("Recovered"));

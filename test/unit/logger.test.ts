@@ -64,7 +64,7 @@ describe("repeated entries", () => {
   afterEach(() => jest.useRealTimers());
 
   // time: controlled
-  test("are written at most 100 times a minute per level, message and `where`, and one entry counts the rest", () => {
+  test("are written at most 100 times a minute per level, message and `where`, and a later entry counts the rest", () => {
     start("info");
     repeat(250, () => log.error({ where: "a", id: Math.random() }, "failed"));
     repeat(100, () => log.error({ where: "b" }, "failed"));

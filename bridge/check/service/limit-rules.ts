@@ -15,7 +15,7 @@ export const LIMIT_RULES: readonly Rule<ServiceTarget>[] = [
   {
     id: "workspace-limit",
     says: `At most ${WORKSPACE_REQUESTS_PER_SECOND} signed requests per second are let through for a workspace; further requests are answered with 429.`,
-    fix: "count the signed requests of each workspace, with polls, and answer further requests with 429 and Retry-After",
+    fix: "count the signed requests of each workspace, including polls, and answer further requests with 429 and Retry-After",
     judge: (target) =>
       goOver(target, WORKSPACE_REQUESTS_PER_SECOND, 0, { method: "GET", raw: "after=latest" }),
   },

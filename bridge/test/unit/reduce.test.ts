@@ -3,7 +3,7 @@ import { emptyMemory, recall, remember } from "../../reduce-memory";
 import { forAll, forMany } from "../../../test/harness/for-all";
 import { create, dm, ephemeral, ping, run, runPosted, update } from "./reduce-events";
 
-// The rule numbers in the test titles are those of the contract's "Bridge rules when catching up".
+// The rule numbers in the test titles refer to the contract's "Bridge rules when catching up".
 
 // time: controlled
 // contract: kit-expired
