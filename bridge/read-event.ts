@@ -1,7 +1,7 @@
 import { CURSOR_FORM } from "./contract";
 import type { EventHead, EventPage, OutboundEvent } from "./events";
 
-/** The result of reading a signed JSON value as an event. */
+/** The result of reading a JSON value from a signed body as an event. */
 export type EventReading =
   | { readonly event: OutboundEvent }
   /** An event of a type that this kit does not know. This is not an error: the event is skipped. */

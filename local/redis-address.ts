@@ -12,7 +12,7 @@ export interface RedisAddress {
   readonly settings: readonly string[];
 }
 
-/** Maximum characters of a socket's path that all systems support. */
+/** Maximum length of a socket's path that all systems support, in characters. */
 const SOCKET_PATH_MAX = 100;
 /** A path that needs no escaping in a URL. */
 const PLAIN_PATH = /^[A-Za-z0-9._/-]+$/;

@@ -43,7 +43,7 @@ function whyNotPublicV4(address: ipaddr.IPv4): string | undefined {
   return range === "unicast" ? undefined : (RANGE_NAMES[range] ?? range);
 }
 
-/** Readable names of address ranges that have unreadable names in the library. */
+/** Readable names of address ranges whose names in the library are hard to read. */
 const RANGE_NAMES: Readonly<Record<string, string>> = {
   linkLocal: "link-local or cloud metadata",
   carrierGradeNat: "carrier-grade NAT",

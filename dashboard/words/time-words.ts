@@ -20,7 +20,7 @@ export function duration(ms: number): string {
   return `${days} ${days === 1 ? "day" : "days"}`;
 }
 
-/** Returns the exact time in UTC, to compare with logs. */
+/** Returns the exact time in UTC, for comparison with logs. */
 export function exactUtc(at: string): string {
   return `${at.slice(0, 10)} ${at.slice(11).replace("Z", "")} UTC`;
 }

@@ -23,7 +23,7 @@ export function createWorkspaces({ rules, onOwn }: WorkspacesOptions) {
     max: WORKSPACES_MAX,
     dispose: ({ timer }) => clearTimeout(timer),
   });
-  // A clock that never goes back, unlike Date.now.
+  // Unlike `Date.now`, this clock never goes back.
   const now = (): number => performance.timeOrigin + performance.now();
 
   function step(workspaceId: string, input: Input): readonly Output[] {

@@ -87,8 +87,8 @@ export function createMemoryFollowLog(shardOf: Readonly<Record<string, number>>)
     connect() {
       let crashed = false;
       /**
-       * Waits before and after the effect, to simulate a network. The latencies follow a fixed pattern, so that test
-       * runs are reproducible.
+       * Runs `effect`, with a pause before and after, to simulate a network. The latencies follow a fixed pattern, so
+       * that test runs are reproducible.
        */
       async function call<T>(effect: () => T): Promise<T> {
         const pause = (): Promise<void> =>

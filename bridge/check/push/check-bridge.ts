@@ -16,7 +16,7 @@ export interface BridgeCheckOptions extends Omit<ClientOptions, "timeoutMs"> {
   readonly url: URL;
   /** The bridge's signing secrets, the newest first. */
   readonly secrets: readonly string[];
-  /** The bridge's observation endpoint, which answers `{"messages": ShownMessage[]}`; undefined for none. */
+  /** The bridge's observation endpoint, which answers `{"messages": ShownMessage[]}`; undefined if there is none. */
   readonly observe?: URL;
   /** UUID of the workspace of the events; random by default. */
   readonly workspace?: string;

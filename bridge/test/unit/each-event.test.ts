@@ -11,7 +11,7 @@ const pageOf = (...events: readonly OutboundEvent[]): EventPage => {
   return { events, next: "1", hasMore: false, gap: false };
 };
 
-/** Returns a page handler that refuses the events whose ids are in `refused`, and shows all other events. */
+/** Creates a page handler for a chat that refuses the events whose ids are in `refused`, and shows all other events. */
 function setUp() {
   const shown: string[] = [];
   const refused = new Set<string>();
