@@ -1,6 +1,6 @@
 import type { DmCreate, MessageCreate, MessageEphemeral, MessageUpdate, OutboundEvent } from "./events";
 
-/** An input of the reducer. `nowMs` is the bridge's clock, ms since the epoch. */
+/** An input of the reducer. `nowMs` is the time on the bridge's clock, in ms since the epoch. */
 export type BridgeInput =
   /** Events arrived, by push or by poll, in any order. `gap` is the `gap` of the page. */
   | {

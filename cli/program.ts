@@ -44,7 +44,7 @@ export function createProgram(surroundings: Surroundings, endWith: Cli["endWith"
     })
     .configureHelp({ showGlobalOptions: true })
     .showHelpAfterError("(run with --help for details)")
-    .option("--json", "answer with JSON, one value per line, for programs")
+    .option("--json", "print JSON, one value per line, for programs")
     .option("--core <address>", "address of core, as in CORE_ADDRESS")
     .option("--token-file <file>", "file with the token")
     .addOption(new Option("--token <token>").hideHelp())

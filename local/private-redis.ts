@@ -73,7 +73,7 @@ export function holdsData(folder: string): boolean {
 async function endLeftover(url: string): Promise<void> {
   const end = performance.now() + STOP_WITHIN_MS;
   while ((await ask(url, "SHUTDOWN")) !== undefined) {
-    if (performance.now() > end) throw new StartFault("The Redis of an earlier run does not stop.");
+    if (performance.now() > end) throw new StartFault("The Redis of an earlier run did not stop in time.");
     await sleep(LOOK_EVERY_MS);
   }
 }

@@ -17,7 +17,7 @@ import type { StartSettings } from "./start-settings";
 import { startTargetUrlSwitch } from "./target-url-switch";
 import { whatNext, type Facts } from "./what-next";
 
-/** Maximum milliseconds that processes of an earlier run need to stop. */
+/** Milliseconds within which the processes of a killed earlier run must free their ports. */
 const LEFTOVER_WITHIN_MS = 15_000;
 
 /**

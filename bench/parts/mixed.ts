@@ -10,7 +10,7 @@ import { LOAD_FLAGS, startWorker } from "../worker";
 
 /** Players of one game, who all answer at the same moment. */
 const PLAYERS = 200;
-/** All players answer every 2 s. Even answers that are a second late do not exceed the limit of 250 per second. */
+/** All players answer every 2 s. Even if they all answer a second late, fewer than 250 answers arrive per second. */
 const ANSWERS_PER_SECOND = 100;
 const POLLING = 2_000;
 /** Seconds between two polls of a workspace, as the contract recommends. */

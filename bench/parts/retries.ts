@@ -13,7 +13,7 @@ const ON_TIME_MS = 50;
 /** Measures how late retries start, at a load well below the service's capacity. */
 export const retries: Part = {
   name: "retries",
-  what: "how late retries start, when due 1 s and 4 s after the first failure; figures only",
+  what: "lateness of the retries, which are due 1 s and 4 s after the first failure; figures only",
   async run(context) {
     const { options, say } = context;
     const { load, createPushed } = await startLoadedService(context);

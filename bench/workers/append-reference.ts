@@ -3,7 +3,7 @@ import type { Measure } from "../rounds";
 import { connectToRedis } from "../store";
 import { serveWorker } from "../worker";
 
-/** The reference for publishing: a client that only appends the same bytes to streams of the same Redis. */
+/** The reference for publishing: a client that only appends the bytes of core's events to streams of core's Redis. */
 export type AppendReference = typeof calls;
 
 export interface AppendInput {

@@ -25,7 +25,7 @@ export interface PushConnectionOptions extends PublicHostOptions {
 }
 
 /**
- * Opens a TLS connection to the host of a URL. Looks the host's name up once, checks every address, and connects
+ * Opens a TLS connection to the host of a URL. Looks up the host's name once, checks every address, and connects
  * only to these addresses. Checks the certificate against the name. A resumed session skips this check, because its
  * certificate was checked before. If the connection fails, rejects with a `PushFault`.
  */
@@ -66,7 +66,7 @@ export async function openConnection(
       connected = true;
       done("connect", socket.remoteAddress ?? "");
     };
-    // The timer limits the total time: a bridge that sends a byte now and then cannot extend it.
+    // The timer limits the total time: a bridge that sends a byte now and then cannot extend this time.
     const timer = setTimeout(
       () => {
         const what = connected ? "the TLS handshake was not completed" : "no connection was made";

@@ -9,7 +9,7 @@
  */
 export type LeaseState = "held" | "draining" | "released" | "lost";
 
-/** The lease of a shard that this member acquired. */
+/** A lease that this member acquired, on one shard. */
 export interface Lease {
   readonly shard: number;
   /** Proves to the store that this member holds the lease. */
@@ -22,8 +22,8 @@ export interface Lease {
    */
   readonly over: AbortSignal;
   /**
-   * Whether the lease is released or lost, or has expired by the clock. After this process was paused, `isOver`
-   * is true before the timer that aborts `over` fires.
+   * Whether the lease is released or lost, or has expired by this process's clock. After the process was paused,
+   * `isOver` returns true before the timer that aborts `over` fires.
    */
   isOver(): boolean;
 }

@@ -1,6 +1,6 @@
 import { StoreUnavailable } from "../ports/store";
 
-/** Skips shards for a while after a call to their server has failed. */
+/** Skips a shard for a while after a call for this shard found the store unavailable. */
 export interface ShardRest {
   /**
    * Resolves with the result of `call`. If the store is unavailable, resolves with undefined, and the shard is

@@ -22,11 +22,14 @@ export interface PushMeter {
   waited(ms: number): void;
   /** Called when a retry starts. `lateMs` is the time since the retry was due. */
   retried(lateMs: number): void;
-  /** Registers `inHand`, which returns the current pushes in hand. Returns a function that removes `inHand`. */
+  /**
+   * Registers `inHand`, which returns the current `PushesInHand` of one shard. Returns a function that removes
+   * `inHand`.
+   */
   watch(inHand: () => PushesInHand): () => void;
 }
 
-/** The events of one shard that core has read from the push queue and still has in memory. */
+/** The events that core has read from the push queue of one shard and still has in memory. */
 export interface PushesInHand {
   /** Number of events that wait for their first attempt. */
   readonly waiting: number;

@@ -38,7 +38,7 @@ export function SecretCard({
         Signing secret
       </h2>
       <p class="notice tone-warn">
-        <Icon name="warn" /> Store it now: it is not shown again. If you lose it, rotate it.
+        <Icon name="warn" /> Store the secret now: it is not shown again. If you lose the secret, rotate it.
       </p>
       <div class="secret-line">
         <code data-secret>{signingSecret}</code>

@@ -20,7 +20,7 @@ const LABELS: Readonly<Record<Counted, string>> = {
   dropped: "Dropped",
   polls: "Polls",
 };
-/** The series that the chart always shows in a mode. Other series are shown only if they are not empty. */
+/** For each mode, the series that the chart always shows. Other series are shown only if they are not empty. */
 const OF_MODE: Readonly<Record<Mode, readonly Counted[]>> = {
   push: ["success", "failed", "dropped"],
   poll: ["polls"],

@@ -105,7 +105,8 @@ export function useWorkspace(id: string): WatchedWorkspace {
       awaitWord();
       stream.addEventListener("error", () => {
         lose();
-        // A closed stream was rejected by the server. A normal request gets the reason, e.g. that the session has ended.
+        // The browser closes a stream that the server rejects. A normal request gets the reason, e.g. that the session
+        // has ended.
         if (stream?.readyState === EventSource.CLOSED) void read("itself");
       });
       stream.addEventListener("unavailable", () => {

@@ -125,13 +125,16 @@ export function addSessionRoutes(app: FastifyInstance, context: SessionContext):
   });
 }
 
-/** Returns the session of a request, without counting the request as use. */
+/** Returns the session of a request, without counting the request as a use of the session. */
 export function currentSession(request: FastifyRequest, sessions: Sessions): Session | undefined {
   const id = readSessionCookie(request);
   return id === undefined ? undefined : sessions.find(id);
 }
 
-/** Returns the session of a request. Unless the page made the request by itself, the request counts as use. */
+/**
+ * Returns the session of a request. Unless the page made the request by itself, the request counts as a use of the
+ * session.
+ */
 export function usedSession(request: FastifyRequest, sessions: Sessions): Session | undefined {
   const id = readSessionCookie(request);
   if (id === undefined) return undefined;

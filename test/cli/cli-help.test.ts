@@ -56,7 +56,7 @@ test("bash completes commands and the values of an option, and otherwise falls b
 });
 
 test.each([
-  ["zsh", "--core host:1 --js", "--json:answer with JSON"],
+  ["zsh", "--core host:1 --js", "--json:print JSON"],
   ["fish", "completion z", "zsh"],
   ["bash", "completion bash ", ""],
 ])("%s completes %j", async (shell, typed, first) => {

@@ -159,6 +159,6 @@ describe("at most 250 signed requests a second for one workspace:", () => {
   });
 });
 
-test("no error, secret or signature of these requests is logged", () => {
+test("no error, secret or signature of the requests in this file is logged", () => {
   expectQuiet([service.core, service.edge, proxied], ["v1=", "another secret"]);
 });

@@ -331,20 +331,17 @@ test("a call that was not sent before its lane broke fails, and is never sent", 
   expect(polled.mock.calls).toEqual([["first"], ["next"]]);
 });
 
-test.each([1, 2])(
-  "close() settles every call, including unsent calls; number of lanes: %d",
-  async (count) => {
-    await start({ lanes: count });
-    const release = holdPolls(() => true);
-    const sent = count === 2 ? [ask("sent")] : [];
-    await until("the call is in progress", () => lanesOfCore.calls === sent.length);
-    const asking = Promise.allSettled([...sent, ask("not sent")]);
-    lanes.close();
-    for (const { status: outcome } of await asking) expect(outcome).toBe("rejected");
-    expect(lanes.load).toMatchObject({ calls: 0, bytes: 0 });
-    release();
-  },
-);
+test.each([1, 2])("close() rejects every pending call, sent or not; number of lanes: %d", async (count) => {
+  await start({ lanes: count });
+  const release = holdPolls(() => true);
+  const sent = count === 2 ? [ask("sent")] : [];
+  await until("the call is in progress", () => lanesOfCore.calls === sent.length);
+  const asking = Promise.allSettled([...sent, ask("not sent")]);
+  lanes.close();
+  for (const { status: outcome } of await asking) expect(outcome).toBe("rejected");
+  expect(lanes.load).toMatchObject({ calls: 0, bytes: 0 });
+  release();
+});
 
 test("a stopping core answers the calls in progress, and then closes the lane", async () => {
   await start({ lanes: 1 });

@@ -19,7 +19,10 @@ const ID = "0b8c3a52-6f0e-4c9e-9d53-2f6a3d0c7b11";
 const EVENT = '{"type":"command","channel":"c1","user":{"id":"u1"},"text":""}';
 const PAGE = '{"events":[],"next":null,"hasMore":false,"gap":false}';
 
-/** Is called for each call to core. Returns core's refusal, or undefined for a success, or throws the call's error. */
+/**
+ * `next` is called for each call to core. It returns core's refusal, or undefined for a success, or throws the call's
+ * error.
+ */
 let next: () => Refused | undefined = () => undefined;
 const SIGNATURE = `t=1,v1=${"0".repeat(64)}`;
 const page = { body: Buffer.from(PAGE), signature: SIGNATURE, workspaceId: ID };
@@ -89,17 +92,20 @@ test.each<readonly [string, number, typeof next]>([
   ["an unreachable core", 503, fail(new CoreUnavailable("unreachable"))],
   ["a bug", 500, fail(new Error("a bug"))],
   ["a success", 200, () => undefined],
-])("the OpenAPI document has the answers to a post and a poll for %s: %i", async (name, status, act) => {
-  next = act;
-  const polled = await poll();
-  expect(polled.status).toBe(status);
-  expectDocumented(POLL, "get", polled);
-  // Core answers only polls with this refusal: push workspaces can post events, too.
-  if (name === "PUSH_WORKSPACE") return;
-  const posted = await post();
-  expect(posted.status).toBe(status === 200 ? 202 : status);
-  expectDocumented(POST, "post", posted);
-});
+])(
+  "the OpenAPI document describes the answers to a post and a poll for %s: %i",
+  async (name, status, act) => {
+    next = act;
+    const polled = await poll();
+    expect(polled.status).toBe(status);
+    expectDocumented(POLL, "get", polled);
+    // Core refuses only polls for this reason: the bridge of a push workspace can post events.
+    if (name === "PUSH_WORKSPACE") return;
+    const posted = await post();
+    expect(posted.status).toBe(status === 200 ? 202 : status);
+    expectDocumented(POST, "post", posted);
+  },
+);
 
 test("a poll whose page cannot be sent is answered with 500, and the edge keeps serving", async () => {
   next = () => undefined;
@@ -115,7 +121,7 @@ test("a poll whose page cannot be sent is answered with 500, and the edge keeps 
 test.each<[number, string | Buffer]>([
   [400, "{"],
   [413, Buffer.alloc(65_537, " ")],
-])("the OpenAPI document has the answer to a post with an invalid body: %i", async (status, body) => {
+])("the OpenAPI document describes the answer to a post with an invalid body: %i", async (status, body) => {
   next = () => undefined;
   const answer = await post(body);
   expect(answer.status).toBe(status);
@@ -133,7 +139,7 @@ async function expectEnded(bytes: string | Buffer, status: number): Promise<void
   }
 }
 
-test("the OpenAPI document has the answers to requests that are not HTTP, and to headers that are too long", async () => {
+test("the OpenAPI document describes the answers to requests that are not valid HTTP, and to headers that are too long", async () => {
   await expectEnded(`POST /hooks/${ID} HTTP/1.1\r\nHost : a\r\n\r\n`, 400);
   await expectEnded(rawRequest("GET", `/hooks/${ID}/events`, { a: "b".repeat(20_000) }), 431);
 });

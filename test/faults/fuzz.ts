@@ -48,7 +48,7 @@ function mutate(text: string, random: Random): string {
 /** Replaces characters that would break a header line. */
 const inLine = (text: string): string => text.replace(/[^\x20-\x7e]/g, "?");
 
-/** Returns a request that is well-formed HTTP and most likely has an invalid path, query, body or signature. */
+/** Returns well-formed HTTP: a request that most likely has an invalid method, path, query, body or signature. */
 export function framedRequest({ id, secret }: TestWorkspace, random: Random): Buffer {
   const isPoll = random(4) === 0;
   const query = QUERIES[random(QUERIES.length)] ?? "";
@@ -76,7 +76,7 @@ export function framedRequest({ id, secret }: TestWorkspace, random: Random): Bu
   return rawRequest(method, target, headers, body);
 }
 
-/** Returns a request with random bytes, which may not be valid HTTP. */
+/** Returns a request in which up to five bytes are random, so it may not be valid HTTP. */
 export function brokenRequest(workspace: TestWorkspace, random: Random): Buffer {
   const bytes = Buffer.from(framedRequest(workspace, random));
   for (let i = 1 + random(5); i > 0; i--) bytes[random(Math.min(bytes.length, 400))] = random(256);

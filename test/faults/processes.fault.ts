@@ -5,7 +5,7 @@ import { survive } from "./fault";
 
 const rig = testRig(startTestRedis, { cores: 3 });
 
-/** Kills the edges or cores in `members`, calls `during`, and restarts them on the same ports. */
+/** Kills `members`, which are edges or cores, then calls `during`, then restarts `members` on the same ports. */
 async function killAndStart(members: readonly Member[], during: () => Promise<void>): Promise<void> {
   await Promise.all(members.map((member) => member.kill()));
   await during();
@@ -28,7 +28,7 @@ test("when a core is killed, the other cores take over, and no acknowledged even
 });
 
 // contract: post-stored, envelope-sequence
-test("when all cores are killed, edges answer with 503 until the cores have restarted, and no event is lost", async () => {
+test("when all cores are killed, the edges' readiness probes answer with 503, and no acknowledged event is lost", async () => {
   await survive(rig, {
     name: "SIGKILL of all cores",
     happens: () =>
@@ -45,7 +45,7 @@ test("a suspended core loses its shards to other cores, and does no work on thes
   const again: string[] = [];
   await survive(rig, {
     name: "SIGSTOP of a core until other cores have its shards",
-    // With this number of workspaces, the suspended core has the shards of some of them.
+    // Twelve workspaces are enough: the suspended core has the shards of some of them.
     workspaces: 12,
     everyMs: 450,
     async happens(load) {

@@ -90,7 +90,7 @@ export async function startMailServer({ login }: MailServerOptions = {}) {
   await start();
   return {
     port,
-    /** smtp://127.0.0.1:port, without a login. */
+    /** URL of the server, `smtp://127.0.0.1:<port>`, without the login. */
     url: `smtp://127.0.0.1:${port}`,
     messages: messages as readonly ReceivedMail[],
     behave: (how: MailBehaviour) => void (behaviour = how),

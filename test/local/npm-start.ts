@@ -28,7 +28,10 @@ export const ANY_PORTS = Object.fromEntries(Object.keys(LISTENERS).map((name) =>
 /** Settings that turn off the game and the chat, for a faster start. */
 export const NO_DEMO = { DEMO: "off" };
 
-/** Returns addresses with ports that only this test worker uses. Two starts could get the same random port. */
+/**
+ * Returns addresses with ports that only this test worker uses. With random ports, two starts could get the same
+ * port.
+ */
 async function ownPorts(): Promise<Record<string, string>> {
   const ports: Record<string, string> = {};
   for (const name of Object.keys(LISTENERS)) ports[name] = `127.0.0.1:${await freePort()}`;

@@ -80,27 +80,30 @@ test.each<[string, (record: WorkspaceRecord) => Promise<unknown>]>([
 test.each([
   ["three events", 3],
   ["twenty events, read outside the Redis function", 20],
-])("all events of a page count as served if no more events wait: %s", async (_size, size) => {
-  const record = await addWorkspace(store);
-  let cursor = "1";
-  const poll = async (limit: number): Promise<void> => {
-    const page = { start: { from: "after", cursor }, limit } as const;
-    const answer = await store.heldEvents.page({ record, page });
-    if (answer.outcome === "page") cursor = answer.last ?? cursor;
-  };
-  const waiting = async () => (await store.pollWatch.health(record.workspace.id)).waiting;
-  const publishSome = () => Promise.all(Array.from({ length: size }, () => publish(record)));
-  await publishSome();
-  expect(await waiting()).toBe(size);
-  await poll(size);
-  expect(await waiting()).toBe(0);
-  for (const _ of [1, 2]) await publishSome();
-  await poll(size);
-  // The events of a large page count as served when the next poll sends their cursor.
-  expect(await waiting()).toBe(size === 3 ? size : 2 * size);
-  await poll(1);
-  expect(await waiting()).toBe(size - 1);
-});
+])(
+  "if a page contains all waiting events, these events count as served immediately: %s",
+  async (_size, size) => {
+    const record = await addWorkspace(store);
+    let cursor = "1";
+    const poll = async (limit: number): Promise<void> => {
+      const page = { start: { from: "after", cursor }, limit } as const;
+      const answer = await store.heldEvents.page({ record, page });
+      if (answer.outcome === "page") cursor = answer.last ?? cursor;
+    };
+    const waiting = async () => (await store.pollWatch.health(record.workspace.id)).waiting;
+    const publishSome = () => Promise.all(Array.from({ length: size }, () => publish(record)));
+    await publishSome();
+    expect(await waiting()).toBe(size);
+    await poll(size);
+    expect(await waiting()).toBe(0);
+    for (const _ of [1, 2]) await publishSome();
+    await poll(size);
+    // The events of a large page count as served when the next poll sends their cursor.
+    expect(await waiting()).toBe(size === 3 ? size : 2 * size);
+    await poll(1);
+    expect(await waiting()).toBe(size - 1);
+  },
+);
 
 test("the outbox of emails is read in parts", async () => {
   const record = await addWorkspace(store);

@@ -18,7 +18,7 @@ function answered(published: Published): object {
 
 // time: controlled
 // contract: envelope-sequence
-test("a sequence is the time in microseconds or the last sequence plus 1, whichever is higher, even if the clock steps", async () => {
+test("a sequence is the time in microseconds or the last sequence plus 1, whichever is higher, even if the clock jumps", async () => {
   const start = clock.us;
   const step = fc.record({
     size: fc.integer({ min: 1, max: 8 }),

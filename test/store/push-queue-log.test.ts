@@ -151,7 +151,7 @@ test("a watch of a workspace reads the whole log only once, and keeps the health
 });
 
 // time: controlled
-test("the log keeps the last 1,000 deliveries for seven days, and returns them newest first; polls have a separate maximum", async () => {
+test("the log keeps the last 1,000 pushes for seven days, and returns them newest first; polls have a separate maximum", async () => {
   const record = await addWorkspace(store);
   const { workspace } = record;
   const attempts = Array.from({ length: 1_300 }, (_, i) => i + 1);

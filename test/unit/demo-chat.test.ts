@@ -87,7 +87,7 @@ test("the wire log merges consecutive empty polls, and keeps the last 100 entrie
   expect([log.exchanges.length, log.exchanges[0]?.id]).toEqual([100, 155]);
 });
 
-test("the wire log shortens signatures and long bodies, and omits unknown headers", () => {
+test("the wire log shortens signatures and long bodies, and omits headers that are not in the contract", () => {
   const unit = fc.constantFrom(..."0123456789abcdefABCDEF");
   const hex = fc.string({ unit, minLength: 64, maxLength: 64 });
   forAll(fc.array(hex, { minLength: 1, maxLength: 4 }), (digests) => {
@@ -103,7 +103,7 @@ test("the wire log shortens signatures and long bodies, and omits unknown header
 
 const SECRETS = ["the new secret", "the old secret"];
 
-test("`chat-bridge-check --observe` gets the latest messages with their edits, in the order of posting, in about 1 MiB", () => {
+test("`chat-bridge-check --observe` gets the latest messages with their edits, in the order of posting, up to about 1 MiB", () => {
   const mib = 1024 * 1024;
   const lengths = fc.array(fc.integer({ min: 0, max: 200_000 }), { minLength: 1, maxLength: 20 });
   forMany(30, lengths, (each) => {

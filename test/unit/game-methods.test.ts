@@ -113,7 +113,7 @@ const ofData = (value: Record<string, unknown>): Uint8Array =>
     OutboundEvent.create({ ...GOOD, content: create("c1", { ...CARD, data: value }) }),
   ).finish();
 
-test("valid events are read as the generated code reads them, with data of up to 30 nested objects and lists", () => {
+test("valid events, with data of up to 30 nested objects and lists, are read as the generated code reads them", () => {
   forAll(fc.array(anyData, { maxLength: 4 }), fc.nat(29), (all, depth) => {
     const deepest = [data(times(depth, struct)), data(times(depth, list))];
     const bytes = request(...all.map(ofData), ...deepest.map((each) => Buffer.concat([good, each])));

@@ -37,7 +37,7 @@ test.each([
   expect(retryAfterMs(header)).toBe(ms);
 });
 
-/** Milliseconds beyond the maximum delay of a Node timer. A timer with this delay would fire after 1 ms. */
+/** A delay, in ms, that is longer than a Node timer supports. A timer with this delay would fire after 1 ms. */
 const BEYOND_TIMERS_MS = 2 ** 31;
 
 // time: ordering

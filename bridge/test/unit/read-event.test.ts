@@ -14,7 +14,7 @@ test("the kit lists the kinds that the service sends", () => {
 });
 
 // contract: kit-unknown-fields
-test("events of all types, unknown kinds and unknown fields pass through unchanged", () => {
+test("events of all types pass through unchanged, with unknown kinds and unknown fields", () => {
   const unknown = { kind: "hologram", extra: [null], data: { shape: "new" } };
   const event = { ...create(), extra: { a: 1 }, message: { ...message(), ...unknown } };
   for (const each of [event, ...Object.values(ONE_OF_EACH)]) expect(readEvent(each)).toEqual({ event: each });

@@ -2,8 +2,8 @@
 -- event. The id of an entry is `<sequence>-0`. The value is the event as a page contains it.
 -- The field is the event's number: the count of all events ever held for the workspace,
 -- including this event. `total` in the workspace's state is the number of the last event.
--- Subtracting two numbers gives the count of the events between them, so these events need not
--- be read.
+-- `total` minus the number of an event is the count of the later events, so these events need
+-- not be read.
 
 local function held_key(prefix, workspace)
   return prefix .. ':held:' .. workspace

@@ -4,7 +4,7 @@ import type { ChatClient } from "./chat-client";
 import { Icon } from "./marks";
 import { MemberPost, MessagePost } from "./post-view";
 
-/** Maximum distance from the end, in pixels, at which the timeline follows new posts. */
+/** Maximum distance from the end, in pixels, at which the timeline scrolls to new posts. */
 const NEAR_PX = 120;
 
 export interface TimelineProps {
@@ -15,8 +15,8 @@ export interface TimelineProps {
 }
 
 /**
- * The posts of a conversation. While the timeline is scrolled to its end, it follows
- * new posts. Otherwise a button jumps to the latest change.
+ * The posts of a conversation. While the timeline is scrolled to its end, it scrolls
+ * to new posts. Otherwise, a button jumps to the latest change.
  */
 export function Timeline({ posts, me, client, onReply }: TimelineProps) {
   const scroller = useRef<HTMLDivElement>(null);

@@ -32,7 +32,7 @@ export function createMemoryChat() {
   };
 }
 
-/** Serves pushes at /events and observations at /observe. */
+/** Receives pushes at /events, and serves the messages of the chat at /observe. */
 export async function listen(
   chat: ReturnType<typeof createMemoryChat>,
   push: RequestListener,
