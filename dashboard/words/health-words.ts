@@ -90,7 +90,7 @@ function pollWords(health: PollHealthShape, nowMs: number): HealthWords {
     tone: waiting > 0 ? "warn" : "idle",
     label: "Quiet",
     sentence: `${polled} ${waits}`,
-    advice: "A running bridge polls every few seconds: check that it is still running.",
+    advice: "The bridge should poll every 2 seconds: check that it is still running.",
   };
 }
 

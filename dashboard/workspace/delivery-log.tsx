@@ -25,7 +25,7 @@ export interface DeliveryLogProps {
   readonly mode: Mode;
 }
 
-/** Shows the whole delivery log of a workspace. The filters run in the browser. */
+/** Shows the newest deliveries of a workspace, and more on request. The browser filters the whole log. */
 export function DeliveryLog({ deliveries, mode }: DeliveryLogProps) {
   const [filter, setFilter] = useState(ALL_DELIVERIES);
   const [shownMax, setShownMax] = useState(SHOWN_AT_FIRST);

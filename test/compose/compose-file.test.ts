@@ -10,7 +10,7 @@ const file = readComposeFile();
 const services = Object.entries(file.services);
 const servers = services.filter(([, { restart }]) => restart !== undefined);
 
-/** The keys of a service that both Compose 1.29 and Compose 2 support. */
+/** The keys that a service can have in both Compose 1.29 and Compose 2. */
 const KEYS = [
   "build,cap_drop,command,depends_on,entrypoint,environment,healthcheck,image,logging,network_mode,networks",
   "ports,profiles,read_only,restart,security_opt,stop_grace_period,tmpfs,user,volumes",

@@ -26,8 +26,8 @@ async function write(store: TestStore, workspaceId: string, name: string, sizes:
 }
 
 /**
- * Polls from `first` until `isDone` returns true, and cycles through the page limits. Retries a poll that exceeds the
- * request limit.
+ * Polls from `first`, with each of `limits` in turn, until `isDone` returns true. Retries a poll that exceeds the request
+ * limit.
  */
 async function follow(
   store: TestStore,

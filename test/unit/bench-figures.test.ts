@@ -25,7 +25,7 @@ test("a benchmark's last line has the median, minimum and maximum cost of its ro
   expect(raw).toMatchObject({ of: 1, rounds: [{ cost: 3.25 }, { cost: 4 }, { cost: 2.5 }] });
 });
 
-test("the two sides of a benchmark are measured in turn after a warm-up, and each run is checked before the next", async () => {
+test("a benchmark measures the service and the reference in turn after a warm-up, and checks each run before the next", async () => {
   const done: string[] = [];
   const side = (name: string, count: number): Side => ({
     pids: { [name]: process.pid },

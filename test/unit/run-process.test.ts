@@ -10,7 +10,7 @@ afterEach(() => {
   jest.useRealTimers();
 });
 
-/** Runs a process that closes with `close`, and sends `signal` to it. Returns its log entries, then its exit code. */
+/** Calls `runProcess` with `close`, and emits `signal`. Returns the log entries, then the exit code. */
 async function stop(signal: NodeJS.Signals, close: () => Promise<void>): Promise<readonly unknown[]> {
   const said: unknown[] = [];
   const note = (level: string) => (fields: unknown, text?: string) =>

@@ -216,10 +216,13 @@ describe("when core checks a request,", () => {
       "signature",
     ],
     ["the newest secret, a year later", "newest", 365 * 24 * HOUR_MS, "accepted"],
-  ])("a retired secret is accepted for 24 hours: %s", async (_what, secret, afterMs, outcome) => {
-    const nowMs = NOW_S * 1000 + afterMs;
-    expect(await judge(nowMs, Math.floor(nowMs / 1000), secret)).toBe(outcome);
-  });
+  ])(
+    "the newest secret is always accepted, and a retired secret for 24 hours: %s",
+    async (_what, secret, afterMs, outcome) => {
+      const nowMs = NOW_S * 1000 + afterMs;
+      expect(await judge(nowMs, Math.floor(nowMs / 1000), secret)).toBe(outcome);
+    },
+  );
 
   // contract: check-3
   test.each([

@@ -36,8 +36,8 @@ const STRICT = {
 };
 
 /**
- * Compiles the README's TypeScript examples. An example's first line can name its file. Throws an error with tsc's
- * output if an example does not compile.
+ * Compiles the README's TypeScript examples. The first line of an example can be a comment with the name of its file.
+ * Throws an error with tsc's output if an example does not compile.
  */
 function compileExamples(folder: string, readme: string): readonly string[] {
   const files = [...readme.matchAll(/^```ts\n(?:\/\/ (\S+\.mts)\n)?(.*?)^```/gms)].map(
