@@ -8,7 +8,7 @@ import type { HostPort } from "./settings";
 /** Returns the reason why a process is not ready for requests; undefined when the process is ready. */
 export type WhyNotReady = () => Promise<string | undefined>;
 
-/** The HTTP listener for probes, separate from the listener for users. */
+/** The HTTP listener for probes, separate from the process's other listeners. */
 export interface HealthListener {
   readonly port: number;
   close(): Promise<void>;

@@ -19,7 +19,7 @@ export interface TestEventContext {
   readonly pushTracer: PushTracer;
 }
 
-/** A completed step. `afterMs` counts from the beginning of the attempt. */
+/** A completed step. `afterMs` is the time since the beginning of the attempt. */
 export interface DoneStep {
   readonly step: AttemptStep;
   readonly detail: string;

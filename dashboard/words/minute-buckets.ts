@@ -5,7 +5,7 @@ import type { DeliveryShape } from "../../edge/dashboard/shapes";
 export const COUNTED = ["success", "failed", "dropped", "polls"] as const;
 export type Counted = (typeof COUNTED)[number];
 
-/** The counts for each minute of the last hour. All lists have the same length, oldest first. */
+/** The counts for each minute of the last hour. All lists have the same length, and begin with the oldest minute. */
 export interface MinuteBuckets extends Readonly<Record<Counted, readonly number[]>> {
   /** Start of each minute, in seconds since the epoch. */
   readonly minutes: readonly number[];

@@ -159,7 +159,7 @@ describe("the Dockerfile", () => {
     expect(folders.split(" ").toSorted()).toEqual([...new Set(mounted)].toSorted());
   });
 
-  test("can leave out development packages: the compiled code requires only dependencies", () => {
+  test("can leave out development packages: the compiled code requires only packages in `dependencies`", () => {
     const { dependencies } = JSON.parse(read("package.json")) as { dependencies: object };
     const where = "-rhoE --include=*.js --exclude-dir=bench --exclude-dir=page".split(" ");
     const args = [...where, 'require\\("[^./"][^"]*"\\)', "dist"];

@@ -15,7 +15,7 @@ function startWatch() {
   const none: readonly string[] = [];
   const seen = { sent: [...none], tried: [...none], faults: [...none], refused: [...none] };
   const reports: unknown[] = [];
-  /** Errors when workspaces are read (by workspace id), and errors when emails are sent (by email address). */
+  /** Errors to throw when a workspace is read, by workspace id, and when an email is sent, by email address. */
   const unreadable = new Map<string, Error>();
   const unsendable = new Map<string, Error>();
   const fail = (error: Error | undefined): void => {

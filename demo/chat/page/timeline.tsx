@@ -4,7 +4,7 @@ import type { ChatClient } from "./chat-client";
 import { Icon } from "./marks";
 import { MemberPost, MessagePost } from "./post-view";
 
-/** Maximum distance from the end, in pixels, at which the timeline scrolls to new posts. */
+/** Maximum distance from the end of the timeline, in pixels, at which new posts scroll into view. */
 const NEAR_PX = 120;
 
 export interface TimelineProps {
@@ -15,8 +15,8 @@ export interface TimelineProps {
 }
 
 /**
- * The posts of a conversation. While the timeline is scrolled to its end, it scrolls
- * to new posts. Otherwise, a button jumps to the latest change.
+ * The posts of a conversation. While the end of the timeline is in view, new posts scroll
+ * into view. Otherwise, a button jumps to the latest change.
  */
 export function Timeline({ posts, me, client, onReply }: TimelineProps) {
   const scroller = useRef<HTMLDivElement>(null);
