@@ -17,7 +17,7 @@ import { push } from "./parts/push";
 import { retries } from "./parts/retries";
 import { createScope, type Scope } from "./scope";
 
-/** All parts, in the order of a run. */
+/** All parts, in the order in which they run. */
 const PARTS: readonly Part[] = [
   inbound,
   pollEmpty,
@@ -35,11 +35,11 @@ const PARTS: readonly Part[] = [
 ];
 
 const EXIT_FAULT = 1;
-/** The exit codes after a stop by a signal, as shells report them. */
+/** Exit codes after a signal has stopped the benchmark: 128 plus the number of the signal, as shells report it. */
 const EXIT_SIGNALS = { SIGINT: 130, SIGTERM: 143, SIGHUP: 129 } as const;
 
 let scope: Scope | undefined;
-/** Whether a signal has arrived. Failures after a signal are its consequences, and are not reported. */
+/** Whether a signal has arrived. Failures after the signal are caused by the signal, and are not reported. */
 let ending = false;
 
 function say(line: string): void {
@@ -59,7 +59,7 @@ async function runPart(part: Part, options: Options): Promise<PartResult> {
   }
 }
 
-/** Returns the last log lines of core and of the edge, after a part has failed. */
+/** Returns the last log lines of core and of the edge, to show why a part failed. */
 function troubleOf({ logFiles }: Scope): readonly string[] {
   const told = logFiles.filter((file) => /-(core|edge)\.log$/.test(file) && existsSync(file));
   return told.flatMap((file) => [`${file} ended with:`, logTail(file)]);

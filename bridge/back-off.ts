@@ -27,8 +27,9 @@ export const REAL_TIMING: Timing = {
 };
 
 /**
- * Returns the milliseconds to wait after `failures` consecutive failures. The wait doubles up to `mostMs`. A random 0
- * to 50 percent is added, so that bridges that failed at the same time do not retry at the same time.
+ * Returns the milliseconds to wait after `failures` consecutive failures. The wait doubles with each failure, up to
+ * `mostMs`. Then a random 0 to 50 percent is added, so that bridges that failed at the same time do not retry at the
+ * same time.
  */
 export function backOffMs(
   failures: number,

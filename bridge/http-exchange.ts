@@ -86,7 +86,10 @@ export function hooksUrl(baseUrl: string, workspaceId: string): string {
   return `${origin}${pathname.replace(/\/+$/, "")}/hooks/${encodeURIComponent(workspaceId)}`;
 }
 
-/** Returns whether a request can be retried after an answer with `status`: `429` and `5xx`, but no other `4xx`. */
+/**
+ * Returns whether a request can be retried after an answer with `status`: yes for `429` and `5xx`, no for any other
+ * status.
+ */
 export function isRetried(status: number): boolean {
   return status === 429 || status >= 500;
 }

@@ -12,7 +12,7 @@ const FOR_REDIS = 0o644;
 
 const kept = (folder: string): string => join(folder, "kept", "settings.json");
 
-/** Creates missing secrets, and writes the secrets of each container to its own folder. */
+/** Creates missing secrets, and writes each container's secrets to the folder of that container. */
 export function writeSecrets(folder: string): void {
   const { secretsKey, tokens } = readKeptSettings(kept(folder));
   const password = redisPassword(join(folder, "redis", "password"));
@@ -51,7 +51,8 @@ export function operatorToken(folder: string): string {
 }
 
 /**
- * Key of the demo workspace in `KeptSettings.workspaces`. One key is enough, because there is only one Redis.
+ * Property of `KeptSettings.workspaces` that has the demo workspace. One property is enough, because there is only one
+ * Redis.
  */
 const HERE = "compose";
 
@@ -59,7 +60,7 @@ export function knownWorkspace(folder: string): DemoWorkspace | undefined {
   return readKeptSettings(kept(folder)).workspaces[HERE];
 }
 
-/** Adds the demo workspace to the kept settings, and writes its id and secret to the chat's file. */
+/** Stores the demo workspace in the kept settings, and writes the workspace's id and secret to `chat.env`. */
 export function keepWorkspace(folder: string, workspace: DemoWorkspace): void {
   const settings = readKeptSettings(kept(folder));
   writeKeptSettings(kept(folder), { ...settings, workspaces: { [HERE]: workspace } });

@@ -11,8 +11,8 @@ const failed = <Words extends string>(words: Words) => ({ outcome: "failed", wor
 const dropped = <Words extends string>(words: Words) => ({ outcome: "dropped", words }) as const;
 
 /**
- * The results of a delivery. Logs, JSON and metrics use these names. `DeliveryResult` in the protos has the
- * same list.
+ * All results that a delivery can have. Logs, JSON and metrics use these names. The enum `DeliveryResult` in the
+ * protos lists the same results.
  */
 const RESULTS = {
   success: { outcome: "success", words: "Accepted" },

@@ -148,11 +148,12 @@ export async function createCore(
     );
     closers.unshift(async () => {
       streams.abort();
-      // The listener and the leases are closed in parallel, so that other cores acquire the shards without waiting
-      // for this core's last callers.
+      // The listener and the leases are closed in parallel, so that other cores acquire the shards without waiting for
+      // this core's last calls.
       await Promise.all([rpc.close(), leases.close()]);
     });
-    if (config.tokens.length === 0) log.warn("CORE_TOKENS is empty: core rejects every call");
+    if (config.tokens.length === 0)
+      log.warn("CORE_TOKENS is empty: core rejects every call except health checks; set CORE_TOKENS");
     whyNotReady = async () => {
       try {
         await store.probe();

@@ -28,7 +28,7 @@ export function createOperator(coreAddress: string, token: string) {
         throw error;
       }
     },
-    /** Creates a workspace. Without a target URL, its bridge must poll. */
+    /** Creates a workspace. Without a target URL, the workspace's bridge must poll. */
     create: (name: string, targetUrl = "") =>
       call(client.createWorkspace, CreateWorkspaceRequest.create({ name, targetUrl })),
     connect: (workspaceId: string) => call(client.connectWorkspace, { workspaceId }),

@@ -40,7 +40,10 @@ export interface StartSettings {
   readonly demo: boolean;
 }
 
-/** Reads the settings from the environment; docs/operator-guide.md describes them. Throws SettingsError. */
+/**
+ * Reads the settings from the environment; docs/operator-guide.md describes them. Throws SettingsError if a setting is
+ * invalid.
+ */
 export function readStartSettings(environment: NodeJS.ProcessEnv): StartSettings {
   return readSettings(environment, (settings) => {
     const demo = settings.choice("DEMO", ["on", "off"], "on") === "on";

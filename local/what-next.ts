@@ -31,7 +31,7 @@ export function whatNext({ workspace, listen, tokens, signIn, hasChat, logs, kep
 The service is running. Ctrl-C stops it; its data is kept for the next start.
 
 ${hasChat ? chat : ""}  dashboard  ${signIn}
-             (signs you in once, within an hour; after that sign in with the operator token)
+             (signs you in once, within an hour; after that, sign in with the operator token)
   edge       ${edge}    for bridges (HTTP)
   core       ${core}           for games and operators (gRPC)
   probes     http://${reachable(listen.EDGE_HEALTH_LISTEN)}/ready (edge), http://${reachable(listen.CORE_HEALTH_LISTEN)}/ready (core)
@@ -41,7 +41,7 @@ ${hasChat ? chat : ""}  dashboard  ${signIn}
   secret     ${workspace.secret}
              (tokens, workspace and secret are kept in ${keptFile})
 
-1. As the bridge, report that a member ran the command (the answer is 202)
+1. As the bridge, report that a member sent a command (the answer is 202)
 
 ${indented([
   `body='${JSON.stringify(COMMAND)}'`,
@@ -67,7 +67,7 @@ ${indented([`(echo '${JSON.stringify(open)}'; cat) | npx buf curl ${GRPC} -H "au
 
    Ack a delivery by typing {"ack":{"deliveryIds":["<its deliveryId>"]}}; unacked events are redelivered. Ctrl-D closes the stream.
 
-grpcurl does the same: grpcurl -plaintext -H "authorization: Bearer <token>" -d '…' ${core} chatbridge.v1.GameService/PublishEvents`;
+For step 2, you can also use grpcurl: grpcurl -plaintext -H "authorization: Bearer <token>" -d '…' ${core} chatbridge.v1.GameService/PublishEvents`;
 }
 
 const GRPC = "--schema proto --protocol grpc --http2-prior-knowledge";

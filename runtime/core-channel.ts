@@ -14,7 +14,7 @@ export function channelCredentials(tls?: ClientTls): ChannelCredentials {
     : credentials.createInsecure();
 }
 
-/** Returns the metadata that contains a token of core. */
+/** Returns the metadata of a call to core, with `token` as its bearer token. */
 export function bearer(token: string): Metadata {
   const metadata = new Metadata();
   metadata.set("authorization", `Bearer ${token}`);
@@ -29,7 +29,10 @@ export type UnaryMethod<Request, Response> = (
   done: (error: ServiceError | null, response: Response) => void,
 ) => unknown;
 
-/** Calls a method of `client`. Rejects with a `ServiceError`, also when core does not answer within `withinMs`. */
+/**
+ * Calls a method of `client`. Rejects with a `ServiceError` if the call fails, or if core does not answer within
+ * `withinMs`.
+ */
 export function callUnary<Request, Response>(
   client: Client,
   method: UnaryMethod<Request, Response>,

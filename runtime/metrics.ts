@@ -18,8 +18,8 @@ export interface Observer {
 }
 
 /**
- * The metrics of a process, in the format of Prometheus. The code counts in plain numbers, which are read only
- * at a scrape. So counting costs one addition.
+ * The metrics of a process, in the format of Prometheus. The code counts in plain numbers, which are read only at a
+ * scrape, so a count costs one addition.
  */
 export interface Metrics {
   readonly contentType: string;
@@ -27,7 +27,10 @@ export interface Metrics {
   gauge(name: string, help: string, read: Read): void;
   /** @param bounds upper bounds of the buckets, ascending */
   histogram(name: string, help: string, bounds: readonly number[]): Observer;
-  /** Adds a histogram for each value of a label. The histograms for `values` exist from the start. */
+  /**
+   * Adds a histogram for each value of a label. Returns a function that returns the histogram of a value. The
+   * histograms for `values` exist from the start.
+   */
   histograms(
     name: string,
     help: string,

@@ -7,7 +7,7 @@ export interface HostPort {
   readonly port: number;
 }
 
-/** All faults of a process's settings, one line each. */
+/** An error that lists all faults of a process's settings, one per line. */
 export class SettingsError extends Error {
   override readonly name = "SettingsError";
   constructor(readonly faults: readonly string[]) {
@@ -18,13 +18,13 @@ export class SettingsError extends Error {
 /** Reads settings one by one and collects their faults. */
 export interface Settings {
   /**
-   * The text of a setting, or `fallback` when the setting is unset or empty. Without a fallback the setting is
+   * The text of a setting, or `fallback` when the setting is unset or empty. Without `fallback`, the setting is
    * required.
    */
   text(name: string, what: string, fallback?: string): string;
   /**
-   * A setting that `parse` parses. When `parse` throws an `Error`, the fault is the setting's name followed by
-   * the error's message.
+   * A setting that `parse` parses. When `parse` throws an `Error`, the fault is the setting's name, followed by the
+   * error's message and `what`.
    */
   parsed<T>(name: string, what: string, parse: (text: string) => T, fallback?: string): T;
   /** A setting of the form "host:port" or "[host]:port". */
@@ -119,7 +119,7 @@ export function formatHostPort({ host, port }: HostPort): string {
   return host.includes(":") ? `[${host}]:${port}` : `${host}:${port}`;
 }
 
-/** Whether only this machine can reach a listener on the host. */
+/** Returns whether only this machine can reach a listener on `host`. */
 export function isLoopback(host: string): boolean {
   return host === "localhost" || (ipaddr.isValid(host) && ipaddr.process(host).range() === "loopback");
 }

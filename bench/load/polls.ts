@@ -8,7 +8,7 @@ import { publishSome } from "./publishing";
 import { signatureOf, signedPoll, writeRequests } from "./signed-requests";
 import { runWrk } from "./wrk";
 
-/** The page of a poll. */
+/** The answer to one poll, with its unparsed body. */
 export interface Page {
   readonly body: Buffer;
   readonly events: readonly object[];
@@ -31,9 +31,9 @@ export async function poll(url: string, { id, secret, address }: Workspace, quer
 }
 
 /**
- * Publishes `before` events to each workspace, polls for its cursor, and publishes `after` more events. Returns a load
- * of signed polls with these cursors. Each poll returns `expected` events. The cursors never move, so all pages stay
- * the same.
+ * Publishes `before` events to each workspace, gets the workspace's cursor with a poll, and publishes `after` more
+ * events. Returns functions that send signed polls from these cursors. Each poll returns `expected` events. The
+ * cursors never move, so the page of a workspace never changes.
  */
 export async function createPolls(
   { scope }: PartContext,
@@ -66,7 +66,10 @@ export async function createPolls(
   return {
     page,
     look,
-    /** Polls the workspaces in turn. Throws CheckFault unless the answers' mean size is that of a page with headers. */
+    /**
+     * Polls the workspaces in turn. Throws CheckFault if the mean size of the answers does not fit a page with its
+     * headers.
+     */
     async run(url: string, seconds: number): Promise<Measure> {
       const requests = workspaces.map((workspace) => signedPoll(workspace, queryOf(workspace)));
       const file = writeRequests(path, requests.length, (number) => requests[number] ?? "");

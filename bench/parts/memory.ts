@@ -18,20 +18,26 @@ const SIZES = {
   polling: 1_000,
   deliveries: 18_000,
 };
-/** Number of workspaces that receive events. Each accepts 250 events per second: 250,000 in total. */
+/**
+ * Number of workspaces to which events are posted. Each workspace accepts 250 events per second, so all together
+ * accept 250,000 per second.
+ */
 const RECEIVING = 1_000;
-/** Polls of each workspace: first at a high rate, to show the memory that each poll takes, then at a bridge's rate. */
+/**
+ * Rates at which each workspace is polled: first at a high rate, to show the memory that each poll takes, then at the
+ * usual rate of a bridge.
+ */
 const POLLED = [
   { perSecond: 2, seconds: 20 },
   { perSecond: 0.5, seconds: 20 },
 ];
-/** Number of push workspaces: so many that no workspace's delivery log becomes full. */
+/** Number of push workspaces, enough that no workspace's delivery log becomes full. */
 const PUSHED = 20;
 const PUSHES_PER_SECOND = 50;
 const KB_PER_MB = 1024;
 const SETTLE_MS = 1_000;
 
-/** Measures Redis's own count of its memory, and the resident memory of core and the edge. */
+/** Measures the memory that Redis reports, and the resident memory of core and the edge. */
 export const memory: Part = {
   name: "memory",
   what: "Redis bytes of a held event, a request id, a workspace and a delivery; memory of core and the edge",
@@ -111,7 +117,7 @@ async function growth(store: Store, count: number, make: () => Promise<void>): P
   return ((await store.usedBytes()) - before) / count;
 }
 
-/** Returns the mean bytes of a held event as JSON, sampled from pages of 10 workspaces. */
+/** Returns the mean size of a held event as JSON, in bytes, sampled from pages of 10 workspaces. */
 async function sampleBytes(url: string, holders: readonly Workspace[]): Promise<number> {
   const pages = await Promise.all(holders.slice(0, 10).map((workspace) => poll(url, workspace, "")));
   const events = pages.flatMap(({ events }) => events.map((event) => JSON.stringify(event)));

@@ -7,11 +7,16 @@ import { startService } from "../service";
 import { startWorker } from "../worker";
 import type { AppendReference } from "../workers/append-reference";
 
-/** Number of workspaces, and of the reference's streams. Each side uses its workspaces or streams in turn. */
+/**
+ * Number of workspaces, and of the reference's streams. The service's events go to the workspaces in turn, and the
+ * reference's entries to the streams in turn.
+ */
 const WORKSPACES = 8;
 const REFERENCE_STREAMS = "reference:*";
 
-/** Compares publishing to poll workspaces with a client that appends the same bytes to the same Redis. */
+/**
+ * Compares `PublishEvents` calls for poll workspaces with a client that only appends the same bytes to the same Redis.
+ */
 export const publish: Part = {
   name: "publish",
   what: `publishing ${BATCH} events per call to poll workspaces, compared with pipelined XADD of the same bytes`,

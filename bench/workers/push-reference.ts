@@ -10,7 +10,7 @@ export interface PushReferenceInput {
   readonly origin: string;
   readonly ca: string;
   readonly body: Uint8Array;
-  /** Concurrent requests, each on its own connection. */
+  /** Number of concurrent requests, each on its own connection. */
   readonly concurrency: number;
   readonly seconds: number;
 }

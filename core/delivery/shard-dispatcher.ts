@@ -28,10 +28,10 @@ const READ_MAX = { events: 200, bytes: 1024 * 1024 } as const;
  *   gone     delivered, dropped with a reason, or held because its workspace polls now;
  *            recording this outcome removes the event from the queue
  *
- * A first attempt uses a version of the workspace that was read after the event was published, at most `FRESH_MS` ago.
- * A retry reads the workspace again. An attempt does not wait until the outcome of the previous event is recorded. If
- * the store is unavailable, core records the outcome later. If the lease is lost before an outcome is recorded, the
- * next holder repeats the attempt, and the bridge recognizes the repeated event by its id.
+ * A first attempt uses a version of the workspace that was read after the event was published, and at most `FRESH_MS`
+ * before the attempt. A retry reads the workspace again. An attempt does not wait until the outcome of the previous
+ * event is recorded. If the store is unavailable, core records the outcome later. If the lease is lost before an
+ * outcome is recorded, the next holder repeats the attempt, and the bridge recognizes the repeated event by its id.
  */
 export async function dispatchShard(context: DispatcherContext, lease: Lease): Promise<void> {
   const { shard, token, stopping, over } = lease;
@@ -63,8 +63,8 @@ export async function dispatchShard(context: DispatcherContext, lease: Lease): P
   /** Start of the last read that reached the end of the queue, as a `performance.now()`. */
   let caughtUpAt = -Infinity;
   /**
-   * Makes the next read begin at the start of the queue. After a failover, the entry `after` may be lost. The clock
-   * of Redis may also be behind, so that new entries have lower ids than `after`.
+   * Makes the next read begin at the start of the queue. After a failover, the new server may not have the entry
+   * `after`. The new server's clock may also be behind, so that new entries have lower ids than `after`.
    */
   function readAgain(): void {
     after = undefined;
@@ -105,7 +105,7 @@ export async function dispatchShard(context: DispatcherContext, lease: Lease): P
   await attempts.end();
   stopWatch?.();
 
-  /** Whether the bytes in hand leave no room for another read of the maximum size. */
+  /** Returns whether `inHand` has no room for another read of the maximum size. */
   function isFull(): boolean {
     return inHand.bytes + READ_MAX.bytes > SHARD_BYTES_MAX;
   }

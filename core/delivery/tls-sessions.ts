@@ -6,9 +6,9 @@ import { LRUCache } from "lru-cache";
  * a full handshake.
  */
 const KEPT_MAX_BYTES = 16 * 1024 * 1024;
-/** Larger sessions are not kept. Most sessions have 1 or 2 KB, but a ticket can have 64 KB. */
+/** Larger sessions are not kept. Most sessions take 1 or 2 KB, but a ticket can take 64 KB. */
 const SESSION_MAX_BYTES = 16 * 1024;
-/** Approximate bytes of an entry besides its session. */
+/** Approximate bytes of an entry, in addition to its session. */
 const ENTRY_BYTES = 512;
 /**
  * Milliseconds for which the sessions from a full handshake are used. A resumed connection does not check the
@@ -42,9 +42,10 @@ export function createTlsSessions(maxBytes = KEPT_MAX_BYTES) {
 
   return {
     /**
-     * Returns a session that a new connection can resume. The session is from an earlier connection to the same
-     * name and port, at one of `addresses`. If there is no such session, `session` is undefined, and the new
-     * connection makes a full handshake. All connections must trust the same root certificates.
+     * Returns a `session` that a new connection can resume, and two functions to call for the new connection. The
+     * session is from an earlier connection to the same name and port, at one of `addresses`. If there is no such
+     * session, `session` is undefined, and the new connection makes a full handshake. All connections must trust the
+     * same root certificates.
      *
      * @param host the name, followed by the port unless the port is 443
      */

@@ -1,10 +1,10 @@
 export interface ShareOptions {
   readonly shards: number;
-  /** The name of this member, which is a core or a stream of a group of followers (see `Member`). */
+  /** The name of this member. A member is a core, or a stream of a group of followers (see `Member`). */
   readonly name: string;
   /**
-   * Reports that this member is alive. Resolves with the names of all live members in order, or with undefined
-   * when this member cannot join the group (see `NotJoined`).
+   * Reports that this member is alive. Resolves with the sorted names of all live members, or with undefined when this
+   * member cannot join the group (see `NotJoined`).
    */
   join(): Promise<readonly string[] | undefined>;
   /** Acquires a shard or renews its lease if the shard is in this member's share. Otherwise releases the shard. */
@@ -14,11 +14,14 @@ export interface ShareOptions {
 }
 
 /**
- * A member's share of the shards. With m live members, the member at place n (from 0) has each shard whose
+ * A member's share of the shards. With m live members, the member at place n, counted from 0, has every shard whose
  * number modulo m is n.
  */
 export interface Share {
-  /** Joins the group, and starts to update every shard. Resolves when all updates have been started. */
+  /**
+   * Joins the group, and starts an update of every shard that has no pending update. Resolves when these updates have
+   * been started.
+   */
   beat(): Promise<void>;
   /** Resolves when the current beat and all started updates are finished. */
   idle(): Promise<void>;
@@ -27,9 +30,9 @@ export interface Share {
 const JOIN_WITHIN_MS = 500;
 
 /**
- * Creates the share of a member. Shards may be on different servers, so a beat does not wait for the updates of
- * shards. Later beats skip a shard whose update is still pending. While the server with the list of members is
- * unreachable, the last known list is used.
+ * Creates the share of a member. Shards may be on different servers, so a beat does not wait for its updates. Later
+ * beats skip a shard whose update is still pending. While the server with the list of members is unreachable, the last
+ * known list is used.
  */
 export function createShare({ shards, name, join, update, onFault }: ShareOptions): Share {
   let alive: readonly string[] = [];
@@ -69,7 +72,7 @@ export function createShare({ shards, name, join, update, onFault }: ShareOption
   };
 }
 
-/** Waits for a promise for at most `ms` milliseconds. The promise must not reject. */
+/** Waits until `promise` resolves, but at most `ms` milliseconds. The promise must not reject. */
 async function within(ms: number, promise: Promise<void>): Promise<void> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<void>((resolve) => {

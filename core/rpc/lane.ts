@@ -24,13 +24,13 @@ export interface LaneCalls {
 export interface LaneContext {
   readonly stopping: AbortSignal;
   readonly report: ReportFault;
-  /** Counts of pending calls and of their bytes, on all lanes. */
+  /** Counts of open lanes, of pending calls on all lanes, and of the bytes of these calls and their answers. */
   readonly load: CallCounts["lanes"];
 }
 
 /**
- * Maximum number of pending calls of one lane, and maximum bytes of the bodies of unanswered calls. An edge has the
- * same bounds, or lower ones.
+ * Maximum number of pending calls of one lane, and maximum bytes of the bodies of unanswered calls. The bounds of an
+ * edge are the same or lower.
  */
 const IN_PROGRESS_MAX = 16_384;
 const BODIES_MAX_BYTES = 64 * 1024 * 1024;

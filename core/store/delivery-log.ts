@@ -6,7 +6,8 @@ import type { Keys } from "./keys";
 import { asList, asText } from "./redis/reply";
 
 /**
- * Maximum age of the deliveries that `read` returns, in ms. A log expires as a whole, so it may have older deliveries.
+ * Maximum age of the deliveries that `read` returns, in ms. A log expires as a whole, so a log may have older
+ * deliveries.
  */
 const KEPT_MS = LOGGED_SECONDS * 1_000;
 
@@ -45,7 +46,7 @@ function decodeDelivery(text: string): Delivery {
   };
 }
 
-/** Decodes a line of polls, as functions/log.lua writes it. */
+/** Decodes a line that describes one or more polls. functions/log.lua writes these lines. */
 function decodePolls(line: string): LoggedDelivery {
   const [id = "", polls, lastAtMs, events] = line.split(" ");
   return toPolls(id, Number(polls), Number(lastAtMs), Number(events));
@@ -74,7 +75,7 @@ const WATCH_MAX = 200;
 export function createDeliveryLog(functions: Functions, keys: Keys, now: () => number): DeliveryLog {
   const prefixOf = (workspaceId: string): string => keys.prefix(keys.shard(workspaceId));
 
-  /** Calls a function that reads the log. Returns the logged deliveries and the lines of polls. */
+  /** Calls a library function that reads the log. Returns the logged deliveries, and the lines that describe polls. */
   async function ask(name: "read_deliveries" | "read_newer", workspaceId: string, ...args: string[]) {
     const reply = await functions.call(name, prefixOf(workspaceId), [workspaceId, ...args]);
     const [entries, lines] = asList(reply).map(asList);

@@ -14,8 +14,8 @@ const DIGEST_BYTES = 12;
 const NO_BYTES = Buffer.alloc(0);
 
 /**
- * Returns the digest that identifies a request. The digest covers the workspace's id, so workspaces cannot affect each
- * other.
+ * Returns the digest that identifies a request. The digest covers the workspace's id, so equal requests to two
+ * workspaces have different digests.
  */
 function digest(workspaceId: string, identity: RequestIdentity): Buffer {
   const named =

@@ -75,8 +75,8 @@ function AllWorkspaces() {
         <Icon name="bridge" />
         <h2>No workspaces yet</h2>
         <p>
-          A workspace is a chat tool with a bridge beside it. Connect the first workspace to get its signing
-          secret.
+          A workspace is a chat that a bridge connects to this service. Connect the first workspace to get its
+          signing secret.
         </p>
         <Link class="button look-primary" href="/connect">
           Connect a workspace

@@ -6,7 +6,7 @@ const TIME = new Intl.DateTimeFormat(undefined, { timeStyle: "medium" });
 const DAY_AND_EXACT_TIME = new Intl.DateTimeFormat(undefined, { dateStyle: "short", timeStyle: "medium" });
 
 export interface InstantProps {
-  /** ISO 8601, UTC. */
+  /** The time to show, as ISO 8601 in UTC. */
   readonly at: string;
   /**
    * `date` shows the local date and time. `time` shows the local time, and the date unless the date is today. `ago`

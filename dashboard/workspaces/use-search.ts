@@ -16,8 +16,8 @@ export interface Search {
 const ENOUGH = 50;
 
 /**
- * Searches the workspaces, newest first, until enough are found or all are searched. If a request gets no answer, the
- * search is retried.
+ * Searches the workspaces, newest first, until `ENOUGH` matches are found or all workspaces are searched. If a request
+ * gets no answer, the search is retried.
  */
 export function useSearch(search: string): Search {
   const [state, setState] = useState<Omit<Search, "lookOn" | "pending">>({

@@ -111,7 +111,7 @@ test("show prints the fields and the health of a workspace, but not its secret",
 });
 
 // contract: push-https
-test("set-url switches a workspace to push and back to polls; update changes the name of the workspace", async () => {
+test("set-url switches a workspace to pushes and back to polls; update changes the name of the workspace", async () => {
   const { id } = await api.make();
   const url = "https://8.8.8.8/events";
   for (const [args, changed] of [
@@ -148,7 +148,7 @@ describe("delete", () => {
   });
 });
 
-// Core rejects escape sequences in names; test/cli/cli-events.test.ts tests them in events.
+// Core rejects escape sequences in names. test/cli/cli-events.test.ts tests escape sequences in events.
 test("invisible characters in names do not reach the terminal, in a table or in JSON", async () => {
   const name = "\u200e\ufeffevil\u061c\u2060";
   const { id } = await api.make({ name });

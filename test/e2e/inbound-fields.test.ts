@@ -45,7 +45,7 @@ test.each<[string, number, (text: string) => object]>([
   ["action", 512, (action) => ({ ...ACTION, action })],
   ["replyTo", 128, (replyTo) => ({ ...MESSAGE, replyTo })],
 ])(
-  "%s of %i characters is accepted, and one character more is answered with 400",
+  "%s of %i characters is accepted, and a value with one character more is answered with 400",
   async (field, max, eventOf) => {
     await expectAccepted(eventOf(astral(max)));
     expectRefusal(await send(eventOf(astral(max + 1))), 400, field);
@@ -75,17 +75,21 @@ test.each<[string, object | string, string | undefined]>([
   ["an unknown field of a user", { ...COMMAND, user: { ...USER, avatar: "x" } }, "user.avatar"],
   ["a command without text", { ...COMMAND, text: undefined }, "text"],
   ["a message with an empty text", { ...MESSAGE, text: "" }, "text"],
-  ["a field of another type of event", { ...COMMAND, replyTo: null }, "replyTo"],
-  ["an unknown field and an invalid field", { extra: 1, ...COMMAND, text: 1 }, "text"],
+  ["a field that belongs to another type of event", { ...COMMAND, replyTo: null }, "replyTo"],
+  ["an event with an unknown field and an invalid field", { extra: 1, ...COMMAND, text: 1 }, "text"],
   ["a command in a DM channel", { ...COMMAND, channel: { id: "dm:u1" } }, "channel"],
   ["another member's DM", { ...ACTION, channel: { id: "dm:u2" } }, "channel"],
-  ["a message in a channel dm: without a user id", { ...MESSAGE, channel: "dm:" }, "channel"],
+  ["a message in the channel dm:, without a user id", { ...MESSAGE, channel: "dm:" }, "channel"],
   ["a DM channel of 132 characters", { ...ACTION, ...dm(132) }, "channel"],
   ["a lone surrogate in a text", { ...MESSAGE, text: "\ud83d" }, "text"],
   ["a number over 2^53", '{"type":"message","channel":"c","user":{"id":9007199254740993}}', "user.id"],
-  ["__proto__", '{"type":"command","channel":"c","user":{"id":"u"},"text":"","__proto__":{}}', "__proto__"],
-  ["a list", "[]", undefined],
-])("%s is answered with 400 and the name of the first invalid field", async (_what, event, field) => {
+  [
+    "a field named __proto__",
+    '{"type":"command","channel":"c","user":{"id":"u"},"text":"","__proto__":{}}',
+    "__proto__",
+  ],
+  ["a list instead of an object", "[]", undefined],
+])("%s is answered with 400 and the name of the first invalid field, if any", async (_what, event, field) => {
   expectRefusal(await send(event), 400, field);
 });
 

@@ -172,7 +172,7 @@ test.each([
   );
   const { pushes, pushBytes } = await store.backlog.read(shardOf(record));
   expect([pushes, pushBytes <= PUSH_QUEUE_MAX_BYTES]).toEqual([room, true]);
-  // Events that are held for polls in the same shard do not count towards the queue's limit.
+  // Held events in the same shard do not count toward the push queue's limit.
   const polled = await addNeighbour(store, record);
   await store.outboundEvents.publish(publication(polled.workspace.id, "held"));
   expect(overloaded).toHaveLength(over.length);

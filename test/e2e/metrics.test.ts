@@ -118,7 +118,7 @@ test("all counters, and no other metrics, have names that end in _total; times a
   }
 });
 
-test("the metrics contain no workspace, user, channel, message or address", async () => {
+test("the metrics contain no id, name or text from a request, and no workspace id, secret or address", async () => {
   for (const { healthPort } of [service.core, service.edge]) {
     const text = (await send(`http://127.0.0.1:${healthPort}`, "/metrics")).body.toString();
     for (const secret of [workspace.id, workspace.secret, "id of", "name of", "text of", "127.0.0.1"]) {

@@ -41,7 +41,7 @@ afterAll(async () => {
   await proxy.close();
 });
 
-/** Pushes one event that is not retried; returns the event's line in the delivery log. */
+/** Pushes one event that is not retried; returns the event's entry in the delivery log. */
 async function attempt(service: PushService, { workspaceId }: PushedBridge): Promise<LoggedDelivery> {
   const before = (await service.deliveries(workspaceId)).length;
   await service.publish(cardUpdate(workspaceId));
@@ -72,7 +72,7 @@ test.each([
   [["8.8.8.8", "10.0.0.1"], "private"],
   [["2606:4700::1111", "127.0.0.1"], "loopback"],
 ])(
-  "a name with the addresses %j is rejected when the URL is set and when an event is pushed: %s",
+  "a name with the addresses %j is rejected when the target URL is set and when an event is pushed: %s",
   async (addresses, why) => {
     const unset = await strict.bridge({ polls: true });
     strict.names.set(unset.name, addresses);
@@ -159,7 +159,7 @@ test.each<readonly [string, () => ReceiverOptions]>([
   expect(bridge.requests).toEqual([]);
 });
 
-test("PUSH_CA adds a root certificate; core ignores root certificates and proxies in the environment", async () => {
+test("without PUSH_CA, core rejects a certificate from a private CA, and ignores the root certificates, TLS options and proxies in the environment", async () => {
   const bridge = await rootless.bridge();
   expect(await attempt(rootless, bridge)).toMatchObject({ result: TLS, address: "127.0.0.1" });
   expect(bridge.requests).toEqual([]);

@@ -26,7 +26,10 @@ const REPEAT_EVERY = 5;
 const { UNAVAILABLE, DEADLINE_EXCEEDED, CANCELLED } = grpcStatus;
 const NO_ANSWER = new Set<grpcStatus>([UNAVAILABLE, DEADLINE_EXCEEDED, CANCELLED]);
 
-/** Creates clients that send until they are stopped. They retry unanswered requests under the same id. */
+/**
+ * Creates clients that send until they are stopped. If a request gets no answer, or 503, the clients retry the request
+ * under the same id.
+ */
 export function createClients(options: ClientsOptions) {
   const { rig, facts, everyMs, name, ending, over, isTooLate } = options;
 
@@ -51,7 +54,7 @@ export function createClients(options: ClientsOptions) {
     return undefined;
   }
 
-  /** Publishes through each core in turn, until the event is published or it is too late to retry. */
+  /** Calls the cores in turn, until one of them publishes the event or it is too late to retry. */
   async function publishOnce(workspace: string, key: string, first: number, way: "push" | "poll") {
     const event = { ...textEvent(workspace, key), idempotencyKey: key };
     for (let attempt = first; !isTooLate(); attempt++) {

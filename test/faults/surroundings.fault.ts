@@ -21,11 +21,11 @@ afterAll(async () => {
   await mail.close();
 });
 
-/** Accepts a push and closes the connection. So every push needs a new connection and a lookup of the name. */
+/** Accepts a push and closes the connection. So every push needs a new connection and a lookup of the bridge's name. */
 const TAKEN_AND_CLOSED = { ok: true, behaviour: status(204, { headers: { Connection: "close" } }) };
 const OUTAGE_MS = 5 * 60_000;
 
-/** Waits until cores have logged `count` lines with this message. */
+/** Waits until the cores have logged `count` lines with this message. */
 const untilLogged = (message: string, count: number) =>
   until(`"${message}" was logged`, () => rig.coreLog().filter(({ msg }) => msg === message).length >= count);
 

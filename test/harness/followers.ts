@@ -23,7 +23,7 @@ export function useFollowers() {
   };
 }
 
-/** Sends typed messages to a workspace through the edge at `url`, one after the other. */
+/** Posts `texts` to a workspace as a member's messages, one after the other, through the edge at `url`. */
 export async function typeIn(url: string, to: TestWorkspace, ...texts: readonly string[]): Promise<void> {
   for (const text of texts) expect(await type(url, to, text)).toBe(true);
 }

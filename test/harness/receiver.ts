@@ -7,7 +7,7 @@ import { until } from "./wait";
 
 /** A complete request. */
 export interface ReceivedRequest {
-  /** The time at which the headers arrived: `at` is a `performance.now()`, `atEpochMs` is in ms since the epoch. */
+  /** The time at which the headers arrived: `at` is a `performance.now()`, and `atEpochMs` is in ms since the epoch. */
   readonly at: number;
   readonly atEpochMs: number;
   readonly method: string;
@@ -119,7 +119,7 @@ export async function startReceiver(options: ReceiverOptions = {}) {
   return {
     host,
     port,
-    /** The target URL with the first of `names`. */
+    /** The target URL whose host is the first of `names`. */
     url: urlOf(names[0] ?? host),
     urlOf,
     requests: requests as readonly ReceivedRequest[],
@@ -146,7 +146,9 @@ export async function startReceiver(options: ReceiverOptions = {}) {
   };
 }
 
-/** Starts a TLS handshake record of 16 KB that contains a server hello, and then sends one byte every 300 ms. */
+/**
+ * Sends the start of a TLS handshake record of 16 KB, which contains a server hello, and then one byte every 300 ms.
+ */
 function dripHandshake(tcp: Socket): void {
   tcp.write(Buffer.from([0x16, 0x03, 0x03, 0x40, 0x00, 0x02, 0x00, 0x3f, 0xfc, 0x03, 0x03]));
   const timer = setInterval(() => tcp.write("x"), 300);

@@ -15,8 +15,8 @@ import { startTestRedis, type TestRedis } from "./redis";
 const SHARDS = 16;
 
 /**
- * A core's store, and a separate Redis connection. Over the connection, tests read stored data, and write data
- * as if core had stored it earlier.
+ * A core's store, and a separate Redis connection. Over this connection, tests read stored data, and write data as if
+ * core had stored it earlier.
  */
 export type TestStore = Awaited<ReturnType<typeof openTestStore>>;
 
@@ -66,7 +66,10 @@ export function testStore(beside?: { readonly redisUrl: string }): TestStore {
   return store;
 }
 
-/** Stops the clock that a store's functions read. Returns a function that sets the clock, in µs since the epoch. */
+/**
+ * Stops the clock that the store's functions in Redis read. Returns a function that sets the clock, in µs since the
+ * epoch.
+ */
 export async function stopClock(store: TestStore): Promise<(us: number) => Promise<void>> {
   const script = "redis.call('DEL', KEYS[1]) redis.call('RPUSH', KEYS[1], ARGV[1], ARGV[2])";
   const setClock = (us: number): Promise<void> =>
@@ -148,7 +151,7 @@ export function sequenceOf(published: Published): number {
   return published.sequence;
 }
 
-/** Returns the name of a workspace's key. The kind of the key is e.g. "held" or "rate". */
+/** Returns the name of a Redis key of a workspace. `kind` is e.g. "held" or "rate". */
 export function keyOf(store: TestStore, workspaceId: string, kind: string): string {
   return `${prefixOf(store, workspaceId)}:${kind}:${workspaceId}`;
 }

@@ -21,7 +21,7 @@ import { until } from "../harness/wait";
 
 // Each of these tests exceeds one or more of the bounds in docs/metrics.md. Other bounds are tested in other files.
 
-test("an edge keeps at most 1,000 sessions and 100 sign-in links, and removes the least recently used ones", () => {
+test("an edge keeps at most 1,000 sessions and 100 sign-in links, and removes the least recently used sessions and links", () => {
   const { begin, find, makeCode, tokenOf } = createSessions();
   const [first, second] = [begin("a"), begin("b")];
   for (let i = 0; i < 998; i++) begin("c");
@@ -143,7 +143,7 @@ describe("a dashboard page with live updates", () => {
   });
   beforeAll(async () => void (await app.listen({ port: 0, host: "127.0.0.1" })));
   afterAll(() => app.close());
-  /** Opens a page that requests live updates, but reads no updates until `resume()` is called. */
+  /** Opens a page that requests live updates, but never reads the updates. */
   function open() {
     const page = connect({ host: "127.0.0.1", port: (app.server.address() as AddressInfo).port });
     page.on("error", () => undefined).write("GET /workspaces/w/watch HTTP/1.1\r\nHost: e\r\n\r\n");

@@ -14,7 +14,7 @@ function asCoreReads(input: EventInput) {
   return read.event;
 }
 
-test("core reads every field of an event as it was written", () => {
+test("core reads every field of an event with the value that the JSON input has", () => {
   const text = fc.string({ unit: "binary" }).filter((each) => each.isWellFormed());
   const button = fc.oneof(fc.record({ label: text, action: text }), fc.record({ label: text, url: text }));
   const message = fc.record({

@@ -8,7 +8,7 @@ test.each([
   ["IPv6 in full", "2001:0DB8:0000:0000:0000:0000:0000:0001", "2001:db8::1"],
   ["IPv6 with a zone", "fe80::1%eth0", "fe80::1"],
   ["loopback", "::1", "::1"],
-])("%s has one canonical form", (_what, claimed, canonical) => {
+])("%s is converted to the canonical form", (_what, claimed, canonical) => {
   expect(canonicalAddress(claimed, "198.51.100.1")).toBe(canonical);
 });
 

@@ -57,7 +57,7 @@ test.each<[string, string | undefined]>([
   ["https://127.0.0.1.example/events", "could not be looked up"],
   ["https://[::ffff:10.0.0.1]/events", "not a public address (private)"],
   ["http://public.example/events", "must begin with https://"],
-])("the check of the target URL %s finds: %s", async (url, why) => {
+])("the check of the target URL %s finds this fault: %s (undefined: none)", async (url, why) => {
   const fault = await check.findFault(url);
   expect(fault).toEqual(why === undefined ? undefined : expect.stringContaining(why));
 });

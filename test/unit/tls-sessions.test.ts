@@ -84,7 +84,7 @@ describe.each(["TLSv1.2", "TLSv1.3"] as const)("under %s", (maxVersion) => {
     expect([await connect(sessions, after), await connect(sessions, after)]).toEqual([false, true]);
   });
 
-  test("no session is kept if the certificate of the bridge is rejected, or if a handshake with the session fails", async () => {
+  test("a session is not kept if the bridge's certificate is rejected, or if a later handshake that offers the session fails", async () => {
     const sessions = createTlsSessions();
     const wrong = await bridge({ tls, certificate: ca.issueForWrongName() });
     const { port } = wrong;

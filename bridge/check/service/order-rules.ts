@@ -8,7 +8,7 @@ import { expectAccepted, expectRefused, type ServiceTarget } from "./service-tar
 const MINUTE_MS = 60_000;
 const OTHER = "a secret that is not the workspace's";
 
-/** Faults of a request, in the order of the service's checks. */
+/** Faults of a request, in the order in which the service checks for them. */
 const FAULTS = ["not JSON", "unknown workspace", "wrong secret", "signed long ago", "wrong field"] as const;
 type Fault = (typeof FAULTS)[number];
 
@@ -23,7 +23,7 @@ const POLL_FAULTS: readonly Fault[] = ["unknown workspace", "wrong secret", "sig
 
 /**
  * Returns all pairs of faults, including each fault paired with itself. If a request has both faults of a pair, the
- * answer must have the status of the first.
+ * answer must have the status of the first fault.
  */
 function pairsOf(faults: readonly Fault[]): readonly (readonly [Fault, Fault])[] {
   return faults.flatMap((first, i) => faults.slice(i).map((second) => [first, second] as const));
@@ -95,7 +95,8 @@ export const ORDER_RULES: readonly Rule<ServiceTarget>[] = [
         const answer = await target.post(raw, changeFor(faults, raw, target));
         expectRefused(answer, STATUS_OF[first], `a message with faults (${wordsOf(faults)})`);
       }
-      // With a target URL, a correctly signed poll is answered with 403, which is not part of this order.
+      // If the workspace has a target URL, a correctly signed poll is answered with 403, which is not part of this
+      // order.
       const pollFaults = (await target.isPolled())
         ? POLL_FAULTS
         : POLL_FAULTS.filter((fault) => fault !== "wrong field");

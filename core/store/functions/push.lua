@@ -1,8 +1,8 @@
 -- The push queue of a shard has the events of push workspaces in the order of publication. An
 -- event stays until it is delivered, dropped, or moved to the held events. One core at a time
--- works on the queue: the holder of the shard's lease. The hash `:tries` has the attempts of
--- events that wait for a retry, so that the next holder of the lease can continue these
--- retries.
+-- works on the queue: the holder of the shard's lease. For each event that waits for a retry, the
+-- hash `:tries` has the number of attempts and the time of the first failure, so that the next
+-- holder of the lease can make the remaining attempts.
 
 -- The group of all cores. No group of followers can have this name.
 local CORES = '!cores'
@@ -11,9 +11,9 @@ local CORES = '!cores'
 -- are read but not returned.
 local READ_AT_ONCE = 20
 
--- Reads events from the queue. An entry has one value, packed in the same way as arguments:
--- workspace, event id, sequence, message id, expiry in ms ('' for never), type, `retried` or
--- `once`, envelope.
+-- Reads events from the queue. An entry has one value, which `unpack_fields` unpacks into these
+-- fields: workspace, event id, sequence, message id, expiry in ms ('' for never), type,
+-- `retried` or `once`, envelope.
 -- ARGV: token of the lease, the entry id to start after ('-' to start at the first entry),
 -- maximum number of events, maximum bytes of all events. If any events are left, at least one
 -- event is read, however large.
@@ -64,7 +64,7 @@ end, { 'no-writes' })
 -- already held: that event may be a later update of the same message. An event whose workspace
 -- is disconnected or deleted is dropped. In the workspace's state, `lifted` is the sequence of
 -- the last event that was moved to the held events. `published` is the value of `held` before
--- the latest series of moves. A series ends when a published event is held.
+-- the latest series of moves. A series ends when a new event is held without being queued first.
 -- Returns recorded; pushed (the workspace is a push workspace again, so the event stays
 -- queued); polls or disconnected (the event was dropped for this reason).
 local function hold_queued(prefix, now, workspace, entry)
@@ -93,8 +93,8 @@ local function hold_queued(prefix, now, workspace, entry)
   return 'recorded'
 end
 
--- Removes an event from the queue, and its attempts from `:tries`. Returns whether the queue had
--- the event.
+-- Removes an event from the queue, and the event's field from `:tries`. Returns whether the event
+-- was in the queue.
 local function take_out(prefix, entry, tried)
   if tried then redis.call('HDEL', prefix .. ':tries', entry) end
   return redis.call('XDEL', prefix .. ':push', entry) == 1
@@ -108,8 +108,8 @@ local function note_try(prefix, entry, tries)
   return true
 end
 
--- Records a result and the next state for each event, in one step. If a record is repeated
--- because its answer was lost, the delivery is not logged again.
+-- Records the result of each event, and the event's next state, in one step. If core repeats the
+-- call because the answer was lost, the deliveries are not logged again.
 -- ARGV: token of the lease. Then for each event: workspace; entry id; bytes of the event; the
 -- delivery to log ('' for none); next state (done | retry | hold); attempts made; time of the
 -- first failure in ms. The next state is `hold` when the workspace is now a poll workspace.

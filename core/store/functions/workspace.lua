@@ -1,9 +1,9 @@
--- The record of a workspace. Other functions read the version and the mode of the workspace,
--- which are in its state. The record and the state change in one step.
+-- The record of a workspace. The version and the mode of the workspace are in its state, where
+-- other functions read them. The record and the state change in one step.
 
 -- Creates or replaces a workspace.
 -- ARGV: workspace, the version to replace ('0': the workspace must not exist), record, mode,
--- index entry.
+-- index entry (the workspace's element of the sorted set `:all`).
 -- Returns the new version, or 0 when the current version is not the version to replace.
 -- Versions follow the clock, because a failover may undo a change. The next change must then
 -- get a different version, because a core may have cached the undone change.

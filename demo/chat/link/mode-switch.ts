@@ -7,8 +7,8 @@ const ANSWER_WITHIN_MS = 15_000;
 /**
  * Asks the program that started this chat to set the workspace's target URL, or
  * to clear that URL when `targetUrl` is empty. The program listens on a Unix
- * socket, and sets only the URL of this chat. So the chat, which is open to
- * anyone, needs no operator's token.
+ * socket, and sets only the URL for pushes to this chat. So the chat, which is
+ * open to anyone, needs no operator's token.
  *
  * Rejects with an Error whose message can be shown to members.
  */

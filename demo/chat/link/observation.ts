@@ -11,9 +11,9 @@ const BODY_MAX_BYTES = 1024 * 1024;
 
 /**
  * Returns a function that answers `chat-bridge-check --observe` with the chat's
- * posts, oldest first, including posts for single members. If the posts exceed
- * `BODY_MAX_BYTES`, the oldest are omitted. A request must be signed like a poll;
- * otherwise it is answered with 401 or 409.
+ * posts, oldest first, including posts that only one member sees. If the posts
+ * exceed `BODY_MAX_BYTES`, the oldest are omitted. A request must be signed
+ * like a poll; otherwise it is answered with 401 or 409.
  */
 export function createObservation(
   room: Pick<Room, "allPosts">,

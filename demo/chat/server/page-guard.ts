@@ -2,7 +2,7 @@ import { isIP } from "node:net";
 import type { FastifyInstance } from "fastify";
 
 export interface PageGuardOptions {
-  /** Host names, in addition to localhost, under which the page can be opened. */
+  /** Host names under which the page can be opened, in addition to localhost and IP addresses. */
   readonly hosts: readonly string[];
   readonly imageSources: string;
 }
@@ -32,12 +32,12 @@ export function guardPage(app: FastifyInstance, { hosts, imageSources }: PageGua
   app.addHook("onRequest", async (request, reply) => {
     void reply.headers(headers);
     const host = request.hostname.replace(/^\[(.*)\]$/, "$1");
-    // DNS rebinding: a foreign name that resolves to this address would make a foreign page same-origin.
+    // DNS rebinding: if another site's name resolved to this server, that site's pages would be same-origin.
     const isOurs = isIP(host) !== 0 || known.includes(host.toLowerCase());
     const site = request.headers["sec-fetch-site"];
     const isOwn = request.method === "GET" || site === undefined || site === "same-origin";
     if (!isOurs) {
-      const advice = "Open this chat by its address or as localhost, or list the name in CHAT_HOSTS.";
+      const advice = "Open this chat by its IP address or as localhost, or list the name in CHAT_HOSTS.";
       return reply.code(403).send({ message: advice });
     }
     if (!isOwn) return reply.code(403).send({ message: "Only the chat's own page may send this request." });

@@ -13,7 +13,7 @@ const POSTS_MAX_BYTES = 2 * 1024 * 1024;
 /** Maximum unread bytes of a stream. A stream with more is closed, because its reader has stopped. */
 const UNREAD_MAX_BYTES = 8 * 1024 * 1024;
 
-/** Adds `GET /api/stream`: everything that a member sees, as server-sent events. */
+/** Adds `GET /api/stream`, which sends everything that a member sees as server-sent events. */
 export function addStreamRoute(app: FastifyInstance, { room, wire, bridge, pages }: PageContext): void {
   app.get("/stream", ({ member: me }, reply) => {
     if (pages.size >= STREAMS_MAX) return reply.code(503).send({ message: "Too many pages are open." });

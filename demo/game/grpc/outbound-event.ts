@@ -9,7 +9,10 @@ export interface Posting {
   readonly output: Output;
 }
 
-/** Returns the event to publish. `messageId` is the id of the message to update, and is ignored for other outputs. */
+/**
+ * Returns the event to publish. `messageId` is the id of the message to update, and is ignored if the output is not an
+ * update.
+ */
 export function toOutboundEvent(
   { workspaceId, idempotencyKey, output }: Posting,
   messageId: string,

@@ -106,7 +106,10 @@ export function createPublisher({ core, group, log, onUnknownWorkspace }: Publis
       await done;
       if (pending.get(workspaceId) === done) pending.delete(workspaceId);
     },
-    /** Returns the ref of a message; undefined if the ref is not cached, e.g. for another game's message. */
+    /**
+     * Returns the `ref` of a message (see `Output`); undefined if the `ref` is not cached, e.g. for another game's
+     * message.
+     */
     refOf: (workspaceId: string, messageId: string): string | undefined =>
       refs.get(`${workspaceId} ${messageId}`),
     /** Resolves when no output is pending. */

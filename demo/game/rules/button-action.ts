@@ -1,9 +1,9 @@
 import { ID_MAX_CHARACTERS } from "../../../contract/numbers";
 
 /**
- * The action of a button. The action travels to the chat and back as opaque text.
- * The text contains everything that a press needs, so this process stores nothing about
- * the button.
+ * The action of a button. The action is sent to the chat, and returned in a press, as
+ * opaque text. The text contains everything that a press needs, so this process
+ * stores nothing about the button.
  */
 export type ButtonAction =
   | { readonly do: "join"; readonly gameId: string }

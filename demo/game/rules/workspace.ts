@@ -14,7 +14,7 @@ export interface Rules {
 
 /** A question that is waiting for a typed answer in a direct conversation. */
 export interface Prompt {
-  /** The ref of the message that asks (see `Output`). */
+  /** The `ref` of the message that asks the question (see `Output`). */
   readonly ref: string;
   /** Id of the channel in which the member sent the command `suggest`. */
   readonly channel: string;
@@ -36,7 +36,7 @@ export function emptyWorkspace(): Workspace {
   return { games: new Map(), prompts: new Map() };
 }
 
-/** Opens a game in a channel, or returns the reason why that is not possible. */
+/** Opens a game in a channel, or returns the reason why no game can be opened there. */
 export function openGameIn(
   rules: Rules,
   { games }: Workspace,
