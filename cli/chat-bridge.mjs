@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-// The entry point of `npx chat-bridge`. It runs the built command, or says how to build it.
+// The entry point of `npx chat-bridge`: runs the built command, or says how to build the command.
 import { existsSync } from "node:fs";
 
 /** The exit code `EX_CONFIG` of sysexits.h. */

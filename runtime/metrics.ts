@@ -28,7 +28,7 @@ export interface Metrics {
   /** @param bounds upper bounds of the buckets, ascending */
   histogram(name: string, help: string, bounds: readonly number[]): Observer;
   /**
-   * Adds a histogram for each value of a label. Returns a function that returns the histogram of a value. The
+   * Adds a histogram for each value of a label. The result is a function that maps a value to its histogram. The
    * histograms for `values` exist from the start.
    */
   histograms(

@@ -3,7 +3,7 @@ import type { Measure } from "../rounds";
 import { signatureOf } from "../load/signed-requests";
 import { serveWorker } from "../worker";
 
-/** The reference for pushes: a loop that only POSTs the bytes of core's pushes. */
+/** The reference for pushes: a client that only POSTs the same bytes as core's pushes. */
 export type PushReference = typeof calls;
 
 export interface PushReferenceInput {

@@ -7,7 +7,7 @@ export interface ShareOptions {
    * member cannot join the group (see `NotJoined`).
    */
   join(): Promise<readonly string[] | undefined>;
-  /** Acquires a shard or renews its lease if the shard is in this member's share. Otherwise releases the shard. */
+  /** If the shard is in this member's share, acquires the shard or renews its lease. Otherwise releases the shard. */
   update(shard: number, isMine: boolean): Promise<void>;
   /** Called when `join` or `update` rejects. */
   onFault(error: unknown): void;

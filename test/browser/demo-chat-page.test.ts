@@ -75,7 +75,7 @@ async function show(message: MessageInit): Promise<string> {
 }
 
 // contract: message-buttons, message-image
-test("a message shows its image, a link button opens its URL and sends nothing, and text is never rendered as HTML", async () => {
+test("a message shows its image, a link button is a plain link to its URL, and text is never rendered as HTML", async () => {
   const { page, refusals } = await join("Eve");
   await show({
     kind: MessageKind.CARD,

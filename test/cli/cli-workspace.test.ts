@@ -79,7 +79,7 @@ test("no secret file is left if core rejects the call", async () => {
 
 test("list shows workspaces, newest first, as a table or JSON, and says whether there are more workspaces", async () => {
   const older = await api.make({ name: "older" });
-  // Workspaces that are created in the same ms have no defined order.
+  // Workspaces that are created in the same millisecond have no defined order.
   await until("the clock has advanced", () => Date.now() > (older.createdAt?.getTime() ?? Infinity));
   const newer = await api.make({ name: "newer" });
   const table = await workspace("list --limit all");
@@ -111,7 +111,7 @@ test("show prints the fields and the health of a workspace, but not its secret",
 });
 
 // contract: push-https
-test("set-url switches a workspace to pushes and back to polls; update changes the name of the workspace", async () => {
+test("set-url switches a workspace to pushes and back to polls, and rejects an http:// URL; update changes the workspace's name", async () => {
   const { id } = await api.make();
   const url = "https://8.8.8.8/events";
   for (const [args, changed] of [

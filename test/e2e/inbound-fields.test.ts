@@ -76,7 +76,11 @@ test.each<[string, object | string, string | undefined]>([
   ["a command without text", { ...COMMAND, text: undefined }, "text"],
   ["a message with an empty text", { ...MESSAGE, text: "" }, "text"],
   ["a field that belongs to another type of event", { ...COMMAND, replyTo: null }, "replyTo"],
-  ["an event with an unknown field and an invalid field", { extra: 1, ...COMMAND, text: 1 }, "text"],
+  [
+    "an event with an invalid field, and an unknown field that is checked later,",
+    { extra: 1, ...COMMAND, text: 1 },
+    "text",
+  ],
   ["a command in a DM channel", { ...COMMAND, channel: { id: "dm:u1" } }, "channel"],
   ["another member's DM", { ...ACTION, channel: { id: "dm:u2" } }, "channel"],
   ["a message in the channel dm:, without a user id", { ...MESSAGE, channel: "dm:" }, "channel"],

@@ -39,7 +39,7 @@ export type Account = ReturnType<typeof account>;
 interface Findings {
   /** The number of deliveries and pushes that were repeated under the same id, as the contract allows. */
   again: number;
-  /** Events that arrived twice under different ids, or that pages served twice. */
+  /** Events that arrived twice under different ids, or that pages contained twice. */
   readonly duplicated: string[];
   /** Lost requests and events. `at` is the time in ms when the service answered that the request or event was stored. */
   readonly lost: { readonly what: string; readonly at: number }[];
@@ -47,7 +47,7 @@ interface Findings {
   readonly wrong: string[];
 }
 
-/** Accounts for every event. `facts` must be in the order of observation. */
+/** Counts the events at each stage, and finds all violations. `facts` must be in the order of observation. */
 export function account(facts: readonly Fact[], { groups, drops = [] }: Terms) {
   const found: Findings = { again: 0, duplicated: [], lost: [], wrong: [] };
   const inbound = accountInbound(facts, groups, found);

@@ -11,8 +11,8 @@ import { createWorkspace, startService } from "./service";
 export type DemoChat = Awaited<ReturnType<typeof startDemoChat>>;
 
 /**
- * Starts the demo chat, the service and the game as real processes. Also starts the target URL switch, with
- * which the chat changes between polls and pushes.
+ * Starts the demo chat, the service and the game as real processes. Also starts the target URL switch, with which the
+ * chat switches between polls and pushes.
  */
 export async function startDemoChat(
   game: Record<string, string> = {},

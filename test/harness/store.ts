@@ -50,7 +50,10 @@ export async function openTestStore(redisUrl: string, options: Partial<StoreOpti
   };
 }
 
-/** Opens a core's store for the tests of a file, on a separate Redis or on the Redis of another store or service. */
+/**
+ * Opens a core's store for the tests of a file, on the Redis of `beside`, or on a separate Redis if `beside` is
+ * undefined.
+ */
 export function testStore(beside?: { readonly redisUrl: string }): TestStore {
   const store = {} as TestStore;
   let redis: TestRedis | undefined;

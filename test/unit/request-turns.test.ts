@@ -17,7 +17,7 @@ let client: Socket;
 let parsed: number;
 let started: ServerResponse[];
 
-/** Starts a server that answers the requests of a connection in order, and connects a client that reads nothing. */
+/** Starts a server that answers the requests of a connection in order, and connects a client that reads nothing yet. */
 async function start(answer: (response: ServerResponse) => void, max?: WaitingMax): Promise<void> {
   [parsed, started] = [0, []];
   const takeTurn = createTurns(max);

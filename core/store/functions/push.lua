@@ -7,8 +7,8 @@
 -- The group of all cores. No group of followers can have this name.
 local CORES = '!cores'
 
--- Number of entries in one XRANGE. The number is small, because entries beyond the byte limit
--- are read but not returned.
+-- Number of entries that one XRANGE reads. The number is small, because entries beyond the byte
+-- limit are read but not returned.
 local READ_AT_ONCE = 20
 
 -- Reads events from the queue. An entry has one value, which `unpack_fields` unpacks into these
@@ -60,11 +60,12 @@ register('read_pushes', function(keys, args)
 end, { 'no-writes' })
 
 -- Moves a queued event of a poll workspace to the held events, with a new sequence. Core has
--- not tried to push the event. An update is dropped when an event that was published later is
--- already held: that event may be a later update of the same message. An event whose workspace
+-- never tried to push such an event. An update is dropped when an event that was published later
+-- is already held: that event may be a later update of the same message. An event whose workspace
 -- is disconnected or deleted is dropped. In the workspace's state, `lifted` is the sequence of
--- the last event that was moved to the held events. `published` is the value of `held` before
--- the latest series of moves. A series ends when a new event is held without being queued first.
+-- the last event that was moved to the held events. `published` is the value that `held` had
+-- before the latest series of moves. A series ends when a new event is held without being queued
+-- first.
 -- Returns recorded; pushed (the workspace is a push workspace again, so the event stays
 -- queued); polls or disconnected (the event was dropped for this reason).
 local function hold_queued(prefix, now, workspace, entry)

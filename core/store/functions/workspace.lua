@@ -5,8 +5,8 @@
 -- ARGV: workspace, the version to replace ('0': the workspace must not exist), record, mode,
 -- index entry (the workspace's element of the sorted set `:all`).
 -- Returns the new version, or 0 when the current version is not the version to replace.
--- Versions follow the clock, because a failover may undo a change. The next change must then
--- get a different version, because a core may have cached the undone change.
+-- The new version is at least the current time, because a failover may undo a change. The next
+-- change must then get a different version, because a core may have cached the undone change.
 register('put_workspace', function(keys, args)
   local prefix = keys[1]
   local workspace, version, record, mode, entry = unpack(args)
