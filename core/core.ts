@@ -26,7 +26,7 @@ export interface Core {
   readonly port: number;
   /** The port of the listener for probes and metrics. */
   readonly healthPort: number;
-  /** Stops accepting calls, finishes the calls in progress, and closes all connections. */
+  /** Stops accepting calls, waits up to 5 seconds for the calls in progress, and closes all connections. */
   close(): Promise<void>;
 }
 

@@ -36,7 +36,7 @@ export interface StartSettings {
   readonly redisUrl: string | undefined;
   /** Address of each listener. Port 0 means any free port. */
   readonly listen: ListenAddresses;
-  /** Whether the game and the chat run. */
+  /** Whether to run the game and the chat. */
   readonly demo: boolean;
 }
 

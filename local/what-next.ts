@@ -9,7 +9,7 @@ export interface Facts {
   readonly tokens: KeptSettings["tokens"];
   /** Link that signs one person in to the dashboard, once. */
   readonly signIn: string;
-  /** Whether the demo runs. */
+  /** Whether the demo is running. */
   readonly hasChat: boolean;
   readonly logs: string;
   readonly keptFile: string;
@@ -17,7 +17,7 @@ export interface Facts {
 
 const COMMAND = { type: "command", channel: "general", user: { id: "u1", name: "Ada" }, text: "" };
 
-/** Returns the text that `npm start` prints when everything runs: addresses, and commands to paste. */
+/** Returns the text that `npm start` prints when everything is running: addresses, and commands to paste. */
 export function whatNext({ workspace, listen, tokens, signIn, hasChat, logs, keptFile }: Facts): string {
   const edge = `http://${reachable(listen.EDGE_LISTEN)}`;
   const core = reachable(listen.CORE_LISTEN);

@@ -23,8 +23,8 @@ export interface Settings {
    */
   text(name: string, what: string, fallback?: string): string;
   /**
-   * A setting that `parse` parses. When `parse` throws an `Error`, the fault is the setting's name, followed by the
-   * error's message and `what`.
+   * The value that `parse` returns for the text of a setting. When `parse` throws an `Error`, the fault is the
+   * setting's name, followed by the error's message and `what`.
    */
   parsed<T>(name: string, what: string, parse: (text: string) => T, fallback?: string): T;
   /** A setting of the form "host:port" or "[host]:port". */

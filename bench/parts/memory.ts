@@ -19,13 +19,13 @@ const SIZES = {
   deliveries: 18_000,
 };
 /**
- * Number of workspaces to which events are posted. Each workspace accepts 250 events per second, so all together
+ * Number of workspaces to which events are posted. Each workspace accepts 250 events per second, so together they
  * accept 250,000 per second.
  */
 const RECEIVING = 1_000;
 /**
- * Rates at which each workspace is polled: first at a high rate, to show the memory that each poll takes, then at the
- * usual rate of a bridge.
+ * Rates at which each workspace is polled: first a high rate, to show the memory that each poll takes, then the usual
+ * rate of a bridge.
  */
 const POLLED = [
   { perSecond: 2, seconds: 20 },

@@ -1,4 +1,4 @@
-/** Wakes a loop that waits. If `wake` is called while no `wait` is pending, the next `wait` returns immediately. */
+/** Wakes a waiting loop. If `wake` is called while no `wait` is pending, the next `wait` returns immediately. */
 export interface Waker {
   wake(): void;
   /** Resolves at the next `wake`, or after `ms`. */

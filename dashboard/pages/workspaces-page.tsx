@@ -11,7 +11,10 @@ import { WorkspaceTable } from "../workspaces/workspace-table";
 
 /** Milliseconds after the last keystroke until the search starts. */
 const TYPED_FOR_MS = 350;
-/** Number of found workspaces to show at a time. Each shown workspace needs a call for its health. */
+/**
+ * Number of found workspaces to show at a time. For each shown workspace, the edge calls core to read the workspace's
+ * health.
+ */
 const SHOWN_AT_ONCE = 50;
 
 export function WorkspacesPage() {

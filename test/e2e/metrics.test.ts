@@ -29,7 +29,7 @@ beforeAll(async () => {
   await poll(service.url, workspace);
   await consumer.sees(1);
   edge = await readMetrics(service.edge);
-  // Core reports the backlogs of the shards that it holds, and acquires shards only after its start.
+  // Core reports the backlogs of the shards that it holds, and acquires shards only after it has started.
   core = await until("core reports its backlogs", async () => {
     const metrics = await readMetrics(service.core);
     return valueOf(metrics, "chatbridge_core_follow_unacked", 'group="readers"') > 0 && metrics;

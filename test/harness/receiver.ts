@@ -110,9 +110,9 @@ export async function startReceiver(options: ReceiverOptions = {}) {
 
   const urlOf = (name: string, path = "/events") =>
     `http${secureContext ? "s" : ""}://${name}:${port}${path}`;
-  /** Waits until there are `count` requests, and returns all requests. */
+  /** Waits until `count` requests have arrived, and returns all requests. */
   async function waitFor(count: number): Promise<readonly ReceivedRequest[]> {
-    const what = `${count} requests at ${host}:${port}, which had ${requests.length} before`;
+    const what = `${count} requests at ${host}:${port}; ${requests.length} arrived before the wait`;
     await until(what, () => requests.length >= count);
     return requests.slice();
   }

@@ -41,7 +41,7 @@ function asGenerated(answer: LaneAnswer | PageAnswer): LaneAnswer {
   return { number: of, answer: { $case: "poll", value: { outcome: { $case: "page", value } } } };
 }
 
-test("core's answers decode like the answers that the generated code encodes", () => {
+test("an answer that core encodes decodes to the same message as an answer that the generated code encodes", () => {
   forAll(fc.array(fc.oneof(page, other), { maxLength: 8 }), (answers) => {
     const expected = Buffer.from(LaneResponse.encode({ answers: answers.map(asGenerated) }).finish());
     // `decode` runs immediately, because the next message reuses the buffer. The generated code then encodes the
@@ -81,7 +81,7 @@ function decoded(value: Extract<CoreCall["call"], { $case: "receive" }>["value"]
   return { ...value, reading: { $case: "event", value: InboundEvent.decode(reading.value) } };
 }
 
-test("core decodes calls like the generated code, but keeps each event as the received bytes", () => {
+test("core decodes calls as the generated code does, but keeps each event as the received bytes", () => {
   forAll(fc.array(call, { maxLength: 5 }), (calls) => {
     const { calls: read } = requestDeserialize(requestSerialize({ calls }));
     const asGeneratedCalls = read.map(({ number: of, call: made }) => ({

@@ -20,7 +20,8 @@ const MESSAGES_MAX = 20_000;
 
 /**
  * Publishes the outputs of each workspace in order, one call at a time. A call is
- * retried until core answers. Idempotency keys make the retries harmless.
+ * retried until it succeeds, core rejects it as invalid, or the publisher is closed.
+ * Idempotency keys make the retries harmless.
  */
 export function createPublisher({ core, group, log, onUnknownWorkspace }: PublisherOptions) {
   const ids = new LRUCache<string, string>({ max: MESSAGES_MAX });
