@@ -14,7 +14,10 @@ export function createTable(
   return (cells) => say(line(cells));
 }
 
-/** Prints the head of a table of latencies in ms, and returns a function that prints a row. `what` is e.g. "push". */
+/**
+ * Prints the head of a table of latencies in ms, and returns a function that prints a row. `what` names the row, e.g.
+ * "push".
+ */
 export function createSpreadTable(
   say: (line: string) => void,
 ): (round: number, what: string, spread: Spread) => void {

@@ -7,7 +7,7 @@ export type Channel = string | { readonly id: string; readonly name?: string | n
 
 /** A member. */
 export interface User {
-  /** Opaque and stable, 1 to 128 characters. Scores and DMs belong to this id. */
+  /** Opaque, stable id of 1 to 128 characters. Scores and DMs belong to this id. */
   readonly id: string;
   /** Name shown in results and leaderboards, at most 128 characters. Send the name whenever it is known. */
   readonly name?: string | null;
@@ -15,9 +15,9 @@ export interface User {
 
 interface InboundHead {
   /**
-   * The request id, 1 to 128 characters, unique per request. The sender generates
-   * an id if there is none. If the chat can deliver an event to the bridge twice,
-   * give the chat's event id.
+   * The request id, 1 to 128 characters, unique per request. If this field is omitted,
+   * the kit generates an id. If the chat can deliver an event to the bridge twice, give
+   * the chat's event id.
    */
   readonly id?: string;
   readonly user: User;

@@ -20,7 +20,7 @@ export interface Draft {
   wakeAtMs: number;
 }
 
-/** The result of an input. */
+/** The result of applying an input. */
 export interface Reduced {
   readonly state: BridgeState;
   /** First the `skip` effects, then the other effects in order of sequence. */

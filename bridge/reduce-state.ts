@@ -19,7 +19,7 @@ export const BRIDGE_LIMITS: BridgeLimits = { messages: 10_000, events: 10_000, o
 
 /** Time for which an update waits for its create to arrive, ms. */
 export const HOLD_MS = UPDATE_HOLD_MS;
-/** Time for which a create that never expires is retried, ms: as long as the service would hold it. */
+/** Time for which a create that never expires is retried, ms: as long as the service holds an event. */
 export const NEVER_STALE_TRY_MS = HELD_SECONDS * 1_000;
 
 /** The outcome of a message's create. */
@@ -32,7 +32,7 @@ export interface OpenCreate {
   readonly event: MessageCreate | DmCreate;
   /** Time after which the create is dropped, ms since the epoch. */
   readonly untilMs: number;
-  /** Whether the call to the chat is in progress. */
+  /** Whether a call that posts this create is in progress. */
   readonly isPosting: boolean;
   readonly refusals: number;
   /** Earliest time of the next attempt, ms since the epoch. */

@@ -49,7 +49,7 @@ export async function freeAddresses(
   }
 }
 
-/** Returns the host at which a listener is reachable: loopback if the listener uses all addresses. */
+/** Returns the host at which a listener is reachable: loopback if the listener listens on all addresses. */
 export function reachableHost({ host }: HostPort): string {
   return host === "0.0.0.0" ? "127.0.0.1" : host === "::" ? "::1" : host;
 }
@@ -102,7 +102,7 @@ async function take(name: Listener, at: HostPort, patienceMs: number, signal: Ab
 
 const WHY: Readonly<Record<string, string>> = {
   EADDRINUSE: "is in use by another program",
-  EACCES: "needs root rights",
+  EACCES: "requires root privileges",
   EADDRNOTAVAIL: "is not an address of this machine",
   ENOTFOUND: "is not an address of this machine",
 };

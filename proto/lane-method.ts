@@ -1,7 +1,7 @@
 import { BinaryWriter } from "@bufbuild/protobuf/wire";
 import { BridgeServiceService, LaneAnswer, LaneRequest, SignedPage } from "./gen/chatbridge/v1/bridge";
 
-/** A page that core returns. */
+/** The answer to a poll, with a page. */
 export interface PageAnswer {
   readonly number: number;
   readonly page: Readonly<SignedPage>;
@@ -53,8 +53,8 @@ const TAGS = {
 const HEADS_MAX_BYTES = 64;
 
 /**
- * The buffer for one message, which grows for a larger message. The next message overwrites the buffer. That is safe,
- * because grpc-js copies the bytes of each message immediately.
+ * The buffer for one message at a time. If a message does not fit, the buffer grows. The next message overwrites the
+ * buffer, which is safe, because grpc-js copies the bytes of each message immediately.
  */
 let scratch = Buffer.allocUnsafe(64 * 1024);
 

@@ -81,7 +81,7 @@ function settingsOf({ file, read }) {
     {},
     {
       get(_, name) {
-        // `read` reads some optional settings without a default directly from the environment.
+        // Some optional settings have no default, and `read` reads them directly from the environment.
         note(name, { fallback: "" });
         return "set";
       },
@@ -128,6 +128,6 @@ const fresh = await withTables(page);
 if (process.argv.includes("--list")) process.stdout.write(`${[...known].join("\n")}\n`);
 else if (!process.argv.includes("--check")) writeFileSync(PAGE, fresh);
 else if (fresh !== page) {
-  process.stderr.write(`${PAGE} has outdated settings. Run: npm run settings-table\n`);
+  process.stderr.write(`${PAGE} has outdated tables of settings. Run: npm run settings-table\n`);
   process.exitCode = 1;
 }

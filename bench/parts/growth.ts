@@ -12,11 +12,11 @@ import { PAGE_EVENTS } from "./polls";
 
 const SIZES = [1_000, 10_000, 100_000];
 const HELD_EVENTS = 1_000_000;
-/** Number of workspaces that hold `HELD_EVENTS`. Each may be polled 250 times per second: 16,000 in total. */
+/** Number of workspaces that share `HELD_EVENTS`. Each may be polled 250 times per second, all together 16,000 times. */
 const HOLDERS = 64;
 const NAMES = { ours: "many", reference: "few" };
 
-/** Compares the speed at each size with the speed of a second service that stays small. */
+/** Compares the speed of a growing service, at each size, with the speed of a second service that stays small. */
 export const growth: Part = {
   name: "growth",
   what: "POSTs, publishing and pages with many workspaces and many held events, compared with few",
@@ -36,7 +36,8 @@ export const growth: Part = {
 
     for (const size of SIZES.map(scaled)) {
       const added = await createWorkspaces(large.clients, size - many.length);
-      // The first event of a workspace creates its stream. That cost is the same at any size, and is not measured.
+      // The first event of a workspace creates the workspace's stream of held events. Creating a stream takes the same
+      // time at any size, so these events are published before the measurement.
       await publishSome(large.clients, added, added.length);
       await large.store.emptyHeld();
       many.push(...added);
@@ -71,7 +72,7 @@ export const growth: Part = {
   },
 };
 
-/** Creates the side that polls full pages. Each cursor is in the middle of the events of its workspace. */
+/** Creates a side that polls full pages. Each cursor is in the middle of the held events of its workspace. */
 async function pageSide(context: PartContext, service: Service, each: number): Promise<Side> {
   const { clients, url, pids } = service;
   const workspaces = await createWorkspaces(clients, HOLDERS);

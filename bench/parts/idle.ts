@@ -11,11 +11,11 @@ import { LOAD_FLAGS, startWorker } from "../worker";
 const POLLING = 1_000;
 /** Seconds between two polls of a workspace, as the contract recommends. */
 const POLL_EVERY_SECONDS = POLL_INTERVAL_MS / 1_000;
-/** Seconds from a start until the processes are idle. At first, they load and compile their code. */
+/** Seconds from the start of the service until its processes are idle. At first, they load and compile their code. */
 const SETTLE_SECONDS = 5;
 const WARM_UP_SECONDS = 6;
 
-/** Measures the service without events: without requests, and with polls that return nothing. */
+/** Measures the service without events: first without requests, then with polls that return nothing. */
 export const idle: Part = {
   name: "idle",
   what: `processor time and writes with no request, and with ${POLLING} polling workspaces; figures only`,

@@ -15,7 +15,7 @@ const WARM_UP_SECONDS = 3;
  */
 export const isolation: Part = {
   name: "isolation",
-  what: "how long a push takes beside a dead and a slow bridge, compared with the same load without them",
+  what: "how long a push takes while a dead and a slow bridge get pushes too, compared with only healthy bridges",
   async run(context) {
     const { options, say } = context;
     const [beside, alone] = [await startSide(context, true), await startSide(context, false)];
@@ -40,8 +40,8 @@ export const isolation: Part = {
 };
 
 /**
- * Starts a service with three workspaces in one shard, where they disturb each other most. Returns a function that
- * publishes to all three workspaces, and returns the latencies of the pushes to the first workspace.
+ * Starts a service with three workspaces in one shard, where they slow each other down most. Returns a function that
+ * publishes to all three workspaces, and then resolves to the latencies of the pushes to the first workspace.
  */
 async function startSide(
   context: PartContext,

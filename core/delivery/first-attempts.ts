@@ -28,7 +28,7 @@ export type FirstAttempts = ReturnType<typeof createFirstAttempts>;
  */
 export function createFirstAttempts() {
   const waiting: { readonly push: QueuedPush; readonly since: number }[] = [];
-  /** Ids of the messages with a first attempt in progress. Each message has at most one. */
+  /** Ids of the messages with a first attempt in progress. Each message has at most one such attempt. */
   const busy = new Set<string>();
   let inProgress = 0;
   let head = 0;

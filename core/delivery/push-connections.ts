@@ -18,7 +18,10 @@ export function createPushConnections(
   open: (url: URL) => Promise<PushSocket>,
   max: { readonly inAll: number; readonly ofOrigin: number } = KEPT_MAX,
 ) {
-  /** Connections whose attempts are over, oldest first. From some, core still reads the rest of an answer. */
+  /**
+   * Connections whose attempts are over, in the order in which the attempts ended. On some, core is still reading
+   * the rest of an answer.
+   */
   const kept = new Set<PushConnection>();
   const keptOf = new Map<string, PushConnection[]>();
   let isClosed = false;
@@ -39,8 +42,8 @@ export function createPushConnections(
     if (siblings.length === 0) keptOf.delete(origin);
   }
   /**
-   * Removes and returns the free connection that was released last, because the bridge will close that
-   * connection last.
+   * Removes and returns the free connection that was released last, because the bridge is likely to close
+   * that connection last.
    */
   function take(origin: string): PushConnection | undefined {
     const connection = keptOf.get(origin)?.findLast(({ isFree }) => isFree);

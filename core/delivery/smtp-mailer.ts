@@ -36,7 +36,7 @@ interface SmtpFault {
   readonly response?: unknown;
 }
 
-/** SMTP reply codes that do not depend on the email: the server closes the connection, or requires a login. */
+/** SMTP reply codes that do not depend on the email: the server closes the connection, requires a login, or rejects it. */
 const OF_THE_SERVER: readonly unknown[] = [421, 530, 535, 538];
 
 /**

@@ -13,7 +13,7 @@ export interface OutboundFault {
   readonly message: string;
 }
 
-/** Returns the first rule that a published event breaks, or undefined. */
+/** Returns the first rule that `event` breaks, or undefined. */
 export function findOutboundFault(event: OutboundEvent): OutboundFault | undefined {
   const { content } = event;
   return (

@@ -10,7 +10,7 @@ export type Platform = "custom" | "native";
 export interface SigningSecret {
   /** The text of the secret, as shown to the owner. Its UTF-8 bytes are the HMAC key. */
   readonly value: string;
-  /** The same bytes as a key object. */
+  /** The HMAC key as a key object. */
   readonly key: KeyObject;
   readonly createdAtMs: number;
   /** Time when a newer secret replaced this secret, in ms since the epoch; undefined for the newest secret. */
@@ -35,7 +35,7 @@ export interface Workspace {
   readonly ownerEmail: string;
   readonly platform: Platform;
   readonly connected: boolean;
-  /** The empty string for a poll workspace. */
+  /** The URL that events are pushed to; the empty string if none is set. */
   readonly targetUrl: string;
   /** The secrets, newest first. Some may have expired. */
   readonly secrets: readonly SigningSecret[];

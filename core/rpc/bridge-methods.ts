@@ -25,7 +25,7 @@ export interface LaneCall {
     | undefined;
 }
 
-/** A `LaneRequest` as core reads it. The bytes in the calls are slices of the message. */
+/** A `LaneRequest` as core reads it. The buffers in the calls are slices of the message. */
 export interface LaneRequest {
   readonly calls: readonly LaneCall[];
 }
@@ -58,7 +58,7 @@ const RECEIVE = {
 const NO_BYTES = Buffer.alloc(0);
 
 /**
- * Decodes a `LaneRequest`. Throws when the bytes are not a message, as the generated code does. If an event is faulty,
+ * Decodes a `LaneRequest`. Like the generated code, throws when the bytes are not a message. If an event is faulty,
  * only the call with that event fails.
  */
 function readLane(bytes: Buffer): LaneRequest {

@@ -12,7 +12,7 @@ export interface HealthServiceContext {
   whyNotReady(): Promise<string | undefined>;
 }
 
-/** Milliseconds for which readiness is cached, because anybody may call this service, as often as they like. */
+/** Milliseconds for which readiness is cached, so that frequent calls cost little: this service requires no token. */
 const REMEMBER_MS = 1_000;
 
 /**

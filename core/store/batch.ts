@@ -15,7 +15,7 @@ export interface ShardItems<Item> {
  * item, in the same order. When `run` throws, all items of that call fail with the error. If the error is
  * StoreUnavailable, the items that are still queued fail too.
  *
- * @param spansShards whether one call may be for several shards, because all shards are on one server
+ * @param spansShards true if all shards are on one server, so that one call can have items of several shards
  */
 export function createBatch<Item, Output>({
   most,
@@ -27,8 +27,8 @@ export function createBatch<Item, Output>({
   run(shards: readonly ShardItems<Item>[]): Promise<readonly (readonly Output[])[]>;
 }): Batch<Item, Output> {
   /**
-   * The queues of waiting items: one queue for all shards if `spansShards`, else one per shard. A queue exists while it
-   * has a call to the store in progress or about to start.
+   * The queues of waiting items: one queue for all shards if `spansShards`, else one per shard. A queue exists while
+   * a call for its items is in progress or about to start.
    */
   const queues = new Map<number, Waiting<Item, Output>[]>();
 
@@ -101,7 +101,7 @@ interface Waiting<Item, Output> {
   readonly shard: number;
   readonly item: Item;
   readonly call: Call<Output>;
-  /** The index of the item in the `Call` with which it was added. */
+  /** The item's index in `call`. */
   readonly place: number;
 }
 

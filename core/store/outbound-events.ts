@@ -12,7 +12,7 @@ const BATCH_MAX = 200;
 
 function toArguments(publication: Publication): readonly Argument[] {
   const { workspaceId, idempotencyKey, eventId, messageId, expiresAtMs, type, push } = publication;
-  // The Redis key also contains the workspace's id. A digest limits the length of that key.
+  // The key in Redis contains the workspace's id and this digest. The digest limits the length of the key.
   const key =
     idempotencyKey === "" ? "" : createHash("sha256").update(idempotencyKey).digest("base64url").slice(0, 22);
   const expiry = expiresAtMs === null ? "" : String(expiresAtMs);

@@ -68,7 +68,7 @@ export function DangerZone({ workspace, onChange, onSecret }: DangerZoneProps) {
           onClose={close}
         >
           <p>
-            The workspace's URLs under /hooks will answer with 404, and its signing secrets are deleted
+            The workspace's URLs under /hooks will answer with 404, and its signing secrets will be deleted
             immediately. Connecting the workspace again creates a new secret, which the bridge then needs.
           </p>
         </ConfirmDialog>

@@ -30,7 +30,7 @@ export function TargetUrlCard({ workspace, health, onChange }: TargetUrlCardProp
   }
   const saving = useAction(() => set(wanted));
   const switching = useAction(async () => {
-    // An error about the URL is shown below the field of the URL, so the dialog closes first.
+    // An error about the URL is shown below the URL field, so the dialog closes first.
     setAsking(undefined);
     if (asking === "poll") await set("");
     else saving.run();

@@ -2,7 +2,7 @@ import { status, type ServiceError } from "@grpc/grpc-js";
 import { ERRORS } from "../../contract/errors";
 import type { ErrorAnswer } from "../public/error-body";
 
-/** The answer when there is no session, or core no longer accepts the session's token. */
+/** The answer when there is no session, or when core no longer accepts the session's token. */
 export const SIGNED_OUT: ErrorAnswer = { status: 401, message: "You are not signed in." };
 export const NO_WORKSPACE: ErrorAnswer = { status: 404, message: "The workspace does not exist." };
 export const CORE_AWAY: ErrorAnswer = {
@@ -19,7 +19,7 @@ const OUT_OF_REACH: ReadonlySet<status> = new Set([
   status.RESOURCE_EXHAUSTED,
 ]);
 
-/** Maps each of core's field names to the front end's name for the field, and to the text shown in messages. */
+/** Maps each of core's field names to the front end's name for the field, and to its name in error messages. */
 const FIELDS: Readonly<Record<string, readonly [field: string, words: string]>> = {
   target_url: ["targetUrl", "the target URL"],
   owner_email: ["ownerEmail", "the owner's email"],

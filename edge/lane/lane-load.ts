@@ -1,6 +1,6 @@
-/** The numbers of open lanes, of calls to core in progress, and of failed calls. The metrics show them. */
+/** The numbers of open lanes, of calls to core in progress, and of failed calls. The metrics report these numbers. */
 export type LaneLoad = ReturnType<typeof createLaneLoad>;
-/** Why a call to core got no answer. */
+/** The reason why a call to core failed. */
 export type LaneFailure = keyof LaneLoad["failures"];
 
 export function createLaneLoad() {

@@ -14,9 +14,9 @@ export type Call = NonNullable<LaneCall["call"]>;
 export type Answer = Exclude<NonNullable<LaneAnswer["answer"]>, { $case: "fault" }>;
 
 export interface LanesOptions {
-  /** Opens a stream to the core that the channel's load balancing selects. */
+  /** Opens a stream to the core that the load balancing of the gRPC channel selects. */
   open(): LaneStream;
-  /** Number of streams that are kept open. */
+  /** Number of lanes. Each lane keeps one stream open after its first call. */
   readonly lanes: number;
   /**
    * Maximum number of pending calls, and maximum of their total bytes. A call that would exceed a maximum is rejected
@@ -26,7 +26,7 @@ export interface LanesOptions {
   readonly bytesMax: number;
   readonly deadlineMs: number;
   /**
-   * Is called with core's message when core rejects the token. Later rejections are ignored until core accepts a lane.
+   * Called with core's message when core rejects the token. Later rejections are ignored until core accepts a lane.
    */
   onRefused(why: string): void;
 }
@@ -79,9 +79,9 @@ const MESSAGE_BYTES = 1_048_576;
  * event loop travel together on one lane, and the calls of the next turn on the next
  * lane. So every core gets a share of the calls.
  *
- * A turn with many calls writes each full message immediately, not at the end of the
- * turn. HTTP/2 sends such a message at the end of the turn. But a message that is written
- * only at the end of a turn is sent after the next turn. By then, a busy edge has read a
+ * In a turn with many calls, each full message is written immediately, not at the end of
+ * the turn. HTTP/2 sends such a message at the end of the turn. But a message that is
+ * written only at the end of a turn is sent after the next turn. By then, a busy edge has read a
  * hundred more requests, and core has been idle.
  *
  * When a lane breaks, its pending calls are rejected immediately: their answers are lost,
@@ -209,7 +209,7 @@ export function createLanes({ open, lanes, inProgressMax, bytesMax, deadlineMs, 
       : new CoreUnavailable("no lane to core");
   }
 
-  /** Resolves when a lane is open, and opens a lane if necessary. Rejects if core accepts no lane. */
+  /** Resolves when a lane is open, and opens a lane if necessary. Rejects if no lane can be opened now. */
   async function greet(): Promise<void> {
     if (all.some(({ state }) => state.name === "open")) return;
     const lane = closed ? undefined : pick();

@@ -15,7 +15,7 @@ const ANSWERS: Readonly<Record<Exclude<Refusal, Refusal.UNSPECIFIED>, ErrorAnswe
 
 /** Returns the answer that a bridge gets when core rejects its request. */
 export function refusalAnswer({ refusal, violation, retryAfterSeconds }: Refused): ErrorAnswer {
-  if (refusal === Refusal.UNSPECIFIED) throw new Error("core rejected a request without a reason");
+  if (refusal === Refusal.UNSPECIFIED) throw new Error("core rejected a request and gave no reason");
   const answer = ANSWERS[refusal];
   return {
     ...answer,

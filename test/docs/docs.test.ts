@@ -56,7 +56,7 @@ describe("links:", () => {
     expect(broken).toEqual([]);
   });
 
-  test("README.md leads to every page, directly or through other pages", () => {
+  test("README.md leads to every page outside test/, directly or through other pages", () => {
     const seen = new Set<string>(["README.md"]);
     for (const path of seen) {
       const { prose = "" } = pages.find((page) => page.path === path) ?? {};
@@ -149,7 +149,7 @@ describe("commands", () => {
     }
   });
 
-  test("every container named on a page is in docker-compose.yml", () => {
+  test("every container in a command on a page is in docker-compose.yml", () => {
     const services = Object.keys(readComposeFile().services);
     const lists = named(/docker compose (?:run --rm|restart|up) ((?:(?:--[a-z]+(?: \w+=\d+)?|[a-z]+) ?)+)/g);
     const names = lists.flatMap((list) =>
@@ -192,7 +192,7 @@ describe("calls", () => {
   });
 });
 
-test("docs/cli.md has all settings, commands and options of the command line, and the exit codes as in --help", () => {
+test("docs/cli.md has all settings, commands and global options of the command line, and describes exit codes as --help does", () => {
   const { text = "" } = pages.find(({ path }) => path === "docs/cli.md") ?? {};
   expect(cliSettings.length).toBeGreaterThan(3);
   for (const name of cliSettings) expect(text).toContain(`\`${name}\``);

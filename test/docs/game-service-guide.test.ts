@@ -98,7 +98,7 @@ test("each game in the guide follows with a separate group", () => {
   expect(groups).toEqual(["dice", "dice-python"]);
 });
 
-test("every proto names its package for Go, Java and C#", () => {
+test("every .proto file names its package for Go, Java and C#", () => {
   const names = readdirSync(join(ROOT, "proto/chatbridge/v1"));
   expect(names.length).toBeGreaterThan(3);
   for (const name of names) {
@@ -114,7 +114,7 @@ const python = (...args: readonly string[]) =>
 const hasPython = python("--version").status === 0;
 const hasGrpc = python("-c", "import grpc, grpc_tools").status === 0;
 
-(hasPython ? test : test.skip)("the guide's Python game compiles", () => {
+(hasPython ? test : test.skip)("the guide's Python game compiles (skipped without Python)", () => {
   writeFileSync(join(folder, "dice.py"), docProgram(GUIDE, "python", "dice.py"));
   const { status, stderr } = python("-m", "py_compile", "dice.py");
   expect({ status, stderr }).toEqual({ status: 0, stderr: "" });

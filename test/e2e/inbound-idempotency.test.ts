@@ -119,6 +119,6 @@ test("a request with an id never counts as a repeat of a request without an id, 
   await expectReceived(["one", "two", "three", "three"]);
 });
 
-test("no error, secret, signature or id of these requests is logged", () => {
+test("no error is logged for the requests of these tests, and no secret, signature or id", () => {
   expectQuiet([service.core, service.edge], [workspace.secret, "v1=", '"r1"']);
 });

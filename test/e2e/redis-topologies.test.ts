@@ -55,7 +55,7 @@ describe.each([
     consumer.cancel();
   });
 
-  test("events published through one core are polled through the other edge, signed and in order", async () => {
+  test("events published through one core are polled through both edges, signed and in order", async () => {
     for (const workspace of workspaces) {
       const events = ["a", "b", "c"].map((text) => textEvent(workspace.id, text));
       const [a, b, c] = (await publish(pair.clients[0], ...events)).map(published);
@@ -72,7 +72,7 @@ describe.each([
     }
   });
 
-  test("each event of a push workspace is pushed once and signed, whichever core holds the shard", async () => {
+  test("each event of a push workspace is pushed once and signed, whichever core holds the shard's lease", async () => {
     const name = "b.bridge.test";
     pair.names.set(name, ["127.0.0.1"]);
     const receiver = await startReceiver({ certificate: pair.ca.issue([name]), names: [name] });

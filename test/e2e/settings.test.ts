@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { readCoreConfig } from "../../core/config";
 
-/** Runs a process with only these settings until the process exits. */
+/** Runs a program with `settings` and no other settings, and waits until the program exits. */
 async function run(name: string, settings: Readonly<Record<string, string>>) {
   const main = join(__dirname, "../../dist", name, "main.js");
   const child = spawn(process.execPath, [main], { env: { PATH: process.env["PATH"], ...settings } });

@@ -52,7 +52,7 @@ function gather(stdout: Readable, stderr: Readable, code: Promise<number | null>
   return { lines: () => said.stdout.split("\n").slice(0, -1), stderr: () => said.stderr, ended };
 }
 
-/** Runs the command line within this process. If `args` is a string, it is split at spaces. */
+/** Runs the command line in this process. If `args` is a string, it is split at spaces. */
 export function startCli(args: string | readonly string[], options: CliOptions = {}) {
   const { stdin = "", isTTY = false } = options;
   const interrupt = new AbortController();

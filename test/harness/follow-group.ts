@@ -29,7 +29,7 @@ export interface Stream {
   crash(): void;
 }
 
-/** Returns a group of streams over one log. Checks the order and the window at each delivery. */
+/** Creates a group of streams that follow one log. Checks the order and the window at each delivery. */
 export function createGroup(window: number) {
   const memory = createMemoryFollowLog(SHARD_OF);
   const acked = new Set<string>();
@@ -41,7 +41,7 @@ export function createGroup(window: number) {
   const name = (workspaceId: string, number: number): string => `${workspaceId}${number}`;
 
   /**
-   * Checks that a consumer received every earlier unacked event of a workspace before a later event. Only the
+   * Checks that a stream received every earlier unacked event of a workspace before a later event. Only the
    * deliveries since the last redelivery count.
    */
   function judgeOrder({ delivered }: Stream, { workspaceId, number }: Delivered): void {

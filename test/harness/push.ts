@@ -21,7 +21,7 @@ export function pushEnvironment(ca: TestCa, nameServer: string): Record<string, 
   return { PUSH_ALLOW: "127.0.0.0/8", PUSH_CA: ca.certPath, DNS_SERVERS: nameServer, LOG_LEVEL: "debug" };
 }
 
-/** @param more returns settings of core that override `pushEnvironment`; an empty value unsets a setting */
+/** @param more returns the settings of core that override `pushEnvironment`; an empty value unsets a setting */
 export async function startPushService(more: (ca: TestCa) => Record<string, string> = () => ({})) {
   const ca = createTestCa();
   const names = await startNames();
@@ -81,7 +81,7 @@ function pushOver<S extends Service>(service: S, ca: TestCa, certificate: Certif
     publish: async (...events: readonly EventInit[]) => (await publish(clients, ...events)).map(published),
     /** Waits until the delivery log has `count` lines. Returns the lines, oldest first. */
     logged: (workspaceId: string, count: number) =>
-      until(`${count} deliveries in the log`, async () => {
+      until(`${count} deliveries are in the log`, async () => {
         const found = await deliveries(workspaceId);
         return found.length >= count && found;
       }),

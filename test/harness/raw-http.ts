@@ -1,7 +1,7 @@
 import { connect, type Socket } from "node:net";
 import { HANG_MS } from "./wait";
 
-/** An answer as received. The names of `headers` are in lower case. */
+/** An HTTP answer. The names of `headers` are in lower case. */
 interface RawAnswer {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
@@ -33,7 +33,7 @@ export function exchange(
       received.push(chunk);
       if (until < Infinity && answers().length >= until) socket.end();
     });
-    // A reset after the answer also closes the connection.
+    // The server may reset the connection after its answer. "close" follows every error.
     socket.on("error", () => undefined);
     socket.on("close", () => {
       clearTimeout(timer);

@@ -77,7 +77,7 @@ export interface FurtherCore extends Pick<Service, "clients" | "workspaces"> {
   readonly core: TestProcess;
 }
 
-/** Starts another core on a Redis, calls `use`, and stops the core. */
+/** Starts another core on the Redis at `redisUrl`, calls `use`, and stops this core. */
 export async function withCore(
   redisUrl: string,
   environment: Record<string, string>,

@@ -195,7 +195,7 @@ test("an event stays queued while it is retried; an attempt that is recorded twi
   expect(await texts(store, "KEYS", `${prefixOf(store, workspace.id)}:tries`)).toEqual([]);
 });
 
-test("without the lease, nothing is read or recorded, even in a batch with valid records", async () => {
+test("without the lease, nothing is read or recorded; in a batch, only records with the lease succeed", async () => {
   const workspace = await addPushed();
   const [a, b] = [await queue(workspace, "a"), await queue(workspace, "b")];
   const most = { events: 1, bytes: 1 };
@@ -214,7 +214,7 @@ test("without the lease, nothing is read or recorded, even in a batch with valid
 describe("an event that is queued when the target URL is cleared", () => {
   const update = { type: "message.update" } as const;
 
-  test("is held under a new sequence, with the same id", async () => {
+  test("is held with its content, under a new and higher sequence", async () => {
     const workspace = await addPushed();
     const push = await queue(workspace, "queued");
     await change(workspace, { targetUrl: "" });
@@ -227,7 +227,7 @@ describe("an event that is queued when the target URL is cleared", () => {
     expect(await logged(workspace)).toEqual([]);
   });
 
-  test("is held in the order of the queue, even if it is an update, if no other event was held in the meantime", async () => {
+  test("is held in the order of the queue, even if it is an update, unless another event was held in the meantime", async () => {
     const workspace = await addPushed();
     const labels = ["card", "question", "answer"];
     const queued = [];
@@ -260,7 +260,7 @@ describe("an event that is queued when the target URL is cleared", () => {
     expect(await queueOf(workspace)).toEqual([]);
   });
 
-  test("stays queued if a target URL is set again", async () => {
+  test("stays queued if the workspace has a target URL again", async () => {
     const workspace = await addPushed();
     const push = await queue(workspace, "x");
     expect(await record(push, "hold")).toBe("pushed");

@@ -95,7 +95,7 @@ test("every picture of a question exists", () => {
   expect(names.filter((name) => !existsSync(join(folder, `${name}.png`)))).toEqual([]);
 });
 
-test("a rematch button that is pressed in a DM opens a lobby in the channel, and the buttons disappear", () => {
+test("a rematch button that is pressed in a DM opens a lobby in the game's channel, and the DM with the button is updated", () => {
   const here = table();
   expect(here.press("ann", "rematch:c9", "dm:ann")).toMatchObject([
     { type: "message.create", channel: "c9", content: { kind: MessageKind.GAME_START } },

@@ -47,7 +47,7 @@ test.each<[string, object, object]>([
 });
 
 // contract: message-image, message-data, envelope-expires-at
-test("absent fields are explicit: expiry, image and data are null, and buttons are an empty array", () => {
+test("fields without a value are present: expiry, image and data are null, and buttons are an empty array", () => {
   const none = { buttons: [], image: null, awaitsReply: false, data: null };
   const message: MessageBody = { kind: "text", text: "", ...none };
   const rendered = render({ type: "dm.create", user: "u1", message }, { expiresAtMs: null });

@@ -75,7 +75,7 @@ test("while `join` fails, its last result remains valid", async () => {
 });
 
 // time: controlled
-test("a `join` that hangs, or a shard whose update hangs, delays no other shard", async () => {
+test("neither a `join` that hangs nor a shard whose update hangs delays the other shards", async () => {
   let hangs = false;
   const { share, hung, updated } = createTestShare(3, () =>
     hangs ? new Promise(() => undefined) : Promise.resolve(["me"]),

@@ -10,7 +10,7 @@ import { createServiceTarget, type ServiceTarget } from "./service-target";
 export interface ServiceCheckOptions extends Omit<ClientOptions, "timeoutMs"> {
   /** The service's base address. */
   readonly url: URL;
-  /** UUID of the workspace. Games see the events that the service accepts. */
+  /** UUID of the workspace. The games receive each event that the check sends and the service accepts. */
   readonly workspace: string;
   /** Signing secrets of the workspace, the newest first. */
   readonly secrets: readonly string[];

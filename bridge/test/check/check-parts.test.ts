@@ -64,7 +64,11 @@ test.each<[string, object, RegExp]>([
   ["no channel", { channel: undefined }, /must have channel/],
   ["a malformed message id", { message: { ...EVENT.message, id: "1" } }, /message.id/],
   ["buttons without rows", { message: { ...EVENT.message, buttons: [button("b")] } }, /rows/],
-  ["a long action", { message: { ...EVENT.message, buttons: [[button("x".repeat(513))]] } }, /rows/],
+  [
+    "an action of 513 characters",
+    { message: { ...EVENT.message, buttons: [[button("x".repeat(513))]] } },
+    /rows/,
+  ],
   ["an image that is not a URI", { message: { ...EVENT.message, image: "picture" } }, /image/],
   ["awaitsReply missing", { message: { ...EVENT.message, awaitsReply: undefined } }, /awaitsReply/],
   ["data that is a list", { message: { ...EVENT.message, data: [] } }, /data/],

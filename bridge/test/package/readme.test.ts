@@ -20,7 +20,7 @@ const environmentOf = (id: string, secret: string) => {
   return { BASE_URL: push.service.url, WORKSPACE_ID: id, SIGNING_SECRET: secret };
 };
 
-test("the package has its code, types, README and licence; the exports can be imported, and the command runs", () => {
+test("the package has its code, types, README and licence; exports that need no Markdown parser can be imported; the command runs", () => {
   const folder = join(kit.folder, "node_modules/chat-bridge-kit");
   expect(readdirSync(folder).toSorted()).toEqual(["LICENSE", "README.md", "dist", "package.json"]);
   const script = `

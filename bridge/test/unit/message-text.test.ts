@@ -135,7 +135,7 @@ test.each([
   ["the definition of a link", "[a]", ": https://c.example", ""],
   ["an image", "", "hi!", "[a](https://c.example)"],
   ["a list", "1", ". a", ""],
-  ["a list with brackets", "1", ") a", ""],
+  ["a list with a bracket after the number", "1", ") a", ""],
 ])("escaped text does not form %s with the text around it", (_, before, original, after) => {
   const types = new MarkdownIt("commonmark").parse(`${before}${escapeText(original)}${after}`, {});
   expect(types.map(({ type }) => type)).toEqual(["paragraph_open", "inline", "paragraph_close"]);

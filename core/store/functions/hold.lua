@@ -3,7 +3,7 @@
 -- - `held`: the last held sequence
 -- - `gone`: the highest expired sequence
 -- - `oldest`: the lowest sequence that is still held
--- - `served`: the last served sequence
+-- - `served`: the sequence up to which events have been served or have expired
 -- - `total`: the count of all events ever held
 
 -- The function `page` returns the events of a page that does not exceed these bounds. For a
@@ -172,12 +172,12 @@ end
 -- - {full, sequence}: the event was dropped, because the push queue is full
 -- - {poll | push, sequence}: a direct event, with the mode of the workspace
 -- - {repeated, event id, sequence, message id, expiry}
--- - {unknown}: the workspace does not exist or has no bridge
+-- - {unknown}: the workspace does not exist, is native or is disconnected
 register('publish', function(keys, args, next_body)
   local prefix = keys[1]
   local now = clock()
   local answers = {}
-  -- The state of each workspace in this call. Each state is read and written only once.
+  -- The state of each workspace in this call. Each state is read once and written once.
   local states = {}
   local queue
 

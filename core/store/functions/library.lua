@@ -79,7 +79,7 @@ end
 --
 -- A limiter's list has the times of the last `limit` requests that passed, oldest first. A
 -- request passes when the list has fewer than `limit` times, or when the oldest time is at
--- least a second ago. So any window of one second has at most `limit` requests. Rejected
+-- least a second old. So any window of one second has at most `limit` requests. Rejected
 -- requests do not count. Each list is written once per call, but is not logged, so all lists
 -- are empty after a restart.
 --
@@ -93,8 +93,8 @@ local LIMITER_MS = 10000
 local function read_limiter(key, now)
   local count = redis.call('LLEN', key)
   local newest = count > 0 and tonumber(redis.call('LINDEX', key, -1)) or 0
-  -- When the clock has stepped back by more than a second, the list is emptied. A full list
-  -- could reject every request until the clock has caught up.
+  -- When the clock has stepped back by more than a second, the list is emptied. Otherwise, a
+  -- full list could reject every request until the clock has caught up.
   local isOver = newest > now + MICROSECONDS or (count >= STALE_MAX and newest <= now - MICROSECONDS)
   -- After a smaller step back, the newest time serves as the current time until the clock has
   -- caught up.
@@ -136,9 +136,9 @@ local function new_limiters(now)
   return { admit = admit, write = write }
 end
 
--- Returns the length of the push queue and the bytes of its events. The bytes are counted in a
--- separate key, because reading all events would take too long. A lost count is correct again
--- after the queue has been empty.
+-- Returns the length of the push queue and the bytes of its events. The count of these
+-- bytes is kept in a separate key, because reading all events would take too long. A lost count
+-- is correct again after the queue has been empty.
 local function queue_size(prefix)
   local length = redis.call('XLEN', prefix .. ':push')
   return length, length > 0 and tonumber(redis.call('GET', prefix .. ':pushbytes') or 0) or 0

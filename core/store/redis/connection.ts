@@ -29,8 +29,8 @@ export interface Redis {
    */
   command(key: string, args: readonly Argument[]): Promise<Reply>;
   /**
-   * Does the same as `command`, then waits until enough replicas have confirmed all writes of the server so far,
-   * including writes of other clients. Throws StoreUnavailable when too few replicas confirm in time.
+   * Executes a command as `command` does, then waits until enough replicas have confirmed all writes of the server so
+   * far, including writes of other clients. Throws StoreUnavailable when too few replicas confirm in time.
    */
   confirmed(key: string, args: readonly Argument[]): Promise<Reply>;
   /**

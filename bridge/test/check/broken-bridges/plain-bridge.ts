@@ -12,7 +12,7 @@ const CORRECT = {
   isRight: (digest: string, timestamp: string, raw: Buffer) => digest === digestOf(timestamp, raw),
   /** Returns the v1 entries that the bridge checks, given all entries of the header. */
   entries: (all: readonly string[]) => all,
-  /** `now` is the clock that is compared with the signature's `t`, in seconds. `date` returns the `Date` header. */
+  /** `now` returns the time in seconds, to compare with the signature's `t`. `date` returns the `Date` header. */
   now: () => Date.now() / 1000,
   date: () => new Date().toUTCString(),
   toleranceSeconds: 300,
