@@ -9,7 +9,7 @@ export interface BridgeLimits {
    * message is removed from the state first.
    */
   readonly messages: number;
-  /** Number of event ids that are kept to detect repeats. */
+  /** Maximum number of event ids that are kept to detect repeats. */
   readonly events: number;
   /** Maximum number of events that wait for the chat, for a create, or for a retry. */
   readonly open: number;
@@ -79,8 +79,8 @@ export function initialState(limits: Partial<BridgeLimits> = {}): BridgeState {
 }
 
 /**
- * Returns the part of the state to save for a restart, for example with `v8.serialize`:
- * the map of messages and the ids of events. Pending events are left out: a poller's
+ * Returns the part of the state to save for a restart: the map of messages and the ids of
+ * completed events. `v8.serialize` can serialize this part. Pending events are left out: a poller's
  * cursor has not passed them, so the poller fetches them again. The only exception is an
  * update that waits for a missing create: the cursor may have passed this update.
  */

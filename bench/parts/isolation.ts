@@ -10,8 +10,8 @@ const PER_SECOND = 50;
 const WARM_UP_SECONDS = 3;
 
 /**
- * Compares pushes from two services to a healthy bridge. One service also pushes to a dead and a slow bridge. The other
- * service, which is the reference, pushes to two more healthy bridges.
+ * Compares how long two services take to push to a healthy bridge. One service also pushes to a dead and a slow bridge.
+ * The other service, which is the reference, pushes to two more healthy bridges.
  */
 export const isolation: Part = {
   name: "isolation",

@@ -8,8 +8,8 @@ export const IN_FLIGHT_MAX = 16;
  */
 export const WAITING_MAX = 5_000;
 /**
- * Maximum milliseconds from publication to the first attempt. After that, the event is dropped with the reason
- * "overloaded".
+ * Maximum milliseconds from publication to the first attempt. An event that has waited longer is dropped with the
+ * reason "overloaded".
  */
 export const WAIT_MAX_MS = 10_000;
 

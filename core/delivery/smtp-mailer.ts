@@ -41,7 +41,7 @@ const OF_THE_SERVER: readonly unknown[] = [421, 530, 535, 538];
 
 /**
  * Whether the server rejected the recipient or the message, so that only this email is affected. A rejected sender
- * does not count, because it affects all emails.
+ * does not count, because all emails have the same sender.
  */
 function isOfTheMail(error: unknown): error is SmtpFault {
   if (!(error instanceof Error)) return false;

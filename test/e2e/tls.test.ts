@@ -41,7 +41,7 @@ afterAll(async () => {
 const trusting = ({ cert }: TestCa) => credentials.createSsl(cert);
 const showing = ({ key, cert }: Certificate) => credentials.createSsl(ca.cert, key, cert);
 
-/** Returns the status of one call. */
+/** Makes one call to a core, and returns the status of the call. */
 async function tryCall(core: TestProcess, channel: ChannelCredentials, token: string) {
   const workspaces = new WorkspaceServiceClient(`127.0.0.1:${core.port}`, channel);
   const answer = call(workspaces, workspaces.listWorkspaces, ListWorkspacesRequest.create({}), token);

@@ -9,7 +9,7 @@ interface RawAnswer {
 }
 
 /**
- * Opens a connection, sends the bytes in `write` or calls `write`, and returns the answers.
+ * Opens a connection, sends the bytes `write` (or calls the function `write`), and returns the answers.
  * @param until number of answers after which the client closes its side; by default, the client waits until the
  * server closes the connection
  * @param from local address to send from

@@ -142,7 +142,7 @@ test("the bytes in a queue are counted, and a lost count is correct again after 
   await record(a, { do: "retry", attempts: 1, firstFailedAtMs: 1 });
   expect(await bytes()).toBe(a.bytes + b.bytes);
   await record(a, "done");
-  // The call of `record` is repeated, as after a lost answer.
+  // Core repeats a call of `record` if the answer is lost.
   await record(a, "done");
   expect(await bytes()).toBe(b.bytes);
   await change(workspace, { targetUrl: "" });
@@ -254,7 +254,7 @@ describe("an event that is queued when the target URL is cleared", () => {
     const old = await queue(workspace, "a", update);
     await change(workspace, { targetUrl: "", connected: false });
     expect(await record(old, "hold")).toBe("disconnected");
-    // The call of `record` is repeated, as after a lost answer.
+    // Core repeats a call of `record` if the answer is lost.
     expect(await record(old, "hold")).toBe("recorded");
     expect(await logged(workspace)).toEqual(["evt_a 0 disconnected"]);
     expect(await queueOf(workspace)).toEqual([]);
@@ -279,7 +279,7 @@ test("nothing is queued or logged for a deleted workspace", async () => {
   expect(await texts(store, "KEYS", `*${workspace.id}*`)).toEqual([]);
 });
 
-test("when Redis is out of memory, new data is rejected, but calls that complete or remove existing data succeed", async () => {
+test("when Redis is out of memory, new events are rejected, but lease calls and calls that complete or remove data succeed", async () => {
   const workspace = await addPushed();
   const push = await queue(workspace, "stuck");
   const shard = shardOf(workspace);

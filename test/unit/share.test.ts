@@ -49,7 +49,7 @@ test("every shard belongs to exactly one member, and the members' shares differ 
   );
 });
 
-test("three members divide seven shards according to the order of the members", async () => {
+test("seven shards are dealt to three members in turn, in the order of the members", async () => {
   for (const [place, part] of ["0 3 6", "1 4", "2 5"].entries()) {
     const alive = ["a", "b", "c"].map((name, i) => (i === place ? "me" : name));
     const { share, mine } = createTestShare(7, async () => alive);
@@ -59,7 +59,7 @@ test("three members divide seven shards according to the order of the members", 
   }
 });
 
-test("while `join` fails, its last result remains valid", async () => {
+test("while `join` fails, the last result of `join` is used", async () => {
   let isAway = false;
   const { share, mine, faults } = createTestShare(2, async () => {
     if (isAway) throw new Error("join failed");

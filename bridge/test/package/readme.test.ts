@@ -46,7 +46,7 @@ test("the README's examples compile with strict options, and the README has no r
   expect(kit.readme).not.toMatch(/\]\((?!https?:|#)/);
 });
 
-test("a TypeScript version that does not read `exports` finds the same types", () => {
+test("a TypeScript version that does not read `exports` finds the same types as a version that does", () => {
   const { exports, typesVersions } = JSON.parse(
     readFileSync(join(kit.folder, "node_modules/chat-bridge-kit/package.json"), "utf8"),
   ) as {

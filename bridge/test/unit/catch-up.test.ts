@@ -88,7 +88,7 @@ test("a page with a refused create is rejected and polled again until a retry of
 });
 
 // time: controlled
-test("a refused create is not retried earlier than the chat's error allows", async () => {
+test("a refused create is not retried before the `retryAfterMs` of the chat's error has passed", async () => {
   const judge = jest.fn<void, [ChatCall]>(() => {
     throw Object.assign(new Error("slow down"), { retryAfterMs: 3_600_000 });
   });

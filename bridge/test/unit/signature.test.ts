@@ -40,7 +40,7 @@ test.each([
   expect(() => secretLookup(list)).toThrow(RangeError);
 });
 
-test("the secrets of a workspace are given directly or looked up, and an unknown workspace is an error", async () => {
+test("the secrets of a workspace can be given directly or looked up, and an unknown workspace is an error", async () => {
   expect(await secretsOfOne("secret", "w1")()).toBe("secret");
   const lookup = async (id: string) => (id === "w1" ? ["new", "old"] : undefined);
   expect(await secretsOfOne(lookup, "w1")()).toEqual(["new", "old"]);

@@ -124,7 +124,7 @@ local function read_state(prefix, workspace)
 end
 
 -- Holds new events of a workspace. `state` is the result of read_state. `fresh` lists the
--- sequence of each event, followed by its JSON.
+-- sequence of each event, followed by the JSON of the event.
 local function hold(prefix, now, workspace, state, fresh)
   local gone = drop_expired(prefix, workspace, now, state.held, state.gone, state.oldest, true)
   local total, isLost = append_held(prefix, workspace, state.held > gone and state.held or nil, state.total, fresh)
@@ -165,7 +165,7 @@ end
 -- list, packed in the same way as arguments: message id, expiry in ms ('' for never), type,
 -- push. When the push queue is full, further events are dropped and logged as overloaded.
 -- `push` says how a push workspace gets the event. `retried`: from the queue, with retries.
--- `once`: from the queue, without retries. `direct`: the caller pushes the event.
+-- `once`: from the queue, without retries. `direct`: the caller of `publish` pushes the event.
 -- Bodies, for each event: the parts of the envelope before and after the sequence.
 -- Returns for each event, in order:
 -- - the sequence

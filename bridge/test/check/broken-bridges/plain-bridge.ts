@@ -5,7 +5,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { Message, MessageUpdate, OutboundEvent } from "../../../events";
 import { createMemoryChat, listen, SECRET, type RunningBridge } from "./memory-chat";
 
-/** The steps of a correct bridge. Broken bridges change these steps. */
+/** The steps and settings of a correct bridge. Each broken bridge changes some of them. */
 const CORRECT = {
   /** The location to which every push is redirected; "" for none. */
   redirect: "",
