@@ -29,7 +29,8 @@ for (const path of sources.toSorted()) {
       NAMES.exec(line)?.[1]
         .split(",")
         .map((id) => id.trim()) ?? [];
-    if (ids.length > 0 && !NAMED.test(lines[i + 1] ?? "")) faults.push(`${path}:${i + 1}: no test follows`);
+    if (ids.length > 0 && !NAMED.test(lines[i + 1] ?? ""))
+      faults.push(`${path}:${i + 1}: no test follows this comment`);
     for (const id of ids) {
       if (files.has(id)) files.get(id).add(path);
       else faults.push(`${path}:${i + 1}: test/contract.yaml has no sentence "${id}"`);

@@ -16,7 +16,7 @@ export type Answer = Exclude<NonNullable<LaneAnswer["answer"]>, { $case: "fault"
 export interface LanesOptions {
   /** Opens a stream to the core that the load balancing of the gRPC channel selects. */
   open(): LaneStream;
-  /** Number of lanes. Each lane keeps one stream open after its first call. */
+  /** Number of lanes. Each lane is opened by its first call, and then kept open. */
   readonly lanes: number;
   /**
    * Maximum number of pending calls, and maximum of their total bytes. A call that would exceed a maximum is rejected

@@ -16,7 +16,7 @@ export type PushedBridge = Awaited<ReturnType<ReturnType<typeof pushOver>["bridg
 export type PushService = ReturnType<typeof sharedPush> | OwnPushService;
 export type OwnPushService = Awaited<ReturnType<typeof startPushService>>;
 
-/** Returns settings for core: core may also push to loopback, and logs every dropped push. */
+/** Returns settings with which core may also push to loopback, and logs every dropped push. */
 export function pushEnvironment(ca: TestCa, nameServer: string): Record<string, string> {
   return { PUSH_ALLOW: "127.0.0.0/8", PUSH_CA: ca.certPath, DNS_SERVERS: nameServer, LOG_LEVEL: "debug" };
 }

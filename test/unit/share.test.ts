@@ -49,7 +49,7 @@ test("every shard belongs to exactly one member, and the members' shares differ 
   );
 });
 
-test("seven shards are dealt to three members in turn, in the order of the members", async () => {
+test("seven shards are assigned to three members in turn, in the order of the members", async () => {
   for (const [place, part] of ["0 3 6", "1 4", "2 5"].entries()) {
     const alive = ["a", "b", "c"].map((name, i) => (i === place ? "me" : name));
     const { share, mine } = createTestShare(7, async () => alive);

@@ -149,7 +149,8 @@ local function set_queue_bytes(prefix, bytes)
   else redis.call('DEL', prefix .. ':pushbytes') end
 end
 
--- Ensures that a key exists for at least `seconds` more, with at most one write per hour.
+-- Ensures that a key does not expire in the next `seconds` seconds, with at most one write per
+-- hour.
 local function outlive(key, seconds)
   if redis.call('PTTL', key) < seconds * 1000 then redis.call('EXPIRE', key, seconds + 3600) end
 end

@@ -126,7 +126,7 @@ function createTemplate() {
 
 type Client = ReturnType<typeof createTemplate>;
 
-/** The connection to one server. Every call has a timeout. */
+/** The connection to one server. `waiting` is the client for `confirmed`. Every call has a timeout. */
 function toConnection(
   main: Client,
   waiting: Client | undefined,
