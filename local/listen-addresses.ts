@@ -23,8 +23,8 @@ export async function freePort(host: string, port = 0): Promise<number> {
 }
 
 /**
- * Resolves to the addresses, with a free port in place of each port 0. All these ports are free when the promise
- * resolves. Throws StartFault when a port cannot be used.
+ * Resolves to the addresses, with a free port in place of each port 0. All ports of the result are free when the
+ * promise resolves. Throws StartFault when a port cannot be used.
  *
  * @param patienceMs milliseconds to wait for a port that is in use, because processes
  *   of an earlier run can still be stopping

@@ -4,7 +4,7 @@ import type { NameLookup } from "../ports/outside";
 
 const TRY_WITHIN_MS = 1_200;
 const TRIES = 2;
-/** Maximum milliseconds that a DNS lookup can take. This is less than the deadline of a push. */
+/** Maximum milliseconds that a DNS lookup can take. This maximum is less than the deadline of a push. */
 const LOOK_UP_WITHIN_MS = 4_000;
 /**
  * Milliseconds to wait for the other address family (IPv4 or IPv6) after the addresses of one family have arrived.

@@ -88,7 +88,7 @@ function idFault(field: string, value: string, max: number): OutboundFault | und
 
 /**
  * The characters that RFC 3986 allows. `URL` also accepts blanks and other invalid characters, and corrects
- * them. A bridge might not correct them.
+ * them. A bridge might use such a URI uncorrected.
  */
 const URI_FORM =
   /^[a-z][a-z\d+.-]*:(?:[\w.~:/?[\]@!$&'()*+,;=-]|%[\da-f]{2})+(?:#(?:[\w.~:/?@!$&'()*+,;=-]|%[\da-f]{2})*)?$/i;

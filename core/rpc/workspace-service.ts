@@ -43,7 +43,7 @@ export function createWorkspaceService(
   const message = (workspace: Workspace): WorkspaceMessage => toMessage(workspace, now());
   const answered = ({ workspace }: { workspace: Workspace }) => ({ workspace: message(workspace) });
   /**
-   * Returns an answer that contains the newest secret, which was just created. No other answers contain a secret. A
+   * Returns an answer that contains the newest secret, which was just created. No other answer contains a secret. A
    * native workspace has no secret.
    */
   const answeredWithSecret = ({ workspace }: { workspace: Workspace }) => ({

@@ -12,7 +12,7 @@ export interface ShardItems<Item> {
  * the append-only file. The busier the store is, the larger the batches are.
  *
  * `run` is called with up to `most` items, grouped by shard. For each shard, `run` returns a list with one output per
- * item, in the same order. When `run` throws, all items of that call fail with the error. If the error is
+ * item, in the same order. When a call of `run` throws, all items of the call fail with the error. If the error is
  * StoreUnavailable, the items that are still queued fail too.
  *
  * @param spansShards true if all shards are on one server, so that one call can have items of several shards

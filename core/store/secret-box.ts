@@ -17,7 +17,7 @@ export function createSecretBox(keys: readonly Buffer[]) {
   if (first === undefined) throw new RangeError("a secret box needs a key");
 
   return {
-    /** @param context identifies the owner of the text. `open` needs the same context. */
+    /** @param context identifies the owner of the text. `open` must be called with the same context. */
     seal(text: string, context: string): string {
       const nonce = randomBytes(NONCE_BYTES);
       const cipher = createCipheriv("aes-256-gcm", first, nonce).setAAD(Buffer.from(context));

@@ -5,7 +5,7 @@ export type LaneFailure = keyof LaneLoad["failures"];
 
 export function createLaneLoad() {
   return {
-    /** Numbers of open streams, and of all streams opened so far. */
+    /** Numbers of lanes that are open, and of lanes opened so far. */
     open: 0,
     opened: 0,
     /** Number of calls in progress, and their bytes. */

@@ -118,8 +118,8 @@ function createTemplate() {
     commandsQueueMaxLength: COMMANDS_IN_FLIGHT_MAX,
     pingInterval: PING_INTERVAL_MS,
     maintNotifications: "disabled",
-    // The function `answered` applies the timeout for answers. This costs less than the signal that the library would
-    // create for each command.
+    // The function `answered` applies the timeout for answers. Its timer costs less than the signal that the library
+    // would create for each command.
     commandOptions: { timeout: 0 },
   });
 }
@@ -154,8 +154,8 @@ function toConnection(
     },
     command,
     /**
-     * Executes a command as `command` does, and then waits for the replicas. Throws StoreUnavailable when too few of
-     * them have confirmed the server's writes.
+     * Executes a command as `command` does, and then waits for the replicas. Throws StoreUnavailable when too few
+     * replicas have confirmed the server's writes.
      */
     async confirmed(args: readonly Argument[]): Promise<Reply> {
       if (waiting === undefined) return command(args);
