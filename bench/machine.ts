@@ -14,7 +14,7 @@ const FILE_SYSTEMS: Readonly<Record<number, string>> = {
   0x2fc12fc1: "zfs",
 };
 
-/** Returns the properties of the machine that the figures depend on. */
+/** Returns the properties of this machine that affect the figures. */
 export async function describeMachine() {
   const redisServer = await findRedisServer((line) => process.stdout.write(`${line}\n`));
   const { type: fileSystem } = await statfs(tmpdir());

@@ -48,7 +48,7 @@ export async function startService(context: PartContext, coreEnvironment: NodeJS
     EDGE_LISTEN: edgeAddress,
     CORE_ADDRESS: coreAddress,
     CORE_TOKEN: TOKENS.edge,
-    // With this setting, the load can come from many addresses, each below its limit.
+    // With this setting, the load can come from many simulated addresses, each below its limit.
     TRUST_PROXY: LOOPBACK,
   });
   return {
@@ -74,7 +74,10 @@ export async function startPushService(context: PartContext, coreEnvironment: No
   return { service, certificate: { key, cert } satisfies Certificate };
 }
 
-/** Starts a service that can push to loopback, and a worker that loads it at fixed rates and receives its pushes. */
+/**
+ * Starts a service that can push to loopback, and a worker that sends load to the service at fixed rates and receives
+ * the service's pushes.
+ */
 export async function startLoadedService(context: PartContext, coreEnvironment: NodeJS.ProcessEnv = {}) {
   const { service, certificate } = await startPushService(context, coreEnvironment);
   const { clients, coreAddress } = service;

@@ -35,7 +35,7 @@ export interface PollOptions {
 /** A page, or the reason why there is no page. `notForMs` is the service's `Retry-After` in ms; 0 for none. */
 export type Polled = PageReading | { readonly problem: string; readonly notForMs: number };
 
-/** Maximum length of a page, bytes: enough for 100 events that are many times larger than the service's events. */
+/** Maximum length of a page, bytes: about five times the length of the service's largest page, 100 events of 64 KB. */
 const PAGE_MAX_BYTES = 32 * 1024 * 1024;
 
 /**

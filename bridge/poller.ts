@@ -41,7 +41,7 @@ const BACK_OFF_MOST_MS = 30_000;
  * After a timeout, a dropped connection, a `5xx`, a `429`, an invalid page or a rejection by `handle`, polls again. The
  * waits grow, and are never shorter than `Retry-After`.
  *
- * Resolves after an abort. Rejects with `PollRefused` for any status except 200, `429` and `5xx`. Rejects with
+ * Resolves after an abort. Rejects with `PollRefused` for any status except `200`, `429` and `5xx`. Rejects with
  * RangeError or TypeError for an invalid option, and with the errors of `cursors.load` and `secrets`. A rejection
  * leaves the saved cursor unchanged: a later run continues from that cursor.
  */

@@ -40,9 +40,10 @@ export function addPublish(program: Command, cli: Cli): void {
     .option("--user <id>", "member who sees the message, for message.ephemeral and dm.create")
     .option("--message-id <id>", "message to replace, for message.update")
     .addOption(
-      new Option("--kind <kind>", "kind of message (default: card with buttons or data, else text)").choices(
-        MESSAGE_KINDS,
-      ),
+      new Option(
+        "--kind <kind>",
+        "kind of message (default: card if the message has buttons or data, else text)",
+      ).choices(MESSAGE_KINDS),
     )
     .option("--text <text>", "chat-flavoured Markdown")
     .option(
@@ -53,7 +54,7 @@ export function addPublish(program: Command, cli: Cli): void {
     .option("--image <url>", "image to show with the message")
     .option("--awaits-reply", "the member's next typed message is the answer to this message")
     .option("--data <json>", "view model for bridges that render messages themselves", parseJson)
-    .option("--key <key>", "idempotency key; a repeat within 24 hours gets the first answer again")
+    .option("--key <key>", "idempotency key; a repeat within 24 hours gets the result of the first event")
     .option("--lifetime <time>", "time until the event expires, such as 90s, 10m or 24h", parseSeconds)
     .addHelpText(
       "after",

@@ -83,7 +83,7 @@ Examples:
     .addHelpText(
       "after",
       `
-Held events are not pushed: let the bridge poll one last time before you set a URL.
+Held events are not pushed: let the bridge poll all of them before you set a URL.
 
 Examples:
   $ chat-bridge workspace set-url <workspace> https://bridge.example/events

@@ -31,7 +31,7 @@ export function createPosts(
   let fastest = 0;
 
   return {
-    /** Signs new requests. Every run until the next call sends these requests. */
+    /** Signs new requests. Every run until the next call of `prepare` sends these requests. */
     async prepare(): Promise<void> {
       const perSecond = fastest === 0 ? FIRST_PER_SECOND : Math.max(LEAST_PER_SECOND, fastest * SPARE);
       const seconds = fastest === 0 ? Math.min(2, options.seconds) : options.seconds;
@@ -52,7 +52,10 @@ export function createPosts(
   };
 }
 
-/** POSTs to the service. `settle` compares the numbers of stored events and of answers, and removes the events. */
+/**
+ * POSTs to the service. `settle` compares the number of stored events with the number of answers, and removes the
+ * events.
+ */
 export function storedPosts(posts: Posts, { url, store, pids }: Service): Side {
   return {
     pids,

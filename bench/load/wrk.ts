@@ -12,16 +12,19 @@ import type { RequestFile } from "./signed-requests";
 
 const CONNECTIONS = 128;
 const THREADS = Math.min(2, availableParallelism());
-/** Seconds of repeats after a run with "once". Meanwhile, the last requests of the run get their answers. */
+/**
+ * Seconds after a run with "once", in which `wrk.lua` repeats requests. Meanwhile, the last requests of the run get
+ * their answers.
+ */
 const TAIL_SECONDS = 2;
 const TIMEOUT_SECONDS = 10;
 const STOP_WITHIN_MS = 2_000;
-/** Path of the script in the sources, relative to dist/. The build does not copy Lua files. */
+/** Path of the script in the sources, because the build does not copy Lua files to dist/. */
 const SCRIPT = join(__dirname, "../../../bench/load/wrk.lua");
 
 /** The result of a run of wrk, with the names that `wrk.lua` prints. */
 export interface WrkResult {
-  /** Start and end of the run, not counting the repeats, and latencies. */
+  /** Start and end of the run without the repeats, and latencies of all answers. */
   readonly times: Omit<Measure, "count">;
   /** Number of answers, and their bytes with headers. */
   readonly requests: number;

@@ -10,7 +10,7 @@ const FEW_EVENTS = 3;
 /** Number of events that each bridge has already fetched. */
 const FETCHED_EVENTS = 10;
 
-const SAME_BYTES = "compared with one process that signs and sends the same bytes";
+const SAME_BYTES = "compared with one process that signs a constant copy of the page";
 
 /** Polls that return no events, like most polls of a bridge. */
 export const pollEmpty: Part = pollPart(

@@ -14,7 +14,7 @@ export type Reply =
 
 export interface NoReply {
   readonly failed: string;
-  /** Whether no connection was made, so that nothing was sent. */
+  /** True if the client could not connect, so that nothing was sent. */
   readonly isUnreached: boolean;
   readonly ms: number;
 }
@@ -113,7 +113,7 @@ export function createHttpClient(origin: URL, options: ClientOptions): HttpClien
   };
 }
 
-/** Returns whether the host of an address is a loopback name or address. */
+/** Returns whether the host of a URL is a loopback name or address. */
 export function isLoopback({ hostname }: URL): boolean {
   return hostname === "localhost" || hostname === "[::1]" || /^127(\.\d+){3}$/.test(hostname);
 }

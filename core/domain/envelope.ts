@@ -2,7 +2,7 @@ import type { MessageBody, OutboundContent } from "./outbound-event";
 
 /**
  * An outbound event as JSON text, in two parts around the sequence. The store assigns the sequence when it stores the
- * event, and joins the parts. Pushes and pages have the joined text, byte for byte.
+ * event, and joins the parts. Pushes and pages contain the joined text, byte for byte.
  */
 export interface RenderedEnvelope {
   readonly beforeSequence: string;

@@ -34,8 +34,8 @@ export interface Follower {
   /** The number of events that are delivered and not acked yet. */
   readonly inFlight: number;
   /**
-   * Resolves when the stream has ended and has released its shards: with "stopped" after `signal`, or with the
-   * reason for a lost membership.
+   * Resolves when the stream has ended and has released its shards: with "stopped" after `signal` is aborted, or with
+   * the reason for a lost membership. Rejects with any error that ended the stream.
    */
   readonly ended: Promise<"stopped" | NotJoined>;
 }

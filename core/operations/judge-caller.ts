@@ -20,7 +20,7 @@ export interface Caller {
 /** A request that passed checks 3 to 5. */
 export interface JudgedCaller {
   readonly record: WorkspaceRecord;
-  /** The signed timestamp, in seconds. */
+  /** The signed timestamp, seconds since the epoch. */
   readonly timestamp: number;
   /** The address of the bridge, for check 2; undefined when check 2 has already been performed. */
   readonly address: string | undefined;

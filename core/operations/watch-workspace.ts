@@ -16,8 +16,8 @@ const HEALTH_EVERY_MS = 2_000;
  * Resolves with undefined when the signal is aborted, or with a refusal when the workspace does not exist or is
  * deleted.
  *
- * Each round reads only the deliveries that were logged since the previous round. The pushes from which the
- * health is computed are read once and kept, up to the size of the log.
+ * Each round reads only the deliveries that were logged since the previous round. The pushes from which the health is
+ * computed are read once. Each round then adds the new pushes, and keeps at most `PUSHES_LOGGED_MAX` pushes.
  */
 export async function watchWorkspace(
   context: HealthContext & { readonly workspaces: Workspaces },

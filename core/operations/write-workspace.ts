@@ -41,7 +41,7 @@ export async function writeWorkspace(
 }
 
 /**
- * Whether a record is the written workspace. If `written` has a new secret, a later version of the workspace
+ * Whether a record contains the workspace `written`. If `written` has a new secret, a later version of the workspace
  * with the same secret also counts.
  */
 function cameOf(

@@ -80,7 +80,7 @@ function undecoded({ field, problem }: WireFault): { readonly fault: OutboundFau
   return { fault: { field, message: `${field || "the message"} ${problem}` } };
 }
 
-/** Returns the message of a request. Throws INVALID_ARGUMENT when the message could not be decoded. */
+/** Returns the decoded message of a request. Throws INVALID_ARGUMENT when core could not decode the message. */
 export function messageOf<Message>(request: Decoded<Message>): Message {
   if ("message" in request) return request.message;
   throw new StatusError(status.INVALID_ARGUMENT, request.fault.message);

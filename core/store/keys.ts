@@ -20,11 +20,11 @@ import { shardOf } from "../domain/shard";
  * | `:mail`                     | stream | an email until it is sent    | find_failing: emails about outages |
  * | `:key:<workspace>:<digest>` | string | 24 h                         | publish: the answer for an idempotency key |
  * | `:in`                       | stream | an event 24 h                | append: workspace (`w`) and event (`e`); read by groups of followers |
- * | `:infirst`                  | string | as `:in`                     | append: first id of `:in` after it was last trimmed |
+ * | `:infirst`                  | string | as `:in`                     | append: first id that was in `:in` after its last trim |
  * | `:id:<half day>:<bucket>`   | hash   | 24 h 10 min after half day   | append: digests of request ids |
  * | `:same:<10 min>:<bucket>`   | hash   | 10 min after the interval    | append: digests of requests without an id |
  * | `:rate:<workspace>`         | list   | seconds                      | append, page: times of the last requests that passed, µs; not in the append-only file |
- * | `:ip:<address>`             | list   | seconds                      | admit, append, page: the same, per sending address |
+ * | `:ip:<address>`             | list   | seconds                      | admit, append, page: as `:rate:`, but for each sending address |
  * | `:lease:<group>`            | string | LEASE_MS                     | take_lease: token of the member that works on the shard: a core (group `!cores`) or a stream of followers |
  * | `:members:<group>`          | hash   | an hour after the last join  | join_group: the members of a group, each with its token, its age, and the time of its last join |
  * | `:alive:<group>`            | string | LEASE_MS                     | join_group: cache of the live members' names; leave_group deletes it |
@@ -44,7 +44,7 @@ import { shardOf } from "../domain/shard";
  * | `run`                 | run of polls without events: id and number of polls    | page                              |
  * | `failing`             | time at which polling began to fail, ms                | find_failing                      |
  * | `lifted`              | sequence of the last event moved from `:push`          | record_pushes                     |
- * | `published`           | value of `held` before the latest series of moves      | record_pushes                     |
+ * | `published`           | value of `held` before the latest moves from `:push`   | record_pushes                     |
  *
  * In addition, `cb:shards` has the number of shards, which is fixed at core's first start.
  */

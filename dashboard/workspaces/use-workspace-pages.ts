@@ -3,7 +3,7 @@ import type { WorkspacePage } from "../../edge/dashboard/shapes";
 import { api } from "../api";
 import { useLoad, type Loaded } from "../use-load";
 
-/** The user's place in the list. The session storage keeps it while the user visits a workspace. */
+/** The user's place in the list of workspaces. Session storage keeps this place while the user visits a workspace. */
 interface Place {
   readonly size: number;
   /** Page tokens of the previous pages. */

@@ -30,7 +30,9 @@ export function createSignInLimit(now: () => number = Date.now) {
   };
 }
 
-/** Returns the key of the count: an IPv4 address, or the /64 of an IPv6 address, because one client has a whole /64. */
+/**
+ * Returns the key of the count: an IPv4 address, or the /64 of an IPv6 address, because one client can use a whole /64.
+ */
 function placeOf(address: string): string {
   if (!ipaddr.IPv6.isValid(address)) return address;
   return ipaddr.IPv6.parse(address).toByteArray().slice(0, 8).join(".");

@@ -19,7 +19,7 @@ const FIVE_MINUTES_MS = 5 * 60 * 1000;
 const NOBODY = "11111111-2222-4333-8444-555555555555";
 
 // contract: secret-shown-once
-test("the answer that creates a workspace contains its secret, and later answers do not", async () => {
+test("the answer to the creation of a workspace contains the signing secret, and later answers do not", async () => {
   const body = { name: "Made here", ownerEmail: "ada@example.com" };
   const made = await ask("/workspaces", { method: "POST", body });
   const { workspace, signingSecret } = made.json as { workspace: { id: string }; signingSecret: string };
@@ -165,7 +165,7 @@ describe("a watch of a workspace", () => {
     const events = () => [...watched.text.matchAll(/^event: (\w+)$/gm)].map(([, event]) => event);
     await until("core is available", () => events().at(-1) === "available");
     try {
-      // A halted core keeps its connections open and sends nothing on them.
+      // A suspended core keeps its connections open and sends nothing on them.
       process.kill(core.pid, "SIGSTOP");
       await until("core is unavailable", () => events().at(-1) === "unavailable");
     } finally {

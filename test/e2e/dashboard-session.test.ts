@@ -141,7 +141,7 @@ describe("the dashboard's listener:", () => {
   }
 
   test.each(["/", "/docs"])(
-    "each file that the page %s loads has a hash in its name, is cached for a year, and is smaller than 500 KB",
+    "each file that the page %s loads has a hash in its name, is cached for a year, and is smaller than 500 KB when compressed",
     async (page) => {
       const assets = await assetsOf(page);
       expect(assets).toHaveLength(2);
@@ -182,7 +182,7 @@ describe("the dashboard's listener:", () => {
     expect((await send(service.dashboardUrl, "/api/workspaces", { headers })).status).toBe(200);
   });
 
-  test("the listener for bridges serves no dashboard, and the dashboard's listener serves no bridges", async () => {
+  test("the listener for bridges does not serve the dashboard, and the dashboard's listener does not serve /hooks", async () => {
     expect((await send(service.url, "/")).status).toBe(404);
     expect((await send(service.dashboardUrl, "/hooks/x", { method: "POST", body: "{}" })).status).toBe(404);
   });

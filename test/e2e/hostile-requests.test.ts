@@ -73,7 +73,7 @@ describe("an unsupported method is answered with 404:", () => {
     }
   });
 
-  test("HEAD on every path, and the answer has no body", async () => {
+  test("HEAD on known and unknown paths, and the answer has no body", async () => {
     for (const path of [`/hooks/${ID}`, `/hooks/${ID}/events`, "/"]) {
       const answer = await send(service.url, pathOf(path), { method: "HEAD", headers: signed() });
       expect([answer.status, answer.body.length]).toEqual([404, 0]);
@@ -134,7 +134,7 @@ test.each([
   ["a query string", (id: string) => `/hooks/${id}?after=1`],
   ["an empty query string", (id: string) => `/hooks/${id}?`],
   ["escaped hyphens in the id", (id: string) => `/hooks/${id.replaceAll("-", "%2D")}`],
-  ["an absolute target", (id: string) => `http://bridge.test/hooks/${id}`],
+  ["an absolute URL as its target", (id: string) => `http://bridge.test/hooks/${id}`],
 ])("a POST with %s reaches its workspace", async (_what, path) => {
   const bytes = rawRequest("POST", path(workspace.id), signed(), EVENT);
   expect(await statusesOf(service.url, bytes, { until: 1 })).toEqual([202]);
@@ -165,7 +165,10 @@ test.each([
   ["the start of TLS", Buffer.from("16030100c8010000c40303", "hex")],
   ["HTTP/2", "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"],
   ["a header with a NUL", "GET / HTTP/1.1\r\nHost: a\u0000\r\n\r\n"],
-  ["a header on two lines", "GET / HTTP/1.1\r\nHost: a\r\nX-A: 1\r\n 2\u0001\r\n\r\n"],
+  [
+    "a header on two lines, with a control character",
+    "GET / HTTP/1.1\r\nHost: a\r\nX-A: 1\r\n 2\u0001\r\n\r\n",
+  ],
   ["two hosts", "GET / HTTP/1.1\r\nHost: a\r\nX: b\r\nhost: a\r\n\r\n"],
   ["two hosts in HTTP/1.0", "GET / HTTP/1.0\r\nHost: a\r\nHost: b\r\n\r\n"],
   ["two lengths", `${LENGTHS}1\r\nContent-Length: 2\r\n\r\n{}`],

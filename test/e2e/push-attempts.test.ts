@@ -5,9 +5,7 @@ import { create, dm, ephemeral, update, type ContentInit } from "../harness/cont
 import { cardUpdate, eventIdOf, sharedPush, textEvents } from "../harness/push";
 import { textEvent } from "../harness/service";
 
-/**
- * Returns an update event. Each row of `ROWS` has its own message id, so that no event waits for another row's event.
- */
+/** Returns an update event. Each update in `ROWS` has its own message id, so that no update waits for another. */
 const updated = (row: number, kind: MessageKind) =>
   update("c1", { id: `msg_01J0ABCDEFGHJKMNPQRSTVWX${String(row).padStart(2, "0")}`, kind, text: "x" });
 /** Events, each with its number of attempts if every attempt fails. All kinds are tested in test/unit/retry.test.ts. */

@@ -161,8 +161,8 @@ test("a connection with an unfinished TLS handshake is closed", async () => {
 test("the streams of a client that answers no ping are closed, and closing the listener does not wait for the client", async () => {
   const rpc = await start({ pingEveryMs: 200, pongWithinMs: 1_000 });
   const ends: Socket[] = [];
-  // When its sockets are unpiped and paused below, this proxy behaves like a dead machine: the proxy sends nothing
-  // more, and closes nothing.
+  // The test unpipes and pauses the proxy's sockets below. From then on, the proxy behaves like a dead machine: it
+  // sends nothing more, and closes nothing.
   const proxy = createServer((near) => {
     const far = connect(rpc.port, "127.0.0.1");
     ends.push(

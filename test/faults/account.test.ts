@@ -40,7 +40,7 @@ const dropped = (sequence: number, reason: string): Fact => ({
 const isSound = ({ lost, duplicated, wrong }: Account) =>
   lost.length + duplicated.length + wrong.length === 0;
 
-test("if every event arrived, the account counts all events and reports no violation", () => {
+test("if every request and event arrived, the account counts all of them and reports no violation", () => {
   const inbound = [accepted("r1"), delivered("r1"), accepted("r2"), delivered("r2")];
   const outbound = [published(1), published(2), published(3, "push"), served(0, 2, 1, 2), pushed(3)];
   expect(account([...inbound, ...outbound], GROUPS)).toEqual({
@@ -140,7 +140,7 @@ test.each<[string, readonly Fact[], readonly string[]]>([
   expect(findingsOf(facts)).toEqual(findings);
 });
 
-test("the account says when a lost request was accepted, and counts repeats under the same id", () => {
+test("the account says when a lost request was accepted, and counts repeats with the same id without reporting them", () => {
   expect(account([{ ...accepted("r"), at: 7 }], GROUPS).lost).toEqual([{ what: "request w r", at: 7 }]);
   const facts = [accepted("r"), delivered("r"), delivered("r"), published(1, "push"), pushed(1), pushed(1)];
   const became = account(facts, GROUPS);
@@ -154,7 +154,7 @@ test("an allowed drop is counted under its reason, unless the bridge had accepte
   expect([isSound(became), became.pushed, became.dropped]).toEqual([true, 1, { failed: 1 }]);
 });
 
-test("if all events arrived except one, the account reports one loss", () => {
+test("if exactly one request or event did not arrive, the account reports one loss", () => {
   const count = integer({ min: 1, max: 12 });
   assert(
     property(count, count, count, nat(), (requests, polls, pushes, place) => {

@@ -56,7 +56,7 @@ export const reset = (): Behaviour => ({ answer: ({ tcp }) => void tcp.resetAndD
 
 export const closeWithoutAnswer = (): Behaviour => ({ answer: ({ stream }) => void stream.end() });
 
-/** Writes `first`, and then `again` every `everyMs` until the connection closes. */
+/** Writes `first` and `again`, and then repeats `again` every `everyMs` until the connection closes. */
 export function drip(first: string, again: string, everyMs: number): Behaviour {
   return {
     answer({ stream, tcp }) {
@@ -73,8 +73,8 @@ export function flood({ bytes = 1_000_000_000, declared = false } = {}) {
   let sent = 0;
   return {
     /**
-     * Body bytes that the operating system has accepted for the client, over all requests. The client may
-     * have read fewer bytes. The difference is at most the buffers of two sockets: a few MB on loopback.
+     * Body bytes that the operating system has accepted for the client, over all requests. The client may have read
+     * fewer bytes. The difference is at most the size of two sockets' buffers: a few MB on loopback.
      */
     get sent() {
       return sent;

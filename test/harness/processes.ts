@@ -4,7 +4,7 @@ import { createServer } from "node:net";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 
-/** The tokens of the processes under test. */
+/** The tokens that core accepts in tests, by role. */
 export const TOKENS = {
   edge: "edge-token-for-tests",
   game: "game-token-for-tests",
@@ -81,8 +81,8 @@ export async function freePort(protocol: "tcp" | "udp4" = "tcp"): Promise<number
 }
 
 /**
- * Starts dist/<name>/main.js. The process gets only `PATH`, `HEALTH_LISTEN` and `environment`. Rejects with the output
- * on stderr when the process exits before it is ready.
+ * Starts dist/<name>/main.js. The process's environment has only `PATH`, `HEALTH_LISTEN` and the variables in
+ * `environment`. Rejects with the output on stderr when the process exits before it is ready.
  */
 export function startProcess(
   name: "core" | "edge" | "demo/game" | "demo/chat",

@@ -6,7 +6,10 @@ export type Program = ReturnType<typeof startProgram>;
 const running = new Set<Program>();
 afterAll(() => Promise.all([...running].map((program) => program.stop("SIGKILL"))));
 
-/** Starts a program in any language, as a terminal does. The program is killed after the tests of the file. */
+/**
+ * Starts a program in any language, with pipes for its input and output. The program is killed after the tests of the
+ * file.
+ */
 export function startProgram(
   [command, ...args]: readonly [string, ...string[]],
   { cwd, environment }: { readonly cwd: string; readonly environment: Record<string, string> },

@@ -47,7 +47,7 @@ export const startTestCluster = ({ settings = [], password = "" }: TestClusterOp
       return found;
     }
 
-    /** Returns the replicas of a master. */
+    /** Returns the running replicas of a master. */
     async function replicasOf(master: RedisNode): Promise<readonly RedisNode[]> {
       const found: RedisNode[] = [];
       for (const node of up()) {

@@ -38,21 +38,21 @@ test.each<Row>([
   ["an empty channel", "channel", create("")],
   ["a channel of 129 characters", "channel", create("c".repeat(129))],
   ["a channel of 129 characters outside of the BMP", "channel", create(smile.repeat(129))],
-  ["a DM channel on a create", "channel", create("dm:u1")],
-  ["a DM channel on an ephemeral", "channel", ephemeral("dm:u1", "u1")],
-  ["a DM channel without a user id on an update", "channel", update("dm:")],
-  ["a DM channel of 132 characters on an update", "channel", update(`dm:${"u".repeat(129)}`)],
-  ["an empty user on an ephemeral", "user", ephemeral("c1", "")],
-  ["an empty user on a DM", "user", dm("")],
+  ["a DM channel in a create", "channel", create("dm:u1")],
+  ["a DM channel in an ephemeral", "channel", ephemeral("dm:u1", "u1")],
+  ["a DM channel without a user id, in an update", "channel", update("dm:")],
+  ["a DM channel of 132 characters, in an update", "channel", update(`dm:${"u".repeat(129)}`)],
+  ["an empty user in an ephemeral", "user", ephemeral("c1", "")],
+  ["an empty user in a DM", "user", dm("")],
   ["a user of 129 characters", "user", dm("u".repeat(129))],
   ...["", ID.replace("msg", "evt"), ID.toLowerCase(), ID.slice(0, -1), `${ID}0`, `${ID}\n`].map(ofId),
   ...[..."ILOU"].map((letter) => ofId(ID.replace("A", letter))),
   ["text that is not Unicode", "message.text", create("c1", { text: "\ud800" })],
-  ["no text, but data", "message.text", create("c1", { text: "", data: { a: 1 } })],
+  ["data without text", "message.text", create("c1", { text: "", data: { a: 1 } })],
   ["text of whitespace only", "message.text", create("c1", { text: " \n\t\u00a0" })],
   ["text of invisible characters only", "message.text", create("c1", { text: "\u200b\u2060\ufeff\u3164" })],
-  ["buttons on the kind text", "message.rows", create("c1", { kind: "text", buttons: [[]] })],
-  ["data on the kind text", "message.data", create("c1", { kind: "text", data: {} })],
+  ["buttons in a message of the kind text", "message.rows", create("c1", { kind: "text", buttons: [[]] })],
+  ["data in a message of the kind text", "message.data", create("c1", { kind: "text", data: {} })],
   ["a row without buttons", "message.rows[0]", create("c1", { buttons: [[]] })],
   ["an empty label", `${BUTTON}.label`, button({ label: "", action: "a" })],
   ["an empty action", `${BUTTON}.action`, button({ label: "a", action: "" })],
@@ -77,8 +77,8 @@ test.each<Row>([
 test.each<[string, OutboundEvent]>([
   ["a channel of 128 characters outside of the BMP", create(smile.repeat(128))],
   ["a channel that only looks like a DM", create("dm")],
-  ["a DM channel on an update", update("dm:u1")],
-  ["a DM channel of 131 characters on an update", update(`dm:${smile.repeat(128)}`)],
+  ["a DM channel in an update", update("dm:u1")],
+  ["a DM channel of 131 characters, in an update", update(`dm:${smile.repeat(128)}`)],
   ["an ephemeral", ephemeral("c1", "u1")],
   ["a user of 128 characters", dm(smile.repeat(128))],
   ["empty text with a button", create("c1", { text: "", buttons: [[{ label: "a", action: "a" }]] })],
@@ -86,7 +86,7 @@ test.each<[string, OutboundEvent]>([
   ["an action of 512 characters outside of the BMP", button({ label: "a", action: smile.repeat(512) })],
   ["a mailto link", button({ label: "a", url: "mailto:a@b.example" })],
   ["a link with every part", button({ label: "a", url: "https://a.example:1/b;c/%C3%BC?d=[e]&f='g'#h?i" })],
-  ["an image with HTTP in capitals", create("c1", { image: "HTTP://a.example/i.gif" })],
+  ["an image whose URL has HTTP in capitals", create("c1", { image: "HTTP://a.example/i.gif" })],
   ["an idempotency key of 128 characters", { ...dm("u1"), idempotencyKey: smile.repeat(128) }],
   ["a lifetime of a second", { ...dm("u1"), lifetimeMs: 1_000 }],
   ["a lifetime of 24 hours", { ...dm("u1"), lifetimeMs: 86_400_000 }],
@@ -103,7 +103,7 @@ test.each(MESSAGE_KINDS)(
   },
 );
 
-test("an action is valid if it has 1 to 512 code points", () => {
+test("an action is valid if and only if it has 1 to 512 code points", () => {
   fc.assert(
     fc.property(fc.string({ unit: "binary", minLength: 0, maxLength: 600, size: "max" }), (action) => {
       const fault = findOutboundFault(button({ label: "a", action }));

@@ -113,8 +113,8 @@ test("a connection made after the deadline is not used, even if the timer has no
 test.each([
   ["an answer", 3_999, true, `${HEAD}\r\nbody`],
   ["an answer", 4_000, false, `${HEAD}\r\nbody`],
-  ["an answer with a longer keep-alive", 6_999, true, `${HEAD}Keep-Alive: timeout=9\r\n\r\nbody`],
-  ["an answer with a longer keep-alive", 7_000, false, `${HEAD}Keep-Alive: timeout=9\r\n\r\nbody`],
+  ["an answer with a long keep-alive", 6_999, true, `${HEAD}Keep-Alive: timeout=9\r\n\r\nbody`],
+  ["an answer with a long keep-alive", 7_000, false, `${HEAD}Keep-Alive: timeout=9\r\n\r\nbody`],
   ["an answer with a short keep-alive", 0, false, `${HEAD}Keep-Alive: timeout=2\r\n\r\nbody`],
   ["an answer whose body is incomplete", 0, false, `${HEAD}\r\n`],
   ["a 204 that promises a body", 0, false, "HTTP/1.1 204 X\r\nContent-Length: 4\r\n\r\n"],

@@ -146,7 +146,7 @@ describe("the edge", () => {
     expect(readEdgeConfig({ ...EDGE, DASHBOARD_LISTEN: listen }).dashboardListen).toEqual(expected);
   });
 
-  test("accepts a public URL with or without a path", () => {
+  test("accepts a public URL with or without a path, and removes slashes at its end", () => {
     for (const url of ["https://hooks.example", "https://hooks.example/base"])
       expect(readEdgeConfig({ ...EDGE, PUBLIC_URL: `${url}//` }).publicUrl).toBe(url);
   });
@@ -177,9 +177,9 @@ describe("settings that name files", () => {
 
   test.each([
     ["core", "a certificate without its key", ["CORE_TLS_CERT"]],
-    ["core", "an authority without a certificate", ["CORE_TLS_CLIENT_CA"]],
+    ["core", "a CA for clients without a certificate of its own", ["CORE_TLS_CLIENT_CA"]],
     ["edge", "a certificate without its key", ["CORE_TLS_CA", "CORE_TLS_CERT"]],
-    ["edge", "a certificate without an authority", ["CORE_TLS_CERT", "CORE_TLS_KEY"]],
+    ["edge", "a certificate without a CA", ["CORE_TLS_CERT", "CORE_TLS_KEY"]],
   ])("must be complete: %s rejects %s", (process, _what, names) => {
     const files = Object.fromEntries(names.map((name) => [name, pem]));
     const read = () =>

@@ -93,7 +93,7 @@ describe("first attempts of a workspace", () => {
     expect(shard().drops.map(({ eventId }) => eventId)).toEqual(eventIds(...upFrom(17, 4)));
   });
 
-  test("stay in the store's queue while the events in memory reach the limit in bytes, and start as soon as there is room", async () => {
+  test("stay in the store's queue while the events in memory are at the limit in bytes, and start as soon as there is room", async () => {
     const answer = answerByHand();
     const bytes = 1024 * 1024;
     const workspaceOf = (number: number) => OTHER.replace(/^../, String(10 + Math.floor(number / 4)));
@@ -183,7 +183,7 @@ test.each([
 );
 
 // time: controlled
-test("a cached record that the queue confirmed is used for 50 ms, like a record from the store", async () => {
+test("a cached record whose version the queue confirmed is used for 50 ms, like a record from the store", async () => {
   const hold = answerByHand();
   const versions = new Map([[WORKSPACE.id, 1]]);
   await shard().run(49, { versions, recalled: KNOWN, workspace: NOW, queue: queuedMany(18) });
@@ -199,7 +199,7 @@ test.each([
   ["polls", ["polls"]],
   ["disconnected", ["disconnected"]],
 ] as const)(
-  "if the store answers %s when core tries to hold an event, the reported drop reasons are %j",
+  'if the store answers "%s" when core tries to hold an event, the reported drop reasons are %j',
   async (held, reasons) => {
     await shard().run(0, { workspace: { ...WORKSPACE, targetUrl: "" }, held });
     expect(shard().recorded.map(({ next }) => next.do)).toEqual(["hold"]);

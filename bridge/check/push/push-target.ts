@@ -12,11 +12,11 @@ export interface PushTarget {
   readonly secrets: readonly string[];
   /** The observed chat; undefined without an observation endpoint, or after the endpoint has failed. */
   readonly chat: ObservedChat | undefined;
-  /** Whether the user gave the workspace of the events. */
+  /** Whether `--workspace` gave the workspace of the events; otherwise it is random. */
   readonly isWorkspaceGiven: boolean;
   /** Returns the bytes of an event, as they are pushed. */
   write(event: EventHead): Buffer;
-  /** Sets the serialization of all further events. */
+  /** Sets the function that serializes all further events. */
   writeAs(write: Write): void;
   /** Stops checking the messages that the chat shows. */
   unobserve(): void;
@@ -34,7 +34,7 @@ export interface PushTarget {
   pause(ms: number, what: string): Promise<void>;
 }
 
-/** A serialization of an event as JSON. */
+/** Serializes an event as JSON. */
 export type Write = (event: EventHead) => string;
 
 export interface PushChange {

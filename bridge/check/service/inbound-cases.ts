@@ -90,7 +90,7 @@ export const TEXT_CASES = TEXT_RULES.flatMap(casesOf);
 const { command, action, message } = EVENTS;
 const { id: me } = USER;
 
-/** Events with fields or values that are in none of the contract's tables. */
+/** Events with an unknown type or field, or without a valid type or user object; the service must reject them. */
 export const UNKNOWN_CASES: readonly InboundCase[] = [
   { what: "an event without a type", event: { ...message, type: undefined }, field: "type" },
   { what: "an event of an unknown type", event: { ...message, type: "ping" }, field: "type" },
@@ -157,7 +157,9 @@ export const DM_CASES: readonly InboundCase[] = [
   },
 ];
 
-/** Returns an event with a value at a dotted path. A channel that is a string becomes an object. */
+/**
+ * Returns `event` with `value` at the dotted path `path`. A channel that is a string becomes an object with this id.
+ */
 function withField(event: Fields, path: string, value: unknown): Fields {
   const [first = "", inner] = path.split(".");
   if (inner === undefined) return { ...event, [first]: value };
@@ -166,7 +168,7 @@ function withField(event: Fields, path: string, value: unknown): Fields {
   return { ...event, [first]: { ...object, [inner]: value } };
 }
 
-/** Returns a text of `length` characters that no chat uses as the id of a channel. */
+/** Returns `length` characters of text that no chat uses as the id of a channel. */
 function textOf(length: number): string {
   return "chat-bridge-check ".repeat(Math.ceil(length / 18)).slice(0, length);
 }

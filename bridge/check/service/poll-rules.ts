@@ -144,7 +144,7 @@ export const POLL_RULES: readonly Rule<ServiceTarget>[] = [
   {
     id: "cursors",
     says: "Pages linked by `next` neither skip nor repeat events, and `hasMore` says whether there is another page.",
-    fix: "if the query has limit=n, end the page after n events; set `next` to the cursor of the last event",
+    fix: "if the query has limit=n, end the page after n events; set `next` to the cursor of the page's last event",
     judge: (target) =>
       ifPolled(target, async () => {
         const whole = pageOf(await target.poll(`limit=${WALK_MOST}`), "a page", target);
@@ -155,7 +155,7 @@ export const POLL_RULES: readonly Rule<ServiceTarget>[] = [
           };
         let after = "";
         for (const [i, wanted] of whole.events.entries()) {
-          const page = pageOf(await target.poll(`${after}limit=1`), "a page of one", target);
+          const page = pageOf(await target.poll(`${after}limit=1`), "a page of one event", target);
           const isLast = i === whole.events.length - 1;
           const [event] = page.events;
           if (page.events.length !== 1 || JSON.stringify(event) !== JSON.stringify(wanted)) {
@@ -176,7 +176,7 @@ async function ifPolled({ isPolled }: ServiceTarget, judge: () => Promise<Judged
   return { unseen: "the workspace has a target URL: clear it during the check, or use another workspace" };
 }
 
-/** Returns the page of an answer. Throws Broken when the answer is not a page. */
+/** Returns the page in the body of an answer. Throws Broken when the answer is not a page. */
 function pageOf(answer: Answered, what: string, { workspace }: ServiceTarget): Page {
   if (answer.status !== 200) throw new Broken(`${what} was answered with ${answer.status}, not 200`);
   const json = readJson(answer.body);

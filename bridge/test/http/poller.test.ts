@@ -36,7 +36,7 @@ test("a poll is a GET, and its signature covers the query string exactly as sent
   expect(fromNow.queries).toEqual(["?after=latest", "?after=7"]);
 });
 
-test("a cursor is sent exactly as it was received, whatever the poller's `start`", async () => {
+test("a cursor is sent exactly as it was received, whatever the poller's `start` is", async () => {
   const cursors = await cursorAt("0007");
   const { queries } = await service.run([pageOf({ next: "000123" })], { cursors, start: "latest" });
   expect(queries).toEqual(["?after=0007", "?after=000123"]);

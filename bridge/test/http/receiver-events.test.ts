@@ -100,7 +100,7 @@ test("an event id is kept as long as a signature of the event can be valid: almo
   expect(shown).toHaveLength(1);
 });
 
-test("a push to a full queue is answered with 503, and is accepted when it is retried later", async () => {
+test("a push to a receiver with a full queue is answered with 503, and is accepted when it is retried later", async () => {
   const { push, receiver, done, open } = await setUpWaiting({ queueMax: 2 });
   const statuses = [];
   for (const number of [1, 2, 3]) statuses.push((await push(create(number))).status);

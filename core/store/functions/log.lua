@@ -1,22 +1,23 @@
 -- The log of a workspace's deliveries. Attempts and drops are in a stream (`:log:`), polls in a
 -- list (`:polls:`), so that polls never displace attempts. Consecutive polls that return no
 -- events form a run, and a run is one entry. A run in progress is in the workspace's state
--- (`run`), so a workspace that polls but has no events needs no log.
+-- (`run`), so a workspace without events needs no log while its bridge polls.
 --
 -- An entry of `:polls:` is a line: '<entry id> <number of polls> <time of the last poll, ms>
--- <number of events returned>'. `run` has the first two fields; `polled` is the time of the
--- last poll.
+-- <number of events returned>'. In the state, `run` has the first two fields, and `polled` has
+-- the time of the last poll in µs.
 
 local DELIVERIES_MAX = @PUSHES_LOGGED_MAX@
 local POLLS_MAX = @POLLS_LOGGED_MAX@
 local LOGGED_SECONDS = @LOGGED_SECONDS@
 
--- A run ends after this many microseconds without a poll. Polling begins to fail only after
--- such a pause, so the log shows the pause.
+-- A run ends after this many microseconds without a poll. A workspace that is polled begins to
+-- fail only after such a pause, so the log shows the pause.
 local RUN_PAUSE_US = FAILING_AFTER_MS * 1000
 
--- An id is '<ms>-<number>'. In the id of a poll, `<number>` is at least this. Redis never adds
--- this many entries to a stream in one millisecond, so no delivery has the id of a poll.
+-- An id is '<ms>-<number>'. In the id of a poll, `<number>` is at least `POLL_NUMBER_MIN`.
+-- Redis never adds that many entries to a stream in one millisecond, so no delivery has the id
+-- of a poll.
 local POLL_NUMBER_MIN = 1000000
 
 local function id_of(line)

@@ -22,15 +22,15 @@ export type MessageInput = FromMember & {
   readonly type: "message";
   readonly text: string;
   /**
-   * Ref of the message that this reply answers; null for another game's message; undefined if the message is not a
-   * reply.
+   * The `ref` (see `Output`) of the message that this reply answers. Null for another game's message; undefined if the
+   * message is not a reply.
    */
   readonly replyTo: string | null | undefined;
 };
 
 export type MemberInput = CommandInput | ActionInput | MessageInput;
 
-/** An action of a member, a tick of the clock, or the shutdown of this process. */
+/** An event from a member, a tick of the clock, or the shutdown of this process. */
 export type Input = MemberInput | { readonly type: "tick" } | { readonly type: "closing" };
 
 /** A message to publish, without an id; `Message.create` fills in missing fields. */
@@ -50,7 +50,7 @@ export type Output =
   | (InChannel & { readonly type: "message.create"; readonly ref?: string })
   | (InChannel & {
       readonly type: "message.update";
-      /** The message to replace: its ref, or its id from an inbound event. */
+      /** The message to replace: its `ref`, or its id from an inbound event. */
       readonly target: { readonly ref: string } | { readonly messageId: string };
     })
   | (InChannel & { readonly type: "message.ephemeral"; readonly user: string })
@@ -69,7 +69,7 @@ export interface Turn {
   readonly outputs: Output[];
 }
 
-/** Sends a message to one member: ephemeral in a channel, an ordinary message in a direct conversation. */
+/** Sends a message to one member: an ephemeral in a channel, or an ordinary message in a direct conversation. */
 export function tellMember(turn: Turn, channel: string, user: string, content: MessageContent): void {
   turn.outputs.push(
     channel.startsWith(DM_PREFIX)

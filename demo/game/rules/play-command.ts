@@ -3,7 +3,7 @@ import { end } from "./game";
 import { tellMember, type CommandInput, type MessageContent, type Turn } from "./input-output";
 import { openGameIn, type Rules, type Workspace } from "./workspace";
 
-/** Maximum number of prompts in a workspace. A further prompt replaces the oldest. */
+/** Maximum number of unanswered topic prompts in a workspace. A further prompt replaces the oldest. */
 const PROMPTS_MAX = 500;
 const PROMPT_SECONDS = 15 * 60;
 

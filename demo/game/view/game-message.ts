@@ -140,7 +140,9 @@ function shortened(items: readonly string[]): readonly string[] {
   return [...items.slice(0, NAMES_SHOWN), `and ${items.length - NAMES_SHOWN} more`];
 }
 
-/** Returns the state as data, for bridges with their own layout. The data does not contain the right answer. */
+/**
+ * Returns the state of a game as data, for bridges with their own layout. The data does not contain the right answer.
+ */
 function viewModel(game: Game): Record<string, unknown> {
   const { id, phase, questions, players } = game;
   return {
