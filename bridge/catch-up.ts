@@ -54,7 +54,7 @@ export interface CatchUp {
 
 type ForChat = Exclude<BridgeEffect, { type: "skip" | "missed" }>;
 
-/** Milliseconds after which an event that was skipped as `full` is offered again. */
+/** Milliseconds after which an event that was skipped as `full` is passed to `reduce` again. */
 const FULL_PAUSE_MS = 100;
 
 /** Returns a `CatchUp`, which connects `reduce` to a chat, the clock and a timer. */

@@ -16,7 +16,10 @@ export interface PollerOptions extends PollOptions {
   handle(page: EventPage, signal: AbortSignal): Promise<void> | void;
   /** Events to fetch if no cursor is saved: all held events (the default), or only new events. */
   readonly start?: "oldest" | "latest";
-  /** Wait between two polls when no more events are held, ms. At least 2000, which is the default. */
+  /**
+   * Wait between two polls when no more events are held, ms; randomly extended by up to 10 percent. At least 2000,
+   * which is the default.
+   */
   readonly intervalMs?: number;
   /**
    * Called for each problem that does not stop the poller, and for each event that is invalid or has an unknown type.

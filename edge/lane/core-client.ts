@@ -31,7 +31,10 @@ const DEADLINE_MS = 5_000;
 const PROBE_WITHIN_MS = 1_000;
 /** Maximum bytes of an answer. A page of 100 events of the largest size fits. */
 const MESSAGE_MAX_BYTES = 8 * 1024 * 1024;
-/** Maximum bytes that core may send before the edge reads them. HTTP/2's default of 64 KB holds only a page or two. */
+/**
+ * Maximum bytes that core may send before the edge reads them. HTTP/2's default of 64 KB holds only about 100 small
+ * events.
+ */
 const WINDOW_BYTES = 8 * 1024 * 1024;
 
 /** Creates the edge's client for core. Calls reject with `CoreUnavailable` when there is no answer. */
@@ -81,7 +84,7 @@ export function createCoreClient({ address, token, tls, onRefused }: CoreClientO
         throw new Error("core answered a poll call with an answer of another kind");
       return answer.value;
     },
-    /** Rejects when there is no connection to core. The error is `CoreRefusesToken` when core rejects the token. */
+    /** Rejects when core accepts no lane in time, with `CoreRefusesToken` if core rejects the token. */
     async probe(): Promise<void> {
       await connected(Date.now() + PROBE_WITHIN_MS);
       await Promise.race([lanes.greet(), failAfter(PROBE_WITHIN_MS)]);

@@ -17,7 +17,7 @@ const SMALL_BYTES = 16_384;
 const MB = 1_048_576;
 /** Maximum bytes of unsent pages. A workspace has room for five pages of the largest size, and an address for ten. */
 const ROOM = { all: 256 * MB, workspace: 32 * MB, address: 64 * MB } as const;
-/** Milliseconds within which a page must be received: the largest page takes a minute at 100 KB a second. */
+/** Milliseconds within which a page must be received: at 110 KB per second, the largest page takes a minute. */
 const TAKEN_WITHIN_MS = 60_000;
 const LOOK_EVERY_MS = 1_000;
 

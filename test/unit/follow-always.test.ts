@@ -75,7 +75,7 @@ async function take(group: Group, step: Step): Promise<void> {
 /** Opens one more consumer, and acks all delivered events until no event is unacked. */
 async function settle(group: Group): Promise<void> {
   group.open("last");
-  // There are at most 240 events. If the window is 1, a round may deliver only one event.
+  // There are at most 240 events. If the window is 1, a round may deliver only one event, so 300 rounds are enough.
   for (let i = 0; i < 300 && group.memory.unacked > 0; i++) {
     await pass(500);
     for (const stream of group.alive()) group.ack(stream, ...stream.delivered);

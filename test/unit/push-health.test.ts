@@ -52,7 +52,7 @@ test.each([
 });
 
 // time: controlled
-test("the rate and the latencies cover the last hour; the last success and the last failure are from the whole log", () => {
+test("attempts, successes and latencies are from the last hour; the last success and the last failure are from the whole log", () => {
   const old = delivery({ atMs: NOW - HOUR - 1, latencyMs: 4_000 });
   const oldFailure = delivery({ atMs: NOW - 2 * HOUR, result: "status", status: 500 });
   expect(pushHealth([], NOW)).toEqual({ ...NONE, lastSuccess: undefined, lastFailure: undefined });

@@ -20,7 +20,7 @@ function faults(read: () => unknown): readonly string[] {
   return [];
 }
 
-test("core requires REDIS_URL and SECRETS_KEY, and has defaults for its other settings", () => {
+test("core needs only REDIS_URL and SECRETS_KEY, and has defaults for its other settings", () => {
   expect(readCoreConfig(CORE)).toMatchObject({
     redisUrl: CORE.REDIS_URL,
     redisCa: undefined,
@@ -36,7 +36,7 @@ test("core requires REDIS_URL and SECRETS_KEY, and has defaults for its other se
   });
 });
 
-test("the edge requires CORE_TOKEN, and has defaults for its other settings", () => {
+test("the edge needs only CORE_TOKEN, and has defaults for its other settings", () => {
   expect(readEdgeConfig(EDGE)).toEqual({
     listen: { host: "127.0.0.1", port: 8080 },
     healthListen: { host: "127.0.0.1", port: 8081 },

@@ -35,7 +35,7 @@ function answerByHand(): (eventId: string, outcome?: PushOutcome) => Promise<voi
 }
 
 // time: controlled
-describe("first attempts of a workspace", () => {
+describe("new pushes of a workspace", () => {
   test("start in the order of publication, 16 at a time", async () => {
     const answer = answerByHand();
     await shard().run(4_000, { queue: queuedMany(19) });
@@ -110,7 +110,7 @@ describe("first attempts of a workspace", () => {
     expect(ids().slice(count)).toEqual(eventIds(count + 1));
   });
 
-  test("are dropped as overloaded if 5,000 first attempts are already waiting", async () => {
+  test("are dropped as overloaded if 5,000 new pushes are already waiting", async () => {
     answerByHand();
     await shard().run(0, { queue: queuedMany(16 + 5_000 + 2) });
     const drops = shard().drops.map(({ eventId, reason }) => `${eventId} ${reason}`);
@@ -121,7 +121,7 @@ describe("first attempts of a workspace", () => {
     ["succeeds", OK],
     ["fails", REFUSED],
   ])(
-    "wait until an earlier attempt for the same message %s, and later first attempts wait too",
+    "wait until an earlier attempt for the same message %s, and later new pushes wait too",
     async (_how, outcome) => {
       const answer = answerByHand();
       const update = queued(3, { messageId: "msg_1" });
@@ -134,7 +134,7 @@ describe("first attempts of a workspace", () => {
     },
   );
 
-  test("do not wait for first attempts of another workspace in the same shard", async () => {
+  test("do not wait for new pushes of another workspace in the same shard", async () => {
     await shard().run(1, {
       answer: ({ eventId }) => (Number(eventId.slice(4)) > 100 ? OK : unanswered()),
       queue: queuedMany(100),

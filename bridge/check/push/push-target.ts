@@ -30,7 +30,7 @@ export interface PushTarget {
   settled(chat: ObservedChat): Promise<void>;
   /** Waits as `settled` does, and throws Broken if any of `messages` is shown. */
   hides(chat: ObservedChat, messages: readonly Message[], why: string): Promise<void>;
-  /** Reports that the check waits for `what`, and waits for `ms`. */
+  /** Reports that the check waits for `what`, and waits `ms` milliseconds. */
   pause(ms: number, what: string): Promise<void>;
 }
 

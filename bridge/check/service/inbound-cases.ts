@@ -14,7 +14,9 @@ import {
 const USER = { id: "chat-bridge-check-user" };
 const CHANNEL = "chat-bridge-check";
 
-/** One harmless event of each type: no game expects the message, and the empty command only asks for help. */
+/**
+ * One harmless event of each type: no game expects the action or the message, and the empty command only asks for help.
+ */
 export const EVENTS = {
   command: { type: "command", channel: CHANNEL, user: USER, text: "" },
   action: { type: "action", channel: CHANNEL, user: USER, messageId: "msg_none", action: "check:none" },
@@ -58,8 +60,8 @@ export interface InboundCase {
 }
 
 /**
- * Returns the valid and invalid cases of a field. If events of every type have the field, only messages are
- * used as valid cases, because games act on commands.
+ * Returns the valid and invalid cases of a field. If events of every type have the field, only messages are used as
+ * valid cases, because games may act on commands and actions.
  */
 function casesOf({ field, of, least, most, isOptional, mayBeNull }: TextRule): readonly InboundCase[] {
   return of.flatMap((type) => {
@@ -126,7 +128,7 @@ export const UNKNOWN_CASES: readonly InboundCase[] = [
 
 const longDm = (length: number) => DM_PREFIX + "u".repeat(length - DM_PREFIX.length);
 
-/** A DM channel is `dm:` followed by the event's own user.id, and is valid only in actions and messages. */
+/** A DM channel is `dm:` followed by the event's own `user.id`, and is valid only in actions and messages. */
 export const DM_CASES: readonly InboundCase[] = [
   { what: "a message in the member's own DM", event: { ...message, channel: `dm:${me}` } },
   { what: "an action in the member's own DM", event: { ...action, channel: { id: `dm:${me}` } } },
