@@ -26,7 +26,7 @@ const SCRIPT = join(__dirname, "../../../bench/load/wrk.lua");
 export interface WrkResult {
   /** Start and end of the run without the repeats, and latencies of all answers. */
   readonly times: Omit<Measure, "count">;
-  /** Number of answers, and their bytes with headers. */
+  /** Number of answers, also to repeats, and their bytes with headers. */
   readonly requests: number;
   readonly bytes: number;
   /** Number of requests sent with "once", without repeats. */

@@ -20,7 +20,7 @@ export default defineConfig({
   plugins: [compressedCopies],
   build: {
     outDir: "../../dist/dashboard",
-    // The dashboard's build runs first, and has already emptied this directory.
+    // The dashboard's build runs first, and has already emptied `outDir`.
     emptyOutDir: false,
     copyPublicDir: false,
     license: { fileName: "docs-licenses.md" },

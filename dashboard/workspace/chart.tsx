@@ -79,7 +79,7 @@ function optionsFor(
     legend: { show: false },
     cursor: { show: false },
     scales: {
-      // The axis has half a minute more at each end, so that the first and the last bar are not cut off.
+      // The x axis has half a minute more at each end, so that the first and the last bar are not cut off.
       x: { range: (_plot, min, max) => [min - MINUTE / 2, max + MINUTE / 2] },
       y: { range: (_plot, _min, max) => [0, Math.max(5, max * 1.1)] },
     },

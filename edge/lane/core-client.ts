@@ -105,7 +105,7 @@ async function failAfter(ms: number): Promise<never> {
 const UTF8_BYTES_MAX = 2;
 
 /**
- * Returns the maximum bytes of a request's workspace id and signature. Both are counted, because a sender can make them
+ * Returns the maximum bytes of a request's workspace id and signature. Both are counted, because a sender can make both
  * long.
  */
 function headBytes({ workspaceId, signature = "" }: Pick<PollRequest, "workspaceId" | "signature">): number {

@@ -42,7 +42,8 @@ export function createTurns(max = WAITING_MAX): TakeTurn {
     const line: Line = { last, waiting: 0 };
     lines.set(socket, line);
     // At the end of a request body, Node resumes reading from the socket, and stops only when the socket emits "pause".
-    // If `pause()` has been called since `resume()`, another `pause()` emits nothing, so "pause" is emitted here.
+    // If `pause()` has been called since `resume()`, another `pause()` emits nothing, so this listener emits "pause"
+    // itself.
     socket.on("resume", () => {
       if (line.waiting > 0) socket.pause().emit("pause");
     });

@@ -22,8 +22,8 @@ const TAKEN_WITHIN_MS = 60_000;
 const LOOK_EVERY_MS = 1_000;
 
 /**
- * Limits the bytes of pages that bridges have not received yet. So bridges that do not read cannot fill the memory.
- * If a page is not received within `takenWithinMs`, the connection is closed. The bridge can then poll again.
+ * Limits the bytes of pages that bridges have not received yet. So bridges that do not read cannot fill the edge's
+ * memory. If a page is not received within `takenWithinMs`, the connection is closed. The bridge can then poll again.
  */
 export function createUnsentPages(
   room: Readonly<Record<keyof typeof ROOM, number>> = ROOM,

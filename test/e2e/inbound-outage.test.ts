@@ -116,7 +116,7 @@ test("while core is unavailable, posts are answered with 503 and Retry-After, an
   await until("operators are served", () => service.workspaces.get(workspace.id).catch(() => undefined));
 });
 
-test("a stopping core answers the calls that it has accepted, and the edge answers other requests with 503", async () => {
+test("when core stops, it exits with code 0, and posts are answered only with 202, 429 or 503", async () => {
   await postThrough(async () => expect(await core.stop()).toBe(0));
   await restartCore();
 });

@@ -127,7 +127,7 @@ test("calls that need no token delay the closing of their connection, but do not
 });
 
 // time: controlled
-test("core checks its health at most once a second, however many clients ask for it", async () => {
+test("core checks its health at most once a second, however many clients ask for the health", async () => {
   const rpc = await start();
   const { check } = healthOf(rpc);
   const now = jest.spyOn(performance, "now").mockReturnValue(0);

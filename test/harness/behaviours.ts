@@ -2,7 +2,7 @@ import type { ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import type { Duplex } from "node:stream";
 
-/** Defines how a request is answered, or that it is left unanswered. `stream` is a TLS socket or `tcp` itself. */
+/** Defines how a request is answered, if at all. `stream` is a TLS socket or `tcp` itself. */
 export interface Behaviour {
   answer(exchange: {
     readonly response: ServerResponse;

@@ -177,7 +177,7 @@ describe("settings that name files", () => {
 
   test.each([
     ["core", "a certificate without its key", ["CORE_TLS_CERT"]],
-    ["core", "a CA for clients without a certificate of its own", ["CORE_TLS_CLIENT_CA"]],
+    ["core", "a client CA without a server certificate", ["CORE_TLS_CLIENT_CA"]],
     ["edge", "a certificate without its key", ["CORE_TLS_CA", "CORE_TLS_CERT"]],
     ["edge", "a certificate without a CA", ["CORE_TLS_CERT", "CORE_TLS_KEY"]],
   ])("must be complete: %s rejects %s", (process, _what, names) => {

@@ -230,7 +230,7 @@ test("attempts are made on time while the store is unavailable, and recorded in 
 });
 
 // time: controlled
-test("when the lease is lost, no attempt is made or recorded", async () => {
+test("after the lease is lost, no attempt is made or recorded", async () => {
   await shard().run(500, { answer: () => REFUSED, records: "away" });
   shard().lose();
   await shard().wait(10_000, { records: "taken" });

@@ -12,7 +12,7 @@ export interface PushTarget {
   readonly secrets: readonly string[];
   /** The observed chat; undefined without an observation endpoint, or after the endpoint has failed. */
   readonly chat: ObservedChat | undefined;
-  /** Whether `--workspace` gave the workspace of the events; otherwise it is random. */
+  /** Whether `--workspace` gave the workspace of the events. Otherwise the workspace is random. */
   readonly isWorkspaceGiven: boolean;
   /** Returns the bytes of an event, as they are pushed. */
   write(event: EventHead): Buffer;

@@ -11,7 +11,7 @@ local DELIVERIES_MAX = @PUSHES_LOGGED_MAX@
 local POLLS_MAX = @POLLS_LOGGED_MAX@
 local LOGGED_SECONDS = @LOGGED_SECONDS@
 
--- A run ends after this many microseconds without a poll. A workspace that is polled begins to
+-- A run ends after this many microseconds without a poll. The polling of a workspace begins to
 -- fail only after such a pause, so the log shows the pause.
 local RUN_PAUSE_US = FAILING_AFTER_MS * 1000
 

@@ -3,7 +3,7 @@ import type { Message } from "../../../proto/gen/chatbridge/v1/event";
 import type { Member } from "./game-state";
 
 interface FromMember {
-  /** Id of the event, which is the same in every delivery. The id seeds all random choices. */
+  /** Id of the event; the same in every delivery of the event. The id seeds all random choices. */
   readonly eventId: string;
   /** Id of a channel; in a direct conversation, `dm:` followed by the member's id. */
   readonly channel: string;
@@ -37,7 +37,7 @@ export type Input = MemberInput | { readonly type: "tick" } | { readonly type: "
 export type MessageContent = NonNullable<Parameters<typeof Message.create>[0]>;
 
 interface InChannel {
-  /** Id of a channel. In an update, this can also be `dm:` followed by a user's id. */
+  /** Id of a channel. In an update, `channel` can also be `dm:` followed by a user's id. */
   readonly channel: string;
   readonly content: MessageContent;
 }
