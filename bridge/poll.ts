@@ -9,7 +9,10 @@ import { sign, SIGNATURE_FAULT_WORDS, SIGNATURE_HEADER, verify } from "./signatu
 export class PollRefused extends Error {
   override readonly name = "PollRefused";
   constructor(
-    /** 400, 401, 403 (a target URL is set), 404 or 409 as in the contract's "Errors", or the status of a proxy. */
+    /**
+     * The HTTP status: 400, 401, 403 (a target URL is set), 404 or 409 (contract, "Errors"), or another status from a
+     * proxy.
+     */
     readonly status: number,
     /** The invalid query parameter, if the service named one. */
     readonly field: string | undefined,

@@ -92,19 +92,22 @@ test.each([
       fc.record({ do: fc.constant("cut" as const), consumer, ms: lasting(6_000) }),
     ),
   ],
-])("events of a workspace are in order, within the window and never lost while %s", async (_how, run) => {
-  await fc.assert(
-    fc.asyncProperty(fc.integer({ min: 1, max: 8 }), run, async (window, todo) => {
-      // Discards the timers that a failed run has left behind.
-      jest.useFakeTimers();
-      const group = createGroup(window);
-      group.open("c1");
-      for (const step of todo) await take(group, step);
-      await settle(group);
-      expect(group.faults).toEqual([]);
-      expect(group.memory.unacked).toBe(0);
-      await closeAll(group);
-    }),
-    { numRuns: 300 },
-  );
-});
+])(
+  "events of a workspace are delivered in order and within the window, and are never lost, while %s",
+  async (_how, run) => {
+    await fc.assert(
+      fc.asyncProperty(fc.integer({ min: 1, max: 8 }), run, async (window, todo) => {
+        // Discards the timers that a failed run has left behind.
+        jest.useFakeTimers();
+        const group = createGroup(window);
+        group.open("c1");
+        for (const step of todo) await take(group, step);
+        await settle(group);
+        expect(group.faults).toEqual([]);
+        expect(group.memory.unacked).toBe(0);
+        await closeAll(group);
+      }),
+      { numRuns: 300 },
+    );
+  },
+);

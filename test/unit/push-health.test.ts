@@ -28,7 +28,7 @@ test.each([
   [upTo(20), 10, 19, 20],
   [upTo(100).toReversed(), 50, 95, 99],
   [upTo(1000), 500, 950, 990],
-])("the latencies %j have the right percentiles", (latencies, p50, p95, p99) => {
+])("the latencies %j have the percentiles p50 = %d, p95 = %d and p99 = %d", (latencies, p50, p95, p99) => {
   const deliveries = latencies.map((latencyMs) => delivery({ latencyMs }));
   expect(pushHealth(deliveries, NOW).latencyMs).toEqual({ p50, p95, p99 });
 });

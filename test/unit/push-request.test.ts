@@ -133,7 +133,7 @@ test.each([
   ["", 3_999, "Keep-Alive: timeout=9\r\n", 7_000],
   ["Keep-Alive: timeout=60\r\n", 6_000, "", 4_000],
 ])(
-  "the first answer has the header %j, and the second, %d ms later, has %j: the idle connection closes %d ms after the second answer",
+  "after an answer with the header %j, and %d ms later an answer with %j, the connection closes after %d idle ms",
   async (first, laterMs, last, idleMs) => {
     const bridge = bridgeByHand();
     await bridge.push();
