@@ -19,7 +19,7 @@ export interface Side {
   readonly pids: Pids;
   /** Sends load to this side for `seconds`. */
   run(seconds: number): Promise<Measure>;
-  /** Compares the stored data with the result of the run, and removes the data. The time for this is not measured. */
+  /** Compares the stored or received events with the result of the run, and removes them. Its time is not measured. */
   settle?(measure: Measure): Promise<void>;
 }
 

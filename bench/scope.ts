@@ -23,9 +23,9 @@ export function createScope() {
     folder,
     /** Aborted when the scope closes, which cancels starts in progress. */
     signal: over.signal,
-    /** All files that `logFile` has returned. */
+    /** All paths that `logFile` has returned. */
     logFiles: logFiles as readonly string[],
-    /** Returns a new file for the output of a process. */
+    /** Returns the path of a new file for the output of a process. */
     logFile(name: string): string {
       const file = join(folder, `${logFiles.length}-${name}.log`);
       logFiles.push(file);
@@ -34,7 +34,7 @@ export function createScope() {
     /** Registers `stop` for a resource that has started or is starting. Throws when the scope is closed. */
     own<T>(starting: Promise<T> | T, stop: (started: T) => Promise<void> | void): Promise<T> {
       const promise = Promise.resolve(starting);
-      // The caller of `own` reports a failed start.
+      // If the start failed, there is nothing to stop, and the caller of `own` reports the error.
       const stopped = async (): Promise<void> => promise.then(stop, () => undefined);
       if (over.signal.aborted) void stopped();
       else stops.push(stopped);

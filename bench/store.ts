@@ -40,7 +40,7 @@ export async function connectToStore(url: string) {
     return lengths.flat().reduce((sum, length) => sum + length, 0);
   }
 
-  /** Waits for `count` entries in the matching streams. Throws CheckFault if there are more, or fewer after 10 s. */
+  /** Waits for `count` entries in the matching streams. Throws CheckFault if there are more, or still fewer in 10 s. */
   async function assertEntries(pattern: string, count: number, what: string): Promise<void> {
     const end = performance.now() + SETTLE_WITHIN_MS;
     let found = await countEntries(pattern);
@@ -51,7 +51,7 @@ export async function connectToStore(url: string) {
     check(found === count, `${count} ${what}, but ${found} are stored`);
   }
 
-  /** Empties all matching streams, so that a long run does not fill the memory. */
+  /** Empties all matching streams, so that a long run does not fill Redis's memory. */
   async function emptyStreams(pattern: string): Promise<void> {
     await withKeys(pattern, (keys) => Promise.all(keys.map((key) => client.xTrim(key, "MAXLEN", 0))));
   }

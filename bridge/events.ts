@@ -1,8 +1,8 @@
 import { MESSAGE_KINDS, type MessageKind as ContractKind } from "./contract";
 
 /**
- * The events that the service sends to a bridge, by push or by poll ("Outbound
- * event envelope", "Message"). The service may add fields and kinds at any time:
+ * The events that a bridge gets from the service, by push or by poll (contract, "Outbound
+ * event envelope" and "Message"). The service may add fields and kinds at any time:
  * the kit passes new fields and kinds through unchanged, and a bridge must show
  * an unknown kind as a `card`.
  */
@@ -45,7 +45,7 @@ export interface Message {
    * answer with `replyTo`.
    */
   readonly awaitsReply: boolean;
-  /** View model for bridges that draw the message themselves; null for none. Its shape is not stable. */
+  /** View model for bridges that draw the message themselves; null for none. The shape of `data` is not stable. */
   readonly data: Readonly<Record<string, unknown>> | null;
 }
 

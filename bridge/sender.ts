@@ -17,8 +17,8 @@ export interface SenderOptions {
   /** Maximum number of attempts per event, 6 by default. */
   readonly attemptsMax?: number;
   /**
-   * Time after the first attempt within which a retry may start, ms; 60,000 by default. The default is short,
-   * because a button press soon becomes useless.
+   * Time after the start of the first attempt within which a retry may start, ms; 60,000 by default. The default is
+   * short, because a button press soon becomes useless.
    */
   readonly giveUpAfterMs?: number;
   /** Maximum number of pending events, 1000 by default. Further events are dropped immediately (`overloaded`). */

@@ -24,7 +24,7 @@ export function addSecretOptions(command: Command): Command {
 }
 
 /**
- * Creates a signing secret with `make`, and writes the secret to the file in `secretFile`, if given. The file is created
+ * Creates a signing secret with `make`, and writes the secret to the file `secretFile`, if given. The file is created
  * and filled with padding before `make` is called. So if the file cannot store a secret, no secret is created.
  *
  * @returns core's answer, and in `shown` the secret if `--show-secret` was given

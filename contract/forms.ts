@@ -1,6 +1,6 @@
 import { CURSOR_MAX_DIGITS, ID_MAX_CHARACTERS } from "./numbers";
 
-/** The formats of the texts in the public contract. */
+/** The formats of ids, cursors and the signature header in the public contract. */
 
 /** A workspace id: a UUID. */
 export const UUID_FORM = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;

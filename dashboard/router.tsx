@@ -21,8 +21,8 @@ export function navigate(path: string, { replace = false } = {}): void {
 }
 
 /**
- * A link within the dashboard. A plain click navigates without a reload. The browser handles all other clicks, e.g.
- * with Ctrl.
+ * A link within the dashboard. A plain click navigates without a reload. The browser handles all other clicks, e.g. a
+ * click with Ctrl.
  */
 export function Link({ href, ...more }: AnchorHTMLAttributes & { readonly href: string }) {
   return (

@@ -1,5 +1,6 @@
-// Runs jest, and then runs each failed test once more, alone. So a test that fails once by chance does not fail
-// the whole run. A test that passes the second time is reported as flaky; a test that fails twice counts as failed.
+// Runs jest, and then runs the failed tests of each file once more, one file at a time. So a test that fails once by
+// chance does not fail the whole run. A test that passes the second time is reported as flaky; a test that fails
+// twice counts as failed.
 import { spawnSync } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";

@@ -5,11 +5,14 @@ import { median, spreadOf, type Spread } from "../statistics";
 import { createSpreadTable } from "../table";
 
 const POSTING = 16;
-/** Half the rate limit of a workspace, because delayed and new requests arrive together after a stall. */
+/**
+ * Requests per second for each workspace: half the rate limit, because overdue and new requests arrive together after a
+ * stall.
+ */
 const POSTS_PER_SECOND = 125;
 const PUSHED = 8;
 const PUSHES_PER_SECOND = 50;
-/** Seconds until core, the edge and the load have compiled their hot code at these rates. */
+/** Seconds until core, the edge and the load generator have compiled their hot code at these rates. */
 const WARM_UP_SECONDS = 15;
 
 /** Measures latencies at a load well below the service's capacity. */

@@ -34,13 +34,13 @@ interface Head {
 
 /**
  * Creates the parser of the answer to a push. The parser skips interim answers, and accepts folded headers and
- * repeated, equal `Content-Length` values, as RFC 9112 requires. The body is read only to find its end. If the end
+ * repeated, equal `Content-Length` values, as RFC 9112 specifies. The body is read only to find its end. If the end
  * is ambiguous or more bytes follow, the connection must be closed. Otherwise core could mistake the remaining
  * bytes for the answer to the next push.
  */
 export function createAnswer(): Answer {
-  // `answer` has plain properties instead of getters. Every push creates an answer, and creating a getter costs
-  // more than parsing a head.
+  // `answer` has plain properties instead of getters, because every push creates an answer, and creating a getter
+  // costs more than parsing a head.
   const answer = {
     state: "head" as Answer["state"],
     status: 0,
@@ -97,7 +97,7 @@ const FIELD_LINE = /^([!#$%&'*+\-.^_`|~\w]+):([\t\x20-\x7e\x80-\xff]*)$/;
 const FOLD = /\r\n[\t ]+/g;
 const KEEP_ALIVE_TIMEOUT = /^timeout=(\d+)$/i;
 
-/** Parses a head, without the empty line after it. Returns undefined for an interim answer. */
+/** Parses a head. `text` does not contain the empty line after the head. Returns undefined for an interim answer. */
 function readHead(text: string): Head | undefined {
   const [first = "", ...lines] = text.replace(FOLD, " ").split("\r\n");
   const [, version, code] = STATUS_LINE.exec(first) ?? [];
@@ -154,8 +154,8 @@ function itemsOf(value: string): readonly string[] {
  * Determines where the body ends (RFC 9112, section 6.3). The connection is reusable only when the end is unambiguous.
  */
 function delimit(status: number, length: string | undefined, encodings: string) {
-  // These statuses have no body, whatever the headers say. A bridge may still send the body that the headers
-  // announce.
+  // Answers with these statuses have no body, whatever the headers say. A bridge may still send the body that the
+  // headers announce.
   if (status === 204 || status === 304) {
     return { body: fixedBody(0), isReusable: encodings === "" && Number(length ?? 0) === 0 };
   }

@@ -1,7 +1,7 @@
 import type { PushAttempt } from "../ports/outside";
 import type { AnswerListener, PushConnection } from "./push-connection";
 
-/** The progress of an attempt. It can still be read after the attempt. */
+/** The progress of an attempt. The caller can read the progress during and after the attempt. */
 export interface PushProgress {
   /** The connection over which the request was sent; undefined before the request was sent. */
   connection: PushConnection | undefined;
@@ -12,7 +12,7 @@ export interface PushProgress {
 /**
  * Sends the request of an attempt once. Resolves with the status of the answer when the head of the answer is
  * complete. Rejects when the connection breaks, or when connecting and answering together take longer than
- * `withinMs`. When a kept connection breaks, `sendPush` does not send the request again, because the bridge may
+ * `withinMs`. When a reused connection breaks, `sendPush` does not send the request again, because the bridge may
  * have received the request. Only the contract's retry rules allow another attempt.
  */
 export function sendPush(

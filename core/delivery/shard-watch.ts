@@ -63,7 +63,7 @@ export async function watchShard(
       if (mails > 0 && performance.now() >= nextMailAt) await sendMails();
     } catch (error) {
       // After a failover, the clock of Redis may be behind, and new emails may precede `tried`. So the next
-      // read starts at the beginning.
+      // read starts at the beginning of the outbox.
       tried = undefined;
       if (!(error instanceof StoreUnavailable)) context.report("watch", error);
     }

@@ -5,8 +5,8 @@ import type { FollowLog, LogEntry, Member } from "../ports/store";
 export type FollowedShard = ReturnType<typeof followShard>;
 
 /**
- * Reads the log of a shard for one stream: first the unacked entries, then the new entries. Unacked entries
- * were read before, by another holder of the lease or in an answer that was lost.
+ * Reads the log of a shard for one stream: first the unacked entries, then the new entries. The unacked entries
+ * were already read, by another holder of the lease or by a call whose answer was lost.
  */
 export function followShard(log: FollowLog, member: Member, lease: Lease) {
   const { shard } = lease;

@@ -30,7 +30,7 @@ const MOST_TRIES = 10;
 
 /**
  * Changes a workspace. `change` is called with the current workspace and returns the changed workspace or a
- * refusal. `change` is called again when another call has changed the workspace meanwhile.
+ * refusal. `change` is called again when another request has changed the workspace meanwhile.
  */
 async function changeWorkspace(
   workspaces: Workspaces,
@@ -127,7 +127,7 @@ export function connectWorkspace({ workspaces, ids, now }: WorkspaceContext, id:
   });
 }
 
-/** Disables the hooks of a workspace and deletes its secrets. Held events are kept until they are 24 hours old. */
+/** Disconnects a workspace, and deletes the workspace's secrets. Held events are kept until they are 24 hours old. */
 export function disconnectWorkspace(context: WorkspaceContext, id: string): Promise<Outcome> {
   return changeWorkspace(context.workspaces, id, (workspace) => ({
     ...workspace,

@@ -29,8 +29,8 @@ export function createGameService(context: GameServiceContext, report: ReportFau
   const { publishing, published: counts } = context.callCounts;
 
   /**
-   * Publishes the events of a call, in order. Keeps no reference to the decoded events during the call to the store,
-   * because the garbage collector would then have to copy these events.
+   * Publishes the events of a call, in order. Drops the decoded events before the call to the store. Otherwise, the
+   * garbage collector would have to copy these events during that call.
    */
   async function publish(events: Decoded<EventMessage>[]): Promise<PublishResult[]> {
     const prepared = events.splice(0).map(prepare);

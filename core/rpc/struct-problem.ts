@@ -21,7 +21,7 @@ export function findStructProblem(reader: WireReader, end: number): string | und
 }
 
 /**
- * Returns the first problem in the members of a `Struct` or `ListValue`. In both types, each member is a field with the
+ * Returns the first problem in the members of a `Struct` or `ListValue`. In both types, the members have field
  * number 1.
  */
 function findInEach(

@@ -8,8 +8,8 @@ import {
 import type { DeliveryShape } from "../../edge/dashboard/shapes";
 
 /**
- * Merges two lists, newest first and without duplicates. If both lists have an entry for the same run of polls, the
- * entry with the higher count is kept.
+ * Merges two lists of deliveries. The result is sorted newest first, without duplicates. If both lists have an entry
+ * for the same run of polls, the entry with more polls is kept.
  */
 export function mergeDeliveries(
   some: readonly DeliveryShape[],
@@ -26,9 +26,10 @@ export function mergeDeliveries(
 }
 
 /**
- * Returns the delivery before which the list may be incomplete; undefined if the list is complete. The log keeps a
- * maximum number of polls, and of pushes. If the list has the maximum of one kind, the result is the oldest delivery of
- * that kind. If the list has the maximum of both kinds, the result is the newer of the two oldest deliveries.
+ * Returns the delivery before which deliveries may be missing from the list; undefined if the list is complete. The log
+ * keeps a limited number of polls, and a limited number of pushes. If the list has the maximum of one kind, the result
+ * is the oldest delivery of that kind. If the list has the maximum of both kinds, the result is the newer of the two
+ * oldest deliveries.
  */
 export function oldestKept(deliveries: readonly DeliveryShape[]): DeliveryShape | undefined {
   const [polls, pushes] = [

@@ -33,7 +33,7 @@ export function createWorkspaceClient(address: string, tls: ClientTls | undefine
     "grpc.service_config": JSON.stringify({ loadBalancingConfig: [{ round_robin: {} }] }),
   });
   return {
-    /** Returns a client that sends this token. */
+    /** Returns a client that sends `token` with every call. */
     as(token: string): Operator {
       const metadata = bearer(token);
       return {

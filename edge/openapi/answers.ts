@@ -30,7 +30,7 @@ export const ERROR_BODY: Schema = {
 
 type Reason = Exclude<Refusal, Refusal.UNSPECIFIED>;
 
-/** Describes the reason for each of core's refusals. */
+/** A description of the reason for each of core's refusals. */
 const REFUSAL_WORDS: Readonly<Record<Reason, string>> = {
   [Refusal.ADDRESS_LIMIT]: `more than ${ADDRESS_REQUESTS_PER_SECOND} requests a second from the sending address`,
   [Refusal.UNKNOWN_WORKSPACE]:
@@ -38,7 +38,7 @@ const REFUSAL_WORDS: Readonly<Record<Reason, string>> = {
   [Refusal.SIGNATURE]: "`Service-Signature` is missing, malformed or wrong",
   [Refusal.TIMESTAMP]: `the signature is valid, but its timestamp is more than ${TIMESTAMP_TOLERANCE_SECONDS / 60} minutes from the service clock`,
   [Refusal.WORKSPACE_LIMIT]: `more than ${WORKSPACE_REQUESTS_PER_SECOND} signed requests a second for the workspace`,
-  [Refusal.INVALID]: "a field or query parameter breaks a rule; `field` names it",
+  [Refusal.INVALID]: "a field or query parameter breaks a rule; `field` names the field or parameter",
   [Refusal.PUSH_WORKSPACE]: "the workspace has a target URL, so events are pushed and not held",
 };
 

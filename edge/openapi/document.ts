@@ -69,7 +69,7 @@ export function openApiDocument(publicUrl: string = LOCAL_EDGE): OpenApiDocument
             "`t=<unix seconds>,v1=<hex>`: HMAC-SHA256 of `<t>.<raw body>`, keyed with the workspace's secret. For a " +
             "poll, the HMAC is of `<t>.<query string>`, exactly as sent. During a rotation, there is one `v1` entry per " +
             `secret, the newest first, and one valid entry is sufficient. Reject a timestamp more than ${TIMESTAMP_TOLERANCE_SECONDS / 60} minutes ` +
-            "from the local clock, and compare in constant time.",
+            "from the local clock, and compare digests in constant time.",
         },
       },
     },
@@ -112,8 +112,8 @@ function pollEvents(): Operation {
         in: "query",
         required: false,
         description:
-          "The cursor `next` of the last page. Without `after`, the page begins with the oldest held event. `latest` " +
-          "returns the newest cursor and no events.",
+          "The cursor `next` of the previous page. Without `after`, the page begins with the oldest held event. " +
+          "`latest` returns the newest cursor and no events.",
         schema: { anyOf: [{ type: "string", pattern: CURSOR_FORM.source }, { const: "latest" }] },
       },
       {
@@ -130,7 +130,7 @@ function pollEvents(): Operation {
         headers: {
           [SIGNATURE]: {
             required: true,
-            description: "Covers the exact bytes of the answer, as for a push.",
+            description: "The signature of the exact bytes of the answer's body, as for a push.",
             schema: signatureSchema(),
           },
           "Service-Workspace": {

@@ -83,7 +83,7 @@ describe("with many workspaces", () => {
     }
   });
 
-  test("the list has pages, newest first; going back from a workspace shows the same page again", async () => {
+  test("the list has pages, with the newest workspaces first; going back from a workspace shows the same page again", async () => {
     const names = page.locator("tbody .row-link");
     await names.getByText(`Numbered ${MANY}`, { exact: true }).waitFor();
     expect(await names.count()).toBe(25);

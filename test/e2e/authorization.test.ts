@@ -54,7 +54,7 @@ describe.each(SERVICES)("%s, which serves the role %s,", (name, role) => {
   test.each([
     ["no token", undefined],
     ["an empty token", "Bearer "],
-    ["no scheme", token],
+    ["a token without a scheme", token],
     ["an unknown token", "Bearer some-token-that-nobody-has"],
     ["a token in the wrong case", `Bearer ${token.toUpperCase()}`],
     ["the beginning of a token", `Bearer ${token.slice(0, -1)}`],

@@ -12,9 +12,9 @@ type Row = readonly [what: string, raw: string | Buffer, mac: string, secret?: s
  *     printf '1700000000.\x00\xff\x0d\x0a' | openssl dgst -sha256 -hmac 'secret-one' -hex
  */
 const ROWS: readonly Row[] = [
-  ["a command", COMMAND, "950005aed74c5817c44170db962aa9ed6c7721eeb351b343230a880f7ac014f2"],
+  ["a command event", COMMAND, "950005aed74c5817c44170db962aa9ed6c7721eeb351b343230a880f7ac014f2"],
   [
-    "the same command under another secret",
+    "the same command event under another secret",
     COMMAND,
     "f37801b7b02a9c6e185dd63d6d78de71bab569639567f1fc85c20c3136da16fc",
     "secret-two",

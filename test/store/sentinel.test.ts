@@ -61,7 +61,7 @@ async function untilUsed(server: RedisNode): Promise<void> {
   await until("the new master is used", async () => (await used().catch(unlessAway)) === server.name);
 }
 
-/** Waits until the test's own connection uses the new master, and the new master has a published event. */
+/** Waits until the test's own connection uses the new master, and the new master has a newly published event. */
 async function untilPublished(master: RedisNode): Promise<void> {
   await untilUsed(master);
   const state = `${prefixOf(store, id)}:st:${id}`;
@@ -143,7 +143,7 @@ test("a connection reports that the sentinels do not know the name of the master
 test("the store keeps using a healthy master while no sentinel answers", async () => {
   const master = await watched.master();
   for (const sentinel of watched.sentinels) await sentinel.kill();
-  // The store queries the sentinels every second, so it queries them within this time.
+  // The store queries the sentinels every second, so it has queried them before this time.
   const asked = performance.now() + 2_500;
   await until(
     "the sentinels were queried in vain",

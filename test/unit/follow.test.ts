@@ -48,7 +48,7 @@ describe("one stream", () => {
     expect(seen(stream)).toEqual(["a0/1"]);
   });
 
-  test("gets the events of a lost answer from the store, and no event twice", async () => {
+  test("gets each event exactly once, even if an answer of the store is lost", async () => {
     for (let ms = 1; ms <= 80; ms++) {
       const group = startGroup();
       const stream = group.open("c");
@@ -190,7 +190,7 @@ describe("several streams of a group:", () => {
     }
   });
 
-  test("a newer stream whose first join was lost replaces the older stream", async () => {
+  test("a newer stream replaces the older stream, even if the store was unavailable when the newer stream tried to join", async () => {
     const group = startGroup();
     const older = group.open("c");
     await pass(500);

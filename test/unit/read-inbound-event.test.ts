@@ -5,7 +5,7 @@ const COMMAND = { type: "command", channel: "c1", user: { id: "u1" }, text: "" }
 const ACTION = { type: "action", channel: "c1", user: { id: "u1" }, messageId: "m1", action: "a" };
 const MESSAGE = { type: "message", channel: "c1", user: { id: "u1" }, text: "hi" };
 
-test("the fields of an event are passed on", () => {
+test("a valid event is read with the values of all its fields", () => {
   const user = { id: "u1", name: "Ünï" };
   const channel = { id: "c1", name: "lobby" };
   expect(readInboundEvent({ ...COMMAND, id: "r1", channel, user, text: "start 5" })).toEqual({

@@ -6,7 +6,7 @@ import type { ShownMessage } from "./shown-message";
 /** An event that a chat shows. */
 export type ShownEvent = MessageCreate | MessageUpdate | MessageEphemeral | DmCreate;
 
-/** Whether the observation endpoint has given each optional field for at least one message so far. */
+/** For each optional field: whether the observation endpoint has given the field for at least one message so far. */
 export interface Listed {
   readonly buttons: boolean;
   readonly image: boolean;
@@ -26,7 +26,7 @@ export function judgePlace({ channel, to = null }: ShownMessage, event: ShownEve
   if (!places.includes(channel)) {
     throw new Broken(`"${text}" is shown in ${channel}, not in ${places.join(" or ")}`);
   }
-  // If a chat cannot show a message to a single member, everybody may see an ephemeral.
+  // If a chat cannot show a message to a single member, everybody may see an ephemeral message.
   if (to === null || to === memberOf(event)) return;
   const wanted = memberOf(event) ?? "everybody";
   throw new Broken(
@@ -37,7 +37,8 @@ export function judgePlace({ channel, to = null }: ShownMessage, event: ShownEve
 
 /**
  * Returns the fault in the buttons or the image of a message, if any. A field that the endpoint never gives is not
- * checked. If the endpoint gives a field for some messages, other messages count as having no buttons or no image.
+ * checked. If the endpoint gives `buttons` for some messages, a message without `buttons` counts as having no buttons.
+ * The same rule applies to `image`.
  */
 export function wrongLooks(shown: ShownMessage, event: ShownEvent, listed: Listed): Broken | undefined {
   const { text, buttons, image } = event.message;
@@ -59,7 +60,10 @@ export function wrongLooks(shown: ShownMessage, event: ShownEvent, listed: Liste
   return undefined;
 }
 
-/** Returns the allowed channels. An ephemeral may be a DM if the chat cannot show it to a single member. */
+/**
+ * Returns the allowed channels. A chat that cannot show a message to a single member may show an ephemeral message as
+ * a DM.
+ */
 function placesOf(event: ShownEvent): readonly string[] {
   switch (event.type) {
     case "message.ephemeral":

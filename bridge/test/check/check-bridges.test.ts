@@ -14,7 +14,7 @@ jest.mock<object>("node:timers/promises", () => ({
   setTimeout: (ms: number) => new Promise((resolve) => setTimeout(resolve, ms)),
 }));
 
-/** Milliseconds by which the clock advances after every `TURNS` turns of the event loop. */
+/** Milliseconds by which the fake clock advances after every `TURNS` turns of the event loop. */
 const STEP_MS = 25;
 const TURNS = 3;
 
@@ -97,7 +97,7 @@ test.each(BROKEN_BRIDGES)("the check detects a bridge that %s", (what, _change, 
 });
 
 test("for a bridge that accepts nothing, rules about rejected pushes are reported as unseen, and one line covers all skipped rules", () => {
-  const result = results.get("has another secret");
+  const result = results.get("has a secret other than the workspace's");
   const ids = (wanted: string) =>
     (result?.rules ?? []).filter(({ verdict }) => verdict === wanted).map(({ id }) => id);
   expect(ids("unseen")).toEqual(["unsigned-refused", "forged-refused", "raw-bytes", "old-refused"]);

@@ -18,8 +18,8 @@ const dmUpdate = make.update(dm, "an update of a DM");
 const ephemeral = make.ephemeral("an ephemeral");
 
 /**
- * Returns a chat whose observations are `looks` in turn, and then always the last one. `shows` makes only one
- * observation.
+ * Returns a chat whose observations are `looks`, in order. Further observations repeat the last of `looks`. The
+ * chat's method `shows` makes only one observation.
  */
 const chatOf = (...looks: readonly (readonly object[])[]) => chatWithin(-1, ...looks);
 
@@ -49,8 +49,8 @@ test.each<[string, ShownEvent, object]>([
   ["an update without buttons and image", bare, { buttons: [], image: null }],
   ["an ephemeral for its member alone", ephemeral, { to: "u1" }],
   ["an ephemeral in a chat that cannot show it to one member alone", ephemeral, { to: null }],
-  ["an ephemeral by DM", ephemeral, { ...DM, to: "u1" }],
-])("%s is accepted", async (_what, event, fields) => {
+  ["an ephemeral shown as a DM", ephemeral, { ...DM, to: "u1" }],
+])("an observation of %s is accepted", async (_what, event, fields) => {
   await chatOf([shown(event, fields)]).shows(event);
 });
 
@@ -73,7 +73,7 @@ test.each<[string, ShownEvent, object, RegExp]>([
     /the buttons \["Report"\], not with no buttons/,
   ],
   ["the old image after an update", bare, { image: IMAGE }, /not with no image/],
-])("%s is reported as a fault", async (_what, event, fields, told) => {
+])("an observation of %s is reported as a fault", async (_what, event, fields, told) => {
   await expect(chatOf([shown(event, fields)]).shows(event)).rejects.toThrow(told);
 });
 

@@ -4,7 +4,7 @@
 --
 -- An identity is a digest of the request id or of the signed request. The digests are fields
 -- of small hashes, which Redis keeps packed. A digest takes about 20 bytes in a hash with many
--- digests, and twice that in a hash with few.
+-- digests, and about 40 bytes in a hash with few digests.
 -- A request id is stored in the hash of the half day in which it arrived. The hash expires a
 -- day and ten minutes after the end of that half day. A lookup reads the hashes of all half
 -- days of the last 24 hours. It also reads the hash of the next half day, in case the clock

@@ -117,7 +117,7 @@ function decode(text: string): string {
   }
 }
 
-/** Returns the name of a server, which is also logged: host:port, or the path of a socket. */
+/** Returns the name of a server for comparisons and logs: host:port, or the path of a socket. */
 export function nameOf(address: Address): string {
   if ("path" in address) return address.path;
   return `${address.host}:${address.port}`;

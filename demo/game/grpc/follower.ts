@@ -60,7 +60,7 @@ export function startFollower({ core, group, consumer, log, handle }: FollowerOp
     if (from === stream) say({ $case: "ack", value: { deliveryIds: [deliveryId] } });
   }
 
-  /** Follows one stream to its end. Rejects with a ServiceError when the stream fails. */
+  /** Handles the messages of one stream until the stream ends. Rejects with a ServiceError when the stream fails. */
   async function followOnce(): Promise<void> {
     say({ $case: "open", value: FollowOpen.create({ group, consumer, window: WINDOW }) });
     for await (const { say: told } of stream as AsyncIterable<FollowResponse>) {
@@ -96,7 +96,7 @@ export function startFollower({ core, group, consumer, log, handle }: FollowerOp
 
   const ended = run();
   return {
-    /** Resolves when the first stream is open. Rejects if core rejects the game or `close` is called before that. */
+    /** Resolves when the first stream is open. Rejects if, before that, core rejects the game or `close` is called. */
     opened,
     get isFollowing() {
       return isFollowing;

@@ -2,9 +2,10 @@ import type { ReceivedEvent } from "../../../proto/gen/chatbridge/v1/event";
 import type { MemberInput } from "../rules/input-output";
 
 /**
- * Converts a delivered event to an input of `play`. `refOf` returns the ref of
- * a message (see `Output`), or undefined for another game's message. Returns undefined
- * for an event of an unknown kind, or for an event without a channel or a user.
+ * Converts a delivered event to an input of `play`. Returns undefined for an event of an unknown kind, or for an event
+ * without a channel or a user.
+ *
+ * @param refOf returns the `ref` of a message (see `Output`), or undefined for another game's message
  */
 export function toInput(
   deliveryId: string,

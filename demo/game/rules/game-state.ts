@@ -60,7 +60,7 @@ interface Asked {
   readonly answers: Map<string, Answer>;
 }
 
-/** A game in a channel: one live message, from its lobby to its final board. */
+/** A game in a channel. One live message shows the game, from its lobby to its final board. */
 export interface Game {
   /** Id of the game. It is also the `ref` of the live message: see `Output`. */
   readonly id: string;

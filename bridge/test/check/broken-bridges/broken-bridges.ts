@@ -49,7 +49,7 @@ export const BROKEN_BRIDGES: readonly BrokenBridge[] = [
     /a push with no signature was answered with 204, not rejected/,
   ],
   [
-    "checks the signature of the parsed body",
+    "checks the signature of the body as parsed and serialized again",
     signedBy((timestamp, raw) => digestOf(timestamp, rewritten(raw))),
     "raw-bytes",
     /signed as it stands, was answered with 401.*bytes before any body parser/s,
@@ -76,13 +76,13 @@ export const BROKEN_BRIDGES: readonly BrokenBridge[] = [
   ["has a line break in its secret", underKey(`${SECRET}\n`), "answers", /a line break.*as the key/s],
   ["decodes its secret as base64", underKey(Buffer.from(SECRET, "base64")), "answers", /decoded from base64/],
   [
-    "has another secret",
+    "has a secret other than the workspace's",
     underKey("a"),
     "answers",
     /may have another.*--workspace.*t=\d+,v1=\w+ for .*"ping"/s,
   ],
   [
-    "reads t as milliseconds",
+    "reads the timestamp t as milliseconds",
     { now: Date.now, toleranceSeconds: 3e5 },
     "answers",
     /409\n.*in milliseconds.*in seconds/s,
@@ -138,7 +138,7 @@ export const BROKEN_BRIDGES: readonly BrokenBridge[] = [
     /the older update" is shown.*sequence/s,
   ],
   [
-    "answers an unknown kind with 500",
+    "answers a message of an unknown kind with 500",
     { accepts: (event) => ("message" in event && !isKnownKind(event.message.kind) ? 500 : 204) },
     "unknown-kind",
     /unknown kind was answered with 500.*`card`/s,
@@ -194,7 +194,7 @@ export const BROKEN_BRIDGES: readonly BrokenBridge[] = [
     /with the buttons \["Yes"\], not with the buttons \["Yes","More"\].*buttons of all rows.*leave `buttons` out/s,
   ],
   [
-    "shows an image from another address",
+    "shows an image from a URI other than the event's",
     { draws: (message) => ({ ...message, image: message.image && `${message.image}?size=small` }) },
     "every-type update-in-place",
     /with the image ".*\?size=small", not with the image .*its URI as the event gave it.*leave `image` out/s,
