@@ -31,7 +31,10 @@ export function createScope() {
       logFiles.push(file);
       return file;
     },
-    /** Registers `stop` for a resource that has started or is starting. Throws when the scope is closed. */
+    /**
+     * Registers `stop` for a resource that has started or is starting. If the scope is already closed, stops the
+     * resource and throws.
+     */
     own<T>(starting: Promise<T> | T, stop: (started: T) => Promise<void> | void): Promise<T> {
       const promise = Promise.resolve(starting);
       // If the start failed, there is nothing to stop, and the caller of `own` reports the error.

@@ -9,7 +9,7 @@ export type Store = Awaited<ReturnType<typeof connectToStore>>;
 const INBOUND_STREAMS = "cb:*:in";
 /** The keys of all streams of held events, one for each poll workspace. */
 const HELD_STREAMS = "cb:*:held:*";
-/** The keys of the rate limits. Each key has the times of the latest requests for a workspace or from an address. */
+/** The keys of the rate limits. Each key holds the times of the latest requests for a workspace or from an address. */
 const LIMITER_KEYS = ["cb:*:rate:*", "cb:*:ip:*"] as const;
 
 const SETTLE_WITHIN_MS = 10_000;

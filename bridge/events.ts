@@ -21,7 +21,7 @@ export interface ActionButton {
   readonly action: string;
 }
 
-/** A button that opens a URL. The bridge sends no event when a member presses it. */
+/** A button that opens a URL. The bridge sends no event when a member presses this button. */
 export interface LinkButton {
   readonly label: string;
   readonly url: string;
@@ -56,7 +56,7 @@ export interface EventHead {
   readonly type: string;
   /** UUID of the workspace. */
   readonly workspace: string;
-  /** Number that rises within the workspace, with gaps; below 2^53. */
+  /** Number below 2^53 that increases from event to event of the workspace, with gaps. */
   readonly sequence: number;
   /** Time of creation, ISO 8601, UTC. */
   readonly createdAt: string;

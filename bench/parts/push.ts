@@ -58,7 +58,7 @@ export const push: Part = {
   },
 };
 
-/** Publishes for `seconds`, as fast as events are pushed. Then waits until all events have arrived. */
+/** Publishes for `seconds`, as fast as events are pushed. Then waits up to 30 s until all events have arrived. */
 async function pushFor(
   clients: CoreClients,
   receiver: Worker<PushReceiver>,

@@ -1,4 +1,4 @@
-/** An invalid `Service-Signature` header, derived from a valid one. */
+/** An invalid `Service-Signature` header, derived from a valid header. */
 export interface BadSignature {
   /** Completes a phrase such as "a push with …" or "a poll with …". */
   readonly what: string;

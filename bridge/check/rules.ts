@@ -2,7 +2,7 @@ import { BRIDGE_RULES } from "./push/check-bridge";
 import type { CheckMode } from "./result";
 import { SERVICE_RULES } from "./service/check-service";
 
-/** All rules of both sides, in the order of their checks. */
+/** The rules for bridges and for the service, in the order in which the checker checks them. */
 export const RULES: Readonly<Record<CheckMode, readonly { readonly id: string; readonly says: string }[]>> = {
   bridge: BRIDGE_RULES,
   service: SERVICE_RULES,

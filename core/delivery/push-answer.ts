@@ -21,7 +21,10 @@ export interface Answer {
   read(bytes: Buffer): void;
 }
 
-/** Parses the next bytes of a body. If the body ends in `bytes`, returns how many of the bytes belong to the body. */
+/**
+ * Parses the next bytes of a body. If the body ends in `bytes`, returns how many of the bytes belong to the body.
+ * Otherwise returns "more", or "broken" if the body is invalid.
+ */
 type BodyReader = (bytes: Buffer) => number | "more" | "broken";
 
 interface Head {

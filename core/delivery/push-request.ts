@@ -11,8 +11,8 @@ export interface PushProgress {
 
 /**
  * Sends the request of an attempt once. Resolves with the status of the answer when the head of the answer is
- * complete. Rejects when the connection breaks, or when connecting and answering together take longer than
- * `withinMs`. When a reused connection breaks, `sendPush` does not send the request again, because the bridge may
+ * complete. Rejects when the connection breaks, or when that head is not complete within `withinMs`, including the
+ * time to connect. When a reused connection breaks, `sendPush` does not send the request again, because the bridge may
  * have received the request. Only the contract's retry rules allow another attempt.
  */
 export function sendPush(

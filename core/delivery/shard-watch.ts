@@ -119,8 +119,8 @@ export async function watchShard(
   }
 
   /**
-   * Reads a workspace. If the read fails with an error other than `StoreUnavailable`, e.g. because a key is missing in
-   * SECRETS_KEY, only the emails of this workspace are affected.
+   * Reads a workspace. Throws `StoreUnavailable`, or `MailRefused` for any other error, e.g. if a key is missing in
+   * SECRETS_KEY. `MailRefused` delays only the emails of this workspace.
    */
   async function readWorkspace(id: string): Promise<Workspace | undefined> {
     try {

@@ -11,7 +11,7 @@ export interface WorkspaceContext {
   readonly targetUrlCheck: TargetUrlCheck;
 }
 
-/** The reasons why an operator's request is rejected. The messages are written for people. */
+/** The reason why an operator's request is rejected. `message` is shown to the operator. */
 export type WorkspaceRefusal =
   | { readonly refused: "not-found" }
   | { readonly refused: "invalid"; readonly message: string }
@@ -151,7 +151,7 @@ export async function setTargetUrl(
   );
 }
 
-/** Creates a new secret. The previous secret stays valid for 24 hours (Authentication 6 of the contract). */
+/** Creates a new secret. The previous secret stays valid for 24 hours (contract, "Authentication", rule 6). */
 export function rotateSigningSecret(
   { workspaces, ids, now }: WorkspaceContext,
   id: string,

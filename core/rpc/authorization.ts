@@ -45,7 +45,7 @@ export function createAuthorization(
   tokens: readonly KnownToken[],
   onCall: (connection: Connection, neededToken: boolean) => void,
 ): ServerInterceptor {
-  // All digests have the same length, so the comparison does not reveal the length of a token.
+  // The digests of all tokens have the same length, so comparing digests does not reveal the length of a token.
   const known = tokens.map(({ role, token }) => ({ role, digest: digest(token) }));
 
   function judge(

@@ -8,7 +8,7 @@ export class WireReader extends BinaryReader {
   }
 }
 
-/** The tag that a field begins with on the wire. */
+/** Returns the tag with which a field begins on the wire. */
 export const tagOf = (field: number, wireType: WireType): number => (field << 3) | wireType;
 
 /**
@@ -68,7 +68,7 @@ export function bytesTo({ source, pos }: WireReader, end: number): Buffer {
   return source.subarray(pos, end);
 }
 
-/** Returns the text between the reader's position and `end`. A byte that is not UTF-8 becomes U+FFFD. */
+/** Returns the text between the reader's position and `end`. Bytes that are not UTF-8 become U+FFFD. */
 export function textTo({ source, pos }: WireReader, end: number): string {
   return source.toString("utf8", pos, end);
 }

@@ -56,12 +56,12 @@ function newestFirst(a: DeliveryShape, b: DeliveryShape): number {
   return bMs - aMs || bNumber - aNumber;
 }
 
-/** The filters of the log. An empty string matches everything. */
+/** The filters of the delivery log. An empty string matches everything. */
 export interface DeliveryFilter {
   /** A result, or an outcome that includes several results. Any value except "" hides polls. */
   readonly result: DeliveryOutcome | DeliveryResult | "";
   readonly eventType: string;
-  /** A part of the event id. */
+  /** Text that the event id must contain, whatever its case. */
   readonly event: string;
 }
 

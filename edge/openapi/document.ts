@@ -27,8 +27,8 @@ const WORKSPACE_ID: Parameter = {
 
 const CHECKS =
   `The checks run in this order, and the first check that fails determines the answer: the body is JSON of at most ${BODY_MAX_BYTES / 1_024} KB (400, ` +
-  "413); the limit of the sending address (429); the workspace exists and is connected (404); the signature is valid " +
-  `(401); its timestamp is within ${TIMESTAMP_TOLERANCE_SECONDS / 60} minutes (409); the limit of the workspace (429); the fields follow their rules (400).`;
+  "413); the rate limit of the sending address (429); the workspace exists and is connected (404); the signature is valid " +
+  `(401); its timestamp is within ${TIMESTAMP_TOLERANCE_SECONDS / 60} minutes (409); the rate limit of the workspace (429); the fields follow their rules (400).`;
 
 /** Returns the public contract as OpenAPI 3.1, generated from the schemas with which the edge checks requests. */
 export function openApiDocument(publicUrl: string = LOCAL_EDGE): OpenApiDocument {
@@ -103,7 +103,7 @@ function pollEvents(): Operation {
     description:
       `Events are held for ${HELD_SECONDS / 3_600} hours. Poll again immediately when \`hasMore\` is true, otherwise every ` +
       `few seconds (${POLL_INTERVAL_MS / 1_000} are recommended). Verify the signature of the answer before you act ` +
-      "on any event. The checks are those of a POST, except that the query is checked instead of the body's fields " +
+      "on any event. The checks are those of a POST, but there is no body: the query is checked in place of the fields " +
       "(400). The last check is that the workspace has no target URL (403). Unknown and repeated parameters are rejected.",
     parameters: [
       WORKSPACE_ID,

@@ -43,8 +43,8 @@ export async function startPushCores() {
     first,
     second,
     /**
-     * Creates workspaces until each shard has one. Their target URL is the bridge's URL. Returns the id of one
-     * workspace in each shard.
+     * Creates workspaces until each shard has a workspace. The target URL of these workspaces is the bridge's URL.
+     * Returns one workspace id for each shard.
      */
     async makeWorkspaces(): Promise<readonly string[]> {
       const api = createWorkspaceApi(second.clients.workspaces);

@@ -25,7 +25,5 @@ export function asNumber(reply: Reply): number {
 
 function unexpected(reply: Reply, wanted: string): Error {
   // The message never contains the reply, which may have data that must not be logged.
-  return new TypeError(
-    `a function returned ${reply === null ? "nothing" : typeof reply} instead of ${wanted}`,
-  );
+  return new TypeError(`Redis returned ${reply === null ? "nothing" : typeof reply} instead of ${wanted}`);
 }

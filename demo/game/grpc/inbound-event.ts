@@ -15,7 +15,8 @@ export function toInput(
   if (event?.channel === undefined || event.user === undefined) return undefined;
   const { kind, user } = event;
   const from = {
-    // Colons separate the parts of a button's action, so the id must not contain colons.
+    // An event's id becomes the id of the game that the event opens, and that id is a part of button actions. Colons
+    // separate these parts, so the id has dots instead of colons.
     eventId: deliveryId.replaceAll(":", "."),
     channel: event.channel.id,
     member: { id: user.id, name: user.name ?? user.id },
