@@ -19,7 +19,7 @@ export interface Side {
   readonly pids: Pids;
   /** Sends load to this side for `seconds`. */
   run(seconds: number): Promise<Measure>;
-  /** Compares the stored or received events with the result of the run, and removes them. Its time is not measured. */
+  /** After the measurement, compares the stored or received events with the result of the run, and removes these events. */
   settle?(measure: Measure): Promise<void>;
 }
 

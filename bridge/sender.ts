@@ -64,7 +64,7 @@ export interface GivenUpEvent {
 
 export interface Sender {
   /**
-   * Sends an event. Retries only after a timeout, a dropped connection, a `5xx` or a `429`, and never sooner than
+   * Sends an event. Retries only after a timeout, a failed connection, a `5xx` or a `429`, and never sooner than
    * `Retry-After` allows ("Idempotency"). A retry has the same bytes and request id, but a new signature. The service
    * therefore stores the event once. Several calls may run concurrently.
    *

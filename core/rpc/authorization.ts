@@ -39,7 +39,7 @@ export const SERVICES: readonly string[] = Object.keys(ROLE_OF_SERVICE);
 /**
  * Returns an interceptor that accepts a call if its bearer token has the role that the service requires, or if the
  * service requires no token. Calls to services that are not in `ROLE_OF_SERVICE` are rejected.
- * @param onCall is called for each accepted call, with its connection and with whether its service requires a token
+ * @param onCall is called for each accepted call; `neededToken` says whether the service of the call requires a token
  */
 export function createAuthorization(
   tokens: readonly KnownToken[],

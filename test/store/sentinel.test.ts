@@ -143,7 +143,7 @@ test("a connection reports that the sentinels do not know the name of the master
 test("the store keeps using a healthy master while no sentinel answers", async () => {
   const master = await watched.master();
   for (const sentinel of watched.sentinels) await sentinel.kill();
-  // The store queries the sentinels every second, so it has queried them before this time.
+  // The store queries the sentinels every second, so it queries them at least twice before the time `asked`.
   const asked = performance.now() + 2_500;
   await until(
     "the sentinels were queried in vain",

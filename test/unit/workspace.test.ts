@@ -24,7 +24,12 @@ test.each([
   ["a disconnected workspace", { connected: false }, "none", false],
   ["a disconnected workspace with a target URL", { connected: false, targetUrl: URL }, "none", false],
   ["a workspace of a native platform", { platform: "native", connected: false }, "none", false],
-  ["a workspace of a native platform that is stored as connected", { platform: "native" }, "none", false],
+  [
+    "a workspace that is stored as connected, although its platform is native",
+    { platform: "native" },
+    "none",
+    false,
+  ],
 ] as const)(
   "%s has the right delivery mode, and the right value of `hasHooks`",
   (_name, change, mode, hooks) => {
