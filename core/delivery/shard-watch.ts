@@ -98,7 +98,7 @@ export async function watchShard(
       if (!(error instanceof MailRefused)) {
         nextMailAt = performance.now() + mailAgainMs;
         mailAgainMs = slower(mailAgainMs);
-        // This email may have caused the error. It waits for a retry, so that it cannot delay other emails
+        // This email may have caused the error. The email waits for a retry, so that it cannot delay other emails
         // forever.
         rest(outage);
         context.onMailFault(workspaceId, error);

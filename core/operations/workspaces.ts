@@ -121,7 +121,7 @@ export function connectWorkspace({ workspaces, ids, now }: WorkspaceContext, id:
       return precondition("only workspaces of the custom platform can connect a bridge");
     }
     if (workspace.connected) {
-      return precondition("the workspace is already connected: rotate the secret to get a new one");
+      return precondition("the workspace is already connected: rotate the secret to get a new secret");
     }
     return { ...workspace, connected: true, secrets: [createSigningSecret(ids.secret(), now())] };
   });

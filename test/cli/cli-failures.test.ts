@@ -85,7 +85,13 @@ describe("the token", () => {
       EXIT.TOKEN,
       /rejects the token/,
     ],
-    ["the token has another role", () => "", { CORE_TOKEN: game }, EXIT.TOKEN, /role operator/],
+    [
+      "the token has the role game, not operator",
+      () => "",
+      { CORE_TOKEN: game },
+      EXIT.TOKEN,
+      /role operator/,
+    ],
   ])(
     "is never printed in the error that is reported if %s",
     async (_what, args, environment, wanted, words) => {

@@ -137,11 +137,16 @@ test("the chat lists requests and answers in both directions, without secrets or
 
 describe("requests to the chat", () => {
   test.each([
-    ["a button that the message does not have", "/press", { post: 1, action: "nothing" }, 409],
-    ["a conversation of another member", "/say", { conversation: "dm:u-someone", text: "hi" }, 404],
-    ["an empty text", "/say", { conversation: "general", text: " " }, 400],
-    ["a text that is too long", "/say", { conversation: "general", text: "x".repeat(4001) }, 400],
-    ["an unknown field", "/say", { conversation: "general", text: "x", as: "Bob" }, 400],
+    ["a press of a button that the message does not have", "/press", { post: 1, action: "nothing" }, 409],
+    [
+      "a post in another member's direct conversation",
+      "/say",
+      { conversation: "dm:u-someone", text: "hi" },
+      404,
+    ],
+    ["a post with a blank text", "/say", { conversation: "general", text: " " }, 400],
+    ["a post with a text that is too long", "/say", { conversation: "general", text: "x".repeat(4001) }, 400],
+    ["a post with an unknown field", "/say", { conversation: "general", text: "x", as: "Bob" }, 400],
   ])("%s is rejected", async (_what, path, body, status) => {
     expect(await ada.ask("POST", path, body)).toBe(status);
   });

@@ -101,7 +101,9 @@ test("a rematch button that is pressed in a DM opens a lobby in the game's chann
     { type: "message.create", channel: "c9", content: { kind: MessageKind.GAME_START } },
     { type: "message.update", channel: "dm:ann", target: { messageId: MESSAGE_ID } },
   ]);
-  expect(texts(here.press("ann", "rematch:c9", "dm:ann"))).toContain("A game is already running there");
+  expect(texts(here.press("ann", "rematch:c9", "dm:ann"))).toContain(
+    "A game is already running in that channel",
+  );
 });
 
 test("while the workspace has its maximum number of games, the answer to a rematch button says so", () => {

@@ -10,8 +10,8 @@
 -- days of the last 24 hours. It also reads the hash of the next half day, in case the clock
 -- stepped back.
 -- A request without an id is stored in the hash for the ten-minute interval of its signed
--- timestamp, so one lookup finds it. The hash exists at least as long as a request
--- with such a timestamp could be accepted.
+-- timestamp, so one lookup finds the request. The hash exists at least as long as core could
+-- accept a request whose timestamp is in this interval.
 
 -- Number of hashes per shard, for each half day or ten minutes. Redis packs a hash of up to
 -- 512 ids.

@@ -34,9 +34,9 @@ const NOTICES = {
   "join-first": "Join the game first, then start it.",
   "too-late": "Too late: the time is up.",
   "not-a-number": "That is not a number. Answer with a number, e.g. 42.",
-  "game-is-over": "That game is over. Send the command with `start` to open another.",
+  "game-is-over": "That game is over. Send the command with `start` to open another game.",
   "game-is-on": "A game is already running in this channel.",
-  "no-game": "No game is running in this channel. Send the command with `start` to open one.",
+  "no-game": "No game is running in this channel. Send the command with `start` to open a game.",
   "only-host": "Only the member who opened the game can stop it.",
   "too-many-games": "Too many games are running. Try again later.",
 } as const;
@@ -57,7 +57,7 @@ export function showRematchOffer(points: number, channel: string): MessageConten
 const REMATCH_ANSWERS = {
   opened: "**Rematch!** The lobby is open.",
   declined: "Well played. Until next time.",
-  "game-is-on": "A game is already running there. Join that one.",
+  "game-is-on": "A game is already running in that channel. Join that game.",
   "too-many-games": NOTICES["too-many-games"],
 } as const;
 
