@@ -15,7 +15,7 @@ export const ERROR_BODY: Schema = {
   properties: {
     statusCode: { type: "integer", description: "The status of the answer." },
     message: {
-      description: "For people.",
+      description: "The error in words, for people.",
       anyOf: [{ type: "string" }, { type: "array", items: { type: "string" } }],
     },
     error: { type: "string", description: "The status text; a 413 has none." },
