@@ -58,7 +58,7 @@ export const SHORT_LIFETIME_MS = MINUTE_MS;
 /** Milliseconds from the creation to the expiry of a live game's message or of an answer to a command. */
 export const LIVE_LIFETIME_MS = 10 * MINUTE_MS;
 
-/** The formats of the texts in the public contract. */
+/** The formats of ids, cursors and the signature header in the public contract. */
 
 /** A workspace id: a UUID. */
 export const UUID_FORM = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
@@ -77,13 +77,15 @@ export const DM_CHANNEL_MAX_CHARACTERS = DM_PREFIX.length + ID_MAX_CHARACTERS;
 interface KindRules {
   /** Milliseconds until a message of the kind expires; null for never. */
   readonly lifetimeMs: number | null;
-  /** Whether an update of the kind starts a phase of a game, so that a failed push of the update is retried. */
+  /**
+   * Whether an update with a message of the kind starts a phase of a game. A failed push of such an update is retried.
+   */
   readonly startsPhase: boolean;
 }
 
 const LIVE: KindRules = { lifetimeMs: LIVE_LIFETIME_MS, startsPhase: false };
 const PHASE: KindRules = { lifetimeMs: LIVE_LIFETIME_MS, startsPhase: true };
-/** Prompts and results that stay useful for hours. */
+/** Rules of the kinds that never expire: prompts and results that stay useful for hours. */
 const LASTING: KindRules = { lifetimeMs: null, startsPhase: false };
 
 /**
@@ -129,7 +131,7 @@ const KINDS = {
 export type MessageKind = keyof typeof KINDS;
 export const KIND_RULES: Readonly<Record<MessageKind, KindRules>> = KINDS;
 export const MESSAGE_KINDS = Object.keys(KINDS) as readonly MessageKind[];
-/** The kinds whose updates start a phase. */
+/** The kinds whose updates start a phase of a game. */
 export const PHASE_KINDS = MESSAGE_KINDS.filter((kind) => KIND_RULES[kind].startsPhase);
 
 /** The types of outbound events. */

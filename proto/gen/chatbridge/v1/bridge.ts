@@ -123,7 +123,7 @@ export interface Refused {
     | undefined;
   /**
    * retry_after_seconds is the time until the request can be retried, in seconds: at least 1 for the two
-   * limits, otherwise 0.
+   * rate limits, otherwise 0.
    */
   retryAfterSeconds: number;
 }

@@ -12,7 +12,7 @@ export const protobufFileName = "chatbridge/v1/event.proto";
 
 /**
  * MessageKind is the closed list of the kinds of messages. Bridges get the name
- * of the kind in lower case without its prefix, e.g. "game_start".
+ * of the kind in lower case, without "MESSAGE_KIND_", e.g. "game_start".
  */
 export enum MessageKind {
   /** UNSPECIFIED - MESSAGE_KIND_UNSPECIFIED is invalid. */
@@ -152,7 +152,7 @@ export interface TypedMessage {
   replyTo?: string | undefined;
 }
 
-/** ReceivedEvent is an accepted inbound event with its workspace and time. */
+/** ReceivedEvent is an accepted inbound event with its workspace and its time of receipt. */
 export interface ReceivedEvent {
   /** workspace_id is the id of the workspace whose bridge sent the event. */
   workspaceId: string;
