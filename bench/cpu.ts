@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 
-/** Process ids, by name. */
+/** Process ids, by the name of the process. */
 export type Pids = Readonly<Record<string, number>>;
 
 /** Processor times in µs, by the name of the process. */
@@ -17,8 +17,8 @@ const US_PER_TICK = 10_000;
 const READ_EVERY_MS = 20;
 
 /**
- * Calls `run`. Resolves with the result, and with a function that returns the processor time of each process
- * between two moments, which are values of `Date.now()`. So callers can leave out the start and the end of a load.
+ * Calls `run`. Resolves with the result of `run`, and with a function that returns the processor time of each process
+ * between two moments, which are values of `Date.now()`. So callers can exclude the start and the end of a load.
  */
 export async function withCpu<T>(
   pids: Pids,
@@ -39,7 +39,10 @@ export async function withCpu<T>(
   }
 }
 
-/** Calls `run`. Resolves with the result, and with each process's processor time as a percentage of one processor. */
+/**
+ * Calls `run`. Resolves with the result of `run`, and with each process's processor time as a percentage of one
+ * processor.
+ */
 export async function withCpuPercent<T>(
   pids: Pids,
   run: () => Promise<T>,
@@ -75,7 +78,7 @@ function timesAt(readings: readonly CpuReading[], atMs: number): CpuTimes {
   );
 }
 
-/** Reads the processor times from /proc; returns none where /proc is missing. */
+/** Returns the processor times from /proc. Returns none if /proc is missing or a process has exited. */
 function readCpuTimes(pids: Pids): CpuTimes {
   try {
     return Object.fromEntries(Object.entries(pids).map(([name, pid]) => [name, cpuTime(pid)]));

@@ -18,14 +18,14 @@ export function createProgram(
     )
     .option(
       "--rounds <n>",
-      "number of rounds; each measures both sides, the service and the reference",
+      "number of rounds; each round measures both sides, the service and the reference",
       parseRounds,
       3,
     )
     .option("--seconds <n>", "seconds of load for each side in a round", between(1, SECONDS_MAX), 8)
     .option(
       "--scale <n>",
-      "factor for the sizes in the parts memory and growth, at most 1",
+      "factor, at most 1, for the sizes in the parts memory and growth",
       between(0.001, 1),
       1,
     )

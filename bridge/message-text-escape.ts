@@ -7,7 +7,7 @@
  */
 
 // Matches characters that can open markup within a line, and characters that can open a block at the start of a line.
-// At either end of the text, also matches characters that form markup with the neighbouring text: e.g. "(" after
+// At either end of the text, also matches characters that could form markup with the neighbouring text: e.g. "(" after
 // "[Ada]", and "!" before "[…](…)".
 const MARKUP = /[\\`*_[\]<&|~]|^[#+\-=>:.()]|(?<=^\d{1,9})[.)]|:(?=\/\/)|(?<=www)\.|!(?![^])/gim;
 
@@ -31,8 +31,8 @@ export function escapeText(text: string): string {
 }
 
 /**
- * Escapes a text of one line, such as a member's name. Works like `escapeText`, and
- * turns any run of whitespace into one space, so that the result fits
+ * Escapes a text of one line, such as a member's name. Works like `escapeText`, but
+ * also turns any run of whitespace into one space, so that the result fits
  * within `**…**`, a link's label or a quote. Use a placeholder if the result is
  * empty: Markdown does not read an empty `**…**` as bold.
  */

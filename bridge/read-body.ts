@@ -4,8 +4,9 @@ import type { IncomingMessage } from "node:http";
 export type NoBody = "too-large" | "too-late" | "broken" | "taken";
 
 /**
- * Resolves to the exact bytes of a request's body. If a raw body parser has put a Buffer into `request.body`, resolves
- * to that Buffer. If another parser has consumed the body, resolves to `taken`.
+ * Resolves to the exact bytes of a request's body, or to the reason why they are not available. If a raw body parser
+ * has put a Buffer into `request.body`, the bytes are that Buffer. If another parser has consumed the body, the reason
+ * is `taken`.
  */
 export function readBody(
   request: IncomingMessage & { readonly body?: unknown },

@@ -21,7 +21,7 @@ export interface PushOptions {
   handle(event: OutboundEvent): Promise<void> | void;
   /** Maximum number of waiting and running events, 1000 by default. Further pushes are answered with `503`. */
   readonly queueMax?: number;
-  /** Maximum number of event ids kept for 10 minutes, 100,000 by default. Beyond that, the oldest id is removed. */
+  /** Maximum number of event ids kept for 10 minutes, 100,000 by default. When there are more, the oldest id is removed. */
   readonly seenMax?: number;
   /**
    * Called for each event that has an unknown type, for each event that `handle` rejects, and when `secrets` fails.
@@ -101,7 +101,7 @@ export function createPushReceiver(options: PushOptions): PushReceiver {
     const reading = readEvent(readJson(body));
     if ("fault" in reading) return refusal(400, reading.fault);
     const head = "event" in reading ? reading.event : reading.unknown;
-    // The headers are not signed, so they are compared with the signed body.
+    // These two headers are not signed, so they are compared with the signed body.
     if (headers["service-workspace"] !== head.workspace) {
       return refusal(400, "Service-Workspace is not the workspace of the event");
     }

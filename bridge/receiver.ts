@@ -9,7 +9,7 @@ import {
 } from "./receive-push";
 
 export interface ReceiverOptions extends PushOptions {
-  /** Maximum length of a body, bytes, 1 MiB by default. A longer body is answered with `413`. */
+  /** Maximum length of a body in bytes, 1 MiB by default. A longer body is answered with `413`. */
   readonly bodyMaxBytes?: number;
 }
 
@@ -22,7 +22,7 @@ export interface Receiver extends PushReceiver {
   readonly handler: (request: IncomingMessage, response: ServerResponse) => void;
 }
 
-/** Time limit for receiving a body, ms. After this time, the service no longer waits for an answer. */
+/** Time limit for receiving a body, in ms. After this time, the service no longer waits for an answer. */
 const BODY_WITHIN_MS = 5_000;
 
 const NO_BODY: Readonly<Record<Exclude<NoBody, "broken">, PushAnswer>> = {

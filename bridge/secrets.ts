@@ -1,9 +1,9 @@
 import { checkSecrets, type SecretList } from "./signature";
 
 /**
- * The signing secrets of a workspace: one secret, or two during a rotation, the new secret first. A function is called
- * for every request, so a rotation needs no restart. The function can serve any number of workspaces, and returns
- * undefined for an unknown workspace.
+ * The signing secrets of a workspace: one secret, or two during a rotation, the new secret first. If a function is
+ * given instead, the kit calls the function for every request, so a rotation needs no restart. The function can look up
+ * the secrets of any number of workspaces, and returns undefined for an unknown workspace.
  */
 export type Secrets = SecretList | SecretLookup;
 export type SecretLookup = (workspaceId: string) => SecretList | undefined | Promise<SecretList | undefined>;
@@ -19,7 +19,7 @@ export function secretLookup(secrets: Secrets): SecretLookup {
   return () => secrets;
 }
 
-/** Returns a function that looks up the secrets of one workspace. It rejects with a RangeError if there are none. */
+/** Returns a function that looks up the secrets of one workspace, and rejects with a RangeError if there are none. */
 export function secretsOfOne(secrets: Secrets, workspaceId: string): () => Promise<SecretList> {
   const lookup = secretLookup(secrets);
   return async () => {

@@ -9,14 +9,14 @@ const SHOWN_MS = 6_000;
 const current = createStore<Announcement | undefined>(undefined);
 let hide: ReturnType<typeof setTimeout> | undefined;
 
-/** Shows the outcome of an action for 6 seconds. Screen readers read it out. */
+/** Shows the outcome of an action for 6 seconds. Screen readers read the text out. */
 export function announce(text: string, tone: Announcement["tone"] = "good"): void {
   clearTimeout(hide);
   current.set({ text, tone });
   hide = setTimeout(() => current.set(undefined), SHOWN_MS);
 }
 
-/** Shows announcements. The element is always in the page, because screen readers announce only its changes. */
+/** Shows announcements. The element is always in the page, because screen readers announce only changes within it. */
 export function Announcer() {
   const said = useStore(current);
   return (

@@ -76,7 +76,7 @@ async function ask<Answer>(
   throw new ApiError(answer.status, words, refusal.field);
 }
 
-/** Sends a request. Returns undefined when there is no answer. */
+/** Sends a request. Returns undefined when there is no answer. Throws when the caller aborts the request. */
 async function reach(path: string, init: RequestInit): Promise<Response | undefined> {
   try {
     return await fetch(path, init);

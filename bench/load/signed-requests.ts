@@ -27,7 +27,7 @@ export function writeRequests(path: string, count: number, request: (number: num
         chunk = [];
       }
     }
-    // Without this sync, the kernel would still be writing this file while Redis syncs its own file.
+    // Without this sync, the kernel could still be writing this file while Redis syncs its own file.
     fsyncSync(file);
     return { path, recordBytes, count };
   } finally {
@@ -50,7 +50,7 @@ export function signedPoll({ id, secret, address }: Workspace, query: string, t?
   );
 }
 
-/** Returns the `Service-Signature` header for the bytes that a bridge or the service sends. */
+/** Returns the `Service-Signature` header for `raw`, which is a body or the query string of a poll. */
 export function signatureOf(key: string | KeyObject, raw: string | Buffer, t: number = nowSeconds()): string {
   return `t=${t},v1=${createHmac("sha256", key).update(`${t}.`).update(raw).digest("hex")}`;
 }

@@ -123,7 +123,7 @@ function readService(values: Values, common: Common, fault: Fault): ServiceCheck
   };
 }
 
-/** Placeholder for an invalid address. It is never used, because the fault is recorded. */
+/** Placeholder for an invalid address. No check uses the placeholder, because the fault is recorded. */
 const NO_URL = new URL("http://localhost/");
 
 function readUrl(name: string, text: string, { insecureLoopback }: Common, fault: Fault): URL {

@@ -83,7 +83,7 @@ interface Output {
 
 /**
  * Prints the result of each rule to `output`, unless the rule was skipped. Prints the progress to `beside`: on a
- * terminal, in one line that is overwritten; otherwise only the long waits, with one line for each wait.
+ * terminal, in one line that is overwritten; otherwise, only one line for each long wait.
  */
 export function createPrinter(output: Output, beside: Output): CheckProgress {
   const isTerminal = beside.isTTY === true;

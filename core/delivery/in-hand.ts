@@ -6,13 +6,13 @@ import type { QueuedPush } from "../ports/store";
  * events.
  */
 export const WORKSPACE_BYTES_MAX = 4 * 1024 * 1024;
-/** Maximum bytes of a shard's events in hand. Core reads the queue only while there is room. */
+/** Maximum bytes of a shard's events in hand. Core reads the queue only while the sum is below this limit. */
 export const SHARD_BYTES_MAX = 32 * 1024 * 1024;
 
 /**
- * The entries of the push queue that are in hand, and their bytes. An entry is in hand while this core works on
- * it: while the entry waits, is tried, or rests between attempts. When the queue is read again from its beginning,
- * `take` rejects the entries that are already in hand.
+ * The entries of the push queue that are in hand, and their bytes. An entry is in hand while this core works on the
+ * entry: before its first attempt, during its attempts, and between them. When the queue is read again from its
+ * beginning, `take` rejects the entries that are already in hand.
  */
 export function createInHand() {
   /** Bytes by entry id. */

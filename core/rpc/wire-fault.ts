@@ -7,7 +7,7 @@ import { eachField, isText, tagOf, WireReader } from "./wire-fields";
 
 /** A fault in the bytes of a message. */
 export interface WireFault {
-  /** The full name of the field as in the protos, dotted and with indexes; empty for the whole message. */
+  /** The path of the field, with the names in the protos and with list indexes; empty for the whole message. */
   readonly field: string;
   /** A clause without its subject, such as "is not UTF-8". */
   readonly problem: string;
@@ -29,8 +29,8 @@ export const PROTOS = createFileRegistry(
 );
 
 /**
- * Checks of types that can hold values that core rejects. Without these checks, such a value would cause an exception,
- * or would be changed silently.
+ * Checks of the well-known types, by the name of the type. Core rejects some values of these types. Without the checks,
+ * such a value would cause an exception, or core would silently change the value.
  */
 const OF_WELL_KNOWN: Readonly<Record<string, (reader: WireReader, end: number) => string | undefined>> = {
   "google.protobuf.Struct": findStructProblem,

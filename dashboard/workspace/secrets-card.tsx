@@ -12,7 +12,7 @@ export interface SecretsCardProps {
   onSecret(answer: WorkspaceWithSecret): void;
 }
 
-/** Lists the valid signing secrets with their expiry, and rotates them. */
+/** Lists the valid signing secrets with their expiry, and lets the user create a new secret. */
 export function SecretsCard({ workspace: { id, secrets }, onSecret }: SecretsCardProps) {
   const [asking, setAsking] = useState(false);
   const rotating = useAction(async () => {

@@ -44,7 +44,7 @@ export function createSessions(now: () => number = Date.now) {
   }
 
   return {
-    /** Creates a session. Returns it with the id for the browser's cookie. */
+    /** Creates a session. Returns the session with the id for the browser's cookie. */
     begin(token: string): { readonly id: string; readonly session: Session } {
       const id = secretText();
       const ending = new AbortController();

@@ -56,7 +56,7 @@ test.each([
   expect(stderr).not.toContain(token);
 });
 
-test("the game waits for an unreachable core, and exits with 0 on SIGTERM", async () => {
+test("the game keeps retrying while core is unreachable, and exits with 0 on SIGTERM", async () => {
   const settings = { CORE_ADDRESS: `127.0.0.1:${await freePort()}`, CORE_TOKEN: TOKENS.game };
   const game = startProgram([process.execPath, mainOf("game")], {
     cwd: __dirname,

@@ -128,7 +128,7 @@ test.each(["gzip", "nonsense"])("Content-Encoding %s is ignored", async (encodin
 });
 
 test.each([{}, { Expect: "100-continue" }, { Expect: "a miracle" }])(
-  "a request without a Content-Type and with the headers %j is served",
+  "a request without a Content-Type and with the headers %j is accepted",
   async (headers) => {
     const signature = { "Service-Signature": signatureOf(workspace.secret, EVENT) };
     const request = rawRequest("POST", `/hooks/${workspace.id}`, { ...signature, ...headers }, EVENT);

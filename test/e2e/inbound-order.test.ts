@@ -58,13 +58,13 @@ test.each<[keyof typeof BODIES, "known" | "unknown", "right" | "wrong", "now" | 
 // The format, the entries and the age of the signature header are tested in test/unit/signature.test.ts.
 // contract: check-4
 test.each<[string, (right: string) => string | string[] | undefined]>([
-  ["that is missing", () => undefined],
-  ["that is empty", () => ""],
-  ["without a timestamp", (right) => right.replace(/^t=\d+,/, "")],
-  ["that is wrong", (right) => right.replace(/v1=.*/, `v1=${"0".repeat(64)}`)],
-  ["for another timestamp", (right) => right.replace(/\d+/, (t) => String(Number(t) - 1))],
-  ["sent in two headers", (right) => [right, right]],
-])("a post with a signature %s is answered with 401", async (_what, headerOf) => {
+  ["is missing", () => undefined],
+  ["is empty", () => ""],
+  ["has no timestamp", (right) => right.replace(/^t=\d+,/, "")],
+  ["is wrong", (right) => right.replace(/v1=.*/, `v1=${"0".repeat(64)}`)],
+  ["is for another timestamp", (right) => right.replace(/\d+/, (t) => String(Number(t) - 1))],
+  ["is sent in two headers", (right) => [right, right]],
+])("a POST whose signature %s is answered with 401", async (_what, headerOf) => {
   const signature = headerOf(signatureOf(workspace.secret, BODIES.good));
   const headers = signature === undefined ? {} : { "Service-Signature": signature };
   const request = { method: "POST", body: BODIES.good, headers };

@@ -22,8 +22,8 @@ function expectSigned(answer: Answer, { id }: TestWorkspace, ...secrets: string[
 
 // time: smoke
 // contract: poll-signed-response, signature-format, signature-hmac
-describe("a page has the id of its workspace, and is signed:", () => {
-  test("over its exact bytes, with the workspace's secret", async () => {
+describe("the headers of a page:", () => {
+  test("the workspace id, and a signature over the page's exact bytes with the workspace's secret", async () => {
     expectSigned(await poll(service.url, workspace), workspace, workspace.secret);
     await publish(service.clients, textEvent(workspace.id, 'ünïcode 🎉 \u2028 "quoted" </script>'));
     for (const query of ["", "limit=1", "after=0", "after=latest"]) {
@@ -31,13 +31,13 @@ describe("a page has the id of its workspace, and is signed:", () => {
     }
   });
 
-  test("the id is in lower case, even if the poll has the id in capitals", async () => {
+  test("the workspace id is in lower case, even if the poll has the id in capitals", async () => {
     const asked = { ...workspace, id: workspace.id.toUpperCase() };
     expectSigned(await poll(service.url, asked), workspace, workspace.secret);
   });
 
   // contract: rotation-inbound, rotation-outbound
-  test("with one signature for each active secret, newest first; a poll can be signed with any active secret", async () => {
+  test("one signature for each active secret, newest first; a poll can be signed with any active secret", async () => {
     const { id, secret } = await service.workspaces.make();
     const secrets = [secret];
     for (let rotations = 1; rotations <= 3; rotations++) {
@@ -83,7 +83,7 @@ test.each([
   ["poll", ""],
   ["push", "https://8.8.8.8/"],
 ])(
-  "a poll of a %s workspace with several faults gets the first error of 404, 401, 409, 400 and 403",
+  "a faulty poll of a %s workspace is answered with the first of 404, 401, 409, 400 and 403 that applies",
   async (mode, url) => {
     const { workspaces } = service;
     const workspace = await workspaces.make({ targetUrl: url });

@@ -102,7 +102,7 @@ test("the health of a push workspace has its last success and failure, its attem
 
 // time: ordering
 // contract: test-event-push, lifetime-60s
-test("a test event is a signed ping; its answer has the status code, the latency and every step", async () => {
+test("a test event is a signed ping; SendTestEvent returns the status code, the latency and every step", async () => {
   const bridge = await push.bridge();
   bridge.behave(status(207, { afterMs: 60 }));
   const { eventId, outcome } = await push.workspaces.sendTestEvent(bridge.workspaceId);

@@ -121,7 +121,7 @@ describe("updating", () => {
     expect((await api.get(id)).workspace).toMatchObject({ name: "old", ownerEmail: "old@a.example" });
   });
 
-  test("from several clients at the same time keeps every change", async () => {
+  test("different fields at the same time keeps every change", async () => {
     const { id } = await api.make({ name: "old" });
     await Promise.all([
       api.update(id, { name: "new" }),
@@ -137,7 +137,7 @@ describe("updating", () => {
 });
 
 // contract: poll-403, workspace-modes
-test("a workspace with a target URL is pushed to, and its polls are answered with 403; without a target URL, a workspace can be polled", async () => {
+test("a workspace with a target URL is in push mode, and its polls are answered with 403; without a target URL, the workspace can be polled", async () => {
   const targetUrl = "https://8.8.8.8/events?a=b";
   const { id, secret, ...made } = await api.make({ targetUrl });
   expect(made).toMatchObject({ targetUrl, mode: DeliveryMode.PUSH });

@@ -11,11 +11,11 @@ interface Fault extends LoadOptions, Partial<Terms> {
   readonly name: string;
   /** Causes the fault, and repairs it. */
   readonly happens: (load: Load) => Promise<void>;
-  /** Returns more lines for the table. */
+  /** Returns notes for the fault's line in the table that README.md describes. */
   readonly notes?: (became: Account) => readonly string[] | Promise<readonly string[]>;
 }
 
-/** Puts the service under load before, during and after a fault, and writes a line of the table. */
+/** Puts the service under load before, during and after a fault, and writes the fault's line of the table. */
 export async function underFault(rig: Rig, fault: Fault): Promise<{ readonly became: Account }> {
   const load = await startLoad(rig, fault);
   try {

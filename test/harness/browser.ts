@@ -22,7 +22,7 @@ export type Visitor = Awaited<ReturnType<TestBrowser["visit"]>>;
 
 /**
  * A browser for the tests of a file. A test fails if a page had an error or violated its content security policy.
- * Visitors of a test leave after the test; visitors of a `beforeAll` hook stay.
+ * The visitors of a test leave after the test; the visitors of a `beforeAll` hook stay for all tests of the file.
  */
 export function testBrowser() {
   let browser: Browser;

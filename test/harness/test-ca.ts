@@ -20,7 +20,7 @@ export function createTestCa() {
   return openTestCa(folder);
 }
 
-/** Opens a CA that `createTestCa` created. The issued certificates are in a separate folder. */
+/** Opens a CA that `createTestCa` created. Each call stores the certificates that it issues in a new folder. */
 export function openTestCa(caFolder: string) {
   const ca = pathsIn(caFolder, "ca");
   const folder = mkdtempSync(join(caFolder, "issued-"));
@@ -37,7 +37,7 @@ export function openTestCa(caFolder: string) {
   }
 
   return {
-    /** The certificate that a client must trust, in PEM. `certPath` is the path of its file. */
+    /** The certificate that a client must trust, in PEM. `certPath` is the path of the certificate's file. */
     cert: readFileSync(ca.certPath),
     certPath: ca.certPath,
     /** The argument for `openTestCa`. */

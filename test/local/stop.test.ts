@@ -7,17 +7,17 @@ import { living, newFolder, nothingIsLeft, pathWith, PROJECT, start, stop } from
 const STOPS = "· chat: stopping\n· game: stopping\n· edge: stopping\n· core: stopping\n· redis: stopping\n";
 
 describe("all parts stop in order and no process is left", () => {
-  // By default, `stop` sends SIGTERM to the first process only.
+  // By default, `stop` sends SIGTERM only to the process that the test started.
   test("after SIGHUP to the whole process group", async () => {
     const run = await start();
     await run.ready();
-    // The first process, the five parts (Redis, core, the edge, the game and the chat), and a guard for each part.
+    // The process that the test started, the five parts (Redis, core, the edge, the game and the chat), and their guards.
     expect(living(run.folder)).toHaveLength(1 + 2 * 5);
     await stop(run, () => process.kill(-(run.child.pid ?? 0), "SIGHUP"));
     expect(run.printed()).toContain(STOPS);
   });
 
-  /** Creates a package with the project's start script, but no build: a build would change files of other tests. */
+  /** Creates a package with the project's start script, but no build: a build would change files that other tests use. */
   function packageWithStart(): string {
     const { scripts } = JSON.parse(readFileSync(join(PROJECT, "package.json"), "utf8")) as {
       scripts: { start: string };

@@ -91,7 +91,7 @@ test("a cached workspace is rejected after another core has changed or deleted i
   }
 });
 
-test("a cached workspace is sent and unsealed again only if it has changed", async () => {
+test("Redis sends a cached workspace again, and core unseals its secrets again, only if the workspace has changed", async () => {
   const { workspace, version } = await addWorkspace(store);
   const sentFor = async (known: number): Promise<readonly (number | undefined)[]> => {
     const args = [workspace.id, String(known), randomUUID(), "0"];
@@ -112,7 +112,7 @@ test("a cached workspace is sent and unsealed again only if it has changed", asy
   expect(other.workspaces.recall(workspace.id)).toBeUndefined();
 });
 
-test("a workspace with secrets that no key opens does not prevent reads of other workspaces", async () => {
+test("a workspace whose secrets no key can open does not prevent reads of other workspaces", async () => {
   const broken = await addWorkspace(store);
   const sound = await addNeighbour(store, broken);
   const key = keyOf(store, broken.workspace.id, "ws");

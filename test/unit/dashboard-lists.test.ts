@@ -19,7 +19,7 @@ test("the log is newest first, keeps the highest count of each run of empty poll
   expect(mergeDeliveries([run(2)], [run(3)])).toEqual([run(3)]);
   const merged = mergeDeliveries([...polls, run(3)], pushes);
   expect(merged).toEqual([...polls.toReversed(), ...pushes.slice(1).toReversed()]);
-  // `oldestKept` returns the delivery before which the list may be incomplete.
+  // Deliveries that are older than the result of `oldestKept` may be missing from the list.
   expect([oldestKept(merged)?.id, oldestKept(merged.slice(1))?.id]).toEqual(["2-0", "0-1"]);
   expect(oldestKept([run(3)])).toBeUndefined();
 });

@@ -92,7 +92,7 @@ describe("the backlog of a core's shards:", () => {
   const IDLE = { unread: 0, unacked: 0, oldestAtMs: undefined };
   const group = (name: string, fields: Partial<GroupBacklog>) => ({ group: name, ...IDLE, ...fields });
 
-  test("the counts are summed over the held shards, and the age is that of the oldest push", async () => {
+  test("the counts are summed over the held shards, and the age is the age of the oldest push in any of them", async () => {
     const of = await read([
       { pushes: 3, oldestPushAtMs: NOW_MS - 2_000, mails: 1, inboundEvents: 10 },
       { pushes: 4, oldestPushAtMs: NOW_MS - 5_000, mails: 0, inboundEvents: 20 },

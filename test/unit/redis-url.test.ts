@@ -35,7 +35,7 @@ test.each([
     "rediss+cluster://:word@c1:7000,[fe80::1]:7001,c3",
     { kind: "cluster", seeds: [at("c1", 7000), at("fe80::1", 7001), at("c3", 6379)], access: WORD },
   ],
-])("%s is parsed into its servers", (url, target) => {
+])("%s is parsed into its servers, credentials and database", (url, target) => {
   expect(parseRedisUrl(url)).toEqual(target);
 });
 

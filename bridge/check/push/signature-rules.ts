@@ -13,7 +13,7 @@ export const SIGNATURE_RULES: readonly Rule<PushTarget>[] = [
   {
     id: "unsigned-refused",
     says: "A push without a well-formed Service-Signature is rejected.",
-    fix: "before using the body, answer with 401 unless the header is t=<digits> and one or more ,v1=<hex>",
+    fix: "before using the body, answer with 401 unless the header is t=<digits>, followed by one or more ,v1=<hex>",
     judge: (target) => refusesAndHidesAll(target, MALFORMED),
     judgeRefusals: async (target) => void (await refusesAll(target, MALFORMED)),
   },

@@ -4,8 +4,8 @@ import { isObject, readEvent } from "../../read-event";
 const DATE_TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z$/;
 
 /**
- * Returns the fault of an outbound event according to the contract's tables; undefined for none. New fields and kinds
- * are not faults.
+ * Returns the fault of an outbound event according to the contract's tables; undefined if there is none. Unknown
+ * fields and unknown message kinds are not faults.
  */
 export function envelopeFault(value: unknown, workspace: string): string | undefined {
   const reading = readEvent(value);

@@ -19,7 +19,7 @@ async function check(change: Partial<ServiceCheckOptions> = {}): Promise<CheckRe
 }
 
 // contract: order, poll-query-400, poll-signed-response
-test("the service breaks no rule, even with held events of all types and during a rotation of the secret", async () => {
+test("the service breaks no rule, even with held events of all message types and during a rotation of the secret", async () => {
   const { id, secret } = await service.workspaces.make();
   const contents = [create("c1"), update("c1"), ephemeral("c1", "u1"), dm("u1")];
   await publish(service.clients, ...contents.map((content) => ({ workspaceId: id, content })));
@@ -70,11 +70,17 @@ const restatus =
   (answer) => ({ ...answer, status: answer.status === from ? to : answer.status });
 
 /**
- * Faulty services: the fault, the altered answers, the ids of the broken rules, and a pattern for the first finding.
+ * Faulty services: the fault, the function that alters the answers, the ids of the broken rules, and a pattern for the
+ * first finding.
  */
 const BROKEN_SERVICES: readonly [what: string, Alter, breaks: string, RegExp][] = [
   ["answers an event with 200", restatus(202, 200), "accepts", /answered with 200 \{"ok":true\}, not 202/],
-  ["answers with another body", rewrite(202, () => ({ message: "" })), "accepts", /not 202 \{"ok":true\}/],
+  [
+    "answers an event with the wrong body",
+    rewrite(202, () => ({ message: "" })),
+    "accepts",
+    /not 202 \{"ok":true\}/,
+  ],
   [
     "does not name the invalid field",
     rewrite(400, ({ field: _field, ...body }) => body),
@@ -118,7 +124,7 @@ const BROKEN_SERVICES: readonly [what: string, Alter, breaks: string, RegExp][] 
     /Service-Workspace is missing/,
   ],
   [
-    "omits fields of held events",
+    "omits `sequence` from the events of a page",
     rewrite(200, (page) => ({
       ...page,
       events: (page["events"] as object[]).map((event) => ({ ...event, sequence: undefined })),
@@ -127,7 +133,7 @@ const BROKEN_SERVICES: readonly [what: string, Alter, breaks: string, RegExp][] 
     /not valid under any secret/,
   ],
   [
-    "changes `next` of a page",
+    "changes the field `next` of a page",
     rewrite(200, (page) => ({ ...page, next: `1${String(page["next"])}` })),
     "page-signed poll-latest cursors",
     /not valid under any secret/,

@@ -39,7 +39,7 @@ end
 
 -- Reads all members of a group, removes members that have not reported for `silent` ms, and
 -- caches the names of the live members. The cache entry is valid from now until the first live
--- member could become silent. The entry is invalid if the number of members has changed.
+-- member could become silent, unless the number of members changes.
 -- Returns the names in order, separated by blanks, and the number of names.
 local function read_alive(prefix, group, now, silent)
   local members = prefix .. ':members:' .. group
@@ -60,7 +60,7 @@ local function read_alive(prefix, group, now, silent)
   return names, #alive
 end
 
--- Returns the same as read_alive, but uses the cache entry while the entry is valid. So a join
+-- Returns the same values as read_alive, but uses the cache entry while the entry is valid. So a join
 -- costs the same for any number of members. Older releases add and remove members without
 -- updating the cache. The number of members then differs from the number in the entry, so the
 -- entry is not used.

@@ -21,8 +21,8 @@ const SENTINEL_WITHIN_MS = 1_000;
 
 /**
  * Connects to the master that the sentinels name, and follows failovers. When the connection to the master is lost,
- * core does not reconnect but queries the sentinels again. After a failover, the old master may accept writes that are
- * lost later.
+ * core does not reconnect but queries the sentinels again. Otherwise, core could reconnect to the old master, which may
+ * accept writes that are lost later.
  *
  * Core queries all sentinels every second, and immediately when a connection is lost or a server proves to be a
  * replica. Core uses the answer with the highest epoch, which is the epoch of the latest failover. While no sentinel

@@ -125,6 +125,6 @@ function toReport(result: SendResult): Report {
     case "refused":
       return { is: "failed", why: `the service rejected the event (${result.status}): ${result.message}` };
     case "given-up":
-      return { is: "failed", why: "the service could not be reached" };
+      return { is: "failed", why: "the service did not accept the event, despite retries" };
   }
 }

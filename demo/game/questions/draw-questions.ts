@@ -4,10 +4,10 @@ import bank from "./bank.json";
 
 /**
  * Draws the questions of a game: multiple-choice questions and, if `count` is 2 or
- * more, a number to guess at the end. The same seed gives the same questions.
+ * more, a last question whose answer is a number. The same seed gives the same questions.
  *
- * In `bank.json`, the first option of each choice is the right answer, and `picture` is
- * the name of a file in `pictures/`, without the extension.
+ * In `bank.json`, the first option of each multiple-choice question is the right answer,
+ * and `picture` is the name of a file in `pictures/`, without the extension.
  */
 export function drawQuestions(
   count: number,
@@ -32,7 +32,7 @@ export function drawQuestions(
   ];
 }
 
-/** Returns the items in a random order that depends only on the seed. */
+/** Returns the items in a shuffled order that depends only on the seed and the number of items. */
 function shuffled<T>(list: readonly T[], seed: string): readonly T[] {
   return list
     .map((item, i) => ({ item, rank: createHash("sha256").update(`${seed}/${i}`).digest("hex") }))

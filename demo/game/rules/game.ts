@@ -6,12 +6,15 @@ import { gainsOf } from "./scoring";
 
 /** Minimum milliseconds between two updates of a live message within a phase. */
 const UPDATE_GAP_MS = 500;
-/** Maximum number of players. If all answer in one second, they stay below a workspace's 250 requests per second. */
+/**
+ * Maximum number of players. If all players answer in the same second, their requests stay below a workspace's limit of
+ * 250 requests per second.
+ */
 const PLAYERS_MAX = 200;
 /** Number of consecutive unanswered questions after which a game ends. */
 const UNANSWERED_MAX = 2;
 
-/** Opens a game with its lobby. The lobby is the live message, which the game updates in each later phase. */
+/** Opens a game in the phase `lobby`. Creates the live message, which the game updates until the game is over. */
 export function openGame(
   plan: Pick<Game, "id" | "channel" | "host" | "questions" | "secondsPerQuestion" | "revealMs">,
   lobbyMs: number,
@@ -92,7 +95,7 @@ export function end(game: Game, why: EndReason, turn: Turn): void {
   enter(game, { name: "over", why }, turn);
 }
 
-/** Asks the next question, or ends the game after the last one. */
+/** Asks the question with this index, or ends the game if there is none. */
 function ask(game: Game, index: number, turn: Turn): void {
   const question = game.questions[index];
   if (question === undefined) return end(game, "played", turn);
@@ -120,7 +123,9 @@ function addPlayer(game: Game, { id, name }: Member): void {
   game.players.set(id, { id, name, points: game.players.get(id)?.points ?? 0 });
 }
 
-/** Shows a change within a phase. If the last update was less than `UPDATE_GAP_MS` ago, a later `tick` shows it. */
+/**
+ * Shows a change within a phase. If the last update was less than `UPDATE_GAP_MS` ago, a later `tick` shows the change.
+ */
 function showSoon(game: Game, turn: Turn): void {
   game.isStale = true;
   if (turn.nowMs >= game.shownAtMs + UPDATE_GAP_MS) show(game, turn);

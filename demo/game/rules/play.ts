@@ -13,7 +13,7 @@ const OFFERS_MAX = 3;
 /**
  * Applies an input to the state of a workspace, and returns the outputs. Both the
  * new state and the outputs depend only on the arguments. So an event that is
- * redelivered to a new process has the same outputs if the state is the same.
+ * redelivered to a new process gives the same outputs if the state is the same.
  */
 export function play(rules: Rules, workspace: Workspace, input: Input, nowMs: number): readonly Output[] {
   const turn: Turn = { nowMs, outputs: [] };
