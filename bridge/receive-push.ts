@@ -19,9 +19,9 @@ export interface PushOptions {
    * have a timeout: a call that never settles occupies its place in the queue forever.
    */
   handle(event: OutboundEvent): Promise<void> | void;
-  /** Maximum number of waiting and running events, 1000 by default. Further pushes are answered with `503`. */
+  /** Maximum number of events that wait or are being handled, 1000 by default. Further pushes are answered with `503`. */
   readonly queueMax?: number;
-  /** Maximum number of event ids kept for 10 minutes, 100,000 by default. When there are more, the oldest id is removed. */
+  /** Maximum number of event ids kept for 10 minutes, 100,000 by default. Above this number, the oldest id is removed. */
   readonly seenMax?: number;
   /**
    * Called for each event that has an unknown type, for each event that `handle` rejects, and when `secrets` fails.
@@ -51,7 +51,7 @@ export interface PushReceiver {
    * - `503`: the queue is full, the secrets are unavailable, or the receiver is closing.
    */
   receive(headers: IncomingHttpHeaders, body: Uint8Array): Promise<PushAnswer>;
-  /** Number of waiting and running events. */
+  /** Number of events that wait or are being handled. */
   readonly pending: number;
   /** Answers further pushes with `503`, and resolves when all accepted events have been handled. */
   close(): Promise<void>;

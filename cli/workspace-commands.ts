@@ -111,7 +111,7 @@ Examples:
 
   workspace
     .command("delete")
-    .description("delete a workspace and everything that is stored for it")
+    .description("delete a workspace, its secrets, its held events and its log of deliveries")
     .argument(...WORKSPACE_ARGUMENT)
     .option("--yes", "do not ask for confirmation")
     .addHelpText(
@@ -122,7 +122,7 @@ Examples:
       asOperator(cli, async ({ call, methods }) => {
         const found = await call(methods.getWorkspace, { workspaceId });
         const { id, name } = toWorkspaceShape(found.workspace);
-        const question = `Delete ${id} "${name}" and everything that is stored for it?`;
+        const question = `Delete ${id} "${name}", its secrets, its held events and its log of deliveries?`;
         if (!yes && !(await cli.terminal.confirm(question, "--yes"))) {
           throw new CliFailure(EXIT.NO, "nothing was deleted");
         }

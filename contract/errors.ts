@@ -17,7 +17,7 @@ export const ERRORS = {
   notJson: { status: 400, message: "the body must be valid JSON" },
   tooLarge: { status: 413, message: `the body must be at most ${BODY_MAX_BYTES} bytes` },
   addressLimit: { status: 429, message: "too many requests from this address" },
-  /** The same answer for every path, method and workspace that does not exist. */
+  /** The same answer for every unknown path, method and workspace. */
   notFound: { status: 404, message: "no such path or workspace" },
   signature: { status: 401, message: "Service-Signature is missing, malformed or wrong" },
   timestamp: {

@@ -39,7 +39,7 @@ export function createInHand() {
     get bytes() {
       return bytes;
     },
-    /** Whether the workspace's events in hand exceed `WORKSPACE_BYTES_MAX`. */
+    /** Whether the bytes of the workspace's events in hand exceed `WORKSPACE_BYTES_MAX`. */
     isOver: (workspaceId: string) => (bytesOf.get(workspaceId) ?? 0) > WORKSPACE_BYTES_MAX,
     /** Adds an entry. Returns false when the entry is already in hand. */
     take(push: QueuedPush): boolean {

@@ -16,7 +16,7 @@ const ui = SwaggerUI({
   deepLinking: true,
   defaultModelRendering: "model",
   defaultModelExpandDepth: 2,
-  // Requests must be signed, so the page cannot send requests itself.
+  // Requests must be signed, and the page has no secret, so the user cannot send requests from the page.
   supportedSubmitMethods: [],
   plugins: [parts],
   onComplete() {

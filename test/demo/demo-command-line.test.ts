@@ -9,7 +9,7 @@ const service = sharedService();
 const LISTEN = { HEALTH_LISTEN: "127.0.0.1:0", PICTURES_LISTEN: "127.0.0.1:0" };
 const mainOf = (program: string): string => join(__dirname, `../../dist/demo/${program}/main.js`);
 
-/** Runs a demo program until it exits. Its environment has only the settings in `LISTEN` and `env`. */
+/** Runs a demo program until it exits. The program's environment has only the settings in `LISTEN` and `env`. */
 const run = (program: string, env: Record<string, string>) =>
   spawnSync(process.execPath, [mainOf(program)], { env: { ...LISTEN, ...env }, encoding: "utf8" });
 

@@ -87,7 +87,7 @@ test("a poll with a cursor at or after the newest event leaves no event waiting"
 });
 
 // time: ordering
-test("setting a target URL ends the outage; when the URL is cleared, waiting events get another 5 minutes", async () => {
+test("setting a target URL ends a workspace's outage; when the URL is cleared, waiting events get another 5 minutes", async () => {
   Object.assign(workspace, failing[1]);
   await service.workspaces.setTargetUrl(workspace.id, "https://93.184.215.14/");
   expect(await due.of(workspace.id)).toBeUndefined();

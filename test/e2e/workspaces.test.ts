@@ -12,7 +12,7 @@ const api = service.workspaces;
 
 const pollStatus = async (id: string, secret: string) => (await poll(service.url, { id, secret })).status;
 
-/** Blank names, and names with characters that change the text around them. */
+/** Blank names, and names with control characters, line breaks or text-direction controls. */
 const BAD_NAMES = [
   " ",
   "\u200b\u3164",
@@ -49,7 +49,7 @@ describe("a new workspace", () => {
     expect(await pollStatus(workspace?.id ?? "", signingSecret)).toBe(200);
   });
 
-  test("of a native platform cannot be polled, and has no secret and no target URL", async () => {
+  test("of the native platform cannot be polled, and has no secret and no target URL", async () => {
     const native = await api.make({ platform: Platform.NATIVE });
     expect(native).toMatchObject({
       platform: Platform.NATIVE,
@@ -83,7 +83,7 @@ describe("a new workspace", () => {
     await expectRejected(api.create(request), INVALID_ARGUMENT, field);
   });
 
-  test("is rejected if its name is blank, or has characters that change the text around them", async () => {
+  test("is rejected if its name is blank, or its name or email has control characters, line breaks or text-direction controls", async () => {
     for (const name of BAD_NAMES) await expectRejected(api.create({ name }), INVALID_ARGUMENT, "name");
     await expectRejected(api.create({ ownerEmail: "ann@\u202ea.example" }), INVALID_ARGUMENT, "owner_email");
   });

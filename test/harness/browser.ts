@@ -21,7 +21,7 @@ export type TestBrowser = ReturnType<typeof testBrowser>;
 export type Visitor = Awaited<ReturnType<TestBrowser["visit"]>>;
 
 /**
- * A browser for the tests of a file. A test fails if a page had an error or violated its content security policy.
+ * A browser for the tests of a file. A test fails if a page has an error or violates its content security policy.
  * The visitors of a test leave after the test; the visitors of a `beforeAll` hook stay for all tests of the file.
  */
 export function testBrowser() {

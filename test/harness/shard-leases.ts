@@ -5,7 +5,7 @@ import { until } from "./wait";
 const SHARDS = 16;
 
 /**
- * Reads the current leases of shards from the store.
+ * Connects to Redis. Returns functions that read who holds the leases of the shards.
  * @param group "!cores", or the name of a group of followers
  */
 export async function watchLeases(redisUrl: string, group = "!cores") {

@@ -45,7 +45,7 @@ export function sharedService() {
   };
 }
 
-/** Creates a workspace before all tests of a file, or before each test. */
+/** Returns an object that describes a workspace. A hook creates the workspace before all tests, or before each test. */
 export function freshWorkspace({ workspaces }: Service, before: jest.Lifecycle = beforeAll): TestWorkspace {
   const workspace = { id: "", secret: "" };
   before(async () => void Object.assign(workspace, await workspaces.make()));

@@ -11,13 +11,13 @@ describe("all parts stop in order and no process is left", () => {
   test("after SIGHUP to the whole process group", async () => {
     const run = await start();
     await run.ready();
-    // The process that the test started, the five parts (Redis, core, the edge, the game and the chat), and their guards.
+    // The process that the test started; the parts Redis, core, edge, game and chat; and a guard for each part.
     expect(living(run.folder)).toHaveLength(1 + 2 * 5);
     await stop(run, () => process.kill(-(run.child.pid ?? 0), "SIGHUP"));
     expect(run.printed()).toContain(STOPS);
   });
 
-  /** Creates a package with the project's start script, but no build: a build would change files that other tests use. */
+  /** Creates a package with the project's start script, without the build, which would change files of other tests. */
   function packageWithStart(): string {
     const { scripts } = JSON.parse(readFileSync(join(PROJECT, "package.json"), "utf8")) as {
       scripts: { start: string };

@@ -112,7 +112,7 @@ describe("the backlog of a core's shards:", () => {
     },
   );
 
-  test("a group's counts are summed over the shards, and the group's age is its highest age on any shard", async () => {
+  test("a group's counts are summed over the shards, and the group's age is the age of its oldest event on any shard", async () => {
     const here = group("a", { unread: 1, unacked: 2, oldestAtMs: NOW_MS - 1_000 });
     const there = group("a", { unread: 10, unacked: 20, oldestAtMs: NOW_MS - 9_000 });
     const of = await read([{ groups: [here, group("b", { unread: 5 })] }, { groups: [there] }]);

@@ -52,7 +52,7 @@ test.each([
   ["for each workspace", room(9, 2, 9), "/w1/a2", "/w2/a1"],
   ["for each address", room(9, 9, 2), "/w2/a1", "/w1/a2"],
 ])(
-  "a page counts until it is sent, and a page over a limit is rejected: the limit %s",
+  "with a limit %s, a page counts until it is sent or its connection is closed, and a page over the limit is rejected",
   async (_whose, of, refused, served) => {
     await start(of);
     const first = await ask();

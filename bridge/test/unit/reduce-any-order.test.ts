@@ -23,7 +23,7 @@ const SOMETIMES = fc.option(fc.integer({ min: 1, max: 12_000 }), { nil: undefine
 
 // time: controlled
 // contract: kit-hold-update
-test("events that arrive within 5 seconds result in the same chat in any order, even with repeats and losses", () => {
+test("events that arrive within 5 seconds of each other result in the same chat in any order, even with repeats and losses", () => {
   const scenario = serviceRun(NEVER).chain((events) => fc.tuple(arrivals(events, 4_999), moods()));
   forMany(1000, scenario, ([arriving, moods]) => {
     const { chat, state } = runWorld(arriving, moods, isPost);

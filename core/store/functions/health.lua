@@ -59,7 +59,7 @@ end
 -- called. A full outbox drops its oldest emails.
 -- ARGV: maximum number of emails in the outbox.
 -- Returns {number of emails in the outbox, number of emails dropped unsent, then the ids of
--- the workspaces}.
+-- the workspaces that were found}.
 register('find_failing', function(keys, args)
   local prefix = keys[1]
   local now = clock()
@@ -94,7 +94,7 @@ register('poll_health', function(keys, args)
     math.min(count, WAITING_MAX), digits((oldest or 0) / 1000) }
 end, { 'no-writes' })
 
--- Reads emails from the outbox. ARGV: count, start in the syntax of XRANGE. Returns {entry id,
+-- Reads emails from the outbox. ARGV: maximum count, start in the syntax of XRANGE. Returns {entry id,
 -- workspace, failing since in ms, publication time of the oldest waiting event in ms} for each
 -- email.
 register('read_mail', function(keys, args)

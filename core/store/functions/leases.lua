@@ -60,10 +60,10 @@ local function read_alive(prefix, group, now, silent)
   return names, #alive
 end
 
--- Returns the same values as read_alive, but uses the cache entry while the entry is valid. So a join
--- costs the same for any number of members. Older releases add and remove members without
--- updating the cache. The number of members then differs from the number in the entry, so the
--- entry is not used.
+-- Returns the same values as read_alive, but uses the cache entry while the entry is valid. So
+-- a join costs the same for any number of members. Older releases add and remove members
+-- without updating the cache. The number of members then differs from the number in the entry,
+-- so the entry is not used.
 local function find_alive(prefix, group, now, silent)
   local kept = redis.call('GET', alive_key(prefix, group)) or ''
   local from, due, count, names = string.match(kept, '^(%d+) (%d+) (%d+) (.*)$')
