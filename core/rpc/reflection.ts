@@ -6,7 +6,7 @@ import { PROTOS } from "./wire-fault";
 
 /** Adds server reflection, with the descriptors that buf generated from the protos. */
 export function addReflection(server: Server): void {
-  // Of a package definition, the library reads only `fileDescriptorProtos`.
+  // The library reads only `fileDescriptorProtos` from a package definition.
   const files = [...PROTOS.files].map(({ proto }) => Buffer.from(toBinary(FileDescriptorProtoSchema, proto)));
   const definition = { protos: { fileDescriptorProtos: files } };
   const reflection = new ReflectionService(

@@ -15,7 +15,7 @@ test("an address can try to sign in ten times within a minute, and then again wh
   expect(refuse("192.0.2.1")).toBeUndefined();
 });
 
-test("the addresses of one IPv6 network count as one address, and a successful sign-in resets the number of attempts", () => {
+test("the addresses of one IPv6 /64 network count as one address, and a successful sign-in resets the number of attempts", () => {
   const { refuse, forget } = limit();
   for (let i = 0; i < 10; i++) expect(refuse(`2001:db8:0:1::${i}`)).toBeUndefined();
   expect(refuse("2001:db8:0:1:ffff::")).toBe(60);

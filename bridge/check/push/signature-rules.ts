@@ -42,14 +42,14 @@ export const SIGNATURE_RULES: readonly Rule<PushTarget>[] = [
   {
     id: "old-refused",
     says: "A push is rejected if its signed timestamp differs from the bridge's clock by more than 5 minutes.",
-    fix: `after the digest check, reject a timestamp more than ${TIMESTAMP_TOLERANCE_SECONDS} seconds before or after your clock, with 409 or another 4xx`,
+    fix: `after the digest check, reject a timestamp more than ${TIMESTAMP_TOLERANCE_SECONDS} seconds behind or ahead of your clock, with 409 or another 4xx`,
     judge: refusesOld,
     judgeRefusals: refusesOld,
   },
   {
     id: "recent-taken",
     says: "A push is accepted if its signed timestamp is within 5 minutes of the bridge's clock.",
-    fix: `accept timestamps up to ${TIMESTAMP_TOLERANCE_SECONDS} seconds before and after your clock`,
+    fix: `accept timestamps up to ${TIMESTAMP_TOLERANCE_SECONDS} seconds behind or ahead of your clock`,
     async judge({ make, taken, secrets, write }) {
       for (const [what, minutes] of [
         ["4 minutes ago", -4],

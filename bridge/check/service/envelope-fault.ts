@@ -12,7 +12,8 @@ export function envelopeFault(value: unknown, workspace: string): string | undef
   if ("fault" in reading) return reading.fault;
   if ("unknown" in reading) return `its type ${JSON.stringify(reading.unknown.type)} is unknown`;
   const { event } = reading;
-  if (!EVENT_ID_FORM.test(event.id)) return "its id is not evt_ and 26 characters of Crockford base32";
+  if (!EVENT_ID_FORM.test(event.id))
+    return "its id is not evt_ followed by 26 characters of Crockford base32";
   if (event.workspace.toLowerCase() !== workspace.toLowerCase())
     return "its workspace is not the polled workspace";
   if (event.sequence < 1) return "its sequence is below 1";
@@ -26,7 +27,7 @@ function messageFault(message: unknown): string | undefined {
   if (!isObject(message)) return "its message is not an object";
   const { id, buttons, image, awaitsReply, data } = message;
   if (typeof id !== "string" || !MESSAGE_ID_FORM.test(id)) {
-    return "its message.id is not msg_ and 26 characters of Crockford base32";
+    return "its message.id is not msg_ followed by 26 characters of Crockford base32";
   }
   if (!Array.isArray(buttons) || !buttons.every(isRow))
     return "its message.buttons is not a list of rows of buttons";
