@@ -4,7 +4,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { logTail, spawnGuarded, stopChild } from "./guarded-child";
 import { StartFault } from "./start-fault";
 
-/** A process of the service. */
+/** A process of the service or the demo. */
 export interface Child {
   readonly name: "redis" | "core" | "edge" | "game" | "chat";
   readonly process: ChildProcess;
@@ -29,7 +29,10 @@ const PROBE_WITHIN_MS = 2_000;
 /** Folder of each program, relative to the parent of this folder. */
 const FOLDERS = { core: "core", edge: "edge", game: "demo/game", chat: "demo/chat" } as const;
 
-/** Starts a process of the service, and does not wait until the process is ready. `flags` are additional Node flags. */
+/**
+ * Starts a process of the service or the demo, and does not wait until the process is ready. `flags` are additional
+ * Node flags.
+ */
 export function startChild(
   name: keyof typeof FOLDERS,
   env: NodeJS.ProcessEnv,

@@ -17,7 +17,7 @@ export type Report =
   { readonly is: "sending" } | { readonly is: "sent" } | { readonly is: "failed"; readonly why: string };
 
 interface PostHead {
-  /** The chat's own id of the post; later posts have higher ids. */
+  /** The chat's own id for the post; later posts have higher ids. */
   readonly id: number;
   /** ISO 8601, UTC. */
   readonly at: string;
@@ -55,9 +55,9 @@ export interface LinkState {
   readonly isCut: boolean;
   /** Whether a change of mode is in progress. */
   readonly isSwitching: boolean;
-  /** Why the mode cannot be changed; null when it can. */
+  /** Why the mode cannot be changed; null when a change is possible. */
   readonly whyFixed: string | null;
-  /** Why polls fail at present; null when they succeed. */
+  /** Why polls fail at present; null when polls succeed. */
   readonly problem: string | null;
 }
 

@@ -49,8 +49,9 @@ const madeByAll = (eventId: string) => requestsOf({ requests: cores.requests() }
 // time: ordering
 test("when a core hangs, another core makes the remaining attempts; when the hung core resumes, its old leases have no effect", async () => {
   const ids = await untilShared();
-  // Each workspace gets two events. While the core hangs, the third attempt of one event is due, and the first attempt
-  // of the other event is in progress. The test halts the core within the 3 s between the second attempt and the third.
+  // Each workspace gets two events. When the first core hangs, the third attempt of one event is due later, and the
+  // first attempt of the other event is in progress. The test suspends the core in the 3 s between the second attempt
+  // and the third.
   const held = holdAnswers();
   cores.behave(({ body }) => (body.includes("in progress") ? held : status(500)));
   const resting = await publishTo(ids, "resting");
