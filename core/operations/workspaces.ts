@@ -104,7 +104,7 @@ export function updateWorkspace(
   });
 }
 
-/** Deletes a workspace, its secrets, its held events and its log. Its other data expires within a day. */
+/** Deletes a workspace, its secrets, its held events and its delivery log. Its other data expires within a day. */
 export async function deleteWorkspace(
   context: WorkspaceContext,
   id: string,

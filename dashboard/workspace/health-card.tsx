@@ -12,7 +12,7 @@ export interface HealthCardProps {
   readonly deliveries: readonly DeliveryShape[] | undefined;
 }
 
-/** Shows the workspace's health, advice if there is any, and figures of the delivery. */
+/** Shows the workspace's health, advice if there is any, and the figures of polling or pushing. */
 export function HealthCard({ workspace, health, deliveries }: HealthCardProps) {
   const { tone, label, sentence, advice } = healthWords(workspace, health, useNow(), deliveries);
   return (

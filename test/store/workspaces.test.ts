@@ -91,7 +91,7 @@ test("a cached workspace is rejected after another core has changed or deleted i
   }
 });
 
-test("Redis sends a cached workspace again, and core unseals its secrets again, only if the workspace has changed", async () => {
+test("core receives a cached workspace again, and unseals the workspace's secrets again, only after a change", async () => {
   const { workspace, version } = await addWorkspace(store);
   const sentFor = async (known: number): Promise<readonly (number | undefined)[]> => {
     const args = [workspace.id, String(known), randomUUID(), "0"];

@@ -94,9 +94,9 @@ register('poll_health', function(keys, args)
     math.min(count, WAITING_MAX), digits((oldest or 0) / 1000) }
 end, { 'no-writes' })
 
--- Reads emails from the outbox. ARGV: maximum count, start in the syntax of XRANGE. Returns {entry id,
--- workspace, failing since in ms, publication time of the oldest waiting event in ms} for each
--- email.
+-- Reads emails from the outbox. ARGV: maximum count, start in the syntax of XRANGE. Returns
+-- {entry id, workspace, failing since in ms, publication time of the oldest waiting event in
+-- ms} for each email.
 register('read_mail', function(keys, args)
   local answers = {}
   for i, entry in ipairs(redis.call('XRANGE', keys[1] .. ':mail', args[2], '+', 'COUNT', args[1])) do

@@ -24,7 +24,7 @@ export function createWireLog(tell: (event: StreamEvent) => void) {
       return exchanges;
     },
 
-    /** Adds an exchange. Both sides must come from `wireSide`, which omits headers with credentials. */
+    /** Adds an exchange. Both sides must come from `wireSide`, which omits credentials and shortens signatures. */
     add(fresh: Omit<Exchange, "id" | "times">): void {
       const [before, ...older] = exchanges;
       const again = before !== undefined && isEmptyPoll(before) && isEmptyPoll(fresh);
