@@ -8,7 +8,7 @@ const LEASES_AT_ONCE = 128;
 
 /** @param membersMax maximum number of members of a group; 0 for no maximum */
 export function createLeases(functions: Functions, keys: Keys, membersMax = 0): Leases {
-  /** Returns the prefix of the shard that has the group's register of members. */
+  /** Returns the prefix of the shard that stores the members of the group. */
   const register = (group: string): string => keys.prefix(keys.shard(group));
   // A core renews the leases of all its shards in one turn of the event loop. These renewals share a batch, which needs
   // only one write to disk.

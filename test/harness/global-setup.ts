@@ -4,7 +4,7 @@ import { findRedisServer } from "../../local/redis-server";
 import { findChromium } from "./chromium";
 import { startSharedServices, type SharedServices } from "./shared-services";
 
-/** The part of jest's configuration that selects the test files. */
+/** The parts of jest's configuration that `prepare` uses. */
 interface RunConfig {
   readonly rootDir: string;
   readonly maxWorkers: number;
@@ -36,7 +36,7 @@ export default async function prepare(run: RunConfig, { roots }: ProjectConfig):
   await findRedisServer(say);
   if (files.some((file) => file.includes(`${sep}browser${sep}`))) await findChromium(say);
   const isShared = files.some((file) => /\bshared(Service|Push)\(/.test(readFileSync(file, "utf8")));
-  // Any worker may run a file that uses a shared service.
+  // Any worker may run a file that uses a shared service, so each worker gets one.
   const count = isShared ? Math.min(run.maxWorkers, files.length) : 0;
   globalThis.sharedServices = await startSharedServices(count);
 }

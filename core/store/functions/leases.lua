@@ -40,7 +40,7 @@ end
 -- Reads all members of a group, removes members that have not reported for `silent` ms, and
 -- caches the names of the live members. The cache entry is valid from now until the first live
 -- member could become silent, unless the number of members changes.
--- Returns the names in order, separated by blanks, and the number of names.
+-- Returns the names in order, separated by spaces, and the number of names.
 local function read_alive(prefix, group, now, silent)
   local members = prefix .. ':members:' .. group
   local all, alive, oldest = redis.call('HGETALL', members), {}, now
@@ -74,12 +74,12 @@ local function find_alive(prefix, group, now, silent)
 end
 
 -- Adds a member to a group, or records that the member is alive. The prefix belongs to the
--- shard with the group's register of members.
+-- shard that stores the members of the group.
 -- ARGV: group; name; token; '1' until the member has received an answer; ms since the member
 -- entered the group; ms after which a silent member is removed; maximum number of members
 -- ('0' for no maximum).
 -- Returns:
--- - {1, names of the live members in order, separated by blanks}
+-- - {1, names of the live members in order, separated by spaces}
 -- - {0} when the name belongs to another token
 -- - {-1} when the group is full
 -- A newer member replaces an older member of the same name. The reported ages determine which
