@@ -19,9 +19,9 @@ export interface PushOptions {
    * have a timeout: a call that never settles occupies its place in the queue forever.
    */
   handle(event: OutboundEvent): Promise<void> | void;
-  /** Maximum number of events that wait or are being handled, 1000 by default. Further pushes are answered with `503`. */
+  /** Maximum number of events that wait or are being handled; 1000 by default. Further pushes get a `503`. */
   readonly queueMax?: number;
-  /** Maximum number of event ids kept for 10 minutes, 100,000 by default. Above this number, the oldest id is removed. */
+  /** Maximum number of event ids kept for 10 minutes; 100,000 by default. Above that, the oldest id is removed. */
   readonly seenMax?: number;
   /**
    * Called for each event that has an unknown type, for each event that `handle` rejects, and when `secrets` fails.
