@@ -1,6 +1,9 @@
 const base = require("./jest.config.js");
 
-/** The tests of `npm run test:extras`: the programs around the service, in a browser and on the command line. */
+/**
+ * The tests of `npm run test:extras`: the dashboard, the demo, the command line, the checker, the guides, the compose
+ * file and `npm start`.
+ */
 /** @type {import("jest").Config} */
 module.exports = {
   ...base,

@@ -5,7 +5,7 @@ export interface Options {
   readonly rounds: number;
   /** Seconds of load for each side in a round. */
   readonly seconds: number;
-  /** Factor for the sizes of `memory` and `growth`. */
+  /** Factor for the sizes of the parts `memory` and `growth`. */
   readonly scale: number;
   /** File for the raw figures. */
   readonly json?: string;

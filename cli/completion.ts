@@ -13,7 +13,7 @@ export interface Candidate {
   readonly meaning: string;
 }
 
-/** `chat-bridge completion <shell>` prints the completion script for that shell. */
+/** Adds the command `chat-bridge completion <shell>`, which prints the completion script for that shell. */
 export function addCompletion(program: Command, cli: Cli): void {
   program
     .command("completion")

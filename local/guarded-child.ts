@@ -18,9 +18,8 @@ export interface GuardedChildOptions {
 }
 
 /**
- * Starts a program, and a guard that kills it when this process exits. The program has its own
- * process group, so Ctrl-C in a terminal reaches only this process. This process
- * then stops all programs in order.
+ * Starts a program, and a guard that kills it when this process exits. The program has its own process group, so Ctrl-C
+ * in a terminal reaches only this process. This process then stops its programs in order.
  */
 export function spawnGuarded(
   command: readonly string[],
@@ -59,7 +58,10 @@ export function hasEnded(child: ChildProcess): boolean {
   return child.exitCode !== null || child.signalCode !== null;
 }
 
-/** Stops a child with SIGTERM, and kills it after `withinMs`. Does nothing if the child has exited. */
+/**
+ * Stops a child with SIGTERM, and kills a child that is still running after `withinMs`. Does nothing if the child has
+ * exited.
+ */
 export async function stopChild(child: ChildProcess, withinMs: number): Promise<void> {
   if (hasEnded(child) || child.pid === undefined) return;
   const exited = once(child, "exit");

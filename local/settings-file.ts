@@ -13,7 +13,10 @@ export interface KeptSettings {
   /** Key that encrypts the signing secrets in Redis. */
   readonly secretsKey: string;
   readonly tokens: { readonly edge: string; readonly game: string; readonly operator: string };
-  /** Demo workspace of each Redis. The key is "private", or the URL without its credentials. */
+  /**
+   * Demo workspace of each Redis. The key is "private" for the Redis that `npm start` runs, or else the URL of the
+   * Redis, without credentials.
+   */
   readonly workspaces: Readonly<Record<string, DemoWorkspace>>;
 }
 

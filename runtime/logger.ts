@@ -25,10 +25,10 @@ const KINDS_MAX = 256;
  * reader of stdout stops reading, the process waits until the reader continues. A log that cannot be written, e.g.
  * on a full disk, does not stop the process.
  *
- * Entries with the same level, message and `where` are one kind. Each minute, at most `REPEATS_MAX` entries of a
- * kind are written; further entries are suppressed, and one more entry gives their number. This limits how much a
- * hostile or broken caller can add to the log. Fatal entries are always written. At level `debug` or `trace`,
- * every entry is written.
+ * Entries with the same level, message and `where` are one kind. Each minute, at most `REPEATS_MAX` entries of a kind
+ * are written; further entries are suppressed, and one more entry gives their number. This limits how much a hostile or
+ * broken client can add to the log. Fatal entries are always written. At level `debug` or `trace`, every entry is
+ * written.
  */
 export function createLogger(process: string, level: LogLevel, to = openStdout()): Logger {
   const isLimited = level !== "debug" && level !== "trace";
@@ -49,7 +49,7 @@ function openStdout(): DestinationStream {
   return stdout;
 }
 
-/** Returns a hook of pino that writes an entry, or counts the entry as suppressed. */
+/** Returns a pino hook that writes an entry, or counts the entry as suppressed. */
 function limitRepeats() {
   interface Kind {
     seen: number;

@@ -2,7 +2,7 @@
 //
 //   node scripts/check.mjs          all checks
 //   node scripts/check.mjs static   checks that start no service: format, types, lint, allowed imports, generated files
-//   node scripts/check.mjs tests    the tests, including those on every supported Node
+//   node scripts/check.mjs tests    all tests, and then some of them again on every supported Node
 import { spawnSync } from "node:child_process";
 import { runJest } from "./run-jest.mjs";
 import { installRuntime, RUNTIMES } from "./runtimes.mjs";

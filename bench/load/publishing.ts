@@ -9,7 +9,9 @@ export const BATCH = 100;
 /** Number of calls or pipelines in flight. */
 const IN_FLIGHT = 8;
 
-/** Calls `make` with batches of consecutive numbers, `IN_FLIGHT` at a time, until `seconds` or `limit` is reached. */
+/**
+ * Calls `make` with batches of consecutive numbers, `IN_FLIGHT` calls at a time, until `seconds` or `limit` is reached.
+ */
 export async function inBatches(
   { seconds = Infinity, limit = Infinity }: { readonly seconds?: number; readonly limit?: number },
   make: (numbers: readonly number[]) => Promise<unknown>,
@@ -28,7 +30,10 @@ export async function inBatches(
   return { count: number, fromMs, toMs: Date.now() };
 }
 
-/** Publishes to workspaces in turn. `settle` compares the number of held events with `count`, and removes them all. */
+/**
+ * Publishes to workspaces in turn. `settle` compares the number of held events with `count`, and removes the held
+ * events.
+ */
 export function heldPublishing(
   { clients, store }: Service,
   workspaces: readonly Workspace[],

@@ -153,8 +153,8 @@ const calls = {
   },
 
   /**
-   * Publishes events, and answers with 500 to every attempt except the last. Returns for each offset the lateness of the
-   * retries in ms.
+   * Publishes events, and answers with 500 to every attempt of an event except the last. Returns for each retry offset
+   * by how many ms the retries were late.
    */
   async retry({ offsetsMs, ...rate }: Rate & { readonly offsetsMs: readonly number[] }) {
     const attempts = new Map<number, number[]>();

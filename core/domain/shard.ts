@@ -1,6 +1,6 @@
 /**
- * Returns the shard of a name (a workspace id, an address, a group), from 0 to `shards` - 1: FNV-1a over the
- * name's UTF-16 units. This function must never change, because it determines where keys are stored.
+ * Returns the shard of a name (a workspace id, an address, a group), from 0 to `shards` - 1: the FNV-1a hash of the
+ * name's UTF-16 units, modulo `shards`. This function must never change, because it determines where keys are stored.
  */
 export function shardOf(name: string, shards: number): number {
   let hash = 0x811c9dc5;

@@ -91,7 +91,8 @@ export type Appended =
 export interface InboundLog {
   /**
    * In one step and in this order: performs checks 2 and 6, reports a failed check 7, detects a repeat, and stores the
-   * event. The event is durable when the promise resolves. On a cluster, check 2 is a separate step before the others.
+   * event. The event is durable when the promise resolves. On a cluster, check 2 is a separate step, before all the
+   * others.
    */
   append(append: Append): Promise<Appended>;
 }
@@ -125,14 +126,15 @@ export interface Publication {
 export type Published =
   | {
       /**
-       * "repeated" when the idempotency key was used before. The other fields are then those of the first publication.
+       * "repeated" when the idempotency key was used before. The ids, the sequence and the expiry are then those of the
+       * first publication.
        */
       readonly outcome: "published" | "repeated";
       readonly eventId: string;
       readonly sequence: number;
       readonly messageId: string;
       readonly expiresAtMs: number | null;
-      /** The delivery mode of the workspace; undefined unless `push` of the publication is "direct". */
+      /** The delivery mode of the workspace, for a published event whose `push` is "direct"; otherwise undefined. */
       readonly mode: "poll" | "push" | undefined;
     }
   | { readonly outcome: "unknown-workspace" };
@@ -141,7 +143,9 @@ export type Published =
 export interface OutboundEvents {
   /** Assigns the sequence and appends the event in one step. The event is durable when the promise resolves. */
   publish(publication: Publication): Promise<Published>;
-  /** Publishes several events in order, each as `publish` does. Rejects when the store fails for any event. */
+  /**
+   * Publishes several events in order, each as `publish` does. Rejects when the store cannot publish one of the events.
+   */
   publishAll(publications: readonly Publication[]): Promise<readonly Published[]>;
 }
 
@@ -253,8 +257,8 @@ export const RECORDED = ["recorded", "lost", "pushed", "polls", "disconnected"] 
 export type Recorded = (typeof RECORDED)[number];
 
 /**
- * The push queues of the shards. Only the holder of a shard's lease works on the shard's queue; `token` proves the
- * lease.
+ * The push queues of the shards. Only the holder of a shard's lease works on the shard's queue; `token` proves that the
+ * caller is the holder.
  */
 export interface PushQueue {
   /** Returns the first events after the entry `after`, in order of publication; undefined when the lease is lost. */

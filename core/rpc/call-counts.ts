@@ -16,8 +16,8 @@ const REFUSED = {
 export function createCallCounts() {
   return {
     /**
-     * `open`: open lanes. `calls`: calls whose answers have not been sent. `bytes`: bytes of the bodies of calls
-     * without an answer. `answerBytes`: bytes of answers that have not been sent.
+     * `open`: open lanes. `calls`: calls whose answers have not been sent. `bytes`: bytes of the bodies of calls that
+     * core is still processing. `answerBytes`: bytes of answers that have not been sent.
      */
     lanes: { open: 0, calls: 0, bytes: 0, answerBytes: 0 },
     /** Answers to the requests of bridges, by outcome: `receives` for posted events, and `polls` for polls. */

@@ -84,7 +84,10 @@ export interface ShardCall {
   /** The prefix of the shard's keys. */
   readonly prefix: string;
   readonly args: readonly Argument[];
-  /** Long texts, in the order in which the function reads them. Lua would hash packed texts once more. */
+  /**
+   * Long texts, in the order in which the function reads them. They are not packed, because Lua would hash each text
+   * again when it unpacks the text.
+   */
   readonly bodies?: readonly Argument[];
 }
 
@@ -118,7 +121,7 @@ function readLibrary(): { readonly version: string; readonly code: string } {
 
 const LENGTH_BYTES = 4;
 
-/** The length prefixes of texts of up to 127 bytes. All four bytes are ASCII. */
+/** The length prefixes of texts of up to 127 bytes. All four bytes of each prefix are ASCII. */
 const SHORT_HEADS = Array.from({ length: 128 }, (_, length) => `${String.fromCharCode(length)}\0\0\0`);
 
 /**
@@ -165,7 +168,7 @@ function isNotFound(error: unknown): boolean {
   return error instanceof ErrorReply && /function not found/i.test(error.message);
 }
 
-/** Calls functions of the library, and loads the library on a server that does not have it. */
+/** Returns functions that call the library, and that load the library on a server that does not have it. */
 export function createFunctions(redis: Redis, meter?: StoreMeter) {
   const { version, code } = readLibrary();
   let loading: Promise<unknown> | undefined;

@@ -36,8 +36,8 @@ export function createRequestLimits(functions: Functions, keys: Keys, limits: Li
 type AddressLimited = { readonly outcome: "address-limited"; readonly retryAfterSeconds: number };
 
 /**
- * Returns a function that performs check 2 in a separate call to the store, and then calls `next`. On a cluster, no
- * Redis function can use both the key of an address and the keys of a workspace.
+ * Returns a function that performs check 2 in a separate call to the store, and calls `next` if the item passes. On a
+ * cluster, no Redis function can use both the key of an address and the keys of a workspace.
  */
 export function checkAddressFirst<Item extends { readonly address?: string | undefined }, Output>(
   limits: RequestLimits,

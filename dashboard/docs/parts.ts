@@ -44,8 +44,8 @@ export function parts({ React: { createElement: h } }: System) {
   }
 
   /**
-   * Shows the name that the document gives to a schema. Swagger UI's own component shows no name for the schema of a
-   * body, and only a number for each alternative of a `oneOf`.
+   * Shows the name that the OpenAPI document gives to a schema. Swagger UI's own component shows no name for the schema
+   * of a body, and only a number for each alternative of a `oneOf`.
    */
   const KeywordTitle =
     (Original: Component) =>

@@ -84,7 +84,10 @@ export async function startTrivia(config: GameConfig, log: Logger, stopping: Abo
   const health = await listenForProbes(config.healthListen, async () =>
     closing !== undefined ? "stopping" : follower.isFollowing ? undefined : "core is unreachable",
   );
-  /** Ends the games, publishes their last messages, sends the last acks, and closes. Closing twice is harmless. */
+  /**
+   * Ends the games, publishes their last messages, sends the last acks, and closes all connections and listeners.
+   * Closing twice is harmless.
+   */
   const close = (): Promise<void> =>
     (closing ??= (async () => {
       follower.pause();

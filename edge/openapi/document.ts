@@ -160,7 +160,7 @@ function pushEvent({ name, summary, description }: OutboundType): Operation {
     summary,
     description,
     parameters: [
-      header("Service-Event-Id", "The event's `id`: use it to drop repeats.", { type: "string" }),
+      header("Service-Event-Id", "The event's `id`: use this id to drop repeats.", { type: "string" }),
       header("Service-Workspace", "The event's `workspace`, for routing.", {
         type: "string",
         format: "uuid",

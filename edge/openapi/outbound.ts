@@ -51,8 +51,8 @@ export const OUTBOUND_TYPES: readonly OutboundType[] = [
     summary: "Replace a message",
     description:
       "Replace the text, buttons and image of the message that `message.id` is mapped to. Skip an update whose " +
-      "`sequence` is lower than that of the last update applied. An update without a mapping may have overtaken its " +
-      `create: hold it for up to ${UPDATE_HOLD_MS / 1_000} seconds. A failed push is retried ${RETRY_TIMES} later if ` +
+      "`sequence` is lower than that of the last update applied. If `message.id` has no mapping, the update may have " +
+      `overtaken its create: hold the update for up to ${UPDATE_HOLD_MS / 1_000} seconds. A failed push is retried ${RETRY_TIMES} later if ` +
       `the kind of the message starts a phase (${PHASE_KINDS.map((kind) => `\`${kind}\``).join(", ")}). ` +
       "Other updates are not retried, because the next update supersedes them.",
     fields: { channel, message },
@@ -151,7 +151,8 @@ export function outboundSchemas(): Readonly<Record<string, Schema>> {
       },
       hasMore: {
         type: "boolean",
-        description: "Whether more events are held: if so, poll again immediately.",
+        description:
+          "Whether more events are held after the last event of this page: if so, poll again immediately.",
       },
       gap: {
         type: "boolean",
@@ -164,7 +165,7 @@ export function outboundSchemas(): Readonly<Record<string, Schema>> {
 
 function head(type: string): Readonly<Record<string, Schema>> {
   return {
-    id: text("The same on every retry: use it to drop repeats.", { pattern: EVENT_ID_FORM.source }),
+    id: text("The same on every retry: use this id to drop repeats.", { pattern: EVENT_ID_FORM.source }),
     type: { const: type, description: "The type of the event, which selects its schema." },
     workspace: text("The id of the workspace.", { format: "uuid" }),
     sequence: {
@@ -172,13 +173,14 @@ function head(type: string): Readonly<Record<string, Schema>> {
       format: "int64",
       minimum: 1,
       maximum: SEQUENCE_MAX,
-      description: "Always rises within the workspace. Numbers may be missing.",
+      description: "Later events of the workspace have higher sequences. Numbers may be skipped.",
     },
     createdAt: instant("When the event was created, in UTC."),
     expiresAt: {
       type: ["string", "null"],
       format: "date-time",
-      description: "When the event expires, in UTC. Drop an expired event. Null means that it never expires.",
+      description:
+        "When the event expires, in UTC. Drop an expired event. Null means that the event never expires.",
     },
   };
 }

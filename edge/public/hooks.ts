@@ -56,7 +56,7 @@ export function addHooks(app: FastifyInstance, core: CoreClient, unsent: UnsentP
     const by = caller(request);
     const { outcome } = await core.poll({ ...by, queryString, reading: readPollQuery(queryString) });
     if (outcome?.$case === "refused") return sendError(reply, refusalAnswer(outcome.value));
-    if (outcome === undefined) throw new Error("core answered a poll without an outcome");
+    if (outcome === undefined) throw new Error("core's answer to a poll has no outcome");
     const { body, signature, workspaceId } = outcome.value;
     const owner = { workspaceId, address: by.sourceAddress };
     if (!unsent.add(reply.raw, body.length, owner)) return sendError(reply, UNAVAILABLE);

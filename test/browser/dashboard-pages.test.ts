@@ -117,7 +117,7 @@ test("the sign-in page is accessible and fits the window, in both themes, on a d
   await expectUsable(page, "sign-in");
 });
 
-test("the keyboard reaches all controls, and the focus is always visible", async () => {
+test("the Tab key moves a visible focus from control to control; a closed dialog returns the focus to the button that opened it", async () => {
   const { page } = visitor;
   await page.goto(`${dashboardUrl}/`);
   // On a new page, the heading has the focus, so a screen reader starts there.

@@ -88,7 +88,7 @@ test("a stream ends with OK when its client half-closes it", async () => {
   }
 });
 
-test("streams that are cancelled or closed leave nothing behind in core", async () => {
+test("streams that are cancelled or closed leave their group, and core logs no warning", async () => {
   const group = followers.newGroup();
   for (let i = 0; i < 20; i++) {
     const consumer = await start({ group, consumer: `c${i % 5}` }).opened();

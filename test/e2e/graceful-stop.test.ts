@@ -53,7 +53,7 @@ async function coreStopsWithStreamsOpen(): Promise<void> {
     expect((await silent.ended()).code).toBe(status.UNAVAILABLE);
     expect((await broken)[0]).toBeInstanceOf(Error);
     expect((await poll(urlOf(edge), workspace)).status).toBe(503);
-    // The unacked event is redelivered to a consumer of another core.
+    // The unacked event is redelivered to a consumer that is connected to another core.
     const second = await startConsumer(service.clients.games, { group: "moved", consumer: "b" }).opened();
     const [{ text, attempt } = {}] = await second.sees(1);
     expect([text, attempt]).toEqual(["carry on", 2]);

@@ -48,6 +48,7 @@ const polling =
   async () =>
     poll(base(), { ...(await make()), ...claims }, query);
 
+// An empty answer means that core does not count the request.
 test.each<[string, string, number, string, Ask]>([
   ["an accepted event", "post", 202, "stored", posting(EVENT)],
   ["a page", "poll", 200, "page", polling()],
@@ -61,7 +62,7 @@ test.each<[string, string, number, string, Ask]>([
   ["a poll of an unknown workspace", "poll", 404, "unknown-workspace", polling("", { id: "no" })],
   ["a body that is too large", "post", 413, "", posting("x".repeat(70_000))],
   ["an unknown path", "none", 404, "", () => send(base(), "/elsewhere")],
-])("%s is counted: by the edge as %s %i, by core as %j", async (_what, endpoint, status, answer, ask) => {
+])("%s is counted by the edge as %s %i, by core as %j", async (_what, endpoint, status, answer, ask) => {
   const labels = `endpoint="${endpoint}",status="${status}"`;
   const durations = `_count endpoint="${endpoint}"`;
   const call = endpoint === "post" ? "receive" : endpoint;
@@ -186,7 +187,7 @@ test("inbound events that are dropped before every group has acked them are coun
   expect(told).toMatchObject({ level: 40, count: lost, reason: "size", group: expect.any(String) });
 });
 
-test("calls to Redis are timed by function, and the requests that share a call are counted", async () => {
+test("calls to Redis are timed by function, and the number of requests in each call is recorded", async () => {
   const workspace = await make();
   const [duration, batch] = [
     "chatbridge_core_store_call_duration_seconds",

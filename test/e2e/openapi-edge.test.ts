@@ -36,7 +36,7 @@ const CONTENTS: readonly ContentInit[] = [
 ];
 
 // contract: poll-page-fields, message-fields
-test("pages with events of every type match the OpenAPI document to the last field", async () => {
+test("pages with every type of event that games publish match the OpenAPI document in every field", async () => {
   const workspace = await service.workspaces.make();
   const isPage = closed.component("EventPage");
   const expectDocumented = async (query: string, count: number) => {
@@ -54,7 +54,7 @@ test("pages with events of every type match the OpenAPI document to the last fie
 });
 
 // contract: envelope-fields, message-fields
-test("pushes match the webhooks of the OpenAPI document to the last field", async () => {
+test("pushes of every type match the webhooks of the OpenAPI document in every field", async () => {
   const { workspaceId, nth } = await push.bridge();
   await push.publish(...CONTENTS.map((content) => ({ workspaceId, content })));
   await nth(CONTENTS.length);

@@ -41,7 +41,7 @@ export function createWorkspaceApi(of: WorkspaceServiceClient) {
   };
 }
 
-/** Fails unless a call is rejected with a status, and with details that match `words`. */
+/** Fails unless a call is rejected with the status `code`, and with details that match `words`. */
 export async function expectRejected(calling: Promise<unknown>, code: status, words: string | RegExp) {
   const details = expect.stringMatching(words) as string;
   await expect(calling).rejects.toMatchObject({ code, details });

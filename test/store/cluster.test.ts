@@ -40,7 +40,7 @@ const publish = (id: string) => store.outboundEvents.publish(publication(id, 1))
 
 const publishedSequence = async (id: string) => sequenceOf(await publish(id));
 
-/** Returns "done", "unavailable" or the error of a call. */
+/** Returns "done", "unavailable" or, for any other error of a call, the text of the error. */
 const outcomeOf = (call: Promise<unknown>): Promise<string> =>
   call.then(() => "done").catch((e) => (e instanceof StoreUnavailable ? "unavailable" : String(e)));
 

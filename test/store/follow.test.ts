@@ -149,7 +149,7 @@ describe("reading", () => {
     expect(shown(await log.readNew(reader, shard, 10))).toEqual(["two/1"]);
   });
 
-  test("can wait for wakes, each for the shard of an appended event; a stopped listener gets no more wakes", async () => {
+  test("can wait for a wake, which names the shard of an appended event; a stopped listener gets no more wakes", async () => {
     const woken: number[] = [];
     const stop = log.onWake((shard) => woken.push(shard));
     const shard = await append("one");
@@ -217,7 +217,7 @@ describe("the register of a group", () => {
     expect(await log.join(all[0] ?? further, false)).toEqual(["c0"]);
   });
 
-  test("is not read when a member reports that it is alive, unless the set of live members may have changed", async () => {
+  test("is not read when a member reports that it is alive, and the set of live members has not changed", async () => {
     const [a, b] = [member("beats", "a"), member("beats", "b")];
     await log.join(a, true);
     await log.join(b, true);

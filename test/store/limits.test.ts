@@ -108,7 +108,7 @@ test("posts and polls of a workspace share the limit of 250 requests per second,
 
 // time: controlled
 // contract: check-2
-test("posts and polls share the limit of their address; the store checks this limit first, and rejected requests do not count", async () => {
+test("posts and polls share the limit of their address; the store checks this limit first, and rejected requests do not count against any workspace", async () => {
   const address = freshAddress();
   const records = await Promise.all(Array.from({ length: 4 }, () => addWorkspace(store)));
   const requests = Array.from({ length: 150 }, () => records).flat();

@@ -6,7 +6,7 @@ import { createMemoryLeases, type MemoryLeases } from "../harness/memory-leases"
 
 const SHARDS = 4;
 
-/** Returns `start`, which starts a holder, and `acquired`, which lists all leases that the holders have acquired. */
+/** Returns functions that start and observe holders. `acquired` lists all leases that the holders have acquired. */
 function createHolders(leases: Leases) {
   const acquired: { readonly name: string; readonly lease: Lease }[] = [];
   const faults: unknown[] = [];

@@ -75,7 +75,7 @@ test.each([
   ["is HTTP/2", "HTTP/2 200\r\n\r\n", /status line/],
   ["has a status of two digits", "HTTP/1.1 20 OK\r\n\r\n", /status line/],
   ["folds its status line", "HTTP/1.1 200 OK\r\n folded\r\n\r\n", /status line/],
-  ["has two different lengths", `${OK}Content-Length: 2\r\nContent-Length: 3\r\n\r\nok`, CONFLICT],
+  ["has two different Content-Lengths", `${OK}Content-Length: 2\r\nContent-Length: 3\r\n\r\nok`, CONFLICT],
   ["has lengths that differ in one header", `${OK}Content-Length: 2, 3\r\n\r\nok`, CONFLICT],
   ["has a length that is not a number", `${OK}Content-Length: -1\r\n\r\n`, /invalid Content-Length/],
   ["switches protocols", "HTTP/1.1 101 X\r\nUpgrade: x\r\n\r\n", /switch of protocols/],

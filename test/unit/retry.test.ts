@@ -14,7 +14,7 @@ const PHASE_STARTS = ["question", "gotcha_bait", "gotcha_reveal", "time_up", "ga
 
 // contract: retry-create, retry-phase, retry-never
 test.each(KINDS)(
-  "creates of the kind %s are retried; updates are retried only if the kind starts a phase",
+  "creates and ephemerals of the kind %s are retried; updates are retried only if this kind starts a phase",
   (kind) => {
     const message: MessageBody = { ...BODY, kind };
     expect([
@@ -50,7 +50,10 @@ function answerWith(answers: readonly Answer[]): void {
   shard().world.answer = ({ number }) => (answers[number - 1] ?? refused)();
 }
 
-/** Starts a core whose attempts get these answers; returns the times of the attempts, in ms. */
+/**
+ * Starts a new holder of the shard's lease, whose attempts get these answers. Returns the times of the attempts within
+ * a minute, in ms.
+ */
 async function attemptTimes(...answers: readonly Answer[]): Promise<readonly number[]> {
   answerWith(answers);
   await shard().run(60_000);
@@ -93,7 +96,7 @@ test.each<readonly [name: string, answers: readonly Answer[], starts: readonly n
 });
 
 // time: controlled
-test.each(FAILURES)("an attempt that failed with %s is retried", async (failure) => {
+test.each(FAILURES)("an event whose attempt failed with %s is retried", async (failure) => {
   expect(await attemptTimes(() => ({ ...REFUSED, failure }), accepted)).toEqual([0, 1_000]);
 });
 
@@ -162,7 +165,7 @@ test("an attempt that is in progress when its core loses the shard is repeated b
 
 // time: controlled
 // contract: retry-create
-test("a step of the service's clock does not move retries", async () => {
+test("a jump of the service clock does not change the times of retries", async () => {
   answerWith([refused]);
   shard().start();
   for (const stepMs of [10_000, -60_000]) {

@@ -1,7 +1,7 @@
 import type { DmCreate, MessageCreate } from "../../events";
 import type { PushTarget } from "./push-target";
 
-/** Creates a message for later updates. With an observation endpoint, waits until the message is shown. */
+/** Creates a message for later updates. If the bridge has an observation endpoint, waits until the message is shown. */
 export async function createdFirst<Event extends MessageCreate | DmCreate>(
   { taken, chat }: PushTarget,
   event: Event,

@@ -3,7 +3,7 @@ import { Broken, type Rule } from "../rule";
 import { createdFirst } from "./created-first";
 import type { PushTarget } from "./push-target";
 
-/** Time after which a correct bridge no longer holds an update, ms. */
+/** Milliseconds after which a correct bridge no longer holds an update. */
 const HOLD_OVER_MS = UPDATE_HOLD_MS + 2_000;
 const MINUTE_MS = 60_000;
 

@@ -19,8 +19,8 @@ const MEMBERS_MAX = 500;
 const POSTS_MAX = 300;
 
 /**
- * Creates the chat tool itself: members and posts, kept only in memory. The room does
- * not depend on the service. `tell` is called with each new or changed post.
+ * Creates the room, which is the chat tool itself: members and posts, kept only in memory. The room does not depend on
+ * the service. `tell` is called with each new or changed post.
  */
 export function createRoom(channels: readonly Channel[], tell: (event: StreamEvent) => void) {
   /** Members by key, in the order of joining. A key authenticates a member. */
