@@ -21,7 +21,7 @@ export interface KeptSettings {
 }
 
 /**
- * Returns the settings in the file. If there is no file, creates it with new settings. Throws StartFault when the file
+ * Returns the settings in the file. If there is no file, creates one with new settings. Throws StartFault when the file
  * is damaged.
  */
 export function readKeptSettings(file: string): KeptSettings {

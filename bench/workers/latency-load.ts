@@ -74,7 +74,7 @@ function receive({ url }: IncomingMessage, body: Buffer, response: ServerRespons
 }
 
 async function publishOne(workspace: Workspace, number: number): Promise<void> {
-  if (clients === undefined) throw new Error("call start first");
+  if (clients === undefined) throw new Error("the worker is not connected to core: call start first");
   await publish(clients, [cardEvent(workspace.id, number)]);
 }
 

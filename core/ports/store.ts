@@ -40,7 +40,7 @@ export interface Workspaces {
   create(workspace: Workspace): Promise<boolean>;
   /** Returns false when the version of the record has changed; the caller must then read the record again. */
   replace(workspace: Workspace, version: number): Promise<boolean>;
-  /** Deletes the workspace, its held events and its log. Returns false when the workspace did not exist. */
+  /** Deletes the workspace, its held events and its delivery log. Returns false when the workspace did not exist. */
   delete(workspace: Workspace): Promise<boolean>;
   /** @param after the `next` of the previous page. The result is undefined when `after` is not a valid `next`. */
   list(size: number, after: string | undefined): Promise<WorkspacePage | undefined>;
@@ -91,8 +91,7 @@ export type Appended =
 export interface InboundLog {
   /**
    * In one step and in this order: performs checks 2 and 6, reports a failed check 7, detects a repeat, and stores the
-   * event. The event is durable when the promise resolves. On a cluster, check 2 is a separate step, before all the
-   * others.
+   * event. The event is durable when the promise resolves. On a cluster, check 2 is a separate step, before this step.
    */
   append(append: Append): Promise<Appended>;
 }

@@ -14,7 +14,7 @@ export interface FollowContext {
   readonly followLog: FollowLog;
   readonly ids: Ids;
   readonly callCounts: CallCounts;
-  /** Aborted when core stops. Open streams are then closed, so that clients open new streams at another core. */
+  /** Aborted when core stops. Open streams are then closed, so that clients open new streams on another core. */
   readonly stopping: AbortSignal;
 }
 

@@ -36,7 +36,7 @@ export async function startTrivia(config: GameConfig, log: Logger, stopping: Abo
     group,
     log,
     onUnknownWorkspace(workspaceId) {
-      log.info({ workspaceId }, "core does not have the workspace, so its games are dropped");
+      log.info({ workspaceId }, "core does not have the workspace, so the workspace's games are dropped");
       workspaces.forget(workspaceId);
     },
   });

@@ -115,7 +115,7 @@ export function outboundSchemas(): Readonly<Record<string, Schema>> {
       image: {
         type: ["string", "null"],
         format: "uri",
-        description: "An image or animated image to show with the message.",
+        description: "A still or animated image to show with the message.",
       },
       awaitsReply: {
         type: "boolean",

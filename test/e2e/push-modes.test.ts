@@ -6,7 +6,7 @@ import { until } from "../harness/wait";
 
 const PUBLISHERS = 8;
 const AT_ONCE = 4;
-/** Minimum number of events that must be pushed, and minimum number of events that must be held. */
+/** More than this number of events must be pushed, and more than this number must be held. */
 const EACH_WAY = 20;
 
 const push = sharedPush();

@@ -39,7 +39,7 @@ function start() {
         calls.push({ events, answer: (...results) => resolve(results), fail });
       }),
     follow: () => {
-      throw new Error("this test does not follow");
+      throw new Error("this test does not follow events");
     },
     close: () => undefined,
   };

@@ -221,7 +221,7 @@ test("work that ends after its lease was lost does not release the next holder's
 });
 
 // time: controlled
-test("a lease expires according to the clock, whether or not its timer has fired", async () => {
+test("a lease expires according to the clock, even if its timer has not fired", async () => {
   holders.start("a");
   await pass(1_000);
   const lease = holders.acquired[0]?.lease;

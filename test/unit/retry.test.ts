@@ -112,7 +112,7 @@ test("an event that is never retried is dropped when its first attempt fails", a
 test.each([
   ["its workspace is disconnected", "disconnected", { workspace: { ...WORKSPACE, connected: false } }],
   ["its workspace is deleted", "disconnected", { workspace: "gone" as const }],
-  ["its workspace was switched to polling", "polls", { workspace: { ...WORKSPACE, targetUrl: "" } }],
+  ["its workspace is switched to polling", "polls", { workspace: { ...WORKSPACE, targetUrl: "" } }],
   ["it has expired", "expired", { clockMs: 600_000 }],
 ])("an event is not retried once %s", async (_when, reason, change) => {
   answerWith([refused]);

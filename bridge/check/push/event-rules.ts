@@ -98,7 +98,7 @@ export const EVENT_RULES: readonly Rule<PushTarget>[] = [
   {
     id: "update-held",
     says: "If an update arrives before its create, the bridge holds the update, and applies it if the create arrives within 5 seconds.",
-    fix: "answer with 2xx to an update with an unknown message.id, hold it for 5 seconds, and apply it after its create",
+    fix: "answer with 2xx to an update with an unknown message.id, hold the update for 5 seconds, and apply the update after its create",
     async judge({ make, taken, chat, pause }) {
       const create = make.create("created after its update");
       const update = make.update(create, "updated before it was created");

@@ -1,6 +1,6 @@
 -- Performs check 2 of the table in README.md, the limit per sending address, as a separate
--- step. If all keys are on one server, the function that stores the event or reads the page
--- performs this check for most requests.
+-- step. If all keys are on one server, `append` and `page` perform this check for requests
+-- that pass checks 3 to 5 with the cached record.
 -- ARGV: maximum requests per second from one address, then the address of each request.
 -- Returns for each request, in order: 0 when the request passes, else microseconds to wait.
 register('admit', function(keys, args)

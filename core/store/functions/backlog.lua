@@ -50,10 +50,10 @@ local function count_lost(log, from, trimmed)
   return most, loser
 end
 
--- Trims the log of inbound events by length or by age. Redis removes only whole nodes of the
--- stream, so few calls remove anything. `:infirst` stores the id of the first entry that the
--- last trimming left. Unacked entries below this id were counted then, so each entry is counted
--- only once.
+-- Trims the log of inbound events by length or by age. Redis removes only whole nodes of
+-- the stream, so few calls remove anything. The key `:infirst` stores the id of the first
+-- entry that remained after the last trimming. Unacked entries below this id were counted
+-- then, so each entry is counted only once.
 -- Returns {count, group} of the lost entries; nil when none were lost.
 local function trim_inbound(prefix, how, threshold)
   local log = prefix .. ':in'

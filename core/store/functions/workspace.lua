@@ -52,7 +52,7 @@ register('get_workspaces', function(keys, args)
   return answers
 end, { 'no-writes' })
 
--- Deletes a workspace, its held events and its log.
+-- Deletes a workspace, its held events and its delivery log.
 -- ARGV: workspace, index entry. Returns 1 if the workspace existed, else 0.
 register('delete_workspace', function(keys, args)
   local prefix = keys[1]

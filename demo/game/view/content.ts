@@ -17,7 +17,7 @@ export function button(label: string, action: ButtonAction): Button {
   return { label, press: { $case: "action", value: writeAction(action) } };
 }
 
-/** A button that opens a page. Presses of the button are not reported. */
+/** A button that opens a web page. Presses of the button are not reported. */
 export function link(label: string, url: string): Button {
   return { label, press: { $case: "url", value: url } };
 }
