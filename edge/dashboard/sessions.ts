@@ -3,7 +3,7 @@ import { LRUCache } from "lru-cache";
 
 /**
  * A signed-in operator. Sessions and sign-in codes are in the memory of the edge that created them. So signing out ends
- * a session for good, edges share no key, and the operator's token never leaves the process. After a restart of the
+ * a session for good, edges share no key, and the edge sends the operator's token only to core. After a restart of the
  * edge, all operators must sign in again.
  */
 export interface Session {
