@@ -299,7 +299,7 @@ export interface DeliveryLog {
 export interface PollHealth {
   readonly failingSinceMs: number | undefined;
   readonly lastPollAtMs: number | undefined;
-  /** Number of held, unexpired events that are newer than the last event served to the bridge, at most 1,000. */
+  /** Number of held events that are newer than the last event served to the bridge, at most 1,000. */
   readonly waiting: number;
   readonly oldestWaitingAtMs: number | undefined;
 }

@@ -1,8 +1,8 @@
--- The health of polling. An event "waits" while it is held, unexpired and newer than the last
--- event that was served to the bridge (`served`). A poll workspace begins to fail five minutes
--- after its oldest waiting event was held, or after its last poll, whichever is later. `:due`
--- has this time for each workspace in the state "waiting" below, so `find_failing` reads no
--- other workspaces.
+-- The health of polling. An event "waits" while it is held (for 24 hours at most) and newer
+-- than the last event that was served to the bridge (`served`). A poll workspace begins to fail
+-- five minutes after its oldest waiting event was held, or after its last poll, whichever is
+-- later. `:due` has this time for each workspace in the state "waiting" below, so `find_failing`
+-- reads no other workspaces.
 --
 --   healthy ──an event is held──▶ waiting ──5 minutes without a poll──▶ failing
 --      ▲                            │  ▲                                  │ │
