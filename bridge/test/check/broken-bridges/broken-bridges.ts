@@ -165,7 +165,7 @@ export const BROKEN_BRIDGES: readonly BrokenBridge[] = [
     "drops an update that arrives before its create",
     { holdMs: 0 },
     "update-held",
-    /was not shown within \d+ seconds.*hold it for 5 s/s,
+    /was not shown within \d+ seconds.*hold the update for 5 s/s,
   ],
   ["holds updates forever", { holdMs: Infinity }, "hold-ends", /more than 5 seconds later.*drop a held/s],
   ["posts updates as new messages", { editsInPlace: false }, "update-in-place", /still shown/],
