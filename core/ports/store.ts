@@ -284,8 +284,8 @@ export interface DeliveryLog {
   /** Appends a delivery and returns it with its id and time. */
   append(workspaceId: string, delivery: Delivery): Promise<LoggedDelivery>;
   /**
-   * Returns up to `count` deliveries older than the id `before`, newest first. Without `before`, starts at the newest
-   * delivery.
+   * Returns up to `count` deliveries older than the delivery with the id `before`, newest first. Without `before`,
+   * starts at the newest delivery.
    */
   read(workspaceId: string, count: number, before: string | undefined): Promise<readonly LoggedDelivery[]>;
   /**

@@ -95,7 +95,7 @@ export function createWorkspaces(
     return fresh > 0;
   }
 
-  /** Returns the newest `size` index entries of one shard that are older than `after`. */
+  /** Returns the newest `size` index entries older than `after`, from one shard. */
   async function entries(shard: number, size: number, after: string | undefined): Promise<readonly string[]> {
     const key = `${keys.prefix(shard)}:all`;
     const from = after === undefined ? "+" : `(${after}`;

@@ -10,7 +10,7 @@ interface Schema {
 /** Replaces the parts of Swagger UI that need inline HTML, ask for a secret, or are not accessible. */
 export function parts({ React: { createElement: h } }: System) {
   /**
-   * Shows a text, with the parts in backticks as code. Swagger UI's own component sets `innerHTML`, which our content
+   * Shows text, with the parts in backticks as code. Swagger UI's own component sets `innerHTML`, which our content
    * security policy blocks.
    */
   function Markdown({ source = "" }: { readonly source?: string }) {

@@ -75,7 +75,7 @@ export function addHooks(app: FastifyInstance, core: CoreClient, unsent: UnsentP
 }
 
 /**
- * Returns the parts of a request with which core checks the caller. Node joins repeated headers, so two signatures
+ * Returns the parts of a request that core needs to check the caller. Node joins repeated headers, so two signatures
  * become one malformed signature.
  */
 function caller(request: HooksRequest) {
