@@ -41,9 +41,9 @@ export const PAGE_MAX_EVENTS = 100;
 export const CURSOR_MAX_DIGITS = 18;
 /** Recommended milliseconds between two polls. */
 export const POLL_INTERVAL_MS = 2 * SECOND_MS;
-/** Milliseconds without a poll after which a bridge counts as failing, if events wait. */
+/** Milliseconds without a poll after which a bridge counts as failing, if events are waiting. */
 export const FAILING_AFTER_MS = 5 * MINUTE_MS;
-/** A test event for a poll workspace succeeds if the bridge has polled within this many milliseconds. */
+/** Maximum milliseconds since a bridge's last poll at which a test event for a poll workspace succeeds. */
 export const POLLED_LATELY_MS = MINUTE_MS;
 
 /** Milliseconds within which a bridge must answer a push. */

@@ -75,7 +75,7 @@ export interface OutboundEvent {
 
 /** MessageCreate posts a message in a channel. */
 export interface MessageCreate {
-  /** channel is the id of a channel that the bridge sent in an earlier event. It must not be a DM. */
+  /** channel is the id of a channel that the bridge sent in an earlier event. The channel must not be a DM. */
   channel: string;
   /** message to post, without an id. */
   message: Message | undefined;
@@ -91,7 +91,7 @@ export interface MessageUpdate {
 
 /** MessageEphemeral shows a message to one member only. */
 export interface MessageEphemeral {
-  /** channel is the id of a channel that the bridge sent in an earlier event. It must not be a DM. */
+  /** channel is the id of a channel that the bridge sent in an earlier event. The channel must not be a DM. */
   channel: string;
   /** user is the id of the member who sees the message. */
   user: string;
@@ -132,7 +132,10 @@ export interface PublishedEvent {
   eventId: string;
   /** sequence of the event; later events of the workspace have higher sequences. */
   sequence: number;
-  /** message_id is the id of the message. Store this id, because an update of the message needs the id. */
+  /**
+   * message_id is the id of the message. Store this id, because every update of the message must
+   * contain the id.
+   */
   messageId: string;
   /** expires_at is when the event expires; unset means never. */
   expiresAt:
@@ -164,7 +167,7 @@ export interface FollowRequest {
   /** say contains a FollowOpen in the first request, and a FollowAck in every later request. */
   say:
     | //
-    /** open starts the deliveries. It must be sent first, and only once. */
+    /** open starts the deliveries. A consumer must send open first, and only once. */
     { $case: "open"; value: FollowOpen }
     | //
     /** ack says that events were processed. */
@@ -181,7 +184,7 @@ export interface FollowOpen {
    * group. A second stream with the same name replaces the first stream.
    */
   consumer: string;
-  /** window is the maximum number of unacked events, 1 to 1,000. */
+  /** window is the maximum number of unacked events on this stream, 1 to 1,000. */
   window: number;
   /**
    * ack_deadline is the time within which each event must be acked: 1 second to 10
@@ -215,7 +218,7 @@ export interface FollowOpened {
 
 /** Delivery is an event that waits for its ack. */
 export interface Delivery {
-  /** delivery_id identifies the event in an ack; it is the same on every attempt. */
+  /** delivery_id identifies the event in an ack; the id is the same on every attempt. */
   deliveryId: string;
   /** attempt counts the deliveries of the event to the group, from 1. */
   attempt: number;

@@ -163,7 +163,7 @@ export interface GetWorkspaceRequest {
   workspaceId: string;
 }
 
-/** GetWorkspaceResponse carries the workspace. */
+/** GetWorkspaceResponse carries the workspace and its health. */
 export interface GetWorkspaceResponse {
   /** workspace in its current state. */
   workspace:
@@ -300,7 +300,7 @@ export interface PollHealth {
   lastPollAt:
     | Date
     | undefined;
-  /** waiting is the number of unexpired held events after the last page that the bridge got, at most 1,000. */
+  /** waiting is the number of held events after the last page that the bridge got, at most 1,000. */
   waiting: number;
   /** oldest_waiting_at is when the oldest of these events was published; unset when no events are waiting. */
   oldestWaitingAt: Date | undefined;
@@ -369,7 +369,7 @@ export interface SendTestEventRequest {
   workspaceId: string;
 }
 
-/** SendTestEventResponse is the result of the ping. */
+/** SendTestEventResponse is the result of sending the ping. */
 export interface SendTestEventResponse {
   /** event_id of the ping. */
   eventId: string;
@@ -386,7 +386,7 @@ export interface SendTestEventResponse {
 
 /** PushTest is the result of pushing a ping. */
 export interface PushTest {
-  /** delivery is the entry in the log. */
+  /** delivery is the ping's entry in the log of deliveries. */
   delivery:
     | LoggedDelivery
     | undefined;
@@ -440,7 +440,7 @@ export interface WatchWorkspaceRequest {
   workspaceId: string;
 }
 
-/** WatchWorkspaceResponse is one change of a workspace. */
+/** WatchWorkspaceResponse is the health or one delivery of a workspace. */
 export interface WatchWorkspaceResponse {
   /** change is the current health or a new delivery. */
   change:
@@ -3015,10 +3015,10 @@ export const WatchWorkspaceResponse: MessageFns<WatchWorkspaceResponse> = {
  * WorkspaceService creates, changes, shows and deletes workspaces, for the
  * dashboard and operators. Every call needs a token of the role "operator".
  *
- * Errors of every RPC: UNAUTHENTICATED or PERMISSION_DENIED for the token;
- * INVALID_ARGUMENT, which names the invalid field; UNAVAILABLE when the store is
- * unavailable. RPCs for one workspace fail with NOT_FOUND when the workspace does
- * not exist.
+ * Errors of every RPC: UNAUTHENTICATED when the token is missing or unknown;
+ * PERMISSION_DENIED when the token has another role; INVALID_ARGUMENT, which names
+ * the invalid field; UNAVAILABLE when the store is unavailable. RPCs for one
+ * workspace fail with NOT_FOUND when the workspace does not exist.
  */
 export type WorkspaceServiceService = typeof WorkspaceServiceService;
 export const WorkspaceServiceService = {
@@ -3108,7 +3108,10 @@ export const WorkspaceServiceService = {
       Buffer.from(DisconnectWorkspaceResponse.encode(value).finish()),
     responseDeserialize: (value: Buffer): DisconnectWorkspaceResponse => DisconnectWorkspaceResponse.decode(value),
   },
-  /** DeleteWorkspace deletes a workspace and everything that is stored for it. Errors: NOT_FOUND. */
+  /**
+   * DeleteWorkspace deletes a workspace, its secrets, its held events and its log of
+   * deliveries. Its other data expires within a day. Errors: NOT_FOUND.
+   */
   deleteWorkspace: {
     path: "/chatbridge.v1.WorkspaceService/DeleteWorkspace" as const,
     requestStream: false as const,
@@ -3188,12 +3191,12 @@ export const WorkspaceServiceService = {
     responseDeserialize: (value: Buffer): ListDeliveriesResponse => ListDeliveriesResponse.decode(value),
   },
   /**
-   * WatchWorkspace streams the changes of a workspace. It sends the workspace's
-   * health immediately, and again whenever the health changes. It also sends each
-   * new delivery. When a run of polls has grown, the run is sent again with the
-   * same id. Errors: NOT_FOUND, also when the workspace is deleted; UNAVAILABLE
-   * when core stops: watch again; RESOURCE_EXHAUSTED when this core already has
-   * 1,000 watches, or the client has not read 1,000 changes of this watch.
+   * WatchWorkspace streams the health and the new deliveries of a workspace. The
+   * health is sent immediately, and again whenever the health changes. When a run
+   * of polls has grown, the run is sent again with the same id. Errors: NOT_FOUND,
+   * also when the workspace is deleted; UNAVAILABLE when core stops: watch again;
+   * RESOURCE_EXHAUSTED when this core already has 1,000 watches, or the client has
+   * not read 1,000 messages of this watch.
    */
   watchWorkspace: {
     path: "/chatbridge.v1.WorkspaceService/WatchWorkspace" as const,
@@ -3236,7 +3239,10 @@ export interface WorkspaceServiceServer extends UntypedServiceImplementation {
    * deletes its secrets. A second call changes nothing. Errors: NOT_FOUND.
    */
   disconnectWorkspace: handleUnaryCall<DisconnectWorkspaceRequest, DisconnectWorkspaceResponse>;
-  /** DeleteWorkspace deletes a workspace and everything that is stored for it. Errors: NOT_FOUND. */
+  /**
+   * DeleteWorkspace deletes a workspace, its secrets, its held events and its log of
+   * deliveries. Its other data expires within a day. Errors: NOT_FOUND.
+   */
   deleteWorkspace: handleUnaryCall<DeleteWorkspaceRequest, DeleteWorkspaceResponse>;
   /**
    * RotateSigningSecret creates a new signing secret, which only this answer
@@ -3268,12 +3274,12 @@ export interface WorkspaceServiceServer extends UntypedServiceImplementation {
    */
   listDeliveries: handleUnaryCall<ListDeliveriesRequest, ListDeliveriesResponse>;
   /**
-   * WatchWorkspace streams the changes of a workspace. It sends the workspace's
-   * health immediately, and again whenever the health changes. It also sends each
-   * new delivery. When a run of polls has grown, the run is sent again with the
-   * same id. Errors: NOT_FOUND, also when the workspace is deleted; UNAVAILABLE
-   * when core stops: watch again; RESOURCE_EXHAUSTED when this core already has
-   * 1,000 watches, or the client has not read 1,000 changes of this watch.
+   * WatchWorkspace streams the health and the new deliveries of a workspace. The
+   * health is sent immediately, and again whenever the health changes. When a run
+   * of polls has grown, the run is sent again with the same id. Errors: NOT_FOUND,
+   * also when the workspace is deleted; UNAVAILABLE when core stops: watch again;
+   * RESOURCE_EXHAUSTED when this core already has 1,000 watches, or the client has
+   * not read 1,000 messages of this watch.
    */
   watchWorkspace: handleServerStreamingCall<WatchWorkspaceRequest, WatchWorkspaceResponse>;
 }
@@ -3390,7 +3396,10 @@ export interface WorkspaceServiceClient extends Client {
     options: Partial<CallOptions>,
     callback: (error: ServiceError | null, response: DisconnectWorkspaceResponse) => void,
   ): ClientUnaryCall;
-  /** DeleteWorkspace deletes a workspace and everything that is stored for it. Errors: NOT_FOUND. */
+  /**
+   * DeleteWorkspace deletes a workspace, its secrets, its held events and its log of
+   * deliveries. Its other data expires within a day. Errors: NOT_FOUND.
+   */
   deleteWorkspace(
     request: DeleteWorkspaceRequest,
     callback: (error: ServiceError | null, response: DeleteWorkspaceResponse) => void,
@@ -3492,12 +3501,12 @@ export interface WorkspaceServiceClient extends Client {
     callback: (error: ServiceError | null, response: ListDeliveriesResponse) => void,
   ): ClientUnaryCall;
   /**
-   * WatchWorkspace streams the changes of a workspace. It sends the workspace's
-   * health immediately, and again whenever the health changes. It also sends each
-   * new delivery. When a run of polls has grown, the run is sent again with the
-   * same id. Errors: NOT_FOUND, also when the workspace is deleted; UNAVAILABLE
-   * when core stops: watch again; RESOURCE_EXHAUSTED when this core already has
-   * 1,000 watches, or the client has not read 1,000 changes of this watch.
+   * WatchWorkspace streams the health and the new deliveries of a workspace. The
+   * health is sent immediately, and again whenever the health changes. When a run
+   * of polls has grown, the run is sent again with the same id. Errors: NOT_FOUND,
+   * also when the workspace is deleted; UNAVAILABLE when core stops: watch again;
+   * RESOURCE_EXHAUSTED when this core already has 1,000 watches, or the client has
+   * not read 1,000 messages of this watch.
    */
   watchWorkspace(
     request: WatchWorkspaceRequest,
