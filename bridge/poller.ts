@@ -17,8 +17,8 @@ export interface PollerOptions extends PollOptions {
   /** Events to fetch if no cursor is saved: all held events (the default), or only new events. */
   readonly start?: "oldest" | "latest";
   /**
-   * Wait between two polls when no more events are held, ms; randomly extended by up to 10 percent. At least 2000,
-   * which is the default.
+   * Milliseconds between two polls, unless the page's `hasMore` is true. The poller adds up to 10 percent at random.
+   * At least 2000, which is the default.
    */
   readonly intervalMs?: number;
   /**

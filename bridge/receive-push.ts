@@ -11,7 +11,7 @@ import { secretLookup, type Secrets } from "./secrets";
 import { SIGNATURE_FAULT_WORDS, SIGNATURE_HEADER, verify, type SecretList } from "./signature";
 
 export interface PushOptions {
-  /** Signing secrets. If several workspaces share one target URL, give a function. */
+  /** Signing secrets. If several workspaces share one target URL, pass a function. */
   readonly secrets: Secrets;
   /**
    * Shows an event. Called after the push is answered, so the service does not retry an event that `handle` rejects.

@@ -1,7 +1,7 @@
 import type { ExitCode } from "./exit-code";
 import type { Terminal } from "./terminal";
 
-/** The parts of the process that the command line uses. */
+/** The terminal, the environment and the other parts of the process that a command uses. */
 export interface Surroundings {
   readonly terminal: Terminal;
   readonly environment: Readonly<Record<string, string | undefined>>;

@@ -58,7 +58,7 @@ export async function runService(settings: StartSettings, over: AbortController)
     const server = await findRedisServer(say, signal);
     signal.throwIfAborted();
     const folder = join(dataDir, "redis");
-    say(`Redis: ${holdsData(folder) ? "loading the data" : "starting empty"} in ${folder}`);
+    say(`Redis: ${holdsData(folder) ? "loading the data" : "starting without data"} in ${folder}`);
     const redis = await startPrivateRedis({ server, folder, logFile: logOf("redis"), signal });
     watch({ name: "redis", logFile: logOf("redis"), ...redis });
     return redis.url;

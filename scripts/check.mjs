@@ -8,8 +8,7 @@ import { runJest } from "./run-jest.mjs";
 import { installRuntime, RUNTIMES } from "./runtimes.mjs";
 
 const git = (...args) => spawnSync("git", args, { encoding: "utf8" });
-const hasPackagesOnMain =
-  git("grep", "-q", "option go_package", "main", "--", "proto/chatbridge").status === 0;
+const hasMain = git("rev-parse", "--verify", "--quiet", "main").status === 0;
 const FOLDERS = [
   "contract",
   "core",
@@ -33,9 +32,8 @@ const STATIC = [
   ["allowed imports", "depcruise", "--config", ".dependency-cruiser.cjs", ...FOLDERS],
   ["dead code", "knip"],
   ["protos", "buf", "lint"],
-  // `buf breaking` is skipped while `main` has no protos with `go_package`, because there is nothing to be
-  // compatible with.
-  ...(hasPackagesOnMain
+  // `buf breaking` compares the protos with the branch `main`. A clone without this branch skips the check.
+  ...(hasMain
     ? [["proto compatibility", "buf", "breaking", "proto", "--against", ".git#branch=main,subdir=proto"]]
     : []),
   ["generated code", "node", "scripts/gen.mjs", "--check"],

@@ -23,8 +23,8 @@ export function createPushRecorder(
       return unrecorded >= UNRECORDED_MAX;
     },
     /**
-     * Records an outcome, and retries while the lease is held. Resolves with "lost" when the outcome was not
-     * recorded.
+     * Records an outcome, and retries until the outcome is recorded or the lease is lost. Resolves with "lost" if the
+     * outcome was not recorded.
      */
     async record(record: PushRecord): Promise<Recorded> {
       unrecorded += 1;

@@ -200,7 +200,7 @@ test("calls to Redis are timed by function, and the number of requests in each c
   expect(await core(batch, '_count function="page"')).toBe(calls + 1);
 });
 
-test("when all calls are answered, no call counts as in progress; core holds the leases of all shards", async () => {
+test("the gauges of calls in progress return to 0 after all calls are answered, and core holds the leases of all shards", async () => {
   await until("all shards are held", async () => (await core("chatbridge_core_shards_held")) === 16);
   for (const name of ["chatbridge_core_lane_calls", "chatbridge_core_lane_bytes"])
     expect(await core(name)).toBe(0);

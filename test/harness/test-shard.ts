@@ -56,7 +56,7 @@ export interface Dated {
   readonly atMs: number;
 }
 export interface Attempt extends Dated {
-  /** The number of the attempt for its event, from 1. */
+  /** The number of this attempt among the attempts for its event, from 1. */
   readonly number: number;
   readonly url: string;
 }

@@ -19,7 +19,10 @@ type Step =
   | { do: "away"; ms: number }
   | { do: "cut"; consumer: string; ms: number };
 const consumer = fc.constantFrom("c1", "c2", "c3");
-/** Durations of at most `max` ms. Many are as short as a call, so that steps happen while a call is in progress. */
+/**
+ * Durations of at most `max` ms. Many are at most 80 ms, which is as long as the slowest call to the store, so that steps
+ * happen while such a call is in progress.
+ */
 const lasting = (max: number) => fc.oneof(fc.integer({ min: 1, max: 80 }), fc.integer({ min: 1, max }));
 const steps = (...more: readonly fc.Arbitrary<Step>[]): fc.Arbitrary<Step[]> =>
   fc.array(
