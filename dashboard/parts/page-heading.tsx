@@ -1,7 +1,12 @@
 import type { ComponentChildren } from "preact";
-import { useEffect, useRef } from "preact/hooks";
+import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
+import { isFirstPage } from "../router";
 
-/** The heading of a page. It sets the window's title, and gets the focus, so that screen readers start here. */
+/**
+ * The heading of a page. It sets the window's title, and gets the focus, so that screen readers start here. On the first
+ * page after a load, the user may already have moved the focus, e.g. to the link that skips to the page. Then the focus
+ * stays.
+ */
 export function PageHeading({
   title,
   children,
@@ -13,7 +18,11 @@ export function PageHeading({
   useEffect(() => {
     document.title = `${title} · Chat bridge`;
   }, [title]);
-  useEffect(() => heading.current?.focus({ preventScroll: true }), []);
+  // An effect that runs after the first paint could take the focus from a field that the user has chosen by then.
+  useLayoutEffect(() => {
+    if (isFirstPage() && document.activeElement !== document.body) return;
+    heading.current?.focus({ preventScroll: true });
+  }, []);
   return (
     <div class="page-heading">
       <h1 ref={heading} tabIndex={-1}>

@@ -146,6 +146,21 @@ test("the Tab key moves a visible focus from control to control; a closed dialog
   await untilFocused(page, "Rotate");
 });
 
+test("if the user moves the focus while the first page loads, the focus stays there", async () => {
+  const { page } = await browser.visitSignedIn(dashboardUrl);
+  await page.addInitScript(`
+    new MutationObserver((_, observer) => {
+      const skip = document.querySelector(".skip");
+      if (skip === null) return;
+      observer.disconnect();
+      skip.focus();
+    }).observe(document, { childList: true, subtree: true });
+  `);
+  await page.reload();
+  await page.getByRole("row").nth(1).waitFor();
+  expect(await focusedWords(page)).toBe("Skip to the page");
+});
+
 test("the first link skips to the content of the page", async () => {
   const { page } = visitor;
   await page.goto(`${dashboardUrl}/`);
