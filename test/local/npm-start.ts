@@ -95,7 +95,7 @@ export async function start({
     ready: () =>
       until("the instructions are printed", () => {
         if (ended) throw new Error(`npm start exited before it was ready:\n${printed}\n${errors}`);
-        return printed.includes("\ngrpcurl ") && printed;
+        return printed.includes("\nFor step 2, ") && printed;
       }),
   };
 }
