@@ -1,7 +1,7 @@
 import type { Page } from "playwright-core";
 import { status } from "../harness/behaviours";
 import { poll } from "../harness/bridge";
-import { focusedWords, testBrowser, untilFocused, type Visitor } from "../harness/browser";
+import { beforeFirstPaint, focusedWords, testBrowser, untilFocused, type Visitor } from "../harness/browser";
 import { create, update } from "../harness/contents";
 import { sharedPush, type PushedBridge } from "../harness/push";
 import { expectUsable } from "../harness/usable";
@@ -148,14 +148,7 @@ test("the Tab key moves a visible focus from control to control; a closed dialog
 
 test("if the user moves the focus while the first page loads, the focus stays there", async () => {
   const { page } = await browser.visitSignedIn(dashboardUrl);
-  await page.addInitScript(`
-    new MutationObserver((_, observer) => {
-      const skip = document.querySelector(".skip");
-      if (skip === null) return;
-      observer.disconnect();
-      skip.focus();
-    }).observe(document, { childList: true, subtree: true });
-  `);
+  await beforeFirstPaint(page, ".skip", "element.focus();");
   await page.reload();
   await page.getByRole("row").nth(1).waitFor();
   expect(await focusedWords(page)).toBe("Skip to the page");

@@ -1,5 +1,5 @@
 import type { Page } from "playwright-core";
-import { testBrowser } from "../harness/browser";
+import { beforeFirstPaint, testBrowser } from "../harness/browser";
 import { poll } from "../harness/bridge";
 import { dashboardUrlOf } from "../harness/dashboard";
 import { startService, type TestService } from "../harness/service";
@@ -135,16 +135,9 @@ describe("with many workspaces", () => {
 
   test("text that is typed while the page is still being drawn stays in the search box", async () => {
     const { page } = await browser.visitSignedIn(dashboardUrl);
-    // A `MutationObserver` calls its callback before the browser draws the search box for the first time.
-    await page.addInitScript(`
-      new MutationObserver((_, observer) => {
-        const box = document.querySelector("input[type=search]");
-        if (box === null) return;
-        observer.disconnect();
-        box.value = "numbered 3";
-        box.dispatchEvent(new Event("input", { bubbles: true }));
-      }).observe(document, { childList: true, subtree: true });
-    `);
+    const type =
+      'element.value = "numbered 3"; element.dispatchEvent(new Event("input", { bubbles: true }));';
+    await beforeFirstPaint(page, "input[type=search]", type);
     await page.reload();
     await page.getByText(/^Searched all \d+ workspaces: 11 found\.$/).waitFor();
   });

@@ -98,6 +98,21 @@ export async function untilFocused(page: Page, words: string): Promise<void> {
   await until(`the focus is on ${words}`, async () => (await focusedWords(page)) === words);
 }
 
+/**
+ * Runs a script as soon as a loaded page has the element, before the browser draws the element. Applies to all later
+ * loads of the page. In the script, the element is `element`.
+ */
+export function beforeFirstPaint(page: Page, selector: string, script: string): Promise<unknown> {
+  return page.addInitScript(`
+    new MutationObserver((_, observer) => {
+      const element = document.querySelector(${JSON.stringify(selector)});
+      if (element === null) return;
+      observer.disconnect();
+      ${script}
+    }).observe(document, { childList: true, subtree: true });
+  `);
+}
+
 export async function signInPath(url: string): Promise<string> {
   const authorization = `Bearer ${TOKENS.operator}`;
   const { json } = await askApi(url, "/sign-in-links", { method: "POST", headers: { authorization } });
