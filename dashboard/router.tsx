@@ -7,23 +7,14 @@ function readHere(): string {
   return location.pathname + location.search;
 }
 
-let hasMoved = false;
-
-addEventListener("popstate", () => {
-  hasMoved = true;
-  here.set(readHere());
-});
+addEventListener("popstate", () => here.set(readHere()));
 
 /** The URL of the current page. */
 export function useHere(): URL {
   return new URL(useStore(here), location.origin);
 }
 
-/** Whether the browser loaded the current page, and the user has not moved within the dashboard since. */
-export const isFirstPage = (): boolean => !hasMoved;
-
 export function navigate(path: string, { replace = false } = {}): void {
-  if (!replace) hasMoved = true;
   history[replace ? "replaceState" : "pushState"](null, "", path);
   here.set(readHere());
   if (!replace) scrollTo(0, 0);

@@ -1,11 +1,13 @@
 import type { ComponentChildren } from "preact";
 import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
-import { isFirstPage } from "../router";
+
+/** Whether no heading was shown since the browser loaded the dashboard. */
+let isFirst = true;
 
 /**
- * The heading of a page. It sets the window's title, and gets the focus, so that screen readers start here. On the first
- * page after a load, the user may already have moved the focus, e.g. to the link that skips to the page. Then the focus
- * stays.
+ * The heading of a page. It sets the window's title, and gets the focus, so that screen readers start here. When the
+ * first heading appears, the user may already have moved the focus, e.g. to the link that skips to the page. Then the
+ * focus stays.
  */
 export function PageHeading({
   title,
@@ -20,8 +22,9 @@ export function PageHeading({
   }, [title]);
   // An effect that runs after the first paint could take the focus from a field that the user has chosen by then.
   useLayoutEffect(() => {
-    if (isFirstPage() && document.activeElement !== document.body) return;
-    heading.current?.focus({ preventScroll: true });
+    const hasUserMoved = isFirst && document.activeElement !== document.body;
+    isFirst = false;
+    if (!hasUserMoved) heading.current?.focus({ preventScroll: true });
   }, []);
   return (
     <div class="page-heading">
