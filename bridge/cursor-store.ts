@@ -1,5 +1,4 @@
-import { open, readFile, rename, rm } from "node:fs/promises";
-import { dirname } from "node:path";
+import { readIfThere, replaceDurably } from "./durable-file";
 import { isCursor } from "./read-event";
 
 /** A store for the cursor of a poller. Each workspace needs its own store. */
@@ -18,25 +17,11 @@ export interface CursorStore {
 export function cursorFile(path: string): CursorStore {
   return {
     async load() {
-      const text = await readFile(path, "utf8").catch((error: NodeJS.ErrnoException) => {
-        if (error.code === "ENOENT") return undefined;
-        throw error;
-      });
-      const cursor = text?.trim();
+      const cursor = (await readIfThere(path))?.trim();
       if (cursor === undefined || isCursor(cursor)) return cursor;
       throw new Error(`${path} holds no cursor: remove the file to start from the oldest held event`);
     },
-    async save(cursor) {
-      const unfinished = `${path}.${process.pid}.new`;
-      try {
-        await writeDurably(unfinished, `${cursor}\n`);
-        await rename(unfinished, path);
-      } catch (error) {
-        await rm(unfinished, { force: true });
-        throw error;
-      }
-      await syncFolder(dirname(path));
-    },
+    save: (cursor) => replaceDurably(path, `${cursor}\n`),
   };
 }
 
@@ -49,25 +34,4 @@ export function cursorInMemory(): CursorStore {
       kept = cursor;
     },
   };
-}
-
-async function writeDurably(path: string, text: string): Promise<void> {
-  const file = await open(path, "w", 0o600);
-  try {
-    await file.writeFile(text);
-    await file.sync();
-  } finally {
-    await file.close();
-  }
-}
-
-/** Syncs a folder: only then is a rename in the folder durable. Windows cannot sync folders. */
-async function syncFolder(path: string): Promise<void> {
-  if (process.platform === "win32") return;
-  const folder = await open(path, "r");
-  try {
-    await folder.sync();
-  } finally {
-    await folder.close();
-  }
 }

@@ -2,6 +2,7 @@ import { REAL_TIMING, retryAfterMs, type Timing } from "./back-off";
 import { readError } from "./error-body";
 import { exchange, hooksUrl, isRetried } from "./http-exchange";
 import { readPage, type PageReading } from "./read-event";
+import { refusedBy } from "./refusal-hint";
 import { secretsOfOne, type Secrets } from "./secrets";
 import { sign, SIGNATURE_FAULT_WORDS, SIGNATURE_HEADER, verify } from "./signature";
 
@@ -18,7 +19,7 @@ export class PollRefused extends Error {
     readonly field: string | undefined,
     message: string,
   ) {
-    super(`the service answered with ${status}: ${message}`);
+    super(refusedBy(status, message));
   }
 }
 

@@ -1,0 +1,113 @@
+import type { Chat } from "./catch-up";
+import { CannotShow } from "./chat-errors";
+import type { DmCreate, Message, MessageCreate, MessageEphemeral, MessageUpdate } from "./events";
+import { dmChannel } from "./inbound-event";
+import type { MessageStore } from "./message-store";
+import { errorOf } from "./problem";
+import type { ShownMessage, ShownMessages } from "./shown-messages";
+
+/** The chat's ids of the messages that a call made. Each id must be unique in the whole chat, not only in its channel. */
+export type ChatMessageIds = string | readonly string[];
+
+/** An update, with the chat's ids of the message. */
+export interface ShownUpdate extends MessageUpdate {
+  /** The first of `chatMessageIds`. */
+  readonly chatMessageId: string;
+  /** Ids that `post` or `dm`, and earlier calls of `update`, returned for the message, oldest first. */
+  readonly chatMessageIds: readonly string[];
+}
+
+/**
+ * Calls to the chat tool, for the bridge's author to implement. A call that rejects, or takes more than
+ * `chatTimeoutMs`, counts as refused: `post` and `dm` are called again until the event expires, and other events are
+ * dropped. `RetryLater` sets the wait before the retry, and `CannotShow` drops the event.
+ *
+ * The `id` of an event stays the same over retries and restarts. If the chat accepts an idempotency key, pass the `id`:
+ * then no crash can post a message twice. `signal` is aborted after `chatTimeoutMs`.
+ */
+export interface BridgeChat {
+  /** Posts `event.message` in `event.channel`. */
+  post(event: MessageCreate, signal: AbortSignal): Promise<ChatMessageIds>;
+  /** Posts `event.message` in a direct conversation with `event.user`. */
+  dm(event: DmCreate, signal: AbortSignal): Promise<ChatMessageIds>;
+  /**
+   * Replaces the text, buttons and image of a message. If this makes further messages, for example in a chat without
+   * edits, resolves to their ids.
+   */
+  update(event: ShownUpdate, signal: AbortSignal): Promise<ChatMessageIds | void>;
+  /** Shows `event.message` in `event.channel` only to `event.user`. Without this function, `dm` is called instead. */
+  ephemeral?(event: MessageEphemeral, signal: AbortSignal): Promise<ChatMessageIds | void>;
+}
+
+export interface BridgeChatParts {
+  readonly chat: BridgeChat;
+  readonly shown: ShownMessages;
+  readonly messages: MessageStore;
+  readonly report: (problem: Error) => void;
+}
+
+/** Maximum number of ids that are kept per message: the first id and the newest ids. */
+const IDS_MOST = 20;
+
+/**
+ * Returns the `Chat` of a `CatchUp`. Its ids are those of the service, because one message can have several ids in the
+ * chat. Each call saves the chat's ids before it resolves.
+ */
+export function savingChat({ chat, shown, messages, report }: BridgeChatParts): Chat {
+  type Place = Pick<ShownMessage, "channel" | "user">;
+  type Applied = MessageCreate | DmCreate | MessageUpdate | MessageEphemeral;
+
+  async function note(event: Applied, { channel, user }: Place, made: ChatMessageIds | void): Promise<void> {
+    const message: Message = { ...event.message, data: null };
+    const before = shown.byMessageId(message.id)?.chatMessageIds ?? [];
+    const [first, ...others] = new Set([...before, ...[made ?? []].flat()]);
+    const chatMessageIds = first === undefined ? [] : [first, ...others.slice(1 - IDS_MOST)];
+    const place = { messageId: message.id, channel, user };
+    const entry = { ...place, message, chatMessageIds, eventId: event.id, sequence: event.sequence };
+    shown.put(entry);
+    try {
+      await messages.save(entry);
+    } catch (error) {
+      // The chat shows the message, so a retry would post it twice.
+      report(errorOf(`cannot save the ids of ${message.id}: a restart would post the message again`, error));
+    }
+  }
+
+  /** Calls the chat. A message that the chat will never accept counts as shown, but has no ids. */
+  async function call(event: Applied, place: Place, chatCall: () => Promise<ChatMessageIds | void>) {
+    let made;
+    try {
+      made = await chatCall();
+    } catch (error) {
+      if (!(error instanceof CannotShow)) throw error;
+      report(errorOf(`${event.type} ${event.id} was dropped`, error));
+      return event.message.id;
+    }
+    await note(event, place, made);
+    return event.message.id;
+  }
+
+  return {
+    post: (event, signal) =>
+      call(event, { channel: event.channel, user: null }, () => chat.post(event, signal)),
+    dm: (event, signal) =>
+      call(event, { channel: dmChannel(event.user), user: null }, () => chat.dm(event, signal)),
+    async edit(_messageId, event, signal) {
+      const known = shown.byMessageId(event.message.id);
+      const [chatMessageId] = known?.chatMessageIds ?? [];
+      if (known === undefined || chatMessageId === undefined) return;
+      const update = { ...event, chatMessageId, chatMessageIds: known.chatMessageIds };
+      await call(event, known, () => chat.update(update, signal));
+    },
+    async ephemeral(event, signal) {
+      const { channel, user } = event;
+      await call(event, { channel, user }, async () =>
+        chat.ephemeral === undefined ? chat.dm(asDm(event), signal) : chat.ephemeral(event, signal),
+      );
+    },
+  };
+}
+
+function asDm({ channel: _channel, ...event }: MessageEphemeral): DmCreate {
+  return { ...event, type: "dm.create" };
+}

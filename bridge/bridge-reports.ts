@@ -1,0 +1,130 @@
+import { ID_MAX_CHARACTERS } from "./contract";
+import type { Channel, InboundEvent, User } from "./inbound-event";
+import { refusedBy } from "./refusal-hint";
+import type { Sender, SendResult } from "./sender";
+import type { ShownMessages } from "./shown-messages";
+
+interface Report {
+  /** The member: an id, or the id and the name. Names are cut to 128 characters. */
+  readonly user: User | string;
+  /** The request id. If the chat can deliver an event twice, give the chat's event id. By default, a random id. */
+  readonly id?: string;
+}
+
+/** A member ran the command. */
+export interface CommandReport extends Report {
+  /** The channel, never a DM. */
+  readonly channel: Channel;
+  /** Text after the command, at most 2000 characters; an empty text asks for help. */
+  readonly text: string;
+}
+
+/** A member pressed a button. */
+export interface ActionReport extends Report {
+  /** The chat's id of the message with the button, as returned by a function of the `chat`. */
+  readonly chatMessageId: string;
+  /** The button's `action`, unchanged. */
+  readonly action: string;
+}
+
+/** A member typed a message. All messages may be reported: the service ignores those that no game expects. */
+export interface MessageReport extends Report {
+  /** The channel; for a DM, `dmChannel(user.id)`. */
+  readonly channel: Channel;
+  /** 1 to 4000 characters. */
+  readonly text: string;
+  /** The chat's id of the message that the member replied to. An unknown id is not sent. */
+  readonly replyTo?: string | null;
+}
+
+/** The button's message is unknown: it is not from the service, or too old. Nothing was sent. */
+export interface UnknownMessage {
+  readonly outcome: "unknown-message";
+}
+
+/** Functions that report to the service what members do. They never reject because of the service or the network. */
+export interface BridgeReports {
+  command(report: CommandReport): Promise<SendResult>;
+  action(report: ActionReport): Promise<SendResult | UnknownMessage>;
+  message(report: MessageReport): Promise<SendResult>;
+}
+
+export interface ReportParts {
+  readonly sender: Sender;
+  readonly shown: ShownMessages;
+  /** Aborts pending reports. */
+  readonly signal: AbortSignal;
+  /** Called with the reason when the service does not accept an event. */
+  readonly report: (problem: Error) => void;
+}
+
+/** Returns the report functions, and a function that resolves when no report is pending. */
+export function createReports({ sender, shown, signal, report }: ReportParts) {
+  const pending = new Set<Promise<SendResult>>();
+
+  async function send(event: InboundEvent, id: string | undefined): Promise<SendResult> {
+    const sending = sender.send(id === undefined ? event : { ...event, id }, { signal });
+    pending.add(sending);
+    try {
+      const result = await sending;
+      const problem = problemOf(event, result);
+      if (problem !== undefined) report(new Error(problem));
+      return result;
+    } finally {
+      pending.delete(sending);
+    }
+  }
+
+  const reports: BridgeReports = {
+    command: ({ channel, user, text, id }) =>
+      send({ type: "command", channel: channelOf(channel), user: userOf(user), text }, id),
+    async action({ chatMessageId, user, action, id }) {
+      const found = shown.byChatMessageId(chatMessageId);
+      if (found === undefined) return { outcome: "unknown-message" };
+      const { channel, messageId } = found;
+      return send({ type: "action", channel, user: userOf(user), messageId, action }, id);
+    },
+    message({ channel, user, text, replyTo, id }) {
+      const repliedTo = replyTo == null ? undefined : shown.byChatMessageId(replyTo)?.messageId;
+      const event = { type: "message", channel: channelOf(channel), user: userOf(user), text } as const;
+      return send(repliedTo === undefined ? event : { ...event, replyTo: repliedTo }, id);
+    },
+  };
+  return {
+    reports,
+    async idle(): Promise<void> {
+      while (pending.size > 0) await Promise.allSettled(pending);
+    },
+  };
+}
+
+function userOf(user: User | string): User {
+  return typeof user === "string" ? { id: user } : { ...user, ...nameOf(user) };
+}
+
+function channelOf(channel: Channel): Channel {
+  return typeof channel === "string" ? channel : { ...channel, ...nameOf(channel) };
+}
+
+/** Returns a name that is short enough for the service. Names are only shown, so a cut name does no harm. */
+function nameOf({ name }: { readonly name?: string | null }): { readonly name?: string | null } {
+  // A name of at most 128 code units has at most 128 code points.
+  if (name == null || name.length <= ID_MAX_CHARACTERS) return {};
+  return { name: [...name].slice(0, ID_MAX_CHARACTERS).join("") };
+}
+
+function problemOf({ type }: InboundEvent, result: SendResult): string | undefined {
+  switch (result.outcome) {
+    case "accepted":
+      return undefined;
+    case "refused": {
+      const { status, message, field } = result;
+      return `a ${type} was not sent: ${refusedBy(status, field === undefined ? message : `${field}: ${message}`)}`;
+    }
+    case "given-up": {
+      const { reason, status, attempts } = result;
+      const last = status === undefined ? reason : `status ${status}`;
+      return `a ${type} was dropped after ${attempts} attempts: ${last}`;
+    }
+  }
+}

@@ -1,0 +1,223 @@
+import type { IncomingMessage, ServerResponse } from "node:http";
+import { savingChat, type BridgeChat } from "./bridge-chat";
+import { createReports, type BridgeReports } from "./bridge-reports";
+import { createCatchUp, type CatchUp } from "./catch-up";
+import { UUID_FORM } from "./contract";
+import { listenForPushes, type ListenOptions } from "./listen";
+import type { BridgeStore } from "./message-store";
+import { pollForever, pollHeld } from "./poll-forever";
+import { errorOf, warn } from "./problem";
+import { createReceiver } from "./receiver";
+import { refusal } from "./receive-push";
+import { remember } from "./reduce-memory";
+import { initialState, type BridgeState } from "./reduce-state";
+import type { Secrets } from "./secrets";
+import { createSender } from "./sender";
+import { createShownMessages, type ShownMessage } from "./shown-messages";
+
+export interface BridgeOptions {
+  /** The service's base address, such as `https://games.example`. */
+  readonly baseUrl: string;
+  /** UUID of the workspace, from the dashboard. */
+  readonly workspaceId: string;
+  /** The signing secret from the dashboard; during a rotation, a list with the new secret first; or a function. */
+  readonly secrets: Secrets;
+  readonly chat: BridgeChat;
+  /** Store for the cursor and the chat's message ids, such as `folderStore("./state")`. */
+  readonly store: BridgeStore;
+  /** `poll` (the default) if the workspace has no target URL, `push` if the service pushes to this bridge. */
+  readonly mode?: "poll" | "push";
+  /** For `push`: where the bridge listens. Without this option, mount `handler` in your own HTTP server. */
+  readonly listen?: ListenOptions;
+  /** Events to fetch when no cursor is saved: all held events (the default), or only new events. */
+  readonly start?: "oldest" | "latest";
+  /** Called when events expired before the bridge fetched them. The bridge may tell its channels. */
+  readonly onMissed?: () => void;
+  /** Called for each problem, such as a failed poll or a refusal by the chat. The default emits a process warning. */
+  readonly report?: (problem: Error) => void;
+  /** Milliseconds after which a call to the chat counts as refused; 30,000 by default. */
+  readonly chatTimeoutMs?: number;
+}
+
+export interface BridgeStatus {
+  /** Whether the last poll succeeded; in push mode, whether the bridge accepts pushes. */
+  readonly isConnected: boolean;
+  /** Time of the last successful poll, or of the last accepted push. */
+  readonly lastContactAt: Date | undefined;
+  /** The last problem since then. */
+  readonly problem: string | undefined;
+}
+
+export interface Bridge extends BridgeReports {
+  /**
+   * Starts the bridge. In poll mode, resolves at the first successful poll, and rejects if the service refuses the poll
+   * (`PollRefused`). While the service is unreachable, keeps trying. In push mode, resolves once the bridge listens.
+   * Also rejects if the store cannot be read, or the port is taken. Call only once.
+   */
+  start(): Promise<void>;
+  /**
+   * Stops polling, rejects further pushes with `503`, and resolves when pending calls to the chat and pending reports
+   * are done, but after at most 10 seconds. In poll mode, a later run continues where this run stopped.
+   */
+  stop(): Promise<void>;
+  /** The message that the chat shows under this id; undefined if the message is not from the service, or too old. */
+  shown(chatMessageId: string): ShownMessage | undefined;
+  /** The messages of a channel, or of `dmChannel(userId)`, the most recently posted or updated first. */
+  shownIn(channel: string): readonly ShownMessage[];
+  /** Receives pushes, for your own HTTP server (see `Receiver.handler`). */
+  readonly handler: (request: IncomingMessage, response: ServerResponse) => void;
+  /** The same as `stop`, for `fastifyReceiver(bridge, "/events")`. */
+  close(): Promise<void>;
+  readonly status: BridgeStatus;
+}
+
+/** Time limit for `stop`, ms. */
+const STOP_WITHIN_MS = 10_000;
+
+/**
+ * Makes a bridge between a chat and one workspace. Implements all rules of the contract for bridges: signatures,
+ * cursors, retries, duplicates, order, expiry, updates before their creates, and secret rotation.
+ *
+ * @throws TypeError or RangeError when an option is missing or invalid
+ */
+export function createBridge(options: BridgeOptions): Bridge {
+  checkOptions(options);
+  const { chat, store, mode = "poll", listen, onMissed, report = warn, secrets } = options;
+  const { messages } = store;
+  const shown = createShownMessages();
+  const over = new AbortController();
+  const polls = new AbortController();
+  const { reports, idle } = createReports({
+    sender: createSender(options),
+    shown,
+    signal: over.signal,
+    report,
+  });
+
+  let status: BridgeStatus = { isConnected: false, lastContactAt: undefined, problem: undefined };
+  const reached = (): void => {
+    status = { isConnected: true, lastContactAt: new Date(), problem: undefined };
+  };
+  const noteProblem = (problem: Error, isConnected = status.isConnected): void => {
+    status = { ...status, isConnected, problem: problem.message };
+    report(problem);
+  };
+
+  let catchUp: CatchUp | undefined;
+  const running: Promise<void>[] = [];
+  const closing: (() => Promise<void>)[] = [];
+  const receiver = createReceiver({
+    secrets,
+    report: noteProblem,
+    handle(event) {
+      reached();
+      return catchUp?.handleEvent(event);
+    },
+  });
+
+  async function open(): Promise<CatchUp> {
+    const saved = await messages.load();
+    for (const each of saved) shown.put(each);
+    return createCatchUp({
+      chat: savingChat({ chat, shown, messages, report: noteProblem }),
+      state: stateFrom(saved),
+      report: noteProblem,
+      ...(options.chatTimeoutMs === undefined ? {} : { chatTimeoutMs: options.chatTimeoutMs }),
+      onEffect: ({ type }) => type === "missed" && onMissed?.(),
+    });
+  }
+
+  async function startPush(opened: CatchUp): Promise<void> {
+    if (listen !== undefined) closing.push(await listenForPushes(listen, receiver.handler));
+    status = { ...status, isConnected: true };
+    // The service never pushes held events. If the workspace was in poll mode, this fetches the events held until now.
+    running.push(
+      pollHeld({ ...options, cursors: store.cursors, handle: opened.handlePage, signal: polls.signal }).catch(
+        (error: unknown) => noteProblem(errorOf("cannot fetch the events held before the start", error)),
+      ),
+    );
+  }
+
+  async function startPolls({ handlePage }: CatchUp): Promise<void> {
+    await new Promise<void>((resolve, reject) => {
+      const run = pollForever({
+        ...options,
+        cursors: store.cursors,
+        signal: polls.signal,
+        handle: handlePage,
+        onPage() {
+          reached();
+          resolve();
+        },
+        onProblem: noteProblem,
+      });
+      run.then(resolve, reject);
+      running.push(run.catch(() => undefined));
+    });
+  }
+
+  let stopping: Promise<void> | undefined;
+  async function stop(): Promise<void> {
+    polls.abort();
+    const limit = setTimeout(() => over.abort(), STOP_WITHIN_MS / 2);
+    const done = [...closing.map((close) => close()), ...running, receiver.close(), idle()];
+    await Promise.allSettled(done);
+    await catchUp?.close();
+    clearTimeout(limit);
+    over.abort();
+    status = { ...status, isConnected: false };
+  }
+  const stopOnce = () => (stopping ??= within(STOP_WITHIN_MS, stop()));
+
+  return {
+    ...reports,
+    async start() {
+      if (catchUp !== undefined || stopping !== undefined)
+        throw new Error("a bridge can be started only once");
+      catchUp = await open();
+      await (mode === "push" ? startPush(catchUp) : startPolls(catchUp));
+    },
+    stop: stopOnce,
+    close: stopOnce,
+    shown: (chatMessageId) => shown.byChatMessageId(chatMessageId),
+    shownIn: (channel) => shown.inChannel(channel),
+    handler(request, response) {
+      if (catchUp !== undefined) return receiver.handler(request, response);
+      const { status: code, headers, body } = refusal(503, "the bridge has not started");
+      response.writeHead(code, headers).end(body);
+    },
+    get status() {
+      return status;
+    },
+  };
+}
+
+function checkOptions({ baseUrl, workspaceId, mode, listen }: BridgeOptions): void {
+  if (!baseUrl) {
+    throw new TypeError("baseUrl is missing: give the service's address, such as https://games.example");
+  }
+  if (!UUID_FORM.test(workspaceId)) {
+    throw new TypeError(`workspaceId must be the UUID that the dashboard shows, not "${workspaceId}"`);
+  }
+  if (listen !== undefined && mode !== "push") {
+    throw new TypeError('listen is only for pushes: set mode to "push", or omit listen');
+  }
+}
+
+/** Returns the state after the saved messages were posted and updated. */
+function stateFrom(saved: readonly ShownMessage[]): BridgeState {
+  const state = initialState();
+  let { settled, messages } = state;
+  for (const { messageId, eventId, sequence } of saved) {
+    settled = remember(settled, eventId, true);
+    messages = remember(messages, messageId, { chatMessageId: messageId, applied: sequence });
+  }
+  return { ...state, settled, messages };
+}
+
+async function within(ms: number, work: Promise<void>): Promise<void> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<void>((resolve) => (timer = setTimeout(resolve, ms)));
+  await Promise.race([work, late]);
+  clearTimeout(timer);
+}

@@ -1,0 +1,22 @@
+/**
+ * A function of the `chat` throws this error when the chat refuses the message now, and says when to retry. Any other
+ * error also leads to a retry, after 1 s, 2 s, 4 s, … up to 30 s.
+ */
+export class RetryLater extends Error {
+  override readonly name = "RetryLater";
+  constructor(
+    /** Minimum wait before the retry, ms. */
+    readonly retryAfterMs: number,
+    message = `the chat allows the next request in ${retryAfterMs} ms`,
+  ) {
+    super(message);
+  }
+}
+
+/**
+ * A function of the `chat` throws this error when the chat will never accept the message, for example because the
+ * bridge was removed from the channel. The message and its updates are then dropped.
+ */
+export class CannotShow extends Error {
+  override readonly name = "CannotShow";
+}

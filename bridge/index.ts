@@ -1,0 +1,37 @@
+/** The root import of the kit: `createBridge`, and everything that a bridge usually needs. */
+
+export { createBridge } from "./bridge";
+export type { Bridge, BridgeOptions, BridgeStatus } from "./bridge";
+export type { BridgeChat, ChatMessageIds, ShownUpdate } from "./bridge-chat";
+export type {
+  ActionReport,
+  BridgeReports,
+  CommandReport,
+  MessageReport,
+  UnknownMessage,
+} from "./bridge-reports";
+export { CannotShow, RetryLater } from "./chat-errors";
+export type { CursorStore } from "./cursor-store";
+export { MESSAGE_KINDS } from "./events";
+export type {
+  ActionButton,
+  Button,
+  DmCreate,
+  LinkButton,
+  Message,
+  MessageCreate,
+  MessageEphemeral,
+  MessageKind,
+  MessageUpdate,
+} from "./events";
+export { dmChannel } from "./inbound-event";
+export type { Channel, User } from "./inbound-event";
+export type { ListenOptions } from "./listen";
+export { folderStore, storeInMemory } from "./message-store";
+export type { BridgeStore, MessageStore } from "./message-store";
+export { parseMessageText, toPlainText } from "./message-text";
+export type { Block, Inline } from "./message-text";
+export { PollRefused } from "./poll";
+export type { Secrets } from "./secrets";
+export type { SendResult } from "./sender";
+export type { ShownMessage } from "./shown-messages";

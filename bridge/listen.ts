@@ -1,0 +1,43 @@
+import { once } from "node:events";
+import { createServer as createHttpServer, type RequestListener } from "node:http";
+import { createServer as createHttpsServer } from "node:https";
+
+/**
+ * Where a bridge listens for pushes. The service pushes only to public HTTPS addresses: give `key` and `cert`, or
+ * listen behind a proxy that terminates TLS.
+ */
+export interface ListenOptions {
+  readonly port: number;
+  /** Address to listen on; `127.0.0.1` by default, for a proxy on the same machine. `0.0.0.0` or `::` for all. */
+  readonly host?: string;
+  /** Path of the target URL, `/` and more; `/events` by default. Other paths are answered with `404`. */
+  readonly path?: string;
+  /** Private key, PEM. */
+  readonly key?: string | Buffer;
+  /** Certificate with its chain, PEM. */
+  readonly cert?: string | Buffer;
+}
+
+/** Resolves to a function that closes the server, once the server listens. Rejects if it cannot listen. */
+export async function listenForPushes(
+  options: ListenOptions,
+  handler: RequestListener,
+): Promise<() => Promise<void>> {
+  const { port, host = "127.0.0.1", path = "/events", key, cert } = options;
+  const answer: RequestListener = (request, response) => {
+    if (request.url?.split("?")[0] === path) handler(request, response);
+    else response.writeHead(404).end();
+  };
+  const server =
+    key === undefined || cert === undefined
+      ? createHttpServer(answer)
+      : createHttpsServer({ key, cert }, answer);
+  server.listen(port, host);
+  await once(server, "listening");
+  return async () => {
+    const closed = once(server, "close");
+    server.close();
+    server.closeIdleConnections();
+    await closed;
+  };
+}

@@ -1,0 +1,71 @@
+import { REAL_TIMING } from "./back-off";
+import { createPoll, PollRefused, type PollOptions } from "./poll";
+import { runPoller, type PollerOptions } from "./poller";
+
+export interface PollForeverOptions extends Omit<PollerOptions, "report"> {
+  /** Called with each page, before the page is handled. */
+  readonly onPage: () => void;
+  /** Called for each problem. `isConnected` is false if the service did not answer the poll with a page. */
+  readonly onProblem: (problem: Error, isConnected?: boolean) => void;
+}
+
+/** Milliseconds before the next poll after a refusal, such as a 404 while the workspace is disconnected. */
+const REFUSED_PAUSE_MS = 30_000;
+
+/**
+ * Polls like `runPoller`, but also continues after a refusal, once a poll has succeeded. Rejects like `runPoller` if no
+ * poll has succeeded.
+ */
+export async function pollForever(options: PollForeverOptions): Promise<void> {
+  const { signal, onPage, onProblem, timing = REAL_TIMING } = options;
+  let hasPolled = false;
+  let isHandling = false;
+
+  async function handle(...[page, stop]: Parameters<PollerOptions["handle"]>): Promise<void> {
+    hasPolled = true;
+    onPage();
+    isHandling = true;
+    await options.handle(page, stop);
+    isHandling = false;
+  }
+
+  /** Reports a problem of the poller. After a rejection by `handle`, the poller reports that rejection next. */
+  function report(problem: Error): void {
+    onProblem(problem, isHandling);
+    isHandling = false;
+  }
+
+  while (!signal.aborted) {
+    try {
+      await runPoller({ ...options, handle, report });
+    } catch (error) {
+      if (!hasPolled) throw error;
+      onProblem(error as Error, false);
+      await timing.pause(REFUSED_PAUSE_MS, signal);
+    }
+  }
+}
+
+/**
+ * Fetches and handles all held events, and resolves when there are no more. Does nothing if the events of the workspace
+ * are pushed. Rejects when a poll or `handle` fails.
+ */
+export async function pollHeld(
+  options: PollOptions & Pick<PollerOptions, "cursors" | "handle" | "start" | "signal">,
+): Promise<void> {
+  const { cursors, handle, start, signal } = options;
+  if (start === "latest" && (await cursors.load()) === undefined) return;
+  const poll = createPoll(options);
+  for (let hasMore = true; hasMore && !signal.aborted;) {
+    const polled = await poll(await cursors.load(), signal).catch((error: unknown) => {
+      if (error instanceof PollRefused && error.status === 403) return undefined;
+      throw error;
+    });
+    if (polled === undefined || signal.aborted) return;
+    if ("problem" in polled) throw new Error(polled.problem);
+    const { page } = polled;
+    await handle(page, signal);
+    if (page.next !== null) await cursors.save(page.next);
+    hasMore = page.hasMore;
+  }
+}

@@ -1,0 +1,220 @@
+import { createServer } from "node:http";
+import { dmChannel, folderStore, CannotShow, RetryLater } from "../../index";
+import { MessageKind } from "../../../proto/gen/chatbridge/v1/event";
+import { startConsumer, type Consumer } from "../../../test/harness/consumer";
+import {
+  create,
+  dm,
+  ephemeral,
+  published,
+  update,
+  type ContentInit,
+  type MessageInit,
+} from "../../../test/harness/contents";
+import { testFolder } from "../../../test/harness/folder";
+import { publish, type TestWorkspace } from "../../../test/harness/service";
+import { sharedService } from "../../../test/harness/shared-service";
+import { until } from "../../../test/harness/wait";
+import { makeBridge, recordingChat, stopBridges } from "../harness/bridge-chat";
+
+const service = sharedService();
+let consumer: Consumer;
+let workspace: TestWorkspace;
+beforeAll(async () => {
+  consumer = await startConsumer(service.clients.games, { group: "kit-bridge" }).opened();
+  consumer.ackAll();
+});
+afterAll(() => consumer.cancel());
+beforeEach(async () => {
+  workspace = await service.workspaces.make();
+});
+afterEach(stopBridges);
+
+const folder = testFolder();
+const optionsOf = () => ({ baseUrl: service.url, workspaceId: workspace.id, secrets: workspace.secret });
+const card = (text: string) => ({ kind: MessageKind.CARD, text });
+const join: MessageInit = {
+  rows: [{ buttons: [{ label: "Join", press: { $case: "action", value: "join:1" } }] }],
+};
+const received = () => consumer.seen.filter(({ workspaceId }) => workspaceId === workspace.id);
+
+/** Publishes an event, and returns the id of its message. */
+async function publishOne(content: ContentInit): Promise<string> {
+  const [result] = await publish(service.clients, { workspaceId: workspace.id, content });
+  return published(result).messageId;
+}
+
+test("a bridge in poll mode shows creates, updates, ephemerals and DMs", async () => {
+  const { bridge, calls, problems } = makeBridge(optionsOf());
+  await bridge.start();
+  const id = await publishOne(create("c1", card("first")));
+  await publishOne(update("c1", { id, ...card("second") }));
+  await publishOne(ephemeral("c1", "u1", card("for you")));
+  const direct = await publishOne(dm("u1", card("direct")));
+  await publishOne(update(dmChannel("u1"), { id: direct, ...card("direct, again") }));
+  await until("all events are shown", () => calls.length === 5);
+  // Calls for different messages may run in any order.
+  expect(calls).toEqual(
+    expect.arrayContaining([
+      { call: "post", where: "c1", text: "first" },
+      { call: "update", where: "c1", text: "second", ids: [expect.stringMatching("chat-")] },
+      { call: "ephemeral", where: "c1 u1", text: "for you" },
+      { call: "dm", where: "u1", text: "direct" },
+      { call: "update", where: "dm:u1", text: "direct, again", ids: [expect.stringMatching("chat-")] },
+    ]),
+  );
+  expect(problems).toEqual([]);
+  expect(bridge.status).toMatchObject({ isConnected: true, problem: undefined });
+});
+
+test("reports of members carry the service's message ids, which the bridge looks up by the chat's ids", async () => {
+  const { bridge, calls } = makeBridge(optionsOf());
+  await bridge.start();
+  const id = await publishOne(create("c1", { ...card("join?"), ...join }));
+  const direct = await publishOne(dm("u1", { ...card("rematch?"), ...join }));
+  await until("both messages are shown", () => calls.length === 2 && bridge.shown("chat-2") !== undefined);
+  const [inChannel, inDm] = [bridge.shownIn("c1")[0], bridge.shownIn("dm:u1")[0]];
+  expect(inChannel).toMatchObject({ messageId: id, channel: "c1", user: null, message: { text: "join?" } });
+  expect(inDm).toMatchObject({ messageId: direct, channel: "dm:u1" });
+
+  const user = { id: "u1", name: "A".repeat(200) };
+  const [chatMessageId = ""] = inChannel?.chatMessageIds ?? [];
+  const [dmMessageId = ""] = inDm?.chatMessageIds ?? [];
+  const results = [
+    await bridge.command({ channel: { id: "c1", name: "general" }, user, text: "start" }),
+    await bridge.action({ chatMessageId, user: "u2", action: "join:1" }),
+    await bridge.action({ chatMessageId: dmMessageId, user, action: "join:1" }),
+    await bridge.message({ channel: "c1", user, text: "42", replyTo: chatMessageId }),
+    await bridge.message({ channel: dmChannel("u1"), user, text: "43", replyTo: "a message of a member" }),
+    await bridge.action({ chatMessageId: "a message of a member", user, action: "join:1" }),
+  ];
+  expect(results.map(({ outcome }) => outcome)).toEqual([
+    ...Array.from({ length: 5 }, () => "accepted"),
+    "unknown-message",
+  ]);
+  await until("all reports have arrived", () => received().length === 5);
+  const name = "A".repeat(128);
+  expect(received().map((each) => each.received.event)).toMatchObject([
+    { channel: { id: "c1", name: "general" }, user: { id: "u1", name }, kind: { value: { text: "start" } } },
+    { channel: { id: "c1" }, user: { id: "u2" }, kind: { value: { messageId: id, action: "join:1" } } },
+    { channel: { id: "dm:u1" }, kind: { value: { messageId: direct, action: "join:1" } } },
+    { kind: { value: { text: "42", replyTo: id } } },
+    { kind: { value: { text: "43", replyTo: undefined } } },
+  ]);
+});
+
+test("a restarted bridge updates the messages of its last run, and posts nothing twice", async () => {
+  const store = () => folderStore(`${folder}/state`);
+  const first = makeBridge({ ...optionsOf(), store: store() });
+  await first.bridge.start();
+  const id = await publishOne(create("c1", { ...card("before"), ...join }));
+  await until("the message is shown", () => first.bridge.shownIn("c1").length === 1);
+  await first.bridge.stop();
+
+  await publishOne(update("c1", { id, ...card("after") }));
+  const second = makeBridge({ ...optionsOf(), store: store() });
+  await second.bridge.start();
+  await until("the update is shown", () => second.bridge.shown("chat-1")?.message.text === "after");
+  await second.bridge.stop();
+  expect(second.calls).toEqual([{ call: "update", where: "c1", text: "after", ids: ["chat-1"] }]);
+
+  // A bridge that was killed before it saved its cursor gets all events again.
+  const third = makeBridge({ ...optionsOf(), store: { ...store(), cursors: makeCursors() } });
+  await third.bridge.start();
+  const last = await publishOne(create("c1", card("last")));
+  await until("the last message is shown", () => third.bridge.shownIn("c1")[0]?.messageId === last);
+  expect(third.calls).toEqual([{ call: "post", where: "c1", text: "last" }]);
+});
+
+function makeCursors() {
+  let kept: string | undefined;
+  return { load: async () => kept, save: async (cursor: string) => void (kept = cursor) };
+}
+
+test("a create that the chat refuses is retried, and CannotShow drops the create and its updates", async () => {
+  const recorded = recordingChat();
+  let refusals = 0;
+  const chat = {
+    ...recorded.chat,
+    async post(...[event, signal]: Parameters<typeof recorded.chat.post>) {
+      if (event.message.text === "never") throw new CannotShow("the bridge was removed from the room");
+      if (event.message.text === "later" && refusals++ === 0) throw new RetryLater(50);
+      return recorded.chat.post(event, signal);
+    },
+  };
+  const { bridge, problems } = makeBridge({ ...optionsOf(), chat });
+  await bridge.start();
+  const never = await publishOne(create("c1", card("never")));
+  await publishOne(create("c1", card("later")));
+  await publishOne(update("c1", { id: never, ...card("an update of never") }));
+  await publishOne(create("c2", card("end")));
+  await until("the last messages are shown", () => recorded.calls.length === 2);
+  expect([...recorded.texts()].toSorted()).toEqual(["end", "later"]);
+  expect(problems).toEqual(
+    expect.arrayContaining([
+      expect.stringMatching(/^message.create evt_\w+ was dropped: the bridge was removed from the room$/),
+      expect.stringMatching(
+        /^the chat refused message.create evt_\w+: the chat allows the next request in 50 ms$/,
+      ),
+    ]),
+  );
+});
+
+test("without a function for ephemerals, an ephemeral is sent as a DM", async () => {
+  const { chat, calls } = recordingChat();
+  const { ephemeral: _, ...others } = chat;
+  const { bridge } = makeBridge({ ...optionsOf(), chat: others });
+  await bridge.start();
+  await publishOne(ephemeral("c1", "u1", card("for you")));
+  await until("the message is shown", () => calls.length === 1);
+  expect(calls).toEqual([{ call: "dm", where: "u1", text: "for you" }]);
+  await until("the message is known", () => bridge.shown("chat-1") !== undefined);
+  expect(bridge.shown("chat-1")).toMatchObject({ channel: "c1", user: "u1" });
+});
+
+test("a start that the service refuses rejects with a hint", async () => {
+  const wrongSecret = makeBridge({ ...optionsOf(), secrets: "not the secret" });
+  await expect(wrongSecret.bridge.start()).rejects.toThrow(
+    "the service answered with 401: Service-Signature is missing, malformed or wrong (check that the signing secret",
+  );
+  const pushed = await service.workspaces.make({ targetUrl: "https://127.0.0.1:9/events" });
+  const polling = makeBridge({ baseUrl: service.url, workspaceId: pushed.id, secrets: pushed.secret });
+  await expect(polling.bridge.start()).rejects.toThrow(
+    'clear the URL in the dashboard, or set mode to "push"',
+  );
+});
+
+test("a missing or invalid option is named", () => {
+  const make = (change: object) => () => makeBridge({ ...optionsOf(), ...change });
+  expect(make({ baseUrl: "" })).toThrow("baseUrl is missing: give the service's address");
+  expect(make({ workspaceId: "" })).toThrow('workspaceId must be the UUID that the dashboard shows, not ""');
+  expect(make({ secrets: "" })).toThrow("a signing secret is missing");
+  expect(make({ listen: { port: 0 } })).toThrow("listen is only for pushes");
+});
+
+test("a report that the service refuses is returned and reported, with a hint", async () => {
+  const { bridge, problems } = makeBridge(optionsOf());
+  const result = await bridge.command({ channel: "dm:u1", user: "u1", text: "" });
+  expect(result).toMatchObject({ outcome: "refused", status: 400, field: "channel" });
+  expect(problems).toEqual([
+    expect.stringMatching("^a command was not sent: the service answered with 400: channel: "),
+  ]);
+});
+
+test("a bridge in push mode first fetches the events that are held", async () => {
+  await publishOne(create("c1", card("held")));
+  const { bridge, texts } = makeBridge({ ...optionsOf(), mode: "push" });
+  await bridge.start();
+  await until("the held event is shown", () => texts().includes("held"));
+});
+
+test("a handler that is called before start answers with 503", async () => {
+  const { bridge } = makeBridge({ ...optionsOf(), mode: "push" });
+  const server = createServer(bridge.handler).listen(0, "127.0.0.1");
+  await until("the server listens", () => server.listening);
+  const address = server.address();
+  const port = typeof address === "object" ? address?.port : undefined;
+  const { status } = await fetch(`http://127.0.0.1:${port}/events`, { method: "POST", body: "{}" });
+  server.close();
+  expect(status).toBe(503);
+});
