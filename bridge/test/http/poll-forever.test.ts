@@ -1,0 +1,95 @@
+import type { EventPage } from "../../events";
+import { PollRefused } from "../../poll";
+import { pollForever, pollHeld } from "../../poll-forever";
+import { status, type Behaviour } from "../../../test/harness/behaviours";
+import { create } from "../../../test/harness/sample-events";
+import { pageOf, startPolledService, type PolledService } from "../harness/polled-service";
+import { skipTime } from "../harness/skipped-time";
+
+let service: PolledService;
+beforeEach(async () => {
+  service = await startPolledService();
+});
+afterEach(() => service.close());
+
+/** Answers the first requests with `answers` in turn. A further request calls `onFurther`. */
+function answerWith(answers: readonly Behaviour[], onFurther: () => void): void {
+  service.behave(() => {
+    const answer = answers[service.requests.length - 1];
+    if (answer === undefined) onFurther();
+    return answer ?? status(500);
+  });
+}
+
+// time: controlled
+test("after a successful poll, a refusal is reported, and polls continue after 30 seconds", async () => {
+  const abort = new AbortController();
+  const timing = skipTime();
+  const problems: [string, boolean | undefined][] = [];
+  let pages = 0;
+  answerWith([pageOf(), status(404), pageOf()], () => abort.abort());
+  await pollForever({
+    ...service.options(),
+    timing,
+    signal: abort.signal,
+    onPage: () => pages++,
+    onProblem: ({ message }, isConnected) => problems.push([message, isConnected]),
+  });
+  expect(pages).toBe(2);
+  expect(problems).toEqual([[expect.stringMatching("^the service answered with 404: "), false]]);
+  expect(timing.pauses).toContain(30_000);
+});
+
+test("a refusal of the first poll rejects", async () => {
+  answerWith([status(503), status(401)], () => undefined);
+  const problems: (boolean | undefined)[] = [];
+  const polled = pollForever({
+    ...service.options(),
+    timing: skipTime(),
+    signal: new AbortController().signal,
+    onPage: () => undefined,
+    onProblem: (_problem, isConnected) => problems.push(isConnected),
+  });
+  await expect(polled).rejects.toThrow(PollRefused);
+  expect(problems).toEqual([false]);
+});
+
+test("a page that is not handled is reported as a problem of the bridge, not of the service", async () => {
+  const abort = new AbortController();
+  const problems: [string, boolean | undefined][] = [];
+  answerWith([pageOf({ events: [create(1)] })], () => abort.abort());
+  await pollForever({
+    ...service.options(),
+    handle: () => Promise.reject(new Error("the chat is down")),
+    timing: skipTime(),
+    signal: abort.signal,
+    onPage: () => undefined,
+    onProblem: ({ message }, isConnected) => problems.push([message, isConnected]),
+  });
+  expect(problems).toEqual([["a page was not handled and will be polled again: the chat is down", true]]);
+});
+
+test("the held events are fetched page by page, and the cursor moves to their end", async () => {
+  const shown: EventPage["events"][number][] = [];
+  const answers = [
+    pageOf({ events: [create(1)], next: "1", hasMore: true }),
+    pageOf({ events: [create(2)], next: "2" }),
+  ];
+  answerWith(answers, () => undefined);
+  const options = { ...service.options(), handle: ({ events }: EventPage) => void shown.push(...events) };
+  const { signal } = new AbortController();
+  await pollHeld({ ...options, signal });
+  expect(shown).toEqual([create(1), create(2)]);
+  expect(await options.cursors.load()).toBe("2");
+  expect(service.requests).toHaveLength(2);
+});
+
+test("the events of a push workspace are not fetched, and other refusals reject", async () => {
+  answerWith([status(403), status(404), status(503)], () => undefined);
+  const options = { ...service.options(), signal: new AbortController().signal };
+  await pollHeld(options);
+  await expect(pollHeld(options)).rejects.toThrow(PollRefused);
+  await expect(pollHeld(options)).rejects.toThrow("the service answered with 503");
+  await pollHeld({ ...options, start: "latest" });
+  expect(service.requests).toHaveLength(3);
+});
