@@ -1,4 +1,5 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
+import { setTimeout as sleep } from "node:timers/promises";
 import { savingChat, type BridgeChat } from "./bridge-chat";
 import { createReports, type BridgeReports } from "./bridge-reports";
 import { createCatchUp, type CatchUp } from "./catch-up";
@@ -10,7 +11,7 @@ import { errorOf, warn } from "./problem";
 import { createReceiver } from "./receiver";
 import { refusal } from "./receive-push";
 import { remember } from "./reduce-memory";
-import { initialState, type BridgeState } from "./reduce-state";
+import { initialState, isSettled, type BridgeState } from "./reduce-state";
 import type { Secrets } from "./secrets";
 import { createSender } from "./sender";
 import { createShownMessages, type ShownMessage } from "./shown-messages";
@@ -73,6 +74,7 @@ export interface Bridge extends BridgeReports {
 
 /** Time limit for `stop`, ms. */
 const STOP_WITHIN_MS = 10_000;
+const SETTLE_LOOK_MS = 20;
 
 /**
  * Makes a bridge between a chat and one workspace. Implements all rules of the contract for bridges: signatures,
@@ -156,13 +158,19 @@ export function createBridge(options: BridgeOptions): Bridge {
     });
   }
 
+  /** Waits until the chat has accepted all answered pushes: the service will not send them again. */
+  async function untilSettled(signal: AbortSignal): Promise<void> {
+    while (catchUp !== undefined && !isSettled(catchUp.state) && !signal.aborted) await sleep(SETTLE_LOOK_MS);
+  }
+
   let stopping: Promise<void> | undefined;
   async function stop(): Promise<void> {
     polls.abort();
     const limit = setTimeout(() => over.abort(), STOP_WITHIN_MS / 2);
-    const done = [...closing.map((close) => close()), ...running, receiver.close(), idle()];
-    await Promise.allSettled(done);
-    await catchUp?.close();
+    // The pushes that were answered must reach the chat, so the receiver closes before the catch-up.
+    await Promise.allSettled([...closing.map((close) => close()), receiver.close()]);
+    if (mode === "push") await untilSettled(over.signal);
+    await Promise.allSettled([catchUp?.close(), ...running, idle()]);
     clearTimeout(limit);
     over.abort();
     status = { ...status, isConnected: false };

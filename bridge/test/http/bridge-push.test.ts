@@ -1,0 +1,101 @@
+import { readFileSync } from "node:fs";
+import { connect } from "node:net";
+import fastify from "fastify";
+import { fastifyReceiver } from "../../fastify-receiver";
+import { MessageKind } from "../../../proto/gen/chatbridge/v1/event";
+import { update } from "../../../test/harness/contents";
+import { freePort } from "../../../test/harness/processes";
+import { sharedPush } from "../../../test/harness/push";
+import { textEvent } from "../../../test/harness/service";
+import { until } from "../../../test/harness/wait";
+import { makeBridge, recordingChat, stopBridges } from "../harness/bridge-chat";
+import { gate } from "../harness/gate";
+
+const push = sharedPush();
+afterEach(stopBridges);
+const { keyPath, certPath } = push.certificate;
+const tls = { key: readFileSync(keyPath), cert: readFileSync(certPath) };
+const optionsOf = ({ id, secret }: { id: string; secret: string }) => ({
+  baseUrl: push.service.url,
+  workspaceId: id,
+  secrets: secret,
+});
+
+/** Resolves to whether a server listens on a port of loopback. */
+function isListening(port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const socket = connect(port, "127.0.0.1", () => resolve(true)).on("error", () => resolve(false));
+    socket.unref().once("connect", () => socket.destroy());
+  });
+}
+
+/** Creates a workspace whose events are pushed to `port` of loopback. */
+function workspaceFor(port: number, path: string) {
+  push.names.set("kit.bridge.test", ["127.0.0.1"]);
+  return push.workspaces.make({ targetUrl: `https://kit.bridge.test:${port}${path}` });
+}
+
+test("a bridge with its own listener shows pushes, and answers other paths with 404", async () => {
+  const port = await freePort();
+  const workspace = await workspaceFor(port, "/events?from=service");
+  const { bridge, calls } = makeBridge({ ...optionsOf(workspace), mode: "push", listen: { port, ...tls } });
+  await bridge.start();
+  const [created] = await push.publish(textEvent(workspace.id, "first"));
+  const message = { id: created?.messageId ?? "", kind: MessageKind.QUESTION, text: "second" };
+  await push.publish({ workspaceId: workspace.id, content: update("c1", message) });
+  await until("both events are shown", () => calls.length === 2);
+  expect(calls.map(({ call, text }) => [call, text])).toEqual([
+    ["post", "first"],
+    ["update", "second"],
+  ]);
+  expect((await push.logged(workspace.id, 2)).map(({ status }) => status)).toEqual([204, 204]);
+  await push.workspaces.setTargetUrl(workspace.id, `https://kit.bridge.test:${port}/other`);
+  await push.publish(textEvent(workspace.id, "to another path"));
+  expect((await push.logged(workspace.id, 3)).at(-1)).toMatchObject({ status: 404 });
+});
+
+test("a stopping bridge shows the pushes that it has answered", async () => {
+  const port = await freePort();
+  const workspace = await workspaceFor(port, "/events");
+  const recorded = recordingChat();
+  const { open, opened } = gate();
+  const chat = {
+    ...recorded.chat,
+    async post(...[event, signal]: Parameters<typeof recorded.chat.post>) {
+      await opened;
+      return recorded.chat.post(event, signal);
+    },
+  };
+  const { bridge } = makeBridge({ ...optionsOf(workspace), chat, mode: "push", listen: { port, ...tls } });
+  await bridge.start();
+  await push.publish(textEvent(workspace.id, "one"), textEvent(workspace.id, "two"));
+  await push.logged(workspace.id, 2);
+  const stopped = bridge.stop();
+  await until("the bridge has closed its listener", async () => !(await isListening(port)));
+  open();
+  await stopped;
+  expect(recorded.texts()).toEqual(["one", "two"]);
+  expect(bridge.status.isConnected).toBe(false);
+});
+
+test("a bridge can be mounted in a Fastify app, and the app closes the bridge", async () => {
+  const app = fastify({ https: tls });
+  const port = await freePort();
+  const workspace = await workspaceFor(port, "/my/events");
+  const { bridge, texts } = makeBridge({ ...optionsOf(workspace), mode: "push" });
+  await app.register(fastifyReceiver(bridge, "/my/events"));
+  await app.listen({ host: "127.0.0.1", port });
+  await bridge.start();
+  await push.publish(textEvent(workspace.id, "hello"));
+  await until("the event is shown", () => texts().includes("hello"));
+  await app.close();
+  await expect(bridge.start()).rejects.toThrow("a bridge can be started only once");
+});
+
+test("a bridge whose port is taken cannot start", async () => {
+  const workspace = await push.workspaces.make();
+  const port = await freePort();
+  const options = { ...optionsOf(workspace), mode: "push", listen: { port } } as const;
+  await makeBridge(options).bridge.start();
+  await expect(makeBridge(options).bridge.start()).rejects.toThrow("EADDRINUSE");
+});
