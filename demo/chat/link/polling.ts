@@ -1,7 +1,8 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { cursorInMemory } from "../../../bridge/cursor-store";
 import type { EventPage } from "../../../bridge/events";
-import { createPoll, type PollOptions } from "../../../bridge/poll";
+import type { PollOptions } from "../../../bridge/poll";
+import { pollHeld } from "../../../bridge/poll-forever";
 import { runPoller } from "../../../bridge/poller";
 
 export interface PollingOptions extends PollOptions {
@@ -13,6 +14,8 @@ export interface PollingOptions extends PollOptions {
 
 /** Milliseconds before the next poll after an answer such as 404, which an immediate retry would not change. */
 const REFUSED_PAUSE_MS = 10_000;
+/** Time limit for fetching all held events, ms. */
+const FETCH_WITHIN_MS = 30_000;
 
 /** Returns a poller that can be stopped, and that continues from its cursor when it is started again. */
 export function createPolling(options: PollingOptions) {
@@ -54,15 +57,6 @@ export function createPolling(options: PollingOptions) {
     },
 
     /** Fetches all held events once. Call only while polling is stopped. Rejects when a poll or the handler fails. */
-    async fetchAll(): Promise<void> {
-      const poll = createPoll(options);
-      for (let hasMore = true; hasMore;) {
-        const polled = await poll(await cursors.load(), AbortSignal.timeout(REFUSED_PAUSE_MS));
-        if ("problem" in polled) throw new Error(polled.problem);
-        await handle(polled.page);
-        if (polled.page.next !== null) await cursors.save(polled.page.next);
-        ({ hasMore } = polled.page);
-      }
-    },
+    fetchAll: () => pollHeld({ ...options, cursors, handle, signal: AbortSignal.timeout(FETCH_WITHIN_MS) }),
   };
 }
