@@ -1,5 +1,6 @@
 import { ID_MAX_CHARACTERS } from "./contract";
 import type { Channel, InboundEvent, User } from "./inbound-event";
+import { numberedChoices } from "./numbered-choices";
 import { refusedBy } from "./refusal-hint";
 import type { Sender, SendResult } from "./sender";
 import type { ShownMessages } from "./shown-messages";
@@ -37,6 +38,20 @@ export interface MessageReport extends Report {
   readonly replyTo?: string | null;
 }
 
+/** A member chose a button by its number, for chats without buttons (see `numberedChoices`). */
+export interface ChoiceReport extends Report {
+  /** The channel; for a DM, `dmChannel(user.id)`. */
+  readonly channel: string;
+  readonly number: number;
+}
+
+/** The number is not one of the choices. Nothing was sent. */
+export interface UnknownChoice {
+  readonly outcome: "unknown-choice";
+  /** The highest number that can be chosen; 0 if the channel shows no message with buttons. */
+  readonly highest: number;
+}
+
 /** The button's message is unknown: it is not from the service, or too old. Nothing was sent. */
 export interface UnknownMessage {
   readonly outcome: "unknown-message";
@@ -46,6 +61,11 @@ export interface UnknownMessage {
 export interface BridgeReports {
   command(report: CommandReport): Promise<SendResult>;
   action(report: ActionReport): Promise<SendResult | UnknownMessage>;
+  /**
+   * Reports a press of the button with a number: of the newest message in the channel whose buttons have actions.
+   * The newest message is the one that was last posted or updated.
+   */
+  choose(report: ChoiceReport): Promise<SendResult | UnknownChoice>;
   message(report: MessageReport): Promise<SendResult>;
 }
 
@@ -83,6 +103,18 @@ export function createReports({ sender, shown, signal, report }: ReportParts) {
       if (found === undefined) return { outcome: "unknown-message" };
       const { channel, messageId } = found;
       return send({ type: "action", channel, user: userOf(user), messageId, action }, id);
+    },
+    async choose({ channel, number, user: member, id }) {
+      const user = userOf(member);
+      for (const { messageId, message, user: onlyFor } of shown.inChannel(channel)) {
+        if (onlyFor !== null && onlyFor !== user.id) continue;
+        const actions = numberedChoices(message.buttons).filter(({ action }) => action !== undefined);
+        if (actions.length === 0) continue;
+        const action = actions[number - 1]?.action;
+        if (action === undefined) return { outcome: "unknown-choice", highest: actions.length };
+        return send({ type: "action", channel, user, messageId, action }, id);
+      }
+      return { outcome: "unknown-choice", highest: 0 };
     },
     message({ channel, user, text, replyTo, id }) {
       const repliedTo = replyTo == null ? undefined : shown.byChatMessageId(replyTo)?.messageId;

@@ -6,8 +6,10 @@ export type { BridgeChat, ChatMessageIds, ShownUpdate } from "./bridge-chat";
 export type {
   ActionReport,
   BridgeReports,
+  ChoiceReport,
   CommandReport,
   MessageReport,
+  UnknownChoice,
   UnknownMessage,
 } from "./bridge-reports";
 export { CannotShow, RetryLater } from "./chat-errors";
@@ -29,6 +31,8 @@ export type { Channel, User } from "./inbound-event";
 export type { ListenOptions } from "./listen";
 export { folderStore, storeInMemory } from "./message-store";
 export type { BridgeStore, MessageStore } from "./message-store";
+export { choiceLines, numberedChoices } from "./numbered-choices";
+export type { Choice } from "./numbered-choices";
 export { parseMessageText, toPlainText } from "./message-text";
 export type { Block, Inline } from "./message-text";
 export { PollRefused } from "./poll";

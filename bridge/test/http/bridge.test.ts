@@ -103,6 +103,35 @@ test("reports of members carry the service's message ids, which the bridge looks
   ]);
 });
 
+test("a number presses the button of the newest message in the channel that has actions", async () => {
+  const { bridge } = makeBridge(optionsOf());
+  await bridge.start();
+  const nothing = await bridge.choose({ channel: "c1", number: 1, user: "u1" });
+  expect(nothing).toEqual({ outcome: "unknown-choice", highest: 0 });
+  const buttons = [
+    { label: "Help", press: { $case: "url", value: "https://help.example" } },
+    { label: "A", press: { $case: "action", value: "a" } },
+    { label: "B", press: { $case: "action", value: "b" } },
+  ] as const;
+  const older = await publishOne(create("c1", { ...card("older"), ...join }));
+  const newer = await publishOne(create("c1", { ...card("newer"), rows: [{ buttons: [...buttons] }] }));
+  await publishOne(create("c1", card("no buttons")));
+  await publishOne(ephemeral("c1", "u2", { ...card("only for u2"), ...join }));
+  await until("all messages are shown", () => bridge.shownIn("c1").length === 4);
+  const choose = (number: number) => bridge.choose({ channel: "c1", number, user: "u1" });
+  for (const number of [0, 3, 1.5, NaN])
+    expect(await choose(number)).toEqual({ outcome: "unknown-choice", highest: 2 });
+  expect(await choose(2)).toMatchObject({ outcome: "accepted" });
+  await publishOne(update("c1", { id: older, ...card("older, updated"), ...join }));
+  await until("the update is shown", () => bridge.shownIn("c1")[0]?.messageId === older);
+  expect(await choose(1)).toMatchObject({ outcome: "accepted" });
+  await until("both presses have arrived", () => received().length === 2);
+  expect(received().map((each) => each.received.event)).toMatchObject([
+    { channel: { id: "c1" }, kind: { value: { messageId: newer, action: "b" } } },
+    { channel: { id: "c1" }, kind: { value: { messageId: older, action: "join:1" } } },
+  ]);
+});
+
 test("a restarted bridge updates the messages of its last run, and posts nothing twice", async () => {
   const store = () => folderStore(`${folder}/state`);
   const first = makeBridge({ ...optionsOf(), store: store() });

@@ -1,0 +1,38 @@
+import type { Button } from "./events";
+
+/** A button of a message, for chats without buttons. */
+export type Choice =
+  | {
+      readonly label: string;
+      /** The number that a member types to press the button, from 1. */
+      readonly number: number;
+      readonly action: string;
+      readonly url?: undefined;
+    }
+  | {
+      readonly label: string;
+      readonly url: string;
+      readonly number?: undefined;
+      readonly action?: undefined;
+    };
+
+/**
+ * Returns the buttons of a message in reading order, e.g. `numberedChoices(message.buttons)`. Only buttons with an
+ * `action` have a number.
+ */
+export function numberedChoices(rows: readonly (readonly Button[])[]): readonly Choice[] {
+  let count = 0;
+  return rows.flat().map((button) => {
+    const label = button.label.replaceAll(/\s+/g, " ").trim();
+    return "action" in button
+      ? { label, number: ++count, action: button.action }
+      : { label, url: button.url };
+  });
+}
+
+/** Returns a line of plain text for each button: "1. Join" for an action, and "Read more: https://…" for a link. */
+export function choiceLines(rows: readonly (readonly Button[])[]): readonly string[] {
+  return numberedChoices(rows).map((choice) =>
+    choice.number === undefined ? `${choice.label}: ${choice.url}` : `${choice.number}. ${choice.label}`,
+  );
+}
