@@ -159,8 +159,8 @@ export function createBridge(options: BridgeOptions): Bridge {
   }
 
   /** Waits until the chat has accepted all answered pushes: the service will not send them again. */
-  async function untilSettled(signal: AbortSignal): Promise<void> {
-    while (catchUp !== undefined && !isSettled(catchUp.state) && !signal.aborted) await sleep(SETTLE_LOOK_MS);
+  async function untilSettled(opened: CatchUp): Promise<void> {
+    while (!isSettled(opened.state) && !over.signal.aborted) await sleep(SETTLE_LOOK_MS);
   }
 
   let stopping: Promise<void> | undefined;
@@ -169,7 +169,7 @@ export function createBridge(options: BridgeOptions): Bridge {
     const limit = setTimeout(() => over.abort(), STOP_WITHIN_MS / 2);
     // The pushes that were answered must reach the chat, so the receiver closes before the catch-up.
     await Promise.allSettled([...closing.map((close) => close()), receiver.close()]);
-    if (mode === "push") await untilSettled(over.signal);
+    if (mode === "push" && catchUp !== undefined) await untilSettled(catchUp);
     await Promise.allSettled([catchUp?.close(), ...running, idle()]);
     clearTimeout(limit);
     over.abort();
