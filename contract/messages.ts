@@ -70,6 +70,27 @@ export const OUTBOUND_TYPES = [
 ] as const;
 export type OutboundType = (typeof OUTBOUND_TYPES)[number];
 
+/**
+ * Whether a failed push of an event is retried ("Delivery, retries and expiry"). An update is retried if it starts a
+ * phase. Other updates are not retried, because the next update replaces them. A ping is not retried, because a late
+ * ping is useless. `RETRY_OFFSETS_MS` has the times of the retries. An expired event is not retried.
+ */
+export function isPushRetried(event: {
+  readonly type: OutboundType;
+  readonly message?: { readonly kind: string };
+}): boolean {
+  switch (event.type) {
+    case "message.create":
+    case "dm.create":
+    case "message.ephemeral":
+      return true;
+    case "message.update":
+      return PHASE_KINDS.some((kind) => kind === event.message?.kind);
+    case "ping":
+      return false;
+  }
+}
+
 /** The types of inbound events. */
 export const INBOUND_TYPES = ["command", "action", "message"] as const;
 export type InboundType = (typeof INBOUND_TYPES)[number];

@@ -1,9 +1,9 @@
+import { isPushRetried } from "../../contract/messages";
 import { OUTBOUND_EVENT_MAX_BYTES } from "../domain/bounds";
 import { renderEnvelope } from "../domain/envelope";
 import { defaultLifetimeMs } from "../domain/lifetime";
 import type { OutboundEvent } from "../domain/outbound-event";
 import { findOutboundFault, type OutboundFault } from "../domain/outbound-rules";
-import { isRetried } from "../domain/retry";
 import { parseWorkspaceId } from "../domain/workspace";
 import type { Clock, Ids } from "../ports/outside";
 import type { Publication } from "../ports/store";
@@ -43,7 +43,7 @@ export function preparePublication(
     messageId,
     expiresAtMs,
     type: content.type,
-    push: isRetried(content) ? "retried" : "once",
+    push: isPushRetried(content) ? "retried" : "once",
     envelope,
   };
 }
