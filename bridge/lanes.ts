@@ -1,4 +1,6 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
+import { DM_PREFIX } from "./contract";
+import type { OutboundEvent } from "./events";
 
 /** Queues of work. In the kit, a lane is one queue: its work runs in order, and different lanes run concurrently. */
 export interface Lanes {
@@ -35,6 +37,12 @@ export function createLanes(most: number): Lanes {
       while (tails.size > 0) await Promise.all(tails.values());
     },
   };
+}
+
+/** Returns the lane of an event. Events of one channel, or of one member's DM, share a lane. */
+export function laneOf(event: OutboundEvent): string {
+  if (event.type === "ping") return event.workspace;
+  return `${event.workspace} ${event.type === "dm.create" ? DM_PREFIX + event.user : event.channel}`;
 }
 
 async function runAfter(before: Promise<void>, work: () => Promise<void>): Promise<void> {

@@ -1,9 +1,8 @@
-import { DM_PREFIX } from "./contract";
 import type { IncomingHttpHeaders } from "node:http";
 import { REAL_TIMING, type Timing } from "./back-off";
 import { errorBody } from "./error-body";
 import { isExpired, type OutboundEvent } from "./events";
-import { createLanes } from "./lanes";
+import { createLanes, laneOf } from "./lanes";
 import { errorOf, warn } from "./problem";
 import { readEvent, readJson } from "./read-event";
 import { createSeenIds } from "./seen-ids";
@@ -134,12 +133,6 @@ export function createPushReceiver(options: PushOptions): PushReceiver {
       return lanes.idle();
     },
   };
-}
-
-/** Returns the lane (the queue) of an event. Events of one channel, or of one member's DM, share a lane. */
-function laneOf(event: OutboundEvent): string {
-  if (event.type === "ping") return event.workspace;
-  return `${event.workspace} ${event.type === "dm.create" ? DM_PREFIX + event.user : event.channel}`;
 }
 
 /** Returns an error answer, with an error body in the format that the contract defines. */

@@ -25,6 +25,8 @@ export interface Call {
   readonly path: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body?: Uint8Array;
+  /** When this signal is aborted, the exchange fails. */
+  readonly signal?: AbortSignal;
 }
 
 export interface ClientOptions {
@@ -56,13 +58,20 @@ export function createHttpClient(origin: URL, options: ClientOptions): HttpClien
   const pool = { keepAlive: true, maxSockets: CONNECTIONS_MOST };
   const agent = isTls ? new HttpsAgent({ ...pool, ...trustOf(origin, options) }) : new HttpAgent(pool);
   const request = isTls ? httpsRequest : httpRequest;
-  function call({ method, path, headers, body }: Call): Promise<Reply> {
+  function call(what: Call): Promise<Reply> {
+    const { method, path, headers, body, signal } = what;
     const begun = performance.now();
     const ms = () => Math.round(performance.now() - begun);
     return new Promise((resolve) => {
       const length = body === undefined ? {} : { "Content-Length": String(body.length) };
       const url = new URL(origin.origin);
-      const sent = request(url, { method, path, headers: { ...headers, ...length }, agent });
+      const sent = request(url, {
+        method,
+        path,
+        headers: { ...headers, ...length },
+        agent,
+        ...(signal === undefined ? {} : { signal }),
+      });
       let isUnreached = true;
       sent.on("socket", (socket) => {
         if (socket.connecting) socket.once("connect", () => (isUnreached = false));
@@ -82,7 +91,7 @@ export function createHttpClient(origin: URL, options: ClientOptions): HttpClien
         // The server closed the idle connection without processing the request, so the request is sent again.
         if (sent.reusedSocket && error.code === "ECONNRESET") {
           clearTimeout(timer);
-          return resolve(call({ method, path, headers, ...(body === undefined ? {} : { body }) }));
+          return resolve(call(what));
         }
         fail(`the connection failed: ${wordsOf(error)}`);
       });
@@ -111,6 +120,11 @@ export function createHttpClient(origin: URL, options: ClientOptions): HttpClien
       agent.destroy();
     },
   };
+}
+
+/** Returns the beginning of an answer's body, on one line; empty if there is no body. */
+export function excerpt(body: Buffer): string {
+  return body.toString("utf8", 0, 200).replaceAll(/\s+/g, " ").trim();
 }
 
 /** Returns whether the host of a URL is a loopback name or address. */

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { EventHead, Message } from "../../events";
 import { sign, SIGNATURE_HEADER } from "../../signature";
-import type { HttpClient, Reply } from "../http-client";
+import { excerpt, type HttpClient, type Reply } from "../http-client";
 import { Broken, noReply } from "../rule";
 import { createEventMaker, type EventMaker } from "./event-maker";
 import type { ObservedChat } from "./observed-chat";
@@ -132,13 +132,8 @@ export function expectTaken(reply: Reply, what: string): Reply & { readonly stat
     );
   }
   if (reply.status < 200 || reply.status > 299) {
-    throw new Broken(`${what} was answered with ${reply.status}${excerpt(reply.body)}`);
+    const why = excerpt(reply.body);
+    throw new Broken(`${what} was answered with ${reply.status}${why === "" ? "" : `: ${why}`}`);
   }
   return reply;
-}
-
-/** Returns the beginning of an answer's body, on one line. */
-function excerpt(body: Buffer): string {
-  const text = body.toString("utf8", 0, 200).replaceAll(/\s+/g, " ").trim();
-  return text === "" ? "" : `: ${text}`;
 }
