@@ -3,6 +3,7 @@ import { sign, SIGNATURE_FAULT_WORDS, verify } from "../bridge/signature";
 import { answer, type Cli } from "./cli";
 import { EXIT } from "./exit-code";
 import { CliFailure } from "./failure";
+import { readSecrets, SECRET_FILE_OPTION, SECRETS_HELP } from "./signing-secret";
 
 interface SignatureOptions {
   readonly query?: string;
@@ -18,7 +19,7 @@ export function addSignatureCommands(program: Command, cli: Cli): void {
   withSource(program.command("sign").description("create a Service-Signature header, for debugging"))
     .addHelpText(
       "after",
-      `${SECRETS}
+      `${SECRETS_HELP}
 
 Examples:
   $ export SIGNING_SECRET=…
@@ -44,7 +45,7 @@ Examples:
   )
     .addHelpText(
       "after",
-      `${SECRETS}
+      `${SECRETS_HELP}
 
 Exit code 0: the signature is valid. 1: it is invalid, and the reason is printed.
 
@@ -74,15 +75,11 @@ Examples:
     });
 }
 
-const SECRETS = `
-Put the secret in SIGNING_SECRET, or in a file that --secret-file names. During a rotation, put both secrets on
-separate lines, the new one first. The secret is never an argument: other users of this machine can read arguments.`;
-
 function withSource(command: Command): Command {
   return command
     .argument("[file]", "file with the exact bytes of the body; stdin by default")
     .option("--query <query>", "the query string of a poll, without the ?, instead of a body")
-    .option("--secret-file <file>", "file with the signing secret")
+    .option(...SECRET_FILE_OPTION)
     .option("--at <seconds>", "current time in unix seconds, instead of this machine's clock", parseAt);
 }
 
@@ -92,17 +89,7 @@ async function readSource(cli: Cli, file: string | undefined, options: Signature
   if (query !== undefined && file !== undefined)
     throw new CliFailure(EXIT.USAGE, "give a file or --query, not both");
   const raw = query === undefined ? await cli.terminal.read(file ?? "-") : Buffer.from(query);
-  const own = cli.environment["SIGNING_SECRET"] ?? "";
-  const text = secretFile === undefined ? own : (await cli.terminal.read(secretFile)).toString("utf8");
-  const secrets = text.split(/\r?\n/).filter((line) => line !== "");
-  if (secrets.length === 0) {
-    throw new CliFailure(
-      EXIT.SETTINGS,
-      "the signing secret is missing: put it in SIGNING_SECRET, or in a file that --secret-file names; " +
-        "the secret is never an argument, because other users of this machine can read arguments",
-    );
-  }
-  return { raw, secrets, at };
+  return { raw, secrets: await readSecrets(cli, secretFile), at };
 }
 
 function endsWithNewline(raw: Buffer): boolean {
