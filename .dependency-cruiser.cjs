@@ -28,12 +28,13 @@ const ARROWS = {
   "^demo/game/(rules|view)/": ["^contract/", "^bridge/", "^proto/gen/"],
   // The demo chat is a bridge: it may use the bridge kit and runtime/, but no other part of the service.
   "^demo/chat/": ["^bridge/", "^runtime/"],
-  // The command line also uses the JSON of workspaces in the dashboard's API, and the kit's signatures and event types.
+  // The command line also uses the JSON of workspaces in the dashboard's API. From the kit, it uses signatures and event
+  // types, and the parts that `listen` needs to poll and to push.
   "^cli/": [
     "^contract/",
     "^proto/gen/",
     "^runtime/",
-    "^bridge/(signature|events)\\.ts$",
+    "^bridge/(signature|events|poll|poller|cursor-store|lanes|back-off|check/http-client)\\.ts$",
     "^edge/dashboard/(shapes|workspace-json)\\.ts$",
   ],
   "^local/": ["^proto/gen/", "^runtime/"],

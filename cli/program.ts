@@ -3,6 +3,7 @@ import type { Cli, Surroundings } from "./cli";
 import { addCompletion, COMPLETE, complete, completionLines } from "./completion";
 import { EXIT, EXIT_CODE_WORDS, type ExitCode } from "./exit-code";
 import { CliFailure } from "./failure";
+import { addListen } from "./listen";
 import { addPublish } from "./publish";
 import { addSendTest } from "./send-test";
 import { addSignatureCommands } from "./signature-commands";
@@ -17,7 +18,9 @@ Settings, from the environment:
   CORE_TOKEN_FILE   a file with the token, read if CORE_TOKEN is unset; --token-file overrides both
   CORE_TLS_CA       PEM file of the authority that issued core's certificate; turns TLS on
   CORE_TLS_CERT, CORE_TLS_KEY   PEM files of the client certificate and its key; set both or neither
-  SIGNING_SECRET    the secret for sign and verify
+  BASE_URL          base address of the service for bridges (http://127.0.0.1:8080), for listen
+  WORKSPACE_ID      id of a workspace, for listen
+  SIGNING_SECRET    the secret for listen, sign and verify
 
 Exit codes:
 ${exitCodes.join("\n")}
@@ -62,6 +65,7 @@ export function createProgram(surroundings: Surroundings, endWith: Cli["endWith"
   addSendTest(program, cli);
   addPublish(program, cli);
   addTail(program, cli);
+  addListen(program, cli);
   addSignatureCommands(program, cli);
   addCompletion(program, cli);
   return program;

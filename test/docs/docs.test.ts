@@ -141,7 +141,8 @@ describe("commands", () => {
   });
 
   test("every chat-bridge command named on a page exists", async () => {
-    const form = /chat-bridge ((?:workspace|tail) [a-z-]+|sign|verify|publish|send-test|completion)\b/g;
+    const form =
+      /chat-bridge ((?:workspace|tail) [a-z-]+|listen|sign|verify|publish|send-test|completion)\b/g;
     const names = named(form);
     expect(names).toContain("workspace rotate");
     for (const name of names) {
