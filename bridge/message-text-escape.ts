@@ -1,3 +1,5 @@
+import { escapeMarkup } from "./escape-markup";
+
 /**
  * Escapes user-written text, such as member names and questions, that a game
  * puts into `message.text` ("Message text rules"). This file has no dependencies.
@@ -5,11 +7,6 @@
  * GitHub's additions (tables, strikethrough, bare links with a scheme or "www."),
  * and to chats with simpler markup.
  */
-
-// Matches characters that can open markup within a line, and characters that can open a block at the start of a line.
-// At either end of the text, also matches characters that could form markup with the neighbouring text: e.g. "(" after
-// "[Ada]", and "!" before "[…](…)".
-const MARKUP = /[\\`*_[\]<&|~]|^[#+\-=>:.()]|(?<=^\d{1,9})[.)]|:(?=\/\/)|(?<=www)\.|!(?![^])/gim;
 
 /**
  * Escapes a text of several lines, such as a question. Line breaks and blank
@@ -38,9 +35,4 @@ export function escapeText(text: string): string {
  */
 export function escapeLine(text: string): string {
   return escapeMarkup(text.replaceAll(/[\s\u0085]+/g, " ").trim());
-}
-
-function escapeMarkup(text: string): string {
-  // Markdown shows NUL as the replacement character, and UTF-8 cannot encode a lone surrogate.
-  return text.toWellFormed().replaceAll("\0", "\uFFFD").replaceAll(MARKUP, "\\$&");
 }

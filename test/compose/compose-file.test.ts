@@ -164,8 +164,7 @@ describe("the Dockerfile", () => {
     const where = "-rhoE --include=*.js --exclude-dir=bench --exclude-dir=page".split(" ");
     const args = [...where, 'require\\("[^./"][^"]*"\\)', "dist"];
     const { stdout } = spawnSync("grep", args, options);
-    // The image does not need markdown-it: the kit parses message text only in browser pages, which bundle the parser.
-    const there = new Set([...Object.keys(dependencies), "markdown-it"]);
+    const there = new Set(Object.keys(dependencies));
     const required = stdout.matchAll(/require\("(?!node:)((?:@[^/"]+\/)?[^/"]+)/g);
     const packages = [...required].map(([, name = ""]) => name);
     expect(packages.filter((name) => !there.has(name))).toEqual([]);

@@ -6,12 +6,18 @@ import { startProgram } from "../../../test/harness/program";
 
 const PROJECT = join(__dirname, "../../..");
 
-/** Packs the kit as `npm publish` would, and installs the package in an empty project. */
+/** Packs the kit as `npm publish` would, and installs the package and its dependencies in an empty project. */
 export function packKit() {
   const folder = testFolder();
   const installed = join(folder, "node_modules/chat-bridge-kit");
   mkdirSync(installed, { recursive: true });
   execFileSync("tar", ["-xzf", pack(folder), "-C", installed, "--strip-components=1"]);
+  const { dependencies = {} } = JSON.parse(readFileSync(join(installed, "package.json"), "utf8")) as {
+    dependencies?: Readonly<Record<string, string>>;
+  };
+  for (const name of Object.keys(dependencies)) {
+    symlinkSync(join(PROJECT, "node_modules", name), join(folder, "node_modules", name));
+  }
   const readme = readFileSync(join(installed, "README.md"), "utf8");
   const examples = compileExamples(folder, readme);
 

@@ -3,6 +3,7 @@ import MarkdownIt from "markdown-it";
 import { parseMessageText, toPlainText, type Block, type Inline } from "../../message-text";
 import { escapeLine, escapeText } from "../../message-text-escape";
 import { forMany } from "../../../test/harness/for-all";
+import { ANY_TEXT } from "../harness/any-text";
 
 const text = (text: string): Inline => ({ type: "text", text });
 const paragraph = (...children: Inline[]): Block => ({ type: "paragraph", children });
@@ -53,15 +54,6 @@ test("message text that is rendered without markup keeps its lines, quotes and U
   const plain = "a b (https://c.example/d)\nc\n\n> d\n> e\n\nf\n\nhttps://c.example/d";
   expect(toPlainText(parseMessageText(markdown))).toBe(plain);
 });
-
-/** A short piece of text. Most pieces can be markup. */
-const MARKUP = fc.constantFrom(
-  ..."\\`*_{}[]()#+-.!|~<>&=:\"'^$@/ \t\n\r\0ab1\u00A0\u2028\uFEFF",
-  ..."\n\n;  ;**;~~~;```;---;1.;1);=== ;![;](x);[a]: b;| a |\n|-|;    a".split(";"),
-  ..."<b>;<!--;&amp;;&#35;;_www.a.example;https://a.example;<https://a.example>;\uD800;🎲".split(/;(?!;|$)/),
-);
-const MARKED_UP = fc.array(MARKUP, { maxLength: 12 }).map((parts) => parts.join(""));
-const ANY_TEXT = fc.oneof(MARKED_UP, fc.string({ unit: "binary", maxLength: 40 }));
 
 /** Returns text as Markdown renderers show it: lines are trimmed, blank lines are merged, and NULs are replaced. */
 function shown(text: string): string {

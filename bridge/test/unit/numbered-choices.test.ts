@@ -1,0 +1,19 @@
+import { choiceLines, numberedChoices } from "../../render";
+
+const JOIN = { label: "Join", action: "join:1" };
+const RULES = { label: "Read  more\n", url: "https://a.example/rules" };
+const LEAVE = { label: "Leave", action: "leave:1" };
+const ROWS = [[JOIN, RULES], [], [LEAVE]];
+
+test("buttons with an action are numbered in reading order, and links have no number", () => {
+  expect(numberedChoices(ROWS)).toEqual([
+    { label: "Join", number: 1, action: "join:1" },
+    { label: "Read more", url: "https://a.example/rules" },
+    { label: "Leave", number: 2, action: "leave:1" },
+  ]);
+});
+
+test("buttons are shown as one line of plain text each", () => {
+  expect(choiceLines(ROWS)).toEqual(["1. Join", "Read more: https://a.example/rules", "2. Leave"]);
+  expect(choiceLines([])).toEqual([]);
+});
