@@ -2,7 +2,7 @@ import { execFileSync, spawnSync } from "node:child_process";
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { createHttpClient } from "../../bridge/check/http-client";
-import { createObservedChat } from "../../bridge/check/push/observed-chat";
+import { createObservedChat } from "../../bridge/check/events/observed-chat";
 import { checkBridge } from "../../bridge/check/push/check-bridge";
 import { startConsumer, type Consumer } from "../harness/consumer";
 import { create, dm, update } from "../harness/contents";

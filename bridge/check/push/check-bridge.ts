@@ -3,13 +3,14 @@ import { randomUUID } from "node:crypto";
 import { createHttpClient, type ClientOptions } from "../http-client";
 import { isOk, type CheckResult } from "../result";
 import { judgeAll, NO_PROGRESS, type CheckProgress, type Rule } from "../rule";
-import { ANSWER_RULES, BURST_RULE, FIRST_RULES } from "./answer-rules";
-import { EVENT_RULES } from "./event-rules";
-import { createObservedChat } from "./observed-chat";
+import { BURST_RULE, FIRST_RULES } from "./answer-rules";
+import { EVENT_RULES } from "../events/event-rules";
+import { createObservedChat } from "../events/observed-chat";
+import { TYPE_RULES } from "../events/type-rules";
 import { createPushTarget, type PushTarget } from "./push-target";
 import { SIGNATURE_RULES } from "./signature-rules";
 
-export type { ShownMessage } from "./shown-message";
+export type { ShownMessage } from "../events/shown-message";
 
 export interface BridgeCheckOptions extends Omit<ClientOptions, "timeoutMs"> {
   /** The bridge's target URL. */
@@ -36,7 +37,7 @@ export interface BridgeCheckOptions extends Omit<ClientOptions, "timeoutMs"> {
 export const BRIDGE_RULES: readonly Rule<PushTarget>[] = [
   ...FIRST_RULES,
   ...SIGNATURE_RULES,
-  ...ANSWER_RULES,
+  ...TYPE_RULES,
   ...EVENT_RULES,
   BURST_RULE,
 ];
@@ -46,7 +47,7 @@ const BLIND: readonly string[] = [
   "that digests are compared in constant time, and that secrets are kept safe",
   "that the map from message.id to the chat's message ids survives a restart of the bridge",
   "how the bridge handles messages that the chat refuses",
-  "how the bridge polls: cursors, pages, gaps (`--service` checks the service's side)",
+  "how the bridge polls: cursors, pages, gaps (`--poll` checks them)",
   "the events that the bridge sends to the service: commands, button presses and typed messages",
 ];
 

@@ -1,37 +1,26 @@
-import { setTimeout as sleep } from "node:timers/promises";
-import type { EventHead, Message } from "../../events";
+import type { EventHead } from "../../events";
 import { sign, SIGNATURE_HEADER } from "../../signature";
 import { excerpt, type HttpClient, type Reply } from "../http-client";
 import { Broken, noReply } from "../rule";
-import { createEventMaker, type EventMaker } from "./event-maker";
-import type { ObservedChat } from "./observed-chat";
+import { createEventMaker } from "../events/event-maker";
+import { createEventTarget, type EventTarget } from "../events/event-target";
+import type { ObservedChat } from "../events/observed-chat";
 
-/** The bridge that is being checked, with helpers for the rules. */
-export interface PushTarget {
-  readonly make: EventMaker;
+/** A bridge that receives pushes and is being checked, with helpers for the rules. */
+export interface PushTarget extends EventTarget {
   readonly secrets: readonly string[];
-  /** The observed chat; undefined without an observation endpoint, or after the endpoint has failed. */
-  readonly chat: ObservedChat | undefined;
   /** Whether `--workspace` gave the workspace of the events. Otherwise the workspace is random. */
   readonly isWorkspaceGiven: boolean;
   /** Returns the bytes of an event, as they are pushed. */
   write(event: EventHead): Buffer;
   /** Sets the function that serializes all further events. */
   writeAs(write: Write): void;
-  /** Stops checking the messages that the chat shows. */
-  unobserve(): void;
   /** Pushes an event as the service does, except for `change`. */
   push(event: EventHead, change?: PushChange): Promise<Reply>;
   /** Pushes an event, and throws Broken unless the bridge answers with any 2xx in time. */
   taken(event: EventHead, what: string, change?: PushChange): Promise<Reply & { readonly status: number }>;
   /** Pushes an event that the bridge must reject, and throws Broken unless the bridge answers with a 4xx. */
   refused(event: EventHead, what: string, change: PushChange): Promise<void>;
-  /** Waits until the bridge has shown all events that it accepted so far. */
-  settled(chat: ObservedChat): Promise<void>;
-  /** Waits as `settled` does, and throws Broken if any of `messages` is shown. */
-  hides(chat: ObservedChat, messages: readonly Message[], why: string): Promise<void>;
-  /** Reports that the check waits for `what`, and waits `ms` milliseconds. */
-  pause(ms: number, what: string): Promise<void>;
 }
 
 /** Serializes an event as JSON. */
@@ -44,9 +33,6 @@ export interface PushChange {
   readonly body?: Uint8Array;
 }
 
-/** Time for a bridge to finish earlier events after a later message is shown, ms. */
-const GRACE_MS = 300;
-
 export function createPushTarget(options: {
   readonly url: URL;
   readonly client: HttpClient;
@@ -58,8 +44,7 @@ export function createPushTarget(options: {
   readonly isWorkspaceGiven: boolean;
   readonly onWait: (what: string) => void;
 }): PushTarget {
-  const { url, client, workspace, channel, user, secrets, isWorkspaceGiven, onWait } = options;
-  let { chat } = options;
+  const { url, client, workspace, channel, user, secrets, chat, isWorkspaceGiven, onWait } = options;
   let asText: Write = (event) => JSON.stringify(event);
   const write = (event: EventHead) => Buffer.from(asText(event));
   const make = createEventMaker({ workspace, channel, user });
@@ -81,43 +66,24 @@ export function createPushTarget(options: {
     return expectTaken(reply, what);
   }
 
-  async function settled(observed: ObservedChat): Promise<void> {
-    const marker = make.create("a marker after all earlier events");
-    await taken(marker, "a create");
-    await observed.shows(marker);
-    await sleep(GRACE_MS);
-  }
-
+  const events = createEventTarget({ make, chat, taken, onWait });
   return {
-    make,
-    secrets,
+    ...events,
     get chat() {
-      return chat;
+      return events.chat;
     },
+    secrets,
     isWorkspaceGiven,
     write,
     writeAs: (as) => void (asText = as),
-    unobserve: () => void (chat = undefined),
     push,
     taken,
-    settled,
     async refused(event, what, change) {
       const reply = await push(event, change);
       if ("failed" in reply) throw noReply(what, reply, "--url");
       if (reply.status < 400 || reply.status > 499) {
         throw new Broken(`${what} was answered with ${reply.status}, not rejected with a 4xx`);
       }
-    },
-    async hides(observed, messages, why) {
-      await settled(observed);
-      for (const message of messages) {
-        if ((await observed.countOf(message)) > 0)
-          throw new Broken(`"${message.text}" is shown, although ${why}`);
-      }
-    },
-    async pause(ms, what) {
-      onWait(what);
-      await sleep(ms);
     },
   };
 }

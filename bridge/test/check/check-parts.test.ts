@@ -1,6 +1,6 @@
 import { array, assert, constantFrom, property, string, stringMatching, uint8Array } from "fast-check";
 import { MALFORMED, WRONG } from "../../check/bad-signatures";
-import { createEventMaker, wordOf } from "../../check/push/event-maker";
+import { createEventMaker, wordOf } from "../../check/events/event-maker";
 import { lineOf } from "../../check/report";
 import { checkService } from "../../check/service/check-service";
 import { envelopeFault } from "../../check/service/envelope-fault";

@@ -1,7 +1,7 @@
 import type { HttpClient } from "../../check/http-client";
-import { createEventMaker } from "../../check/push/event-maker";
-import type { ShownEvent } from "../../check/push/judge-shown";
-import { createObservedChat } from "../../check/push/observed-chat";
+import { createEventMaker } from "../../check/events/event-maker";
+import type { ShownEvent } from "../../check/events/judge-shown";
+import { createObservedChat } from "../../check/events/observed-chat";
 import { HANG_MS } from "../../../test/harness/wait";
 
 const make = createEventMaker({ workspace: "a workspace", channel: "c1", user: "u1" });

@@ -1,17 +1,17 @@
 import { UPDATE_HOLD_MS } from "../../contract";
 import { Broken, type Rule } from "../rule";
 import { createdFirst } from "./created-first";
-import type { PushTarget } from "./push-target";
+import type { EventTarget } from "./event-target";
 
 /** Milliseconds after which a correct bridge no longer holds an update. */
 const HOLD_OVER_MS = UPDATE_HOLD_MS + 2_000;
 const MINUTE_MS = 60_000;
 
-export const EVENT_RULES: readonly Rule<PushTarget>[] = [
+export const EVENT_RULES: readonly Rule<EventTarget>[] = [
   {
     id: "repeats",
-    says: "A repeated event is again answered with 2xx, and is shown only once.",
-    fix: "remember the ids of events (Service-Event-Id) for a few minutes, and answer with 2xx to a known id without showing the event",
+    says: "A repeated event is accepted again, and is shown only once.",
+    fix: "remember the ids of events for a few minutes; to a push with a known id, answer with 2xx; on a page, skip a known id",
     async judge({ make, taken, chat, settled }) {
       const create = make.create("shown once");
       await taken(create, "an event");
@@ -28,7 +28,7 @@ export const EVENT_RULES: readonly Rule<PushTarget>[] = [
   },
   {
     id: "expired-dropped",
-    says: "An event past its expiresAt is answered with 2xx and not shown; an event whose expiresAt is null is shown.",
+    says: "An event past its expiresAt is accepted and not shown; an event whose expiresAt is null is shown.",
     fix: "compare expiresAt with your own clock just before you show the event, and drop an expired event; an event whose expiresAt is null never expires",
     async judge(target) {
       const { make, taken, chat, hides } = target;
@@ -98,7 +98,7 @@ export const EVENT_RULES: readonly Rule<PushTarget>[] = [
   {
     id: "update-held",
     says: "If an update arrives before its create, the bridge holds the update, and applies it if the create arrives within 5 seconds.",
-    fix: "answer with 2xx to an update with an unknown message.id, hold the update for 5 seconds, and apply the update after its create",
+    fix: "accept an update with an unknown message.id, hold the update for 5 seconds, and apply the update after its create",
     async judge({ make, taken, chat, pause }) {
       const create = make.create("created after its update");
       const update = make.update(create, "updated before it was created");
