@@ -1,9 +1,11 @@
 #!/usr/bin/env node
-import { inspect } from "node:util";
+import { inspect, types } from "node:util";
 import { HELP } from "./help";
-import { readCommand } from "./options";
+import { readCommand, type Command } from "./options";
 import { checkBridge } from "./push/check-bridge";
+import { checkPoller, type PollerPlace } from "./poll/check-poller";
 import { createPrinter, summaryOf } from "./report";
+import { MODE_WORDS, type CheckResult } from "./result";
 import { NO_PROGRESS } from "./rule";
 import { RULES } from "./rules";
 import { checkService } from "./service/check-service";
@@ -27,7 +29,7 @@ async function main(): Promise<number> {
       return 0;
     case "list":
       for (const side of command.of) {
-        process.stdout.write(`Rules for a ${side}:\n`);
+        process.stdout.write(`Rules for a ${MODE_WORDS[side]}:\n`);
         for (const { id, says } of RULES[side]) process.stdout.write(`  ${id.padEnd(20)} ${says}\n`);
       }
       return 0;
@@ -36,13 +38,9 @@ async function main(): Promise<number> {
       process.stderr.write("chat-bridge-check --help lists all options\n");
       return WRONG_COMMAND;
     case "bridge":
+    case "poller":
     case "service": {
-      const progress = command.json ? NO_PROGRESS : createPrinter(process.stdout, process.stderr);
-      if (!command.json) process.stdout.write(`Checking ${command.options.url.href}\n\n`);
-      const result =
-        command.is === "bridge"
-          ? await checkBridge({ ...command.options, progress })
-          : await checkService({ ...command.options, progress });
+      const result = await check(command);
       process.stdout.write(command.json ? `${JSON.stringify(result, undefined, 2)}\n` : summaryOf(result));
       if (result.ok) return 0;
       return result.rules.some(({ verdict }) => verdict === "failed") ? BROKEN : NOT_REACHED;
@@ -50,9 +48,39 @@ async function main(): Promise<number> {
   }
 }
 
+function check(command: Extract<Command, { readonly json: boolean }>): Promise<CheckResult> {
+  const { json } = command;
+  const progress = json ? NO_PROGRESS : createPrinter(process.stdout, process.stderr);
+  if (command.is === "poller") {
+    // The output of --json has only the result.
+    const onListening = (place: PollerPlace) =>
+      void (json ? process.stderr : process.stdout).write(wordsOf(place));
+    return checkPoller({ ...command.options, progress, onListening });
+  }
+  if (!json) process.stdout.write(`Checking ${command.options.url.href}\n\n`);
+  return command.is === "bridge"
+    ? checkBridge({ ...command.options, progress })
+    : checkService({ ...command.options, progress });
+}
+
+function wordsOf({ baseUrl, workspace }: PollerPlace): string {
+  return [
+    "Start your bridge without a saved cursor, with these values and the same secret:",
+    `  base URL   ${baseUrl}`,
+    `  workspace  ${workspace}`,
+    "",
+    "",
+  ].join("\n");
+}
+
 main().then(
   (code) => (process.exitCode = code),
   (error: unknown) => {
+    if (types.isNativeError(error) && "syscall" in error && error.syscall === "listen") {
+      process.stderr.write(`chat-bridge-check: ${error.message}; give another address with --listen\n`);
+      process.exitCode = NOT_REACHED;
+      return;
+    }
     process.stderr.write(`chat-bridge-check: internal error: ${inspect(error)}\n`);
     process.exitCode = OWN_FAULT;
   },

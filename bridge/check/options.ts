@@ -1,8 +1,10 @@
 import { readFileSync } from "node:fs";
 import { parseArgs } from "node:util";
 import { isLoopback } from "./http-client";
+import type { PollerCheckOptions } from "./poll/check-poller";
+import type { ListenAddress } from "./poll/fake-service";
 import type { BridgeCheckOptions } from "./push/check-bridge";
-import type { CheckMode } from "./result";
+import { MODE_WORDS, type CheckMode } from "./result";
 import { unknownRules } from "./rule";
 import { RULES } from "./rules";
 import type { ServiceCheckOptions } from "./service/check-service";
@@ -12,11 +14,13 @@ export type Command =
   | { readonly is: "help" }
   | { readonly is: "list"; readonly of: readonly CheckMode[] }
   | { readonly is: "bridge"; readonly options: BridgeCheckOptions; readonly json: boolean }
+  | { readonly is: "poller"; readonly options: PollerCheckOptions; readonly json: boolean }
   | { readonly is: "service"; readonly options: ServiceCheckOptions; readonly json: boolean }
   | { readonly is: "wrong"; readonly faults: readonly string[] };
 
 const OPTIONS = {
   url: { type: "string" },
+  poll: { type: "boolean" },
   service: { type: "string" },
   secret: { type: "string", multiple: true },
   observe: { type: "string" },
@@ -25,6 +29,8 @@ const OPTIONS = {
   user: { type: "string" },
   "answer-within": { type: "string" },
   within: { type: "string" },
+  listen: { type: "string" },
+  wait: { type: "string" },
   limits: { type: "boolean" },
   only: { type: "string", multiple: true },
   list: { type: "boolean" },
@@ -38,10 +44,23 @@ type Values = ReturnType<typeof parseArgs<{ options: typeof OPTIONS }>>["values"
 /** Records a fault. Returns undefined, in place of the value that could not be read. */
 type Fault = (what: string) => undefined;
 
-const FOR_ONE_SIDE: Readonly<Record<CheckMode, readonly (keyof Values)[]>> = {
-  bridge: ["observe", "channel", "user", "answer-within", "within"],
-  service: ["limits"],
+/** The modes of each option that is not for all modes. */
+const MODES_OF: Readonly<Partial<Record<keyof Values, readonly CheckMode[]>>> = {
+  observe: ["bridge", "poller"],
+  channel: ["bridge", "poller"],
+  user: ["bridge", "poller"],
+  within: ["bridge", "poller"],
+  "answer-within": ["bridge"],
+  listen: ["poller"],
+  wait: ["poller"],
+  limits: ["service"],
 };
+/** The option that selects each mode. */
+const SELECTS = { bridge: "url", poller: "poll", service: "service" } as const;
+const ALL_MODES: readonly CheckMode[] = ["bridge", "poller", "service"];
+const EITHER =
+  "give one of --url, for a bridge that receives pushes, --poll, for a bridge that polls, and --service, for the service";
+const LISTEN_BY_DEFAULT = "127.0.0.1:9100";
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
 export function readCommand(args: readonly string[], environment: NodeJS.ProcessEnv): Command {
@@ -52,30 +71,36 @@ export function readCommand(args: readonly string[], environment: NodeJS.Process
     return { is: "wrong", faults: [error instanceof Error ? error.message : String(error)] };
   }
   if (values.help === true || args.length === 0) return { is: "help" };
-  const sides = { bridge: values.url !== undefined, service: values.service !== undefined };
-  const of = (["bridge", "service"] as const).filter((side) => sides[side] || sides.bridge === sides.service);
-  if (values.list === true) return { is: "list", of };
-  const [mode, second] = of;
-  if (mode === undefined || second !== undefined) {
-    return { is: "wrong", faults: ["give either --url, for a bridge, or --service, for the service"] };
-  }
+  const given = ALL_MODES.filter((each) => values[SELECTS[each]] !== undefined);
+  if (values.list === true) return { is: "list", of: given.length === 0 ? ALL_MODES : given };
+  const [mode, second] = given;
+  if (mode === undefined || second !== undefined) return { is: "wrong", faults: [EITHER] };
 
   const faults: string[] = [];
   const fault: Fault = (what) => void faults.push(what);
   const common = readCommon(values, mode, environment, fault);
-  const json = values.json === true;
-  const command =
-    mode === "bridge"
-      ? { is: mode, options: readBridge(values, common, fault), json }
-      : { is: mode, options: readService(values, common, fault), json };
+  const command = readMode(mode, values, common, fault, values.json === true);
   return faults.length === 0 ? command : { is: "wrong", faults };
+}
+
+function readMode(mode: CheckMode, values: Values, common: Common, fault: Fault, json: boolean): Command {
+  switch (mode) {
+    case "bridge":
+      return { is: mode, options: readBridge(values, common, fault), json };
+    case "poller":
+      return { is: mode, options: readPoller(values, common, fault), json };
+    case "service":
+      return { is: mode, options: readService(values, common, fault), json };
+  }
 }
 
 type Common = ReturnType<typeof readCommon>;
 
 function readCommon(values: Values, mode: CheckMode, environment: NodeJS.ProcessEnv, fault: Fault) {
-  for (const name of FOR_ONE_SIDE[mode === "bridge" ? "service" : "bridge"]) {
-    if (values[name] !== undefined) fault(`--${name} is not for a ${mode}`);
+  for (const [name, modes] of Object.entries(MODES_OF)) {
+    if (values[name as keyof Values] !== undefined && !modes.includes(mode)) {
+      fault(`--${name} is not for a ${MODE_WORDS[mode]}`);
+    }
   }
   const inEnvironment = environment["SIGNING_SECRET"] ?? "";
   const secrets = values.secret ?? (inEnvironment === "" ? [] : [inEnvironment]);
@@ -92,24 +117,55 @@ function readCommon(values: Values, mode: CheckMode, environment: NodeJS.Process
   return { secrets, only, insecureLoopback, ...(ca === undefined ? {} : { ca }) };
 }
 
-function readBridge(values: Values, common: Common, fault: Fault): BridgeCheckOptions {
-  function milliseconds(name: "answer-within" | "within", defaultSeconds: number): number {
-    const ms = Number(values[name] ?? defaultSeconds) * 1000;
-    if (!(ms >= 1000 && ms <= 600_000)) fault(`--${name} must be from 1 to 600 seconds`);
-    return ms;
-  }
+/** Returns the options that both checks of bridges have. */
+function readObserved(values: Values, common: Common, fault: Fault) {
   const { observe, workspace, channel, user } = values;
   if (channel === "" || user === "") fault("--channel and --user must not be empty");
   return {
     ...common,
-    answerWithinMs: milliseconds("answer-within", 5),
-    withinMs: milliseconds("within", 10),
-    url: readUrl("--url", values.url ?? "", common, fault),
+    withinMs: readSeconds("within", 10, values, fault),
     ...(observe === undefined ? {} : { observe: readUrl("--observe", observe, common, fault) }),
     ...(workspace === undefined ? {} : { workspace }),
     ...(channel === undefined ? {} : { channel }),
     ...(user === undefined ? {} : { user }),
   };
+}
+
+function readBridge(values: Values, common: Common, fault: Fault): BridgeCheckOptions {
+  return {
+    ...readObserved(values, common, fault),
+    answerWithinMs: readSeconds("answer-within", 5, values, fault),
+    url: readUrl("--url", values.url ?? "", common, fault),
+  };
+}
+
+function readPoller(values: Values, common: Common, fault: Fault): PollerCheckOptions {
+  return {
+    ...readObserved(values, common, fault),
+    waitMs: readSeconds("wait", 120, values, fault),
+    listen: readListen(values.listen ?? LISTEN_BY_DEFAULT, fault),
+  };
+}
+
+/** Returns the value of an option in ms. */
+function readSeconds(
+  name: "answer-within" | "wait" | "within",
+  defaultSeconds: number,
+  values: Values,
+  fault: Fault,
+): number {
+  const ms = Number(values[name] ?? defaultSeconds) * 1000;
+  if (!(ms >= 1000 && ms <= 600_000)) fault(`--${name} must be from 1 to 600 seconds`);
+  return ms;
+}
+
+function readListen(text: string, fault: Fault): ListenAddress {
+  const url = URL.canParse(`http://${text}`) ? new URL(`http://${text}`) : NO_URL;
+  const port = /:([0-9]+)$/.exec(text)?.[1];
+  if (port === undefined || !isLoopback(url)) {
+    fault(`--listen must be a loopback address and a port, such as ${LISTEN_BY_DEFAULT}, not "${text}"`);
+  }
+  return { host: url.hostname.replaceAll(/[[\]]/g, ""), port: Number(port) };
 }
 
 function readService(values: Values, common: Common, fault: Fault): ServiceCheckOptions {

@@ -53,6 +53,7 @@ function wordsOf(result: RuleResult): readonly string[] {
 
 /** Returns the end of the report: the skipped rules, the requirements that cannot be checked, and the counts. */
 export function summaryOf({ rules, blind, mode }: CheckResult): string {
+  const what = mode === "service" ? "service" : "bridge";
   const count = (wanted: RuleResult["verdict"]) => rules.filter(({ verdict }) => verdict === wanted).length;
   const counts = [
     `${count("passed")} passed`,
@@ -63,10 +64,10 @@ export function summaryOf({ rules, blind, mode }: CheckResult): string {
   const isReached = count("not reached") === 0;
   const conclusion =
     count("failed") > 0
-      ? `this ${mode} breaks the contract`
+      ? `this ${what} breaks the contract`
       : isReached
-        ? `this ${mode} keeps the contract, as far as it was checked`
-        : `an address was unreachable, so there is no verdict on this ${mode}`;
+        ? `this ${what} keeps the contract, as far as it was checked`
+        : `there was no connection, so there is no verdict on this ${what}`;
   return [
     ...skippedLines(rules),
     ...(isReached ? ["", "A check from outside cannot see", ...blind.map((what) => `  - ${what}`)] : []),

@@ -1,5 +1,12 @@
-/** The side that is checked: a bridge that receives pushes, or the service that a bridge calls. */
-export type CheckMode = "bridge" | "service";
+/** The side that is checked: a bridge that receives pushes, a bridge that polls, or the service that a bridge calls. */
+export type CheckMode = "bridge" | "poller" | "service";
+
+/** The noun phrase for each mode. */
+export const MODE_WORDS: Readonly<Record<CheckMode, string>> = {
+  bridge: "bridge",
+  poller: "bridge that polls",
+  service: "service",
+};
 
 interface RuleHead {
   readonly id: string;

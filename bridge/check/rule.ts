@@ -1,5 +1,5 @@
 import type { NoReply } from "./http-client";
-import type { CheckMode, RuleResult } from "./result";
+import { MODE_WORDS, type CheckMode, type RuleResult } from "./result";
 
 /** A rule of the contract, with its check. */
 export interface Rule<Context> {
@@ -27,7 +27,7 @@ type Judgeable = "all" | "refusals" | "nothing";
 export interface BrokenMore {
   /** The probable cause. */
   readonly cause?: string | undefined;
-  /** For a gate, the checks that remain possible; "nothing" by default. */
+  /** The checks that remain possible. By default, "nothing" for a gate, and no change for another rule. */
   readonly judgeable?: Judgeable;
   /** Whether no connection could be made. A gate without a connection is reported as "not reached", not as "failed". */
   readonly isUnreached?: boolean;
@@ -129,7 +129,7 @@ async function judgeWhat<Context>(
     const cause = more.cause === undefined ? {} : { cause: more.cause };
     return {
       verdict: { verdict: isUnreached ? "not reached" : "failed", found, fix, ...cause },
-      leaves: rule.isGate === true ? (more.judgeable ?? "nothing") : judgeable,
+      leaves: more.judgeable ?? (rule.isGate === true ? "nothing" : judgeable),
     };
   }
 }
@@ -149,5 +149,5 @@ export function unknownRules(
   const unknown = only.filter((id) => !rules.some((rule) => rule.id === id));
   if (unknown.length === 0) return undefined;
   const known = rules.map(({ id }) => id).join(", ");
-  return `--only: unknown rule for a ${mode}: ${unknown.join(", ")}; the rules are ${known}`;
+  return `--only: unknown rule for a ${MODE_WORDS[mode]}: ${unknown.join(", ")}; the rules are ${known}`;
 }

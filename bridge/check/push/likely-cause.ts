@@ -3,6 +3,7 @@ import type { EventHead, Ping } from "../../events";
 import { isObject } from "../../read-event";
 import { sign, TIMESTAMP_TOLERANCE_MS } from "../../signature";
 import type { NoReply, Reply } from "../http-client";
+import { keyMistakes } from "../key-mistakes";
 import { Broken } from "../rule";
 import type { PushTarget, Write } from "./push-target";
 
@@ -86,12 +87,6 @@ function mistakesOf({ headers }: Refusal, secrets: readonly string[]): readonly 
     fix: "set the clock that is wrong",
     sign: (body) => sign(body, secrets, Date.now() + offMs),
   };
-  const underKey = (as: string, key: string | Buffer, fix: string): Mistake => ({
-    cause: `a digest under ${as} is accepted`,
-    fix,
-    sign: (body) => headerOf(nowSeconds(), key, body),
-  });
-  const asShown = "use the secret as the dashboard shows it, character by character, as the key";
   return [
     ...(Math.abs(offMs) > TIMESTAMP_TOLERANCE_MS ? [clock] : []),
     {
@@ -104,16 +99,14 @@ function mistakesOf({ headers }: Refusal, secrets: readonly string[]): readonly 
       fix: "compute the HMAC over `<t>.<raw body>`, with t exactly as in the header",
       sign: (body) => headerOf(nowSeconds(), secret, body, ""),
     },
-    underKey("an empty secret", "", "give the bridge its secret, and do not let it start without one"),
-    underKey("the secret with a line break at its end", `${secret}\n`, asShown),
-    underKey("the secret decoded from base64", Buffer.from(secret, "base64"), asShown),
-    ...(HEX.test(secret)
-      ? [underKey("the secret decoded from hex", Buffer.from(secret, "hex"), asShown)]
-      : []),
+    ...keyMistakes(secret).map(({ as, key, fix }) => ({
+      cause: `a digest under ${as} is accepted`,
+      fix,
+      sign: (body: Buffer) => headerOf(nowSeconds(), key, body),
+    })),
   ];
 }
 
-const HEX = /^(?:[0-9a-f]{2})+$/i;
 const nowSeconds = () => Math.floor(Date.now() / 1000);
 
 function headerOf(t: number, key: string | Buffer, body: Buffer, before = `${t}.`): string {

@@ -1,15 +1,7 @@
-import {
-  ACTION_MAX_CHARACTERS,
-  COMMAND_TEXT_MAX_CHARACTERS,
-  DM_CHANNEL_MAX_CHARACTERS,
-  DM_PREFIX,
-  ID_MAX_CHARACTERS,
-  INBOUND_TYPES as ALL,
-  MESSAGE_TEXT_MAX_CHARACTERS,
-  type InboundType,
-} from "../../contract";
+import { DM_CHANNEL_MAX_CHARACTERS, DM_PREFIX, INBOUND_TYPES as ALL } from "../../contract";
+import { TEXT_RULES, type TextRule } from "../inbound-fields";
 
-/** The contract's tables of inbound events, and test cases derived from them. */
+/** Test cases derived from the contract's tables of inbound events. */
 
 const USER = { id: "chat-bridge-check-user" };
 const CHANNEL = "chat-bridge-check";
@@ -24,32 +16,6 @@ export const EVENTS = {
 } as const;
 
 type Fields = Readonly<Record<string, unknown>>;
-
-interface TextRule {
-  /** Dotted path of the field. */
-  readonly field: string;
-  readonly of: readonly InboundType[];
-  /** Minimum length, characters. */
-  readonly least: number;
-  /** Maximum length, characters. */
-  readonly most: number;
-  readonly isOptional?: true;
-  readonly mayBeNull?: true;
-}
-
-const TEXT_RULES: readonly TextRule[] = [
-  { field: "id", of: ALL, least: 1, most: ID_MAX_CHARACTERS, isOptional: true },
-  { field: "channel", of: ALL, least: 1, most: ID_MAX_CHARACTERS },
-  { field: "channel.id", of: ALL, least: 1, most: ID_MAX_CHARACTERS },
-  { field: "channel.name", of: ALL, least: 0, most: ID_MAX_CHARACTERS, isOptional: true, mayBeNull: true },
-  { field: "user.id", of: ALL, least: 1, most: ID_MAX_CHARACTERS },
-  { field: "user.name", of: ALL, least: 0, most: ID_MAX_CHARACTERS, isOptional: true, mayBeNull: true },
-  { field: "text", of: ["command"], least: 0, most: COMMAND_TEXT_MAX_CHARACTERS },
-  { field: "text", of: ["message"], least: 1, most: MESSAGE_TEXT_MAX_CHARACTERS },
-  { field: "messageId", of: ["action"], least: 1, most: ID_MAX_CHARACTERS },
-  { field: "action", of: ["action"], least: 1, most: ACTION_MAX_CHARACTERS },
-  { field: "replyTo", of: ["message"], least: 0, most: ID_MAX_CHARACTERS, isOptional: true, mayBeNull: true },
-];
 
 /** An event that the service must accept, or reject with a `400` that names `field`. */
 export interface InboundCase {

@@ -1,10 +1,13 @@
 import type { RequestListener, ServerResponse } from "node:http";
+import type { Chat } from "../../../catch-up";
 import type { Message } from "../../../events";
 import { plainHost } from "../../../../test/harness/plain-host";
 
 export const SECRET = "the secret of a bridge under test";
 
 export type RunningBridge = Awaited<ReturnType<typeof listen>>;
+
+export type MemoryChat = ReturnType<typeof createMemoryChat>;
 
 /** Creates a chat that keeps its messages in memory. */
 export function createMemoryChat() {
@@ -32,9 +35,19 @@ export function createMemoryChat() {
   };
 }
 
+/** Returns the four calls to the chat that `createCatchUp` needs. */
+export function chatCalls(chat: MemoryChat): Chat {
+  return {
+    post: async ({ channel, message }) => chat.post(channel, message),
+    dm: async ({ user, message }) => chat.post(`dm:${user}`, message),
+    edit: async (id, { message }) => chat.edit(id, message),
+    ephemeral: async ({ channel, user, message }) => void chat.post(channel, message, user),
+  };
+}
+
 /** Receives pushes at /events, and serves the messages of the chat at /observe. */
 export async function listen(
-  chat: ReturnType<typeof createMemoryChat>,
+  chat: MemoryChat,
   push: RequestListener,
   close: () => Promise<void> = () => Promise.resolve(),
 ) {

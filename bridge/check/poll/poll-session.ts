@@ -1,0 +1,222 @@
+import { Broken } from "../rule";
+import { createPageChain } from "./page-chain";
+import { pageAnswer, type PageContent, type PollAnswer } from "./poll-answer";
+import { afterOf, type PollRequest } from "./poll-request";
+
+/** Two successive polls: the first got a special answer. */
+export interface PolledTwice {
+  readonly answered: PollRequest;
+  /** Time at which the first poll was answered, on the clock of `performance`, ms. */
+  readonly answeredAtMs: number;
+  readonly next: PollRequest;
+}
+
+/** Times between successive polls, ms. */
+export interface PollGaps {
+  /** From an answer with `hasMore: true` to the next poll. */
+  readonly more: readonly number[];
+  /** From a poll that was answered immediately with `hasMore: false` to the next poll. */
+  readonly idle: readonly number[];
+}
+
+/** The answers of the fake service to the polls of one bridge. */
+export interface PollSession {
+  readonly gaps: PollGaps;
+  /** Resolves to the answer to a poll. */
+  answer(poll: PollRequest): Promise<PollAnswer>;
+  /** Answers with a page, and waits until the bridge polls with its `next`. Throws Broken if the bridge does not. */
+  pass(content: PageContent, what: string): Promise<void>;
+  /** Answers the next poll with `build(cursor)`, and waits for the poll after it. */
+  answerNext(build: (cursor: string) => PollAnswer, what: string, isIdle?: boolean): Promise<PolledTwice>;
+  /** Answers the next poll with `answer`. */
+  answerOnce(answer: PollAnswer): void;
+  /** Sets the cursor at which the first page begins. The bridge knows this cursor. */
+  begin(cursor: string): void;
+  /** Returns a new cursor, which belongs to no page. */
+  cursor(): string;
+  /** Accepts any `after` from now on, because a rule has already reported a wrong one. */
+  acceptAnyAfter(): void;
+  /** Answers all polls that wait. */
+  close(): void;
+}
+
+/** Thrown when a poll has another `after` than the contract requires. */
+export class WrongAfter extends Broken {}
+
+/** Time for which a poll waits for the next rule of the check, ms. Longer than any rule's work between two pages. */
+const HOLD_MS = 1_500;
+/** Time within which an answer counts as immediate, ms. */
+const IMMEDIATE_MS = 100;
+const GAPS_MOST = 50;
+
+interface Special {
+  readonly build: (cursor: string) => PollAnswer;
+  readonly isIdle: boolean;
+  answered(poll: PollRequest, atMs: number): void;
+  followed(next: PollRequest): void;
+}
+
+export function createPollSession(options: {
+  readonly workspace: string;
+  readonly secrets: readonly string[];
+  /** Time limit for the next poll, ms. */
+  readonly pollWithinMs: number;
+  /** Returns the events of a page that is sent when no rule has a page to send. */
+  readonly filler: () => readonly object[];
+}): PollSession {
+  const { pollWithinMs, filler } = options;
+  const chain = createPageChain();
+  const specials: Special[] = [];
+  const gaps = { more: [] as number[], idle: [] as number[] };
+  const passed = new Map<string, (wrong?: WrongAfter) => void>();
+  /** The page that the bridge got last: its cursor and its `next`. */
+  let last = { from: "", to: "" };
+  let previous: { readonly kind: keyof PollGaps | "other"; readonly fromMs: number } | undefined;
+  let special: Special | undefined;
+  let isAnyAccepted = false;
+  let isClosed = false;
+  let arrivals = 0;
+  let wakers: (() => void)[] = [];
+
+  const wake = () => {
+    for (const each of wakers.splice(0)) each();
+  };
+  const woken = (ms: number) =>
+    new Promise<void>((resolve) => {
+      const timer = setTimeout(resolve, ms);
+      wakers.push(() => {
+        clearTimeout(timer);
+        resolve();
+      });
+    });
+
+  /** Notes the arrival of a poll, and returns the cursor from which its page begins. */
+  function arrive(poll: PollRequest): string {
+    arrivals++;
+    if (previous !== undefined && previous.kind !== "other") {
+      const list = gaps[previous.kind];
+      if (list.length < GAPS_MOST) list.push(poll.atMs - previous.fromMs);
+    }
+    previous = undefined;
+    const followed = special?.followed;
+    special = undefined;
+    const { from, to } = last;
+    const after = poll.after === "latest" ? "" : (poll.after ?? "");
+    if (after !== to && after === from) {
+      followed?.(poll);
+      return from;
+    }
+    const isRight = after === to || isAnyAccepted || followed !== undefined;
+    passed.get(to)?.(
+      isRight
+        ? undefined
+        : new WrongAfter(`the next poll had ${afterOf(poll)}, not the page's next, "${to}"`),
+    );
+    passed.delete(to);
+    followed?.(poll);
+    return to;
+  }
+
+  async function answer(poll: PollRequest): Promise<PollAnswer> {
+    const cursor = arrive(poll);
+    const untilMs = poll.atMs + HOLD_MS;
+    for (;;) {
+      const now = performance.now();
+      const next = specials.shift();
+      if (next !== undefined) {
+        special = next;
+        const isCounted = next.isIdle && now - poll.atMs < IMMEDIATE_MS;
+        previous = { kind: isCounted ? "idle" : "other", fromMs: poll.atMs };
+        next.answered(poll, now);
+        return next.build(cursor);
+      }
+      const page = chain.at(cursor, poll.limit);
+      if (page !== undefined) {
+        if (last.from !== cursor) chain.remove(last.from);
+        last = { from: cursor, to: page.next };
+        previous = { kind: page.content.hasMore === false ? "other" : "more", fromMs: now };
+        return pageAnswer(page.content, page.next, options);
+      }
+      if (isClosed) return { status: 503, headers: { "Retry-After": "60" }, body: Buffer.alloc(0) };
+      if (now >= untilMs && cursor === chain.tip) chain.add({ events: filler(), hasMore: false });
+      else await woken(Math.max(1, untilMs - now));
+    }
+  }
+
+  /** Without polls, no further rule can be checked. */
+  const gone = (what: string) => {
+    const words = `after ${what}, the bridge did not poll again within ${pollWithinMs / 1000} seconds`;
+    return new Broken(words, undefined, { judgeable: "nothing" });
+  };
+
+  /** Rejects with Broken if `promise` is pending for too long. `onStuck` is called if the bridge polled meanwhile. */
+  async function inTime<T>(promise: Promise<T>, what: string, onStuck: () => Broken): Promise<T> {
+    const before = arrivals;
+    let timer: NodeJS.Timeout | undefined;
+    const late = new Promise<never>((_resolve, reject) => {
+      timer = setTimeout(() => {
+        reject(arrivals > before ? onStuck() : gone(what));
+      }, pollWithinMs);
+    });
+    try {
+      return await Promise.race([promise, late]);
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+
+  return {
+    gaps,
+    answer,
+    pass(content, what) {
+      const from = chain.tip;
+      const { next } = chain.add(content);
+      const done = new Promise<void>((resolve, reject) => {
+        passed.set(next, (wrong) => {
+          if (wrong === undefined) resolve();
+          else reject(new WrongAfter(`after ${what}, ${wrong.message}`));
+        });
+      });
+      wake();
+      return inTime(done, what, () => {
+        // The bridge polls the same page again and again, so the other rules continue with an empty page.
+        chain.empty(from);
+        passed.delete(next);
+        return new Broken(`after ${what}, the bridge polled the same page again and again`);
+      });
+    },
+    answerNext(build, what, isIdle = false) {
+      const done = new Promise<PolledTwice>((resolve) => {
+        let answered: PollRequest;
+        let answeredAtMs: number;
+        specials.push({
+          build,
+          isIdle,
+          answered: (poll, atMs) => void ([answered, answeredAtMs] = [poll, atMs]),
+          followed: (next) => resolve({ answered, answeredAtMs, next }),
+        });
+      });
+      wake();
+      return inTime(done, what, () => gone(what));
+    },
+    answerOnce(once) {
+      specials.push({
+        build: () => once,
+        isIdle: false,
+        answered: () => undefined,
+        followed: () => undefined,
+      });
+      wake();
+    },
+    begin(cursor) {
+      chain.begin(cursor);
+      last = { from: cursor, to: cursor };
+    },
+    cursor: chain.cursor,
+    acceptAnyAfter: () => void (isAnyAccepted = true),
+    close() {
+      isClosed = true;
+      wake();
+    },
+  };
+}

@@ -1,0 +1,34 @@
+import { createCatchUp } from "../../../catch-up";
+import type { PollerPlace } from "../../../check/poll/check-poller";
+import { cursorInMemory } from "../../../cursor-store";
+import { runPoller } from "../../../poller";
+import { createSender } from "../../../sender";
+import { chatCalls, SECRET, type MemoryChat } from "./memory-chat";
+
+/** A bridge that polls. */
+export interface RunningPoller {
+  stop(): Promise<void>;
+}
+
+/** Starts a bridge that polls and is built with the kit. The bridge also sends one event. */
+export function startKitPoller({ baseUrl, workspace }: PollerPlace, chat: MemoryChat): RunningPoller {
+  const catchUp = createCatchUp({ chat: chatCalls(chat) });
+  const stopping = new AbortController();
+  const { signal } = stopping;
+  const where = { baseUrl, workspaceId: workspace, secrets: SECRET };
+  const event = { type: "command", channel: "c1", user: { id: "u1" }, text: "help" } as const;
+  const sent = createSender(where).send(event, { signal });
+  const polled = runPoller({
+    ...where,
+    cursors: cursorInMemory(),
+    handle: catchUp.handlePage,
+    report: () => undefined,
+    signal,
+  });
+  return {
+    async stop() {
+      stopping.abort();
+      await Promise.all([sent, polled, catchUp.close()]);
+    },
+  };
+}
