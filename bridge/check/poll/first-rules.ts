@@ -71,7 +71,8 @@ async function begin({ first, session, idle }: PollTarget): Promise<void> {
   const request = await first();
   if (request === undefined || !("poll" in request)) return;
   const { after } = request.poll;
-  if (after !== undefined && CURSOR_FORM.test(after)) return session.begin(after);
+  // The session begins at a cursor that the bridge already has.
+  if (after !== undefined && CURSOR_FORM.test(after)) return;
   if (after === "latest") {
     const cursor = session.cursor();
     session.begin(cursor);

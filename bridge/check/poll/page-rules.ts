@@ -37,7 +37,7 @@ export const PAGE_RULES: readonly Rule<PollTarget>[] = [
     async judge(target) {
       const { make, session } = target;
       const content = { events: [make.ping()], write: (page: object) => JSON.stringify(page, undefined, 2) };
-      await session.pass(content, "a page whose JSON has spaces, signed as it stands,");
+      await session.pass(content, "a page whose JSON is written with spaces");
       const message = await drops(target, "a page that is signed as if its JSON had no spaces", {
         write: content.write,
         signed: (body) => sign(JSON.stringify(JSON.parse(body.toString())), target.secrets),

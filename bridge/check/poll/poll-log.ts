@@ -4,7 +4,7 @@ import { valuesOf, type PollRequest } from "./poll-request";
 import { signatureFault, type SignatureFinding } from "./poll-signature";
 
 /** Seconds by which the lag of a signed timestamp may grow during the check. */
-const DRIFT_MOST_SECONDS = 5;
+const DRIFT_MOST_SECONDS = 10;
 const KNOWN: ReadonlySet<string> = new Set(["after", "limit"]);
 const LIMIT_FORM = /^[0-9]{1,3}$/;
 

@@ -1,6 +1,7 @@
+import { CURSOR_FORM } from "../../contract";
 import { Broken } from "../rule";
 import { createPageChain } from "./page-chain";
-import { pageAnswer, type PageContent, type PollAnswer } from "./poll-answer";
+import { errorAnswer, pageAnswer, type PageContent, type PollAnswer } from "./poll-answer";
 import { afterOf, type PollRequest } from "./poll-request";
 
 /** Two successive polls: the first got a special answer. */
@@ -48,12 +49,21 @@ const HOLD_MS = 1_500;
 /** Time within which an answer counts as immediate, ms. */
 const IMMEDIATE_MS = 100;
 const GAPS_MOST = 50;
+/** Number of times that a bridge may poll the same page again, for example because its chat refuses a message. */
+const REPEATS_MOST = 20;
 
 interface Special {
   readonly build: (cursor: string) => PollAnswer;
   readonly isIdle: boolean;
   answered(poll: PollRequest, atMs: number): void;
   followed(next: PollRequest): void;
+}
+
+interface Passing {
+  /** Called when the bridge has polled past the page, with the fault of that poll. */
+  passed(wrong: WrongAfter | undefined): void;
+  /** Called when the bridge has polled the page too often. */
+  stuck(poll: PollRequest): void;
 }
 
 export function createPollSession(options: {
@@ -68,7 +78,8 @@ export function createPollSession(options: {
   const chain = createPageChain();
   const specials: Special[] = [];
   const gaps = { more: [] as number[], idle: [] as number[] };
-  const passed = new Map<string, (wrong?: WrongAfter) => void>();
+  /** By the `next` of each page: the functions that are called at the poll after the page. */
+  const passing = new Map<string, Passing>();
   /** The page that the bridge got last: its cursor and its `next`. */
   let last = { from: "", to: "" };
   let previous: { readonly kind: keyof PollGaps | "other"; readonly fromMs: number } | undefined;
@@ -76,7 +87,9 @@ export function createPollSession(options: {
   let isAnyAccepted = false;
   let isClosed = false;
   let arrivals = 0;
-  let wakers: (() => void)[] = [];
+  /** Number of polls that repeated the `after` of the last page. */
+  let repeats = 0;
+  const wakers: (() => void)[] = [];
 
   const wake = () => {
     for (const each of wakers.splice(0)) each();
@@ -100,21 +113,25 @@ export function createPollSession(options: {
     previous = undefined;
     const followed = special?.followed;
     special = undefined;
-    const { from, to } = last;
     const after = poll.after === "latest" ? "" : (poll.after ?? "");
+    if (arrivals === 1 && CURSOR_FORM.test(after)) begin(after);
+    const { from, to } = last;
     if (after !== to && after === from) {
       followed?.(poll);
+      if (followed === undefined && ++repeats > REPEATS_MOST) passing.get(to)?.stuck(poll);
       return from;
     }
     const isRight = after === to || isAnyAccepted || followed !== undefined;
-    passed.get(to)?.(
-      isRight
-        ? undefined
-        : new WrongAfter(`the next poll had ${afterOf(poll)}, not the page's next, "${to}"`),
-    );
-    passed.delete(to);
+    const wrong = new WrongAfter(`the next poll had ${afterOf(poll)}, not the page's next, "${to}"`);
+    passing.get(to)?.passed(isRight ? undefined : wrong);
+    passing.delete(to);
     followed?.(poll);
     return to;
+  }
+
+  function begin(cursor: string): void {
+    chain.begin(cursor);
+    last = { from: cursor, to: cursor };
   }
 
   async function answer(poll: PollRequest): Promise<PollAnswer> {
@@ -132,14 +149,18 @@ export function createPollSession(options: {
       }
       const page = chain.at(cursor, poll.limit);
       if (page !== undefined) {
-        if (last.from !== cursor) chain.remove(last.from);
+        if (last.from !== cursor) {
+          chain.remove(last.from);
+          repeats = 0;
+        }
         last = { from: cursor, to: page.next };
         previous = { kind: page.content.hasMore === false ? "other" : "more", fromMs: now };
         return pageAnswer(page.content, page.next, options);
       }
-      if (isClosed) return { status: 503, headers: { "Retry-After": "60" }, body: Buffer.alloc(0) };
-      if (now >= untilMs && cursor === chain.tip) chain.add({ events: filler(), hasMore: false });
-      else await woken(Math.max(1, untilMs - now));
+      const isLate = now >= untilMs;
+      if (isClosed || (isLate && cursor !== chain.tip)) return errorAnswer(503, "the check sends no page");
+      if (isLate) chain.add({ events: filler(), hasMore: false });
+      else await woken(untilMs - now);
     }
   }
 
@@ -149,20 +170,13 @@ export function createPollSession(options: {
     return new Broken(words, undefined, { judgeable: "nothing" });
   };
 
-  /** Rejects with Broken if `promise` is pending for too long. `onStuck` is called if the bridge polled meanwhile. */
-  async function inTime<T>(promise: Promise<T>, what: string, onStuck: () => Broken): Promise<T> {
-    const before = arrivals;
+  /** Calls `onLate` if `promise` is pending for too long, and rejects with the result. */
+  async function inTime<T>(promise: Promise<T>, onLate: () => Broken): Promise<T> {
     let timer: NodeJS.Timeout | undefined;
     const late = new Promise<never>((_resolve, reject) => {
-      timer = setTimeout(() => {
-        reject(arrivals > before ? onStuck() : gone(what));
-      }, pollWithinMs);
+      timer = setTimeout(() => reject(onLate()), pollWithinMs);
     });
-    try {
-      return await Promise.race([promise, late]);
-    } finally {
-      clearTimeout(timer);
-    }
+    return Promise.race([promise, late]).finally(() => clearTimeout(timer));
   }
 
   return {
@@ -171,19 +185,24 @@ export function createPollSession(options: {
     pass(content, what) {
       const from = chain.tip;
       const { next } = chain.add(content);
+      const before = arrivals;
+      const isStuck = (words: string) => {
+        // The other rules continue with an empty page.
+        chain.empty(from);
+        passing.delete(next);
+        return new Broken(`after ${what}, the bridge polled again and again with ${words}`);
+      };
       const done = new Promise<void>((resolve, reject) => {
-        passed.set(next, (wrong) => {
-          if (wrong === undefined) resolve();
-          else reject(new WrongAfter(`after ${what}, ${wrong.message}`));
+        passing.set(next, {
+          passed(wrong) {
+            if (wrong === undefined) resolve();
+            else reject(new WrongAfter(`after ${what}, ${wrong.message}`));
+          },
+          stuck: (poll) => reject(isStuck(`${afterOf(poll)}, not with the page's next, "${next}"`)),
         });
       });
       wake();
-      return inTime(done, what, () => {
-        // The bridge polls the same page again and again, so the other rules continue with an empty page.
-        chain.empty(from);
-        passed.delete(next);
-        return new Broken(`after ${what}, the bridge polled the same page again and again`);
-      });
+      return inTime(done, () => (arrivals > before ? isStuck("the same `after`") : gone(what)));
     },
     answerNext(build, what, isIdle = false) {
       const done = new Promise<PolledTwice>((resolve) => {
@@ -197,7 +216,7 @@ export function createPollSession(options: {
         });
       });
       wake();
-      return inTime(done, what, () => gone(what));
+      return inTime(done, () => gone(what));
     },
     answerOnce(once) {
       specials.push({
@@ -208,10 +227,7 @@ export function createPollSession(options: {
       });
       wake();
     },
-    begin(cursor) {
-      chain.begin(cursor);
-      last = { from: cursor, to: cursor };
-    },
+    begin,
     cursor: chain.cursor,
     acceptAnyAfter: () => void (isAnyAccepted = true),
     close() {

@@ -1,4 +1,3 @@
-import { setImmediate as nextTurn } from "node:timers/promises";
 import { checkBridge, type BridgeCheckOptions } from "../../check/push/check-bridge";
 import { createPrinter, summaryOf } from "../../check/report";
 import type { CheckResult } from "../../check/result";
@@ -7,16 +6,12 @@ import { BROKEN_BRIDGES } from "./broken-bridges/broken-bridges";
 import { startKitBridge } from "./broken-bridges/kit-bridge";
 import { SECRET, type RunningBridge } from "./broken-bridges/memory-chat";
 import { startPlainBridge } from "./broken-bridges/plain-bridge";
+import { onFakeClock } from "../harness/fake-clock";
 
 // Pauses with `node:timers/promises` use the fake clock too.
-jest.mock<object>("node:timers/promises", () => ({
-  ...jest.requireActual<object>("node:timers/promises"),
-  setTimeout: (ms: number) => new Promise((resolve) => setTimeout(resolve, ms)),
-}));
-
-/** Milliseconds by which the fake clock advances after every `TURNS` turns of the event loop. */
-const STEP_MS = 25;
-const TURNS = 3;
+jest.mock<object>("node:timers/promises", () =>
+  jest.requireActual<typeof import("../harness/fake-clock")>("../harness/fake-clock").fakeTimersPromises(),
+);
 
 async function check(
   start: Promise<RunningBridge>,
@@ -37,24 +32,15 @@ const progress = createPrinter(into("output"), into("waiting"));
 let results: ReadonlyMap<string, CheckResult>;
 /** Runs all checks concurrently, on a fake clock, so that only the requests take real time. */
 beforeAll(async () => {
-  jest.useFakeTimers({
-    doNotFake: ["hrtime", "nextTick", "queueMicrotask", "setImmediate", "clearImmediate"],
+  results = await onFakeClock(async () => {
+    const checks: [string, Promise<CheckResult>][] = [
+      ["kit", check(startKitBridge(), { progress })],
+      ["plain", check(startPlainBridge())],
+      ["unobserved", check(startKitBridge(), {}, false)],
+    ];
+    for (const [what, change] of BROKEN_BRIDGES) checks.push([what, check(startPlainBridge(change))]);
+    return new Map(await Promise.all(checks.map(async ([what, checked]) => [what, await checked] as const)));
   });
-  const checks: [string, Promise<CheckResult>][] = [
-    ["kit", check(startKitBridge(), { progress })],
-    ["plain", check(startPlainBridge())],
-    ["unobserved", check(startKitBridge(), {}, false)],
-  ];
-  for (const [what, change] of BROKEN_BRIDGES) checks.push([what, check(startPlainBridge(change))]);
-  const time = { isOver: false };
-  const all = Promise.all(checks.map(async ([what, checked]) => [what, await checked] as const));
-  const ended = all.finally(() => (time.isOver = true));
-  while (!time.isOver) {
-    for (let i = 0; i < TURNS; i++) await nextTurn();
-    await jest.advanceTimersByTimeAsync(STEP_MS);
-  }
-  results = new Map(await ended);
-  jest.useRealTimers();
 });
 
 // time: controlled

@@ -1,3 +1,4 @@
+import { REAL_TIMING } from "../../../back-off";
 import { createCatchUp } from "../../../catch-up";
 import type { PollerPlace } from "../../../check/poll/check-poller";
 import { cursorInMemory } from "../../../cursor-store";
@@ -15,7 +16,9 @@ export function startKitPoller({ baseUrl, workspace }: PollerPlace, chat: Memory
   const catchUp = createCatchUp({ chat: chatCalls(chat) });
   const stopping = new AbortController();
   const { signal } = stopping;
-  const where = { baseUrl, workspaceId: workspace, secrets: SECRET };
+  // `REAL_TIMING.now` is the function that `Date.now` was before a test faked the clock.
+  const timing = { ...REAL_TIMING, now: () => Date.now() };
+  const where = { baseUrl, workspaceId: workspace, secrets: SECRET, timing };
   const event = { type: "command", channel: "c1", user: { id: "u1" }, text: "help" } as const;
   const sent = createSender(where).send(event, { signal });
   const polled = runPoller({
