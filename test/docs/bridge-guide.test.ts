@@ -1,8 +1,9 @@
 import { execFileSync, spawnSync } from "node:child_process";
-import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { createHttpClient } from "../../bridge/check/http-client";
 import { createObservedChat } from "../../bridge/check/events/observed-chat";
+import { checkPoller } from "../../bridge/check/poll/check-poller";
 import { checkBridge } from "../../bridge/check/push/check-bridge";
 import { startConsumer, type Consumer } from "../harness/consumer";
 import { create, dm, update } from "../harness/contents";
@@ -34,8 +35,11 @@ const save = (language: string, name: string) =>
 const start = (command: readonly [string, ...string[]], environment: Record<string, string>) =>
   startProgram(command, { cwd: folder, environment });
 
-const environmentOf = ({ id, secret }: { readonly id: string; readonly secret: string }) => ({
-  BASE_URL: push.service.url,
+const environmentOf = (
+  { id, secret }: { readonly id: string; readonly secret: string },
+  baseUrl = push.service.url,
+) => ({
+  BASE_URL: baseUrl,
   WORKSPACE_ID: id,
   SIGNING_SECRET: secret,
 });
@@ -91,6 +95,30 @@ testWith(["python3", "--version"])(
     const environment = { ...environmentOf(workspace), SIGNING_SECRET: "x" };
     const refused = start(["python3", "bridge.py"], environment);
     await until("the bridge prints the status 401", () => refused.output().includes("polling is over: 401"));
+  },
+);
+
+// time: smoke
+testWith(["python3", "--version"])(
+  "the guide's Python bridge passes the rules for polls, and applies an update that arrived before its create",
+  async () => {
+    save("python", "bridge.py");
+    const polls =
+      "has-more page-forged retry-after unknown-type gap update-held poll-query poll-signed poll-fresh";
+    let bridge: ReturnType<typeof start> | undefined;
+    const { rules } = await checkPoller({
+      secrets: ["s"],
+      only: polls.split(" "),
+      onListening({ baseUrl, workspace }) {
+        rmSync(join(folder, "cursor.txt"), { force: true });
+        bridge = start(["python3", "bridge.py"], environmentOf({ id: workspace, secret: "s" }, baseUrl));
+      },
+    });
+    expect(rules.filter(({ verdict }) => verdict === "failed")).toEqual([]);
+    expect(bridge?.output()).toMatch(
+      /: created after its update\n.* \(edited\): .*: updated before it was created\n/,
+    );
+    await bridge?.stop();
   },
 );
 

@@ -8,7 +8,7 @@ const MINUTE_MS = 60_000;
 export const CATCH_UP_RULES: readonly Rule<PollTarget>[] = [
   {
     id: "unknown-type",
-    says: "Types of events and fields of a page that the bridge does not know are ignored; the other events of the page are shown.",
+    says: "If a page has unknown fields and an event of an unknown type, the other events of the page are shown.",
     fix: "skip an event whose type you do not know, and ignore unknown fields: new types and fields come without notice",
     async judge({ make, chat, session }) {
       const unknown = { ...make.create("an event of an unknown type"), type: "message.unknown" };

@@ -26,7 +26,7 @@ export const FIRST_POLL_RULES: readonly Rule<PollTarget>[] = [
       const { first, session, secrets, waitMs } = target;
       const request = await first();
       if (request === undefined) {
-        throw new Broken(`there was no poll within ${waitMs / 1000} seconds`, undefined, {
+        throw new Broken(`there was no poll within ${waitMs / 1000} s`, undefined, {
           isUnreached: true,
         });
       }

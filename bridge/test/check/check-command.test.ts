@@ -5,11 +5,15 @@ import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { readCommand } from "../../check/options";
+import type { PollerPlace } from "../../check/poll/check-poller";
+import type { CheckResult } from "../../check/result";
 import { RULES } from "../../check/rules";
 import { createReceiver } from "../../receiver";
 import { startKitBridge } from "./broken-bridges/kit-bridge";
-import { SECRET } from "./broken-bridges/memory-chat";
+import { startKitPoller, type RunningPoller } from "./broken-bridges/kit-poller";
+import { createMemoryChat, SECRET } from "./broken-bridges/memory-chat";
 import { startPlainBridge } from "./broken-bridges/plain-bridge";
+import { startPlainPoller } from "./broken-bridges/plain-poller";
 import { testFolder } from "../../../test/harness/folder";
 import { unbuiltProject } from "../harness/kit-package";
 import { sharedService } from "../../../test/harness/shared-service";
@@ -19,12 +23,21 @@ const service = sharedService();
 const folder = testFolder();
 const MAIN = join(__dirname, "../../../dist/bridge/check/main.js");
 
-function run(args: string, environment: Record<string, string> = {}) {
+/** Runs the command. `onPrinted` is called with everything that the command has printed so far. */
+function run(
+  args: string,
+  environment: Record<string, string> = {},
+  onPrinted: (printed: string) => void = () => undefined,
+) {
   const env = { PATH: process.env["PATH"], SIGNING_SECRET: SECRET, ...environment };
   return new Promise<{ code: number; output: string; errors: string }>((resolve) => {
-    execFile(process.execPath, [MAIN, ...args.split(" ")], { env }, (error, output, errors) => {
+    const child = execFile(process.execPath, [MAIN, ...args.split(" ")], { env }, (error, output, errors) => {
       resolve({ code: error === null ? 0 : Number(error.code), output, errors });
     });
+    let printed = "";
+    for (const stream of [child.stdout, child.stderr]) {
+      stream?.on("data", (chunk: string) => onPrinted((printed += chunk)));
+    }
   });
 }
 
@@ -41,6 +54,48 @@ test("the command exits with 0 for a correct bridge; for a broken bridge, it exi
   expect(broken?.output).toMatch(/found: a push whose second v1 entry is valid was answered with 401/);
   expect(broken?.output).toMatch(/fix: +check all v1 entries/);
   expect(broken).toMatchObject({ code: 1, output: expect.stringContaining("2 passed, 1 failed") });
+});
+
+/** Runs the check of a bridge that polls, and starts a bridge once the check listens. */
+async function runPoll(args: string, start: (place: PollerPlace) => RunningPoller) {
+  let bridge: RunningPoller | undefined;
+  const ended = await run(`--poll --listen 127.0.0.1:0 ${args}`, {}, (printed) => {
+    const [, baseUrl] = /base URL +(\S+)/.exec(printed) ?? [];
+    const [, workspace] = /workspace +(\S+)/.exec(printed) ?? [];
+    if (baseUrl !== undefined && workspace !== undefined) bridge ??= start({ baseUrl, workspace });
+  });
+  await bridge?.stop();
+  return ended;
+}
+
+// time: smoke
+test("--poll prints the values for the bridge, waits for its first poll, and reports as for any other bridge", async () => {
+  const chat = createMemoryChat();
+  const startBroken = (place: PollerPlace) =>
+    startPlainPoller(place, chat, { query: ({ after }) => (after === null ? "wait=1" : `after=${after}`) });
+  const [correct, broken, idle] = await Promise.all([
+    runPoll(`--only has-more,gap --workspace ${UUID}`, (place) => startKitPoller(place, chat)),
+    runPoll("--only poll-query --json", startBroken),
+    run("--poll --listen localhost:0 --wait 1"),
+  ]);
+  expect(correct).toMatchObject({ code: 0, output: expect.stringContaining(`workspace  ${UUID}\n`) });
+  expect(correct.output).toContain("3 passed, 0 failed, 2 not fully seen");
+  expect(correct.errors).toContain("waiting up to 120 seconds for the bridge's first poll");
+  const { mode, rules } = JSON.parse(broken.output) as CheckResult;
+  expect([broken.code, mode]).toEqual([1, "poller"]);
+  expect(rules.filter(({ verdict }) => verdict === "failed").map(({ id }) => id)).toEqual(["poll-query"]);
+  expect(broken.errors).toContain("with these values and the same secret");
+  expect(idle).toMatchObject({ code: 69, output: expect.stringContaining("no poll within 1 s") });
+});
+
+test("if the address of --listen is in use, the command exits with 69 and names the option", async () => {
+  const bridge = await startKitBridge();
+  const { code, errors } = await run(`--poll --listen ${bridge.url.host}`);
+  await bridge.close();
+  expect([code, errors]).toEqual([
+    69,
+    expect.stringMatching(/address already in use.*; give another .*--listen/),
+  ]);
 });
 
 test("a bridge whose certificate is from a private CA can be checked with --ca or --insecure-loopback", async () => {
@@ -102,20 +157,30 @@ test("in a project that is not built, check-bridge builds the kit, and chat-brid
 test("--help explains all options, and --list names all rules", async () => {
   const [help, list] = await Promise.all([run("--help"), run("--list")]);
   expect([help.code, help.errors]).toEqual([0, ""]);
-  const options = "url observe service workspace secret limits only json ca within answer-within".split(" ");
+  const options = "url poll listen wait observe service workspace secret limits only json ca within".split(
+    " ",
+  );
   for (const option of options) expect(help.output).toContain(`--${option}`);
-  for (const { id, says } of [...RULES.bridge, ...RULES.service]) {
+  for (const { id, says } of [...RULES.bridge, ...RULES.poller, ...RULES.service]) {
     expect(list.output).toMatch(new RegExp(`^  ${id} +`, "m"));
     expect(list.output).toContain(says);
   }
 });
 
 const LOCAL = "http://127.0.0.1:1/";
-const EITHER = "give either --url, for a bridge, or --service";
+const EITHER = "give one of --url, for a bridge that receives pushes, --poll";
 const SERVICE = `--service ${LOCAL} --workspace`;
 const UUID = "6f1c0bd8-6d2f-4b5e-9a53-1f7c0c1d2e3f";
 
 test.each([
+  ["options that name two bridges", `--url ${LOCAL} --poll`, EITHER],
+  ["--limits for a bridge that polls", "--poll --limits", "--limits is not for a bridge that polls"],
+  ["--answer-within for a bridge that polls", "--poll --answer-within 3", "--answer-within is not for"],
+  ["--listen for a service", `--service ${LOCAL} --listen 127.0.0.1:1`, "--listen is not for a service"],
+  ["--listen with a public address", "--poll --listen 0.0.0.0:9100", "--listen must be a loopback address"],
+  ["--listen without a port", "--poll --listen 127.0.0.1", "--listen must be a loopback address and a port"],
+  ["a wait of 0 seconds", "--poll --wait 0", "--wait must be from 1 to 600 seconds"],
+  ["a rule of another mode", "--poll --only answers", "unknown rule for a bridge that polls: answers"],
   ["options that name neither a bridge nor a service", "--json", EITHER],
   ["options that name both a bridge and a service", `--url ${LOCAL} --service ${LOCAL}`, EITHER],
   ["an unknown option", `--target ${LOCAL}`, "Unknown option '--target'"],

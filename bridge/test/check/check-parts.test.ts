@@ -1,8 +1,10 @@
 import { array, assert, constantFrom, property, string, stringMatching, uint8Array } from "fast-check";
 import { MALFORMED, WRONG } from "../../check/bad-signatures";
 import { createEventMaker, wordOf } from "../../check/events/event-maker";
+import { inboundFault } from "../../check/inbound-fields";
 import { lineOf } from "../../check/report";
 import { checkService } from "../../check/service/check-service";
+import { DM_CASES, TEXT_CASES, UNKNOWN_CASES } from "../../check/service/inbound-cases";
 import { envelopeFault } from "../../check/service/envelope-fault";
 import { sign, verify } from "../../signature";
 import { startBrokenService, type Alter } from "./broken-bridges/broken-service";
@@ -80,6 +82,13 @@ test("the check accepts an event with a new kind and new fields", () => {
   const message = { ...EVENT.message, kind: "new", more: 1 };
   expect(envelopeFault({ ...EVENT, message, more: 1 }, WORKSPACE)).toBeUndefined();
 });
+
+test.each([...TEXT_CASES, ...UNKNOWN_CASES, ...DM_CASES])(
+  "the check of sent events judges $what as the service does",
+  ({ event, field }) => {
+    expect(inboundFault(JSON.parse(JSON.stringify(event)))?.field).toBe(field);
+  },
+);
 
 test("a line of the report keeps all words, and is wrapped at spaces", () => {
   const words = array(stringMatching(/^[!-~]{1,30}$/), { minLength: 1, maxLength: 60 });

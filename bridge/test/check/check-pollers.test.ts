@@ -117,7 +117,7 @@ test("if nothing polls, no rule fails, and the first rule says how to configure 
     false,
     {
       verdict: "not reached",
-      found: "there was no poll within 5 seconds",
+      found: "there was no poll within 5 s",
       fix: expect.stringContaining("base URL"),
     },
   ]);
