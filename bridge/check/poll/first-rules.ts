@@ -55,7 +55,9 @@ export const FIRST_POLL_RULES: readonly Rule<PollTarget>[] = [
         await begin(target);
         await taken(make.ping(), "a page with a ping");
         await taken(make.ping(), "a second page with a ping");
-        return undefined;
+        // A chat can refuse a message, but not a ping, so there is no reason to repeat these polls.
+        if (session.repeats === 0) return undefined;
+        throw new WrongAfter("the bridge repeated the `after` of a page that had only a ping");
       } catch (error) {
         if (!(error instanceof WrongAfter)) throw error;
         // All other rules can be checked: the bridge gets the next page, whatever its `after`.

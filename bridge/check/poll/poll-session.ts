@@ -23,6 +23,8 @@ export interface PollGaps {
 /** The answers of the fake service to the polls of one bridge. */
 export interface PollSession {
   readonly gaps: PollGaps;
+  /** Number of polls that repeated the `after` of a page that the bridge had got. */
+  readonly repeats: number;
   /** Resolves to the answer to a poll. */
   answer(poll: PollRequest): Promise<PollAnswer>;
   /** Answers with a page, and waits until the bridge polls with its `next`. Throws Broken if the bridge does not. */
@@ -87,20 +89,22 @@ export function createPollSession(options: {
   let isAnyAccepted = false;
   let isClosed = false;
   let arrivals = 0;
-  /** Number of polls that repeated the `after` of the last page. */
-  let repeats = 0;
-  const wakers: (() => void)[] = [];
+  /** Numbers of polls that repeated an `after`: in the whole check, and of the last page. */
+  const repeats = { all: 0, ofLast: 0 };
+  const wakers = new Set<() => void>();
 
   const wake = () => {
-    for (const each of wakers.splice(0)) each();
+    for (const each of wakers) each();
   };
   const woken = (ms: number) =>
     new Promise<void>((resolve) => {
-      const timer = setTimeout(resolve, ms);
-      wakers.push(() => {
+      const end = () => {
         clearTimeout(timer);
+        wakers.delete(end);
         resolve();
-      });
+      };
+      const timer = setTimeout(end, ms);
+      wakers.add(end);
     });
 
   /** Notes the arrival of a poll, and returns the cursor from which its page begins. */
@@ -118,7 +122,9 @@ export function createPollSession(options: {
     const { from, to } = last;
     if (after !== to && after === from) {
       followed?.(poll);
-      if (followed === undefined && ++repeats > REPEATS_MOST) passing.get(to)?.stuck(poll);
+      if (followed !== undefined) return from;
+      repeats.all++;
+      if (++repeats.ofLast > REPEATS_MOST) passing.get(to)?.stuck(poll);
       return from;
     }
     const isRight = after === to || isAnyAccepted || followed !== undefined;
@@ -151,7 +157,7 @@ export function createPollSession(options: {
       if (page !== undefined) {
         if (last.from !== cursor) {
           chain.remove(last.from);
-          repeats = 0;
+          repeats.ofLast = 0;
         }
         last = { from: cursor, to: page.next };
         previous = { kind: page.content.hasMore === false ? "other" : "more", fromMs: now };
@@ -181,6 +187,9 @@ export function createPollSession(options: {
 
   return {
     gaps,
+    get repeats() {
+      return repeats.all;
+    },
     answer,
     pass(content, what) {
       const from = chain.tip;

@@ -64,13 +64,11 @@ export function createPollTarget(options: {
 
   function firstWithin(ms: number): Promise<FirstRequest | undefined> {
     onWait(`waiting up to ${ms / 1000} seconds for the bridge's first poll`);
-    return new Promise((resolve) => {
-      const timer = setTimeout(() => resolve(undefined), ms);
-      void firstRequest.then((request) => {
-        clearTimeout(timer);
-        resolve(request);
-      });
+    let timer: NodeJS.Timeout | undefined;
+    const late = new Promise<undefined>((resolve) => {
+      timer = setTimeout(() => resolve(undefined), ms);
     });
+    return Promise.race([firstRequest, late]).finally(() => clearTimeout(timer));
   }
 
   const target: PollTarget = {

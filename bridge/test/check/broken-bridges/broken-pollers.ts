@@ -30,6 +30,12 @@ function postingUpdates(): (page: EventPage) => readonly OutboundEvent[] {
     });
 }
 
+/** Returns a function that moves the cursor only at every second page. */
+function pollingTwice(): NonNullable<PollerChange["afterPage"]> {
+  let count = 0;
+  return ({ next }, after) => (++count % 2 === 0 ? next : after);
+}
+
 export const BROKEN_POLLERS: readonly BrokenPoller[] = [
   [
     "polls the path of another workspace",
@@ -80,6 +86,12 @@ export const BROKEN_POLLERS: readonly BrokenPoller[] = [
     { afterPage: ({ next }, after) => after ?? next },
     "cursor",
     /polled again and again with after="0\d+", not with the page's next/,
+  ],
+  [
+    "polls every page twice",
+    { afterPage: pollingTwice() },
+    "cursor",
+    /repeated the `after` of a page that had only a ping/,
   ],
   [
     "sends an unknown parameter",
