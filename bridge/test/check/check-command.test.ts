@@ -4,18 +4,19 @@ import { createServer } from "node:https";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { promisify } from "node:util";
+import { createBridge, storeInMemory, type Bridge } from "../../index";
 import { readCommand } from "../../check/options";
 import type { PollerPlace } from "../../check/poll/check-poller";
 import type { CheckResult } from "../../check/result";
 import { RULES } from "../../check/rules";
 import { createReceiver } from "../../receiver";
 import { startKitBridge } from "./broken-bridges/kit-bridge";
-import { startKitPoller, type RunningPoller } from "./broken-bridges/kit-poller";
-import { createMemoryChat, SECRET } from "./broken-bridges/memory-chat";
+import { chatCalls, createMemoryChat, SECRET, type MemoryChat } from "./broken-bridges/memory-chat";
 import { startPlainBridge } from "./broken-bridges/plain-bridge";
-import { startPlainPoller } from "./broken-bridges/plain-poller";
+import { startPlainPoller, type PollerChange } from "./broken-bridges/plain-poller";
 import { testFolder } from "../../../test/harness/folder";
 import { unbuiltProject } from "../harness/kit-package";
+import { plainHost } from "../../../test/harness/plain-host";
 import { sharedService } from "../../../test/harness/shared-service";
 import { createTestCa } from "../../../test/harness/test-ca";
 
@@ -57,8 +58,8 @@ test("the command exits with 0 for a correct bridge; for a broken bridge, it exi
 });
 
 /** Runs the check of a bridge that polls, and starts a bridge once the check listens. */
-async function runPoll(args: string, start: (place: PollerPlace) => RunningPoller) {
-  let bridge: RunningPoller | undefined;
+async function runPoll(args: string, start: (place: PollerPlace) => { stop(): Promise<void> }) {
+  let bridge: ReturnType<typeof start> | undefined;
   const ended = await run(`--poll --listen 127.0.0.1:0 ${args}`, {}, (printed) => {
     const [, baseUrl] = /base URL +(\S+)/.exec(printed) ?? [];
     const [, workspace] = /workspace +(\S+)/.exec(printed) ?? [];
@@ -68,19 +69,41 @@ async function runPoll(args: string, start: (place: PollerPlace) => RunningPolle
   return ended;
 }
 
+/** Starts a bridge with the kit's main import, and sends one event. */
+function startWholeBridge({ baseUrl, workspace }: PollerPlace, chat: MemoryChat): Bridge {
+  const { edit: update, ...calls } = chatCalls(chat);
+  const bridge = createBridge({
+    baseUrl,
+    workspaceId: workspace,
+    secrets: SECRET,
+    store: storeInMemory(),
+    report: () => undefined,
+    chat: { ...calls, update: (event, signal) => update(event.chatMessageId, event, signal) },
+  });
+  void bridge.start().then(() => bridge.command({ channel: "c1", user: "u1", text: "help" }));
+  return bridge;
+}
+
 // time: smoke
-test("--poll prints the values for the bridge, waits for its first poll, and reports as for any other bridge", async () => {
+test("a bridge that is made with createBridge passes every rule of --poll in real time", async () => {
   const chat = createMemoryChat();
-  const startBroken = (place: PollerPlace) =>
-    startPlainPoller(place, chat, { query: ({ after }) => (after === null ? "wait=1" : `after=${after}`) });
-  const [correct, broken, idle] = await Promise.all([
-    runPoll(`--only has-more,gap --workspace ${UUID}`, (place) => startKitPoller(place, chat)),
-    runPoll("--only poll-query --json", startBroken),
+  const observation = await plainHost((_request, response) => chat.observe(response));
+  const args = `--workspace ${UUID} --observe ${observation.url}/`;
+  const { code, output, errors } = await runPoll(args, (place) => startWholeBridge(place, chat));
+  await observation.close();
+  expect(output).toContain(`workspace  ${UUID}\n`);
+  expect(output).toContain(`${RULES.poller.length} passed, 0 failed, 0 not fully seen, 0 skipped`);
+  expect(errors).toContain("waiting up to 120 seconds for the bridge's first poll");
+  expect(code).toBe(0);
+});
+
+// time: smoke
+test("--poll exits with 1 for a broken bridge, and with 69 if nothing polls; --json prints only the result to stdout", async () => {
+  const query: PollerChange["query"] = ({ after }) => (after === null ? "wait=1" : `after=${after}`);
+  const [broken, idle] = await Promise.all([
+    runPoll("--only poll-query --json", (place) => startPlainPoller(place, createMemoryChat(), { query })),
     run("--poll --listen localhost:0 --wait 1"),
   ]);
-  expect(correct).toMatchObject({ code: 0, output: expect.stringContaining(`workspace  ${UUID}\n`) });
-  expect(correct.output).toContain("3 passed, 0 failed, 2 not fully seen");
-  expect(correct.errors).toContain("waiting up to 120 seconds for the bridge's first poll");
   const { mode, rules } = JSON.parse(broken.output) as CheckResult;
   expect([broken.code, mode]).toEqual([1, "poller"]);
   expect(rules.filter(({ verdict }) => verdict === "failed").map(({ id }) => id)).toEqual(["poll-query"]);
