@@ -46,7 +46,7 @@ export interface PollSession {
 /** Thrown when a poll has another `after` than the contract requires. */
 export class WrongAfter extends Broken {}
 
-/** Time for which a poll waits for the next rule of the check, ms. Longer than any rule's work between two pages. */
+/** Time for which a poll waits for the page of the next rule, ms. Most rules need less, so a check wastes no interval. */
 const HOLD_MS = 1_500;
 /** Time within which an answer counts as immediate, ms. */
 const IMMEDIATE_MS = 100;
