@@ -21,7 +21,7 @@ const ARROWS = {
   "^edge/": ["^contract/", "^proto/", "^runtime/"],
   "^runtime/": [],
   // The bridge kit imports nothing from the service. Only the tests of the kit may.
-  "^bridge/(?!test/)": [],
+  "^bridge/(?!test/|template/)": [],
   "^proto/": ["^contract/"],
   "^bench/": ["^contract/", "^proto/gen/", "^local/"],
   "^demo/game/": ["^contract/", "^bridge/", "^proto/gen/", "^runtime/"],
@@ -61,7 +61,7 @@ module.exports = {
       name: "bridge-needs-one-package",
       severity: "error",
       // The only dependency of the kit is a Markdown parser. Fastify's types are an optional peer dependency.
-      from: { path: "^bridge/", pathNot: "^bridge/(fastify-receiver\\.ts|parse-message-text\\.ts|test/)" },
+      from: { path: "^bridge/", pathNot: "^bridge/(fastify-receiver\\.ts|parse-message-text\\.ts|template/|test/)" },
       to: { path: "node_modules" },
     },
     {

@@ -1,8 +1,10 @@
 import { execFileSync } from "node:child_process";
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { startConsumer, type Consumer } from "../../../test/harness/consumer";
+import { CARD, create } from "../../../test/harness/contents";
+import { startConsumer, type Consumer, type Seen } from "../../../test/harness/consumer";
 import { packKit } from "../harness/kit-package";
+import { freePort } from "../../../test/harness/processes";
 import { sharedPush } from "../../../test/harness/push";
 import { textEvent } from "../../../test/harness/service";
 import { until } from "../../../test/harness/wait";
@@ -20,9 +22,22 @@ const environmentOf = (id: string, secret: string) => {
   return { BASE_URL: push.service.url, WORKSPACE_ID: id, SIGNING_SECRET: secret };
 };
 
+/** Returns the type of an inbound event, and its text or action. */
+function kindOf({ received: { event } }: Seen): string {
+  if (event?.kind === undefined) return "";
+  const { $case, value } = event.kind;
+  return `${$case} ${$case === "action" ? value.action : value.text}`;
+}
+
 test("the package has its code, types, README and licence; exports that need no Markdown parser can be imported; the command runs", () => {
   const folder = join(kit.folder, "node_modules/chat-bridge-kit");
-  expect(readdirSync(folder).toSorted()).toEqual(["LICENSE", "README.md", "dist", "package.json"]);
+  expect(readdirSync(folder).toSorted()).toEqual([
+    "LICENSE",
+    "README.md",
+    "dist",
+    "package.json",
+    "template",
+  ]);
   const script = `
     const { exports } = require("chat-bridge-kit/package.json");
     const { existsSync } = require("node:fs");
@@ -41,7 +56,7 @@ test("the package has its code, types, README and licence; exports that need no 
 test("the README's examples compile with strict options, and the README has no relative links", () => {
   // `packKit` has already compiled the examples: it throws if they do not compile.
   expect(kit.examples).toEqual(expect.arrayContaining(["poll-bridge.mts", "push-bridge.mts"]));
-  expect(kit.examples).toHaveLength(4);
+  expect(kit.examples).toHaveLength(5);
   expect(kit.readme).not.toContain("```js");
   expect(kit.readme).not.toMatch(/\]\((?!https?:|#)/);
 });
@@ -66,33 +81,38 @@ test("the README's polling bridge shows published events, sends typed lines, and
   await push.publish(textEvent(id, "while you were away"));
   const environment = environmentOf(id, secret);
   const bridge = kit.start("poll-bridge.mjs", environment);
-  await until("the bridge shows the message", () => bridge.output().includes("message.create c1: while you"));
+  await until("the bridge shows the message", () => bridge.output().includes("c1: while you"));
+  const kinds = () => consumer.seen.filter(({ workspaceId }) => workspaceId === id).map(kindOf);
+  bridge.type("!start 3");
+  await until("the game receives the command", () => kinds().includes("command start 3"));
+  const rows = [{ buttons: [{ label: "Join", press: { $case: "action" as const, value: "join" } }] }];
+  await push.publish({ workspaceId: id, content: create("terminal", { ...CARD, rows }) });
+  await until("the bridge shows the button", () => bridge.output().includes("terminal: hi\n  1. Join\n"));
+  bridge.type("#1");
+  await until("the game receives the press", () => kinds().includes("action join"));
   bridge.type("hello from a terminal");
-  await until("the game receives the typed line", () =>
-    consumer.seen.some(({ text }) => text === "hello from a terminal"),
-  );
+  await until("the game receives the message", () => kinds().includes("message hello from a terminal"));
   expect(await bridge.stop()).toBe(0);
-  expect(bridge.output()).toBe("message.create c1: while you were away\n");
+  expect(bridge.output()).toBe("c1: while you were away\nterminal: hi\n  1. Join\n");
 
   await push.publish(textEvent(id, "later"));
   const again = kit.start("poll-bridge.mjs", environment);
   await until("the bridge shows the later message", () => again.output().includes("later"));
   await again.stop();
-  expect(again.output()).toBe("message.create c1: later\n");
+  expect(again.output()).toBe("c1: later\n");
 });
 
-test("the README's push bridge shows published events, sends typed lines, and stops gracefully", async () => {
+test("the README's push bridge shows published events, sends a command, and stops gracefully", async () => {
   const { id, secret } = await push.workspaces.make();
   const { keyPath, certPath } = push.certificate;
-  const tls = { TLS_KEY: keyPath, TLS_CERT: certPath, PORT: "0" };
-  const bridge = kit.start("push-bridge.mjs", { ...environmentOf(id, secret), ...tls });
-  const port = await until("the bridge listens", () => /^port (\d+)$/m.exec(bridge.output())?.[1]);
+  const port = await freePort();
+  const tls = { TLS_KEY: keyPath, TLS_CERT: certPath, PORT: String(port) };
   push.names.set("guide.bridge.test", ["127.0.0.1"]);
-  await push.workspaces.setTargetUrl(id, `https://guide.bridge.test:${port}/`);
+  await push.workspaces.setTargetUrl(id, `https://guide.bridge.test:${port}/events`);
+  const bridge = kit.start("push-bridge.mjs", { ...environmentOf(id, secret), ...tls });
+  await until("the bridge has sent its command", () => bridge.output().includes("accepted"));
   await push.publish(textEvent(id, "hello"));
-  await until("the bridge shows the message", () => bridge.output().includes("message.create c1: hello"));
+  await until("the bridge shows the message", () => bridge.output().includes("hello"));
   expect((await push.logged(id, 1)).map(({ status }) => status)).toEqual([204]);
-  bridge.type("typed");
-  await until("the game receives the typed line", () => consumer.seen.some(({ text }) => text === "typed"));
   expect(await bridge.stop()).toBe(0);
 });

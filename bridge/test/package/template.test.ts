@@ -1,0 +1,71 @@
+import { execFileSync } from "node:child_process";
+import { cpSync, symlinkSync } from "node:fs";
+import { join } from "node:path";
+import { checkPoller } from "../../check/poll/check-poller";
+import { checkBridge } from "../../check/push/check-bridge";
+import { freePort } from "../../../test/harness/processes";
+import { startProgram } from "../../../test/harness/program";
+import { HANG_MS, until } from "../../../test/harness/wait";
+import { packKit } from "../harness/kit-package";
+
+const PROJECT = join(__dirname, "../../..");
+const SECRET = "test";
+const WORKSPACE = "6f1c0bd8-6d2f-4b5e-9a53-1f7c0c1d2e3f";
+
+const kit = packKit();
+const folder = join(kit.folder, "my-bridge");
+beforeAll(() => {
+  cpSync(join(kit.folder, "node_modules/chat-bridge-kit/template"), folder, { recursive: true });
+  symlinkSync(join(PROJECT, "node_modules/@types"), join(kit.folder, "node_modules/@types"));
+  execFileSync(join(PROJECT, "node_modules/.bin/tsc"), ["-p", folder]);
+});
+
+/** Starts a copy of the template, whose shown messages are served at `observe`. */
+async function startTemplate(environment: Record<string, string>) {
+  const observePort = await freePort();
+  const common = { WORKSPACE_ID: WORKSPACE, SIGNING_SECRET: SECRET, OBSERVE_PORT: String(observePort) };
+  const command = [process.execPath, "dist/main.js"] as const;
+  const program = startProgram(command, { cwd: folder, environment: { ...common, ...environment } });
+  return { program, observe: new URL(`http://127.0.0.1:${observePort}/`) };
+}
+
+test("a copy of the template passes every rule for bridges that poll", async () => {
+  const port = await freePort();
+  const baseUrl = `http://127.0.0.1:${port}`;
+  // The program starts first, so its first polls find no service.
+  const { program, observe } = await startTemplate({ BASE_URL: baseUrl, STATE_FOLDER: "./polling" });
+  void until("the bridge is connected", () => program.output().includes("connected")).then(() =>
+    program.type("!start"),
+  );
+  const result = await checkPoller({
+    listen: { host: "127.0.0.1", port },
+    secrets: [SECRET],
+    workspace: WORKSPACE,
+    observe,
+    withinMs: HANG_MS,
+  });
+  expect(result.rules.filter(({ verdict }) => verdict !== "passed")).toEqual([]);
+  expect(await program.stop()).toBe(0);
+});
+
+test("a copy of the template passes every rule for bridges that receive pushes", async () => {
+  const port = String(await freePort());
+  const push = { MODE: "push", LISTEN_PORT: port, STATE_FOLDER: "./pushed", BASE_URL: "http://127.0.0.1:9" };
+  const { program, observe } = await startTemplate(push);
+  await until("the bridge listens", () => program.output().includes("connected"));
+  const result = await checkBridge({
+    url: new URL(`http://127.0.0.1:${port}/events`),
+    secrets: [SECRET],
+    workspace: WORKSPACE,
+    observe,
+    answerWithinMs: HANG_MS,
+    withinMs: HANG_MS,
+  });
+  expect(result.rules.filter(({ verdict }) => verdict !== "passed")).toEqual([]);
+  expect(await program.stop()).toBe(0);
+});
+
+test("a copy of the template says which setting is missing", async () => {
+  const { program } = await startTemplate({ STATE_FOLDER: "./none" });
+  await until("the program has printed an error", () => program.output().includes("baseUrl is missing"));
+});
