@@ -1,0 +1,108 @@
+import { execFileSync, spawnSync } from "node:child_process";
+import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { packKit } from "../harness/kit-package";
+
+const PROJECT = join(__dirname, "../../..");
+const kit = packKit();
+// `chat-bridge-kit/fastify-receiver` needs the types of Fastify.
+symlinkSync(join(PROJECT, "node_modules/fastify"), join(kit.folder, "node_modules/fastify"));
+
+const installed = spawnSync(process.execPath, ["scripts/install-typescripts.mjs"], {
+  cwd: PROJECT,
+  encoding: "utf8",
+});
+if (installed.status !== 0) throw new Error(`TypeScript could not be installed: ${installed.stderr}`);
+const COMPILERS = [
+  ...installed.stdout.trim().split("\n"),
+  join(PROJECT, "node_modules/typescript/bin/tsc"),
+].map((path) => {
+  const { version } = JSON.parse(readFileSync(join(path, "../../package.json"), "utf8")) as {
+    version: string;
+  };
+  return { path, version };
+});
+
+const { exports } = JSON.parse(
+  readFileSync(join(kit.folder, "node_modules/chat-bridge-kit/package.json"), "utf8"),
+) as { exports: Record<string, { types?: string }> };
+const ENTRIES = Object.entries(exports)
+  .filter(([, { types }]) => types !== undefined)
+  .map(([entry]) => entry.replace(".", "chat-bridge-kit"));
+
+/** A bridge's code that imports all `entries`, and uses the types of some. */
+function consumerOf(entries: readonly string[]): string {
+  return `${entries.map((entry, index) => `import * as entry${index} from "${entry}";`).join("\n")}
+import { createBridge, storeInMemory, type Bridge, type BridgeChat } from "chat-bridge-kit";
+import type { Message, OutboundEvent } from "chat-bridge-kit/events";
+import { toHtml, numberedChoices } from "chat-bridge-kit/render";
+import { createSender, type SendResult } from "chat-bridge-kit/sender";
+
+const message: Message = {
+  ...{ id: "msg_1", kind: "text", text: "**a**", image: null, awaitsReply: false, data: null },
+  buttons: [[{ label: "b", action: "c" }]],
+};
+const sender = createSender({ baseUrl: "http://127.0.0.1:1", workspaceId: "", secrets: ["d"] });
+const send = (text: string): Promise<SendResult> => sender.send({ type: "command", channel: "e", user: { id: "f" }, text });
+const channelOf = (event: OutboundEvent): string | undefined => ("channel" in event ? event.channel : undefined);
+const chat: BridgeChat = {
+  post: async (event) => event.channel,
+  dm: async (event) => [event.user],
+  update: async (event) => void event.chatMessageId,
+};
+const options = { baseUrl: "http://127.0.0.1:1", workspaceId: "00000000-0000-4000-8000-000000000000", secrets: "d" };
+const bridge: Bridge = createBridge({ ...options, chat, store: storeInMemory() });
+const [choice] = numberedChoices(message.buttons);
+const isLong = () => choice?.number !== undefined && choice.action.length > 9;
+// @ts-expect-error: an action button has no URL.
+const hasUrl = () => choice?.number !== undefined && choice.url.length > 0;
+
+const entries: readonly object[] = [${entries.map((_, index) => `entry${index}`).join(", ")}];
+console.log(toHtml(message.text), typeof bridge.start, typeof send, typeof channelOf, typeof isLong, typeof hasUrl, entries.length);
+`;
+}
+
+const MODULES = [
+  ["an ES module", "nodenext", "bridge.mts", "bridge.mjs"],
+  ["a CommonJS module of Node", "nodenext", "bridge.cts", "bridge.cjs"],
+  ["a classic CommonJS module", "commonjs", "bridge.ts", "bridge.js"],
+] as const;
+
+/** Compiles a file under `strict`. Returns the compiler's output. */
+function compile(tsc: (typeof COMPILERS)[number], source: string, file: string, options: object): string {
+  const folder = join(kit.folder, `${tsc.version}-${file}`);
+  mkdirSync(folder, { recursive: true });
+  writeFileSync(join(folder, file), source);
+  const strict = { strict: true, exactOptionalPropertyTypes: true, noUncheckedIndexedAccess: true };
+  const types = { types: ["node"], typeRoots: [join(PROJECT, "node_modules/@types")], lib: ["es2022"] };
+  const compilerOptions = { ...strict, ...types, target: "es2022", ...options };
+  writeFileSync(join(folder, "tsconfig.json"), JSON.stringify({ compilerOptions, files: [file] }));
+  return spawnSync(process.execPath, [tsc.path, "-p", folder], { encoding: "utf8" }).stdout;
+}
+
+describe.each(COMPILERS)("with TypeScript $version", (tsc) => {
+  // TypeScript 7 cannot resolve modules as Node 10 did.
+  const classic = Number.parseInt(tsc.version, 10) < 7 ? "node10" : "bundler";
+  const optionsOf = (module: string) =>
+    module === "commonjs" ? { module, moduleResolution: classic } : { module };
+
+  test.each(MODULES)(
+    "the kit's types are valid for %s, and the compiled module runs",
+    (_, module, file, compiled) => {
+      // Fastify's own types need TypeScript 5.4 and `esModuleInterop`.
+      const entries = ENTRIES.filter((entry) => !entry.includes("fastify"));
+      expect(entries.length).toBeGreaterThan(15);
+      expect(compile(tsc, consumerOf(entries), file, { ...optionsOf(module), skipLibCheck: false })).toBe("");
+      const path = join(kit.folder, `${tsc.version}-${file}`, compiled);
+      const printed = execFileSync(process.execPath, [path], { encoding: "utf8" });
+      expect(printed).toBe(
+        `<p><strong>a</strong></p> function function function function function ${entries.length}\n`,
+      );
+    },
+  );
+
+  test("a module can import the Fastify receiver, if the compiler skips the types of libraries", () => {
+    const options = { ...optionsOf("commonjs"), skipLibCheck: true };
+    expect(compile(tsc, consumerOf(ENTRIES), "fastify.ts", options)).toBe("");
+  });
+});
