@@ -61,7 +61,10 @@ module.exports = {
       name: "bridge-needs-one-package",
       severity: "error",
       // The only dependency of the kit is a Markdown parser. Fastify's types are an optional peer dependency.
-      from: { path: "^bridge/", pathNot: "^bridge/(fastify-receiver\\.ts|parse-message-text\\.ts|template/|test/)" },
+      from: {
+        path: "^bridge/",
+        pathNot: "^bridge/(fastify-receiver\\.ts|parse-message-text\\.ts|template/|test/)",
+      },
       to: { path: "node_modules" },
     },
     {
