@@ -1,6 +1,6 @@
 // Generates proto/gen from proto: the ts-proto code, and the file descriptors for
-// server reflection. Also generates the kit's copy of the contract, and the Grafana
-// dashboard. With `--check`, writes nothing, and fails when the committed files differ.
+// server reflection. Also generates the copies of files for the kit and the bridges, and the
+// Grafana dashboard. With `--check`, writes nothing, and fails when the committed files differ.
 import { execFileSync } from "node:child_process";
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -19,8 +19,21 @@ function kitCopy() {
   return `// Copied from contract/ by scripts/gen.mjs. DO NOT EDIT.\n\n${parts.join("\n")}`;
 }
 
+/** The files of runtime/ that the bridges in bridges/ need. The bridges are published without the service. */
+const RUNNER_PARTS = ["logger", "request-timeouts", "run-process", "settings"];
+
+const runnerCopies = RUNNER_PARTS.map((name) => [
+  `bridges/common/copied/${name}.ts`,
+  () =>
+    `// Copied from runtime/ by scripts/gen.mjs. DO NOT EDIT.\n\n${readFileSync(`runtime/${name}.ts`, "utf8")}`,
+]);
+
 /** The functions that generate single files, by the path of the file. */
-const SINGLE = { "bridge/contract.ts": kitCopy, "ops/grafana/chat-bridge.json": grafanaDashboard };
+const SINGLE = {
+  "bridge/contract.ts": kitCopy,
+  "ops/grafana/chat-bridge.json": grafanaDashboard,
+  ...Object.fromEntries(runnerCopies),
+};
 
 async function singleFiles() {
   const made = Object.entries(SINGLE).map(async ([path, make]) => {

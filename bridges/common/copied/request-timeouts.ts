@@ -1,0 +1,11 @@
+// Copied from runtime/ by scripts/gen.mjs. DO NOT EDIT.
+
+/**
+ * Timeouts of an HTTP listener in milliseconds, as options of Node's server. A connection
+ * that does not send a whole request is closed after 10 to 11 seconds.
+ */
+export const REQUEST_TIMEOUTS = {
+  headersTimeout: 10_000,
+  requestTimeout: 10_000,
+  connectionsCheckingInterval: 1_000,
+} as const;

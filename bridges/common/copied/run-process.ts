@@ -1,0 +1,56 @@
+// Copied from runtime/ by scripts/gen.mjs. DO NOT EDIT.
+
+import type { Logger } from "pino";
+import { SettingsError } from "./settings";
+
+/** A program that runs until `close` is called. A second call of `close` is harmless. */
+export interface Running {
+  close(): Promise<void>;
+}
+
+const STOP_WITHIN_MS = 10_000;
+const EXIT_BAD_SETTINGS = 78; // EX_CONFIG
+
+/**
+ * Starts a process, and stops it gracefully on SIGTERM or SIGINT. Invalid settings result in one message on stderr
+ * and exit code 78. Any other fault at the start results in a message and exit code 1. A stop that fails or takes
+ * more than 10 seconds is logged, and also results in exit code 1.
+ */
+export async function runProcess(
+  start: (stopping: AbortSignal) => Promise<{ running: Running; log: Logger }>,
+): Promise<void> {
+  const stopping = new AbortController();
+  const asked = new Promise<NodeJS.Signals>((resolve) => {
+    for (const signal of ["SIGTERM", "SIGINT"] as const) process.on(signal, resolve);
+  });
+  void asked.then(() => stopping.abort());
+  let started: { running: Running; log: Logger };
+  try {
+    started = await start(stopping.signal);
+  } catch (error) {
+    if (stopping.signal.aborted) process.exit(0);
+    const settings = error instanceof SettingsError;
+    process.stderr.write(`${settings ? error.message : `cannot start: ${startFault(error)}`}\n`);
+    process.exit(settings ? EXIT_BAD_SETTINGS : 1);
+  }
+  const { running, log } = started;
+  const signal = await asked;
+  log.info({ signal }, "stopping");
+  const late = setTimeout(() => {
+    log.error("did not stop within 10 seconds: exiting");
+    process.exit(1);
+  }, STOP_WITHIN_MS);
+  try {
+    await running.close();
+  } catch (error) {
+    log.error({ err: error }, "could not stop cleanly");
+    process.exit(1);
+  }
+  clearTimeout(late);
+  log.info("stopped");
+  process.exit(0);
+}
+
+function startFault(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

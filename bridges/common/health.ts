@@ -1,0 +1,41 @@
+import { once } from "node:events";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { REQUEST_TIMEOUTS } from "./copied/request-timeouts";
+import type { HostPort } from "./copied/settings";
+
+/** The state of one connection of a bridge, e.g. to the service or to the chat. */
+export interface ConnectionState {
+  readonly isConnected: boolean;
+  /** Reason why the connection is down, without secrets; undefined if the connection is up. */
+  readonly problem?: string | undefined;
+}
+
+/**
+ * Answers `GET /health` with the state of each connection as JSON: 200 if all connections are up, otherwise 503.
+ * `port` is the port of the listener.
+ */
+export async function listenForHealth(
+  at: HostPort,
+  states: () => Readonly<Record<string, ConnectionState>>,
+): Promise<{ readonly port: number; close(): Promise<void> }> {
+  const server = createServer(REQUEST_TIMEOUTS, (request, response) => {
+    request.resume();
+    const isHealth = request.url === "/health" && (request.method === "GET" || request.method === "HEAD");
+    const connections = states();
+    const ok = Object.values(connections).every(({ isConnected }) => isConnected);
+    const status = !isHealth ? 404 : ok ? 200 : 503;
+    const body = isHealth ? { ok, connections } : { message: "not found: the path is /health" };
+    response.writeHead(status, { "content-type": "application/json" }).end(JSON.stringify(body));
+  });
+  server.listen(at.port, at.host);
+  await once(server, "listening");
+  return {
+    port: (server.address() as AddressInfo).port,
+    async close() {
+      server.close();
+      server.closeAllConnections();
+      await once(server, "close");
+    },
+  };
+}

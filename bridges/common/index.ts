@@ -1,0 +1,24 @@
+/** What the bridges share: settings with help, a health listener, a log, a graceful stop, and typed commands. */
+
+export {
+  choice,
+  flag,
+  hostPort,
+  httpUrl,
+  integer,
+  list,
+  optional,
+  optionalFile,
+  optionalSecret,
+  secret,
+  text,
+  type Setting,
+  type SettingTable,
+  type ValuesOf,
+} from "./setting";
+export { BRIDGE_SETTINGS, type BridgeSettings } from "./bridge-settings";
+export type { ConnectionState } from "./health";
+export { runBridgeProgram, type BridgeProgram, type RunningBridge, type Tools } from "./run-bridge-program";
+export { readChoice, readCommand } from "./typed-text";
+export { isLoopback, SettingsError, type HostPort } from "./copied/settings";
+export type { Logger } from "pino";

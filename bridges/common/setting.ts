@@ -1,0 +1,128 @@
+import { readFileSync } from "node:fs";
+import { parseList, type HostPort, type Settings } from "./copied/settings";
+
+/** A setting of a program: what it means, and how its text is read. */
+export interface Setting<T> {
+  /** Meaning of the setting, for `--help` and for errors. */
+  readonly what: string;
+  /** Text of the default, "" for none; undefined if the setting is required. */
+  readonly fallback: string | undefined;
+  /** Whether the setting may also be given as a file, with the name `<NAME>_FILE`. */
+  readonly isSecret?: boolean;
+  /** Returns the value. Reports a fault through `settings`. */
+  read(settings: Settings, name: string): T;
+}
+
+/** The settings of a program, by the name of the environment variable. */
+export type SettingTable = Readonly<Record<string, Setting<unknown>>>;
+
+/** The values of the settings of a table, by the same names. */
+export type ValuesOf<Table extends SettingTable> = {
+  readonly [Name in keyof Table]: Table[Name] extends Setting<infer T> ? T : never;
+};
+
+/** A text; required if `fallback` is undefined. */
+export function text(what: string, fallback?: string): Setting<string> {
+  return { what, fallback, read: (settings, name) => settings.text(name, what, fallback) };
+}
+
+/** A text without a default; undefined if the setting is unset. */
+export function optional(what: string): Setting<string | undefined> {
+  return { what, fallback: "", read: (settings, name) => settings.text(name, what, "") || undefined };
+}
+
+/** A required secret. It can be in the setting, or in a file that `<NAME>_FILE` names. */
+export function secret(what: string): Setting<string> {
+  return { ...text(what), isSecret: true };
+}
+
+/** A secret that may be unset. It can be in the setting, or in a file that `<NAME>_FILE` names. */
+export function optionalSecret(what: string): Setting<string | undefined> {
+  return { ...optional(what), isSecret: true };
+}
+
+export function integer(
+  what: string,
+  range: { readonly min: number; readonly max: number },
+  fallback: number,
+): Setting<number> {
+  return {
+    what: `${what} (${range.min} to ${range.max})`,
+    fallback: String(fallback),
+    read: (settings, name) => settings.integer(name, what, range, fallback),
+  };
+}
+
+/** One of a few words. */
+export function choice<T extends string>(what: string, choices: readonly T[], fallback: T): Setting<T> {
+  return {
+    what: `${what} (${choices.join(", ")})`,
+    fallback,
+    read: (settings, name) => settings.choice(name, choices, fallback),
+  };
+}
+
+/** A switch: the value is true for "on", and false for "off". */
+export function flag(what: string, fallback: "on" | "off"): Setting<boolean> {
+  const words = choice(what, ["on", "off"], fallback);
+  return { ...words, read: (settings, name) => words.read(settings, name) === "on" };
+}
+
+/** An address of the form host:port; undefined if the setting and `fallback` are unset. */
+export function hostPort(what: string, fallback = ""): Setting<HostPort | undefined> {
+  return {
+    what: `${what} (host:port)`,
+    fallback,
+    // Without a default, an unset setting has the text "".
+    read: (settings, name) =>
+      settings.text(name, what, fallback) === "" ? undefined : settings.hostPort(name, what, fallback),
+  };
+}
+
+/** Entries separated by commas. */
+export function list(what: string, fallback?: string): Setting<readonly string[]> {
+  return {
+    what: `${what} (separated by commas)`,
+    fallback,
+    read: (settings, name) => settings.parsed(name, what, parseList, fallback),
+  };
+}
+
+/** A URL that begins with http:// or https://. */
+export function httpUrl(what: string, fallback?: string): Setting<string> {
+  return { what, fallback, read: (settings, name) => settings.parsed(name, what, parseHttpUrl, fallback) };
+}
+
+/** The content of a file; undefined if the setting is unset. */
+export function optionalFile(what: string): Setting<Buffer | undefined> {
+  return { what: `file: ${what}`, fallback: "", read: (settings, name) => settings.file(name, what) };
+}
+
+function parseHttpUrl(value: string): string {
+  if (!/^https?:\/\//.test(value) || !URL.canParse(value)) throw new Error("must be an http or https URL");
+  return value.replace(/\/+$/, "");
+}
+
+/**
+ * Returns the environment with each secret that a variable `<NAME>_FILE` names a file for. Line breaks at the end of
+ * the file are not part of the secret. Calls `fault` for each file that cannot be read.
+ */
+export function withSecretFiles(
+  table: SettingTable,
+  environment: Readonly<Record<string, string | undefined>>,
+  fault: (line: string) => void,
+): Readonly<Record<string, string | undefined>> {
+  const read: Record<string, string> = {};
+  for (const [name, { isSecret }] of Object.entries(table)) {
+    const path = environment[`${name}_FILE`];
+    if (!isSecret || !path) continue;
+    try {
+      read[name] = readFileSync(path, "utf8").replace(/[\r\n]+$/, "");
+    } catch {
+      fault(`${name}_FILE names a file that cannot be read: give the path of a file with the secret`);
+      // The placeholder avoids a second fault, for the missing secret.
+      read[name] = "unreadable";
+    }
+  }
+  return { ...environment, ...read };
+}

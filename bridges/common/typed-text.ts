@@ -1,0 +1,33 @@
+/** How members type commands and choices. */
+interface Typing {
+  readonly COMMAND_PREFIX: string;
+  readonly COMMAND_WORD: string;
+}
+
+/**
+ * Returns what follows the command in a typed line: "start" for "!play start", "" for "!play". Returns undefined for
+ * text that is not the command. Upper and lower case count as the same.
+ */
+export function readCommand(line: string, { COMMAND_PREFIX, COMMAND_WORD }: Typing): string | undefined {
+  const [first = "", ...rest] = line.trim().split(/(?<=^\S+)\s+/);
+  if (first.toLowerCase() !== `${COMMAND_PREFIX}${COMMAND_WORD}`.toLowerCase()) return undefined;
+  return rest.join(" ").trim();
+}
+
+/**
+ * Returns the number of a typed choice: 2 for "!2". In a direct conversation, the prefix is optional. Returns undefined
+ * for other text.
+ */
+export function readChoice(
+  line: string,
+  { COMMAND_PREFIX }: Pick<Typing, "COMMAND_PREFIX">,
+  isDirect = false,
+): number | undefined {
+  const typed = line.trim();
+  const digits = typed.startsWith(COMMAND_PREFIX)
+    ? typed.slice(COMMAND_PREFIX.length)
+    : isDirect
+      ? typed
+      : undefined;
+  return digits !== undefined && /^[1-9]\d?$/.test(digits) ? Number(digits) : undefined;
+}
