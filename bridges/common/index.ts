@@ -17,6 +17,7 @@ export {
   type ValuesOf,
 } from "./setting";
 export { BRIDGE_SETTINGS, type BridgeSettings } from "./bridge-settings";
+export { kitOptions } from "./kit-options";
 export type { ConnectionState } from "./health";
 export { runBridgeProgram, type BridgeProgram, type RunningBridge, type Tools } from "./run-bridge-program";
 export { readChoice, readCommand } from "./typed-text";

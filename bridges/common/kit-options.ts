@@ -1,0 +1,19 @@
+import { folderStore, type BridgeOptions } from "chat-bridge-kit";
+import type { Logger } from "pino";
+import type { BridgeSettings } from "./bridge-settings";
+
+/** Returns the options for `createBridge` that the settings give. Problems are logged. The caller adds the chat. */
+export function kitOptions(settings: BridgeSettings, log: Logger): Omit<BridgeOptions, "chat"> {
+  const { MODE: mode, LISTEN: listen, TLS_CERT: cert, TLS_KEY: key } = settings;
+  const tls = cert === undefined || key === undefined ? {} : { cert, key };
+  return {
+    baseUrl: settings.BASE_URL,
+    workspaceId: settings.WORKSPACE_ID,
+    secrets: settings.SIGNING_SECRET,
+    store: folderStore(settings.STATE_FOLDER),
+    mode,
+    ...(mode === "push" && listen !== undefined ? { listen: { ...listen, ...tls } } : {}),
+    onMissed: () => log.warn("events expired before the bridge fetched them"),
+    report: ({ message: problem }) => log.warn({ problem }, "a problem between the service and the bridge"),
+  };
+}
