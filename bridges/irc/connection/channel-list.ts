@@ -1,0 +1,27 @@
+/** A channel to join, and its key if it has one. */
+export interface WantedChannel {
+  readonly name: string;
+  readonly key: string | undefined;
+}
+
+// oxlint-disable-next-line no-control-regex
+const NAME_FORM = /^[#&+!][^\u0000-\u0020,\u0007:]{1,100}$/u;
+
+/**
+ * Reads the entries of IRC_CHANNELS, e.g. "#games" or "#private key". A name without a channel's first character gets
+ * "#". Throws an `Error` whose message completes "IRC_CHANNELS …".
+ */
+export function readChannels(entries: readonly string[]): readonly WantedChannel[] {
+  return entries.map((entry) => {
+    const [first = "", key, ...more] = entry.split(/\s+/);
+    const name = /^[#&+!]/.test(first) ? first : `#${first}`;
+    if (!NAME_FORM.test(name) || more.length > 0)
+      throw new Error("must be names of channels, each with its key");
+    return { name, key };
+  });
+}
+
+/** Returns whether a name is the name of a channel. */
+export function isChannelName(name: string): boolean {
+  return NAME_FORM.test(name);
+}

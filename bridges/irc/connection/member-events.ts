@@ -1,0 +1,66 @@
+import type { ServerLine } from "irc-framework";
+import { LRUCache } from "lru-cache";
+import type { Members } from "../state/members";
+import type { IrcSession } from "./irc-session";
+
+/** Token that marks the bridge's own requests for accounts. */
+const WHOX_TOKEN = "347";
+const RPL_WHOSPCRPL = "354";
+const WHOIS_WITHIN_MS = 3_000;
+const PENDING_MAX = 1_000;
+
+/** Learns from the server which members are in the channels, and which accounts they have. */
+export function followMembers(session: IrcSession, members: Members, control: (line: string) => void): void {
+  members.begin(session.lower);
+  session.client
+    .on("join", ({ nick, channel, account }) => {
+      members.joined(nick, channel);
+      if (account !== undefined) members.hasAccount(nick, account);
+      if (session.isOwn(nick) && session.hasWhox) control(`WHO ${channel} %tna,${WHOX_TOKEN}`);
+    })
+    .on("userlist", ({ channel, users }) => {
+      for (const { nick } of users) members.joined(nick, channel);
+    })
+    .on("part", ({ nick, channel }) => members.left(nick, channel))
+    .on("kick", ({ kicked, channel }) => members.left(kicked, channel))
+    .on("quit", ({ nick }) => members.left(nick))
+    .on("nick", ({ nick, new_nick: newNick }) => members.renamed(nick, newNick))
+    .on("account", ({ nick, account }) => members.hasAccount(nick, account));
+}
+
+/** Reads the answers to the `WHO` of `followMembers`. */
+export function readWhox({ command, params }: ServerLine, members: Members): void {
+  const [, token, nick = "", account = "0"] = params;
+  if (command !== RPL_WHOSPCRPL || token !== WHOX_TOKEN) return;
+  members.hasAccount(nick, account === "0" ? false : account);
+}
+
+/**
+ * Returns a function that asks for the account of a member with `WHOIS`. Resolves when the server has answered, or
+ * after 3 seconds. Several calls for a member share one request.
+ */
+export function accountLookup(
+  { client, lower }: IrcSession,
+  members: Members,
+  control: (line: string) => void,
+) {
+  const pending = new LRUCache<string, { promise: Promise<void>; resolve: () => void }>({ max: PENDING_MAX });
+  client.on("whois", ({ nick, account, error }) => {
+    const key = lower(nick);
+    if (error === undefined && pending.has(key)) members.hasAccount(nick, account ?? false);
+    pending.get(key)?.resolve();
+    pending.delete(key);
+  });
+  return (nick: string): Promise<void> => {
+    const known = pending.get(lower(nick));
+    if (known !== undefined) return known.promise;
+    let resolve: () => void = () => undefined;
+    const promise = new Promise<void>((done) => {
+      resolve = done;
+      setTimeout(done, WHOIS_WITHIN_MS).unref();
+    });
+    pending.set(lower(nick), { promise, resolve });
+    control(`WHOIS ${nick}`);
+    return promise;
+  };
+}

@@ -1,0 +1,217 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { CannotShow, RetryLater } from "chat-bridge-kit";
+import type { Journal } from "../state/journal";
+import type { FloodGate } from "./flood-gate";
+import { createSentLines } from "./sent-lines";
+
+/** Some lines to one target. */
+export interface Post {
+  /** Id under which the journal counts the lines, e.g. of the event. A repeated post with this id is the same post. */
+  readonly id: string;
+  readonly command: "PRIVMSG" | "NOTICE";
+  /** A nick or a channel, in the server's lower case. */
+  readonly target: string;
+  readonly lines: readonly string[];
+  /** Time after which the post must not begin, ms since the epoch; null for never. */
+  readonly expiresAtMs: number | null;
+}
+
+/** Whether lines to a target can be sent: now, soon, after a longer wait, or never. */
+export type Readiness = "now" | "soon" | "later" | { readonly never: string };
+
+export interface OutboxParts {
+  /** Writes a line to the connection. Called only between `up` and `down`. */
+  write(line: string): void;
+  readonly gate: FloodGate;
+  readonly journal: Pick<Journal, "sentOf" | "noteSent">;
+  readiness(target: string): Readiness;
+}
+
+interface Job extends Post {
+  /** Index of the next line to send. */
+  next: number;
+  confirmed: number;
+  readonly done: Promise<void>;
+  readonly resolve: () => void;
+  readonly reject: (error: Error) => void;
+}
+
+const JOBS_MAX = 500;
+/** Maximum number of jobs that are waiting when a hint to a member is still accepted. */
+const JOBS_MAX_FOR_HINTS = 20;
+const CONTROLS_MAX = 200;
+/** Maximum number of lines that are sent and not confirmed. */
+const UNCONFIRMED_MAX = 40;
+/** Number of unconfirmed lines after which a `PING` is sent before further lines. */
+const PING_AFTER_LINES = 8;
+/** Milliseconds in which an echo should arrive. A `PING` is sent only if it does not. */
+const ECHO_WITHIN_MS = 2_000;
+const RETRY_MS = 10_000;
+
+export type Outbox = ReturnType<typeof createOutbox>;
+
+/**
+ * The lines to send over the connection, within the limits of the flood gate. A post is done when the server has
+ * confirmed all its lines. If the connection is lost before that, the unconfirmed lines are sent again.
+ */
+export function createOutbox({ write, gate, journal, readiness }: OutboxParts) {
+  /** In order of their posts. */
+  const jobs = new Map<string, Job>();
+  const controls: string[] = [];
+  const sent = createSentLines<Job>();
+  let isUp = false;
+  let hasEcho = false;
+  let timer: NodeJS.Timeout | undefined;
+
+  function settle(job: Job, error?: Error): void {
+    jobs.delete(job.id);
+    if (error === undefined) job.resolve();
+    else job.reject(error);
+  }
+
+  function confirm(job: Job | undefined): void {
+    if (job === undefined) return;
+    job.confirmed += 1;
+    if (job.confirmed >= job.lines.length) settle(job);
+  }
+
+  /** Returns the first job with a line that can be sent now. Rejects jobs that cannot be sent. */
+  function nextJob(): Job | undefined {
+    const waiting = new Set<string>();
+    for (const job of jobs.values()) {
+      if (job.next >= job.lines.length || waiting.has(job.target)) continue;
+      if (job.next === 0 && job.expiresAtMs !== null && job.expiresAtMs < Date.now()) {
+        settle(job, new CannotShow("the event expired before the server accepted it"));
+        continue;
+      }
+      const ready = readiness(job.target);
+      if (ready === "now") return job;
+      if (ready === "later") settle(job, new RetryLater(RETRY_MS, "the bridge is not in the channel"));
+      else if (ready !== "soon") settle(job, new CannotShow(ready.never));
+      waiting.add(job.target);
+    }
+    return undefined;
+  }
+
+  /** Milliseconds until a `PING` is due: the answer confirms lines that no echo has confirmed. */
+  function pingInMs(): number | undefined {
+    const since = sent.unpingedSinceMs();
+    if (since === undefined) return undefined;
+    return hasEcho ? Math.max(0, since + ECHO_WITHIN_MS - Date.now()) : 0;
+  }
+
+  /** Returns a function that sends the next line; a number of milliseconds to wait; or undefined to wait for events. */
+  function nextStep(): (() => void) | number | undefined {
+    if (controls.length > 0) return () => write(controls.shift() ?? "");
+    const pingIn = pingInMs();
+    const ping = (): void => write(`PING ${sent.addPing()}`);
+    if (pingIn === 0 && sent.size() >= PING_AFTER_LINES) return ping;
+    const job = sent.size() < UNCONFIRMED_MAX ? nextJob() : undefined;
+    if (job !== undefined) return () => sendLine(job);
+    return pingIn === 0 ? ping : pingIn;
+  }
+
+  function sendLine(job: Job): void {
+    const text = job.lines[job.next] ?? "";
+    write(`${job.command} ${job.target} :${text}`);
+    job.next += 1;
+    sent.add({ job, target: job.target, text, atMs: Date.now() });
+    // Noted after the line is sent, so that a crash between the two repeats a line, but loses none.
+    journal.noteSent(job.id, job.next);
+  }
+
+  function pump(): void {
+    clearTimeout(timer);
+    while (isUp) {
+      const step = nextStep();
+      if (typeof step === "function" && gate.tryTake()) step();
+      else {
+        const waitMs = typeof step === "function" ? gate.waitMs() : step;
+        if (waitMs !== undefined) timer = setTimeout(pump, waitMs);
+        return;
+      }
+    }
+  }
+
+  return {
+    /**
+     * Sends the lines of a post. Resolves when the server has confirmed all lines. Rejects with `RetryLater` if the
+     * target is not available for a longer time or too many posts are waiting, and with `CannotShow` if a retry is
+     * useless.
+     */
+    post(post: Post): Promise<void> {
+      const known = jobs.get(post.id);
+      if (known !== undefined) return known.done;
+      const next = journal.sentOf(post.id);
+      if (next >= post.lines.length) return Promise.resolve();
+      if (jobs.size >= JOBS_MAX)
+        return Promise.reject(new RetryLater(RETRY_MS, "too many lines are waiting"));
+      const { promise: done, resolve, reject } = withResolvers();
+      jobs.set(post.id, { ...post, next, confirmed: next, done, resolve, reject });
+      pump();
+      return done;
+    },
+    /** Sends a hint to a member, unless many lines are waiting. */
+    hint(post: Post): void {
+      if (jobs.size < JOBS_MAX_FOR_HINTS) this.post(post).catch(() => undefined);
+    },
+    /** Sends a line of the protocol before all posts. */
+    control(line: string): void {
+      if (controls.length < CONTROLS_MAX) controls.push(line);
+      pump();
+    },
+    /** Called when the connection can send lines. */
+    up(connection: { readonly hasEcho: boolean }): void {
+      ({ hasEcho } = connection);
+      isUp = true;
+      pump();
+    },
+    /** Called when the connection is lost. Unconfirmed lines are sent again over the next connection. */
+    down(): void {
+      isUp = false;
+      clearTimeout(timer);
+      controls.length = 0;
+      sent.clear();
+      for (const job of jobs.values()) {
+        if (job.next === job.confirmed) continue;
+        job.next = job.confirmed;
+        journal.noteSent(job.id, job.next);
+      }
+    },
+    /** Called when the readiness of a target may have changed. */
+    wake: pump,
+    ponged(token: string): void {
+      for (const job of sent.ponged(token)) confirm(job);
+      pump();
+    },
+    /** Called when the server echoes a line of this bridge. */
+    echoed(target: string, text: string): void {
+      confirm(sent.echoed(target, text));
+      pump();
+    },
+    /** Called when the server refuses a line to a target. */
+    refused(target: string, error: Error): void {
+      const job = sent.refused(target);
+      if (job === undefined || !jobs.has(job.id)) return;
+      journal.noteSent(job.id, job.confirmed);
+      settle(job, error);
+    },
+    /** Resolves when all posts are done, but after at most `withinMs`. */
+    async drain(withinMs: number): Promise<void> {
+      const all = Promise.allSettled([...jobs.values()].map(({ done }) => done));
+      const late = new AbortController();
+      await Promise.race([all, sleep(withinMs, undefined, { signal: late.signal }).catch(() => undefined)]);
+      late.abort();
+    },
+  };
+}
+
+function withResolvers() {
+  let resolve: () => void = () => undefined;
+  let reject: (error: Error) => void = () => undefined;
+  const promise = new Promise<void>((yes, no) => {
+    resolve = yes;
+    reject = no;
+  });
+  return { promise, resolve, reject };
+}

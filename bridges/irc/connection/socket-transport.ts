@@ -1,0 +1,66 @@
+import { EventEmitter } from "node:events";
+import { connect as connectPlain, isIP, type Socket } from "node:net";
+import { connect as connectTls } from "node:tls";
+import type { Transport } from "irc-framework";
+import { createLineReader } from "./line-reader";
+
+/** How to reach the server. */
+export interface SocketOptions {
+  readonly host: string;
+  readonly port: number;
+  /** Options of TLS; undefined for a connection without encryption. */
+  readonly tls:
+    { readonly ca?: Buffer | undefined; readonly cert?: Buffer; readonly key?: Buffer } | undefined;
+}
+
+const CONNECT_WITHIN_MS = 20_000;
+
+/**
+ * Returns the transport class for irc-framework. Unlike the transport of that package, it supports a CA file, and limits
+ * the length of lines. Certificates are always verified.
+ */
+export function socketTransport({ host, port, tls }: SocketOptions): new () => Transport {
+  return class extends EventEmitter implements Transport {
+    private socket: Socket | undefined;
+
+    connect(): void {
+      const servername = isIP(host) === 0 ? { servername: host } : {};
+      const socket =
+        tls === undefined
+          ? connectPlain({ host, port })
+          : connectTls({ host, port, ...servername, ...tls, rejectUnauthorized: true });
+      this.socket = socket;
+      let error: Error | false = false;
+      const late = setTimeout(
+        () => socket.destroy(new Error(`no answer within ${CONNECT_WITHIN_MS / 1000} s`)),
+        CONNECT_WITHIN_MS,
+      );
+      socket.once(tls === undefined ? "connect" : "secureConnect", () => {
+        clearTimeout(late);
+        socket.setNoDelay(true);
+        this.emit("open");
+      });
+      const read = createLineReader((line) => this.emit("line", line));
+      socket.on("data", read);
+      socket.on("error", (reason) => (error = reason));
+      socket.once("close", () => {
+        clearTimeout(late);
+        this.emit("close", error);
+      });
+    }
+    writeLine(line: string, done?: () => void): void {
+      // A line break within a line would be a second command.
+      this.socket?.write(`${line.replaceAll(/[\r\n\0]/g, " ")}\r\n`, () => done?.());
+    }
+    close(isForced: boolean): void {
+      if (isForced) this.socket?.destroy();
+      else this.socket?.end();
+    }
+    disposeSocket(): void {
+      this.socket?.destroy();
+    }
+    setEncoding(encoding: string): boolean {
+      return encoding === "utf8";
+    }
+  };
+}

@@ -1,0 +1,196 @@
+import { CannotShow, createBridge, RetryLater } from "chat-bridge-kit";
+import {
+  isLoopback,
+  kitOptions,
+  type BridgeSettings,
+  type RunningBridge,
+  type Tools,
+} from "chat-bridge-runner";
+import type { ServerLine, TextEvent } from "irc-framework";
+import { clientOptions } from "./client-options";
+import { createChannels } from "./connection/channels";
+import { createFloodGate } from "./connection/flood-gate";
+import { connectToIrc } from "./connection/irc-connection";
+import type { IrcSession } from "./connection/irc-session";
+import { accountLookup, followMembers, readWhox } from "./connection/member-events";
+import { createOutbox } from "./connection/outbox";
+import type { IrcSettings } from "./irc-settings";
+import { showMessages } from "./play/show-messages";
+import { typedLines } from "./play/typed-lines";
+import { invitedChannels } from "./state/invited-channels";
+import { openJournal } from "./state/journal";
+import { createMembers, type MemberIdentity } from "./state/members";
+
+/** Milliseconds after which the kit treats a message as refused: lines can wait for the flood gate. */
+const CHAT_TIMEOUT_MS = 600_000;
+const FINISH_LINES_MS = 5_000;
+const STOP_KIT_MS = 2_000;
+const QUIT_WITHIN_MS = 1_500;
+const REFUSED_RETRY_MS = 15_000;
+/** Age of a line after which it is history that a bouncer or server repeats. */
+const STALE_MS = 300_000;
+/** Numeric replies to a line that was not delivered. The second parameter is the target. */
+const NO_SUCH_NICK = "401";
+const NOT_DELIVERED = new Set([
+  NO_SUCH_NICK,
+  "403",
+  "404",
+  "407",
+  "408",
+  "415",
+  "442",
+  "477",
+  "486",
+  "531",
+  "716",
+]);
+
+/** Starts the bridge between an IRC server and a workspace. */
+export async function startIrcBridge(
+  settings: BridgeSettings & IrcSettings,
+  { log, fail }: Tools,
+): Promise<RunningBridge> {
+  warnOfPlaintext(settings, log);
+  const { STATE_FOLDER: folder, COMMAND_PREFIX: prefix } = settings;
+  const journal = openJournal(folder);
+  const members = createMembers();
+  const invited = invitedChannels(folder);
+  let lookUp: ((nick: string) => Promise<void>) | undefined;
+
+  const outbox = createOutbox({
+    write: (line) => irc.write(line),
+    gate: createFloodGate(settings.IRC_BURST_LINES, settings.IRC_LINE_MS),
+    journal,
+    readiness: (target) => (/^[#&+!]/.test(target) ? channels.readiness(target) : "now"),
+  });
+  const lower = (name: string): string => irc.session?.lower(name) ?? name.toLowerCase();
+  const channels = createChannels({
+    wanted: [...settings.IRC_CHANNELS, ...invited.load()],
+    mayInvite: (nick) =>
+      settings.IRC_ALLOW_INVITES.some((entry) => entry === "*" || entry === members.identityOf(nick).id),
+    log,
+    control: outbox.control,
+    onChange: outbox.wake,
+    onInvited: invited.save,
+  });
+  const { chat, ...shows } = showMessages({
+    outbox,
+    journal,
+    text: { isStyled: settings.IRC_FORMATTING, prefix },
+    maxLines: settings.IRC_MAX_LINES,
+    gapMs: settings.IRC_UPDATE_SECONDS * 1_000,
+    nickOf(userId) {
+      const nick = members.nickOf(userId);
+      return nick === undefined ? undefined : lower(nick);
+    },
+    log,
+  });
+  const bridge = createBridge({ ...kitOptions(settings, log), chat, chatTimeoutMs: CHAT_TIMEOUT_MS });
+  let hints = 0;
+  const onTyped = typedLines({
+    settings,
+    bridge,
+    view: { shownIn: bridge.shownIn, printedAtMs: (messageId) => journal.printedOf(messageId)?.atMs },
+    log,
+    hint(member: MemberIdentity, text) {
+      const id = `hint-${process.pid}-${++hints}`;
+      const target = lower(member.name);
+      outbox.hint({ id, command: "NOTICE", target, lines: [text], expiresAtMs: Date.now() + 30_000 });
+    },
+  });
+
+  /** Reports a line that a member typed, once the member's account is known. */
+  async function onText(session: IrcSession, event: TextEvent): Promise<void> {
+    const { nick, target, message: text, tags, time } = event;
+    if (event.from_server || session.isOwn(nick)) return;
+    if (time !== undefined && time < Date.now() - STALE_MS) return;
+    const isDirect = session.isOwn(target);
+    const name = isDirect ? undefined : channels.nameOf(session.lower(target));
+    if (!isDirect && name === undefined) return;
+    if (session.hasAccountTag) members.hasAccount(nick, event.account ?? false);
+    else if (members.isUnknown(nick)) await lookUp?.(nick);
+    const channel = name === undefined ? undefined : { id: session.lower(name), name };
+    await onTyped({ member: members.identityOf(nick), channel, text, id: tags["msgid"] });
+  }
+
+  function onEcho(session: IrcSession, { nick, target, message }: TextEvent): void {
+    if (session.isOwn(nick)) outbox.echoed(session.lower(target), message);
+  }
+
+  const irc = connectToIrc({
+    client: clientOptions(settings),
+    log,
+    control: outbox.control,
+    onUp(session) {
+      followMembers(session, members, outbox.control);
+      lookUp = accountLookup(session, members, outbox.control);
+      session.client
+        .on("privmsg", (event) => {
+          onEcho(session, event);
+          onText(session, event).catch((error: unknown) =>
+            log.error({ err: error }, "a line was not reported"),
+          );
+        })
+        .on("notice", (event) => onEcho(session, event));
+      outbox.up(session);
+      channels.up(session);
+    },
+    onDown() {
+      channels.down();
+      outbox.down();
+    },
+    onLine(session, line) {
+      channels.onLine(line);
+      readWhox(line, members);
+      if (line.command === "PONG") outbox.ponged(line.params.at(-1) ?? "");
+      const refusal = refusalOf(line);
+      if (refusal !== undefined) outbox.refused(session.lower(refusal.target), refusal.error);
+    },
+  });
+  bridge.start().then(
+    () => {
+      log.info("connected to the service");
+      shows.resume((messageId) => bridge.shown(messageId));
+    },
+    (error: unknown) => fail(error instanceof Error ? error.message : String(error)),
+  );
+
+  return {
+    states: () => ({
+      service: { isConnected: bridge.status.isConnected, problem: bridge.status.problem },
+      irc: { ...irc.state(), ...channels.counts() },
+    }),
+    async close() {
+      const stopped = bridge.stop();
+      await outbox.drain(FINISH_LINES_MS);
+      shows.close();
+      await within(STOP_KIT_MS, stopped);
+      await irc.close("the bridge is stopping", QUIT_WITHIN_MS);
+      journal.close();
+    },
+  };
+}
+
+/** Returns the target and the error of a reply to a line that was not delivered; undefined for other lines. */
+function refusalOf({ command, params }: ServerLine): { target: string; error: Error } | undefined {
+  const [, target] = params;
+  if (!NOT_DELIVERED.has(command) || target === undefined) return undefined;
+  const reason = params.at(-1) ?? command;
+  const error =
+    command === NO_SUCH_NICK
+      ? new CannotShow("the member is not connected")
+      : new RetryLater(REFUSED_RETRY_MS, `the server did not deliver a line: ${reason}`);
+  return { target, error };
+}
+
+function warnOfPlaintext(settings: IrcSettings, log: Tools["log"]): void {
+  if (settings.IRC_TLS || isLoopback(settings.IRC_HOST)) return;
+  log.warn("IRC_TLS=off: everybody on the network path can read and change what members and the bridge send");
+}
+
+async function within(ms: number, work: Promise<unknown>): Promise<void> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<void>((resolve) => (timer = setTimeout(resolve, ms)));
+  await Promise.race([work, late]);
+  clearTimeout(timer);
+}

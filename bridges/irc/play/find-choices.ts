@@ -1,0 +1,52 @@
+import { dmChannel, type ShownMessage } from "chat-bridge-kit";
+import { choicesOf } from "../text/choices-line";
+
+/** The messages of a channel, and when they were printed. */
+export interface ShownView {
+  /** The messages of a channel, the most recently updated first. */
+  shownIn(channel: string): readonly ShownMessage[];
+  /** Time at which a message was last printed, ms since the epoch; undefined if that is not known. */
+  printedAtMs(messageId: string): number | undefined;
+}
+
+/**
+ * Returns the message whose choices a member's number means: the last printed message with choices that the member
+ * sees in the channel.
+ */
+export function messageWithChoices(
+  view: ShownView,
+  channel: string,
+  userId: string,
+): ShownMessage | undefined {
+  return lastPrinted(
+    view,
+    visibleTo(view, channel, userId).filter(({ message }) => choicesOf(message.buttons).length > 0),
+  );
+}
+
+/**
+ * Returns whether typed text of a member answers a prompt: the newest message of the channel, or the newest message
+ * that only the member sees, waits for text.
+ */
+export function isPromptWaiting(view: ShownView, channel: string, userId: string): boolean {
+  const visible = visibleTo(view, channel, userId);
+  const newest = (isOwn: boolean): ShownMessage | undefined =>
+    visible.find(({ user }) => (user !== null) === isOwn);
+  return [newest(false), newest(true)].some((shown) => shown?.message.awaitsReply === true);
+}
+
+/** Returns whether the newest message of a direct conversation waits for text. */
+export function isPromptNewest(view: ShownView, userId: string): boolean {
+  const [newest] = view.shownIn(dmChannel(userId));
+  return newest?.message.awaitsReply === true;
+}
+
+function visibleTo(view: ShownView, channel: string, userId: string): readonly ShownMessage[] {
+  return view.shownIn(channel).filter(({ user }) => user === null || user === userId);
+}
+
+function lastPrinted(view: ShownView, candidates: readonly ShownMessage[]): ShownMessage | undefined {
+  const timeOf = ({ messageId }: ShownMessage): number => view.printedAtMs(messageId) ?? 0;
+  // The sort is stable: without times, the most recently updated message comes first.
+  return candidates.toSorted((a, b) => timeOf(b) - timeOf(a))[0];
+}

@@ -1,0 +1,60 @@
+import type { Message } from "chat-bridge-kit";
+import type { Part } from "../text/message-parts";
+import { choicesDigest, digestOf, type Printed } from "./printed";
+
+/** Parts to print now; nothing, because members see all that matters; or a wait before the update is printed. */
+export type Decision =
+  | { readonly type: "print"; readonly parts: readonly Part[] }
+  | { readonly type: "nothing" }
+  | { readonly type: "wait"; readonly ms: number };
+
+/** Kinds that start a phase of a game. Their changes are printed immediately. */
+const PHASES = new Set(["question", "gotcha_bait", "gotcha_reveal", "time_up", "game_end"]);
+/** Kinds that a member must be able to read as a whole. */
+const WHOLE = new Set(["question", "gotcha_bait", "answer_update", "game_start"]);
+
+interface Update {
+  readonly message: Message;
+  /** All parts of the message. */
+  readonly parts: readonly Part[];
+  /** What was printed of the message before; undefined if nothing was printed. */
+  readonly before: Printed | undefined;
+  readonly nowMs: number;
+  /** Minimum milliseconds between two prints of a message that does not start a phase. */
+  readonly gapMs: number;
+}
+
+/**
+ * Decides what an update adds to the channel. A chat without edits would otherwise repeat the whole message for every
+ * answer. Parts that were printed before are left out, except in a question.
+ */
+export function whatToPrint({ message, parts, before, nowMs, gapMs }: Update): Decision {
+  if (before === undefined) return { type: "print", parts };
+  const known = new Set(before.parts);
+  const isNew = (part: Part): boolean => !known.has(digestOf(part));
+  const fresh = parts.filter(isNew);
+  if (fresh.length === 0) return { type: "nothing" };
+
+  const hasSameChoices = choicesDigest(message) === before.choices;
+  if (hasSameChoices && isTally(message, parts, isNew)) return { type: "nothing" };
+  const due = before.atMs + gapMs - nowMs;
+  const isUrgent = PHASES.has(message.kind) || WHOLE.has(message.kind) || !hasSameChoices;
+  if (!isUrgent && due > 0) return { type: "wait", ms: Math.min(due, gapMs) };
+  // The choices are repeated, because another message may have been printed since.
+  const changed = parts.filter((part) => isNew(part) || part.type === "choices");
+  return { type: "print", parts: WHOLE.has(message.kind) ? parts : changed };
+}
+
+/** Returns whether an update only counts answers, or lists who has joined. */
+function isTally({ kind }: Message, parts: readonly Part[], isNew: (part: Part) => boolean): boolean {
+  if (kind === "game_start") return true;
+  if (kind !== "answer_update") return false;
+  if (parts.some(({ type }) => type === "choices")) return true;
+  // Without choices, a new question can only be recognized by its text: the longest part, or several parts, are new.
+  const longest = parts.toSorted((a, b) => lengthOf(b) - lengthOf(a))[0];
+  return parts.filter(isNew).length <= 1 && (longest === undefined || !isNew(longest));
+}
+
+function lengthOf({ lines }: Part): number {
+  return lines.join("").length;
+}
