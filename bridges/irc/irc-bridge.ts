@@ -1,8 +1,10 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import { CannotShow, createBridge, RetryLater } from "chat-bridge-kit";
 import {
   isLoopback,
   kitOptions,
   type BridgeSettings,
+  type ConnectionState,
   type RunningBridge,
   type Tools,
 } from "chat-bridge-runner";
@@ -15,6 +17,7 @@ import type { IrcSession } from "./connection/irc-session";
 import { accountLookup, followMembers, readWhox } from "./connection/member-events";
 import { createOutbox } from "./connection/outbox";
 import type { IrcSettings } from "./irc-settings";
+import { withSent } from "./play/find-choices";
 import { showMessages } from "./play/show-messages";
 import { typedLines } from "./play/typed-lines";
 import { invitedChannels } from "./state/invited-channels";
@@ -26,6 +29,8 @@ const CHAT_TIMEOUT_MS = 600_000;
 const FINISH_LINES_MS = 5_000;
 const STOP_KIT_MS = 2_000;
 const QUIT_WITHIN_MS = 1_500;
+const KNOWN_TRIES = 50;
+const KNOWN_EVERY_MS = 20;
 const REFUSED_RETRY_MS = 15_000;
 /** Age of a line after which it is history that a bouncer or server repeats. */
 const STALE_MS = 300_000;
@@ -90,8 +95,22 @@ export async function startIrcBridge(
   const onTyped = typedLines({
     settings,
     bridge,
-    view: { shownIn: bridge.shownIn, printedAtMs: (messageId) => journal.printedOf(messageId)?.atMs },
+    view: {
+      shownIn: (channel) => withSent(shows.sent(), bridge.shownIn(channel), channel),
+      printedAtMs: (messageId) =>
+        shows.sent().some((sent) => sent.messageId === messageId)
+          ? Infinity
+          : journal.printedOf(messageId)?.atMs,
+    },
     log,
+    async untilKnown(messageId) {
+      if (bridge.shown(messageId) !== undefined) return;
+      await shows.settled(messageId);
+      // The kit notes the message right after the chat has accepted it.
+      for (let tries = 0; tries < KNOWN_TRIES && bridge.shown(messageId) === undefined; tries += 1) {
+        await sleep(KNOWN_EVERY_MS);
+      }
+    },
     hint(member: MemberIdentity, text) {
       const id = `hint-${process.pid}-${++hints}`;
       const target = lower(member.name);
@@ -158,7 +177,7 @@ export async function startIrcBridge(
   return {
     states: () => ({
       service: { isConnected: bridge.status.isConnected, problem: bridge.status.problem },
-      irc: { ...irc.state(), ...channels.counts() },
+      irc: ircState(irc.state(), channels.counts()),
     }),
     async close() {
       const stopped = bridge.stop();
@@ -169,6 +188,12 @@ export async function startIrcBridge(
       journal.close();
     },
   };
+}
+
+/** Returns the state of the connection to the server. A bridge that is in none of its channels is not connected. */
+function ircState(state: ConnectionState, channels: { joined: number; wanted: number }) {
+  const isOut = state.isConnected && channels.joined === 0 && channels.wanted > 0;
+  return { ...state, ...channels, ...(isOut ? { isConnected: false, problem: "not in any channel" } : {}) };
 }
 
 /** Returns the target and the error of a reply to a line that was not delivered; undefined for other lines. */

@@ -2,6 +2,11 @@
 export interface FloodGate {
   /** Returns whether a line may be sent now. If so, counts the line. */
   tryTake(): boolean;
+  /**
+   * Returns whether one line more may be sent now, although no line is left. If so, counts the line: the next line must
+   * wait longer.
+   */
+  tryBorrow(): boolean;
   /** Milliseconds until a line may be sent. */
   waitMs(): number;
 }
@@ -20,13 +25,15 @@ export function createFloodGate(burst: number, everyMs: number, now = () => perf
     tokens = Math.min(burst, tokens + (at - countedAt) / everyMs);
     countedAt = at;
   }
+  function take(least: number): boolean {
+    count();
+    if (tokens < least) return false;
+    tokens -= 1;
+    return true;
+  }
   return {
-    tryTake() {
-      count();
-      if (tokens < 1) return false;
-      tokens -= 1;
-      return true;
-    },
+    tryTake: () => take(1),
+    tryBorrow: () => take(0),
     waitMs() {
       count();
       return tokens >= 1 ? 0 : Math.ceil((1 - tokens) * everyMs);

@@ -95,16 +95,30 @@ export function createOutbox({ write, gate, journal, readiness }: OutboxParts) {
 
   /** Milliseconds until a `PING` is due: the answer confirms lines that no echo has confirmed. */
   function pingInMs(): number | undefined {
-    const since = sent.unpingedSinceMs();
-    if (since === undefined) return undefined;
-    return hasEcho ? Math.max(0, since + ECHO_WITHIN_MS - Date.now()) : 0;
+    const [oldest] = sent.unpinged();
+    if (oldest === undefined) return undefined;
+    return hasEcho ? Math.max(0, oldest.atMs + ECHO_WITHIN_MS - Date.now()) : 0;
+  }
+
+  function ping(): void {
+    write(`PING ${sent.addPing()}`);
+  }
+
+  /**
+   * Sends the `PING` after the last line of a post without waiting for the flood gate: if the connection is lost before
+   * the answer, members see the lines twice.
+   */
+  function pingEarly(): boolean {
+    const isDue = pingInMs() === 0 && sent.unpinged().some(({ isLast }) => isLast);
+    if (!isDue || !gate.tryBorrow()) return false;
+    ping();
+    return true;
   }
 
   /** Returns a function that sends the next line; a number of milliseconds to wait; or undefined to wait for events. */
   function nextStep(): (() => void) | number | undefined {
     if (controls.length > 0) return () => write(controls.shift() ?? "");
     const pingIn = pingInMs();
-    const ping = (): void => write(`PING ${sent.addPing()}`);
     if (pingIn === 0 && sent.size() >= PING_AFTER_LINES) return ping;
     const job = sent.size() < UNCONFIRMED_MAX ? nextJob() : undefined;
     if (job !== undefined) return () => sendLine(job);
@@ -113,11 +127,13 @@ export function createOutbox({ write, gate, journal, readiness }: OutboxParts) {
 
   function sendLine(job: Job): void {
     const text = job.lines[job.next] ?? "";
-    write(`${job.command} ${job.target} :${text}`);
     job.next += 1;
-    sent.add({ job, target: job.target, text, atMs: Date.now() });
-    // Noted after the line is sent, so that a crash between the two repeats a line, but loses none.
+    // Noted before the line is sent: a kill is more likely right after the system call that sends the line, because the
+    // server is then woken, and would print the line twice.
     journal.noteSent(job.id, job.next);
+    write(`${job.command} ${job.target} :${text}`);
+    const isLast = job.next === job.lines.length;
+    sent.add({ job, target: job.target, text, isLast, atMs: Date.now() });
   }
 
   function pump(): void {
@@ -125,7 +141,7 @@ export function createOutbox({ write, gate, journal, readiness }: OutboxParts) {
     while (isUp) {
       const step = nextStep();
       if (typeof step === "function" && gate.tryTake()) step();
-      else {
+      else if (!pingEarly()) {
         const waitMs = typeof step === "function" ? gate.waitMs() : step;
         if (waitMs !== undefined) timer = setTimeout(pump, waitMs);
         return;

@@ -3,6 +3,8 @@ interface SentLine<Job> {
   readonly job: Job;
   readonly target: string;
   readonly text: string;
+  /** Whether the line is the last line of its job. */
+  readonly isLast: boolean;
   readonly atMs: number;
 }
 
@@ -51,10 +53,10 @@ export function createSentLines<Job>() {
       entries = entries.filter((entry) => !isLine(entry) || entry.job !== job);
       return job;
     },
-    /** Returns when the oldest line without a `PING` after it was sent; undefined if there is none. */
-    unpingedSinceMs(): number | undefined {
+    /** Returns the lines that were sent after the last `PING`. */
+    unpinged(): readonly SentLine<Job>[] {
       const lastPing = entries.findLastIndex((entry) => !isLine(entry));
-      return entries.slice(lastPing + 1).find(isLine)?.atMs;
+      return entries.slice(lastPing + 1).filter(isLine);
     },
     /** The number of lines that are not confirmed. */
     size: (): number => entries.filter(isLine).length,

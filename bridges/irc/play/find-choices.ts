@@ -1,12 +1,28 @@
 import { dmChannel, type ShownMessage } from "chat-bridge-kit";
 import { choicesOf } from "../text/choices-line";
 
+/** A message in the chat, as far as answers need it. */
+export type SentMessage = Pick<ShownMessage, "messageId" | "channel" | "user" | "message" | "chatMessageIds">;
+
 /** The messages of a channel, and when they were printed. */
 export interface ShownView {
   /** The messages of a channel, the most recently updated first. */
-  shownIn(channel: string): readonly ShownMessage[];
+  shownIn(channel: string): readonly SentMessage[];
   /** Time at which a message was last printed, ms since the epoch; undefined if that is not known. */
   printedAtMs(messageId: string): number | undefined;
+}
+
+/** Returns the messages of a channel: those that are sent but not confirmed, and then those that the kit knows. */
+export function withSent(
+  sent: readonly SentMessage[],
+  known: readonly SentMessage[],
+  channel: string,
+): readonly SentMessage[] {
+  const ids = new Set(sent.map(({ messageId }) => messageId));
+  return [
+    ...sent.filter((each) => each.channel === channel),
+    ...known.filter(({ messageId }) => !ids.has(messageId)),
+  ];
 }
 
 /**
@@ -17,7 +33,7 @@ export function messageWithChoices(
   view: ShownView,
   channel: string,
   userId: string,
-): ShownMessage | undefined {
+): SentMessage | undefined {
   return lastPrinted(
     view,
     visibleTo(view, channel, userId).filter(({ message }) => choicesOf(message.buttons).length > 0),
@@ -30,7 +46,7 @@ export function messageWithChoices(
  */
 export function isPromptWaiting(view: ShownView, channel: string, userId: string): boolean {
   const visible = visibleTo(view, channel, userId);
-  const newest = (isOwn: boolean): ShownMessage | undefined =>
+  const newest = (isOwn: boolean): SentMessage | undefined =>
     visible.find(({ user }) => (user !== null) === isOwn);
   return [newest(false), newest(true)].some((shown) => shown?.message.awaitsReply === true);
 }
@@ -41,12 +57,12 @@ export function isPromptNewest(view: ShownView, userId: string): boolean {
   return newest?.message.awaitsReply === true;
 }
 
-function visibleTo(view: ShownView, channel: string, userId: string): readonly ShownMessage[] {
+function visibleTo(view: ShownView, channel: string, userId: string): readonly SentMessage[] {
   return view.shownIn(channel).filter(({ user }) => user === null || user === userId);
 }
 
-function lastPrinted(view: ShownView, candidates: readonly ShownMessage[]): ShownMessage | undefined {
-  const timeOf = ({ messageId }: ShownMessage): number => view.printedAtMs(messageId) ?? 0;
+function lastPrinted(view: ShownView, candidates: readonly SentMessage[]): SentMessage | undefined {
+  const timeOf = ({ messageId }: SentMessage): number => view.printedAtMs(messageId) ?? 0;
   // The sort is stable: without times, the most recently updated message comes first.
   return candidates.toSorted((a, b) => timeOf(b) - timeOf(a))[0];
 }

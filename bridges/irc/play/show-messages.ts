@@ -1,8 +1,9 @@
-import { CannotShow, type BridgeChat, type Message, type ShownMessage } from "chat-bridge-kit";
+import { CannotShow, dmChannel, type BridgeChat, type Message, type ShownMessage } from "chat-bridge-kit";
 import type { Logger } from "chat-bridge-runner";
 import type { Outbox } from "../connection/outbox";
 import { printLines } from "../print/print-lines";
 import { printedOf } from "../print/printed";
+import type { SentMessage } from "./find-choices";
 import { whatToPrint, type Decision } from "../print/what-to-print";
 import type { Journal } from "../state/journal";
 import { messageParts, type Part, type TextOptions } from "../text/message-parts";
@@ -26,6 +27,18 @@ interface Printable {
   readonly message: Message;
 }
 
+/** A channel, or a direct conversation, and the only member who sees the message there, or null. */
+type Place = Pick<ShownMessage, "channel" | "user">;
+
+/** A message of which lines are being sent. */
+interface Printing {
+  readonly shown: SentMessage;
+  readonly eventId: string;
+  /** The number of lines. */
+  readonly lines: number;
+  readonly done: Promise<void>;
+}
+
 interface Waiting {
   readonly event: Printable & { readonly channel: string };
   readonly timer: NodeJS.Timeout;
@@ -39,6 +52,7 @@ const WAITING_MAX = 500;
 export function showMessages(options: ShowMessagesOptions) {
   const { outbox, journal, text, maxLines, gapMs, nickOf, log } = options;
   const waiting = new Map<string, Waiting>();
+  const printing = new Map<string, Printing>();
   const running = new Map<string, Promise<Decision["type"]>>();
 
   /** Returns the target of a line: a channel, or the nick of a member. */
@@ -49,16 +63,24 @@ export function showMessages(options: ShowMessagesOptions) {
     return nick;
   }
 
-  async function print(event: Printable, channel: string, parts: readonly Part[], isNotice = false) {
+  async function print(event: Printable, parts: readonly Part[], place: Place): Promise<string> {
     const { id, message, expiresAt } = event;
-    await outbox.post({
+    const lines = printLines(parts, maxLines);
+    const done = outbox.post({
       id,
-      command: isNotice ? "NOTICE" : "PRIVMSG",
-      target: targetOf(channel),
-      lines: printLines(parts, maxLines),
+      command: place.user === null ? "PRIVMSG" : "NOTICE",
+      target: targetOf(place.user === null ? place.channel : `${DM}${place.user}`),
+      lines,
       expiresAtMs: expiresAt === null ? null : Date.parse(expiresAt),
     });
-    journal.notePrinted(message.id, printedOf(message, messageParts(message, text), Date.now()));
+    const shown = { ...place, messageId: message.id, message, chatMessageIds: [message.id] };
+    printing.set(message.id, { shown, eventId: id, lines: lines.length, done });
+    try {
+      await done;
+      journal.notePrinted(message.id, printedOf(message, messageParts(message, text), Date.now()));
+    } finally {
+      printing.delete(message.id);
+    }
     return message.id;
   }
 
@@ -98,22 +120,37 @@ export function showMessages(options: ShowMessagesOptions) {
     const parts = messageParts(message, text);
     const before = journal.printedOf(message.id);
     const decision = whatToPrint({ message, parts, before, nowMs: Date.now(), gapMs });
-    if (decision.type === "print") await print(event, channel, decision.parts);
+    if (decision.type === "print") await print(event, decision.parts, { channel, user: null });
     if (decision.type === "wait") printLater(event, decision.ms);
     return decision.type;
   }
 
   const chat: BridgeChat = {
-    post: (event) => print(event, event.channel, messageParts(event.message, text)),
-    dm: (event) => print(event, `${DM}${event.user}`, messageParts(event.message, text)),
+    post: (event) => print(event, messageParts(event.message, text), { channel: event.channel, user: null }),
+    dm: (event) =>
+      print(event, messageParts(event.message, text), { channel: dmChannel(event.user), user: null }),
     async update(event) {
       const decision = await update(event);
       if (decision === "wait") journal.noteWaiting(event.message.id, event.id, event.sequence);
     },
-    ephemeral: (event) => print(event, `${DM}${event.user}`, messageParts(event.message, text), true),
+    ephemeral: (event) =>
+      print(event, messageParts(event.message, text), { channel: event.channel, user: event.user }),
   };
   return {
     chat,
+    /**
+     * The messages whose lines are all sent, but not all confirmed, the newest first. Members can already answer these
+     * messages, although the kit does not list them yet.
+     */
+    sent: (): readonly SentMessage[] =>
+      [...printing.values()]
+        .filter(({ eventId, lines }) => journal.sentOf(eventId) >= lines)
+        .map(({ shown }) => shown)
+        .toReversed(),
+    /** Resolves when the lines of a message are confirmed, or refused. */
+    async settled(messageId: string): Promise<void> {
+      await printing.get(messageId)?.done.catch(() => undefined);
+    },
     /** Prints the updates that an earlier run of the bridge has not printed. */
     resume(shown: (messageId: string) => ShownMessage | undefined): void {
       for (const { messageId, sequence } of journal.waiting()) {

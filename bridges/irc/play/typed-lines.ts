@@ -1,4 +1,4 @@
-import { dmChannel, type Bridge, type SendResult } from "chat-bridge-kit";
+import { dmChannel, type Bridge } from "chat-bridge-kit";
 import { readChoice, readCommand, type Logger } from "chat-bridge-runner";
 import { LRUCache } from "lru-cache";
 import type { MemberIdentity } from "../state/members";
@@ -21,6 +21,8 @@ export interface TypedLinesOptions {
   readonly bridge: Pick<Bridge, "command" | "action" | "message">;
   readonly view: ShownView;
   readonly log: Logger;
+  /** Resolves when the kit knows a message, or has dropped it. */
+  untilKnown(messageId: string): Promise<void>;
   /** Sends a hint that only the member sees. */
   hint(member: MemberIdentity, text: string): void;
 }
@@ -32,7 +34,7 @@ const COMMAND_MAX = 2_000;
 const ID_MAX = 100;
 
 /** Returns a function that reports what a member typed: a command, a choice, or an answer to a prompt. */
-export function typedLines({ settings, bridge, view, log, hint }: TypedLinesOptions) {
+export function typedLines({ settings, bridge, view, log, untilKnown, hint }: TypedLinesOptions) {
   const { COMMAND_PREFIX: prefix, COMMAND_WORD: word } = settings;
   const hinted = new LRUCache<string, true>({ max: HINTED_MAX, ttl: HINT_GAP_MS });
 
@@ -60,10 +62,9 @@ export function typedLines({ settings, bridge, view, log, hint }: TypedLinesOpti
       tell(member, `There is no choice ${number}: ${howToAnswer(choices.length, inChannel)}.`);
       return Promise.resolve();
     }
-    const sending: Promise<SendResult | { outcome: "unknown-message" }> = bridge.action({
-      ...{ chatMessageId, user: member, action: choice.action },
-      ...requestId(id),
-    });
+    const sending = untilKnown(shown.messageId).then(() =>
+      bridge.action({ chatMessageId, user: member, action: choice.action, ...requestId(id) }),
+    );
     return report(member, "action", sending);
   }
 

@@ -1,0 +1,82 @@
+import { mkdtempSync } from "node:fs";
+import { join } from "node:path";
+import { startGame } from "../../../../test/harness/game-chat";
+import { freePort, startCore, startEdge, type TestProcess } from "../../../../test/harness/processes";
+import { startService, type TestService } from "../../../../test/harness/service";
+import { startIrcBridgeProcess, type IrcBridgeProcess } from "./irc-bridge-process";
+import { joinIrc, type IrcMember } from "./irc-member";
+import type { IrcServer } from "./irc-server";
+
+/** Milliseconds are short enough for a quick test, and long enough to kill the bridge within a message. */
+const PRINTING = { IRC_BURST_LINES: "1", IRC_LINE_MS: "300" };
+const PACE = { QUESTION_SECONDS: "60", REVEAL_SECONDS: "8", LOBBY_SECONDS: "120" };
+
+export type IrcStage = Awaited<ReturnType<typeof openStage>>;
+
+/**
+ * Starts the service, the trivia game, and a bridge between a workspace and the channel #games of an IRC server. Each of
+ * them can be killed and restarted.
+ */
+export async function openStage(
+  server: IrcServer,
+  folder: string,
+  more: Readonly<Record<string, string>> = {},
+) {
+  const ports = {
+    CORE_LISTEN: `127.0.0.1:${await freePort()}`,
+    EDGE_LISTEN: `127.0.0.1:${await freePort()}`,
+  };
+  const service: TestService = await startService({ core: ports, edge: ports });
+  const workspace = await service.workspaces.make();
+  const game = await startGame(service.core.port, PACE);
+  const members: IrcMember[] = [];
+  const started: TestProcess[] = [];
+  const settings = {
+    BASE_URL: service.url,
+    WORKSPACE_ID: workspace.id,
+    SIGNING_SECRET: workspace.secret,
+    STATE_FOLDER: mkdtempSync(join(folder, "state-")),
+    IRC_HOST: server.host,
+    IRC_PORT: String(server.port),
+    ...(server.caPath === undefined ? { IRC_TLS: "off" } : { IRC_CA: server.caPath }),
+    IRC_CHANNELS: "games",
+    ...PRINTING,
+    ...more,
+  };
+  let bridge: IrcBridgeProcess = startIrcBridgeProcess(settings);
+  await bridge.ready();
+
+  return {
+    service,
+    workspace,
+    settings,
+    get bridge() {
+      return bridge;
+    },
+    async startBridge(): Promise<void> {
+      bridge = startIrcBridgeProcess(settings);
+      await bridge.ready();
+    },
+    async join(...nicks: readonly string[]): Promise<readonly IrcMember[]> {
+      const joined = await Promise.all(nicks.map((nick) => joinIrc(server, nick, "#games")));
+      members.push(...joined);
+      return joined;
+    },
+    killService: async (): Promise<void> => {
+      await Promise.all([service.core.stop("SIGKILL"), service.edge.stop("SIGKILL")]);
+    },
+    async startService(): Promise<void> {
+      const core = await startCore(service.redis.url, ports);
+      const edge = await startEdge(core.port, ports);
+      started.push(edge, core);
+    },
+    async close(): Promise<void> {
+      for (const member of members) member.leave();
+      await bridge.stop("SIGKILL");
+      await game.stop("SIGKILL");
+      for (const each of started) await each.stop("SIGKILL");
+      await service.close();
+      await server.stop("SIGKILL");
+    },
+  };
+}
