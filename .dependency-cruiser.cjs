@@ -22,6 +22,9 @@ const ARROWS = {
   "^runtime/": [],
   // The bridge kit imports nothing from the service. Only the tests of the kit may.
   "^bridge/(?!test/|template/)": [],
+  // The bridges for chat tools use only what the kit exports from its root, and the code that they share.
+  "^bridges/common/(?!test/)": ["^bridge/index\\.ts$"],
+  "^bridges/irc/(?!test/)": ["^bridge/index\\.ts$", "^bridges/common/index\\.ts$"],
   "^proto/": ["^contract/"],
   "^bench/": ["^contract/", "^proto/gen/", "^local/"],
   "^demo/game/": ["^contract/", "^bridge/", "^proto/gen/", "^runtime/"],
@@ -78,7 +81,7 @@ module.exports = {
     parser: "swc",
     tsPreCompilationDeps: true,
     doNotFollow: { path: "node_modules" },
-    exclude: { path: "^(bridge/dist|demo/chat/page)/" },
+    exclude: { path: "^(bridge/dist|bridges/[^/]+/dist|demo/chat/page)/" },
     tsConfig: { fileName: "tsconfig.json" },
     enhancedResolveOptions: {
       exportsFields: ["exports"],

@@ -16,6 +16,7 @@ const FOLDERS = [
   "runtime",
   "local",
   "bridge",
+  "bridges",
   "bench",
   "demo",
   "cli",

@@ -21,5 +21,5 @@ export { kitOptions } from "./kit-options";
 export type { ConnectionState } from "./health";
 export { runBridgeProgram, type BridgeProgram, type RunningBridge, type Tools } from "./run-bridge-program";
 export { readChoice, readCommand } from "./typed-text";
-export { isLoopback, SettingsError, type HostPort } from "./copied/settings";
+export { formatHostPort, isLoopback, SettingsError, type HostPort } from "./copied/settings";
 export type { Logger } from "pino";

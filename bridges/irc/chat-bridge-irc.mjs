@@ -1,2 +1,3 @@
 #!/usr/bin/env node
-import "./dist/main.js";
+// The command chat-bridge-irc: runs the compiled program.
+await import("./dist/main.js");

@@ -166,13 +166,12 @@ export async function startIrcBridge(
       if (refusal !== undefined) outbox.refused(session.lower(refusal.target), refusal.error);
     },
   });
-  bridge.start().then(
-    () => {
-      log.info("connected to the service");
-      shows.resume((messageId) => bridge.shown(messageId));
-    },
-    (error: unknown) => fail(error instanceof Error ? error.message : String(error)),
-  );
+  async function startKit(): Promise<void> {
+    await bridge.start();
+    log.info("connected to the service");
+    shows.resume((messageId) => bridge.shown(messageId));
+  }
+  startKit().catch((error: unknown) => fail(error instanceof Error ? error.message : String(error)));
 
   return {
     states: () => ({

@@ -4,8 +4,7 @@ export interface WantedChannel {
   readonly key: string | undefined;
 }
 
-// oxlint-disable-next-line no-control-regex
-const NAME_FORM = /^[#&+!][^\u0000-\u0020,\u0007:]{1,100}$/u;
+const NAME_FORM = /^[#&+!][^\p{Cc} ,:]{1,100}$/u;
 
 /**
  * Reads the entries of IRC_CHANNELS, e.g. "#games" or "#private key". A name without a channel's first character gets

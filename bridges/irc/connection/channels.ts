@@ -52,8 +52,6 @@ const REJECTIONS = new Set([
   "520",
 ]);
 
-export type Channels = ReturnType<typeof createChannels>;
-
 /** The channels of the bridge: joins them, and joins again after a lost connection, a rejection or a kick. */
 export function createChannels({ wanted, mayInvite, log, control, onChange, onInvited }: ChannelsOptions) {
   /** By the name in lower case. */
@@ -63,7 +61,11 @@ export function createChannels({ wanted, mayInvite, log, control, onChange, onIn
 
   function add({ name, key }: WantedChannel): Channel {
     const channel: Channel = {
-      ...{ name, key, state: "out", failures: 0, kicks: [] },
+      name,
+      key,
+      state: "out",
+      failures: 0,
+      kicks: [],
       sinceMs: performance.now(),
       timer: undefined,
     };

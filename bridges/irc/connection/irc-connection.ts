@@ -15,8 +15,6 @@ export interface IrcConnectionOptions {
   control(line: string): void;
 }
 
-export type IrcConnection = ReturnType<typeof connectToIrc>;
-
 const FIRST_WAIT_MS = 1_000;
 const LONGEST_WAIT_MS = 300_000;
 /** Milliseconds after which a connection counts as stable, and the next wait begins with `FIRST_WAIT_MS`. */

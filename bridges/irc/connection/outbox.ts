@@ -138,7 +138,8 @@ export function createOutbox({ write, gate, journal, readiness }: OutboxParts) {
 
   function pump(): void {
     clearTimeout(timer);
-    while (isUp) {
+    for (;;) {
+      if (!isUp) return;
       const step = nextStep();
       if (typeof step === "function" && gate.tryTake()) step();
       else if (!pingEarly()) {

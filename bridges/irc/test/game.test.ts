@@ -1,5 +1,6 @@
 import { testFolder } from "../../../test/harness/folder";
 import { createTestCa } from "../../../test/harness/test-ca";
+import { plainText } from "../text/plain-text";
 import type { IrcMember } from "./harness/irc-member";
 import { startInspircd, startNgircd, type IrcServer } from "./harness/irc-server";
 import { openStage } from "./harness/irc-stage";
@@ -17,7 +18,7 @@ const SERVERS: readonly (readonly [string, () => Promise<IrcServer>])[] = [
 function printed({ lines }: IrcMember): readonly string[] {
   return lines
     .filter(({ from, target }) => from === "games" && target === "#games")
-    .map(({ text }) => text.replaceAll(/[\u0002\u001D]/g, ""));
+    .map(({ text }) => plainText(text));
 }
 
 const QUESTION = [/^Question 1 of 2 · 60 seconds$/, /^> /, /^1 A · .* 4 D · .*\(answer with !1 to !4\)$/];
@@ -76,9 +77,14 @@ test.each(SERVERS)(
         /^1 Join {2}2 Start {2}\(answer with !1 or !2\)$/,
         ...QUESTION,
         ...reveal(1),
-        ...[/^Question 2 of 2 · 60 seconds$/, /^> /, /^The closest wins: type a number/],
+        /^Question 2 of 2 · 60 seconds$/,
+        /^> /,
+        /^The closest wins: type a number/,
         ...reveal(2),
-        ...[/^Final board$/, /points$/, /points$/, /points$/],
+        /^Final board$/,
+        /^🥇 .* points$/,
+        /^🥈 .* points$/,
+        /^🥉 .* points$/,
       ];
       expect(lines.map((line, i) => [line, expected[i]?.test(line)])).toEqual(
         expected.map((_, i) => [lines[i], true]),

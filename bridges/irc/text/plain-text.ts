@@ -1,7 +1,10 @@
-/** Codes of clients: colors with their numbers, and switches of styles. */
-// oxlint-disable-next-line no-control-regex
-const CODES =
-  /\u0003(?:\d{1,2}(?:,\d{1,2})?)?|\u0004(?:[0-9a-fA-F]{6}(?:,[0-9a-fA-F]{6})?)?|[\u0000-\u001F\u007F]/g;
+const COLOR = "\u0003";
+const HEX_COLOR = "\u0004";
+/** Codes of clients: colors with their numbers, and other control characters, which switch styles. */
+const CODES = new RegExp(
+  `${COLOR}(?:\\d{1,2}(?:,\\d{1,2})?)?|${HEX_COLOR}(?:[0-9a-fA-F]{6}(?:,[0-9a-fA-F]{6})?)?|\\p{Cc}`,
+  "gu",
+);
 
 /** Returns typed text without the codes for colors and styles. */
 export function plainText(text: string): string {

@@ -5,8 +5,7 @@ export const BOLD = "\u0002";
 export const ITALIC = "\u001D";
 
 /** Control characters, which can end a line of the protocol or change its style. */
-// oxlint-disable-next-line no-control-regex
-const CONTROLS = /[\u0000-\u001F\u007F-\u009F\u2028\u2029]/g;
+const CONTROLS = /[\p{Cc}\u2028\u2029]/gu;
 
 /** Returns text without control characters. */
 export function withoutControls(text: string): string {

@@ -24,7 +24,13 @@ export async function joinIrc({ host, port, caPath }: IrcServer, nick: string, c
   const client = new Client();
   const connect = (): void =>
     client.connect({
-      ...{ host, port, nick, username: "member", gecos: nick, account: {}, auto_reconnect: false },
+      host,
+      port,
+      nick,
+      username: "member",
+      gecos: nick,
+      account: {},
+      auto_reconnect: false,
       transport: socketTransport({ host, port, tls }),
     });
   client

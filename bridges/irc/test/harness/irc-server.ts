@@ -64,7 +64,10 @@ function accepts(port: number): Promise<boolean> {
 /** Starts ngIRCd, a server without TLS and without echoes. Installs the program if it is missing. */
 export async function startNgircd(folder: string): Promise<IrcServer> {
   const command = await findAptProgram({
-    ...{ name: "ngIRCd", commands: ["ngircd"], package: "ngircd", size: "1 MB" },
+    name: "ngIRCd",
+    commands: ["ngircd"],
+    package: "ngircd",
+    size: "1 MB",
   });
   const port = await freePort();
   const config = join(folder, "ngircd.conf");
@@ -97,7 +100,10 @@ export async function startInspircd(
   caPath: string,
 ): Promise<IrcServer> {
   const command = await findAptProgram({
-    ...{ name: "InspIRCd", commands: ["inspircd"], package: "inspircd", size: "10 MB" },
+    name: "InspIRCd",
+    commands: ["inspircd"],
+    package: "inspircd",
+    size: "10 MB",
   });
   const port = await freePort();
   const config = join(folder, "inspircd.conf");

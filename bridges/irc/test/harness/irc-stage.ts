@@ -11,8 +11,6 @@ import type { IrcServer } from "./irc-server";
 const PRINTING = { IRC_BURST_LINES: "1", IRC_LINE_MS: "300" };
 const PACE = { QUESTION_SECONDS: "60", REVEAL_SECONDS: "8", LOBBY_SECONDS: "120" };
 
-export type IrcStage = Awaited<ReturnType<typeof openStage>>;
-
 /**
  * Starts the service, the trivia game, and a bridge between a workspace and the channel #games of an IRC server. Each of
  * them can be killed and restarted.
