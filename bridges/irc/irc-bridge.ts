@@ -1,3 +1,4 @@
+import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import { CannotShow, createBridge, RetryLater } from "chat-bridge-kit";
 import {
@@ -31,6 +32,8 @@ const STOP_KIT_MS = 2_000;
 const QUIT_WITHIN_MS = 1_500;
 const KNOWN_TRIES = 50;
 const KNOWN_EVERY_MS = 20;
+/** Milliseconds after a connection in which the server lists the members. */
+const LISTED_AFTER_MS = 20_000;
 const REFUSED_RETRY_MS = 15_000;
 /** Age of a line after which it is history that a bouncer or server repeats. */
 const STALE_MS = 300_000;
@@ -60,6 +63,7 @@ export async function startIrcBridge(
   const journal = openJournal(folder);
   const members = createMembers();
   const invited = invitedChannels(folder);
+  let upAtMs = performance.now();
   let lookUp: ((nick: string) => Promise<void>) | undefined;
 
   const outbox = createOutbox({
@@ -86,12 +90,14 @@ export async function startIrcBridge(
     gapMs: settings.IRC_UPDATE_SECONDS * 1_000,
     nickOf(userId) {
       const nick = members.nickOf(userId);
-      return nick === undefined ? undefined : lower(nick);
+      if (nick !== undefined) return lower(nick);
+      // The server lists the members and their accounts after the bridge has joined its channels.
+      if (performance.now() - upAtMs < LISTED_AFTER_MS) throw new RetryLater(LISTED_AFTER_MS / 4);
+      throw new CannotShow("the member is not in a channel of the bridge");
     },
     log,
   });
   const bridge = createBridge({ ...kitOptions(settings, log), chat, chatTimeoutMs: CHAT_TIMEOUT_MS });
-  let hints = 0;
   const onTyped = typedLines({
     settings,
     bridge,
@@ -112,7 +118,7 @@ export async function startIrcBridge(
       }
     },
     hint(member: MemberIdentity, text) {
-      const id = `hint-${process.pid}-${++hints}`;
+      const id = `hint-${randomUUID()}`;
       const target = lower(member.name);
       outbox.hint({ id, command: "NOTICE", target, lines: [text], expiresAtMs: Date.now() + 30_000 });
     },
@@ -141,6 +147,7 @@ export async function startIrcBridge(
     log,
     control: outbox.control,
     onUp(session) {
+      upAtMs = performance.now();
       followMembers(session, members, outbox.control);
       lookUp = accountLookup(session, members, outbox.control);
       session.client

@@ -1,12 +1,20 @@
-import { CannotShow, dmChannel, type BridgeChat, type Message, type ShownMessage } from "chat-bridge-kit";
+import {
+  dmChannel,
+  RetryLater,
+  type BridgeChat,
+  type Message,
+  type MessageUpdate,
+  type ShownMessage,
+} from "chat-bridge-kit";
 import type { Logger } from "chat-bridge-runner";
 import type { Outbox } from "../connection/outbox";
 import { printLines } from "../print/print-lines";
 import { printedOf } from "../print/printed";
-import type { SentMessage } from "./find-choices";
-import { whatToPrint, type Decision } from "../print/what-to-print";
+import { whatToPrint } from "../print/what-to-print";
 import type { Journal } from "../state/journal";
 import { messageParts, type Part, type TextOptions } from "../text/message-parts";
+import type { SentMessage } from "./find-choices";
+import { createWaitingUpdates } from "./waiting-updates";
 
 export interface ShowMessagesOptions {
   readonly outbox: Pick<Outbox, "post">;
@@ -15,8 +23,8 @@ export interface ShowMessagesOptions {
   readonly maxLines: number;
   /** Minimum milliseconds between two prints of a message that does not start a phase. */
   readonly gapMs: number;
-  /** Returns the current nick of a member, in lower case; undefined if it is not known. */
-  nickOf(userId: string): string | undefined;
+  /** Returns the current nick of a member, in lower case. Throws `CannotShow` or `RetryLater` if it is not known. */
+  nickOf(userId: string): string;
   readonly log: Logger;
 }
 
@@ -39,28 +47,25 @@ interface Printing {
   readonly done: Promise<void>;
 }
 
-interface Waiting {
-  readonly event: Printable & { readonly channel: string };
-  readonly timer: NodeJS.Timeout;
-}
+type Update = Pick<MessageUpdate, "id" | "expiresAt" | "message" | "channel" | "sequence">;
 
 const DM = "dm:";
-/** Maximum number of updates that wait to be printed. */
-const WAITING_MAX = 500;
 
 /** Prints the messages of the service as lines. The id of a message in the chat is the id in the service. */
 export function showMessages(options: ShowMessagesOptions) {
   const { outbox, journal, text, maxLines, gapMs, nickOf, log } = options;
-  const waiting = new Map<string, Waiting>();
   const printing = new Map<string, Printing>();
-  const running = new Map<string, Promise<Decision["type"]>>();
+  const running = new Map<string, Promise<void>>();
+  const waiting = createWaitingUpdates<Update>((event) =>
+    update(event).catch((error: unknown) => {
+      log.warn({ messageId: event.message.id, problem: String(error) }, "an update was not printed");
+      journal.noteWaiting(event.message.id, undefined);
+    }),
+  );
 
   /** Returns the target of a line: a channel, or the nick of a member. */
   function targetOf(channel: string): string {
-    if (!channel.startsWith(DM)) return channel;
-    const nick = nickOf(channel.slice(DM.length));
-    if (nick === undefined) throw new CannotShow("the member is not in a channel of the bridge");
-    return nick;
+    return channel.startsWith(DM) ? nickOf(channel.slice(DM.length)) : channel;
   }
 
   async function print(event: Printable, parts: readonly Part[], place: Place): Promise<string> {
@@ -84,29 +89,15 @@ export function showMessages(options: ShowMessagesOptions) {
     return message.id;
   }
 
-  function forget(messageId: string): void {
-    clearTimeout(waiting.get(messageId)?.timer);
-    waiting.delete(messageId);
-  }
-
   /** Prints an update after a wait, unless a newer update of the message arrives before. */
-  function printLater(event: Waiting["event"], ms: number): void {
-    const { id, message } = event;
-    const print = (): void => {
-      waiting.delete(message.id);
-      update(event).catch((error: unknown) => {
-        log.warn({ messageId: message.id, problem: String(error) }, "an update was not printed");
-      });
-    };
-    forget(message.id);
-    const [oldest] = waiting.keys();
-    if (oldest !== undefined && waiting.size >= WAITING_MAX) forget(oldest);
-    waiting.set(message.id, { event, timer: setTimeout(print, ms) });
-    log.debug({ eventId: id, ms }, "an update waits to be printed");
+  function printLater(event: Update, ms: number): void {
+    const { id: eventId, message, sequence, expiresAt } = event;
+    journal.noteWaiting(message.id, { eventId, sequence, expiresAt });
+    waiting.put(message.id, event, ms);
   }
 
   /** Applies the updates of a message one at a time, because each depends on what was printed before. */
-  function update(event: Waiting["event"]): Promise<Decision["type"]> {
+  function update(event: Update): Promise<void> {
     const { id } = event.message;
     const before = running.get(id)?.catch(() => undefined) ?? Promise.resolve();
     const run = before.then(() => apply(event)).finally(() => running.get(id) === run && running.delete(id));
@@ -114,25 +105,28 @@ export function showMessages(options: ShowMessagesOptions) {
     return run;
   }
 
-  async function apply(event: Waiting["event"]): Promise<Decision["type"]> {
+  async function apply(event: Update): Promise<void> {
     const { message, channel } = event;
-    forget(message.id);
+    waiting.forget(message.id);
     const parts = messageParts(message, text);
     const before = journal.printedOf(message.id);
     const decision = whatToPrint({ message, parts, before, nowMs: Date.now(), gapMs });
-    if (decision.type === "print") await print(event, decision.parts, { channel, user: null });
-    if (decision.type === "wait") printLater(event, decision.ms);
-    return decision.type;
+    if (decision.type === "wait") return printLater(event, decision.ms);
+    if (decision.type === "nothing") return;
+    try {
+      await print(event, decision.parts, { channel, user: null });
+    } catch (error) {
+      if (!(error instanceof RetryLater)) throw error;
+      // The kit would drop the update.
+      printLater(event, error.retryAfterMs);
+    }
   }
 
   const chat: BridgeChat = {
     post: (event) => print(event, messageParts(event.message, text), { channel: event.channel, user: null }),
     dm: (event) =>
       print(event, messageParts(event.message, text), { channel: dmChannel(event.user), user: null }),
-    async update(event) {
-      const decision = await update(event);
-      if (decision === "wait") journal.noteWaiting(event.message.id, event.id, event.sequence);
-    },
+    update,
     ephemeral: (event) =>
       print(event, messageParts(event.message, text), { channel: event.channel, user: event.user }),
   };
@@ -153,16 +147,14 @@ export function showMessages(options: ShowMessagesOptions) {
     },
     /** Prints the updates that an earlier run of the bridge has not printed. */
     resume(shown: (messageId: string) => ShownMessage | undefined): void {
-      for (const { messageId, sequence } of journal.waiting()) {
+      for (const { messageId, sequence, expiresAt } of journal.waiting()) {
         const known = shown(messageId);
         if (known?.sequence !== sequence) continue;
         const { channel, message, eventId: id } = known;
-        printLater({ id, channel, message, expiresAt: null }, 0);
+        waiting.put(messageId, { id, channel, message, sequence, expiresAt }, 0);
       }
     },
     /** Stops all waits. A later run prints the waiting updates. */
-    close(): void {
-      for (const messageId of waiting.keys()) forget(messageId);
-    },
+    close: waiting.close,
   };
 }

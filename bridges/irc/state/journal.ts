@@ -8,10 +8,17 @@ const MESSAGES_MAX = 2_000;
 /** Number of records after which the file is compacted. */
 const RECORDS_MAX = 20_000;
 
+/** An event that still has to be printed. */
+interface WaitingEvent {
+  readonly eventId: string;
+  readonly sequence: number;
+  readonly expiresAt: string | null;
+}
+
 /** What was printed of a message, and the event that still has to be printed, if any. */
 interface MessageRecord {
   readonly printed?: Printed | undefined;
-  readonly waiting?: { readonly eventId: string; readonly sequence: number } | undefined;
+  readonly waiting?: WaitingEvent | undefined;
 }
 
 type JournalLine =
@@ -74,15 +81,12 @@ export function openJournal(folder: string) {
     notePrinted(messageId: string, printed: Printed): void {
       write({ m: messageId, r: { printed } });
     },
-    /** Notes that the event is the newest of its message, and still has to be printed. */
-    noteWaiting(messageId: string, eventId: string, sequence: number): void {
-      write({
-        m: messageId,
-        r: { printed: messages.peek(messageId)?.printed, waiting: { eventId, sequence } },
-      });
+    /** Notes that an event still has to be printed; undefined if the last such event of the message was dropped. */
+    noteWaiting(messageId: string, waiting: WaitingEvent | undefined): void {
+      write({ m: messageId, r: { printed: messages.peek(messageId)?.printed, waiting } });
     },
-    /** The messages whose newest event still has to be printed. */
-    waiting: (): readonly { messageId: string; eventId: string; sequence: number }[] =>
+    /** The events that still have to be printed, at most one of each message. */
+    waiting: (): readonly (WaitingEvent & { readonly messageId: string })[] =>
       [...messages.rkeys()].flatMap((messageId) => {
         const waiting = messages.peek(messageId)?.waiting;
         return waiting === undefined ? [] : [{ messageId, ...waiting }];

@@ -1,6 +1,5 @@
 import { testFolder } from "../../../test/harness/folder";
 import { createTestCa } from "../../../test/harness/test-ca";
-import { plainText } from "../text/plain-text";
 import type { IrcMember } from "./harness/irc-member";
 import { startInspircd, startNgircd, type IrcServer } from "./harness/irc-server";
 import { openStage } from "./harness/irc-stage";
@@ -14,11 +13,9 @@ const SERVERS: readonly (readonly [string, () => Promise<IrcServer>])[] = [
   ["InspIRCd, with TLS and echoes", () => startInspircd(folder, ca.issue(["127.0.0.1"]), ca.certPath)],
 ];
 
-/** Returns the lines that the bridge printed in the channel, without codes for bold and italic text. */
+/** Returns the lines that the bridge printed in the channel. */
 function printed({ lines }: IrcMember): readonly string[] {
-  return lines
-    .filter(({ from, target }) => from === "games" && target === "#games")
-    .map(({ text }) => plainText(text));
+  return lines.filter(({ from, target }) => from === "games" && target === "#games").map(({ text }) => text);
 }
 
 const QUESTION = [/^Question 1 of 2 · 60 seconds$/, /^> /, /^1 A · .* 4 D · .*\(answer with !1 to !4\)$/];

@@ -2,9 +2,10 @@ import { readFileSync } from "node:fs";
 import { Client } from "irc-framework";
 import { until } from "../../../../test/harness/wait";
 import { socketTransport } from "../../connection/socket-transport";
+import { plainText } from "../../text/plain-text";
 import type { IrcServer } from "./irc-server";
 
-/** A line that a member saw. */
+/** A line that a member saw, without codes for styles. */
 export interface SeenLine {
   readonly from: string;
   readonly target: string;
@@ -37,11 +38,16 @@ export async function joinIrc({ host, port, caPath }: IrcServer, nick: string, c
     .on("registered", () => client.raw(`JOIN ${channel}`))
     .on("join", (event) => (isIn ||= event.nick === client.user.nick))
     .on("privmsg", ({ nick: from, target, message: text }) =>
-      lines.push({ from, target, text, isNotice: false }),
+      lines.push({ from, target, text: plainText(text), isNotice: false }),
     )
     .on("notice", (event) => {
       if (!event.from_server)
-        lines.push({ from: event.nick, target: event.target, text: event.message, isNotice: true });
+        lines.push({
+          from: event.nick,
+          target: event.target,
+          text: plainText(event.message),
+          isNotice: true,
+        });
     })
     .on("socket close", () => {
       isIn = false;

@@ -1,0 +1,147 @@
+import { mkdtempSync } from "node:fs";
+import { join } from "node:path";
+import { startConsumer } from "../../../test/harness/consumer";
+import { testFolder } from "../../../test/harness/folder";
+import { freshWorkspace, sharedService } from "../../../test/harness/shared-service";
+import { createTestCa } from "../../../test/harness/test-ca";
+import { until } from "../../../test/harness/wait";
+import { startFakeServer } from "./harness/fake-server";
+import { startIrcBridgeProcess, type IrcBridgeProcess } from "./harness/irc-bridge-process";
+import { joinIrc } from "./harness/irc-member";
+import { startInspircd, startNgircd, type IrcServer } from "./harness/irc-server";
+
+const folder = testFolder();
+const service = sharedService();
+const workspace = freshWorkspace(service);
+const closing: (() => unknown)[] = [];
+afterEach(async () => {
+  for (const close of closing.splice(0).toReversed()) await close();
+});
+
+function bridgeTo(
+  { host, port, caPath }: Pick<IrcServer, "host" | "port" | "caPath">,
+  more = {},
+): IrcBridgeProcess {
+  const bridge = startIrcBridgeProcess({
+    BASE_URL: service.url,
+    WORKSPACE_ID: workspace.id,
+    SIGNING_SECRET: workspace.secret,
+    STATE_FOLDER: mkdtempSync(join(folder, "state-")),
+    IRC_HOST: host,
+    IRC_PORT: String(port),
+    ...(caPath === undefined ? { IRC_TLS: "off" } : { IRC_CA: caPath }),
+    IRC_CHANNELS: "games",
+    ...more,
+  });
+  closing.push(() => bridge.stop("SIGKILL"));
+  return bridge;
+}
+
+async function newServer(start: () => Promise<IrcServer>): Promise<IrcServer> {
+  const server = await start();
+  closing.push(() => server.stop("SIGKILL"));
+  return server;
+}
+
+const FAKE_LOGIN = { account: "games", password: "a long password" };
+async function newFakeServer() {
+  const server = await startFakeServer(FAKE_LOGIN);
+  closing.push(server.close);
+  return { ...server, host: "127.0.0.1", caPath: undefined };
+}
+const SASL = { IRC_SASL: "plain", IRC_SASL_ACCOUNT: "games" };
+
+test("the bridge does not connect to a server whose certificate it does not trust, and keeps trying", async () => {
+  const [ca, other] = [createTestCa(), createTestCa()];
+  closing.push(ca.close, other.close);
+  const server = await newServer(() => startInspircd(folder, ca.issue(["127.0.0.1"]), ca.certPath));
+  const bridge = bridgeTo({ ...server, caPath: other.certPath });
+  const { problem } = await bridge.logs("no connection to the IRC server: trying again");
+  expect(problem).toMatch(/certificate/);
+  const { status, body } = await bridge.health();
+  expect(status).toBe(503);
+  expect(body).toMatchObject({ ok: false, connections: { irc: { isConnected: false, problem } } });
+});
+
+test("if the nick is in use, the bridge takes another, and the wanted nick as soon as it is free", async () => {
+  const server = await newServer(() => startNgircd(folder));
+  const squatter = await joinIrc(server, "games", "#other");
+  const ann = await joinIrc(server, "Ann", "#games");
+  const bridge = bridgeTo(server);
+  await bridge.ready();
+  ann.say("hello", "games_");
+  squatter.client.raw("JOIN #games");
+  await squatter.inChannel();
+  squatter.leave();
+  const nicks: string[] = [];
+  ann.client.on("nick", ({ new_nick: nick }) => nicks.push(nick));
+  await until("the bridge has its nick", () => nicks.includes("games"));
+  ann.leave();
+});
+
+test("a kicked bridge joins again, and an invited bridge joins if the member may invite, also after a restart", async () => {
+  const server = await newServer(() => startNgircd(folder));
+  const ann = await joinIrc(server, "Ann", "#games");
+  const eve = await joinIrc(server, "Eve", "#games");
+  const more = { IRC_ALLOW_INVITES: "nick:ann", STATE_FOLDER: mkdtempSync(join(folder, "state-")) };
+  const bridge = bridgeTo(server, more);
+  await bridge.ready();
+  const joins: string[] = [];
+  ann.client.on("join", ({ nick, channel }) => nick === "games" && joins.push(channel));
+  ann.client.raw("KICK #games games :out");
+  await until("the bridge is back", () => joins.includes("#games"));
+
+  for (const { client } of [ann, eve]) client.raw("JOIN #quiz");
+  eve.client.raw("JOIN #eves");
+  eve.client.raw("INVITE games #eves");
+  await bridge.logs("ignored an invitation: IRC_ALLOW_INVITES does not allow it");
+  ann.client.raw("INVITE games #quiz");
+  await until("the bridge is in #quiz", () => joins.includes("#quiz"));
+  expect(await bridge.stop()).toBe(0);
+  await bridgeTo(server, more).ready();
+  await until("the bridge is in #quiz again", () => joins.filter((each) => each === "#quiz").length === 2);
+  ann.leave();
+  eve.leave();
+});
+
+test("the bridge logs in with SASL, and a member's id is the account", async () => {
+  const server = await newFakeServer();
+  const group = "irc-accounts";
+  const consumer = await startConsumer(service.clients.games, { group, consumer: "one" }).opened();
+  closing.push(() => consumer.cancel());
+  const bridge = bridgeTo(server, { ...SASL, IRC_SASL_PASSWORD: FAKE_LOGIN.password });
+  await bridge.ready();
+  const userOf = async (number: number) => {
+    const deliveries = await consumer.sees(number);
+    return deliveries[number - 1]?.received.event?.user;
+  };
+  server.say("@account=AnnSmith :Ann!a@host PRIVMSG #games :!play");
+  expect(await userOf(1)).toMatchObject({ id: "account:annsmith", name: "Ann" });
+  server.say(":Bob!b@host JOIN #games * :Bob");
+  server.say(":Bob!b@host PRIVMSG #games :!play");
+  expect(await userOf(2)).toMatchObject({ id: "nick:bob", name: "Bob" });
+  server.say(":Bob!b@host NICK Robert");
+  server.say(":Robert!b@host PRIVMSG #games :!play");
+  expect(await userOf(3)).toMatchObject({ id: "nick:bob", name: "Robert" });
+  expect(server.received.filter((line) => line.startsWith("WHOIS"))).toEqual([]);
+});
+
+test("the bridge does not join without its login, logs why, and never logs the password", async () => {
+  const server = await newFakeServer();
+  const bridge = bridgeTo(server, { ...SASL, IRC_SASL_PASSWORD: "a wrong password" });
+  const { problem } = await bridge.logs("no connection to the IRC server: trying again");
+  expect(problem).toContain("check IRC_SASL_ACCOUNT and its password");
+  await until("the bridge has tried again", () => server.connections() >= 2);
+  expect(server.received.filter((line) => line.startsWith("JOIN"))).toEqual([]);
+  expect(JSON.stringify(bridge.log)).not.toContain("a wrong password");
+});
+
+test("a bridge that the server bans logs the server's reason", async () => {
+  const server = await newFakeServer();
+  const bridge = bridgeTo(server, { ...SASL, IRC_SASL_PASSWORD: FAKE_LOGIN.password });
+  await bridge.ready();
+  server.say("ERROR :Closing Link: games (K-Lined: no bots)");
+  server.close();
+  const { problem } = await bridge.logs("no connection to the IRC server: trying again");
+  expect(problem).toContain("K-Lined: no bots");
+});

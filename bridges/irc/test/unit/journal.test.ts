@@ -1,0 +1,35 @@
+import { appendFileSync, mkdtempSync, statSync } from "node:fs";
+import { join } from "node:path";
+import { testFolder } from "../../../../test/harness/folder";
+import { openJournal } from "../../state/journal";
+
+const folder = testFolder();
+const PRINTED = { kind: "card", parts: ["a"], choices: "b", atMs: 1 };
+
+test("a journal that is opened again knows the sent lines, the printed messages and the waiting updates", () => {
+  const path = mkdtempSync(join(folder, "journal-"));
+  const first = openJournal(path);
+  first.noteSent("e1", 1);
+  first.noteSent("e1", 2);
+  first.notePrinted("m1", PRINTED);
+  first.noteWaiting("m1", { eventId: "e2", sequence: 7, expiresAt: null });
+  first.close();
+  // A crash within a write leaves an incomplete line.
+  appendFileSync(join(path, "printed.jsonl"), '{"e":"e1","n":');
+  const second = openJournal(path);
+  expect([second.sentOf("e1"), second.sentOf("e9")]).toEqual([2, 0]);
+  expect(second.printedOf("m1")).toEqual(PRINTED);
+  expect(second.waiting()).toEqual([{ messageId: "m1", eventId: "e2", sequence: 7, expiresAt: null }]);
+  second.notePrinted("m1", PRINTED);
+  expect(second.waiting()).toEqual([]);
+  second.close();
+});
+
+test("the journal's file stays small", () => {
+  const path = mkdtempSync(join(folder, "journal-"));
+  const journal = openJournal(path);
+  for (let i = 0; i < 50_000; i += 1) journal.noteSent(`event-${i}`, 1);
+  expect(statSync(join(path, "printed.jsonl")).size).toBeLessThan(1_000_000);
+  expect([journal.sentOf("event-0"), journal.sentOf("event-49999")]).toEqual([0, 1]);
+  journal.close();
+});

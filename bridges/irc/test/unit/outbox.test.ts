@@ -1,0 +1,136 @@
+import { CannotShow, RetryLater } from "chat-bridge-kit";
+import { createFloodGate } from "../../connection/flood-gate";
+import { createOutbox, type Post, type Readiness } from "../../connection/outbox";
+
+beforeEach(() => jest.useFakeTimers());
+afterEach(() => jest.useRealTimers());
+
+const post = (id: string, fields: Partial<Post> = {}): Post => ({
+  id,
+  command: "PRIVMSG",
+  target: "#games",
+  lines: [`${id}.1`, `${id}.2`],
+  expiresAtMs: null,
+  ...fields,
+});
+
+function setUp({ burst = 100, everyMs = 1_000, sent = {} as Record<string, number> } = {}) {
+  const written: string[] = [];
+  const ready = { state: "now" as Readiness };
+  const outbox = createOutbox({
+    write: (line) => void written.push(line),
+    gate: createFloodGate(burst, everyMs, () => Date.now()),
+    journal: { sentOf: (id) => sent[id] ?? 0, noteSent: (id, lines) => void (sent[id] = lines) },
+    readiness: (target) => (target.startsWith("#") ? ready.state : "now"),
+  });
+  return { outbox, written, ready, sent };
+}
+const outcome = (promise: Promise<void>) =>
+  promise.then(
+    () => "done",
+    (error: Error) => error,
+  );
+
+// time: controlled
+test("lines are sent at once up to the burst, and then one per interval", async () => {
+  const { outbox, written } = setUp({ burst: 3 });
+  outbox.up({ hasEcho: false });
+  void outbox.post(post("a", { lines: ["1", "2", "3", "4", "5"] }));
+  expect(written).toHaveLength(3);
+  await jest.advanceTimersByTimeAsync(999);
+  expect(written).toHaveLength(3);
+  await jest.advanceTimersByTimeAsync(1_001);
+  expect(written.slice(0, 5).map((line) => line.at(-1))).toEqual(["1", "2", "3", "4", "5"]);
+});
+
+test("a post is done when the server has answered the PING after its last line", async () => {
+  const { outbox, written } = setUp();
+  outbox.up({ hasEcho: false });
+  const done = outcome(outbox.post(post("a")));
+  expect(written).toEqual(["PRIVMSG #games :a.1", "PRIVMSG #games :a.2", "PING lines-1"]);
+  outbox.ponged("something else");
+  outbox.ponged("lines-1");
+  expect(await done).toBe("done");
+});
+
+test("echoes confirm lines without a PING, and a missing echo is made up for by a PING", async () => {
+  const { outbox, written } = setUp();
+  outbox.up({ hasEcho: true });
+  const done = outcome(outbox.post(post("a")));
+  outbox.echoed("#games", "a.1");
+  expect(written).toHaveLength(2);
+  await jest.advanceTimersByTimeAsync(2_000);
+  expect(written.at(-1)).toBe("PING lines-1");
+  outbox.ponged("lines-1");
+  expect(await done).toBe("done");
+});
+
+test("after a lost connection, only the unconfirmed lines are sent again", async () => {
+  const { outbox, written, sent } = setUp();
+  outbox.up({ hasEcho: true });
+  const done = outcome(outbox.post(post("a")));
+  outbox.echoed("#games", "a.1");
+  outbox.down();
+  expect(sent).toEqual({ a: 1 });
+  outbox.up({ hasEcho: true });
+  expect(written).toEqual(["PRIVMSG #games :a.1", "PRIVMSG #games :a.2", "PRIVMSG #games :a.2"]);
+  outbox.echoed("#games", "a.2");
+  expect(await done).toBe("done");
+});
+
+test("after a restart, a post continues at the line after the last sent line, and a sent post is not repeated", async () => {
+  const { outbox, written } = setUp({ sent: { a: 1, b: 2 } });
+  outbox.up({ hasEcho: false });
+  void outbox.post(post("a"));
+  expect(await outcome(outbox.post(post("b")))).toBe("done");
+  expect(written).toEqual(["PRIVMSG #games :a.2", "PING lines-1"]);
+});
+
+test("a repeated post joins the post that is being sent", async () => {
+  const { outbox, written } = setUp();
+  outbox.up({ hasEcho: false });
+  const both = Promise.all([outbox.post(post("a")), outbox.post(post("a"))]);
+  outbox.ponged("lines-1");
+  await both;
+  expect(written).toHaveLength(3);
+});
+
+test("a channel that is not joined delays only its own posts, and an expired post is dropped", async () => {
+  const { outbox, written, ready } = setUp();
+  ready.state = "soon";
+  outbox.up({ hasEcho: false });
+  const expired = outcome(outbox.post(post("old", { expiresAtMs: Date.now() + 50 })));
+  const waiting = outcome(outbox.post(post("a")));
+  void outbox.post(post("b", { target: "ann", lines: ["hello"] }));
+  expect(written).toEqual(["PRIVMSG ann :hello", "PING lines-1"]);
+  await jest.advanceTimersByTimeAsync(100);
+  ready.state = "now";
+  outbox.wake();
+  expect(await expired).toBeInstanceOf(CannotShow);
+  outbox.ponged("lines-2");
+  expect(await waiting).toBe("done");
+});
+
+test("a post to a channel that stays out of reach is retried later, or dropped", async () => {
+  const { outbox, ready } = setUp();
+  outbox.up({ hasEcho: false });
+  ready.state = "later";
+  expect(await outcome(outbox.post(post("a")))).toBeInstanceOf(RetryLater);
+  ready.state = { never: "not configured" };
+  expect(await outcome(outbox.post(post("b")))).toBeInstanceOf(CannotShow);
+});
+
+test("a line that the server refuses ends its post, and a retry begins with this line", async () => {
+  const { outbox, sent } = setUp();
+  outbox.up({ hasEcho: false });
+  const done = outcome(outbox.post(post("a")));
+  outbox.refused("#games", new RetryLater(1));
+  expect(await done).toBeInstanceOf(RetryLater);
+  expect(sent).toEqual({ a: 0 });
+});
+
+test("the number of waiting posts is limited", async () => {
+  const { outbox } = setUp();
+  for (let i = 0; i < 500; i += 1) void outbox.post(post(`p${i}`));
+  expect(await outcome(outbox.post(post("one more")))).toBeInstanceOf(RetryLater);
+});

@@ -1,0 +1,131 @@
+import type { Message } from "chat-bridge-kit";
+import { pino } from "pino";
+import type { SentMessage } from "../../play/find-choices";
+import { typedLines } from "../../play/typed-lines";
+
+const ANN = { id: "nick:ann", name: "Ann" };
+const GAMES = { id: "#games", name: "#Games" };
+const choices = (...labels: readonly string[]) => [labels.map((label) => ({ label, action: `do:${label}` }))];
+
+function shown(id: string, fields: Partial<Message> & { user?: string; channel?: string }): SentMessage {
+  const { user = null, channel = "#games", ...more } = fields;
+  const message = {
+    id,
+    kind: "card",
+    text: "",
+    buttons: [],
+    image: null,
+    awaitsReply: false,
+    data: null,
+    ...more,
+  };
+  return { messageId: id, channel, user, message, chatMessageIds: [id] };
+}
+
+function setUp(
+  messages: readonly SentMessage[],
+  times: Readonly<Record<string, number>> = {},
+  outcome = "accepted",
+) {
+  const sent: unknown[] = [];
+  const hints: string[] = [];
+  const report = (type: string) => async (event: object) => {
+    sent.push({ type, ...event });
+    return { outcome } as never;
+  };
+  const onTyped = typedLines({
+    settings: { COMMAND_PREFIX: "!", COMMAND_WORD: "play" },
+    bridge: { command: report("command"), action: report("action"), message: report("message") },
+    view: {
+      shownIn: (channel) => messages.filter((each) => each.channel === channel),
+      printedAtMs: (id) => times[id],
+    },
+    log: pino({ level: "silent" }),
+    untilKnown: async () => undefined,
+    hint: (_member, text) => void hints.push(text),
+  });
+  return {
+    sent,
+    hints,
+    types: (text: string, channel: typeof GAMES | undefined = GAMES) =>
+      onTyped({ member: ANN, channel, text, id: undefined }),
+    whispers: (text: string) => onTyped({ member: ANN, channel: undefined, text, id: undefined }),
+  };
+}
+
+test("!play and its words are a command, with the channel's name", async () => {
+  const { sent, types } = setUp([]);
+  await types("!PLAY  start now ");
+  await types("!play");
+  expect(sent).toEqual([
+    { type: "command", channel: GAMES, user: ANN, text: "start now" },
+    { type: "command", channel: GAMES, user: ANN, text: "" },
+  ]);
+});
+
+test("a number presses the choice of the message that was printed last", async () => {
+  const older = shown("older", { buttons: choices("a", "b") });
+  const newer = shown("newer", { buttons: choices("c", "d") });
+  const { sent, types } = setUp([older, newer], { older: 1, newer: 2 });
+  await types("!2");
+  expect(sent).toEqual([{ type: "action", chatMessageId: "newer", user: ANN, action: "do:d" }]);
+});
+
+test("choices that only another member sees are not pressed", async () => {
+  const { sent, types } = setUp([shown("m", { buttons: choices("a"), user: "nick:bob" })]);
+  await types("!1");
+  expect(sent).toEqual([]);
+});
+
+test("a wrong number gets one hint, and a number without choices gets none", async () => {
+  const { sent, hints, types } = setUp([shown("m", { buttons: choices("a", "b", "c", "d") })]);
+  await types("!9");
+  await types("!8");
+  expect(hints).toEqual(["There is no choice 9: answer with !1 to !4."]);
+  const without = setUp([]);
+  await without.types("!3");
+  expect([sent, without.sent, without.hints]).toEqual([[], [], []]);
+});
+
+test("other text in a channel is sent only while the newest message waits for text", async () => {
+  const prompt = shown("prompt", { awaitsReply: true });
+  const waiting = setUp([shown("receipt", { user: ANN.id }), prompt]);
+  await waiting.types("42");
+  expect(waiting.sent).toEqual([{ type: "message", channel: GAMES, user: ANN, text: "42" }]);
+  const over = setUp([shown("end", {}), prompt]);
+  await over.types("42");
+  expect(over.sent).toEqual([]);
+});
+
+test("in a private message, text is always sent, and a number without prefix presses a choice", async () => {
+  const offer = shown("offer", { channel: `dm:${ANN.id}`, buttons: choices("yes", "no") });
+  const { sent, hints, whispers } = setUp([offer]);
+  await whispers("2");
+  await whispers("hello");
+  await whispers("!play start");
+  expect(sent).toEqual([
+    { type: "action", chatMessageId: "offer", user: ANN, action: "do:no" },
+    { type: "message", channel: `dm:${ANN.id}`, user: ANN, text: "hello" },
+  ]);
+  expect(hints).toEqual(["Commands work in a channel: type !play there."]);
+});
+
+test("in a private message, a number answers a newer prompt, and !1 still presses a choice", async () => {
+  const place = { channel: `dm:${ANN.id}` };
+  const { sent, whispers } = setUp([
+    shown("p", { ...place, awaitsReply: true }),
+    shown("o", { ...place, buttons: choices("yes") }),
+  ]);
+  await whispers("1");
+  await whispers("!1");
+  expect(sent).toMatchObject([
+    { type: "message", text: "1" },
+    { type: "action", chatMessageId: "o" },
+  ]);
+});
+
+test("a member learns that the service did not get a command", async () => {
+  const { hints, types } = setUp([], {}, "given-up");
+  await types("!play start");
+  expect(hints).toEqual(["That did not reach the games. Try again in a minute."]);
+});
