@@ -43,7 +43,7 @@ const CONTROLS_MAX = 200;
 /** Maximum number of lines that are sent and not confirmed. */
 const UNCONFIRMED_MAX = 40;
 /** Number of unconfirmed lines after which a `PING` is sent before further lines. */
-const PING_AFTER_LINES = 8;
+const PING_AFTER_LINES = 6;
 /** Milliseconds in which an echo should arrive. A `PING` is sent only if it does not. */
 const ECHO_WITHIN_MS = 2_000;
 const RETRY_MS = 10_000;
@@ -75,10 +75,19 @@ export function createOutbox({ write, gate, journal, readiness }: OutboxParts) {
     if (job.confirmed >= job.lines.length) settle(job);
   }
 
-  /** Returns the first job with a line that can be sent now. Rejects jobs that cannot be sent. */
+  /**
+   * Returns the first job with a line that can be sent now. Notices come last: many answers at once have many receipts,
+   * which must not delay what the whole channel waits for.
+   */
   function nextJob(): Job | undefined {
+    return nextOf("PRIVMSG") ?? nextOf("NOTICE");
+  }
+
+  /** Returns the first such job. Rejects jobs that cannot be sent. */
+  function nextOf(command: Post["command"]): Job | undefined {
     const waiting = new Set<string>();
     for (const job of jobs.values()) {
+      if (job.command !== command) continue;
       if (job.next >= job.lines.length || waiting.has(job.target)) continue;
       if (job.next === 0 && job.expiresAtMs !== null && job.expiresAtMs < Date.now()) {
         settle(job, new CannotShow("the event expired before the server accepted it"));
@@ -105,12 +114,13 @@ export function createOutbox({ write, gate, journal, readiness }: OutboxParts) {
   }
 
   /**
-   * Sends the `PING` after the last line of a post without waiting for the flood gate: if the connection is lost before
-   * the answer, members see the lines twice.
+   * Sends a `PING` without waiting for the flood gate if no line is waiting, or several lines are unconfirmed: if the
+   * connection is lost before the answer, members see these lines twice.
    */
   function pingEarly(): boolean {
-    const isDue = pingInMs() === 0 && sent.unpinged().some(({ isLast }) => isLast);
-    if (!isDue || !gate.tryBorrow()) return false;
+    const unpinged = sent.unpinged().length;
+    const isLate = unpinged >= PING_AFTER_LINES || (unpinged > 0 && nextJob() === undefined);
+    if (pingInMs() !== 0 || !isLate || !gate.tryBorrow()) return false;
     ping();
     return true;
   }
@@ -119,7 +129,7 @@ export function createOutbox({ write, gate, journal, readiness }: OutboxParts) {
   function nextStep(): (() => void) | number | undefined {
     if (controls.length > 0) return () => write(controls.shift() ?? "");
     const pingIn = pingInMs();
-    if (pingIn === 0 && sent.size() >= PING_AFTER_LINES) return ping;
+    if (pingIn === 0 && sent.unpinged().length >= PING_AFTER_LINES) return ping;
     const job = sent.size() < UNCONFIRMED_MAX ? nextJob() : undefined;
     if (job !== undefined) return () => sendLine(job);
     return pingIn === 0 ? ping : pingIn;
@@ -132,8 +142,7 @@ export function createOutbox({ write, gate, journal, readiness }: OutboxParts) {
     // server is then woken, and would print the line twice.
     journal.noteSent(job.id, job.next);
     write(`${job.command} ${job.target} :${text}`);
-    const isLast = job.next === job.lines.length;
-    sent.add({ job, target: job.target, text, isLast, atMs: Date.now() });
+    sent.add({ job, target: job.target, text, atMs: Date.now() });
   }
 
   function pump(): void {

@@ -3,8 +3,6 @@ interface SentLine<Job> {
   readonly job: Job;
   readonly target: string;
   readonly text: string;
-  /** Whether the line is the last line of its job. */
-  readonly isLast: boolean;
   readonly atMs: number;
 }
 

@@ -40,7 +40,13 @@ test("lines are sent at once up to the burst, and then one per interval", async 
   await jest.advanceTimersByTimeAsync(999);
   expect(written).toHaveLength(3);
   await jest.advanceTimersByTimeAsync(1_001);
-  expect(written.slice(0, 5).map((line) => line.at(-1))).toEqual(["1", "2", "3", "4", "5"]);
+  expect(written.filter((line) => line.startsWith("PRIVMSG")).map((line) => line.at(-1))).toEqual([
+    "1",
+    "2",
+    "3",
+    "4",
+    "5",
+  ]);
 });
 
 test("a post is done when the server has answered the PING after its last line", async () => {
@@ -127,6 +133,23 @@ test("a line that the server refuses ends its post, and a retry begins with this
   outbox.refused("#games", new RetryLater(1));
   expect(await done).toBeInstanceOf(RetryLater);
   expect(sent).toEqual({ a: 0 });
+});
+
+// time: controlled
+test("notices wait for the lines that the whole channel sees, and one PING confirms several posts", async () => {
+  const { outbox, written } = setUp({ burst: 1 });
+  outbox.up({ hasEcho: false });
+  void outbox.post(post("first", { lines: ["first"] }));
+  void outbox.post(post("receipt", { command: "NOTICE", target: "ann", lines: ["receipt"] }));
+  void outbox.post(post("reveal", { lines: ["reveal"] }));
+  await jest.advanceTimersByTimeAsync(5_000);
+  expect(written).toEqual([
+    "PRIVMSG #games :first",
+    "PING lines-1",
+    "PRIVMSG #games :reveal",
+    "NOTICE ann :receipt",
+    "PING lines-2",
+  ]);
 });
 
 test("the number of waiting posts is limited", async () => {
