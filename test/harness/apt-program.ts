@@ -28,21 +28,25 @@ export async function findAptProgram(
   const byHand = `install ${name}, so that the command ${commands[0] ?? ""} is on the PATH (Debian: apt-get install ${packageName})`;
   const found = await onPath(commands);
   if (found !== undefined) return found;
-  const [program, ...rights] = process.getuid?.() === 0 ? ["apt-get"] : ["sudo", "-n", "apt-get"];
-  if (program === undefined) throw new Error(byHand);
   say(`${name} is not installed: installing it with apt-get, about ${size} …`);
-  // A server that a package installs must not start, because the tests start their own.
-  const env = { ...process.env, DEBIAN_FRONTEND: "noninteractive", RUNLEVEL: "1" };
-  const options = { timeout: INSTALL_WITHIN_MS, maxBuffer: 64 * 1024 * 1024, env };
   try {
-    await run(program, [...rights, "update"], options);
-    await run(program, [...rights, "install", "-y", "--no-install-recommends", packageName], options);
+    await aptInstall(packageName);
   } catch (error) {
     throw new Error(`tests need ${name}, and apt-get could not install it: ${byHand}`, { cause: error });
   }
   const installed = await onPath(commands);
   if (installed === undefined) throw new Error(byHand);
   return installed;
+}
+
+/** Installs a package of Debian. Rejects if the installation is not permitted or fails. */
+export async function aptInstall(packageName: string): Promise<void> {
+  const [program = "", ...rights] = process.getuid?.() === 0 ? ["apt-get"] : ["sudo", "-n", "apt-get"];
+  // A server that a package installs must not start, because the tests start their own.
+  const env = { ...process.env, DEBIAN_FRONTEND: "noninteractive", RUNLEVEL: "1" };
+  const options = { timeout: INSTALL_WITHIN_MS, maxBuffer: 64 * 1024 * 1024, env };
+  await run(program, [...rights, "update"], options);
+  await run(program, [...rights, "install", "-y", "--no-install-recommends", packageName], options);
 }
 
 async function onPath(commands: readonly string[]): Promise<string | undefined> {
