@@ -1,0 +1,16 @@
+#!/usr/bin/env node
+// The command chat-bridge-matrix: runs the compiled program, or says how to compile the program.
+import { existsSync } from "node:fs";
+
+/** The exit code `EX_CONFIG` of sysexits.h. */
+const NOT_SET_UP = 78;
+const main = new URL("dist/main.js", import.meta.url);
+
+if (existsSync(main)) {
+  await import(main.href);
+} else {
+  process.stderr.write(
+    "chat-bridge-matrix is not compiled: run `npm run build -w chat-bridge-matrix` first\n",
+  );
+  process.exitCode = NOT_SET_UP;
+}

@@ -1,0 +1,72 @@
+/** The parts of the client-server API that the bridge reads. Every field may be missing, because clients can send anything. */
+
+/** An event of a room's timeline or state. */
+export interface MatrixEvent {
+  readonly type: string;
+  readonly event_id: string;
+  readonly sender: string;
+  readonly origin_server_ts?: number;
+  readonly state_key?: string;
+  readonly content: Readonly<Record<string, unknown>>;
+  readonly unsigned?: {
+    readonly prev_content?: Readonly<Record<string, unknown>>;
+    /** The transaction id of the request that sent the event. The homeserver adds it for the device that sent it. */
+    readonly transaction_id?: string;
+  };
+}
+
+export interface JoinedRoom {
+  readonly timeline?: {
+    readonly events?: readonly MatrixEvent[];
+    readonly limited?: boolean;
+    readonly prev_batch?: string;
+  };
+  readonly state?: { readonly events?: readonly MatrixEvent[] };
+}
+
+export interface InvitedRoom {
+  readonly invite_state?: { readonly events?: readonly MatrixEvent[] };
+}
+
+export interface SyncAnswer {
+  readonly next_batch: string;
+  readonly account_data?: { readonly events?: readonly Pick<MatrixEvent, "type" | "content">[] };
+  readonly rooms?: {
+    readonly join?: Readonly<Record<string, JoinedRoom>>;
+    readonly invite?: Readonly<Record<string, InvitedRoom>>;
+    readonly leave?: Readonly<Record<string, JoinedRoom>>;
+  };
+}
+
+/** The content of the account data `m.direct`: the direct rooms of each member. */
+export type DirectRooms = Readonly<Record<string, readonly string[]>>;
+
+/** How an event refers to another: a reaction, an edit or a reply. */
+export interface Relation {
+  readonly type: string | undefined;
+  /** Id of the other event. */
+  readonly target: string | undefined;
+  /** The emoji of a reaction. */
+  readonly key: string | undefined;
+  /** Id of the event to which the event replies. */
+  readonly repliedTo: string | undefined;
+}
+
+/** Returns the relation of an event. Fields that the event does not have, or that are not text, are undefined. */
+export function relationOf({ content }: Pick<MatrixEvent, "content">): Relation {
+  const relation = fieldsOf(content["m.relates_to"]);
+  return {
+    type: textOf(relation["rel_type"]),
+    target: textOf(relation["event_id"]),
+    key: textOf(relation["key"]),
+    repliedTo: textOf(fieldsOf(relation["m.in_reply_to"])["event_id"]),
+  };
+}
+
+function fieldsOf(value: unknown): Readonly<Record<string, unknown>> {
+  return typeof value === "object" && value !== null ? (value as Record<string, unknown>) : {};
+}
+
+function textOf(value: unknown): string | undefined {
+  return typeof value === "string" ? value : undefined;
+}

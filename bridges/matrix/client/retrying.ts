@@ -1,0 +1,41 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { isTransient, MatrixError } from "./matrix-error";
+
+const FIRST_WAIT_MS = 500;
+const WAIT_MAX_MS = 30_000;
+
+export interface RetryOptions {
+  /** Ends the retries. */
+  readonly signal: AbortSignal;
+  /** Called with each failure, before the wait. */
+  readonly onFailure?: (error: unknown) => void;
+}
+
+/**
+ * Calls `call` until the homeserver answers. The waits grow up to 30 s, and are never shorter than the homeserver's
+ * `retry_after_ms`. Rejects when the homeserver rejects the request for good, or when the signal is aborted.
+ */
+export async function untilAnswered<T>(
+  call: () => Promise<T>,
+  { signal, onFailure }: RetryOptions,
+): Promise<T> {
+  for (let failures = 1; ; failures += 1) {
+    signal.throwIfAborted();
+    try {
+      return await call();
+    } catch (error) {
+      if (!isTransient(error)) throw error;
+      signal.throwIfAborted();
+      onFailure?.(error);
+      await sleep(waitMs(error, failures), undefined, { signal });
+    }
+  }
+}
+
+/** Returns the wait after `failures` failures in a row, with up to a quarter more, so that retries spread out. */
+function waitMs(error: unknown, failures: number): number {
+  const growing = Math.min(WAIT_MAX_MS, FIRST_WAIT_MS * 2 ** (failures - 1));
+  const asked = error instanceof MatrixError ? error.retryAfterMs : 0;
+  // A rate limit names its own wait, so the growing wait applies only to faults.
+  return (asked > 0 ? asked : growing) * (1 + Math.random() / 4);
+}
