@@ -1,0 +1,46 @@
+import { untilAnswered } from "./client/retrying";
+
+/** A request that must succeed in time, but that nobody waits for. */
+type Task = (signal: AbortSignal) => Promise<void>;
+
+/** Runs tasks one at a time, so that they leave the homeserver's rate limit to posts and edits. */
+export interface Background {
+  /**
+   * Adds a task. A task with the same key that has not started is replaced. A task that fails temporarily is repeated.
+   * If `TASKS_MAX` tasks wait, the task is dropped.
+   */
+  add(key: string, task: Task): void;
+  /** Resolves when no task is waiting or running. */
+  idle(): Promise<void>;
+}
+
+const TASKS_MAX = 1_000;
+
+/** @param onFailure called with the error of a task that was dropped */
+export function createBackground(signal: AbortSignal, onFailure: (error: unknown) => void): Background {
+  const waiting = new Map<string, Task>();
+  let running: Promise<void> | undefined;
+
+  async function run(): Promise<void> {
+    for (const [key, task] of waiting) {
+      waiting.delete(key);
+      await untilAnswered(() => task(signal), { signal }).catch((error: unknown) => {
+        if (!signal.aborted) onFailure(error);
+      });
+    }
+    running = undefined;
+  }
+
+  return {
+    add(key, task) {
+      if (signal.aborted) return;
+      if (waiting.size >= TASKS_MAX && !waiting.has(key)) {
+        onFailure(new Error(`more than ${TASKS_MAX} requests are waiting for the homeserver`));
+        return;
+      }
+      waiting.set(key, task);
+      running ??= Promise.resolve().then(run);
+    },
+    idle: async () => running,
+  };
+}

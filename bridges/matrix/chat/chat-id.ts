@@ -1,0 +1,13 @@
+/**
+ * The kit's id of a message in the chat: the room and the event. The room is part of the id, because a direct
+ * conversation can move to another room, and an edit must be in the room of the message.
+ */
+export function toChatId(roomId: string, eventId: string): string {
+  return `${roomId} ${eventId}`;
+}
+
+/** Returns the room and the event of an id that `toChatId` made. */
+export function readChatId(chatId: string): { readonly roomId: string; readonly eventId: string } {
+  const [roomId = "", eventId = ""] = chatId.split(" ");
+  return { roomId, eventId };
+}

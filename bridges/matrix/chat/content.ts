@@ -1,0 +1,96 @@
+import {
+  numberedChoices,
+  parseMessageText,
+  toHtml,
+  toPlainText,
+  type Block,
+  type Inline,
+  type Message,
+} from "chat-bridge-kit";
+import { keycap, KEYCAPS_MAX } from "./choices";
+
+/** The content of an `m.room.message` event. */
+export interface TextContent {
+  readonly msgtype: "m.text" | "m.notice";
+  readonly body: string;
+  readonly format?: "org.matrix.custom.html";
+  readonly formatted_body?: string;
+  /** An empty object: a message of the bridge mentions nobody, even if a member's name is in the text. */
+  readonly "m.mentions": object;
+}
+
+/** Maximum bytes of the content. An event has at most 65,536 bytes, and an edit contains the text twice. */
+const CONTENT_MAX_BYTES = 28_000;
+/** UTF-16 units of a text that is too long for its formatted version. */
+const CUT_TEXT = 6_000;
+
+/**
+ * Returns a message as formatted text, with its choices and links below. `picture` is the URL of an image that could
+ * not be uploaded.
+ *
+ * The type is `m.text`, because clients dim an `m.notice` and send no notification for it, and members must read and
+ * answer the messages of a game.
+ */
+export function toContent(message: Message, prefix: string, picture?: string): TextContent {
+  const lines = buttonLines(message, prefix);
+  if (picture !== undefined) lines.unshift(linkLine("🖼", "Picture", picture));
+  const below = lines.flatMap((line, i): readonly Inline[] =>
+    i === 0 ? line : [{ type: "break" }, ...line],
+  );
+  const text = parseMessageText(message.text);
+  const blocks: readonly Block[] =
+    lines.length === 0 ? text : [...text, { type: "paragraph", children: below }];
+  const [body, html] = [toPlainText(blocks), toHtml(blocks)];
+  const bytes = Buffer.byteLength(body) + Buffer.byteLength(html);
+  if (bytes > CONTENT_MAX_BYTES) return { msgtype: "m.text", body: cut(body), "m.mentions": {} };
+  return {
+    msgtype: "m.text",
+    body,
+    format: "org.matrix.custom.html",
+    formatted_body: html,
+    "m.mentions": {},
+  };
+}
+
+/** Returns a remark of the bridge itself. Clients show an `m.notice` less prominently. */
+export function toNotice(text: string): TextContent {
+  return { msgtype: "m.notice", body: text, "m.mentions": {} };
+}
+
+/** Returns content that replaces the content of the event `eventId`. */
+export function toEdit(eventId: string, content: { readonly body: string }): object {
+  return {
+    ...content,
+    body: `* ${content.body}`,
+    "m.new_content": content,
+    "m.relates_to": { rel_type: "m.replace", event_id: eventId },
+  };
+}
+
+/** Returns a line for each button: a keycap or a number for an action, and a link for a URL. */
+function buttonLines({ buttons }: Message, prefix: string): (readonly Inline[])[] {
+  const choices = numberedChoices(buttons);
+  const lines = choices.map(({ label, number, url }): readonly Inline[] => {
+    if (url !== undefined) return linkLine("🔗", label, url);
+    const mark = number <= KEYCAPS_MAX ? keycap(number) : `${prefix}${number}`;
+    return [{ type: "text", text: `${mark} ${label}` }];
+  });
+  const highest = Math.max(...choices.map(({ number = 0 }) => number));
+  if (highest > KEYCAPS_MAX) {
+    const text = `Choose with a reaction, or type a number, e.g. ${prefix}${highest}`;
+    lines.push([{ type: "italic", children: [{ type: "text", text }] }]);
+  }
+  return lines;
+}
+
+function linkLine(mark: string, label: string, url: string): readonly Inline[] {
+  return [
+    { type: "text", text: `${mark} ` },
+    { type: "link", url, children: [{ type: "text", text: label }] },
+  ];
+}
+
+/** Cuts a text, but not between the halves of a surrogate pair. */
+function cut(text: string): string {
+  return text.length <= CUT_TEXT ? text : `${text.slice(0, CUT_TEXT).replace(/[\uD800-\uDBFF]$/, "")}…`;
+}

@@ -1,0 +1,101 @@
+import { LRUCache } from "lru-cache";
+import type { DirectRooms } from "../client/events";
+import type { MatrixApi } from "../client/matrix-api";
+
+/** The rooms of direct conversations, as the account data `m.direct` lists them. */
+export interface DirectRoomIndex {
+  /** Reads the list of the homeserver. Call before the other functions. */
+  load(): Promise<void>;
+  /** Replaces the list, because the homeserver has a newer one. */
+  replace(rooms: DirectRooms): void;
+  /** Returns the member of a direct room; undefined if the room is not a direct room. */
+  memberOf(roomId: string): string | undefined;
+  /** The members of all direct rooms. */
+  members(): readonly string[];
+  /** Resolves to the direct room with a member. Creates a room if there is none, or if the member left it. */
+  open(userId: string, signal: AbortSignal): Promise<string>;
+  /** Adds a room to the list, because a member invited the bridge to a direct room. */
+  add(userId: string, roomId: string): Promise<void>;
+  /** Forgets whether the member is in the room, because a membership changed. */
+  membershipChanged(roomId: string): void;
+}
+
+const ROOMS_KEPT = 10_000;
+
+export function createDirectRooms(
+  api: Pick<MatrixApi, "directRooms" | "setDirectRooms" | "createDirectRoom" | "state">,
+  own: string,
+): DirectRoomIndex {
+  let rooms: DirectRooms = {};
+  let memberByRoom = new Map<string, string>();
+  /** Direct rooms that were checked: the member and the bridge are in the room, or the member is invited. */
+  const usable = new LRUCache<string, true>({ max: ROOMS_KEPT });
+  const opening = new Map<string, Promise<string>>();
+  let saving: Promise<unknown> = Promise.resolve();
+
+  function replace(newer: DirectRooms): void {
+    rooms = newer;
+    memberByRoom = new Map(Object.entries(newer).flatMap(([user, ids]) => ids.map((id) => [id, user])));
+  }
+
+  async function isUsable(roomId: string, userId: string): Promise<boolean> {
+    if (usable.has(roomId)) return true;
+    const membership = (user: string) =>
+      api
+        .state<{ membership: string }>(roomId, "m.room.member", user)
+        .then((state) => state?.membership)
+        // The bridge is no longer in the room.
+        .catch((error: unknown) => {
+          if ((error as { errcode?: string }).errcode === "M_FORBIDDEN") return undefined;
+          throw error;
+        });
+    const isIn =
+      (await membership(own)) === "join" && /^(?:join|invite)$/.test((await membership(userId)) ?? "");
+    if (isIn) usable.set(roomId, true);
+    return isIn;
+  }
+
+  /** Adds a room to the list. Changes are saved one after another, because each save replaces the whole list. */
+  function add(userId: string, roomId: string): Promise<void> {
+    const save = async (): Promise<void> => {
+      const next = { ...rooms, [userId]: [...(rooms[userId] ?? []).filter((id) => id !== roomId), roomId] };
+      await api.setDirectRooms(own, next);
+      replace(next);
+    };
+    const saved = saving.then(save);
+    saving = saved.catch(() => undefined);
+    return saved;
+  }
+
+  async function find(userId: string, signal: AbortSignal): Promise<string> {
+    for (const roomId of (rooms[userId] ?? []).toReversed()) {
+      if (await isUsable(roomId, userId)) return roomId;
+    }
+    const roomId = await api.createDirectRoom(userId, signal);
+    await add(userId, roomId);
+    usable.set(roomId, true);
+    return roomId;
+  }
+
+  return {
+    async load() {
+      replace(readDirectRooms(await api.directRooms(own)));
+    },
+    replace: (newer) => replace(readDirectRooms(newer)),
+    memberOf: (roomId) => memberByRoom.get(roomId),
+    members: () => Object.keys(rooms),
+    open(userId, signal) {
+      const found = opening.get(userId) ?? find(userId, signal).finally(() => opening.delete(userId));
+      opening.set(userId, found);
+      return found;
+    },
+    add,
+    membershipChanged: (roomId) => void usable.delete(roomId),
+  };
+}
+
+/** Returns the lists that have the right form. Other clients of the account can write anything. */
+function readDirectRooms(content: DirectRooms | undefined): DirectRooms {
+  const lists = Object.entries(content ?? {}).filter(([, list]) => Array.isArray(list));
+  return Object.fromEntries(lists.map(([user, list]) => [user, list.filter((id) => typeof id === "string")]));
+}

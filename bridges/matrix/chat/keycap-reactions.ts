@@ -1,0 +1,87 @@
+import { LRUCache } from "lru-cache";
+import type { Background } from "../background";
+import { relationOf } from "../client/events";
+import type { MatrixApi } from "../client/matrix-api";
+import { isRejected } from "../client/matrix-error";
+import { keycap, keycapNumber } from "./choices";
+
+/** The keycaps that a message of the bridge should have. */
+export interface WantedKeycaps {
+  readonly roomId: string;
+  readonly eventId: string;
+  /** Keycaps 1 to `count` are shown. */
+  readonly count: number;
+  /** Id of the service's event that asks for the keycaps. The transaction ids are derived from this id. */
+  readonly cause: string;
+  /** The number of keycaps before, if it is certain. */
+  readonly before?: number;
+}
+
+/** Puts keycap reactions under the bridge's messages. Members press a button by adding the same reaction. */
+export interface KeycapReactions {
+  /** Changes the keycaps in the background. Keycaps that are already right cause no request. */
+  want(wanted: WantedKeycaps): void;
+}
+
+const MESSAGES_KEPT = 500;
+
+export function createKeycapReactions(
+  api: Pick<MatrixApi, "send" | "redact" | "reactions">,
+  own: string,
+  background: Background,
+): KeycapReactions {
+  /** The reaction events of the bridge, by number, for each message. */
+  const known = new LRUCache<string, Map<number, string>>({ max: MESSAGES_KEPT });
+  /** The newest wish for each message. A task whose wish is not the newest stops. */
+  const newest = new LRUCache<string, WantedKeycaps>({ max: MESSAGES_KEPT });
+
+  /** Reads the bridge's keycaps from the homeserver: after a restart, they are not known. */
+  async function read(roomId: string, eventId: string, signal: AbortSignal): Promise<Map<number, string>> {
+    const found = new Map<number, string>();
+    for (const reaction of await api.reactions(roomId, eventId, signal)) {
+      const number = keycapNumber(relationOf(reaction).key ?? "");
+      if (reaction.sender === own && number !== undefined) found.set(number, reaction.event_id);
+    }
+    return found;
+  }
+
+  async function change(wanted: WantedKeycaps, signal: AbortSignal): Promise<void> {
+    const { roomId, eventId, count, cause, before } = wanted;
+    const isNewest = () => newest.get(eventId) === wanted;
+    if (!isNewest()) return;
+    if (before === 0 && !known.has(eventId)) known.set(eventId, new Map());
+    const present = known.get(eventId) ?? (await read(roomId, eventId, signal));
+    known.set(eventId, present);
+    for (const [number, reaction] of present) {
+      if (number <= count || !isNewest()) continue;
+      await api.redact(roomId, reaction, `${reaction}.off`, signal);
+      present.delete(number);
+    }
+    for (let number = 1; number <= count && isNewest(); number += 1) {
+      if (present.has(number)) continue;
+      const relation = { rel_type: "m.annotation", event_id: eventId, key: keycap(number) };
+      const txnId = `${cause}.key${number}`;
+      try {
+        present.set(
+          number,
+          await api.send(roomId, "m.reaction", txnId, { "m.relates_to": relation }, signal),
+        );
+      } catch (error) {
+        if (!isRejected(error, "M_DUPLICATE_ANNOTATION")) throw error;
+        // The keycap is there, but its event is not known: the next change reads it.
+        known.delete(eventId);
+      }
+    }
+  }
+
+  return {
+    want(wanted) {
+      const { eventId, count, before } = wanted;
+      const present = known.get(eventId);
+      const isRight = present === undefined ? before === count : present.size === count;
+      if (isRight && !newest.has(eventId)) return;
+      newest.set(eventId, wanted);
+      background.add(`keycaps ${eventId}`, (signal) => change(wanted, signal));
+    },
+  };
+}

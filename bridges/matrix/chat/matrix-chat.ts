@@ -1,0 +1,153 @@
+import type { BridgeChat, Message, ShownMessage, ShownUpdate } from "chat-bridge-kit";
+import type { MatrixApi } from "../client/matrix-api";
+import { untilAnswered } from "../client/retrying";
+import type { Ids } from "../ids";
+import { readChatId, toChatId } from "./chat-id";
+import { keycapCount } from "./choices";
+import { toContent, toEdit } from "./content";
+import type { DirectRoomIndex } from "./direct-rooms";
+import type { EncryptedRooms } from "./encrypted-rooms";
+import type { KeycapReactions } from "./keycap-reactions";
+import type { Picture, Pictures } from "./pictures";
+import { toPictureContent } from "./pictures";
+import { encryptedRoom, toChatError } from "./to-chat-error";
+import type { TimelineStates } from "./timeline-states";
+
+export interface MatrixChatParts {
+  readonly api: Pick<MatrixApi, "send" | "redact">;
+  readonly ids: Ids;
+  readonly direct: DirectRoomIndex;
+  readonly encrypted: EncryptedRooms;
+  readonly pictures: Pictures;
+  readonly keycaps: KeycapReactions;
+  readonly timeline: TimelineStates;
+  /** The prefix of typed choices. */
+  readonly prefix: string;
+  /** Returns what the chat shows under an id: see `Bridge.shown`. */
+  shown(chatId: string): ShownMessage | undefined;
+}
+
+export interface MatrixChat extends BridgeChat {
+  /** Resolves when no post to the room is pending. */
+  settled(roomId: string): Promise<void>;
+}
+
+/**
+ * Shows the service's messages in Matrix rooms. Every request has a transaction id that is derived from the id of the
+ * service's event, so a repeat after a crash has no effect.
+ */
+export function createMatrixChat(parts: MatrixChatParts): MatrixChat {
+  const { api, ids, direct, encrypted, pictures, keycaps, timeline, prefix, shown } = parts;
+  const posting = new Map<string, Set<Promise<unknown>>>();
+
+  async function post(roomId: string, id: string, message: Message, signal: AbortSignal): Promise<string[]> {
+    if (await encrypted.isEncrypted(roomId)) throw encryptedRoom();
+    const picture = message.image === null ? undefined : await pictures.upload(message.image, signal);
+    const unshown = picture === undefined ? (message.image ?? undefined) : undefined;
+    const pictureIds =
+      picture === undefined
+        ? []
+        : [await api.send(roomId, "m.room.message", `${id}.picture`, toPictureContent(picture), signal)];
+    const content = toContent(message, prefix, unshown);
+    const eventId = await api.send(roomId, "m.room.message", id, content, signal);
+    timeline.begin({ eventId, txnId: id, before: undefined, after: message });
+    keycaps.want({ roomId, eventId, count: keycapCount(message), cause: id, before: 0 });
+    // The text is first, because members react and reply to it.
+    return [eventId, ...pictureIds].map((each) => toChatId(roomId, each));
+  }
+
+  /** Posts to a room, and notes that a post is pending until the kit knows its id. */
+  async function postIn(
+    roomId: string,
+    id: string,
+    message: Message,
+    signal: AbortSignal,
+  ): Promise<string[]> {
+    const pending = posting.get(roomId) ?? new Set();
+    posting.set(roomId, pending);
+    const posted = post(roomId, id, message, signal);
+    pending.add(posted);
+    try {
+      return await posted;
+    } catch (error) {
+      throw toChatError(error);
+    } finally {
+      // The kit knows the id a few steps after this function returns.
+      setImmediate(() => {
+        pending.delete(posted);
+        if (pending.size === 0) posting.delete(roomId);
+      });
+    }
+  }
+
+  async function postToMember(user: string, id: string, message: Message, signal: AbortSignal) {
+    const roomId = await direct.open(ids.toMatrix(user), signal).catch((error: unknown) => {
+      throw toChatError(error);
+    });
+    return postIn(roomId, id, message, signal);
+  }
+
+  /** Shows, replaces or removes the image of a message. Resolves to the id of a new image event. */
+  async function changePicture(
+    { id, message, chatMessageIds }: ShownUpdate,
+    before: Message | undefined,
+    picture: Picture | undefined,
+    signal: AbortSignal,
+  ): Promise<string | undefined> {
+    const { roomId } = readChatId(chatMessageIds[0] ?? "");
+    if (message.image === (before?.image ?? null)) return undefined;
+    const current = before?.image == null ? undefined : chatMessageIds.slice(1).at(-1);
+    const txnId = `${id}.picture`;
+    if (picture === undefined) {
+      if (current !== undefined) await api.redact(roomId, readChatId(current).eventId, txnId, signal);
+      return undefined;
+    }
+    const content = toPictureContent(picture);
+    const sent = current === undefined ? content : toEdit(readChatId(current).eventId, content);
+    const eventId = await api.send(roomId, "m.room.message", txnId, sent, signal);
+    return current === undefined ? toChatId(roomId, eventId) : undefined;
+  }
+
+  /** Makes an update. The kit drops an update that is refused, so temporary failures are retried here. */
+  async function update(event: ShownUpdate, signal: AbortSignal): Promise<string | undefined> {
+    const { roomId, eventId } = readChatId(event.chatMessageId);
+    const { id, message } = event;
+    const before = shown(event.chatMessageId)?.message;
+    const retried = <T>(call: () => Promise<T>) => untilAnswered(call, { signal });
+    const { image } = message;
+    const picture = image === null ? undefined : await retried(() => pictures.upload(image, signal));
+    const content = toContent(message, prefix, picture === undefined ? (image ?? undefined) : undefined);
+    timeline.begin({ eventId, txnId: id, before, after: message });
+    try {
+      await retried(() => api.send(roomId, "m.room.message", id, toEdit(eventId, content), signal));
+    } catch (error) {
+      timeline.failed(eventId, id);
+      throw error;
+    }
+    keycaps.want({
+      roomId,
+      eventId,
+      count: keycapCount(message),
+      cause: id,
+      ...(before !== undefined && { before: keycapCount(before) }),
+    });
+    return retried(() => changePicture(event, before, picture, signal));
+  }
+
+  return {
+    post: ({ channel, id, message }, signal) => postIn(ids.toMatrix(channel), id, message, signal),
+    dm: ({ user, id, message }, signal) => postToMember(user, id, message, signal),
+    ephemeral: ({ user, id, message }, signal) => postToMember(user, id, message, signal),
+    update: (event, signal) =>
+      update(event, signal).then(
+        (made) => made ?? [],
+        (error: unknown) => {
+          throw toChatError(error);
+        },
+      ),
+    async settled(roomId) {
+      const pending = posting.get(roomId);
+      if (pending !== undefined) await Promise.allSettled(pending);
+    },
+  };
+}

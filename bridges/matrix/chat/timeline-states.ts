@@ -1,0 +1,69 @@
+import { LRUCache } from "lru-cache";
+import type { Message } from "chat-bridge-kit";
+
+/**
+ * What each message of the bridge showed at a position of the homeserver's timeline.
+ *
+ * A member who reacts just before an edit answers what the message showed before the edit. The bridge may read the
+ * reaction after it made the edit, so the order of the timeline decides: an edit counts once the bridge has read it
+ * back. This also holds for a reaction from a time when the bridge was stopped.
+ */
+export interface TimelineStates {
+  /** Notes a change before it is sent. `before` is undefined for a new message. */
+  begin(change: { readonly eventId: string; readonly txnId: string } & States): void;
+  /** Notes that the homeserver rejected a change. */
+  failed(eventId: string, txnId: string): void;
+  /** Notes that the bridge read one of its own events in the timeline. */
+  echoed(txnId: string): void;
+  /** Returns the message at the position of the timeline that was read last. `latest` is what the message shows now. */
+  at(eventId: string, latest: Message): Message | undefined;
+}
+
+interface States {
+  readonly before: Message | undefined;
+  readonly after: Message;
+}
+
+interface Change extends States {
+  readonly txnId: string;
+  readonly atMs: number;
+}
+
+const MESSAGES_KEPT = 500;
+const CHANGES_MAX = 20;
+const ECHOES_KEPT = 2_000;
+/** Milliseconds after which a change counts even if the homeserver did not send it back. */
+const ECHO_WITHIN_MS = 30_000;
+
+/** @param now returns the time, ms, from a clock that never goes back */
+export function createTimelineStates(now: () => number = () => performance.now()): TimelineStates {
+  const changes = new LRUCache<string, readonly Change[]>({ max: MESSAGES_KEPT });
+  const echoes = new LRUCache<string, true>({ max: ECHOES_KEPT });
+  const hasCome = ({ txnId, atMs }: Change) => echoes.has(txnId) || now() - atMs > ECHO_WITHIN_MS;
+
+  return {
+    begin({ eventId, ...change }) {
+      const earlier = changes.get(eventId) ?? [];
+      const repeated = earlier.filter(({ txnId }) => txnId !== change.txnId);
+      // The newest change that has come back replaces all changes before it.
+      const base = repeated.findLastIndex(hasCome);
+      changes.set(
+        eventId,
+        [...repeated.slice(Math.max(0, base)), { ...change, atMs: now() }].slice(-CHANGES_MAX),
+      );
+    },
+    failed(eventId, txnId) {
+      changes.set(
+        eventId,
+        (changes.get(eventId) ?? []).filter((change) => change.txnId !== txnId),
+      );
+    },
+    echoed: (txnId) => void echoes.set(txnId, true),
+    at(eventId, latest) {
+      const list = changes.get(eventId) ?? [];
+      const pending = list.find((change) => !hasCome(change));
+      if (pending !== undefined) return pending.before;
+      return list.at(-1)?.after ?? latest;
+    },
+  };
+}
