@@ -1,0 +1,105 @@
+import type { Logger } from "chat-bridge-runner";
+import { LRUCache } from "lru-cache";
+import { toNotice } from "../chat/content";
+import type { DirectRoomIndex } from "../chat/direct-rooms";
+import type { EncryptedRooms } from "../chat/encrypted-rooms";
+import type { InvitedRoom } from "../client/events";
+import type { MatrixApi } from "../client/matrix-api";
+import { untilAnswered } from "../client/retrying";
+import { serverOf } from "../ids";
+
+export interface InviteParts {
+  readonly api: Pick<MatrixApi, "join" | "leave" | "send">;
+  readonly own: string;
+  /** Servers, ids of rooms, or "*": see `mayInvite`. */
+  readonly allowed: readonly string[];
+  readonly direct: Pick<DirectRoomIndex, "add">;
+  readonly encrypted: EncryptedRooms;
+  readonly log: Logger;
+  readonly signal: AbortSignal;
+}
+
+const ROOMS_NOTED = 1_000;
+
+const NO_ENCRYPTION =
+  "I cannot play in an encrypted room, because I cannot read its messages. " +
+  "Please invite me to a room without end-to-end encryption. I am leaving this room.";
+
+/**
+ * Whether the bridge follows an invite. An entry is a server, which allows invites by its members, the id of a room, or
+ * "*", which allows all invites. Without entries, only members of the bridge's own server may invite the bridge.
+ */
+export function mayInvite(
+  allowed: readonly string[],
+  { own, inviter, roomId }: { readonly own: string; readonly inviter: string; readonly roomId: string },
+): boolean {
+  if (allowed.length === 0) return serverOf(inviter) === serverOf(own);
+  return allowed.some((entry) => entry === "*" || entry === roomId || entry === serverOf(inviter));
+}
+
+export interface Invites {
+  /** Joins the room, or rejects the invite. Rejects only when the bridge stops. */
+  answer(roomId: string, invited: InvitedRoom): Promise<void>;
+  /** Says that the room is encrypted, and leaves. Rejects only when the bridge stops. */
+  leaveEncrypted(roomId: string): Promise<void>;
+}
+
+export function createInvites({ api, own, allowed, direct, encrypted, log, signal }: InviteParts): Invites {
+  /** Resolves to false if the homeserver rejects the request for good. */
+  async function done(what: string, roomId: string, call: () => Promise<unknown>): Promise<boolean> {
+    try {
+      await untilAnswered(call, { signal });
+      return true;
+    } catch (error) {
+      signal.throwIfAborted();
+      log.warn({ roomId, problem: (error as Error).message }, `cannot ${what}`);
+      return false;
+    }
+  }
+
+  /** Encrypted rooms that the bridge has left since the last invite. */
+  const left = new LRUCache<string, true>({ max: ROOMS_NOTED });
+
+  async function leaveEncrypted(roomId: string): Promise<void> {
+    if (left.has(roomId)) return;
+    left.set(roomId, true);
+    encrypted.add(roomId);
+    log.warn({ roomId }, "left a room: encrypted rooms are not supported");
+    const txnId = `encrypted.${Date.now()}`;
+    const say = () => api.send(roomId, "m.room.message", txnId, toNotice(NO_ENCRYPTION));
+    await done("send a notice to an encrypted room", roomId, say);
+    await done("leave an encrypted room", roomId, () => api.leave(roomId));
+  }
+
+  return {
+    leaveEncrypted,
+    async answer(roomId, { invite_state: state }) {
+      const invite = state?.events?.find(
+        (event) =>
+          event.type === "m.room.member" &&
+          event.state_key === own &&
+          event.content["membership"] === "invite",
+      );
+      const inviter = invite?.sender ?? "";
+      if (!mayInvite(allowed, { own, inviter, roomId })) {
+        log.warn(
+          { roomId, server: serverOf(inviter) },
+          "rejected an invite: MATRIX_ALLOW_INVITES does not allow it",
+        );
+        await done("reject an invite", roomId, () => api.leave(roomId));
+        return;
+      }
+      left.delete(roomId);
+      if (!(await done("join a room", roomId, () => api.join(roomId)))) return;
+      log.info({ roomId }, "joined a room");
+      let isEncrypted = false;
+      await done("read whether a room is encrypted", roomId, async () => {
+        isEncrypted = await encrypted.isEncrypted(roomId);
+      });
+      if (isEncrypted) return leaveEncrypted(roomId);
+      if (invite?.content["is_direct"] === true) {
+        await done("save a direct room", roomId, () => direct.add(inviter, roomId));
+      }
+    },
+  };
+}

@@ -1,0 +1,55 @@
+import { LRUCache } from "lru-cache";
+import type { MatrixEvent } from "../client/events";
+import type { MatrixApi } from "../client/matrix-api";
+
+/** The names that members and rooms show. */
+export interface Names {
+  /** Resolves to the display name of a member in a room, or else to the name in the member's id. */
+  ofMember(roomId: string, userId: string): Promise<string>;
+  /** Resolves to the name of a room; undefined if the room has none, or if the homeserver does not answer. */
+  ofRoom(roomId: string): Promise<string | undefined>;
+  /** Reads the names in a state event. */
+  read(roomId: string, event: MatrixEvent): void;
+}
+
+const NAMES_KEPT = 10_000;
+
+export function createNames(api: Pick<MatrixApi, "state">): Names {
+  /** The name of each member and room; "" for none. */
+  const known = new LRUCache<string, string>({ max: NAMES_KEPT });
+
+  async function find(key: string, fetched: () => Promise<unknown>): Promise<string> {
+    const found = known.get(key);
+    if (found !== undefined) return found;
+    // A report must not wait for a name, so a failure counts as no name until the next report.
+    const name = await fetched().catch(() => undefined);
+    if (typeof name === "string") known.set(key, name);
+    return typeof name === "string" ? name : "";
+  }
+
+  return {
+    async ofMember(roomId, userId) {
+      const fetched = () =>
+        api
+          .state<{ displayname: string }>(roomId, "m.room.member", userId)
+          .then((state) => state?.displayname ?? "");
+      return (await find(`${roomId} ${userId}`, fetched)) || localName(userId);
+    },
+    async ofRoom(roomId) {
+      const fetched = () =>
+        api.state<{ name: string }>(roomId, "m.room.name").then((state) => state?.name ?? "");
+      return (await find(roomId, fetched)) || undefined;
+    },
+    read(roomId, { type, state_key: key, content }) {
+      if (type === "m.room.name") known.set(roomId, textOf(content["name"]));
+      if (type === "m.room.member") known.set(`${roomId} ${key}`, textOf(content["displayname"]));
+    },
+  };
+}
+
+const textOf = (value: unknown): string => (typeof value === "string" ? value : "");
+
+/** Returns "ann" for "@ann:example.org". */
+function localName(userId: string): string {
+  return userId.slice(1).split(":")[0] ?? userId;
+}

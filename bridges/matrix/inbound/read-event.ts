@@ -1,0 +1,146 @@
+import type { Message } from "chat-bridge-kit";
+import { readChoice, readCommand, type BridgeSettings } from "chat-bridge-runner";
+import { choicesOf, keycapNumber } from "../chat/choices";
+import { relationOf, type MatrixEvent } from "../client/events";
+
+/** What a member did, for the service. Events are named by their ids in the room. */
+export type MemberAct =
+  | { readonly type: "command"; readonly text: string }
+  | { readonly type: "message"; readonly text: string; readonly replyTo?: string }
+  /** `byReaction` is true if the member pressed with a reaction, which the bridge takes back. */
+  | {
+      readonly type: "action";
+      readonly target: string;
+      readonly action: string;
+      readonly byReaction: boolean;
+    }
+  /** The member needs an explanation. The service gets nothing. */
+  | { readonly type: "hint"; readonly text: string };
+
+/** A message of the bridge, as it was at the position of the event in the timeline. */
+export interface ShownEvent {
+  readonly eventId: string;
+  readonly message: Message;
+}
+
+/** What is known about the room of an event. */
+export interface RoomView {
+  /** The other member of a direct room; undefined for other rooms. */
+  readonly directMember: string | undefined;
+  /** Returns a message of the bridge; undefined for other events. */
+  shown(eventId: string): ShownEvent | undefined;
+  /** Returns the messages of the bridge, the most recently changed first. */
+  newest(): readonly ShownEvent[];
+}
+
+export interface Typing extends Pick<BridgeSettings, "COMMAND_PREFIX" | "COMMAND_WORD"> {
+  /** The bridge's clock, ms since the epoch. */
+  readonly nowMs: number;
+}
+
+/** Age at which typed commands, choices and answers in rooms are ignored: after an outage, they come too late. */
+export const TYPED_MAX_AGE_MS = 5 * 60_000;
+/** Number of newest messages among which a prompt counts as waiting. */
+const PROMPTS_SEEN = 5;
+const COMMAND_MAX = 2_000;
+const TEXT_MAX = 4_000;
+
+/** Returns what a member did; undefined if the event is not for the service. Never throws. */
+export function readEvent(event: MatrixEvent, room: RoomView, typing: Typing): MemberAct | undefined {
+  if (room.directMember !== undefined && event.sender !== room.directMember) return undefined;
+  if (event.type === "m.reaction") return readReaction(event, room);
+  if (event.type !== "m.room.message" || event.content["msgtype"] !== "m.text") return undefined;
+  const relation = relationOf(event);
+  const { body } = event.content;
+  // An edit of a member's message is not a new message.
+  if (typeof body !== "string" || relation.type === "m.replace") return undefined;
+  const { repliedTo } = relation;
+  const text = (repliedTo === undefined ? body : withoutFallback(body)).trim();
+  if (text === "") return undefined;
+  return readText({ text, repliedTo, isStale: isStale(event, typing.nowMs) }, room, typing);
+}
+
+/** Whether a typed event is too old to act on. */
+export function isStale({ origin_server_ts: atMs = 0 }: MatrixEvent, nowMs: number): boolean {
+  return nowMs - atMs > TYPED_MAX_AGE_MS;
+}
+
+function readReaction(event: MatrixEvent, room: RoomView): MemberAct | undefined {
+  const { type, target = "", key = "" } = relationOf(event);
+  const number = type === "m.annotation" ? keycapNumber(key) : undefined;
+  const shown = number === undefined ? undefined : room.shown(target);
+  const choice = shown && choicesOf(shown.message).find((each) => each.number === number);
+  return choice && { type: "action", target: shown.eventId, action: choice.action, byReaction: true };
+}
+
+interface Typed {
+  readonly text: string;
+  readonly repliedTo: string | undefined;
+  readonly isStale: boolean;
+}
+
+function readText(typed: Typed, room: RoomView, typing: Typing): MemberAct | undefined {
+  const { text, repliedTo } = typed;
+  const isDirect = room.directMember !== undefined;
+  const replied = repliedTo === undefined ? undefined : room.shown(repliedTo);
+  if (typed.isStale && !isDirect && replied === undefined) return undefined;
+  const command = readCommand(text, typing);
+  if (command !== undefined) {
+    if (typed.isStale) return undefined;
+    if (isDirect) return { type: "hint", text: "Commands work in rooms, not in direct conversations." };
+    return { type: "command", text: command.slice(0, COMMAND_MAX) };
+  }
+  const press = readTypedChoice(typed, replied, room, typing);
+  if (press !== undefined) return press;
+  const cut = text.slice(0, TEXT_MAX);
+  if (replied?.message.awaitsReply === true) return { type: "message", text: cut, replyTo: replied.eventId };
+  if (isDirect) return { type: "message", text: cut };
+  // A reply to another member is part of a conversation.
+  if (repliedTo !== undefined && replied === undefined) return undefined;
+  const isAwaited = room
+    .newest()
+    .slice(0, PROMPTS_SEEN)
+    .some(({ message }) => message.awaitsReply);
+  return isAwaited ? { type: "message", text: cut } : undefined;
+}
+
+function readTypedChoice(
+  { text }: Typed,
+  replied: ShownEvent | undefined,
+  room: RoomView,
+  typing: Typing,
+): MemberAct | undefined {
+  const withPrefix = readChoice(text, typing);
+  const number = withPrefix ?? readChoice(text, typing, room.directMember !== undefined);
+  if (number === undefined) return undefined;
+  const hasChoices = ({ message }: ShownEvent) => choicesOf(message).length > 0;
+  const [newest] = room.newest();
+  // A number without prefix can be the answer to a prompt, so it presses only a button of the newest message.
+  const candidates =
+    replied !== undefined && hasChoices(replied)
+      ? [replied]
+      : withPrefix === undefined
+        ? [newest].filter((each) => each !== undefined)
+        : room.newest();
+  const target = candidates.find(hasChoices);
+  if (target === undefined) return undefined;
+  const choices = choicesOf(target.message);
+  const choice = choices.find((each) => each.number === number);
+  if (choice !== undefined) {
+    return { type: "action", target: target.eventId, action: choice.action, byReaction: false };
+  }
+  if (withPrefix === undefined) return undefined;
+  const { COMMAND_PREFIX: prefix } = typing;
+  return {
+    type: "hint",
+    text: `There is no choice ${number}: type ${prefix}1 to ${prefix}${choices.length}.`,
+  };
+}
+
+/** Returns the text of a reply without the quoted lines that older clients put before it. */
+export function withoutFallback(body: string): string {
+  if (!body.startsWith("> ")) return body;
+  const lines = body.split("\n");
+  const first = lines.findIndex((line) => !line.startsWith(">"));
+  return first === -1 ? "" : lines.slice(first).join("\n").replace(/^\n/, "");
+}

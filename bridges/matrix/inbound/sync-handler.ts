@@ -1,0 +1,145 @@
+import { dmChannel, type Bridge } from "chat-bridge-kit";
+import type { Logger } from "chat-bridge-runner";
+import { LRUCache } from "lru-cache";
+import { readChatId, toChatId } from "../chat/chat-id";
+import type { DirectRoomIndex } from "../chat/direct-rooms";
+import type { MatrixChat } from "../chat/matrix-chat";
+import type { TimelineStates } from "../chat/timeline-states";
+import {
+  relationOf,
+  type DirectRooms,
+  type JoinedRoom,
+  type MatrixEvent,
+  type SyncAnswer,
+} from "../client/events";
+import type { MatrixApi } from "../client/matrix-api";
+import type { Ids } from "../ids";
+import type { Invites } from "./invites";
+import { runInLanes, type LaneTask } from "./lanes";
+import type { Names } from "./names";
+import { readEvent, type RoomView, type ShownEvent, type Typing } from "./read-event";
+import type { Reporter } from "./reporter";
+import { newEvents } from "./timeline";
+
+export interface SyncHandlerParts {
+  readonly bridge: Pick<Bridge, "shown" | "shownIn">;
+  readonly api: Pick<MatrixApi, "olderEvents">;
+  /** Id of the bridge's account. */
+  readonly own: string;
+  readonly typing: Omit<Typing, "nowMs">;
+  readonly chat: Pick<MatrixChat, "settled">;
+  readonly direct: DirectRoomIndex;
+  readonly timeline: TimelineStates;
+  readonly names: Names;
+  readonly ids: Ids;
+  readonly invites: Invites;
+  readonly reporter: Reporter;
+  readonly log: Logger;
+  readonly signal: AbortSignal;
+}
+
+/** Members whose reports are sent at the same time. The reports of one member are sent in order. */
+const MEMBERS_AT_ONCE = 16;
+const EDITS_KEPT = 5_000;
+
+/**
+ * Returns a function that handles the answer of a sync, and resolves once the service has everything that members did.
+ * Rejects only when the bridge stops.
+ */
+export function createSyncHandler(parts: SyncHandlerParts) {
+  const { bridge, api, own, typing, chat, direct, timeline, names, ids, invites, reporter, log, signal } =
+    parts;
+
+  /** The first event of each message that the bridge edited. Some clients let members react to an edit. */
+  const originals = new LRUCache<string, string>({ max: EDITS_KEPT });
+
+  function viewOf(roomId: string): RoomView {
+    const directMember = direct.memberOf(roomId);
+    const channel =
+      directMember === undefined ? ids.toService(roomId) : dmChannel(ids.toService(directMember));
+    const shownAt = (target: string): ShownEvent | undefined => {
+      const eventId = originals.get(target) ?? target;
+      const found = bridge.shown(toChatId(roomId, eventId));
+      const message = found && timeline.at(eventId, found.message);
+      return message && { eventId, message };
+    };
+    return {
+      directMember,
+      shown: shownAt,
+      newest: () =>
+        bridge.shownIn(channel).flatMap(({ user, chatMessageIds: [first = ""] }) => {
+          const { roomId: at, eventId } = readChatId(first);
+          // An ephemeral message of the room is in a direct room.
+          return user !== null || at !== roomId ? [] : [shownAt(eventId) ?? []].flat();
+        }),
+    };
+  }
+
+  /** Reads an event that changes what the bridge knows about the room. */
+  async function readState(roomId: string, event: MatrixEvent): Promise<void> {
+    names.read(roomId, event);
+    if (event.type === "m.room.power_levels") reporter.powersChanged(roomId);
+    if (event.type === "m.room.member") direct.membershipChanged(roomId);
+    if (event.type === "m.room.encryption") await invites.leaveEncrypted(roomId);
+  }
+
+  /** Reads one of the bridge's own events. */
+  function readOwn(event: MatrixEvent): void {
+    const txnId = event.unsigned?.transaction_id;
+    if (txnId !== undefined) timeline.echoed(txnId);
+    const { type, target } = relationOf(event);
+    if (type === "m.replace" && target !== undefined) originals.set(event.event_id, target);
+  }
+
+  /** Resolves to the report of what a member did; undefined if the event is not for the service. */
+  async function readEventOf(
+    roomId: string,
+    view: RoomView,
+    event: MatrixEvent,
+  ): Promise<LaneTask | undefined> {
+    if (event.sender === own) readOwn(event);
+    if (event.state_key !== undefined) await readState(roomId, event);
+    if (event.sender === own || event.state_key !== undefined) return undefined;
+    // A member can react before the kit knows the message.
+    const { target } = relationOf(event);
+    if (target !== undefined && view.shown(target) === undefined) await chat.settled(roomId);
+    const act = readEvent(event, view, { ...typing, nowMs: Date.now() });
+    const { directMember } = view;
+    return act && { lane: event.sender, run: () => reporter.report({ roomId, directMember, event, act }) };
+  }
+
+  async function readRoom(roomId: string, joined: JoinedRoom, since: string): Promise<readonly LaneTask[]> {
+    const tasks: LaneTask[] = [];
+    const onFailure = (error: unknown): void => {
+      log.warn({ roomId, problem: (error as Error).message }, "cannot fetch older events of a room");
+    };
+    const events = await newEvents(api, { id: roomId, own, since }, joined, { signal, onFailure });
+    for (const event of joined.state?.events ?? []) await readState(roomId, event);
+    const view = viewOf(roomId);
+    for (const event of events) {
+      try {
+        const task = await readEventOf(roomId, view, event);
+        if (task !== undefined) tasks.push(task);
+      } catch (error) {
+        signal.throwIfAborted();
+        // An event that cannot be read must not stop all later events.
+        log.error({ roomId, eventId: event.event_id, err: error }, "skipped an event that cannot be read");
+      }
+    }
+    return tasks;
+  }
+
+  return async ({ account_data: data, rooms = {} }: SyncAnswer, since: string | undefined): Promise<void> => {
+    for (const { type, content } of data?.events ?? []) {
+      if (type === "m.direct") direct.replace(content as DirectRooms);
+    }
+    for (const [roomId, invited] of Object.entries(rooms.invite ?? {})) await invites.answer(roomId, invited);
+    for (const roomId of Object.keys(rooms.leave ?? {})) direct.membershipChanged(roomId);
+    // At the first start, the events that are already in the rooms are history.
+    if (since === undefined) return;
+    const joined = Object.entries(rooms.join ?? {});
+    const tasks: LaneTask[] = [];
+    for (const [roomId, room] of joined) tasks.push(...(await readRoom(roomId, room, since)));
+    await runInLanes(tasks, MEMBERS_AT_ONCE);
+  };
+}

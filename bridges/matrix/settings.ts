@@ -1,0 +1,30 @@
+import { httpUrl, list, optional, optionalSecret, type ValuesOf } from "chat-bridge-runner";
+
+/** The settings that only the Matrix bridge has. */
+export const MATRIX_SETTINGS = {
+  MATRIX_HOMESERVER: httpUrl("URL of the homeserver's client API, e.g. https://matrix.example.org"),
+  MATRIX_ACCESS_TOKEN: optionalSecret(
+    "access token of the bridge's account, instead of a name and a password",
+  ),
+  MATRIX_USER: optional("name of the bridge's account, e.g. games or @games:example.org"),
+  MATRIX_PASSWORD: optionalSecret("password of the account; the bridge logs in once and stores the token"),
+  MATRIX_ALLOW_INVITES: list(
+    "who may invite the bridge: servers, ids of rooms, or * for everybody; by default, members of its own server",
+    "",
+  ),
+};
+
+export type MatrixSettings = ValuesOf<typeof MATRIX_SETTINGS>;
+
+/** Reports the faults that concern several settings. */
+export function checkMatrixSettings(
+  { MATRIX_ACCESS_TOKEN: token, MATRIX_USER: user, MATRIX_PASSWORD: password }: MatrixSettings,
+  { fault }: { fault(line: string): void },
+): void {
+  if (token === undefined && (user === undefined || password === undefined)) {
+    fault("MATRIX_ACCESS_TOKEN is missing: give an access token, or MATRIX_USER and MATRIX_PASSWORD");
+  }
+  if (token !== undefined && password !== undefined) {
+    fault("MATRIX_PASSWORD and MATRIX_ACCESS_TOKEN exclude each other: give one of them");
+  }
+}
