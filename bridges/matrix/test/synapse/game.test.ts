@@ -1,0 +1,208 @@
+import { join } from "node:path";
+import bank from "../../../../demo/game/questions/bank.json";
+import { testFolder } from "../../../../test/harness/folder";
+import { startGame } from "../../../../test/harness/game-chat";
+import { freePort, startCore, startEdge, type TestProcess } from "../../../../test/harness/processes";
+import { startService, type TestService } from "../../../../test/harness/service";
+import { until } from "../../../../test/harness/wait";
+import { startBridge, type BridgeProcess } from "../harness/bridge-process";
+import type { RoomMessage } from "../harness/fold-room";
+import type { MatrixMember } from "../harness/matrix-member";
+import { PASSWORD, SERVER_NAME, startSynapse, SYNAPSE_WITHIN_MS, type TestSynapse } from "../harness/synapse";
+
+const folder = testFolder();
+const GAMES = `@games:${SERVER_NAME}`;
+/** No question ends by time: it ends when all members have answered. */
+const PACE = { ROUNDS: "2", QUESTION_SECONDS: "60", REVEAL_SECONDS: "2", LOBBY_SECONDS: "300" };
+const FULL_BOARD = /(\w+) · (\d+) points/g;
+
+let synapse: TestSynapse;
+let service: TestService;
+let core: TestProcess;
+let edge: TestProcess;
+let game: TestProcess;
+let bridge: BridgeProcess;
+let environment: Record<string, string>;
+
+beforeAll(async () => {
+  const corePort = await freePort();
+  const edgePort = await freePort();
+  [synapse, service] = await Promise.all([
+    startSynapse(),
+    startService({
+      core: { CORE_LISTEN: `127.0.0.1:${corePort}` },
+      edge: { EDGE_LISTEN: `127.0.0.1:${edgePort}` },
+    }),
+  ]);
+  ({ core, edge } = service);
+  game = await startGame(core.port, { FOLLOW_GROUP: "trivia-matrix", ...PACE });
+  const workspace = await service.workspaces.make();
+  await synapse.account("games");
+  environment = {
+    BASE_URL: service.url,
+    WORKSPACE_ID: workspace.id,
+    SIGNING_SECRET: workspace.secret,
+    STATE_FOLDER: join(folder, "state"),
+    MATRIX_HOMESERVER: synapse.url,
+    MATRIX_USER: "games",
+    MATRIX_PASSWORD: PASSWORD,
+  };
+}, SYNAPSE_WITHIN_MS);
+afterAll(async () => {
+  await bridge?.stop();
+  await game?.stop();
+  await core?.stop("SIGKILL");
+  await edge?.stop("SIGKILL");
+  await service?.close();
+  await synapse?.close();
+});
+
+async function restartBridge(): Promise<void> {
+  await bridge.stop("SIGKILL");
+  bridge = await startBridge(environment);
+}
+
+async function restartService(): Promise<void> {
+  await core.stop("SIGKILL");
+  await edge.stop("SIGKILL");
+  core = await startCore(service.redis.url, { CORE_LISTEN: `127.0.0.1:${service.core.port}` });
+  edge = await startEdge(core.port, { EDGE_LISTEN: new URL(service.url).host });
+}
+
+/** Returns the keycap of the right answer to the question that a message shows. */
+function rightKeycap({ body }: RoomMessage): string {
+  const question = bank.choices.find(({ text }) => body.includes(text));
+  const line = body.split("\n").find((each) => each.endsWith(` · ${question?.options[0]}`)) ?? "";
+  return line.split(" ")[0] ?? "";
+}
+
+const fromBridge = ({ sender }: RoomMessage) => sender === GAMES;
+const says = (words: string | RegExp) => (message: RoomMessage) =>
+  fromBridge(message) &&
+  (typeof words === "string" ? message.body.includes(words) : words.test(message.body));
+const keycapsOf = ({ reactions }: RoomMessage) =>
+  reactions.filter(({ sender }) => sender === GAMES).map(({ key }) => key);
+
+/** Waits until a message has the given number of the bridge's keycaps, and no reaction of a member. */
+async function seesKeycaps(member: MatrixMember, roomId: string, eventId: string, count: number) {
+  return member.sees(roomId, `${count} keycaps`, (message) => {
+    return (
+      message.eventId === eventId && keycapsOf(message).length === count && message.reactions.length === count
+    );
+  });
+}
+
+// time: smoke
+test(
+  "three members play a whole game while the bridge, the service and the homeserver are killed and restarted",
+  async () => {
+    bridge = await startBridge(environment);
+    const [ann, bob, cat] = await Promise.all([
+      synapse.member("ann"),
+      synapse.member("bob"),
+      synapse.member("cat"),
+    ]);
+    const members = [ann, bob, cat];
+    const room = await ann.createRoom({ name: "Quiz night" }, GAMES, bob.id, cat.id);
+    await Promise.all([bob.join(room), cat.join(room)]);
+    await ann.promote(room, GAMES);
+    await until("the bridge has joined", async () => (await ann.membershipOf(room, GAMES)) === "join");
+
+    // A lobby, joined with reactions.
+    await ann.say(room, "!play start");
+    const { eventId } = await ann.sees(room, "the lobby", says("opens a game"));
+    await seesKeycaps(ann, room, eventId, 2);
+    await bob.react(room, eventId, "1️⃣");
+    await cat.say(room, "!1");
+    await ann.sees(
+      room,
+      "all members in the lobby",
+      says(/Joined so far: ann, bob, cat|ann.*bob.*cat|ann.*cat.*bob/),
+    );
+    await seesKeycaps(ann, room, eventId, 2);
+    await ann.react(room, eventId, "2️⃣");
+
+    // A question: one answer before the bridge is killed, one while it is stopped, one while the service is stopped.
+    const first = await ann.sees(room, "the first question", says("Question 1 of 2"));
+    const right = rightKeycap(first);
+    await seesKeycaps(ann, room, eventId, 4);
+    await bob.react(room, eventId, right);
+    await ann.sees(room, "one answer", says("1 of 3 have answered"));
+    await bridge.stop("SIGKILL");
+    await cat.react(room, eventId, right);
+    bridge = await startBridge(environment);
+    await ann.sees(room, "two answers", says("2 of 3 have answered"));
+    const restarted = restartService();
+    await ann.react(room, eventId, right);
+    await restarted;
+    await ann.sees(room, "the answer", says("The answer:"));
+
+    // A number: the homeserver is killed, and the bridge is killed while the homeserver is stopped.
+    await synapse.stop("SIGKILL");
+    await restartBridge();
+    await synapse.start();
+    const second = await ann.sees(room, "the second question", says("Question 2 of 2"));
+    const number = String(bank.numbers.find(({ text }) => second.body.includes(text))?.right);
+    await seesKeycaps(ann, room, eventId, 0);
+    await ann.say(room, number);
+    await bob.reply(room, eventId, number);
+    await ann.sees(room, "two answers", says("2 of 3 have answered"));
+    await bridge.stop("SIGKILL");
+    await cat.say(room, number);
+    bridge = await startBridge(environment);
+    const board = await ann.sees(room, "the final board", says("Final board"));
+
+    // Everybody's answers count: 100 points or more for the first question, and 200 for the exact number.
+    const points = [...board.body.matchAll(FULL_BOARD)].map(([, name, won]) => [name, Number(won) >= 300]);
+    expect(Object.fromEntries(points)).toEqual({ ann: true, bob: true, cat: true });
+    expect(board.eventId).toBe(eventId);
+
+    // Every message is shown once: the game is one message in the room.
+    const shown = (await ann.messages(room)).filter(fromBridge);
+    expect(shown.filter(({ msgtype }) => msgtype === "m.text").map((message) => message.eventId)).toEqual([
+      eventId,
+    ]);
+    await seesKeycaps(ann, room, eventId, 0);
+    const directRooms = new Map<MatrixMember, string>();
+    for (const member of members) {
+      const direct = await member.directRoomWith(GAMES);
+      directRooms.set(member, direct);
+      await until("the receipts of two answers", async () => {
+        const receipts = (await member.messages(direct)).filter(says("Locked in"));
+        return receipts.length >= 2;
+      });
+      const texts = (await member.messages(direct)).filter(fromBridge).map(({ body }) => body);
+      expect(texts.toSorted()).toEqual([...new Set(texts)].toSorted());
+    }
+
+    // The winner wants a rematch, and a member suggests a topic: both in their direct rooms.
+    const [winner, offer] = await until("the offer of a rematch", async () => {
+      for (const [member, direct] of directRooms) {
+        const found = (await member.messages(direct)).find(says("Do you want a rematch?"));
+        if (found !== undefined) return [member, found] as const;
+      }
+      return undefined;
+    });
+    await winner.react(directRooms.get(winner) ?? "", offer.eventId, "1️⃣");
+    const again = await ann.sees(
+      room,
+      "another lobby",
+      (each) => says("opens a game")(each) && each.eventId !== eventId,
+    );
+    await ann.say(room, "!play suggest");
+    const direct = directRooms.get(ann) ?? "";
+    const prompt = await ann.sees(direct, "the prompt", says("Which topic would you like?"));
+    await ann.reply(direct, prompt.eventId, "Bridges");
+    await bob.sees(room, "the topic", says("suggests a topic:\n\n> Bridges"));
+    await ann.sees(
+      direct,
+      "the thanks",
+      (each) => each.eventId === prompt.eventId && says("Thank you")(each),
+    );
+    expect(again.body).toContain("Joined so far");
+    expect(bridge.output()).not.toContain(environment["SIGNING_SECRET"]);
+    expect(bridge.output()).not.toContain(PASSWORD);
+    expect(bridge.log.filter(({ level }) => Number(level) >= 50)).toEqual([]);
+  },
+  5 * 60_000,
+);

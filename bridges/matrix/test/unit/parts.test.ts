@@ -1,0 +1,110 @@
+import { createBackground } from "../../background";
+import { keycap, keycapNumber } from "../../chat/choices";
+import { readChatId, toChatId } from "../../chat/chat-id";
+import { MatrixError } from "../../client/matrix-error";
+import { pathOf } from "../../client/request";
+import { createIds, serverOf } from "../../ids";
+import { mayInvite } from "../../inbound/invites";
+import { runInLanes } from "../../inbound/lanes";
+import { toChatError } from "../../chat/to-chat-error";
+
+test("ids of up to 128 characters are used as they are, and longer ids as a digest that leads back to the id", () => {
+  const ids = createIds();
+  const long = `!${"a".repeat(128)}:example.org`;
+  expect(ids.toService("!room:example.org")).toBe("!room:example.org");
+  const short = ids.toService(long);
+  expect(short.length).toBeLessThanOrEqual(128);
+  expect(short).toMatch(/^!sha256:/);
+  expect(ids.toMatrix(short)).toBe(long);
+  expect(createIds().toService(long)).toBe(short);
+  expect(ids.toMatrix("!room:example.org")).toBe("!room:example.org");
+});
+
+test.each([
+  ["@ann:example.org", "example.org"],
+  ["@ann:example.org:8448", "example.org:8448"],
+  ["!opaque-id-of-version-12", ""],
+])("the server of %s is %j", (id, server) => {
+  expect(serverOf(id)).toBe(server);
+});
+
+test.each<[readonly string[], string, boolean]>([
+  [[], "@ann:home.org", true],
+  [[], "@ann:away.org", false],
+  [["away.org"], "@ann:away.org", true],
+  [["away.org"], "@ann:home.org", false],
+  [["away.org"], "@ann:not-away.org", false],
+  [["!room:home.org"], "@ann:anywhere.org", true],
+  [["*"], "@ann:anywhere.org", true],
+])("with the entries %j, %s may invite the bridge: %s", (allowed, inviter, may) => {
+  expect(mayInvite(allowed, { own: "@games:home.org", inviter, roomId: "!room:home.org" })).toBe(may);
+});
+
+test("keycaps and chat ids lead back to their parts", () => {
+  for (let number = 1; number <= 9; number += 1) expect(keycapNumber(keycap(number))).toBe(number);
+  for (const key of ["0️⃣", "🔟", "1", "11️⃣", "👍", ""]) expect(keycapNumber(key)).toBeUndefined();
+  expect(readChatId(toChatId("!r:s", "$e"))).toEqual({ roomId: "!r:s", eventId: "$e" });
+});
+
+test("the values in a path are encoded", () => {
+  expect(pathOf`/rooms/${"!a/b:c"}/x/${"$?#"}`).toBe("/rooms/!a%2Fb%3Ac/x/%24%3F%23");
+});
+
+test("a rate limit is retried after the wait that the homeserver gave, and other rejections are not retried", () => {
+  expect(toChatError(new MatrixError(429, "M_LIMIT_EXCEEDED", 1500))).toMatchObject({ retryAfterMs: 1500 });
+  expect(toChatError(new MatrixError(403, "M_FORBIDDEN"))).toMatchObject({ name: "CannotShow" });
+  expect(toChatError(new MatrixError(502, ""))).toMatchObject({ name: "MatrixError" });
+  expect(toChatError(new MatrixError(401, "M_UNKNOWN_TOKEN"))).toMatchObject({ name: "MatrixError" });
+});
+
+// time: ordering
+test("the tasks of one lane run in order, and other lanes do not wait", async () => {
+  const ran: string[] = [];
+  let release = (): void => undefined;
+  const held = new Promise<void>((resolve) => (release = resolve));
+  const task = (lane: string, name: string, waits?: Promise<void>) => ({
+    lane,
+    async run() {
+      await waits;
+      ran.push(name);
+      if (name === "b2") release();
+    },
+  });
+  await runInLanes([task("a", "a1", held), task("a", "a2"), task("b", "b1"), task("b", "b2")], 2);
+  expect(ran).toEqual(["b1", "b2", "a1", "a2"]);
+});
+
+describe("the background", () => {
+  const failures: unknown[] = [];
+  const over = new AbortController();
+  const background = createBackground(over.signal, (error) => failures.push(error));
+  const ran: string[] = [];
+
+  test("tasks run one after another, and a waiting task is replaced by a task with the same key", async () => {
+    background.add("first", async () => void ran.push("first"));
+    background.add("second", async () => void ran.push("replaced"));
+    background.add("second", async () => void ran.push("second"));
+    await background.idle();
+    expect(ran).toEqual(["first", "second"]);
+  });
+
+  test("a task that failed for good is dropped and reported, and a task that failed temporarily is repeated", async () => {
+    let attempts = 0;
+    background.add("rejected", () => Promise.reject(new MatrixError(403, "M_FORBIDDEN")));
+    background.add("limited", async () => {
+      attempts += 1;
+      if (attempts === 1) throw new MatrixError(429, "M_LIMIT_EXCEEDED", 1);
+    });
+    await background.idle();
+    expect(attempts).toBe(2);
+    expect(failures).toEqual([expect.objectContaining({ errcode: "M_FORBIDDEN" })]);
+  });
+
+  test("the number of waiting tasks is bounded", async () => {
+    failures.length = 0;
+    let count = 0;
+    for (let i = 0; i < 1_500; i += 1) background.add(`task ${i}`, async () => void (count += 1));
+    await background.idle();
+    expect([count, failures.length]).toEqual([1_000, 500]);
+  });
+});

@@ -1,0 +1,147 @@
+import type { Button, Message } from "chat-bridge-kit";
+import { readEvent, withoutFallback, type RoomView, type ShownEvent } from "../../inbound/read-event";
+
+const ANN = "@ann:example.org";
+const NOW_MS = 1_000_000_000;
+const TYPING = { COMMAND_PREFIX: "!", COMMAND_WORD: "play", nowMs: NOW_MS };
+
+function shown(eventId: string, { labels = [], awaitsReply = false }: Partial<Shape> = {}): ShownEvent {
+  const row: Button[] = labels.map((label) => ({ label, action: `do ${label}` }));
+  const message: Message = {
+    id: `msg of ${eventId}`,
+    kind: "card",
+    text: "text",
+    buttons: [row],
+    image: null,
+    awaitsReply,
+    data: null,
+  };
+  return { eventId, message };
+}
+interface Shape {
+  readonly labels: readonly string[];
+  readonly awaitsReply: boolean;
+}
+
+function view(newest: readonly ShownEvent[], directMember?: string): RoomView {
+  return {
+    directMember,
+    shown: (eventId) => newest.find((each) => each.eventId === eventId),
+    newest: () => newest,
+  };
+}
+
+function event(type: string, content: Readonly<Record<string, unknown>>, ageMs = 0) {
+  return { type, event_id: "$e", sender: ANN, origin_server_ts: NOW_MS - ageMs, content };
+}
+const typed = (body: string, more: object = {}, ageMs = 0) =>
+  event("m.room.message", { msgtype: "m.text", body, ...more }, ageMs);
+const replyTo = (id: string) => ({ "m.relates_to": { "m.in_reply_to": { event_id: id } } });
+const reaction = (target: unknown, key: unknown) =>
+  event("m.reaction", { "m.relates_to": { rel_type: "m.annotation", event_id: target, key } });
+const press = (target: string, label: string, byReaction = false) => ({
+  type: "action",
+  target,
+  action: `do ${label}`,
+  byReaction,
+});
+
+const CHOICES = shown("$choices", { labels: ["A", "B"] });
+const PROMPT = shown("$prompt", { awaitsReply: true });
+const PLAIN = shown("$plain");
+
+test.each<[string, Parameters<typeof readEvent>[0], readonly ShownEvent[], unknown]>([
+  ["the command", typed("!play start"), [], { type: "command", text: "start" }],
+  ["the command with other capitals", typed(" !Play "), [], { type: "command", text: "" }],
+  ["another word after the prefix", typed("!player"), [], undefined],
+  ["a command that is 6 minutes old", typed("!play start", {}, 360_000), [], undefined],
+  ["text while no prompt waits", typed("hello"), [CHOICES, PLAIN], undefined],
+  ["text while a prompt waits", typed("hello"), [PLAIN, PROMPT], { type: "message", text: "hello" }],
+  ["text while a prompt waited long ago", typed("hello"), [...Array(5).fill(PLAIN), PROMPT], undefined],
+  ["old text while a prompt waits", typed("hello", {}, 360_000), [PROMPT], undefined],
+  [
+    "an old reply to a prompt",
+    typed("hello", replyTo("$prompt"), 360_000),
+    [PROMPT],
+    { type: "message", text: "hello", replyTo: "$prompt" },
+  ],
+  ["a reply to another member", typed("hello", replyTo("$other")), [PROMPT], undefined],
+  [
+    "a reply to another message of the bridge",
+    typed("hello", replyTo("$plain")),
+    [PLAIN, PROMPT],
+    { type: "message", text: "hello" },
+  ],
+  ["an edit", typed("* hello", { "m.relates_to": { rel_type: "m.replace" } }), [PROMPT], undefined],
+  ["a notice", event("m.room.message", { msgtype: "m.notice", body: "!play start" }), [], undefined],
+  ["a body that is not text", event("m.room.message", { msgtype: "m.text", body: 5 }), [PROMPT], undefined],
+  [
+    "a relation that is not an object",
+    typed("hello", { "m.relates_to": "x" }),
+    [PROMPT],
+    { type: "message", text: "hello" },
+  ],
+  ["a typed choice", typed("!2"), [PLAIN, CHOICES], press("$choices", "B")],
+  ["a number without the prefix", typed("2"), [CHOICES], undefined],
+  [
+    "a typed choice as a reply",
+    typed("!1", replyTo("$older")),
+    [CHOICES, shown("$older", { labels: ["X"] })],
+    press("$older", "X"),
+  ],
+  [
+    "a choice that does not exist",
+    typed("!3"),
+    [CHOICES],
+    { type: "hint", text: "There is no choice 3: type !1 to !2." },
+  ],
+  ["a choice while there are none", typed("!3"), [PLAIN], undefined],
+  ["a keycap", reaction("$choices", "1️⃣"), [CHOICES], press("$choices", "A", true)],
+  [
+    "a keycap without the variation selector",
+    reaction("$choices", "2⃣"),
+    [CHOICES],
+    press("$choices", "B", true),
+  ],
+  ["a keycap without a button", reaction("$choices", "3️⃣"), [CHOICES], undefined],
+  ["a keycap on a member's message", reaction("$other", "1️⃣"), [CHOICES], undefined],
+  ["another emoji", reaction("$choices", "👍"), [CHOICES], undefined],
+  ["a redacted reaction", event("m.reaction", {}), [CHOICES], undefined],
+  ["a reaction with a key that is not text", reaction("$choices", { a: 1 }), [CHOICES], undefined],
+  ["an event of another type", event("m.sticker", { body: "!play" }), [PROMPT], undefined],
+])("in a room: %s", (_what, from, newest, act) => {
+  expect(readEvent(from, view(newest), TYPING)).toEqual(act);
+});
+
+test.each<[string, Parameters<typeof readEvent>[0], readonly ShownEvent[], unknown]>([
+  ["text without a prompt", typed("hello", {}, 360_000), [], { type: "message", text: "hello" }],
+  ["a number, if the newest message has buttons", typed("2"), [CHOICES, PROMPT], press("$choices", "B")],
+  [
+    "a number, if the newest message is a prompt",
+    typed("2"),
+    [PROMPT, CHOICES],
+    { type: "message", text: "2" },
+  ],
+  ["a number with the prefix", typed("!2"), [PROMPT, CHOICES], press("$choices", "B")],
+  ["a number above the choices", typed("42"), [CHOICES], { type: "message", text: "42" }],
+  [
+    "the command",
+    typed("!play start"),
+    [],
+    { type: "hint", text: "Commands work in rooms, not in direct conversations." },
+  ],
+])("in a direct room: %s", (_what, from, newest, act) => {
+  expect(readEvent(from, view(newest, ANN), TYPING)).toEqual(act);
+});
+
+test("in a direct room, only the member of the room is heard", () => {
+  expect(readEvent(typed("hello"), view([PROMPT], "@bob:example.org"), TYPING)).toBeUndefined();
+});
+
+test.each([
+  ["> <@a:b> quoted\n> more\n\nthe answer\n> kept", "the answer\n> kept"],
+  ["no quote\n\nthe answer", "no quote\n\nthe answer"],
+  ["> only a quote", ""],
+])("the quoted lines before a reply are removed: %j", (body, text) => {
+  expect(withoutFallback(body)).toBe(text);
+});
