@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { makeCertificate } from "../local/certificate";
-import { startChild, untilReady, type Child } from "../local/children";
+import { startChild, untilReady, whyNotHealthy, type Child } from "../local/children";
 import { freePort } from "../local/listen-addresses";
 import { startPrivateRedis } from "../local/private-redis";
 import { findRedisServer } from "../local/redis-server";
@@ -105,7 +105,7 @@ async function startProcess(
   const env = { PATH: process.env["PATH"], LOG_LEVEL: "warn", HEALTH_LISTEN: health, ...environment };
   const child = startChild(name, env, scope.logFile(name), profile === undefined ? [] : profiling);
   await scope.own(child, ({ stop }) => stop());
-  await untilReady(child, health, scope.signal);
+  await untilReady(child, () => whyNotHealthy(`http://${health}/ready`), scope.signal);
   return child;
 }
 

@@ -19,7 +19,7 @@ const COMMANDS: Readonly<Record<string, (config: ComposeConfig) => Promise<void>
   async workspace({ secretsDir, coreAddress }) {
     const operator = createOperator(coreAddress, operatorToken(secretsDir));
     try {
-      keepWorkspace(secretsDir, await demoWorkspace(operator, knownWorkspace(secretsDir)));
+      keepWorkspace(secretsDir, await demoWorkspace(operator, knownWorkspace(secretsDir), "Demo"));
     } finally {
       operator.close();
     }

@@ -6,7 +6,7 @@ import { StartFault } from "./start-fault";
 
 /** A process of the service or the demo. */
 export interface Child {
-  readonly name: "redis" | "core" | "edge" | "game" | "chat";
+  readonly name: "redis" | "core" | "edge" | "game" | "chat" | "irc-server" | "irc-bridge";
   readonly process: ChildProcess;
   readonly logFile: string;
   stop(): Promise<void>;
@@ -40,20 +40,34 @@ export function startChild(
   flags: readonly string[] = [],
 ): Child {
   const main = join(__dirname, "..", FOLDERS[name], "main.js");
-  const child = spawnGuarded([process.execPath, ...NODE_FLAGS, ...flags, main], { logFile, env });
+  return startCommand(name, [process.execPath, ...NODE_FLAGS, ...flags, main], env, logFile);
+}
+
+/** Starts another program, and does not wait until the program is ready. */
+export function startCommand(
+  name: Child["name"],
+  command: readonly string[],
+  env: NodeJS.ProcessEnv,
+  logFile: string,
+): Child {
+  const child = spawnGuarded(command, { logFile, env });
   return { name, process: child, logFile, stop: () => stopChild(child, STOP_WITHIN_MS) };
 }
 
 /**
  * Waits until a child is ready. Throws StartFault when the child is not ready within 60 seconds.
  *
- * @param health host:port where the child answers probes
+ * @param whyNotReady resolves to the reason why the child is not ready; undefined when it is ready
  * @param signal stops the wait, for example when the child has exited
  */
-export async function untilReady(child: Child, health: string, signal: AbortSignal): Promise<void> {
+export async function untilReady(
+  child: Child,
+  whyNotReady: () => Promise<string | undefined>,
+  signal: AbortSignal,
+): Promise<void> {
   const end = performance.now() + READY_WITHIN_MS;
   for (;;) {
-    const reason = await whyNotReady(health);
+    const reason = await whyNotReady();
     signal.throwIfAborted();
     if (reason === undefined) return;
     if (performance.now() > end) throw fault(child, `was not ready in time: ${reason}`);
@@ -71,10 +85,10 @@ function fault({ name, logFile }: Child, what: string): StartFault {
   return new StartFault(`${name} ${what}. Its log is ${logFile}, which ends with:\n${logTail(logFile)}`);
 }
 
-/** Resolves to the reason why a child is not ready; undefined when it is ready. */
-async function whyNotReady(health: string): Promise<string | undefined> {
+/** Resolves to the reason why the answer of a probe is not 200; undefined if it is. */
+export async function whyNotHealthy(url: string): Promise<string | undefined> {
   try {
-    const answer = await fetch(`http://${health}/ready`, { signal: AbortSignal.timeout(PROBE_WITHIN_MS) });
+    const answer = await fetch(url, { signal: AbortSignal.timeout(PROBE_WITHIN_MS) });
     const { reason } = (await answer.json()) as { reason?: string };
     return answer.ok ? undefined : (reason ?? `status ${answer.status}`);
   } catch {

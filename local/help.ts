@@ -11,6 +11,9 @@ game, and a chat to play the game in. npm start needs Node 20.19 or later, prefe
 openssl for pushes to the chat.
 
   npm start             build, start, and print commands to try; Ctrl-C stops the service
+  npm start -- --with irc
+                        also run an IRC server (ngircd, which must be installed) and its bridge, so
+                        that the game can be played with IRC clients
   npm start -- --help   print this page
 
 The service uses the Redis that REDIS_URL names. If REDIS_URL is not set, npm start starts the

@@ -1,3 +1,4 @@
+import { parseArgs } from "node:util";
 import { SettingsError } from "../runtime/settings";
 import { HELP } from "./help";
 import { runService } from "./service";
@@ -13,13 +14,16 @@ const PARENT_CHECK_EVERY_MS = 250;
 class Asked extends Error {}
 
 async function main(args: readonly string[]): Promise<number> {
-  if (args.includes("--help") || args.includes("-h")) {
+  let options;
+  try {
+    options = readOptions(args);
+  } catch (error) {
+    console.error(`${(error as Error).message}\nnpm start -- --help lists the options.`);
+    return EXIT_USAGE;
+  }
+  if (options.help) {
     console.log(HELP);
     return 0;
-  }
-  if (args.length > 0) {
-    console.error(`Unknown argument ${args[0]}; npm start -- --help lists the options.`);
-    return EXIT_USAGE;
   }
   if (process.platform === "win32") {
     console.error("npm start runs on Linux and macOS. On Windows, use WSL.");
@@ -28,11 +32,28 @@ async function main(args: readonly string[]): Promise<number> {
   const over = new AbortController();
   stopWhenAsked(over);
   try {
-    await runService(readStartSettings(process.env), over);
+    await runService(readStartSettings(process.env, options.irc), over);
   } catch (error) {
     over.abort(error);
   }
   return over.signal.reason instanceof Asked ? 0 : explain(over.signal.reason);
+}
+
+/** The chats that `--with` can start. */
+const CHATS = ["irc"];
+
+/** Reads the command line. Throws an Error whose message is for the user. */
+function readOptions(args: readonly string[]): { readonly help: boolean; readonly irc: boolean } {
+  const options = {
+    help: { type: "boolean", short: "h" },
+    with: { type: "string", multiple: true },
+  } as const;
+  const { values } = parseArgs({ args: [...args], options });
+  const chats = values.with ?? [];
+  const unknown = chats.find((chat) => !CHATS.includes(chat));
+  if (unknown !== undefined)
+    throw new Error(`Unknown chat ${unknown} after --with: use ${CHATS.join(" or ")}`);
+  return { help: values.help === true, irc: chats.includes("irc") };
 }
 
 /** Aborts `over` on a signal, and when npm, the parent process, exits: npm does not forward every signal. */

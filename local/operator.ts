@@ -41,16 +41,17 @@ export function createOperator(coreAddress: string, token: string) {
 
 /**
  * Resolves to the demo workspace. If core has the workspace `known`, that workspace is
- * used, and reconnected if it was disconnected. Otherwise a workspace is created.
+ * used, and reconnected if it was disconnected. Otherwise a workspace with the name `name` is created.
  * Throws StartFault when a call fails.
  */
 export async function demoWorkspace(
   operator: Operator,
   known: DemoWorkspace | undefined,
+  name: string,
 ): Promise<DemoWorkspace> {
   try {
     const found = known === undefined ? undefined : await operator.find(known.id);
-    if (found === undefined || known === undefined) return shown(await operator.create("Demo"));
+    if (found === undefined || known === undefined) return shown(await operator.create(name));
     return found.connected ? known : shown(await operator.connect(known.id));
   } catch (error) {
     throw new StartFault(`Cannot get the demo workspace from core: ${(error as Error).message}`);

@@ -4,16 +4,24 @@ import { join } from "node:path";
 import type { HostPort } from "../runtime/settings";
 import { makeCertificate } from "./certificate";
 import { chatTargetUrl, childEnvironments, SWITCH_SOCKET } from "./child-environments";
-import { endedByItself, startChild, untilReady, type Child } from "./children";
+import { endedByItself, startChild, startCommand, untilReady, whyNotHealthy, type Child } from "./children";
 import { hasEnded } from "./guarded-child";
+import {
+  buildIrcBridge,
+  findIrcServer,
+  IRC_BRIDGE_COMMAND,
+  ircBridgeEnvironment,
+  ircServerCommand,
+  whyIrcNotReady,
+} from "./irc";
 import { freeAddresses, reachable, reachableHost } from "./listen-addresses";
 import { createOperator, demoWorkspace, signInLink } from "./operator";
 import { holdsData, startPrivateRedis } from "./private-redis";
 import { findRedisServer } from "./redis-server";
 import { takeRunLock } from "./run-lock";
-import { readKeptSettings, writeKeptSettings } from "./settings-file";
+import { readKeptSettings, writeKeptSettings, type DemoWorkspace } from "./settings-file";
 import { StartFault } from "./start-fault";
-import type { StartSettings } from "./start-settings";
+import type { ListenAddresses, StartSettings } from "./start-settings";
 import { startTargetUrlSwitch } from "./target-url-switch";
 import { whatNext, type Facts } from "./what-next";
 
@@ -48,10 +56,10 @@ export async function runService(settings: StartSettings, over: AbortController)
   }
 
   /** Starts a process, and resolves when it is ready. */
-  async function run(name: Exclude<Child["name"], "redis">, env: NodeJS.ProcessEnv, health: HostPort) {
+  async function run(name: Parameters<typeof startChild>[0], env: NodeJS.ProcessEnv, health: HostPort) {
     const child = startChild(name, env, logOf(name));
     watch(child);
-    await untilReady(child, reachable(health), signal);
+    await untilReady(child, () => whyNotHealthy(`http://${reachable(health)}/ready`), signal);
   }
 
   async function startRedis(): Promise<string> {
@@ -64,7 +72,28 @@ export async function runService(settings: StartSettings, over: AbortController)
     return redis.url;
   }
 
+  /** Starts an IRC server, and the bridge between the server and a workspace. */
+  async function runIrc(server: string, listen: ListenAddresses, workspace: DemoWorkspace): Promise<void> {
+    const folder = join(dataDir, "irc");
+    const command = ircServerCommand(server, folder, listen.IRC_LISTEN);
+    const ircServer = startCommand("irc-server", command, process.env, logOf("irc-server"));
+    watch(ircServer);
+    await untilReady(ircServer, () => whyIrcNotReady(listen.IRC_LISTEN), signal);
+    const health = reachable(listen.IRC_HEALTH_LISTEN);
+    const env = ircBridgeEnvironment(process.env, {
+      baseUrl: `http://${reachable(listen.EDGE_LISTEN)}`,
+      workspace,
+      server: { ...listen.IRC_LISTEN, host: reachableHost(listen.IRC_LISTEN) },
+      health: listen.IRC_HEALTH_LISTEN,
+      stateFolder: join(folder, "state"),
+    });
+    const bridge = startCommand("irc-bridge", IRC_BRIDGE_COMMAND, env, logOf("irc-bridge"));
+    watch(bridge);
+    await untilReady(bridge, () => whyNotHealthy(`http://${health}/health`), signal);
+  }
+
   async function start(): Promise<Facts> {
+    const ircServer = settings.irc ? findIrcServer() : undefined;
     const listen = await freeAddresses(settings.listen, lock.wasKilled ? LEFTOVER_WITHIN_MS : 0, signal);
     const kept = readKeptSettings(keptFile);
     if (settings.redisUrl !== undefined) say(`Redis: ${nameOf(settings.redisUrl)}, from REDIS_URL`);
@@ -80,14 +109,21 @@ export async function runService(settings: StartSettings, over: AbortController)
       run("edge", environments.edge, listen.EDGE_HEALTH_LISTEN),
     ]);
     const where = settings.redisUrl === undefined ? "private" : nameOf(settings.redisUrl);
-    const known = kept.workspaces[where];
     const operator = createOperator(reachable(listen.CORE_LISTEN), kept.tokens.operator);
     closeLast.unshift(operator);
-    const workspace = await demoWorkspace(operator, known);
-    if (workspace !== known) {
-      say("demo workspace: created");
-      writeKeptSettings(keptFile, { ...kept, workspaces: { ...kept.workspaces, [where]: workspace } });
+
+    /** Resolves to a workspace of this Redis, and keeps a new workspace for the next start. */
+    async function workspaceNamed(name: string, key: string): Promise<DemoWorkspace> {
+      const current = readKeptSettings(keptFile);
+      const known = current.workspaces[key];
+      const found = await demoWorkspace(operator, known, name);
+      if (found !== known) {
+        say(`workspace ${name}: created`);
+        writeKeptSettings(keptFile, { ...current, workspaces: { ...current.workspaces, [key]: found } });
+      }
+      return found;
     }
+    const workspace = await workspaceNamed("Demo", where);
     const dashboard = `http://${reachable(listen.DASHBOARD_LISTEN)}`;
     const signIn = await signInLink(dashboard, kept.tokens.operator);
     signal.throwIfAborted();
@@ -104,7 +140,21 @@ export async function runService(settings: StartSettings, over: AbortController)
         run("chat", chat, listen.CHAT_HEALTH_LISTEN),
       ]);
     }
-    return { workspace, listen, tokens: kept.tokens, signIn, hasChat: settings.demo, logs, keptFile };
+    if (ircServer !== undefined) {
+      say("irc-server and irc-bridge: starting");
+      buildIrcBridge();
+      await runIrc(ircServer, listen, await workspaceNamed("IRC", `${where} irc`));
+    }
+    return {
+      workspace,
+      listen,
+      tokens: kept.tokens,
+      signIn,
+      hasChat: settings.demo,
+      hasIrc: settings.irc,
+      logs,
+      keptFile,
+    };
   }
 
   try {

@@ -19,12 +19,15 @@ export const LISTENERS = {
     fallback: "127.0.0.1:8090",
   },
   GAME_HEALTH_LISTEN: { what: "address of the demo game's listener for probes", fallback: "127.0.0.1:8091" },
+  IRC_LISTEN: { what: "address of the IRC server of --with irc", fallback: "127.0.0.1:6667" },
+  IRC_HEALTH_LISTEN: { what: "address of the IRC bridge's listener for probes", fallback: "127.0.0.1:8092" },
 } as const;
 
 export type Listener = keyof typeof LISTENERS;
 const names = Object.keys(LISTENERS) as Listener[];
-/** Listeners that only the demo needs. */
+/** Listeners that only the demo needs, and listeners that only `--with irc` needs. */
 const OF_DEMO = /^(?:CHAT|GAME)_/;
+const OF_IRC = /^IRC_/;
 const ANY_PORT = "127.0.0.1:0";
 export type ListenAddresses = Readonly<Record<Listener, HostPort>>;
 
@@ -38,18 +41,21 @@ export interface StartSettings {
   readonly listen: ListenAddresses;
   /** Whether to run the game and the chat. */
   readonly demo: boolean;
+  /** Whether to run an IRC server and its bridge. */
+  readonly irc: boolean;
 }
 
 /**
  * Reads the settings from the environment; docs/operator-guide.md describes them. Throws SettingsError if a setting is
  * invalid.
  */
-export function readStartSettings(environment: NodeJS.ProcessEnv): StartSettings {
+export function readStartSettings(environment: NodeJS.ProcessEnv, irc: boolean): StartSettings {
   return readSettings(environment, (settings) => {
     const demo = settings.choice("DEMO", ["on", "off"], "on") === "on";
     const address = (name: Listener): HostPort => {
-      // Without the demo, the default ports of its listeners need not be free.
-      const fallback = !demo && OF_DEMO.test(name) ? ANY_PORT : LISTENERS[name].fallback;
+      // The default ports of listeners that are not needed need not be free.
+      const isNeeded = (demo || !OF_DEMO.test(name)) && (irc || !OF_IRC.test(name));
+      const fallback = isNeeded ? LISTENERS[name].fallback : ANY_PORT;
       return settings.hostPort(name, `${LISTENERS[name].what}, host:port`, fallback);
     };
     return {
@@ -57,6 +63,7 @@ export function readStartSettings(environment: NodeJS.ProcessEnv): StartSettings
       redisUrl: environment["REDIS_URL"] || undefined,
       listen: Object.fromEntries(names.map((name) => [name, address(name)])) as ListenAddresses,
       demo,
+      irc,
     };
   });
 }

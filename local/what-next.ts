@@ -1,3 +1,4 @@
+import { IRC_CHANNEL } from "./irc";
 import { reachable } from "./listen-addresses";
 import type { DemoWorkspace, KeptSettings } from "./settings-file";
 import type { ListenAddresses } from "./start-settings";
@@ -11,6 +12,8 @@ export interface Facts {
   readonly signIn: string;
   /** Whether the demo is running. */
   readonly hasChat: boolean;
+  /** Whether the IRC server and its bridge are running. */
+  readonly hasIrc: boolean;
   readonly logs: string;
   readonly keptFile: string;
 }
@@ -18,7 +21,16 @@ export interface Facts {
 const COMMAND = { type: "command", channel: "general", user: { id: "u1", name: "Ada" }, text: "" };
 
 /** Returns the text that `npm start` prints when everything is running: addresses, and commands to paste. */
-export function whatNext({ workspace, listen, tokens, signIn, hasChat, logs, keptFile }: Facts): string {
+export function whatNext({
+  workspace,
+  listen,
+  tokens,
+  signIn,
+  hasChat,
+  hasIrc,
+  logs,
+  keptFile,
+}: Facts): string {
   const edge = `http://${reachable(listen.EDGE_LISTEN)}`;
   const core = reachable(listen.CORE_LISTEN);
   const hook = `${edge}/hooks/${workspace.id}`;
@@ -27,15 +39,17 @@ export function whatNext({ workspace, listen, tokens, signIn, hasChat, logs, kep
   const event = { workspaceId: workspace.id, messageCreate: { channel: "general", message } };
   const open = { open: { group: "demo", consumer: "me", window: 10 } };
   const chat = `  chat       http://${reachable(listen.CHAT_LISTEN)}    play here, in several tabs: each tab is a player\n`;
+  const irc = `  irc        ${reachable(listen.IRC_LISTEN)}           join ${IRC_CHANNEL} with any IRC client, and type !play start\n`;
+  const programs = [...(hasChat ? ["game", "chat"] : []), ...(hasIrc ? ["irc-server", "irc-bridge"] : [])];
   return `
 The service is running. Ctrl-C stops it; its data is kept for the next start.
 
-${hasChat ? chat : ""}  dashboard  ${signIn}
+${hasChat ? chat : ""}${hasIrc ? irc : ""}  dashboard  ${signIn}
              (signs you in once, within an hour; after that, sign in with the operator token)
   edge       ${edge}    for bridges (HTTP)
   core       ${core}           for games and operators (gRPC)
   probes     http://${reachable(listen.EDGE_HEALTH_LISTEN)}/ready (edge), http://${reachable(listen.CORE_HEALTH_LISTEN)}/ready (core)
-  logs       ${logs}/{core,edge,redis${hasChat ? ",game,chat" : ""}}.log
+  logs       ${logs}/{${["core", "edge", "redis", ...programs].join(",")}}.log
   tokens     game ${tokens.game}, operator ${tokens.operator}
   workspace  ${workspace.id}
   secret     ${workspace.secret}
