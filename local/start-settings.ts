@@ -48,8 +48,10 @@ export interface StartSettings {
 /**
  * Reads the settings from the environment; docs/operator-guide.md describes them. Throws SettingsError if a setting is
  * invalid.
+ *
+ * @param irc whether `--with irc` was given
  */
-export function readStartSettings(environment: NodeJS.ProcessEnv, irc: boolean): StartSettings {
+export function readStartSettings(environment: NodeJS.ProcessEnv, irc = true): StartSettings {
   return readSettings(environment, (settings) => {
     const demo = settings.choice("DEMO", ["on", "off"], "on") === "on";
     const address = (name: Listener): HostPort => {

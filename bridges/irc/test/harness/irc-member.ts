@@ -16,7 +16,11 @@ export interface SeenLine {
 export type IrcMember = Awaited<ReturnType<typeof joinIrc>>;
 
 /** Joins a channel of a server as a member with a real client. The member connects again after a restart of the server. */
-export async function joinIrc({ host, port, caPath }: IrcServer, nick: string, channel: string) {
+export async function joinIrc(
+  { host, port, caPath }: Pick<IrcServer, "host" | "port" | "caPath">,
+  nick: string,
+  channel: string,
+) {
   const lines: SeenLine[] = [];
   const seen = new Set<SeenLine>();
   let isIn = false;
