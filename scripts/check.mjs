@@ -51,6 +51,7 @@ const ON_EVERY_NODE = ["test/unit", "test/store", ...ROUND];
 const SUITES = [
   ["npm test", []],
   ["npm run test:extras", ["-c", "jest.extras.config.js"]],
+  ["npm run test:bridges", ["-c", "jest.bridges.config.js"]],
   ["npm run test:faults", ["-c", "test/faults/jest.config.js"]],
 ];
 
@@ -89,6 +90,7 @@ const [part = "all"] = process.argv.slice(2);
 if (part !== "tests") for (const step of STATIC) runStep(...step);
 if (part !== "static") {
   runStep("build", "npm", "run", "--silent", "build");
+  runStep("build of the bridges", "npm", "run", "--silent", "build", "--workspaces", "--if-present");
   for (const [name, args] of SUITES) runSuite(name, args);
   for (const [line, version] of Object.entries(RUNTIMES)) {
     runSuite(`Node ${line}`, ON_EVERY_NODE, installRuntime(line, version));
