@@ -2,8 +2,6 @@ import { once } from "node:events";
 import { createServer, type AddressInfo, type Socket } from "node:net";
 import { createInterface } from "node:readline";
 
-export type FakeServer = Awaited<ReturnType<typeof startFakeServer>>;
-
 const CAPS = "sasl=PLAIN account-tag account-notify extended-join echo-message message-tags";
 
 /**

@@ -14,7 +14,13 @@ const post = (id: string, fields: Partial<Post> = {}): Post => ({
   ...fields,
 });
 
-function setUp({ burst = 100, everyMs = 1_000, sent = {} as Record<string, number> } = {}) {
+interface SetUp {
+  readonly burst?: number;
+  readonly everyMs?: number;
+  readonly sent?: Record<string, number>;
+}
+
+function setUp({ burst = 100, everyMs = 1_000, sent = {} }: SetUp = {}) {
   const written: string[] = [];
   const ready = { state: "now" as Readiness };
   const outbox = createOutbox({

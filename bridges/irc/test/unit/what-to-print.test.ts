@@ -7,7 +7,11 @@ const GAP_MS = 10_000;
 const text = { isStyled: false, prefix: "!" };
 const choices = (...actions: readonly string[]) => [actions.map((action) => ({ label: action, action }))];
 const message = (kind: string, body: string, more: Partial<Message> = {}): Message => ({
-  ...{ id: "msg_00000000000000000000000000", buttons: [], image: null, awaitsReply: false, data: null },
+  id: "msg_00000000000000000000000000",
+  buttons: [],
+  image: null,
+  awaitsReply: false,
+  data: null,
   kind,
   text: body,
   ...more,
@@ -17,7 +21,11 @@ const after = (shown: Message, atMs = 0): Printed => printedOf(shown, messagePar
 /** Returns the lines that an update prints, or the type of another decision. */
 function decide(next: Message, before: Printed | undefined, nowMs = 1_000) {
   const decision = whatToPrint({
-    ...{ message: next, parts: messageParts(next, text), before, nowMs, gapMs: GAP_MS },
+    message: next,
+    parts: messageParts(next, text),
+    before,
+    nowMs,
+    gapMs: GAP_MS,
   });
   return decision.type === "print" ? decision.parts.flatMap(({ lines }) => lines) : decision;
 }
