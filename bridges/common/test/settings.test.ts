@@ -1,0 +1,92 @@
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { testFolder } from "../../../test/harness/folder";
+import { readSettings, SettingsError } from "../copied/settings";
+import { settingsHelp } from "../help";
+import {
+  flag,
+  hostPort,
+  httpUrl,
+  list,
+  optionalSecret,
+  secret,
+  withSecretFiles,
+  type SettingTable,
+} from "../setting";
+import { readChoice, readCommand } from "../typed-text";
+
+const folder = testFolder();
+
+/** Reads one setting. Returns its value, or the faults. */
+function read(table: SettingTable, environment: Readonly<Record<string, string>>) {
+  try {
+    return readSettings(environment, (settings) =>
+      Object.fromEntries(
+        Object.entries(table).map(([name, setting]) => [name, setting.read(settings, name)]),
+      ),
+    );
+  } catch (error) {
+    if (error instanceof SettingsError) return error.faults;
+    throw error;
+  }
+}
+
+test.each([
+  ["a URL without the slash at its end", { A: httpUrl("a URL") }, "https://a.example/", "https://a.example"],
+  ["a switch", { A: flag("a switch", "off") }, "on", true],
+  ["a list", { A: list("a list") }, "a, b,,c", ["a", "b", "c"]],
+  ["an address", { A: hostPort("an address") }, "[::1]:80", { host: "::1", port: 80 }],
+  ["no address", { A: hostPort("an address") }, "", undefined],
+])("a setting is read: %s", (_what, table, text, value) => {
+  expect(read(table, { A: text })).toEqual({ A: value });
+});
+
+test.each([
+  ["no URL", { A: httpUrl("a URL") }, "ftp://a", "A must be an http or https URL: a URL"],
+  ["a missing secret", { A: secret("a secret") }, "", "A is missing: a secret"],
+  ["no switch", { A: flag("a switch", "off") }, "yes", "A is not a valid choice: one of on, off"],
+])("an invalid setting is reported without its value: %s", (_what, table, text, fault) => {
+  expect(read(table, { A: text })).toEqual([fault]);
+});
+
+test("a secret can be in a file, without the line break at the end of the file", () => {
+  const path = join(folder, "secret");
+  writeFileSync(path, "from a file\r\n");
+  const faults: string[] = [];
+  const table = { A: secret("a secret"), B: optionalSecret("another"), C: list("no secret", "") };
+  const environment = { A_FILE: path, B_FILE: join(folder, "nowhere"), C_FILE: path };
+  const complete = withSecretFiles(table, environment, (line) => faults.push(line));
+  expect([complete["A"], complete["C"]]).toEqual(["from a file", undefined]);
+  expect(faults).toEqual([expect.stringMatching(/^B_FILE names a file that cannot be read/)]);
+});
+
+test("the help gives each setting's meaning and default, in lines of limited width", () => {
+  const help = settingsHelp({ LONG_NAME: secret("words ".repeat(30).trim()), B: flag("a switch", "off") });
+  for (const line of help.split("\n")) expect(line.length).toBeLessThanOrEqual(110);
+  expect(help.replaceAll(/\s+/g, " ")).toContain("Or LONG_NAME_FILE: a file that contains it. Required.");
+  expect(help).toContain("  B          a switch (on, off). Default: off");
+});
+
+const TYPING = { COMMAND_PREFIX: "!", COMMAND_WORD: "play" };
+
+test.each([
+  ["!play", ""],
+  ["  !Play   start  now ", "start  now"],
+  ["!playing", undefined],
+  ["play start", undefined],
+  ["please !play", undefined],
+])("the command is recognized: %p is %p", (line, text) => {
+  expect(readCommand(line, TYPING)).toBe(text);
+});
+
+test.each([
+  ["!3", false, 3],
+  ["3", false, undefined],
+  ["3", true, 3],
+  [" !12 ", true, 12],
+  ["!0", false, undefined],
+  ["!100", false, undefined],
+  ["!3 please", false, undefined],
+])("a choice is recognized: %p, in a direct conversation %p, is %p", (line, isDirect, number) => {
+  expect(readChoice(line, TYPING, isDirect)).toBe(number);
+});
