@@ -24,11 +24,18 @@ const FOLDERS = [
   "proto",
 ];
 
+const BUILD_OF_WORKSPACES = [
+  "build of the kit and the bridges",
+  ...["npm", "run", "--silent", "build", "--workspaces", "--if-present"],
+];
+
 const STATIC = [
   ["format", "prettier", "--check", "--log-level", "warn", "."],
   ["types", "tsc", "-p", "tsconfig.json"],
   ["types of the dashboard", "tsc", "-p", "dashboard/tsconfig.json"],
   ["types of the chat's page", "tsc", "-p", "demo/chat/page/tsconfig.json"],
+  BUILD_OF_WORKSPACES,
+  // The linter reads the compiled types of the kit and of the bridges.
   ["lint", "oxlint", "--type-aware"],
   ["allowed imports", "depcruise", "--config", ".dependency-cruiser.cjs", ...FOLDERS],
   ["dead code", "knip"],
@@ -90,7 +97,7 @@ const [part = "all"] = process.argv.slice(2);
 if (part !== "tests") for (const step of STATIC) runStep(...step);
 if (part !== "static") {
   runStep("build", "npm", "run", "--silent", "build");
-  runStep("build of the bridges", "npm", "run", "--silent", "build", "--workspaces", "--if-present");
+  if (part === "tests") runStep(...BUILD_OF_WORKSPACES);
   for (const [name, args] of SUITES) runSuite(name, args);
   for (const [line, version] of Object.entries(RUNTIMES)) {
     runSuite(`Node ${line}`, ON_EVERY_NODE, installRuntime(line, version));
