@@ -1,5 +1,6 @@
 import type { BridgeChat, Message, ShownMessage, ShownUpdate } from "chat-bridge-kit";
 import type { MatrixApi } from "../client/matrix-api";
+import { MatrixError } from "../client/matrix-error";
 import { untilAnswered } from "../client/retrying";
 import type { Ids } from "../ids";
 import { readChatId, toChatId } from "./chat-id";
@@ -87,16 +88,17 @@ export function createMatrixChat(parts: MatrixChatParts): MatrixChat {
     return postIn(roomId, id, message, signal);
   }
 
-  /** Shows, replaces or removes the image of a message. Resolves to the id of a new image event. */
+  /**
+   * Replaces or removes the image `current` of a message, or shows a first image. Resolves to the id of a new image
+   * event.
+   */
   async function changePicture(
-    { id, message, chatMessageIds }: ShownUpdate,
-    before: Message | undefined,
+    { id, chatMessageId }: ShownUpdate,
+    current: string | undefined,
     picture: Picture | undefined,
     signal: AbortSignal,
   ): Promise<string | undefined> {
-    const { roomId } = readChatId(chatMessageIds[0] ?? "");
-    if (message.image === (before?.image ?? null)) return undefined;
-    const current = before?.image == null ? undefined : chatMessageIds.slice(1).at(-1);
+    const { roomId } = readChatId(chatMessageId);
     const txnId = `${id}.picture`;
     if (picture === undefined) {
       if (current !== undefined) await api.redact(roomId, readChatId(current).eventId, txnId, signal);
@@ -111,12 +113,18 @@ export function createMatrixChat(parts: MatrixChatParts): MatrixChat {
   /** Makes an update. The kit drops an update that is refused, so temporary failures are retried here. */
   async function update(event: ShownUpdate, signal: AbortSignal): Promise<string | undefined> {
     const { roomId, eventId } = readChatId(event.chatMessageId);
-    const { id, message } = event;
+    const { id, message, chatMessageIds } = event;
+    const { image } = message;
     const before = shown(event.chatMessageId)?.message;
     const retried = <T>(call: () => Promise<T>) => untilAnswered(call, { signal });
-    const { image } = message;
-    const picture = image === null ? undefined : await retried(() => pictures.upload(image, signal));
-    const content = toContent(message, prefix, picture === undefined ? (image ?? undefined) : undefined);
+
+    const current = before?.image == null ? undefined : chatMessageIds.slice(1).at(-1);
+    const isSameImage = image === (before?.image ?? null);
+    const picture =
+      image === null || isSameImage ? undefined : await retried(() => pictures.upload(image, signal));
+    const isShown = isSameImage ? current !== undefined : picture !== undefined;
+    const content = toContent(message, prefix, isShown ? undefined : (image ?? undefined));
+
     timeline.begin({ eventId, txnId: id, before, after: message });
     try {
       await retried(() => api.send(roomId, "m.room.message", id, toEdit(eventId, content), signal));
@@ -131,7 +139,12 @@ export function createMatrixChat(parts: MatrixChatParts): MatrixChat {
       cause: id,
       ...(before !== undefined && { before: keycapCount(before) }),
     });
-    return retried(() => changePicture(event, before, picture, signal));
+    if (isSameImage) return undefined;
+    return retried(() => changePicture(event, current, picture, signal)).catch((error: unknown) => {
+      // The text is already changed, so the update must not count as refused.
+      if (error instanceof MatrixError) return undefined;
+      throw error;
+    });
   }
 
   return {
