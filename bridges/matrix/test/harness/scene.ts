@@ -1,14 +1,13 @@
 import { MessageKind } from "../../../../proto/gen/chatbridge/v1/event";
 import { published, type MessageInit } from "../../../../test/harness/contents";
-import { sharedService } from "../../../../test/harness/shared-service";
+import type { Service } from "../../../../test/harness/service";
 import type { RoomMessage } from "./fold-room";
 import type { MatrixMember } from "./matrix-member";
 import { startRig, type MatrixRig } from "./matrix-rig";
 import { startSynapse, SYNAPSE_WITHIN_MS, type TestSynapse } from "./synapse";
 
-/** Starts a homeserver with a bridge and two members for the tests of a file, on the shared service. */
-export function startScene() {
-  const service = sharedService();
+/** Starts a homeserver with a bridge and two members for the tests of a file. */
+export function startScene(service: Service) {
   const parts = {} as { synapse: TestSynapse; rig: MatrixRig; ann: MatrixMember; bob: MatrixMember };
   beforeAll(async () => {
     parts.synapse = await startSynapse();

@@ -1,7 +1,8 @@
 import { create, update } from "../../../../test/harness/contents";
+import { sharedService } from "../../../../test/harness/shared-service";
 import { card, idOf, keysOf, startScene } from "../harness/scene";
 
-const scene = startScene();
+const scene = startScene(sharedService());
 const { says, seesKeycaps } = scene;
 
 test("a member presses a button with a reaction, once for each reaction, and the bridge takes the reaction back", async () => {

@@ -71,7 +71,10 @@ async function restartService(): Promise<void> {
 
 /** Returns the keycap of the right answer to the question that a message shows. */
 function rightKeycap({ body }: RoomMessage): string {
-  const question = bank.choices.find(({ text }) => body.includes(text));
+  // Several questions have the same text, so the options also identify the question.
+  const question = bank.choices.find(({ text, options }) => {
+    return body.includes(text) && options.every((option) => body.includes(` · ${option}`));
+  });
   const line = body.split("\n").find((each) => each.endsWith(` · ${question?.options[0]}`)) ?? "";
   return line.split(" ")[0] ?? "";
 }

@@ -2,11 +2,12 @@ import { once } from "node:events";
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { create, update } from "../../../../test/harness/contents";
+import { sharedService } from "../../../../test/harness/shared-service";
 import { until } from "../../../../test/harness/wait";
 import type { RoomMessage } from "../harness/fold-room";
 import { card, idOf, startScene } from "../harness/scene";
 
-const scene = startScene();
+const scene = startScene(sharedService());
 const { fromBridge, says } = scene;
 
 describe("images", () => {

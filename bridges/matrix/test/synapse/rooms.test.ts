@@ -1,11 +1,12 @@
 import { rmSync } from "node:fs";
 import { create, dm, ephemeral, update } from "../../../../test/harness/contents";
+import { sharedService } from "../../../../test/harness/shared-service";
 import { until } from "../../../../test/harness/wait";
 import type { RoomMessage } from "../harness/fold-room";
 import { startRig } from "../harness/matrix-rig";
 import { card, idOf, startScene } from "../harness/scene";
 
-const scene = startScene();
+const scene = startScene(sharedService());
 const { says } = scene;
 
 test("a command is reported with the names of the member and the room", async () => {
