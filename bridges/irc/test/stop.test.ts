@@ -1,0 +1,34 @@
+import { MessageKind } from "../../../proto/gen/chatbridge/v1/event";
+import { create } from "../../../test/harness/contents";
+import { testFolder } from "../../../test/harness/folder";
+import { publish } from "../../../test/harness/service";
+import type { IrcMember } from "./harness/irc-member";
+import { startNgircd } from "./harness/irc-server";
+import { openStage } from "./harness/irc-stage";
+
+const folder = testFolder();
+
+// The message takes longer than a stop may take. `ready` of the second run waits until the bridge is connected again.
+test("a bridge that is stopped within a long message says goodbye, and the next run continues at the next line", async () => {
+  const stage = await openStage(await startNgircd(folder), folder, { IRC_LINE_MS: "1500" });
+  try {
+    const [ann] = (await stage.join("Ann")) as [IrcMember];
+    const quits: string[] = [];
+    ann.client.on("quit", ({ nick }) => quits.push(nick));
+    const expected = Array.from({ length: 10 }, (_, i) => `line ${i}`);
+    const message = { kind: MessageKind.TEXT, text: expected.join("\n") };
+    await publish(stage.service.clients, {
+      workspaceId: stage.workspace.id,
+      content: create("#games", message),
+    });
+    await ann.sees("line 1");
+    expect(await stage.bridge.stop()).toBe(0);
+    expect(quits).toEqual(["games"]);
+    expect(ann.lines.length).toBeLessThan(expected.length);
+    await stage.startBridge();
+    await ann.sees("line 9");
+    expect(ann.lines.map(({ text }) => text)).toEqual(expected);
+  } finally {
+    await stage.close();
+  }
+});
