@@ -4,7 +4,9 @@ export interface WantedChannel {
   readonly key: string | undefined;
 }
 
-const NAME_FORM = /^[#&+!][^\p{Cc} ,:]{1,100}$/u;
+/** The space for the text of a line (`TEXT_MAX_BYTES`) allows targets of 64 bytes. */
+const NAME_MAX_BYTES = 64;
+const NAME_FORM = /^[#&+!][^\p{Cc} ,:]+$/u;
 
 /**
  * Reads the entries of IRC_CHANNELS, e.g. "#games" or "#private key". A name without a channel's first character gets
@@ -14,13 +16,14 @@ export function readChannels(entries: readonly string[]): readonly WantedChannel
   return entries.map((entry) => {
     const [first = "", key, ...more] = entry.split(/\s+/);
     const name = /^[#&+!]/.test(first) ? first : `#${first}`;
-    if (!NAME_FORM.test(name) || more.length > 0)
-      throw new Error("must be names of channels, each with its key");
+    if (!isChannelName(name) || more.length > 0) {
+      throw new Error(`must be names of channels, of at most ${NAME_MAX_BYTES} bytes, each with its key`);
+    }
     return { name, key };
   });
 }
 
 /** Returns whether a name is the name of a channel. */
 export function isChannelName(name: string): boolean {
-  return NAME_FORM.test(name);
+  return NAME_FORM.test(name) && Buffer.byteLength(name) <= NAME_MAX_BYTES;
 }

@@ -20,6 +20,8 @@ const LONGEST_WAIT_MS = 300_000;
 /** Milliseconds after which a connection counts as stable, and the next wait begins with `FIRST_WAIT_MS`. */
 const STABLE_AFTER_MS = 60_000;
 const REGAIN_EVERY_MS = 60_000;
+/** Numeric replies that reject a nick, besides those for which irc-framework has events. */
+const NICK_REJECTED = new Set(["436", "437"]);
 /** The end of the message of the day, or its absence: the server has sent its parameters before. */
 const READY = new Set(["376", "422"]);
 
@@ -57,6 +59,7 @@ export function connectToIrc(options: IrcConnectionOptions) {
         regainNick();
       }
       if (session !== undefined) onLine(session, line);
+      else if (NICK_REJECTED.has(line.command)) otherNick({ nick: line.params[1] ?? wanted });
     });
     const otherNick = ({ nick }: { readonly nick: string }): void => {
       if (session !== undefined) return;
