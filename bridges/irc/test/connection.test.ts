@@ -140,8 +140,7 @@ test("a bridge that the server bans logs the server's reason", async () => {
   const server = await newFakeServer();
   const bridge = bridgeTo(server, { ...SASL, IRC_SASL_PASSWORD: FAKE_LOGIN.password });
   await bridge.ready();
-  server.say("ERROR :Closing Link: games (K-Lined: no bots)");
-  server.close();
+  server.hangUp("ERROR :Closing Link: games (K-Lined: no bots)");
   const { problem } = await bridge.logs("no connection to the IRC server: trying again");
   expect(problem).toContain("K-Lined: no bots");
 });
