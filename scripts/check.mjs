@@ -26,7 +26,12 @@ const FOLDERS = [
 
 const BUILD_OF_WORKSPACES = [
   "build of the kit and the bridges",
-  ...["npm", "run", "--silent", "build", "--workspaces", "--if-present"],
+  "npm",
+  "run",
+  "--silent",
+  "build",
+  "--workspaces",
+  "--if-present",
 ];
 
 const STATIC = [

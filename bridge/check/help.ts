@@ -26,8 +26,9 @@ For a bridge (--url or --poll):
                       (the only user who sees the message, or null), "buttons" (the labels of all
                       rows, in order) and "image" (its URI as in the event, or null). A field that
                       you never give is not checked; if you give a field, it must be correct for
-                      every message. Without --observe, only the requests and answers of the bridge
-                      are checked.
+                      every message. If your chat cannot edit messages, add "edits":false beside
+                      "messages". Without --observe, only the requests and answers of the bridge are
+                      checked.
   --workspace <id>    workspace of the events; by default a random id
   --channel <id>      channel of the messages; by default chat-bridge-check
   --user <id>         user who gets ephemerals and DMs; by default chat-bridge-check-user

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Message } from "../../events";
-import { readJson } from "../../read-event";
+import { isObject, readJson } from "../../read-event";
 import { sign, SIGNATURE_HEADER } from "../../signature";
 import type { HttpClient } from "../http-client";
 import { Broken, noReply } from "../rule";
@@ -11,6 +11,8 @@ import { readShown, type ShownMessage } from "./shown-message";
 /** The messages that the chat shows, read from the bridge's observation endpoint. */
 export interface ObservedChat {
   read(): Promise<readonly ShownMessage[]>;
+  /** Whether the chat can edit messages, as far as the endpoint's last answer says. */
+  readonly hasEdits: boolean;
   /** Waits until the message is shown once, in the right place, to the right members, with its buttons and image. */
   shows(event: ShownEvent): Promise<void>;
   /** Resolves to the number of shown messages that have the unique word of `message`. */
@@ -30,14 +32,17 @@ export function createObservedChat(options: {
   const { url, client, secrets, withinMs } = options;
   const query = url.search.slice(1);
   const listed = { buttons: false, image: false };
+  let hasEdits = true;
 
   async function read(): Promise<readonly ShownMessage[]> {
     const headers = { [SIGNATURE_HEADER]: sign(query, secrets) };
     const reply = await client.call({ method: "GET", path: url.pathname + url.search, headers });
     if ("failed" in reply) throw noReply(url.href, reply, "--observe");
     if (reply.status !== 200) throw new Broken(`${url.href} answered with ${reply.status}, not 200`);
-    const messages = readShown(readJson(reply.body));
+    const json = readJson(reply.body);
+    const messages = readShown(json);
     if ("fault" in messages) throw new Broken(`${url.href} ${messages.fault}`);
+    hasEdits = !(isObject(json) && json["edits"] === false);
     listed.buttons ||= messages.some(({ buttons }) => buttons !== undefined);
     listed.image ||= messages.some(({ image }) => image !== undefined);
     return messages;
@@ -61,6 +66,9 @@ export function createObservedChat(options: {
 
   return {
     read,
+    get hasEdits() {
+      return hasEdits;
+    },
     countOf: async (message) => (await find(message)).length,
     async shows(event) {
       const end = performance.now() + withinMs;

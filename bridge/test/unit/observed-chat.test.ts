@@ -111,3 +111,15 @@ test.each<[string, object, RegExp]>([
 ])("an observation with %s is malformed", async (_what, fields, told) => {
   await expect(chatOf([shown(plain, fields)]).read()).rejects.toThrow(told);
 });
+
+test.each([
+  [{ messages: [] }, true],
+  [{ messages: [], edits: true }, true],
+  [{ messages: [], edits: false }, false],
+])("the observation %j says whether the chat has edits", async (answer, hasEdits) => {
+  const call = async () => ({ status: 200, headers: {}, body: Buffer.from(JSON.stringify(answer)), ms: 1 });
+  const client: HttpClient = { call, close: () => undefined };
+  const chat = createObservedChat({ url: new URL("http://localhost/"), client, secrets: ["s"], withinMs: 0 });
+  await chat.read();
+  expect(chat.hasEdits).toBe(hasEdits);
+});
