@@ -49,7 +49,8 @@ export function createShownMessages(limits: ShownLimits = SHOWN_LIMITS): ShownMe
     if (kept === undefined) return;
     messages.delete(messageId);
     characters -= kept.length;
-    for (const id of kept.shown.chatMessageIds) messageIdOf.delete(id);
+    // A chat that reuses an id has given the id to a newer message.
+    for (const id of kept.shown.chatMessageIds) if (messageIdOf.get(id) === messageId) messageIdOf.delete(id);
   }
 
   const all = () => [...messages.values()].map(({ shown }) => shown);

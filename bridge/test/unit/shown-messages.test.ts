@@ -57,3 +57,11 @@ test("the latest version of each recent message is found by its id, by its chat'
     }
   });
 });
+
+test("an id that the chat gives to a second message stays with the second message", () => {
+  const messages = createShownMessages();
+  messages.put(shownAs(1, "c1", ["chat-1"]));
+  messages.put(shownAs(2, "c1", ["chat-1"]));
+  messages.put(shownAs(1, "c1", ["chat-2"]));
+  expect(messages.byChatMessageId("chat-1")?.messageId).toBe("msg_2");
+});
