@@ -58,18 +58,22 @@ export function savingChat({ chat, shown, messages, report }: BridgeChatParts): 
   type Applied = MessageCreate | DmCreate | MessageUpdate | MessageEphemeral;
 
   async function note(event: Applied, { channel, user }: Place, made: ChatMessageIds | void): Promise<void> {
+    const { id: eventId, sequence } = event;
     const message: Message = { ...event.message, data: null };
-    const before = shown.byMessageId(message.id)?.chatMessageIds ?? [];
-    const [first, ...others] = new Set([...before, ...[made ?? []].flat()]);
+    const known = shown.byMessageId(message.id);
+    const [first, ...others] = new Set([...(known?.chatMessageIds ?? []), ...[made ?? []].flat()]);
     const chatMessageIds = first === undefined ? [] : [first, ...others.slice(1 - IDS_MOST)];
-    const place = { messageId: message.id, channel, user };
-    const entry = { ...place, message, chatMessageIds, eventId: event.id, sequence: event.sequence };
+    // A call can succeed after its timeout, when a newer event of the message has already been applied.
+    const isOutdated = known !== undefined && known.sequence > sequence;
+    const latest = isOutdated ? known : { messageId: message.id, channel, user, message, eventId, sequence };
+    const entry = { ...latest, chatMessageIds };
     shown.put(entry);
     try {
       await messages.save(entry);
     } catch (error) {
       // The chat shows the message, so a retry would post it twice.
-      report(errorOf(`cannot save the ids of ${message.id}: a restart would post the message again`, error));
+      const lost = "after a restart, the message may be posted again, or no longer updated";
+      report(errorOf(`cannot save the ids of ${message.id} (${lost})`, error));
     }
   }
 

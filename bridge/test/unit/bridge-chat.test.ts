@@ -1,0 +1,40 @@
+import { savingChat } from "../../bridge-chat";
+import { storeInMemory } from "../../message-store";
+import { createShownMessages } from "../../shown-messages";
+import { recordingChat } from "../harness/bridge-chat";
+import { gate } from "../harness/gate";
+import { create, update } from "./reduce-events";
+
+const { signal } = new AbortController();
+
+// time: ordering
+test("a post that succeeds after its retry and an update adds its id, and keeps the update", async () => {
+  const { chat } = recordingChat();
+  const { open, opened } = gate();
+  let posts = 0;
+  const shown = createShownMessages();
+  const saving = savingChat({
+    chat: {
+      ...chat,
+      async post() {
+        const id = `post-${++posts}`;
+        if (id === "post-1") await opened;
+        return id;
+      },
+    },
+    shown,
+    messages: storeInMemory().messages,
+    report: () => undefined,
+  });
+  const late = saving.post(create("c1", 1), signal);
+  await saving.post(create("c1", 1), signal);
+  await saving.edit("msg_1", update({ sequence: 2, text: "updated" }), signal);
+  open();
+  await late;
+  expect(shown.byChatMessageId("post-1")).toMatchObject({
+    message: { text: "updated" },
+    chatMessageIds: ["post-2", "post-1"],
+    eventId: "evt_2",
+    sequence: 2,
+  });
+});
