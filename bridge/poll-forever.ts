@@ -1,12 +1,14 @@
 import { REAL_TIMING } from "./back-off";
-import { createPoll, PollRefused, type PollOptions } from "./poll";
+import { createPoll, PollFailed, PollRefused, type PollOptions } from "./poll";
 import { runPoller, type PollerOptions } from "./poller";
 
 export interface PollForeverOptions extends Omit<PollerOptions, "report"> {
   /** Called with each page, before the page is handled. */
   readonly onPage: () => void;
   /** Called for each problem. `isConnected` is false if the service did not answer the poll with a page. */
-  readonly onProblem: (problem: Error, isConnected?: boolean) => void;
+  readonly onProblem: (problem: Error, isConnected: boolean) => void;
+  /** Whether polls also continue after a refusal of the first poll; false by default. */
+  readonly isPatient?: boolean;
 }
 
 /** Milliseconds before the next poll after a refusal, such as a 404 while the workspace is disconnected. */
@@ -14,32 +16,25 @@ const REFUSED_PAUSE_MS = 30_000;
 
 /**
  * Polls like `runPoller`, but also continues after a refusal, once a poll has succeeded. Rejects like `runPoller` if no
- * poll has succeeded.
+ * poll has succeeded, unless `isPatient` is true.
  */
 export async function pollForever(options: PollForeverOptions): Promise<void> {
-  const { signal, onPage, onProblem, timing = REAL_TIMING } = options;
+  const { signal, onPage, onProblem, isPatient = false, timing = REAL_TIMING } = options;
   let hasPolled = false;
-  let isHandling = false;
 
   async function handle(...[page, stop]: Parameters<PollerOptions["handle"]>): Promise<void> {
     hasPolled = true;
     onPage();
-    isHandling = true;
     await options.handle(page, stop);
-    isHandling = false;
   }
 
-  /** Reports a problem of the poller. After a rejection by `handle`, the poller reports that rejection next. */
-  function report(problem: Error): void {
-    onProblem(problem, isHandling);
-    isHandling = false;
-  }
+  const report = (problem: Error): void => onProblem(problem, !(problem instanceof PollFailed));
 
   while (!signal.aborted) {
     try {
       await runPoller({ ...options, handle, report });
     } catch (error) {
-      if (!hasPolled) throw error;
+      if (!hasPolled && !isPatient) throw error;
       onProblem(error as Error, false);
       await timing.pause(REFUSED_PAUSE_MS, signal);
     }
@@ -62,7 +57,7 @@ export async function pollHeld(
       throw error;
     });
     if (polled === undefined || signal.aborted) return;
-    if ("problem" in polled) throw new Error(polled.problem);
+    if ("problem" in polled) throw new PollFailed(polled.problem);
     const { page } = polled;
     await handle(page, signal);
     if (page.next !== null) await cursors.save(page.next);

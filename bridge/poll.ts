@@ -23,6 +23,11 @@ export class PollRefused extends Error {
   }
 }
 
+/** A poll brought no page. Polling again may help. */
+export class PollFailed extends Error {
+  override readonly name = "PollFailed";
+}
+
 export interface PollOptions {
   /** The service's base address, such as `https://games.example`. */
   readonly baseUrl: string;

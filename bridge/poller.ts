@@ -2,7 +2,7 @@ import { POLL_INTERVAL_MS } from "./contract";
 import { backOffMs, REAL_TIMING } from "./back-off";
 import type { CursorStore } from "./cursor-store";
 import type { EventPage } from "./events";
-import { createPoll, type PollOptions } from "./poll";
+import { createPoll, PollFailed, type PollOptions } from "./poll";
 import { errorOf, warn } from "./problem";
 
 export interface PollerOptions extends PollOptions {
@@ -76,7 +76,7 @@ export async function runPoller(options: PollerOptions): Promise<void> {
     const polled = await poll(after ?? (start === "latest" ? "latest" : undefined), signal);
     if (signal.aborted) return 0;
     if ("problem" in polled) {
-      report(new Error(polled.problem));
+      report(new PollFailed(polled.problem));
       return Math.max(backOffMs(++failures, backOff, timing.random()), polled.notForMs);
     }
     for (const what of polled.leftOut) report(new Error(`an event was skipped: ${what}`));

@@ -54,6 +54,41 @@ test("a refusal of the first poll rejects", async () => {
   expect(problems).toEqual([false]);
 });
 
+// time: controlled
+test("a patient poller continues after each refusal, also of the first poll", async () => {
+  const abort = new AbortController();
+  const timing = skipTime();
+  const problems: string[] = [];
+  let pages = 0;
+  answerWith([status(403), pageOf(), status(403), pageOf()], () => abort.abort());
+  await pollForever({
+    ...service.options(),
+    isPatient: true,
+    timing,
+    signal: abort.signal,
+    onPage: () => pages++,
+    onProblem: ({ name }) => problems.push(name),
+  });
+  expect(pages).toBe(2);
+  expect(problems).toEqual(["PollRefused", "PollRefused"]);
+  expect(timing.pauses.filter((ms) => ms === 30_000)).toHaveLength(2);
+});
+
+test("a cursor that cannot be saved is reported as a problem of the bridge, not of the service", async () => {
+  const abort = new AbortController();
+  const problems: [string, boolean | undefined][] = [];
+  answerWith([pageOf()], () => abort.abort());
+  await pollForever({
+    ...service.options(),
+    cursors: { load: async () => undefined, save: () => Promise.reject(new Error("the disk is full")) },
+    timing: skipTime(),
+    signal: abort.signal,
+    onPage: () => undefined,
+    onProblem: ({ message }, isConnected) => problems.push([message, isConnected]),
+  });
+  expect(problems).toEqual([["cannot save the cursor: the disk is full", true]]);
+});
+
 test("a page that is not handled is reported as a problem of the bridge, not of the service", async () => {
   const abort = new AbortController();
   const problems: [string, boolean | undefined][] = [];
