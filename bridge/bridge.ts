@@ -1,44 +1,20 @@
+import { once } from "node:events";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { setTimeout as sleep } from "node:timers/promises";
-import { savingChat, type BridgeChat } from "./bridge-chat";
+import { savingChat } from "./bridge-chat";
+import { checkOptions, type BridgeOptions } from "./bridge-options";
 import { createReports, type BridgeReports } from "./bridge-reports";
 import { createCatchUp, type CatchUp } from "./catch-up";
-import { UUID_FORM } from "./contract";
-import { listenForPushes, type ListenOptions } from "./listen";
-import type { BridgeStore } from "./message-store";
-import { pollForever, pollHeld } from "./poll-forever";
+import { listenForPushes } from "./listen";
+import { PollRefused } from "./poll";
+import { pollForever } from "./poll-forever";
 import { errorOf, warn } from "./problem";
 import { createReceiver } from "./receiver";
 import { refusal } from "./receive-push";
 import { remember } from "./reduce-memory";
 import { initialState, isSettled, type BridgeState } from "./reduce-state";
-import type { Secrets } from "./secrets";
 import { createSender } from "./sender";
 import { createShownMessages, type ShownMessage } from "./shown-messages";
-
-export interface BridgeOptions {
-  /** The service's base address, such as `https://games.example`. */
-  readonly baseUrl: string;
-  /** UUID of the workspace, from the dashboard. */
-  readonly workspaceId: string;
-  /** The signing secret from the dashboard; during a rotation, a list with the new secret first; or a function. */
-  readonly secrets: Secrets;
-  readonly chat: BridgeChat;
-  /** Store for the cursor and the chat's message ids, such as `folderStore("./state")`. */
-  readonly store: BridgeStore;
-  /** `poll` (the default) if the workspace has no target URL, `push` if the service pushes to this bridge. */
-  readonly mode?: "poll" | "push";
-  /** For `push`: where the bridge listens. Without this option, mount `handler` in your own HTTP server. */
-  readonly listen?: ListenOptions;
-  /** Events to fetch when no cursor is saved: all held events (the default), or only new events. */
-  readonly start?: "oldest" | "latest";
-  /** Called when events expired before the bridge fetched them. The bridge may tell its channels. */
-  readonly onMissed?: () => void;
-  /** Called for each problem, such as a failed poll or a refusal by the chat. The default emits a process warning. */
-  readonly report?: (problem: Error) => void;
-  /** Milliseconds after which a call to the chat counts as refused; 30,000 by default. */
-  readonly chatTimeoutMs?: number;
-}
 
 export interface BridgeStatus {
   /** Whether the last poll succeeded; in push mode, whether the bridge accepts pushes. */
@@ -53,7 +29,7 @@ export interface Bridge extends BridgeReports {
   /**
    * Starts the bridge. In poll mode, resolves at the first successful poll, and rejects if the service refuses the poll
    * (`PollRefused`). While the service is unreachable, keeps trying. In push mode, resolves once the bridge listens.
-   * Also rejects if the store cannot be read, or the port is taken. Call only once.
+   * Also rejects if the store cannot be read, or the port is taken. Resolves when `stop` is called. Call only once.
    */
   start(): Promise<void>;
   /**
@@ -72,6 +48,8 @@ export interface Bridge extends BridgeReports {
   readonly status: BridgeStatus;
 }
 
+const EVENTS_ARE_HELD =
+  "events are held, and not pushed: set the workspace's target URL in the dashboard; until then, the bridge polls";
 /** Time limit for `stop`, ms. */
 const STOP_WITHIN_MS = 10_000;
 const SETTLE_LOOK_MS = 20;
@@ -125,28 +103,50 @@ export function createBridge(options: BridgeOptions): Bridge {
       state: stateFrom(saved),
       report: noteProblem,
       ...(options.chatTimeoutMs === undefined ? {} : { chatTimeoutMs: options.chatTimeoutMs }),
-      onEffect: ({ type }) => type === "missed" && onMissed?.(),
+      onEffect: ({ type }) => type === "missed" && void tellMissed(),
     });
   }
 
-  async function startPush(opened: CatchUp): Promise<void> {
-    if (listen !== undefined) closing.push(await listenForPushes(listen, receiver.handler));
-    status = { ...status, isConnected: true };
-    // The service never pushes held events. If the workspace was in poll mode, this fetches the events held until now.
-    running.push(
-      pollHeld({ ...options, cursors: store.cursors, handle: opened.handlePage, signal: polls.signal }).catch(
-        (error: unknown) => noteProblem(errorOf("cannot fetch the events held before the start", error)),
-      ),
-    );
+  async function tellMissed(): Promise<void> {
+    try {
+      await onMissed?.();
+    } catch (error) {
+      noteProblem(errorOf("onMissed failed", error));
+    }
   }
 
-  async function startPolls({ handlePage }: CatchUp): Promise<void> {
+  async function startPush(opened: CatchUp): Promise<void> {
+    if (listen !== undefined) closing.push(await listenForPushes(listen, receiver.handler, over.signal));
+    status = { ...status, isConnected: true };
+    let isHeld = false;
+    // The service holds events while the workspace has no target URL, and never pushes these events later.
+    const run = pollForever({
+      ...pollsOf(opened),
+      isPatient: true,
+      onPage() {
+        if (!isHeld) noteProblem(new Error(EVENTS_ARE_HELD));
+        isHeld = true;
+        status = { ...status, lastContactAt: new Date() };
+      },
+      onProblem(problem) {
+        if (problem instanceof PollRefused && problem.status === 403) isHeld = false;
+        else noteProblem(problem);
+      },
+    });
+    running.push(run);
+  }
+
+  const pollsOf = ({ handlePage }: CatchUp) => ({
+    ...options,
+    cursors: store.cursors,
+    signal: polls.signal,
+    handle: handlePage,
+  });
+
+  async function startPolls(opened: CatchUp): Promise<void> {
     await new Promise<void>((resolve, reject) => {
       const run = pollForever({
-        ...options,
-        cursors: store.cursors,
-        signal: polls.signal,
-        handle: handlePage,
+        ...pollsOf(opened),
         onPage() {
           reached();
           resolve();
@@ -159,31 +159,38 @@ export function createBridge(options: BridgeOptions): Bridge {
   }
 
   /** Waits until the chat has accepted all answered pushes: the service will not send them again. */
-  async function untilSettled(opened: CatchUp): Promise<void> {
+  async function finishPushes(): Promise<void> {
+    await Promise.allSettled([...closing.map((close) => close()), receiver.close()]);
+    const opened = mode === "push" ? catchUp : undefined;
+    if (opened === undefined) return;
     while (!isSettled(opened.state) && !over.signal.aborted) await sleep(SETTLE_LOOK_MS);
   }
 
+  async function startOnce(): Promise<void> {
+    catchUp = await open();
+    await (mode === "push" ? startPush(catchUp) : startPolls(catchUp));
+  }
+
+  let starting: Promise<void> | undefined;
   let stopping: Promise<void> | undefined;
   async function stop(): Promise<void> {
     polls.abort();
+    const isOver = once(over.signal, "abort");
     const limit = setTimeout(() => over.abort(), STOP_WITHIN_MS / 2);
-    // The pushes that were answered must reach the chat, so the receiver closes before the catch-up.
-    await Promise.allSettled([...closing.map((close) => close()), receiver.close()]);
-    if (mode === "push" && catchUp !== undefined) await untilSettled(catchUp);
+    await starting?.catch(() => undefined);
+    await Promise.race([finishPushes(), isOver]);
     await Promise.allSettled([catchUp?.close(), ...running, idle()]);
     clearTimeout(limit);
     over.abort();
-    status = { ...status, isConnected: false };
   }
   const stopOnce = () => (stopping ??= within(STOP_WITHIN_MS, stop()));
 
   return {
     ...reports,
     async start() {
-      if (catchUp !== undefined || stopping !== undefined)
+      if (starting !== undefined || stopping !== undefined)
         throw new Error("a bridge can be started only once");
-      catchUp = await open();
-      await (mode === "push" ? startPush(catchUp) : startPolls(catchUp));
+      await (starting = startOnce());
     },
     stop: stopOnce,
     close: stopOnce,
@@ -195,21 +202,9 @@ export function createBridge(options: BridgeOptions): Bridge {
       response.writeHead(code, headers).end(body);
     },
     get status() {
-      return status;
+      return { ...status, isConnected: status.isConnected && stopping === undefined };
     },
   };
-}
-
-function checkOptions({ baseUrl, workspaceId, mode, listen }: BridgeOptions): void {
-  if (!baseUrl) {
-    throw new TypeError("baseUrl is missing: give the service's address, such as https://games.example");
-  }
-  if (!UUID_FORM.test(workspaceId)) {
-    throw new TypeError(`workspaceId must be the UUID that the dashboard shows, not "${workspaceId}"`);
-  }
-  if (listen !== undefined && mode !== "push") {
-    throw new TypeError('listen is only for pushes: set mode to "push", or omit listen');
-  }
 }
 
 /** Returns the state after the saved messages were posted and updated. */

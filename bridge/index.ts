@@ -1,7 +1,8 @@
 /** The root import of the kit: `createBridge`, and everything that a bridge usually needs. */
 
 export { createBridge } from "./bridge";
-export type { Bridge, BridgeOptions, BridgeStatus } from "./bridge";
+export type { Bridge, BridgeStatus } from "./bridge";
+export type { BridgeOptions } from "./bridge-options";
 export type { BridgeChat, ChatMessageIds, ShownUpdate } from "./bridge-chat";
 export type {
   ActionReport,

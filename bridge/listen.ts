@@ -18,10 +18,14 @@ export interface ListenOptions {
   readonly cert?: string | Buffer;
 }
 
-/** Resolves to a function that closes the server, once the server listens. Rejects if it cannot listen. */
+/**
+ * Resolves to a function that closes the server, once the server listens. Rejects if the server cannot listen. A
+ * closing server answers its pending requests, but drops all connections when `signal` is aborted.
+ */
 export async function listenForPushes(
   options: ListenOptions,
   handler: RequestListener,
+  signal: AbortSignal,
 ): Promise<() => Promise<void>> {
   const { port, host = "127.0.0.1", path = "/events", key, cert } = options;
   const answer: RequestListener = (request, response) => {
@@ -38,6 +42,7 @@ export async function listenForPushes(
     const closed = once(server, "close");
     server.close();
     server.closeIdleConnections();
+    signal.addEventListener("abort", () => server.closeAllConnections());
     await closed;
   };
 }

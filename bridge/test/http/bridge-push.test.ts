@@ -1,3 +1,4 @@
+import { once } from "node:events";
 import { readFileSync } from "node:fs";
 import { connect } from "node:net";
 import fastify from "fastify";
@@ -10,6 +11,7 @@ import { textEvent } from "../../../test/harness/service";
 import { until } from "../../../test/harness/wait";
 import { makeBridge, recordingChat, stopBridges } from "../harness/bridge-chat";
 import { gate } from "../harness/gate";
+import { fakeTimeouts } from "../harness/skipped-time";
 
 const push = sharedPush();
 afterEach(stopBridges);
@@ -90,6 +92,40 @@ test("a bridge can be mounted in a Fastify app, and the app closes the bridge", 
   await until("the event is shown", () => texts().includes("hello"));
   await app.close();
   await expect(bridge.start()).rejects.toThrow("a bridge can be started only once");
+});
+
+test("a bridge that is stopped while it starts does not listen", async () => {
+  const workspace = await push.workspaces.make();
+  const port = await freePort();
+  const { bridge } = makeBridge({ ...optionsOf(workspace), mode: "push", listen: { port } });
+  const started = bridge.start();
+  await bridge.stop();
+  await started;
+  expect(await isListening(port)).toBe(false);
+  expect(bridge.status.isConnected).toBe(false);
+});
+
+// time: controlled
+test("a client that sends no complete request cannot keep a bridge from stopping", async () => {
+  const workspace = await push.workspaces.make();
+  const port = await freePort();
+  const { bridge } = makeBridge({ ...optionsOf(workspace), mode: "push", listen: { port } });
+  await bridge.start();
+  const socket = connect(port, "127.0.0.1").on("error", () => undefined);
+  socket.write("POST /events HTTP/1.1\r\nHost: bridge\r\n");
+  await once(socket, "connect");
+  // Answered on a second connection, so the server has accepted the first.
+  await fetch(`http://127.0.0.1:${port}/events`);
+  fakeTimeouts();
+  try {
+    const isClosed = once(socket, "close");
+    const stopped = bridge.stop();
+    await until("the bridge has closed its listener", async () => !(await isListening(port)));
+    await jest.advanceTimersByTimeAsync(5_000);
+    await Promise.all([stopped, isClosed]);
+  } finally {
+    jest.useRealTimers();
+  }
 });
 
 test("a bridge whose port is taken cannot start", async () => {

@@ -219,6 +219,9 @@ test("a missing or invalid option is named", () => {
   expect(make({ workspaceId: "" })).toThrow('workspaceId must be the UUID that the dashboard shows, not ""');
   expect(make({ secrets: "" })).toThrow("a signing secret is missing");
   expect(make({ listen: { port: 0 } })).toThrow("listen is only for pushes");
+  const pushed = (listen: object) => make({ mode: "push", listen: { port: 0, ...listen } });
+  expect(pushed({ key: "a key" })).toThrow("listen needs both key and cert");
+  expect(pushed({ path: "events" })).toThrow('listen.path must begin with "/"');
 });
 
 test("a report that the service refuses is returned and reported, with a hint", async () => {
@@ -228,6 +231,13 @@ test("a report that the service refuses is returned and reported, with a hint", 
   expect(problems).toEqual([
     expect.stringMatching("^a command was not sent: the service answered with 400: channel: "),
   ]);
+});
+
+test("a bridge can be started only once, even while it starts", async () => {
+  const { bridge } = makeBridge(optionsOf());
+  const started = bridge.start();
+  await expect(bridge.start()).rejects.toThrow("a bridge can be started only once");
+  await started;
 });
 
 test("a bridge in push mode first fetches the events that are held", async () => {

@@ -1,0 +1,48 @@
+import type { BridgeChat } from "./bridge-chat";
+import { UUID_FORM } from "./contract";
+import type { ListenOptions } from "./listen";
+import type { BridgeStore } from "./message-store";
+import type { Secrets } from "./secrets";
+
+export interface BridgeOptions {
+  /** The service's base address, such as `https://games.example`. */
+  readonly baseUrl: string;
+  /** UUID of the workspace, from the dashboard. */
+  readonly workspaceId: string;
+  /** The signing secret from the dashboard; during a rotation, a list with the new secret first; or a function. */
+  readonly secrets: Secrets;
+  readonly chat: BridgeChat;
+  /** Store for the cursor and the chat's message ids, such as `folderStore("./state")`. */
+  readonly store: BridgeStore;
+  /** `poll` (the default) if the workspace has no target URL, `push` if the service pushes to this bridge. */
+  readonly mode?: "poll" | "push";
+  /** For `push`: where the bridge listens. Without this option, mount `handler` in your own HTTP server. */
+  readonly listen?: ListenOptions;
+  /** Events to fetch when no cursor is saved: all held events (the default), or only new events. */
+  readonly start?: "oldest" | "latest";
+  /** Called when events expired before the bridge fetched them. The bridge may tell its channels. */
+  readonly onMissed?: () => Promise<void> | void;
+  /** Called for each problem, such as a failed poll or a refusal by the chat. The default emits a process warning. */
+  readonly report?: (problem: Error) => void;
+  /** Milliseconds after which a call to the chat counts as refused; 30,000 by default. */
+  readonly chatTimeoutMs?: number;
+}
+
+/** @throws TypeError when an option is missing or invalid */
+export function checkOptions({ baseUrl, workspaceId, mode, listen }: BridgeOptions): void {
+  if (!baseUrl) {
+    throw new TypeError("baseUrl is missing: give the service's address, such as https://games.example");
+  }
+  if (!UUID_FORM.test(workspaceId)) {
+    throw new TypeError(`workspaceId must be the UUID that the dashboard shows, not "${workspaceId}"`);
+  }
+  if (listen !== undefined && mode !== "push") {
+    throw new TypeError('listen is only for pushes: set mode to "push", or omit listen');
+  }
+  if ((listen?.key === undefined) !== (listen?.cert === undefined)) {
+    throw new TypeError("listen needs both key and cert, or neither behind a proxy that terminates TLS");
+  }
+  if (listen?.path !== undefined && !listen.path.startsWith("/")) {
+    throw new TypeError(`listen.path must begin with "/", such as /events, not "${listen.path}"`);
+  }
+}

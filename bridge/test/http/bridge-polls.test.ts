@@ -1,0 +1,95 @@
+import { status, type Behaviour } from "../../../test/harness/behaviours";
+import { signatureOf } from "../../../test/harness/bridge";
+import { freePort } from "../../../test/harness/processes";
+import { create } from "../../../test/harness/sample-events";
+import { until } from "../../../test/harness/wait";
+import { makeBridge, stopBridges } from "../harness/bridge-chat";
+import { RetryLater } from "../../index";
+import { pageOf, SECRET, startPolledService, type PolledService } from "../harness/polled-service";
+import { fakeTimeouts } from "../harness/skipped-time";
+
+let service: PolledService;
+beforeEach(async () => {
+  service = await startPolledService();
+});
+afterEach(async () => {
+  await stopBridges();
+  await service.close();
+});
+
+/** Answers requests with `answers` in turn, and further requests with the last answer. */
+function answerWith(...answers: readonly Behaviour[]): void {
+  service.behave(() => answers[service.requests.length - 1] ?? answers.at(-1) ?? status(500));
+}
+
+function optionsOf() {
+  const { baseUrl, workspaceId, secrets } = service.options();
+  return { baseUrl, workspaceId, secrets };
+}
+
+// time: smoke
+test("a bridge in push mode fetches held events, also if the service was unavailable at the start", async () => {
+  answerWith(status(503), pageOf({ events: [create(1)] }), status(403));
+  const { bridge, texts, problems } = makeBridge({ ...optionsOf(), mode: "push" });
+  await bridge.start();
+  await until("the held event is shown", () => texts().includes("text 1"));
+  await until("the service refuses a poll", () => service.requests.length === 3);
+  await bridge.stop();
+  expect(problems).toEqual([
+    "the service answered with 503",
+    expect.stringMatching("^events are held, and not pushed: set the workspace's target URL"),
+  ]);
+});
+
+test("an error of onMissed is reported, and the events of the page are shown", async () => {
+  answerWith(pageOf({ events: [create(1)], gap: true }));
+  const onMissed = () => Promise.reject(new Error("the chat is down"));
+  const { bridge, texts, problems } = makeBridge({ ...optionsOf(), onMissed });
+  await bridge.start();
+  await until("the event is shown and the problem is reported", () => texts().length + problems.length > 1);
+  expect(problems).toEqual(["onMissed failed: the chat is down"]);
+});
+
+test("a bridge that is stopped while it starts resolves both calls, and is not connected", async () => {
+  answerWith(status(503));
+  const { bridge } = makeBridge(optionsOf());
+  const started = bridge.start();
+  await until("the bridge polls", () => service.requests.length === 1);
+  await bridge.stop();
+  await started;
+  expect(bridge.status.isConnected).toBe(false);
+});
+
+// time: controlled
+test("a bridge whose chat refuses more pushes than the bridge can keep stops within its time limit", async () => {
+  answerWith(status(403));
+  const port = await freePort();
+  const refuse = () => Promise.reject(new RetryLater(60_000));
+  const chat = { post: refuse, dm: refuse, update: refuse };
+  const { bridge } = makeBridge({ ...optionsOf(), chat, mode: "push", listen: { port } });
+  await bridge.start();
+  const push = async (number: number): Promise<number> => {
+    const event = create(number);
+    const body = JSON.stringify(event);
+    const headers = {
+      "Service-Signature": signatureOf(SECRET, body),
+      "Service-Event-Id": event.id,
+      "Service-Workspace": event.workspace,
+    };
+    return (await fetch(`http://127.0.0.1:${port}/events`, { method: "POST", headers, body })).status;
+  };
+  const statuses = new Set<number>();
+  for (let first = 1; first <= 1_001; first += 77) {
+    const all = await Promise.all(Array.from({ length: 77 }, (_, i) => push(first + i)));
+    for (const each of all) statuses.add(each);
+  }
+  expect([...statuses]).toEqual([204]);
+  fakeTimeouts();
+  try {
+    const stopped = bridge.stop();
+    await jest.advanceTimersByTimeAsync(5_000);
+    await stopped;
+  } finally {
+    jest.useRealTimers();
+  }
+});
