@@ -44,7 +44,7 @@ export function storeInMemory(): BridgeStore {
   return { cursors: cursorInMemory(), messages: { load: async () => [], save: async () => undefined } };
 }
 
-/** Times by which the file may exceed the limits, before the file is compacted. */
+/** Growth of the file after which the file is compacted, in multiples of `limits.characters`. */
 const GROWTH = 2;
 
 /**
@@ -65,7 +65,6 @@ export function messageFile(path: string, limits: ShownLimits = SHOWN_LIMITS): M
     }
     const all = latest.all();
     await replaceDurably(path, all.map(lineOf).join(""));
-    grown = 0;
     return all;
   }
 
@@ -79,7 +78,10 @@ export function messageFile(path: string, limits: ShownLimits = SHOWN_LIMITS): M
     // If an earlier write failed, the file may end within a line.
     await appendDurably(path, `\n${lines}`);
     grown += lines.length;
-    if (grown > GROWTH * limits.characters) await compact();
+    if (grown <= GROWTH * limits.characters) return;
+    // If compacting fails, the next attempt is due only after further growth: it reads and writes the whole file.
+    grown = 0;
+    await compact();
   }
 
   let current: Promise<void> | undefined;
