@@ -96,7 +96,9 @@ export function createBridge(options: BridgeOptions): Bridge {
   });
 
   async function open(): Promise<CatchUp> {
-    const saved = await messages.load();
+    const saved = await messages.load().catch((error: unknown) => {
+      throw errorOf("cannot load the messages from the store", error);
+    });
     for (const each of saved) shown.put(each);
     return createCatchUp({
       chat: savingChat({ chat, shown, messages, report: noteProblem }),

@@ -213,6 +213,13 @@ test("a start that the service refuses rejects with a hint", async () => {
   );
 });
 
+test("a start whose store cannot be loaded rejects with the reason", async () => {
+  const store = folderStore("/dev/null/state");
+  const { bridge } = makeBridge({ ...optionsOf(), store });
+  await expect(bridge.start()).rejects.toThrow("cannot load the messages from the store: ENOTDIR");
+  await bridge.stop();
+});
+
 test("a missing or invalid option is named", () => {
   const make = (change: object) => () => makeBridge({ ...optionsOf(), ...change });
   expect(make({ baseUrl: "" })).toThrow("baseUrl is missing: give the service's address");
