@@ -1,9 +1,7 @@
-import { setTimeout as sleep } from "node:timers/promises";
 import { cursorInMemory } from "../../../bridge/cursor-store";
 import type { EventPage } from "../../../bridge/events";
 import type { PollOptions } from "../../../bridge/poll";
-import { pollHeld } from "../../../bridge/poll-forever";
-import { runPoller } from "../../../bridge/poller";
+import { pollForever, pollHeld } from "../../../bridge/poll-forever";
 
 export interface PollingOptions extends PollOptions {
   /** Applies a page. If the promise rejects, the same page is polled again. */
@@ -12,8 +10,6 @@ export interface PollingOptions extends PollOptions {
   readonly onProblem: (problem: string | null) => void;
 }
 
-/** Milliseconds before the next poll after an answer such as 404, which an immediate retry would not change. */
-const REFUSED_PAUSE_MS = 10_000;
 /** Time limit for fetching all held events, ms. */
 const FETCH_WITHIN_MS = 30_000;
 
@@ -22,31 +18,17 @@ export function createPolling(options: PollingOptions) {
   const { onProblem } = options;
   const cursors = cursorInMemory();
   const report = ({ message }: Error): void => onProblem(message);
+  const onPage = (): void => onProblem(null);
   let over = new AbortController();
   let ended: Promise<void> | undefined;
-
-  async function handle(page: EventPage): Promise<void> {
-    onProblem(null);
-    await options.handle(page);
-  }
-
-  async function pollUntil(signal: AbortSignal): Promise<void> {
-    while (!signal.aborted) {
-      try {
-        await runPoller({ ...options, cursors, handle, report, signal });
-      } catch (error) {
-        report(error as Error);
-        await sleep(REFUSED_PAUSE_MS, undefined, { signal }).catch(() => undefined);
-      }
-    }
-  }
 
   return {
     /** Starts polling. Does nothing if polling has already started. */
     start(): void {
       if (ended !== undefined) return;
       over = new AbortController();
-      ended = pollUntil(over.signal);
+      const { signal } = over;
+      ended = pollForever({ ...options, cursors, onPage, onProblem: report, isPatient: true, signal });
     },
 
     /** Stops polling. Resolves when no poll is in progress. */
@@ -57,6 +39,6 @@ export function createPolling(options: PollingOptions) {
     },
 
     /** Fetches all held events once. Call only while polling is stopped. Rejects when a poll or the handler fails. */
-    fetchAll: () => pollHeld({ ...options, cursors, handle, signal: AbortSignal.timeout(FETCH_WITHIN_MS) }),
+    fetchAll: () => pollHeld({ ...options, cursors, signal: AbortSignal.timeout(FETCH_WITHIN_MS) }),
   };
 }
