@@ -14,7 +14,10 @@ export interface BridgeOptions {
   readonly chat: BridgeChat;
   /** Store for the cursor and the chat's message ids, such as `folderStore("./state")`. */
   readonly store: BridgeStore;
-  /** `poll` (the default) if the workspace has no target URL, `push` if the service pushes to this bridge. */
+  /**
+   * `poll` (the default) if the workspace has no target URL, `push` if the service pushes to this bridge. In push mode,
+   * the bridge also polls every 30 seconds, and more often while the workspace has no target URL.
+   */
   readonly mode?: "poll" | "push";
   /** For `push`: where the bridge listens. Without this option, mount `handler` in your own HTTP server. */
   readonly listen?: ListenOptions;
