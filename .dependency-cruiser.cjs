@@ -25,7 +25,7 @@ const ARROWS = {
   // The bridges for chat tools use only what the kit exports from its root, and the code that they share.
   "^bridges/common/(?!test/)": ["^bridge/index\\.ts$"],
   "^bridges/irc/(?!test/)": ["^bridge/index\\.ts$", "^bridges/common/index\\.ts$"],
-  "^bridges/matrix/(?!test/)": ["^bridge/index\\.ts$", "^bridges/common/index\\.ts$"],
+  "^bridges/matrix/(?!test/)": ["^bridge/(index|durable-file)\\.ts$", "^bridges/common/index\\.ts$"],
   "^proto/": ["^contract/"],
   "^bench/": ["^contract/", "^proto/gen/", "^local/"],
   "^demo/game/": ["^contract/", "^bridge/", "^proto/gen/", "^runtime/"],

@@ -1,5 +1,6 @@
-import { mkdir, open, readFile, rename, rm } from "node:fs/promises";
+import { mkdir } from "node:fs/promises";
 import { dirname } from "node:path";
+import { readIfThere, replaceDurably } from "chat-bridge-kit/durable-file";
 
 /**
  * A JSON file in the state folder, readable only by the bridge's user. After a crash, the file has the complete old or
@@ -15,10 +16,7 @@ export interface StateFile<T> {
 export function stateFile<T>(path: string): StateFile<T> {
   return {
     async load() {
-      const text = await readFile(path, "utf8").catch((error: NodeJS.ErrnoException) => {
-        if (error.code === "ENOENT") return undefined;
-        throw error;
-      });
+      const text = await readIfThere(path);
       if (text === undefined) return undefined;
       try {
         return JSON.parse(text) as T;
@@ -28,35 +26,7 @@ export function stateFile<T>(path: string): StateFile<T> {
     },
     async save(value) {
       await mkdir(dirname(path), { recursive: true, mode: 0o700 });
-      const unfinished = `${path}.${process.pid}.new`;
-      try {
-        await writeSynced(unfinished, JSON.stringify(value));
-        await rename(unfinished, path);
-        await syncFolder(dirname(path));
-      } catch (error) {
-        await rm(unfinished, { force: true });
-        throw error;
-      }
+      await replaceDurably(path, JSON.stringify(value));
     },
   };
-}
-
-async function writeSynced(path: string, text: string): Promise<void> {
-  const file = await open(path, "w", 0o600);
-  try {
-    await file.writeFile(text);
-    await file.sync();
-  } finally {
-    await file.close();
-  }
-}
-
-/** A rename is durable only once its folder is synced. */
-async function syncFolder(path: string): Promise<void> {
-  const folder = await open(path, "r");
-  try {
-    await folder.sync();
-  } finally {
-    await folder.close();
-  }
 }

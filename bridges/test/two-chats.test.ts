@@ -3,10 +3,10 @@ import { startGame } from "../../test/harness/game-chat";
 import type { TestProcess } from "../../test/harness/processes";
 import { startService, type TestService } from "../../test/harness/service";
 import { until } from "../../test/harness/wait";
-import { startIrcBridgeProcess, type IrcBridgeProcess } from "../irc/test/harness/irc-bridge-process";
+import { startBridgeProcess, type BridgeProcess } from "../common/test/bridge-process";
 import { joinIrc } from "../irc/test/harness/irc-member";
 import { startNgircd, type IrcServer } from "../irc/test/harness/irc-server";
-import { startBridge, type BridgeProcess } from "../matrix/test/harness/bridge-process";
+import { startBridge } from "../matrix/test/harness/bridge-process";
 import type { RoomMessage } from "../matrix/test/harness/fold-room";
 import {
   SERVER_NAME,
@@ -24,7 +24,7 @@ let game: TestProcess;
 let synapse: TestSynapse;
 let irc: IrcServer;
 let matrixBridge: BridgeProcess;
-let ircBridge: IrcBridgeProcess;
+let ircBridge: BridgeProcess;
 
 /** Creates a workspace, and returns the settings that every bridge needs. */
 async function workspaceSettings(name: string): Promise<Record<string, string>> {
@@ -40,7 +40,7 @@ async function workspaceSettings(name: string): Promise<Record<string, string>> 
 beforeAll(async () => {
   [service, synapse, irc] = await Promise.all([startService(), startSynapse(), startNgircd(folder)]);
   game = await startGame(service.core.port, PACE);
-  ircBridge = startIrcBridgeProcess({
+  ircBridge = startBridgeProcess("irc", {
     ...(await workspaceSettings("irc")),
     IRC_HOST: irc.host,
     IRC_PORT: String(irc.port),

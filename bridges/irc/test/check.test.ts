@@ -7,7 +7,7 @@ import { testFolder } from "../../../test/harness/folder";
 import { plainHost } from "../../../test/harness/plain-host";
 import { freePort } from "../../../test/harness/processes";
 import { HANG_MS } from "../../../test/harness/wait";
-import { startIrcBridgeProcess, type IrcBridgeProcess } from "./harness/irc-bridge-process";
+import { startBridgeProcess, type BridgeProcess } from "../../common/test/bridge-process";
 import { joinIrc, type IrcMember } from "./harness/irc-member";
 import { startNgircd, type IrcServer } from "./harness/irc-server";
 
@@ -18,7 +18,7 @@ const folder = testFolder();
 let server: IrcServer;
 let ann: IrcMember;
 let observation: Awaited<ReturnType<typeof plainHost>>;
-let bridge: IrcBridgeProcess | undefined;
+let bridge: BridgeProcess | undefined;
 
 beforeAll(async () => {
   server = await startNgircd(folder);
@@ -45,7 +45,7 @@ function seen() {
 
 /** Starts the bridge between the checker and the IRC server. The checker publishes faster than members could read. */
 async function startBridge(more: Readonly<Record<string, string>>): Promise<void> {
-  bridge = startIrcBridgeProcess({
+  bridge = startBridgeProcess("irc", {
     WORKSPACE_ID: WORKSPACE,
     SIGNING_SECRET: SECRET,
     STATE_FOLDER: mkdtempSync(join(folder, "state-")),

@@ -6,7 +6,7 @@ import { freshWorkspace, sharedService } from "../../../test/harness/shared-serv
 import { createTestCa } from "../../../test/harness/test-ca";
 import { until } from "../../../test/harness/wait";
 import { startFakeServer } from "./harness/fake-server";
-import { startIrcBridgeProcess, type IrcBridgeProcess } from "./harness/irc-bridge-process";
+import { startBridgeProcess, type BridgeProcess } from "../../common/test/bridge-process";
 import { joinIrc } from "./harness/irc-member";
 import { startInspircd, startNgircd, type IrcServer } from "./harness/irc-server";
 
@@ -21,8 +21,8 @@ afterEach(async () => {
 function bridgeTo(
   { host, port, caPath }: Pick<IrcServer, "host" | "port" | "caPath">,
   more = {},
-): IrcBridgeProcess {
-  const bridge = startIrcBridgeProcess({
+): BridgeProcess {
+  const bridge = startBridgeProcess("irc", {
     BASE_URL: service.url,
     WORKSPACE_ID: workspace.id,
     SIGNING_SECRET: workspace.secret,

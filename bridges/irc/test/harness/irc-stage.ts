@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { startGame } from "../../../../test/harness/game-chat";
 import { freePort, startCore, startEdge, type TestProcess } from "../../../../test/harness/processes";
 import { startService, type TestService } from "../../../../test/harness/service";
-import { startIrcBridgeProcess, type IrcBridgeProcess } from "./irc-bridge-process";
+import { startBridgeProcess, type BridgeProcess } from "../../../common/test/bridge-process";
 import { joinIrc, type IrcMember } from "./irc-member";
 import type { IrcServer } from "./irc-server";
 
@@ -41,7 +41,7 @@ export async function openStage(
     ...PRINTING,
     ...more,
   };
-  let bridge: IrcBridgeProcess = startIrcBridgeProcess(settings);
+  let bridge: BridgeProcess = startBridgeProcess("irc", settings);
   await bridge.ready();
 
   return {
@@ -52,7 +52,7 @@ export async function openStage(
       return bridge;
     },
     async startBridge(): Promise<void> {
-      bridge = startIrcBridgeProcess(settings);
+      bridge = startBridgeProcess("irc", settings);
       await bridge.ready();
     },
     async join(...nicks: readonly string[]): Promise<readonly IrcMember[]> {

@@ -81,7 +81,7 @@ test("missing settings are named, and the program exits with 78", async () => {
   const bridge = await startBridge({});
   expect(await bridge.exited).toBe(78);
   for (const name of ["BASE_URL", "WORKSPACE_ID", "SIGNING_SECRET", "MATRIX_HOMESERVER"]) {
-    expect(bridge.errors()).toContain(`${name} is missing`);
+    expect(bridge.errors).toContain(`${name} is missing`);
   }
 });
 
@@ -93,7 +93,7 @@ test("without an account, the program says which settings to give", async () => 
     MATRIX_HOMESERVER: "http://127.0.0.1:9",
   });
   expect(await bridge.exited).toBe(78);
-  expect(bridge.errors()).toContain("MATRIX_USER and MATRIX_PASSWORD");
+  expect(bridge.errors).toContain("MATRIX_USER and MATRIX_PASSWORD");
 });
 
 test("the health listener reports an outage of the homeserver, and the program stops within 10 seconds during the outage", async () => {
