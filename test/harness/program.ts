@@ -24,6 +24,8 @@ export function startProgram(
   const program = {
     /** Everything that the program has printed so far, on stdout and stderr. */
     output: () => output,
+    /** Resolves to the exit code, or to null when a signal ended the program. */
+    exited: ended.then(([code]) => code),
     type: (line: string) => void child.stdin.write(`${line}\n`),
     /** Stops the program. Returns the exit code, or null when a signal ended the program. */
     async stop(signal: NodeJS.Signals = "SIGTERM") {

@@ -35,7 +35,7 @@ test("all invalid settings are reported together, without their values", async (
   expect(program.output()).toContain("IRC_PORT must be an integer from 1 to 65535: port of the IRC server");
   expect(program.output()).toContain("SIGNING_SECRET_FILE names a file that cannot be read");
   expect(program.output()).not.toMatch(/sixty|two words here|\/nowhere/);
-  expect(await program.stop()).toBe(78);
+  expect(await program.exited).toBe(78);
 });
 
 test.each([
@@ -45,7 +45,7 @@ test.each([
 ])("settings that do not fit together are reported: %p", async (more, fault) => {
   const program = run([], { ...SETTINGS, SIGNING_SECRET: "s", IRC_CHANNELS: "games", ...more });
   await until("the fault is printed", () => program.output().includes(fault));
-  expect(await program.stop()).toBe(78);
+  expect(await program.exited).toBe(78);
 });
 
 test("settings come from a file, the environment overrides the file, and SIGTERM stops the bridge", async () => {
@@ -72,5 +72,5 @@ test("an unknown argument results in a hint at --help", async () => {
   await until("the hint is printed", () =>
     program.output().includes("chat-bridge-irc --help lists the options."),
   );
-  expect(await program.stop()).toBe(64);
+  expect(await program.exited).toBe(64);
 });
