@@ -20,10 +20,10 @@ export interface ShownUpdate extends MessageUpdate {
 /**
  * Calls to the chat tool, for the bridge's author to implement. A call that rejects, or takes more than
  * `chatTimeoutMs`, counts as refused: `post` and `dm` are called again until the event expires, and other events are
- * dropped. `RetryLater` sets the wait before the retry, and `CannotShow` drops the event.
+ * dropped. `RetryLater` sets the minimum wait before the retry, and `CannotShow` drops the event.
  *
  * The `id` of an event stays the same over retries and restarts. If the chat accepts an idempotency key, pass the `id`:
- * then no crash can post a message twice. `signal` is aborted after `chatTimeoutMs`.
+ * then a message is posted only once, even after a crash. `signal` is aborted after `chatTimeoutMs`.
  */
 export interface BridgeChat {
   /** Posts `event.message` in `event.channel`. */
@@ -31,8 +31,8 @@ export interface BridgeChat {
   /** Posts `event.message` in a direct conversation with `event.user`. */
   dm(event: DmCreate, signal: AbortSignal): Promise<ChatMessageIds>;
   /**
-   * Replaces the text, buttons and image of a message. If this makes further messages, for example in a chat without
-   * edits, resolves to their ids.
+   * Replaces the text, buttons and image of a message. In a chat without edits, an update can post further messages:
+   * then resolves to the ids of these messages.
    */
   update(event: ShownUpdate, signal: AbortSignal): Promise<ChatMessageIds | void>;
   /** Shows `event.message` in `event.channel` only to `event.user`. Without this function, `dm` is called instead. */
@@ -50,8 +50,8 @@ export interface BridgeChatParts {
 const IDS_MOST = 20;
 
 /**
- * Returns the `Chat` of a `CatchUp`. Its ids are those of the service, because one message can have several ids in the
- * chat. Each call saves the chat's ids before it resolves.
+ * Returns the `Chat` of a `CatchUp`. The functions of the `Chat` use the service's message ids, because one message can
+ * have several ids in the chat. Each call saves the chat's ids before it resolves.
  */
 export function savingChat({ chat, shown, messages, report }: BridgeChatParts): Chat {
   type Place = Pick<ShownMessage, "channel" | "user">;

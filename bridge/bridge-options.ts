@@ -19,11 +19,13 @@ export interface BridgeOptions {
    * the bridge also polls every 30 seconds, and more often while the workspace has no target URL.
    */
   readonly mode?: "poll" | "push";
-  /** For `push`: where the bridge listens. Without this option, mount `handler` in your own HTTP server. */
+  /**
+   * Address of the bridge's HTTP server in push mode. Without this option, mount `handler` in your own HTTP server.
+   */
   readonly listen?: ListenOptions;
   /** Events to fetch when no cursor is saved: all held events (the default), or only new events. */
   readonly start?: "oldest" | "latest";
-  /** Called when events expired before the bridge fetched them. The bridge may tell its channels. */
+  /** Called when events expired before the bridge fetched them. The function may post a notice to the channels. */
   readonly onMissed?: () => Promise<void> | void;
   /** Called for each problem, such as a failed poll or a refusal by the chat. The default emits a process warning. */
   readonly report?: (problem: Error) => void;

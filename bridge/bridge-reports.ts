@@ -62,8 +62,8 @@ export interface BridgeReports {
   command(report: CommandReport): Promise<SendResult>;
   action(report: ActionReport): Promise<SendResult | UnknownMessage>;
   /**
-   * Reports a press of the button with a number: of the newest message in the channel whose buttons have actions.
-   * The newest message is the one that was last posted or updated.
+   * Reports that the member pressed the button with this number. The button belongs to a message that the member sees
+   * in the channel: the most recently posted or updated message that has buttons with actions.
    */
   choose(report: ChoiceReport): Promise<SendResult | UnknownChoice>;
   message(report: MessageReport): Promise<SendResult>;
@@ -138,7 +138,7 @@ function channelOf(channel: Channel): Channel {
   return typeof channel === "string" ? channel : { ...channel, ...nameOf(channel) };
 }
 
-/** Returns a name that is short enough for the service. Names are only shown, so a cut name does no harm. */
+/** Returns a name that is short enough for the service. Names are only shown, so a cut name is sufficient. */
 function nameOf({ name }: { readonly name?: string | null }): { readonly name?: string | null } {
   // A name of at most 128 code units has at most 128 code points.
   if (name == null || name.length <= ID_MAX_CHARACTERS) return {};

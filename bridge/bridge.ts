@@ -21,15 +21,18 @@ export interface BridgeStatus {
   readonly isConnected: boolean;
   /** Time of the last successful poll, or of the last accepted push. */
   readonly lastContactAt: Date | undefined;
-  /** The last problem since then. */
+  /**
+   * Message of the last problem. A successful poll in poll mode, and an accepted push, reset `problem` to undefined.
+   */
   readonly problem: string | undefined;
 }
 
 export interface Bridge extends BridgeReports {
   /**
-   * Starts the bridge. In poll mode, resolves at the first successful poll, and rejects if the service refuses the poll
-   * (`PollRefused`). While the service is unreachable, keeps trying. In push mode, resolves once the bridge listens.
-   * Also rejects if the store cannot be read, or the port is taken. Resolves when `stop` is called. Call only once.
+   * Starts the bridge. Call `start` only once. In poll mode, resolves at the first successful poll, and rejects if the
+   * service refuses the poll (`PollRefused`). While the service is unreachable, the bridge repeats the poll. In push
+   * mode, resolves once the bridge listens. In both modes, rejects if the store cannot be read. Rejects if the port is
+   * in use. A call of `stop` also resolves `start`.
    */
   start(): Promise<void>;
   /**
@@ -160,7 +163,10 @@ export function createBridge(options: BridgeOptions): Bridge {
     });
   }
 
-  /** Waits until the chat has accepted all answered pushes: the service will not send them again. */
+  /**
+   * Waits until the events of all answered pushes are shown or dropped, because the service does not resend these
+   * pushes.
+   */
   async function finishPushes(): Promise<void> {
     await Promise.allSettled([...closing.map((close) => close()), receiver.close()]);
     const opened = mode === "push" ? catchUp : undefined;

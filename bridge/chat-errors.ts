@@ -1,6 +1,6 @@
 /**
- * A function of the `chat` throws this error when the chat refuses the message now, and says when to retry. Any other
- * error also leads to a retry, after 1 s, 2 s, 4 s, … up to 30 s.
+ * A function of the `chat` throws this error when the chat refuses the message now, and gives a time for the retry.
+ * Only `post` and `dm` are retried. After any other error, the waits are 1 s, 2 s, 4 s, … up to 30 s.
  */
 export class RetryLater extends Error {
   override readonly name = "RetryLater";
@@ -15,7 +15,8 @@ export class RetryLater extends Error {
 
 /**
  * A function of the `chat` throws this error when the chat will never accept the message, for example because the
- * bridge was removed from the channel. The message and its updates are then dropped.
+ * bridge was removed from the channel. The event is then dropped. If the event was the create of a message, later
+ * updates of the message are dropped too.
  */
 export class CannotShow extends Error {
   override readonly name = "CannotShow";

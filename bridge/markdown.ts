@@ -66,7 +66,10 @@ function delimiterOf(runs: readonly Run[], start: number, end: number, style: St
 const FIRST = /^./su;
 const LAST = /.$/su;
 
-/** Returns what Markdown takes the first or the last character of an element for. Nothing counts as punctuation. */
+/**
+ * Returns how Markdown classifies the first or the last character of an element. The start and the end of the text, and
+ * elements that are not text, count as punctuation.
+ */
 function kindOf(run: Run | undefined, side: RegExp): "word" | "space" | "punctuation" {
   if (run?.inline.type !== "text") return "punctuation";
   const [character = ""] = side.exec(run.inline.text) ?? [];

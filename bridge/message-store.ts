@@ -10,7 +10,7 @@ export interface MessageStore {
   load(): Promise<readonly ShownMessage[]>;
   /**
    * Saves a message, and replaces an earlier version with the same `messageId`. Resolves once the message would survive
-   * a crash. The store may drop the least recently saved messages, but must keep some thousands.
+   * a crash. The store may drop the least recently saved messages, but must keep at least some thousands.
    */
   save(message: ShownMessage): Promise<void>;
 }
@@ -79,7 +79,7 @@ export function messageFile(path: string, limits: ShownLimits = SHOWN_LIMITS): M
     await appendDurably(path, `\n${lines}`);
     grown += lines.length;
     if (grown <= GROWTH * limits.characters) return;
-    // If compacting fails, the next attempt is due only after further growth: it reads and writes the whole file.
+    // Compacting reads and writes the whole file, so after a failure, the next attempt waits for further growth.
     grown = 0;
     await compact();
   }

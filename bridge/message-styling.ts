@@ -4,9 +4,9 @@ import { styledRuns, type Run } from "./styled-runs";
 
 /** A chat's markup without escapes, in which a style ends with its line. */
 export interface Styling {
-  /** Matches the characters after which a style can begin; empty at the start of a line. */
+  /** Matches the text before an element if a style can begin there. At the start of a line, this text is empty. */
   readonly opensAfter: RegExp;
-  /** Invisible character that disables the character after it at the start of a line. */
+  /** Invisible character that disables a quote mark at the start of a line. */
   readonly guard: string;
   /** Returns text that the chat shows as `text`. */
   readonly escape: (text: string) => string;

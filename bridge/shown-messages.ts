@@ -35,11 +35,11 @@ export interface ShownLimits {
   readonly characters: number;
 }
 
-/** The number of messages is that of `BRIDGE_LIMITS`: updates of other messages are skipped anyway. */
+/** `messages` is the same as in `BRIDGE_LIMITS`, because updates of other messages are skipped anyway. */
 export const SHOWN_LIMITS: ShownLimits = { messages: 10_000, characters: 16 * 1024 * 1024 };
 
 export function createShownMessages(limits: ShownLimits = SHOWN_LIMITS): ShownMessages {
-  /** In order of the last write. */
+  /** Messages by their id, in the order of the last write. */
   const messages = new Map<string, { readonly shown: ShownMessage; readonly length: number }>();
   const messageIdOf = new Map<string, string>();
   let characters = 0;
@@ -49,7 +49,7 @@ export function createShownMessages(limits: ShownLimits = SHOWN_LIMITS): ShownMe
     if (kept === undefined) return;
     messages.delete(messageId);
     characters -= kept.length;
-    // A chat that reuses an id has given the id to a newer message.
+    // If the chat reuses ids, the id can belong to a newer message.
     for (const id of kept.shown.chatMessageIds) if (messageIdOf.get(id) === messageId) messageIdOf.delete(id);
   }
 

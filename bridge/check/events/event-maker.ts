@@ -9,7 +9,9 @@ import type {
   Ping,
 } from "../../events";
 
-/** Makes events in the form of the service's events. Each text has a unique word, by which the check finds the text. */
+/**
+ * Makes events in the form of the service's events. Each text has a unique word, which identifies the text in the chat.
+ */
 export interface EventMaker {
   create(what: string, message?: Partial<Message>): MessageCreate;
   update(of: MessageCreate | DmCreate, what: string, message?: Partial<Message>): MessageUpdate;

@@ -4,7 +4,7 @@ import type { PollTarget } from "./poll-target";
 
 const MINUTE_MS = 60_000;
 
-/** Rules about events that only a bridge that polls can get. */
+/** Rules about the content of pages. These rules apply only to bridges that poll. */
 export const CATCH_UP_RULES: readonly Rule<PollTarget>[] = [
   {
     id: "unknown-type",

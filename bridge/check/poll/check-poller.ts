@@ -52,7 +52,10 @@ export interface PollerCheckOptions extends Omit<ClientOptions, "timeoutMs"> {
 }
 
 const OBSERVE_TIMEOUT_MS = 5_000;
-/** A bridge that polls gets each event late, so it can hold updates for longer than a bridge that receives pushes. */
+/**
+ * Ids of rules that apply only to pushes. A bridge that polls gets events later, so the bridge may hold updates for
+ * longer.
+ */
 const PUSH_ONLY: ReadonlySet<string> = new Set(["hold-ends"]);
 
 export const POLLER_RULES: readonly Rule<PollTarget>[] = [

@@ -60,7 +60,7 @@ export const FIRST_POLL_RULES: readonly Rule<PollTarget>[] = [
         throw new WrongAfter("the bridge repeated the `after` of a page that had only a ping");
       } catch (error) {
         if (!(error instanceof WrongAfter)) throw error;
-        // All other rules can be checked: the bridge gets the next page, whatever its `after`.
+        // The session now accepts any `after`, so all other rules can be checked.
         session.acceptAnyAfter();
         throw new Broken(error.message, error.fix, { judgeable: "all" });
       }
@@ -68,12 +68,16 @@ export const FIRST_POLL_RULES: readonly Rule<PollTarget>[] = [
   },
 ];
 
-/** Answers the first poll. If the bridge has no cursor, `next` is null; then the second poll must be like the first. */
+/**
+ * Answers the first poll of a bridge without a cursor. After `after=latest`, the page has a cursor as `next`.
+ * Otherwise, `next` is null, and the second poll must have the same `after` as the first poll. Throws WrongAfter if the
+ * second poll has another `after`.
+ */
 async function begin({ first, session, idle }: PollTarget): Promise<void> {
   const request = await first();
   if (request === undefined || !("poll" in request)) return;
   const { after } = request.poll;
-  // The session begins at a cursor that the bridge already has.
+  // The bridge already has a cursor, so the session begins at this cursor.
   if (after !== undefined && CURSOR_FORM.test(after)) return;
   if (after === "latest") {
     const cursor = session.cursor();

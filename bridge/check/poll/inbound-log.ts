@@ -24,7 +24,10 @@ export interface InboundLog {
   answer(body: Buffer, signature: string | undefined): PollAnswer;
 }
 
-/** Seconds in the Retry-After of the 503. In this time, the timestamp of a signature changes. */
+/**
+ * Seconds in the Retry-After of the 503. A correct retry has another timestamp, because the wait is longer than a
+ * second.
+ */
 export const RETRY_AFTER_SECONDS = 2;
 const POSTS_MOST = 200;
 const JSON_TYPE = { "Content-Type": "application/json" };

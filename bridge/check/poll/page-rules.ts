@@ -8,7 +8,7 @@ import type { PollTarget } from "./poll-target";
 const MINUTE_MS = 60_000;
 /** A secret that no bridge has. */
 const OTHER = "a secret that is not the bridge's";
-/** Each dropped page costs a bridge one interval, so the check uses only the most telling headers. */
+/** After each dropped page, the bridge waits for an interval, so the check uses only two of the malformed headers. */
 const UNSIGNED = MALFORMED.filter(({ what }) => /^(no signature|a signature without a digest)$/.test(what));
 const FORGED: readonly BadSignature[] = [
   { what: "a signature under another secret", spoil: (_right, body) => sign(body, OTHER) },

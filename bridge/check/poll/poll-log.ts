@@ -12,7 +12,7 @@ const LIMIT_FORM = /^[0-9]{1,3}$/;
 export interface PollLog {
   /** Judges a poll, and returns the fault of its signature. */
   add(poll: PollRequest): SignatureFinding | undefined;
-  /** Throws Broken if the part of any poll was faulty. Returns the number of polls. */
+  /** Throws Broken if this part of any poll was faulty. Returns the number of polls. */
   judge(part: "query" | "signature" | "time"): { readonly note: string };
 }
 

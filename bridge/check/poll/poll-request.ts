@@ -23,7 +23,7 @@ export function valuesOf({ parameters }: Pick<PollRequest, "parameters">, name: 
   return parameters.filter(([each]) => each === name).map(([, value]) => value);
 }
 
-/** Completes a phrase such as "the next poll had …". */
+/** Returns the `after` of a poll as the object of a phrase such as "the next poll had …". */
 export function afterOf({ after }: { readonly after: string | undefined }): string {
   return after === undefined ? "no `after`" : `after=${JSON.stringify(after)}`;
 }

@@ -23,7 +23,7 @@ export interface PollGaps {
 /** The answers of the fake service to the polls of one bridge. */
 export interface PollSession {
   readonly gaps: PollGaps;
-  /** Number of polls that repeated the `after` of a page that the bridge had got. */
+  /** Number of polls that repeated the `after` of a page that the bridge had already received. */
   readonly repeats: number;
   /** Resolves to the answer to a poll. */
   answer(poll: PollRequest): Promise<PollAnswer>;
@@ -33,20 +33,26 @@ export interface PollSession {
   answerNext(build: (cursor: string) => PollAnswer, what: string, isIdle?: boolean): Promise<PolledTwice>;
   /** Answers the next poll with `answer`. */
   answerOnce(answer: PollAnswer): void;
-  /** Sets the cursor at which the first page begins. The bridge knows this cursor. */
+  /**
+   * Sets the cursor at which the first page begins. The bridge must have this cursor, or get the cursor with the next
+   * answer.
+   */
   begin(cursor: string): void;
   /** Returns a new cursor, which belongs to no page. */
   cursor(): string;
-  /** Accepts any `after` from now on, because a rule has already reported a wrong one. */
+  /** Accepts any `after` from now on, because a rule has already reported a wrong `after`. */
   acceptAnyAfter(): void;
-  /** Answers all polls that wait. */
+  /** Answers all waiting polls. */
   close(): void;
 }
 
 /** Thrown when a poll has another `after` than the contract requires. */
 export class WrongAfter extends Broken {}
 
-/** Time for which a poll waits for the page of the next rule, ms. Most rules need less, so a check wastes no interval. */
+/**
+ * Time for which a poll waits for the page of the next rule, ms. Most rules need less time, so the bridge gets the page
+ * without another poll interval.
+ */
 const HOLD_MS = 1_500;
 /** Time within which an answer counts as immediate, ms. */
 const IMMEDIATE_MS = 100;
@@ -80,7 +86,7 @@ export function createPollSession(options: {
   const chain = createPageChain();
   const specials: Special[] = [];
   const gaps = { more: [] as number[], idle: [] as number[] };
-  /** By the `next` of each page: the functions that are called at the poll after the page. */
+  /** Functions that are called at the poll after a page, by the `next` of the page. */
   const passing = new Map<string, Passing>();
   /** The page that the bridge got last: its cursor and its `next`. */
   let last = { from: "", to: "" };
@@ -176,7 +182,9 @@ export function createPollSession(options: {
     return new Broken(words, undefined, { judgeable: "nothing" });
   };
 
-  /** Calls `onLate` if `promise` is pending for too long, and rejects with the result. */
+  /**
+   * Calls `onLate` if `promise` is pending for longer than `pollWithinMs`, and rejects with the result of `onLate`.
+   */
   async function inTime<T>(promise: Promise<T>, onLate: () => Broken): Promise<T> {
     let timer: NodeJS.Timeout | undefined;
     const late = new Promise<never>((_resolve, reject) => {

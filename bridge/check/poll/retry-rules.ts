@@ -69,6 +69,6 @@ async function repeats(
   const waited = next.atMs - answeredAtMs;
   if (waited < leastMs)
     throw new Broken(`after ${what}, the bridge polled again after ${Math.round(waited)} ms`);
-  // A correct page, so that a bridge with growing waits begins again with a short wait.
+  // After a correct page, a bridge with growing waits begins again with a short wait.
   await taken(make.ping(), `a correct page after ${what}`);
 }

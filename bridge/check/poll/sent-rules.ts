@@ -73,7 +73,7 @@ export const SENT_RULES: readonly Rule<PollTarget>[] = [
   },
 ];
 
-/** Waits until an event was sent again, with the same id. Returns undefined after the time limit. */
+/** Resolves to the retry of an event, i.e. a later `POST` with the same id; undefined after the time limit. */
 async function retryOf(first: InboundPost, posts: readonly InboundPost[]): Promise<InboundPost | undefined> {
   const find = () => posts.find((post) => post !== first && post.id === first.id && post.atMs >= first.atMs);
   while (find() === undefined && performance.now() < first.atMs + RETRY_WITHIN_MS) await sleep(LOOK_EVERY_MS);

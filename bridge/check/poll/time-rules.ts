@@ -10,7 +10,10 @@ const INTERVAL_LEAST_MS = 0.75 * POLL_INTERVAL_MS;
 const INTERVAL_MOST_MS = 5 * POLL_INTERVAL_MS;
 const MORE_MOST_MS = 0.5 * POLL_INTERVAL_MS;
 
-/** Rules about the times of polls. Their first poll follows immediately after the page of another rule. */
+/**
+ * Rules about the times of polls. An earlier rule ends with a page whose hasMore is true, so the first poll of each
+ * rule follows immediately.
+ */
 export const TIME_RULES: readonly Rule<PollTarget>[] = [
   {
     id: "has-more",
