@@ -1,4 +1,6 @@
-/** What the bridges share: settings with help, a health listener, a log, a graceful stop, and typed commands. */
+/**
+ * The code that all bridges share: settings with help, a health listener, a log, a graceful stop, and typed commands.
+ */
 
 export {
   choice,

@@ -22,7 +22,7 @@ export interface RunningBridge {
   close(): Promise<void>;
 }
 
-/** What a bridge gets from the program that runs it. */
+/** The tools that a program passes to its bridge. */
 export interface Tools {
   readonly log: Logger;
   /** Aborted when the program is asked to stop while `start` runs. */

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { parseList, type HostPort, type Settings } from "./copied/settings";
 
-/** A setting of a program: what it means, and how its text is read. */
+/** A setting of a program: the meaning of the setting, and a function that reads the value. */
 export interface Setting<T> {
   /** Meaning of the setting, for `--help` and for errors. */
   readonly what: string;
@@ -104,7 +104,7 @@ function parseHttpUrl(value: string): string {
 }
 
 /**
- * Returns the environment with each secret that a variable `<NAME>_FILE` names a file for. Line breaks at the end of
+ * Returns the environment with the secrets from the files that variables `<NAME>_FILE` name. Line breaks at the end of
  * the file are not part of the secret. Calls `fault` for each file that cannot be read.
  */
 export function withSecretFiles(

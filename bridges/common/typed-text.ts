@@ -1,11 +1,11 @@
-/** How members type commands and choices. */
+/** The settings for commands and choices that members type. */
 interface Typing {
   readonly COMMAND_PREFIX: string;
   readonly COMMAND_WORD: string;
 }
 
 /**
- * Returns what follows the command in a typed line: "start" for "!play start", "" for "!play". Returns undefined for
+ * Returns the text after the command in a typed line: "start" for "!play start", "" for "!play". Returns undefined for
  * text that is not the command. Upper and lower case count as the same.
  */
 export function readCommand(line: string, { COMMAND_PREFIX, COMMAND_WORD }: Typing): string | undefined {

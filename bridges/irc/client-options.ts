@@ -30,7 +30,7 @@ export function clientOptions(settings: IrcSettings): ClientOptions {
     auto_reconnect: false,
     ping_interval: PING_EVERY_SECONDS,
     ping_timeout: SILENT_AFTER_SECONDS,
-    // An empty version switches off automatic answers, which would not pass the flood gate.
+    // An empty version switches off automatic answers, which would bypass the flood gate.
     version: "",
     transport: socketTransport({ host, port, tls: settings.IRC_TLS ? { ca, ...certificate } : undefined }),
   };

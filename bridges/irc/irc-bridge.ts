@@ -32,10 +32,10 @@ const STOP_KIT_MS = 2_000;
 const QUIT_WITHIN_MS = 1_500;
 const KNOWN_TRIES = 50;
 const KNOWN_EVERY_MS = 20;
-/** Milliseconds after a connection in which the server lists the members. */
+/** Milliseconds after a connection within which the server lists the members. */
 const LISTED_AFTER_MS = 20_000;
 const REFUSED_RETRY_MS = 15_000;
-/** Age of a line after which it is history that a bouncer or server repeats. */
+/** Milliseconds after which a line is ignored, because bouncers and servers replay old lines. */
 const STALE_MS = 300_000;
 /** Numeric replies to a line that was not delivered. The second parameter is the target. */
 const NO_SUCH_NICK = "401";
@@ -112,7 +112,7 @@ export async function startIrcBridge(
     async untilKnown(messageId) {
       if (bridge.shown(messageId) !== undefined) return;
       await shows.settled(messageId);
-      // The kit notes the message right after the chat has accepted it.
+      // The kit saves a message right after the chat has accepted the message.
       for (let tries = 0; tries < KNOWN_TRIES && bridge.shown(messageId) === undefined; tries += 1) {
         await sleep(KNOWN_EVERY_MS);
       }
@@ -124,7 +124,7 @@ export async function startIrcBridge(
     },
   });
 
-  /** Reports a line that a member typed, once the member's account is known. */
+  /** Reports a line that a member typed, after a lookup of the member's account. */
   async function onText(session: IrcSession, event: TextEvent): Promise<void> {
     const { nick, target, message: text, tags, time } = event;
     if (event.from_server || session.isOwn(nick)) return;
@@ -196,7 +196,9 @@ export async function startIrcBridge(
   };
 }
 
-/** Returns the state of the connection to the server. A bridge that is in none of its channels is not connected. */
+/**
+ * Returns the state of the connection to the server. A bridge that is in none of its channels counts as not connected.
+ */
 function ircState(state: ConnectionState, channels: { joined: number; wanted: number }) {
   const isOut = state.isConnected && channels.joined === 0 && channels.wanted > 0;
   return { ...state, ...channels, ...(isOut ? { isConnected: false, problem: "not in any channel" } : {}) };

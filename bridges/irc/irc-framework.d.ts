@@ -12,7 +12,7 @@ declare module "irc-framework" {
     readonly target: string;
     readonly message: string;
     readonly tags: IrcTags;
-    /** Milliseconds since the epoch, if the server says when the text was sent. */
+    /** Time at which the text was sent, ms since the epoch, if the server gives the time. */
     readonly time?: number;
     readonly account?: string;
   }

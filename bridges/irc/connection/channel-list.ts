@@ -4,13 +4,13 @@ export interface WantedChannel {
   readonly key: string | undefined;
 }
 
-/** The space for the text of a line (`TEXT_MAX_BYTES`) allows targets of 64 bytes. */
+/** Maximum bytes of the name of a channel: `TEXT_MAX_BYTES` leaves 64 bytes of a line for the target. */
 const NAME_MAX_BYTES = 64;
 const NAME_FORM = /^[#&+!][^\p{Cc} ,:]+$/u;
 
 /**
- * Reads the entries of IRC_CHANNELS, e.g. "#games" or "#private key". A name without a channel's first character gets
- * "#". Throws an `Error` whose message completes "IRC_CHANNELS …".
+ * Reads the entries of IRC_CHANNELS, e.g. "#games" or "#private key". A name without a channel prefix gets "#". Throws
+ * an `Error` whose message completes "IRC_CHANNELS …".
  */
 export function readChannels(entries: readonly string[]): readonly WantedChannel[] {
   return entries.map((entry) => {

@@ -17,7 +17,7 @@ interface Channel extends WantedChannel {
 
 export interface ChannelsOptions {
   readonly wanted: readonly WantedChannel[];
-  /** Returns whether the bridge follows an invitation by this member. */
+  /** Returns whether the bridge accepts an invitation by this member. */
   mayInvite(nick: string): boolean;
   readonly log: Logger;
   control(line: string): void;
@@ -52,7 +52,7 @@ const REJECTIONS = new Set([
   "520",
 ]);
 
-/** The channels of the bridge: joins them, and joins again after a lost connection, a rejection or a kick. */
+/** Joins the channels of the bridge, and rejoins the channels after a lost connection, a rejection or a kick. */
 export function createChannels({ wanted, mayInvite, log, control, onChange, onInvited }: ChannelsOptions) {
   /** By the name in lower case. */
   const channels = new Map<string, Channel>();
@@ -129,7 +129,7 @@ export function createChannels({ wanted, mayInvite, log, control, onChange, onIn
     up(opened: IrcSession): void {
       session = opened;
       const all = [...channels.values()];
-      // The server's lower case is known only now.
+      // The server has now announced its case mapping.
       ({ lower } = opened);
       channels.clear();
       for (const each of all) channels.set(lower(each.name), each);

@@ -1,10 +1,10 @@
-/** Limits the lines that are sent, because servers disconnect clients that send faster. */
+/** Limits the rate of sent lines, because servers disconnect clients that send faster. */
 export interface FloodGate {
   /** Returns whether a line may be sent now. If so, counts the line. */
   tryTake(): boolean;
   /**
-   * Returns whether one line more may be sent now, although no line is left. If so, counts the line: the next line must
-   * wait longer.
+   * Works like `tryTake`, but can also return true for one line when no token is left. The next line must then wait
+   * longer.
    */
   tryBorrow(): boolean;
   /** Milliseconds until a line may be sent. */

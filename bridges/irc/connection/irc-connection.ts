@@ -5,7 +5,7 @@ import { sessionOf, type IrcSession } from "./irc-session";
 export interface IrcConnectionOptions {
   readonly client: ClientOptions;
   readonly log: Logger;
-  /** Called when the bridge is registered with the server. Adds listeners to the session's client. */
+  /** Called when the bridge is registered with the server. The function adds listeners to the session's client. */
   onUp(session: IrcSession): void;
   /** Called when a registered connection is lost. */
   onDown(): void;
@@ -22,10 +22,10 @@ const STABLE_AFTER_MS = 60_000;
 const REGAIN_EVERY_MS = 60_000;
 /** Numeric replies that reject a nick, besides those for which irc-framework has events. */
 const NICK_REJECTED = new Set(["436", "437"]);
-/** The end of the message of the day, or its absence: the server has sent its parameters before. */
+/** Numeric replies for the end or the absence of the message of the day. The server sends its parameters earlier. */
 const READY = new Set(["376", "422"]);
 
-/** Connects to the server, and connects again with growing waits whenever the connection is lost. */
+/** Connects to the server, and reconnects with growing waits whenever the connection is lost. */
 export function connectToIrc(options: IrcConnectionOptions) {
   const { log, onUp, onDown, onLine, control } = options;
   const wanted = options.client.nick;
@@ -46,7 +46,7 @@ export function connectToIrc(options: IrcConnectionOptions) {
     client = current;
     let tries = 0;
     let upAt: number | undefined;
-    /** What the server said before it closed the connection, e.g. that the bridge is banned. */
+    /** Reason that the server gave before it closed the connection, e.g. a ban. */
     let reason: string | undefined;
 
     current.connection.on("message", (line) => {
@@ -65,7 +65,7 @@ export function connectToIrc(options: IrcConnectionOptions) {
       if (session !== undefined) return;
       tries += 1;
       log.warn({ nick }, "the nick is not available: trying another, and the wanted nick later");
-      // Nicks can be as short as nine characters.
+      // Some servers allow only nine characters.
       const suffix = tries <= 2 ? "_".repeat(tries) : String(Math.floor(Math.random() * 1000));
       current.raw(`NICK ${wanted.slice(0, Math.max(1, (tries <= 2 ? 30 : 9) - suffix.length))}${suffix}`);
     };
@@ -110,7 +110,7 @@ export function connectToIrc(options: IrcConnectionOptions) {
     state: (): ConnectionState => ({ isConnected: session !== undefined, problem }),
     /** Sends a line to the server. Does nothing when there is no connection. */
     write: (line: string): void => session?.client.raw(line),
-    /** Says goodbye to the server and closes the connection, within `withinMs`. */
+    /** Sends `QUIT`, and resolves when the connection is closed. Closes the connection by force after `withinMs`. */
     async close(reason: string, withinMs: number): Promise<void> {
       isClosing = true;
       clearInterval(regain);
@@ -129,7 +129,10 @@ export function connectToIrc(options: IrcConnectionOptions) {
   };
 }
 
-/** Returns 1 s, 2 s, 4 s, … up to 5 minutes, with up to a quarter more, so that bridges do not return together. */
+/**
+ * Returns the wait after `failures` failures, ms: 1 s, 2 s, 4 s, … up to 5 minutes. The wait has up to a quarter more
+ * at random, so that bridges do not reconnect at the same time.
+ */
 function waitAfter(failures: number): number {
   const wait = Math.min(LONGEST_WAIT_MS, FIRST_WAIT_MS * 2 ** Math.min(failures - 1, 20));
   return Math.round(wait * (1 + Math.random() / 4));

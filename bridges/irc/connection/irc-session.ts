@@ -3,13 +3,13 @@ import type { Client } from "irc-framework";
 /** A registered connection to the server. */
 export interface IrcSession {
   readonly client: Client;
-  /** Returns a nick or channel in the lower case of this server. */
+  /** Returns a nick or channel in lower case, according to the case mapping of this server. */
   lower(name: string): string;
   /** Whether a nick is the bridge's own. */
   isOwn(nick: string): boolean;
   /** Whether the server echoes the lines that the bridge sends. */
   readonly hasEcho: boolean;
-  /** Whether each text says the account of its author, if the author has one. */
+  /** Whether each text has a tag with the account of its author, if the author has an account. */
   readonly hasAccountTag: boolean;
   /** Whether `WHO` can list accounts. */
   readonly hasWhox: boolean;

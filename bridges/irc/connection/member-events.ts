@@ -9,7 +9,7 @@ const RPL_WHOSPCRPL = "354";
 const WHOIS_WITHIN_MS = 3_000;
 const PENDING_MAX = 1_000;
 
-/** Learns from the server which members are in the channels, and which accounts they have. */
+/** Keeps the channels and accounts of `members` up to date, from the events of the server. */
 export function followMembers(session: IrcSession, members: Members, control: (line: string) => void): void {
   members.begin(session.lower);
   session.client

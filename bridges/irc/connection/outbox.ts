@@ -6,7 +6,10 @@ import { createSentLines } from "./sent-lines";
 
 /** Some lines to one target. */
 export interface Post {
-  /** Id under which the journal counts the lines, e.g. of the event. A repeated post with this id is the same post. */
+  /**
+   * Id under which the journal counts the sent lines, e.g. the id of the event. Posts with the same id count as one
+   * post.
+   */
   readonly id: string;
   readonly command: "PRIVMSG" | "NOTICE";
   /** A nick or a channel, in the server's lower case. */
@@ -37,25 +40,25 @@ interface Job extends Post {
 }
 
 const JOBS_MAX = 500;
-/** Maximum number of jobs that are waiting when a hint to a member is still accepted. */
+/** Number of pending jobs at which hints to members are dropped. */
 const JOBS_MAX_FOR_HINTS = 20;
 const CONTROLS_MAX = 200;
 /** Maximum number of lines that are sent and not confirmed. */
 const UNCONFIRMED_MAX = 40;
 /** Number of unconfirmed lines after which a `PING` is sent before further lines. */
 const PING_AFTER_LINES = 6;
-/** Milliseconds in which an echo should arrive. A `PING` is sent only if it does not. */
+/** Milliseconds within which an echo should arrive. If no echo arrives, the bridge sends a `PING`. */
 const ECHO_WITHIN_MS = 2_000;
 const RETRY_MS = 10_000;
 
 export type Outbox = ReturnType<typeof createOutbox>;
 
 /**
- * The lines to send over the connection, within the limits of the flood gate. A post is done when the server has
- * confirmed all its lines. If the connection is lost before that, the unconfirmed lines are sent again.
+ * Sends lines over the connection, within the limits of the flood gate. A post is done when the server has confirmed
+ * all its lines. If the connection is lost before that, the unconfirmed lines are sent again.
  */
 export function createOutbox({ write, gate, journal, readiness }: OutboxParts) {
-  /** In order of their posts. */
+  /** Jobs by the id of the post, in the order of the posts. */
   const jobs = new Map<string, Job>();
   const controls: string[] = [];
   const sent = createSentLines<Job>();
@@ -76,14 +79,14 @@ export function createOutbox({ write, gate, journal, readiness }: OutboxParts) {
   }
 
   /**
-   * Returns the first job with a line that can be sent now. Notices come last: many answers at once have many receipts,
-   * which must not delay what the whole channel waits for.
+   * Returns the first job with a line that can be sent now. Notices come last, because replies to single members must
+   * not delay the lines for a whole channel.
    */
   function nextJob(): Job | undefined {
     return nextOf("PRIVMSG") ?? nextOf("NOTICE");
   }
 
-  /** Returns the first such job. Rejects jobs that cannot be sent. */
+  /** Returns the first job with this command whose next line can be sent now. Rejects jobs that cannot be sent. */
   function nextOf(command: Post["command"]): Job | undefined {
     const waiting = new Set<string>();
     for (const job of jobs.values()) {
@@ -102,7 +105,10 @@ export function createOutbox({ write, gate, journal, readiness }: OutboxParts) {
     return undefined;
   }
 
-  /** Milliseconds until a `PING` is due: the answer confirms lines that no echo has confirmed. */
+  /**
+   * Returns the milliseconds until a `PING` is due; undefined if no line needs a `PING`. The answer to a `PING`
+   * confirms lines that no echo has confirmed.
+   */
   function pingInMs(): number | undefined {
     const [oldest] = sent.unpinged();
     if (oldest === undefined) return undefined;
@@ -114,8 +120,9 @@ export function createOutbox({ write, gate, journal, readiness }: OutboxParts) {
   }
 
   /**
-   * Sends a `PING` without waiting for the flood gate if no line is waiting, or several lines are unconfirmed: if the
-   * connection is lost before the answer, members see these lines twice.
+   * Sends a `PING` without waiting for the flood gate if no line is waiting, or if several lines are unconfirmed.
+   * Members see unconfirmed lines twice if the connection is lost, so the confirmation is urgent. Returns whether the
+   * function sent a `PING`.
    */
   function pingEarly(): boolean {
     const unpinged = sent.unpinged().length;
@@ -138,8 +145,8 @@ export function createOutbox({ write, gate, journal, readiness }: OutboxParts) {
   function sendLine(job: Job): void {
     const text = job.lines[job.next] ?? "";
     job.next += 1;
-    // Noted before the line is sent: a kill is more likely right after the system call that sends the line, because the
-    // server is then woken, and would print the line twice.
+    // The system call that sends the line wakes the server, so a kill is more likely after the call than before the
+    // call. Noting the line first means that such a kill does not repeat the line.
     journal.noteSent(job.id, job.next);
     write(`${job.command} ${job.target} :${text}`);
     sent.add({ job, target: job.target, text, atMs: Date.now() });
@@ -181,7 +188,7 @@ export function createOutbox({ write, gate, journal, readiness }: OutboxParts) {
     hint(post: Post): void {
       if (jobs.size < JOBS_MAX_FOR_HINTS) this.post(post).catch(() => undefined);
     },
-    /** Sends a line of the protocol before all posts. */
+    /** Sends a protocol command ahead of all posts. */
     control(line: string): void {
       if (controls.length < CONTROLS_MAX) controls.push(line);
       pump();

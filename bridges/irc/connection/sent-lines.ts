@@ -40,7 +40,10 @@ export function createSentLines<Job>() {
       entries = entries.slice(at + 1);
       return confirmed.filter(isLine).map(({ job }) => job);
     },
-    /** Returns the job of the echoed line. A server may change the text of a line: then the oldest line counts. */
+    /**
+     * Returns the job of the echoed line. A server may change the text of a line: then returns the job of the oldest
+     * line to the target.
+     */
     echoed(target: string, text: string): Job | undefined {
       const toTarget = entries.filter(isLine).filter((line) => line.target === target);
       return remove(toTarget.find((line) => line.text === text) ?? toTarget[0]);

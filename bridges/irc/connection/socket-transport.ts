@@ -4,7 +4,7 @@ import { connect as connectTls } from "node:tls";
 import type { Transport } from "irc-framework";
 import { createLineReader } from "./line-reader";
 
-/** How to reach the server. */
+/** Address and TLS options of the server. */
 export interface SocketOptions {
   readonly host: string;
   readonly port: number;
@@ -16,8 +16,8 @@ export interface SocketOptions {
 const CONNECT_WITHIN_MS = 20_000;
 
 /**
- * Returns the transport class for irc-framework. Unlike the transport of that package, it supports a CA file, and limits
- * the length of lines. Certificates are always verified.
+ * Returns the transport class for irc-framework. Unlike the transport of that package, this class supports a CA file,
+ * and limits the length of lines. Certificates are always verified.
  */
 export function socketTransport({ host, port, tls }: SocketOptions): new () => Transport {
   return class extends EventEmitter implements Transport {
@@ -49,7 +49,7 @@ export function socketTransport({ host, port, tls }: SocketOptions): new () => T
       });
     }
     writeLine(line: string, done?: () => void): void {
-      // A line break within a line would be a second command.
+      // A line break within a line would begin a second command.
       this.socket?.write(`${line.replaceAll(/[\r\n\0]/g, " ")}\r\n`, () => done?.());
     }
     close(isForced: boolean): void {

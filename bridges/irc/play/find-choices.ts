@@ -1,18 +1,20 @@
 import { dmChannel, type ShownMessage } from "chat-bridge-kit";
 import { choicesOf } from "../text/choices-line";
 
-/** A message in the chat, as far as answers need it. */
+/** The fields of a message that are needed to read answers. */
 export type SentMessage = Pick<ShownMessage, "messageId" | "channel" | "user" | "message" | "chatMessageIds">;
 
 /** The messages of a channel, and when they were printed. */
 export interface ShownView {
   /** The messages of a channel, the most recently updated first. */
   shownIn(channel: string): readonly SentMessage[];
-  /** Time at which a message was last printed, ms since the epoch; undefined if that is not known. */
+  /** Time at which a message was last printed, ms since the epoch; undefined if the time is unknown. */
   printedAtMs(messageId: string): number | undefined;
 }
 
-/** Returns the messages of a channel: those that are sent but not confirmed, and then those that the kit knows. */
+/**
+ * Returns the messages of a channel: first the messages that are sent but not confirmed, then the messages of the kit.
+ */
 export function withSent(
   sent: readonly SentMessage[],
   known: readonly SentMessage[],
@@ -26,8 +28,8 @@ export function withSent(
 }
 
 /**
- * Returns the message whose choices a member's number means: the last printed message with choices that the member
- * sees in the channel.
+ * Returns the message to which a typed number applies: the last printed message with choices that the member sees in
+ * the channel.
  */
 export function messageWithChoices(
   view: ShownView,
@@ -41,8 +43,8 @@ export function messageWithChoices(
 }
 
 /**
- * Returns whether typed text of a member answers a prompt: the newest message of the channel, or the newest message
- * that only the member sees, waits for text.
+ * Returns whether text that a member types can answer a prompt. The prompt must be the newest message for the whole
+ * channel, or the newest message for only this member.
  */
 export function isPromptWaiting(view: ShownView, channel: string, userId: string): boolean {
   const visible = visibleTo(view, channel, userId);

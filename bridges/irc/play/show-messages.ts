@@ -23,12 +23,14 @@ export interface ShowMessagesOptions {
   readonly maxLines: number;
   /** Minimum milliseconds between two prints of a message that does not start a phase. */
   readonly gapMs: number;
-  /** Returns the current nick of a member, in lower case. Throws `CannotShow` or `RetryLater` if it is not known. */
+  /**
+   * Returns the current nick of a member, in lower case. Throws `CannotShow` or `RetryLater` if the nick is unknown.
+   */
   nickOf(userId: string): string;
   readonly log: Logger;
 }
 
-/** An event with a message, as far as printing needs it. */
+/** The fields of an event that printing needs. */
 interface Printable {
   readonly id: string;
   readonly expiresAt: string | null;
@@ -38,7 +40,7 @@ interface Printable {
 /** A channel, or a direct conversation, and the only member who sees the message there, or null. */
 type Place = Pick<ShownMessage, "channel" | "user">;
 
-/** A message of which lines are being sent. */
+/** A message whose lines are being sent. */
 interface Printing {
   readonly shown: SentMessage;
   readonly eventId: string;
@@ -51,7 +53,7 @@ type Update = Pick<MessageUpdate, "id" | "expiresAt" | "message" | "channel" | "
 
 const DM = "dm:";
 
-/** Prints the messages of the service as lines. The id of a message in the chat is the id in the service. */
+/** Prints the messages of the service as lines. The chat's id of a message is the service's id. */
 export function showMessages(options: ShowMessagesOptions) {
   const { outbox, journal, text, maxLines, gapMs, nickOf, log } = options;
   const printing = new Map<string, Printing>();
@@ -89,14 +91,16 @@ export function showMessages(options: ShowMessagesOptions) {
     return message.id;
   }
 
-  /** Prints an update after a wait, unless a newer update of the message arrives before. */
+  /** Prints an update after a wait, unless a newer update of the message arrives earlier. */
   function printLater(event: Update, ms: number): void {
     const { id: eventId, message, sequence, expiresAt } = event;
     journal.noteWaiting(message.id, { eventId, sequence, expiresAt });
     waiting.put(message.id, event, ms);
   }
 
-  /** Applies the updates of a message one at a time, because each depends on what was printed before. */
+  /**
+   * Applies the updates of a message one at a time, because each update depends on the lines that were printed before.
+   */
   function update(event: Update): Promise<void> {
     const { id } = event.message;
     const before = running.get(id)?.catch(() => undefined) ?? Promise.resolve();
@@ -117,7 +121,7 @@ export function showMessages(options: ShowMessagesOptions) {
       await print(event, decision.parts, { channel, user: null });
     } catch (error) {
       if (!(error instanceof RetryLater)) throw error;
-      // The kit would drop the update.
+      // If this function rejected, the kit would drop the update.
       printLater(event, error.retryAfterMs);
     }
   }

@@ -9,7 +9,7 @@ import { isPromptNewest, isPromptWaiting, messageWithChoices, type ShownView } f
 /** A line that a member typed. */
 export interface TypedLine {
   readonly member: MemberIdentity;
-  /** The channel, in lower case and as it is written; undefined for a private message to the bridge. */
+  /** The channel: `id` in lower case, and `name` as written; undefined for a private message to the bridge. */
   readonly channel: { readonly id: string; readonly name: string } | undefined;
   readonly text: string;
   /** The server's id of the line, if it has one. */
@@ -21,7 +21,7 @@ export interface TypedLinesOptions {
   readonly bridge: Pick<Bridge, "command" | "action" | "message">;
   readonly view: ShownView;
   readonly log: Logger;
-  /** Resolves when the kit knows a message, or has dropped it. */
+  /** Resolves when the kit has saved a message, or soon after the message was dropped. */
   untilKnown(messageId: string): Promise<void>;
   /** Sends a hint that only the member sees. */
   hint(member: MemberIdentity, text: string): void;
@@ -105,7 +105,7 @@ export function typedLines({ settings, bridge, view, log, untilKnown, hint }: Ty
   };
 }
 
-/** Returns the request id for the server's id of a line: a line that arrives twice is then sent once. */
+/** Returns the request id for the server's id of a line, so that the service ignores a repeated line. */
 function requestId(id: string | undefined): { readonly id?: string } {
   return id === undefined || id.length > ID_MAX ? {} : { id: `irc-${id}` };
 }

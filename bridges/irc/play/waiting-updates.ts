@@ -13,7 +13,7 @@ export interface WaitingUpdates<Event> {
   close(): void;
 }
 
-/** If too many updates wait, those that have waited longest are forgotten. `print` must not reject. */
+/** If too many updates wait, the updates that were added first are dropped. `print` must not reject. */
 export function createWaitingUpdates<Event>(print: (event: Event) => Promise<void>): WaitingUpdates<Event> {
   const waiting = new Map<string, Waiting>();
 

@@ -3,7 +3,7 @@ import type { Message } from "chat-bridge-kit";
 import type { Part } from "../text/message-parts";
 import { choicesOf } from "../text/choices-line";
 
-/** What the chat has printed of a message. Texts are kept as digests, so that the state stays small. */
+/** The parts of a message that the chat has printed. Texts are kept as digests, so that the state stays small. */
 export interface Printed {
   readonly kind: string;
   /** Digests of the printed parts. */
@@ -14,7 +14,10 @@ export interface Printed {
   readonly atMs: number;
 }
 
-/** Returns what is printed once `parts` are printed: all parts of `message`. */
+/**
+ * Returns the printed state of a message. `parts` must be all parts of the message, because parts that were left out
+ * have been printed before.
+ */
 export function printedOf(message: Message, parts: readonly Part[], atMs: number): Printed {
   return { kind: message.kind, parts: parts.map(digestOf), choices: choicesDigest(message), atMs };
 }

@@ -2,7 +2,7 @@ import type { Message } from "chat-bridge-kit";
 import type { Part } from "../text/message-parts";
 import { choicesDigest, digestOf, type Printed } from "./printed";
 
-/** Parts to print now; nothing, because members see all that matters; or a wait before the update is printed. */
+/** The decision on an update: print these parts now, print nothing, or wait. */
 export type Decision =
   | { readonly type: "print"; readonly parts: readonly Part[] }
   | { readonly type: "nothing" }
@@ -10,14 +10,14 @@ export type Decision =
 
 /** Kinds that start a phase of a game. Their changes are printed immediately. */
 const PHASES = new Set(["question", "gotcha_bait", "gotcha_reveal", "time_up", "game_end"]);
-/** Kinds that a member must be able to read as a whole. */
+/** Kinds whose updates are printed as a whole, because members also need the parts that have not changed. */
 const WHOLE = new Set(["question", "gotcha_bait", "answer_update", "game_start"]);
 
 interface Update {
   readonly message: Message;
   /** All parts of the message. */
   readonly parts: readonly Part[];
-  /** What was printed of the message before; undefined if nothing was printed. */
+  /** The parts of the message that were printed before; undefined if nothing was printed. */
   readonly before: Printed | undefined;
   readonly nowMs: number;
   /** Minimum milliseconds between two prints of a message that does not start a phase. */
@@ -25,8 +25,8 @@ interface Update {
 }
 
 /**
- * Decides what an update adds to the channel. A chat without edits would otherwise repeat the whole message for every
- * answer. Parts that were printed before are left out, except in a question.
+ * Returns the decision on an update. Without this function, a chat without edits would repeat the whole message for
+ * every answer. Parts that were printed before are left out, except choices, and except in the kinds of `WHOLE`.
  */
 export function whatToPrint({ message, parts, before, nowMs, gapMs }: Update): Decision {
   if (before === undefined) return { type: "print", parts };

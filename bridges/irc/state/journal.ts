@@ -15,7 +15,7 @@ interface WaitingEvent {
   readonly expiresAt: string | null;
 }
 
-/** What was printed of a message, and the event that still has to be printed, if any. */
+/** The printed parts of a message, and the event that still has to be printed, if any. */
 interface MessageRecord {
   readonly printed?: Printed | undefined;
   readonly waiting?: WaitingEvent | undefined;
@@ -27,9 +27,9 @@ type JournalLine =
 export type Journal = ReturnType<typeof openJournal>;
 
 /**
- * Opens the journal in the state folder. The journal says how many lines of each event were sent, and what was printed
- * of each message, so that a bridge that was killed continues at the next line. Each record is written before the call
- * returns, and survives the end of the process, but not always a loss of power.
+ * Opens the journal in the state folder. The journal has the number of sent lines of each event, and the printed parts
+ * of each message. A bridge that was killed therefore continues at the next line. Each record is written before the
+ * call returns, and survives the end of the process, but not always a loss of power.
  */
 export function openJournal(folder: string) {
   mkdirSync(folder, { recursive: true, mode: 0o700 });
@@ -107,7 +107,7 @@ function readLines(path: string): readonly string[] {
   }
 }
 
-/** Returns undefined for a line that a crash left incomplete. */
+/** Returns the record in a line of the file; undefined for a line that a crash left incomplete. */
 function parseLine(text: string): JournalLine | undefined {
   try {
     const line = JSON.parse(text) as Partial<{ e: unknown; n: unknown; m: unknown; r: unknown }> | null;

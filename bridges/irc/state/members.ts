@@ -1,6 +1,6 @@
 import { LRUCache } from "lru-cache";
 
-/** A member as the service knows them. */
+/** The id and the name of a member, as the bridge reports them to the service. */
 export interface MemberIdentity {
   readonly id: string;
   readonly name: string;
@@ -8,7 +8,7 @@ export interface MemberIdentity {
 
 interface Member {
   nick: string;
-  /** The services account; false if the member has none; undefined if that is not known. */
+  /** The services account; false if the member has none; undefined if the account is unknown. */
   account: string | false | undefined;
   /** Id while the member has no account. */
   ownId: string | undefined;
@@ -23,8 +23,8 @@ const NICK = "nick:";
 export type Members = ReturnType<typeof createMembers>;
 
 /**
- * The members that the bridge sees, and their ids. The id is the services account. Without an account, the id is the
- * nick at the first sight, and stays the same when the member changes the nick.
+ * The members in the channels of the bridge, and their ids. The id is the services account. Without an account, the id
+ * is derived from the first nick of the member, and stays the same when the member changes the nick.
  */
 export function createMembers(max = MEMBERS_MAX) {
   /** By the nick in lower case. */
@@ -84,17 +84,20 @@ export function createMembers(max = MEMBERS_MAX) {
     hasAccount(nick: string, account: string | false): void {
       seen(nick).account = account;
     },
-    /** Whether the bridge does not know if the member has an account. */
+    /** Returns whether the account of a member is unknown. */
     isUnknown(nick: string): boolean {
       const member = members.get(lower(nick));
-      // A nick that the bridge does not see in a channel can have changed hands.
+      // If the member is in no channel of the bridge, another person can have taken over the nick.
       return member === undefined || member.account === undefined || member.channels.size === 0;
     },
     identityOf(nick: string): MemberIdentity {
       const member = seen(nick);
       return { id: idOf(member), name: member.nick };
     },
-    /** Returns the member's current nick; undefined if the bridge does not see the member. */
+    /**
+     * Returns the member's current nick. For the id of an unknown member, returns the nick in the id; undefined if the
+     * id has no nick.
+     */
     nickOf(id: string): string | undefined {
       for (const member of members.values()) {
         const isKnown = Boolean(member.account) || member.ownId !== undefined;

@@ -43,7 +43,7 @@ test.each(SERVERS)(
 
       ann.say("!2");
       await ann.sees("Question 1 of 2");
-      // The bridge is within the lines of the question.
+      // The bridge has sent only some lines of the question.
       await stage.bridge.stop("SIGKILL");
       await stage.startBridge();
       await ann.sees("(answer with !1 to !4)");
@@ -58,7 +58,7 @@ test.each(SERVERS)(
       await Promise.all(members.map((member) => member.inChannel()));
       await ann.sees("type a number");
       await stage.killService();
-      // The bridge repeats this answer until the service is back.
+      // The bridge repeats this answer until the service is available again.
       ann.say("8000");
       await stage.startService();
       bob.say("100");

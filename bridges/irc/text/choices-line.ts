@@ -10,7 +10,7 @@ export function choicesOf(rows: Rows): readonly ActionChoice[] {
   return numberedChoices(rows).filter((choice) => choice.action !== undefined);
 }
 
-/** Returns the line with the numbered choices, and how to answer; undefined if there are no choices. */
+/** Returns a line with the numbered choices and with an instruction for answers; undefined if there are no choices. */
 export function choicesLine(rows: Rows, prefix: string): string | undefined {
   const choices = choicesOf(rows);
   if (choices.length === 0) return undefined;
@@ -18,7 +18,7 @@ export function choicesLine(rows: Rows, prefix: string): string | undefined {
   return `${labels.join("  ")}  (${howToAnswer(choices.length, prefix)})`;
 }
 
-/** Returns how members choose one of `count` choices, e.g. "answer with !1 to !4". */
+/** Returns the instruction for `count` choices, e.g. "answer with !1 to !4". */
 export function howToAnswer(count: number, prefix: string): string {
   const last = `${prefix}${count}`;
   if (count === 1) return `answer with ${last}`;

@@ -5,7 +5,7 @@ import { linesOf, withoutControls } from "./styled-lines";
 export interface TextOptions {
   /** Whether bold and italic text has IRC's codes. */
   readonly isStyled: boolean;
-  /** What a typed choice begins with. */
+  /** Prefix of a typed choice. */
   readonly prefix: string;
 }
 

@@ -5,8 +5,8 @@ import { createInterface } from "node:readline";
 const CAPS = "sasl=PLAIN account-tag account-notify extended-join echo-message message-tags";
 
 /**
- * Starts a small IRC server with accounts, which the servers of Debian have only together with a services program. It
- * accepts a login with SASL PLAIN if the credentials are `login`, and knows one client: the bridge.
+ * Starts a small IRC server with accounts. Debian's servers support accounts only together with a services program. The
+ * server accepts a login with SASL PLAIN if the credentials are `login`, and serves one client: the bridge.
  */
 export async function startFakeServer(login: { readonly account: string; readonly password: string }) {
   const received: string[] = [];

@@ -7,7 +7,7 @@ import { startBridgeProcess, type BridgeProcess } from "../../../common/test/bri
 import { joinIrc, type IrcMember } from "./irc-member";
 import type { IrcServer } from "./irc-server";
 
-/** Milliseconds are short enough for a quick test, and long enough to kill the bridge within a message. */
+/** Limits for lines: fast enough for a short test, and slow enough to kill the bridge in the middle of a message. */
 const PRINTING = { IRC_BURST_LINES: "1", IRC_LINE_MS: "300" };
 const PACE = { QUESTION_SECONDS: "60", REVEAL_SECONDS: "8", LOBBY_SECONDS: "120" };
 
