@@ -36,7 +36,7 @@ export interface Bridge extends BridgeReports {
    */
   start(): Promise<void>;
   /**
-   * Stops polling, rejects further pushes with `503`, and resolves when pending calls to the chat and pending reports
+   * Stops polling, and rejects further pushes with `503`. Resolves when pending calls to the chat and pending reports
    * are done, but after at most 10 seconds. In poll mode, a later run continues where this run stopped.
    */
   stop(): Promise<void>;

@@ -14,9 +14,9 @@ export class RetryLater extends Error {
 }
 
 /**
- * A function of the `chat` throws this error when the chat will never accept the message, for example because the
- * bridge was removed from the channel. The event is then dropped. If the event was the create of a message, later
- * updates of the message are dropped too.
+ * A function of the `chat` throws this error when the chat will never accept the message, e.g. because the bridge was
+ * removed from the channel. The event is then dropped. If the event was the create of a message, later updates of the
+ * message are dropped too.
  */
 export class CannotShow extends Error {
   override readonly name = "CannotShow";

@@ -16,8 +16,8 @@ export type MarkdownDialect = "commonmark" | "gfm" | "slack" | "xmpp";
  * escaped again as the dialect needs it. Links to other schemes than http, https and mailto become their label. Where a
  * dialect cannot express a style, e.g. in the middle of a word, the text is shown without the style.
  *
- * The result can still have mentions and emoji names, which most chats detect in plain text: if your chat's API can turn
- * off mentions, do so.
+ * The result can still have mentions and emoji names, which most chats detect in plain text. If your chat's API can
+ * turn off mentions, do so.
  */
 export function toMarkdown(text: MessageText, dialect: MarkdownDialect): string {
   const blocks = blocksOf(text);

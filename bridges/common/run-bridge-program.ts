@@ -43,8 +43,8 @@ export interface BridgeProgram<Table extends SettingTable> {
 }
 
 /**
- * Runs the program of a bridge: reads the command line and the settings, answers `--help` and `--version`, listens for
- * health requests, and stops gracefully on SIGTERM and SIGINT. Exit codes: 64 for an unknown argument, 78 for invalid
+ * Runs the program of a bridge. Reads the command line and the settings, prints `--help` and `--version`, and listens
+ * for health requests. Stops gracefully on SIGTERM and SIGINT. Exit codes: 64 for an unknown argument, 78 for invalid
  * settings, 1 for other faults.
  */
 export async function runBridgeProgram<Table extends SettingTable>(

@@ -1,9 +1,9 @@
 import { untilAnswered } from "./client/retrying";
 
-/** A request that must succeed in time, but that nobody waits for. */
+/** A request in the background: no post or edit waits for the request. */
 type Task = (signal: AbortSignal) => Promise<void>;
 
-/** Runs tasks one at a time, so that they leave the homeserver's rate limit to posts and edits. */
+/** Runs tasks one at a time, so that the homeserver's rate limit leaves room for posts and edits. */
 export interface Background {
   /**
    * Adds a task. A task with the same key that has not started is replaced. A task that fails temporarily is repeated.

@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-// The command chat-bridge-matrix: runs the compiled program, or says how to compile the program.
+// The command chat-bridge-matrix: runs the compiled program, or prints how to compile the program.
 import { existsSync } from "node:fs";
 
 /** The exit code `EX_CONFIG` of sysexits.h. */

@@ -20,7 +20,7 @@ import type { MatrixSettings } from "./settings";
 
 /** Milliseconds after which a call to the homeserver counts as refused: a game's update is stale after 10 minutes. */
 const CHAT_TIMEOUT_MS = 10 * 60_000;
-/** Channels and newest messages of each channel whose keycaps are repaired at the start. */
+/** Maximum number of channels, and of newest messages in each channel, whose keycaps are repaired at the start. */
 const REPAIRED_CHANNELS = 100;
 const REPAIRED_MESSAGES = 3;
 
@@ -38,7 +38,7 @@ export interface RoomsParts {
 export interface ConnectedRooms {
   readonly userId: string;
   readonly bridge: Bridge;
-  /** Reads what the homeserver knows about the account's rooms. */
+  /** Reads the list of direct rooms from the homeserver, and registers the ids of rooms and members. */
   open(joined: readonly string[]): Promise<void>;
   /** Starts the kit's bridge. Resolves and rejects like `Bridge.start`. */
   start(joined: readonly string[]): Promise<void>;
@@ -97,7 +97,7 @@ export function connectRooms({ settings, api, userId, log, signal }: RoomsParts)
     signal,
   });
 
-  /** Repairs the keycaps of the newest messages: the last run may have stopped before it changed them. */
+  /** Repairs the keycaps of the newest messages, because the last run may have stopped before changing the keycaps. */
   function repairKeycaps(joined: readonly string[]): void {
     const channels = [...joined, ...direct.members().map((user) => dmChannel(ids.toService(user)))];
     for (const channel of channels.slice(0, REPAIRED_CHANNELS)) {
@@ -114,7 +114,7 @@ export function connectRooms({ settings, api, userId, log, signal }: RoomsParts)
     bridge,
     handleSync,
     async open(joined) {
-      // The ids of rooms that are too long for the service are known by their digests from now on.
+      // Registers the digests of room ids that are too long for the service.
       for (const roomId of joined) ids.toService(roomId);
       await direct.load();
       for (const member of direct.members()) ids.toService(member);

@@ -13,9 +13,9 @@ export function shortId(matrixId: string): string {
 
 /** Translates between Matrix ids of rooms and members and the ids that the service gets. */
 export interface Ids {
-  /** Returns the service's id, and remembers which Matrix id belongs to a digest. */
+  /** Returns the service's id. If the id is a digest, stores the Matrix id for `toMatrix`. */
   toService(matrixId: string): string;
-  /** Returns the Matrix id. A digest that is not known, e.g. after a restart, is returned unchanged. */
+  /** Returns the Matrix id. An unknown digest, e.g. after a restart, is returned unchanged. */
   toMatrix(serviceId: string): string;
 }
 

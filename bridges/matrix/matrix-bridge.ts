@@ -96,7 +96,8 @@ export async function startMatrixBridge(
     async close() {
       over.abort();
       await Promise.race([running, sleep(STOP_REPORTS_MS)]);
-      // Updates that the homeserver has not accepted are applied by the next run, because the cursor is not moved.
+      // In poll mode, the next run applies updates that the homeserver has not accepted, because the cursor is not
+      // moved.
       await Promise.race([rooms?.bridge.stop(), sleep(STOP_CHAT_MS)]);
     },
   };

@@ -11,7 +11,7 @@ import { readShown, type ShownMessage } from "./shown-message";
 /** The messages that the chat shows, read from the bridge's observation endpoint. */
 export interface ObservedChat {
   read(): Promise<readonly ShownMessage[]>;
-  /** Whether the chat can edit messages, as far as the endpoint's last answer says. */
+  /** Whether the chat can edit messages, according to the endpoint's last answer. */
   readonly hasEdits: boolean;
   /** Waits until the message is shown once, in the right place, to the right members, with its buttons and image. */
   shows(event: ShownEvent): Promise<void>;

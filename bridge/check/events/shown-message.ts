@@ -1,9 +1,9 @@
 import { isObject } from "../../read-event";
 
 /**
- * A message that the chat shows, as the bridge's observation endpoint lists it. Optional fields may be omitted if the
- * bridge does not know them. A field that the endpoint gives for any message is checked for all messages. Null means no
- * buttons, no image, or no single recipient.
+ * A message that the chat shows, as the bridge's observation endpoint lists it. Optional fields may be omitted if they
+ * are unavailable. A field that the endpoint gives for any message is checked for all messages. Null means no buttons,
+ * no image, or no single recipient.
  */
 export interface ShownMessage {
   /** The chat's id of the channel, or `dm:<user id>`. */

@@ -146,7 +146,7 @@ export function createOutbox({ write, gate, journal, readiness }: OutboxParts) {
     const text = job.lines[job.next] ?? "";
     job.next += 1;
     // The system call that sends the line wakes the server, so a kill is more likely after the call than before the
-    // call. Noting the line first means that such a kill does not repeat the line.
+    // call. The journal notes the line first, so that such a kill does not repeat the line.
     journal.noteSent(job.id, job.next);
     write(`${job.command} ${job.target} :${text}`);
     sent.add({ job, target: job.target, text, atMs: Date.now() });
@@ -169,8 +169,7 @@ export function createOutbox({ write, gate, journal, readiness }: OutboxParts) {
   return {
     /**
      * Sends the lines of a post. Resolves when the server has confirmed all lines. Rejects with `RetryLater` if the
-     * target is not available for a longer time or too many posts are waiting, and with `CannotShow` if a retry is
-     * useless.
+     * target stays unavailable, or if too many posts are waiting. Rejects with `CannotShow` if a retry is useless.
      */
     post(post: Post): Promise<void> {
       const known = jobs.get(post.id);

@@ -2,8 +2,8 @@ import type { Part } from "../text/message-parts";
 import { splitLine } from "../text/split-line";
 
 /**
- * Maximum bytes of the text of a line. A line of the protocol has at most 512 bytes, with the sender's nick (30), user
- * name (11) and host (63), the command, the target (64) and separators.
+ * Maximum bytes of the text of a line. A line of the protocol has at most 512 bytes. The line contains the sender's
+ * nick (30), user name (11) and host (63), the command, the target (64) and separators.
  */
 export const TEXT_MAX_BYTES = 512 - 190;
 

@@ -1,6 +1,6 @@
 /**
- * The kit's id of a message in the chat: the room and the event. The room is part of the id, because a direct
- * conversation can move to another room, and an edit must be in the room of the message.
+ * The kit's id of a message in the chat: the room and the event. A direct conversation can move to another room, but an
+ * edit must be in the room of the message. The room is therefore part of the id.
  */
 export function toChatId(roomId: string, eventId: string): string {
   return `${roomId} ${eventId}`;

@@ -7,7 +7,7 @@ export interface Choice {
   readonly action: string;
 }
 
-/** Choices that have a keycap. Members type the numbers of the others. */
+/** Maximum number of choices with a keycap. Members type the numbers of further choices. */
 export const KEYCAPS_MAX = 9;
 
 const VARIATION = "\u{FE0F}";

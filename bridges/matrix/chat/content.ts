@@ -21,15 +21,15 @@ export interface TextContent {
 
 /** Maximum bytes of the content. An event has at most 65,536 bytes, and an edit contains the text twice. */
 const CONTENT_MAX_BYTES = 28_000;
-/** UTF-16 units of a text that is too long for its formatted version. */
+/** Maximum UTF-16 code units of the text, if the content would be longer than `CONTENT_MAX_BYTES`. */
 const CUT_TEXT = 6_000;
 
 /**
  * Returns a message as formatted text, with its choices and links below. `picture` is the URL of an image that could
  * not be uploaded.
  *
- * The type is `m.text`, because clients dim an `m.notice` and send no notification for it, and members must read and
- * answer the messages of a game.
+ * The type is `m.text`, because clients show an `m.notice` less prominently and without a notification. Members must
+ * notice the messages of a game.
  */
 export function toContent(message: Message, prefix: string, picture?: string): TextContent {
   const lines = buttonLines(message, prefix);
@@ -52,7 +52,10 @@ export function toContent(message: Message, prefix: string, picture?: string): T
   };
 }
 
-/** Returns a remark of the bridge itself. Clients show an `m.notice` less prominently. */
+/**
+ * Returns the content of a message from the bridge itself, not from a game. Clients show an `m.notice` less
+ * prominently.
+ */
 export function toNotice(text: string): TextContent {
   return { msgtype: "m.notice", body: text, "m.mentions": {} };
 }

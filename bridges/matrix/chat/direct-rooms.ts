@@ -12,11 +12,14 @@ export interface DirectRoomIndex {
   memberOf(roomId: string): string | undefined;
   /** The members of all direct rooms. */
   members(): readonly string[];
-  /** Resolves to the direct room with a member. Creates a room if there is none, or if the member left it. */
+  /**
+   * Resolves to the direct room with a member. Creates a room if the member has no direct room, or left all direct
+   * rooms.
+   */
   open(userId: string, signal: AbortSignal): Promise<string>;
   /** Adds a room to the list, because a member invited the bridge to a direct room. */
   add(userId: string, roomId: string): Promise<void>;
-  /** Forgets whether the member is in the room, because a membership changed. */
+  /** Discards the cached check of a room, because a membership changed. */
   membershipChanged(roomId: string): void;
 }
 
@@ -28,7 +31,7 @@ export function createDirectRooms(
 ): DirectRoomIndex {
   let rooms: DirectRooms = {};
   let memberByRoom = new Map<string, string>();
-  /** Direct rooms that were checked: the member and the bridge are in the room, or the member is invited. */
+  /** Direct rooms that were checked: the bridge is in the room, and the member is in the room or invited. */
   const usable = new LRUCache<string, true>({ max: ROOMS_KEPT });
   const opening = new Map<string, Promise<string>>();
   let saving: Promise<unknown> = Promise.resolve();

@@ -11,15 +11,15 @@ export interface WantedKeycaps {
   readonly eventId: string;
   /** Keycaps 1 to `count` are shown. */
   readonly count: number;
-  /** Id of the service's event that asks for the keycaps. The transaction ids are derived from this id. */
+  /** Id of the service's event that causes the change. The transaction ids are derived from this id. */
   readonly cause: string;
-  /** The number of keycaps before, if it is certain. */
+  /** The number of keycaps before the change; undefined if the number is not certain. */
   readonly before?: number;
 }
 
 /** Puts keycap reactions under the bridge's messages. Members press a button by adding the same reaction. */
 export interface KeycapReactions {
-  /** Changes the keycaps in the background. Keycaps that are already right cause no request. */
+  /** Changes the keycaps in the background. Correct keycaps cause no request. */
   want(wanted: WantedKeycaps): void;
 }
 
@@ -32,10 +32,10 @@ export function createKeycapReactions(
 ): KeycapReactions {
   /** The reaction events of the bridge, by number, for each message. */
   const known = new LRUCache<string, Map<number, string>>({ max: MESSAGES_KEPT });
-  /** The newest wish for each message. A task whose wish is not the newest stops. */
+  /** The newest argument of `want` for each message. A task with an older argument stops. */
   const newest = new LRUCache<string, WantedKeycaps>({ max: MESSAGES_KEPT });
 
-  /** Reads the bridge's keycaps from the homeserver: after a restart, they are not known. */
+  /** Reads the bridge's keycaps from the homeserver, because `known` is empty after a restart. */
   async function read(roomId: string, eventId: string, signal: AbortSignal): Promise<Map<number, string>> {
     const found = new Map<number, string>();
     for (const reaction of await api.reactions(roomId, eventId, signal)) {
@@ -68,7 +68,7 @@ export function createKeycapReactions(
         );
       } catch (error) {
         if (!isRejected(error, "M_DUPLICATE_ANNOTATION")) throw error;
-        // The keycap is there, but its event is not known: the next change reads it.
+        // The keycap exists, but its event is unknown, so the next change reads the keycaps from the homeserver.
         known.delete(eventId);
       }
     }

@@ -24,7 +24,7 @@ export interface MatrixChatParts {
   readonly timeline: TimelineStates;
   /** The prefix of typed choices. */
   readonly prefix: string;
-  /** Returns what the chat shows under an id: see `Bridge.shown`. */
+  /** Returns the message that the chat shows under an id: see `Bridge.shown`. */
   shown(chatId: string): ShownMessage | undefined;
 }
 
@@ -57,7 +57,7 @@ export function createMatrixChat(parts: MatrixChatParts): MatrixChat {
     return [eventId, ...pictureIds].map((each) => toChatId(roomId, each));
   }
 
-  /** Posts to a room, and notes that a post is pending until the kit knows its id. */
+  /** Posts to a room. The post counts as pending until the kit has registered its id. */
   async function postIn(
     roomId: string,
     id: string,
@@ -73,7 +73,7 @@ export function createMatrixChat(parts: MatrixChatParts): MatrixChat {
     } catch (error) {
       throw toChatError(error);
     } finally {
-      // The kit knows the id a few steps after this function returns.
+      // The kit registers the id a few microtasks after this function resolves.
       setImmediate(() => {
         pending.delete(posted);
         if (pending.size === 0) posting.delete(roomId);
@@ -110,7 +110,7 @@ export function createMatrixChat(parts: MatrixChatParts): MatrixChat {
     return current === undefined ? toChatId(roomId, eventId) : undefined;
   }
 
-  /** Makes an update. The kit drops an update that is refused, so temporary failures are retried here. */
+  /** Applies an update. The kit drops a refused update, so this function retries temporary failures. */
   async function update(event: ShownUpdate, signal: AbortSignal): Promise<string | undefined> {
     const { roomId, eventId } = readChatId(event.chatMessageId);
     const { id, message, chatMessageIds } = event;

@@ -14,7 +14,7 @@ export interface Picture {
   readonly measured: { readonly w: number; readonly h: number } | undefined;
 }
 
-/** Types of images that clients show. SVG can contain scripts, and so is not among them. */
+/** Types of images that clients show. SVG is excluded, because SVG can contain scripts. */
 const EXTENSIONS: Readonly<Record<string, string>> = {
   "image/png": "png",
   "image/jpeg": "jpg",
@@ -29,9 +29,8 @@ const PICTURES_KEPT = 500;
 
 export interface Pictures {
   /**
-   * Resolves to the image of a URL on the homeserver, and uploads the image only once while it is remembered. Resolves
-   * to undefined if the image cannot be fetched or the homeserver does not accept it. Rejects if the homeserver may
-   * accept the image later.
+   * Resolves to the uploaded image of a URL. A cached image is not uploaded again. Resolves to undefined if the image
+   * cannot be fetched or the homeserver does not accept it. Rejects if the homeserver may accept the image later.
    */
   upload(url: string, signal: AbortSignal): Promise<Picture | undefined>;
 }
@@ -86,7 +85,7 @@ export function createPictures(
   };
 }
 
-/** Returns the size of an image. Some clients do not show an image without its size. */
+/** Returns the width and height of an image. Some clients do not show an image without its size. */
 function measure(bytes: Buffer): Picture["measured"] {
   try {
     const { width, height } = imageSize(bytes);

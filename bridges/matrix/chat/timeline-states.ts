@@ -2,11 +2,11 @@ import { LRUCache } from "lru-cache";
 import type { Message } from "chat-bridge-kit";
 
 /**
- * What each message of the bridge showed at a position of the homeserver's timeline.
+ * The state of each message of the bridge at a position of the homeserver's timeline.
  *
- * A member who reacts just before an edit answers what the message showed before the edit. The bridge may read the
- * reaction after it made the edit, so the order of the timeline decides: an edit counts once the bridge has read it
- * back. This also holds for a reaction from a time when the bridge was stopped.
+ * A member who reacts just before an edit answers the old message. The bridge may read the reaction after sending the
+ * edit, so only the order of the timeline is reliable. An edit takes effect here once the bridge has read the edit in
+ * the timeline. This also holds for a reaction from a time when the bridge was stopped.
  */
 export interface TimelineStates {
   /** Notes a change before it is sent. `before` is undefined for a new message. */
@@ -15,7 +15,7 @@ export interface TimelineStates {
   failed(eventId: string, txnId: string): void;
   /** Notes that the bridge read one of its own events in the timeline. */
   echoed(txnId: string): void;
-  /** Returns the message at the position of the timeline that was read last. `latest` is what the message shows now. */
+  /** Returns the message at the position of the timeline that was read last. `latest` is the current message. */
   at(eventId: string, latest: Message): Message | undefined;
 }
 
@@ -32,10 +32,10 @@ interface Change extends States {
 const MESSAGES_KEPT = 500;
 const CHANGES_MAX = 20;
 const ECHOES_KEPT = 2_000;
-/** Milliseconds after which a change counts even if the homeserver did not send it back. */
+/** Milliseconds after which a change counts even if the bridge has not read the change in the timeline. */
 const ECHO_WITHIN_MS = 30_000;
 
-/** @param now returns the time, ms, from a clock that never goes back */
+/** @param now returns the time of a monotonic clock, ms */
 export function createTimelineStates(now: () => number = () => performance.now()): TimelineStates {
   const changes = new LRUCache<string, readonly Change[]>({ max: MESSAGES_KEPT });
   const echoes = new LRUCache<string, true>({ max: ECHOES_KEPT });
@@ -45,7 +45,7 @@ export function createTimelineStates(now: () => number = () => performance.now()
     begin({ eventId, ...change }) {
       const earlier = changes.get(eventId) ?? [];
       const repeated = earlier.filter(({ txnId }) => txnId !== change.txnId);
-      // The newest change that has come back replaces all changes before it.
+      // The newest change that the bridge has read in the timeline replaces all earlier changes.
       const base = repeated.findLastIndex(hasCome);
       changes.set(
         eventId,

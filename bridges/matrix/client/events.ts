@@ -10,7 +10,10 @@ export interface MatrixEvent {
   readonly content: Readonly<Record<string, unknown>>;
   readonly unsigned?: {
     readonly prev_content?: Readonly<Record<string, unknown>>;
-    /** The transaction id of the request that sent the event. The homeserver adds it for the device that sent it. */
+    /**
+     * The transaction id of the request that sent the event. The homeserver adds the id only for the device that sent
+     * the event.
+     */
     readonly transaction_id?: string;
   };
 }
@@ -41,7 +44,7 @@ export interface SyncAnswer {
 /** The content of the account data `m.direct`: the direct rooms of each member. */
 export type DirectRooms = Readonly<Record<string, readonly string[]>>;
 
-/** How an event refers to another: a reaction, an edit or a reply. */
+/** The relation of an event to another event: a reaction, an edit or a reply. */
 export interface Relation {
   readonly type: string | undefined;
   /** Id of the other event. */

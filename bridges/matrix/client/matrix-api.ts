@@ -6,9 +6,9 @@ import { pathOf, type SendRequest } from "./request";
 export const SYNC_HOLD_MS = 30_000;
 /** Milliseconds that the answer of a sync may take beyond the hold. */
 const SYNC_GRACE_MS = 30_000;
-/** Events that one request for older events returns. */
+/** Maximum number of events that one request for older events returns. */
 const PAGE_EVENTS = 100;
-/** Reactions that are read from a message. The bridge's own reactions are the oldest. */
+/** Maximum number of reactions that are read from a message. The bridge's own reactions are usually the oldest. */
 const REACTIONS_READ = 50;
 
 export interface Login {
@@ -19,9 +19,9 @@ export interface Login {
 
 export type MatrixApi = ReturnType<typeof createMatrixApi>;
 
-/** Returns the calls of the client-server API (v1.11) that the bridge needs. Each makes one request. */
+/** Returns the calls of the client-server API (v1.11) that the bridge needs. Each call makes one request. */
 export function createMatrixApi(request: SendRequest) {
-  /** Resolves to undefined if the homeserver has no such thing. */
+  /** Resolves to undefined if the homeserver answers with `M_NOT_FOUND`. */
   async function ifFound<T>(found: Promise<T>): Promise<T | undefined> {
     try {
       return await found;

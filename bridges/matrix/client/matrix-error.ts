@@ -29,7 +29,7 @@ export function isTransient(error: unknown): boolean {
   return error.isRateLimit || error.status >= 500 || error.status === 408;
 }
 
-/** Whether the homeserver rejected the request for good with one of these codes. */
+/** Whether the homeserver rejected the request with one of these codes. */
 export function isRejected(error: unknown, ...errcodes: readonly string[]): error is MatrixError {
   return error instanceof MatrixError && errcodes.includes(error.errcode);
 }

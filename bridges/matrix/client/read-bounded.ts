@@ -4,7 +4,7 @@
 export async function readBounded(response: Response, bytesMax: number): Promise<Buffer> {
   const parts: Uint8Array[] = [];
   let bytes = 0;
-  // Leaving the loop by an error closes the connection.
+  // An error within the loop closes the connection.
   for await (const part of response.body ?? []) {
     bytes += (part as Uint8Array).byteLength;
     if (bytes > bytesMax) throw new Error(`the answer is longer than ${bytesMax} bytes`);

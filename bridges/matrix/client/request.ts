@@ -70,7 +70,7 @@ function toBytes(body: object | SentFile): SentFile {
   return { bytes: Buffer.from(JSON.stringify(body)), contentType: "application/json" };
 }
 
-/** Returns JSON from bytes. A homeserver that answers with other text, e.g. the page of a proxy, counts as down. */
+/** Returns the value of JSON bytes. Another answer, e.g. the page of a proxy, counts as an unreachable homeserver. */
 function parse(bytes: Buffer): unknown {
   try {
     return JSON.parse(bytes.toString("utf8"));
@@ -84,7 +84,7 @@ function toError(response: Response, bytes: Buffer): MatrixError {
   try {
     body = JSON.parse(bytes.toString("utf8")) as typeof body;
   } catch {
-    // Proxies answer with pages of text: the status says enough.
+    // Proxies can answer with an HTML page. The status is then sufficient.
   }
   const errcode = typeof body?.errcode === "string" && /^\w{1,60}$/.test(body.errcode) ? body.errcode : "";
   const header = Number(response.headers.get("retry-after")) * 1000;
@@ -96,7 +96,7 @@ function toError(response: Response, bytes: Buffer): MatrixError {
   );
 }
 
-/** Returns an error that says why there was no answer, without the request. */
+/** Returns an error with the reason for the missing answer. The error has no content of the request. */
 function noAnswer(error: unknown): Error {
   const { name, message, cause } = error as Error & { cause?: { code?: string; message?: string } };
   const why = name === "TimeoutError" ? "no answer in time" : (cause?.code ?? cause?.message ?? message);

@@ -5,7 +5,7 @@ const FIRST_WAIT_MS = 500;
 const WAIT_MAX_MS = 30_000;
 
 export interface RetryOptions {
-  /** Ends the retries. */
+  /** Stops the retries. */
   readonly signal: AbortSignal;
   /** Called with each failure, before the wait. */
   readonly onFailure?: (error: unknown) => void;
@@ -13,7 +13,7 @@ export interface RetryOptions {
 
 /**
  * Calls `call` until the homeserver answers. The waits grow up to 30 s, and are never shorter than the homeserver's
- * `retry_after_ms`. Rejects when the homeserver rejects the request for good, or when the signal is aborted.
+ * `retry_after_ms`. Rejects when the homeserver rejects the request permanently, or when the signal is aborted.
  */
 export async function untilAnswered<T>(
   call: () => Promise<T>,
@@ -32,10 +32,13 @@ export async function untilAnswered<T>(
   }
 }
 
-/** Returns the wait after `failures` failures in a row, with up to a quarter more, so that retries spread out. */
+/**
+ * Returns the wait after `failures` failures in a row, ms. The wait has up to a quarter more at random, so that retries
+ * spread out.
+ */
 function waitMs(error: unknown, failures: number): number {
   const growing = Math.min(WAIT_MAX_MS, FIRST_WAIT_MS * 2 ** (failures - 1));
   const asked = error instanceof MatrixError ? error.retryAfterMs : 0;
-  // A rate limit names its own wait, so the growing wait applies only to faults.
+  // If the homeserver gives a wait, e.g. for a rate limit, the growing wait does not apply.
   return (asked > 0 ? asked : growing) * (1 + Math.random() / 4);
 }

@@ -4,7 +4,7 @@ import type { MatrixApi } from "./matrix-api";
 import { MatrixError } from "./matrix-error";
 import { untilAnswered, type RetryOptions } from "./retrying";
 
-/** What an administrator gives: an access token, or the name and the password of the account. */
+/** The configured credentials: an access token, or the name and the password of the account. */
 export interface Credentials {
   readonly homeserver: string;
   readonly accessToken: string | undefined;
@@ -33,8 +33,8 @@ export interface Session {
 }
 
 /**
- * Returns the session of the bridge's account. A login with a password happens once: its token is kept in `file`. The
- * device has the same id at every login, because the homeserver dedupes transaction ids for each device.
+ * Returns the session of the bridge's account. The bridge logs in with the password only once, and keeps the token in
+ * `file`. The device has the same id at every login, because the homeserver dedupes transaction ids for each device.
  *
  * @param api the calls to the homeserver, which must use `token` of the returned session
  */

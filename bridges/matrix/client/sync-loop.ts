@@ -34,7 +34,7 @@ const FILTER = {
     timeline: { ...ROOM_FILTER, limit: TIMELINE_EVENTS },
   },
 };
-/** At the first start, events from before the start are not read. Only invites are. */
+/** At the first start, the bridge reads invites, but no events from before the start. */
 const FIRST_FILTER = {
   ...FILTER,
   room: { ...FILTER.room, state: NOTHING, timeline: { ...NOTHING, limit: 1 } },
@@ -72,7 +72,7 @@ export async function runSync(options: SyncOptions): Promise<void> {
     try {
       answer = await untilAnswered(ask, { signal, onFailure: onContact });
     } catch (error) {
-      // The homeserver does not know the position, e.g. because its database was replaced: start from now.
+      // The homeserver rejected the position, e.g. because its database was replaced, so the bridge starts from now.
       if (from === undefined || !isRejected(error, "M_UNKNOWN_POS", "M_UNKNOWN", "M_INVALID_PARAM"))
         throw error;
       onContact(error);

@@ -26,8 +26,9 @@ const NO_ENCRYPTION =
   "Please invite me to a room without end-to-end encryption. I am leaving this room.";
 
 /**
- * Whether the bridge follows an invite. An entry is a server, which allows invites by its members, the id of a room, or
- * "*", which allows all invites. Without entries, only members of the bridge's own server may invite the bridge.
+ * Returns whether the bridge accepts an invite. An entry is a server, which allows invites by its members, the id of a
+ * room, or "*", which allows all invites. Without entries, only members of the bridge's own server may invite the
+ * bridge.
  */
 export function mayInvite(
   allowed: readonly string[],
@@ -40,12 +41,12 @@ export function mayInvite(
 export interface Invites {
   /** Joins the room, or rejects the invite. Rejects only when the bridge stops. */
   answer(roomId: string, invited: InvitedRoom): Promise<void>;
-  /** Says that the room is encrypted, and leaves. Rejects only when the bridge stops. */
+  /** Posts a notice that the room is encrypted, and leaves the room. Rejects only when the bridge stops. */
   leaveEncrypted(roomId: string): Promise<void>;
 }
 
 export function createInvites({ api, own, allowed, direct, encrypted, log, signal }: InviteParts): Invites {
-  /** Resolves to false if the homeserver rejects the request for good. */
+  /** Resolves to false if the homeserver rejects the request permanently. */
   async function done(what: string, roomId: string, call: () => Promise<unknown>): Promise<boolean> {
     try {
       await untilAnswered(call, { signal });

@@ -2,7 +2,7 @@ import { LRUCache } from "lru-cache";
 import type { MatrixEvent } from "../client/events";
 import type { MatrixApi } from "../client/matrix-api";
 
-/** The names that members and rooms show. */
+/** The display names of members and rooms. */
 export interface Names {
   /** Resolves to the display name of a member in a room, or else to the name in the member's id. */
   ofMember(roomId: string, userId: string): Promise<string>;
@@ -21,7 +21,7 @@ export function createNames(api: Pick<MatrixApi, "state">): Names {
   async function find(key: string, fetched: () => Promise<unknown>): Promise<string> {
     const found = known.get(key);
     if (found !== undefined) return found;
-    // A report must not wait for a name, so a failure counts as no name until the next report.
+    // A report does not wait for retries, so a failure counts as no name until the next report.
     const name = await fetched().catch(() => undefined);
     if (typeof name === "string") known.set(key, name);
     return typeof name === "string" ? name : "";

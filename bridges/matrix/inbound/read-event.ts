@@ -3,18 +3,18 @@ import { readChoice, readCommand, type BridgeSettings } from "chat-bridge-runner
 import { choicesOf, keycapNumber } from "../chat/choices";
 import { relationOf, type MatrixEvent } from "../client/events";
 
-/** What a member did, for the service. Events are named by their ids in the room. */
+/** The meaning of a member's event. Other events are given by their ids in the room. */
 export type MemberAct =
   | { readonly type: "command"; readonly text: string }
   | { readonly type: "message"; readonly text: string; readonly replyTo?: string }
-  /** `byReaction` is true if the member pressed with a reaction, which the bridge takes back. */
+  /** `byReaction` is true if the member pressed the button with a reaction, which the bridge removes. */
   | {
       readonly type: "action";
       readonly target: string;
       readonly action: string;
       readonly byReaction: boolean;
     }
-  /** The member needs an explanation. The service gets nothing. */
+  /** The bridge replies to the member with an explanation, and reports nothing to the service. */
   | { readonly type: "hint"; readonly text: string };
 
 /** A message of the bridge, as it was at the position of the event in the timeline. */
@@ -23,7 +23,7 @@ export interface ShownEvent {
   readonly message: Message;
 }
 
-/** What is known about the room of an event. */
+/** The room of an event, and the messages of the bridge in the room. */
 export interface RoomView {
   /** The other member of a direct room; undefined for other rooms. */
   readonly directMember: string | undefined;
@@ -38,7 +38,7 @@ export interface Typing extends Pick<BridgeSettings, "COMMAND_PREFIX" | "COMMAND
   readonly nowMs: number;
 }
 
-/** Age at which typed commands, choices and answers in rooms are ignored: after an outage, they come too late. */
+/** Age above which typed commands, choices and answers in rooms are ignored, ms: after an outage, they are stale. */
 export const TYPED_MAX_AGE_MS = 5 * 60_000;
 /** Number of newest messages among which a prompt counts as waiting. */
 const PROMPTS_SEEN = 5;
@@ -95,7 +95,7 @@ function readText(typed: Typed, room: RoomView, typing: Typing): MemberAct | und
   const cut = text.slice(0, TEXT_MAX);
   if (replied?.message.awaitsReply === true) return { type: "message", text: cut, replyTo: replied.eventId };
   if (isDirect) return { type: "message", text: cut };
-  // A reply to another member is part of a conversation.
+  // A reply to another member is part of a conversation, and not an answer to a prompt.
   if (repliedTo !== undefined && replied === undefined) return undefined;
   const isAwaited = room
     .newest()

@@ -22,7 +22,7 @@ export interface ReporterParts {
   readonly signal: AbortSignal;
 }
 
-/** What a member did in a room. */
+/** An event of a member in a room, and the meaning of the event. */
 export interface MemberReport {
   readonly roomId: string;
   /** The other member of a direct room; undefined for other rooms. */
@@ -32,9 +32,12 @@ export interface MemberReport {
 }
 
 export interface Reporter {
-  /** Resolves once the service has the report, or will never accept it. Rejects only when the bridge stops. */
+  /**
+   * Resolves once the service has accepted the report, or once the report is dropped. Rejects only when the bridge
+   * stops.
+   */
   report(report: MemberReport): Promise<void>;
-  /** Notes that the powers in a room changed: the bridge may now be able to take back reactions. */
+  /** Called when the power levels of a room changed, because the bridge may now be allowed to remove reactions. */
   powersChanged(roomId: string): void;
 }
 
@@ -46,7 +49,7 @@ const ROOMS_NOTED = 1_000;
 
 export function createReporter(parts: ReporterParts): Reporter {
   const { bridge, api, names, ids, background, log, signal } = parts;
-  /** Rooms in which the bridge may not take back reactions. */
+  /** Rooms in which the bridge is not allowed to remove reactions. */
   const powerless = new Set<string>();
   const hintedAt = new Map<string, number>();
 
@@ -76,7 +79,10 @@ export function createReporter(parts: ReporterParts): Reporter {
     }
   }
 
-  /** Removes the reaction of a member, so that the member can press again, and nobody sees the answer. */
+  /**
+   * Removes the reaction of a member, so that the member can press the button again, and other members do not see the
+   * answer.
+   */
   function takeBack(roomId: string, eventId: string): void {
     if (powerless.has(roomId)) return;
     background.add(`take back ${eventId}`, async (stopped) => {

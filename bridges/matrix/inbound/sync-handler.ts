@@ -38,19 +38,19 @@ export interface SyncHandlerParts {
   readonly signal: AbortSignal;
 }
 
-/** Members whose reports are sent at the same time. The reports of one member are sent in order. */
+/** Maximum number of members whose reports are sent at the same time. The reports of one member are sent in order. */
 const MEMBERS_AT_ONCE = 16;
 const EDITS_KEPT = 5_000;
 
 /**
- * Returns a function that handles the answer of a sync, and resolves once the service has everything that members did.
+ * Returns a function that handles the answer of a sync, and resolves once the events of all members are reported.
  * Rejects only when the bridge stops.
  */
 export function createSyncHandler(parts: SyncHandlerParts) {
   const { bridge, api, own, typing, chat, direct, timeline, names, ids, invites, reporter, log, signal } =
     parts;
 
-  /** The first event of each message that the bridge edited. Some clients let members react to an edit. */
+  /** The id of the edited event, by the id of each edit. Some clients let members react to an edit. */
   const originals = new LRUCache<string, string>({ max: EDITS_KEPT });
 
   function viewOf(roomId: string): RoomView {
@@ -75,7 +75,7 @@ export function createSyncHandler(parts: SyncHandlerParts) {
     };
   }
 
-  /** Reads an event that changes what the bridge knows about the room. */
+  /** Updates the cached state of a room from a state event. */
   async function readState(roomId: string, event: MatrixEvent): Promise<void> {
     names.read(roomId, event);
     if (event.type === "m.room.power_levels") reporter.powersChanged(roomId);
@@ -91,7 +91,7 @@ export function createSyncHandler(parts: SyncHandlerParts) {
     if (type === "m.replace" && target !== undefined) originals.set(event.event_id, target);
   }
 
-  /** Resolves to the report of what a member did; undefined if the event is not for the service. */
+  /** Resolves to a task that reports a member's event; undefined if the event is not for the service. */
   async function readEventOf(
     roomId: string,
     view: RoomView,
@@ -100,7 +100,7 @@ export function createSyncHandler(parts: SyncHandlerParts) {
     if (event.sender === own) readOwn(event);
     if (event.state_key !== undefined) await readState(roomId, event);
     if (event.sender === own || event.state_key !== undefined) return undefined;
-    // A member can react before the kit knows the message.
+    // A member can react before the kit has saved the message.
     const { target } = relationOf(event);
     if (target !== undefined && view.shown(target) === undefined) await chat.settled(roomId);
     const act = readEvent(event, view, { ...typing, nowMs: Date.now() });
@@ -135,7 +135,7 @@ export function createSyncHandler(parts: SyncHandlerParts) {
     }
     for (const [roomId, invited] of Object.entries(rooms.invite ?? {})) await invites.answer(roomId, invited);
     for (const roomId of Object.keys(rooms.leave ?? {})) direct.membershipChanged(roomId);
-    // At the first start, the events that are already in the rooms are history.
+    // At the first start, the events that are already in the rooms are not reported.
     if (since === undefined) return;
     const joined = Object.entries(rooms.join ?? {});
     const tasks: LaneTask[] = [];

@@ -3,12 +3,13 @@ import type { MatrixApi } from "../client/matrix-api";
 import { untilAnswered } from "../client/retrying";
 import { ROOM_FILTER } from "../client/sync-loop";
 
-/** Pages of 100 older events that are read when a sync omits events. */
+/** Maximum number of pages of 100 older events that are read when a sync omits events. */
 const PAGES_MAX = 10;
 
 /**
- * Resolves to the new events of a room, the oldest first. If the answer of the sync omits events, they are fetched.
- * Events from before the bridge joined the room are left out. `onFailure` is called if older events cannot be fetched.
+ * Resolves to the new events of a room, the oldest first. If the answer of the sync omits events, this function fetches
+ * the omitted events. Events from before the bridge joined the room are left out. `onFailure` is called if older events
+ * cannot be fetched.
  */
 export async function newEvents(
   api: Pick<MatrixApi, "olderEvents">,

@@ -12,7 +12,7 @@ import { SERVER_NAME, type TestSynapse } from "./synapse";
 
 export type MatrixRig = Awaited<ReturnType<typeof startRig>>;
 
-/** What the bridge reported to the service. */
+/** An event that the bridge reported to the service. */
 export interface Reported {
   readonly type: string;
   readonly user: string;

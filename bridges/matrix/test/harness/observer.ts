@@ -6,8 +6,8 @@ import type { RoomMessage } from "./fold-room";
 import type { MatrixMember } from "./matrix-member";
 
 /**
- * Serves what a member sees to `chat-bridge-check --observe`: the messages of the bridge in a room, and in all rooms to
- * which the bridge invites the member.
+ * Serves the messages that a member sees to `chat-bridge-check --observe`. These are the bridge's messages in a room,
+ * and in all rooms to which the bridge invites the member.
  */
 export async function startObserver(member: MatrixMember, bridge: string, room: string) {
   const direct = new Set<string>();

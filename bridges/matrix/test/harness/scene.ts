@@ -25,7 +25,7 @@ export function startScene(service: Service) {
   return Object.assign(parts, {
     service,
     fromBridge,
-    /** Returns whether the bridge says these words in a message. */
+    /** Returns whether a message of the bridge contains these words. */
     says,
     /** Waits until the message with these words has exactly these keycaps of the bridge. */
     seesKeycaps: (room: string, words: string, ...keys: readonly string[]) =>

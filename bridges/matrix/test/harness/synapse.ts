@@ -41,7 +41,7 @@ export async function startSynapse(settings: Readonly<Record<string, unknown>> =
   const config = join(folder, "homeserver.yaml");
   const logs = join(folder, "output.log");
   writeFileSync(join(folder, "log.yaml"), JSON.stringify(LOGGING));
-  // JSON is YAML.
+  // YAML is a superset of JSON.
   writeFileSync(config, JSON.stringify({ ...configuration(folder, port), ...settings }));
   let child: ChildProcess | undefined;
 

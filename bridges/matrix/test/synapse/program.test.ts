@@ -44,7 +44,7 @@ test("with a password, the bridge logs in once, keeps the token in a private fil
   await until("the bridge is connected", isUp);
   expect(session().accessToken).toBe(first);
 
-  // Somebody ends the session, e.g. with "sign out of all devices".
+  // The owner of the account ends the session, e.g. with "sign out of all devices".
   const headers = { authorization: `Bearer ${first}` };
   const out = await fetch(`${synapse.url}/_matrix/client/v3/logout`, { method: "POST", headers });
   expect(out.status).toBe(200);

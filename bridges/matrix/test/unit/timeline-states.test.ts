@@ -26,7 +26,7 @@ test("an edit counts from its position in the timeline", () => {
   echoed("t1");
   expect(at("$m", Q2)).toBe(REVEAL);
   echoed("t2");
-  // The kit may not yet know the newest state.
+  // The kit may not have saved the newest state yet.
   expect(at("$m", REVEAL)).toBe(Q2);
 });
 
