@@ -58,7 +58,7 @@ export interface PushReceiver {
 
 /**
  * Milliseconds for which the id of an event is kept. The service retries an event for only a few seconds. But a
- * timestamp may be up to 5 minutes ahead of or behind the local clock, so an attacker can replay a push for 10 minutes.
+ * timestamp may be up to 5 minutes ahead of or behind the local clock, so a push can be replayed for 10 minutes.
  */
 const SEEN_FOR_MS = 10 * 60_000;
 const TAKEN: PushAnswer = { status: 204, headers: {}, body: "" };
