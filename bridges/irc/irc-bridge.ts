@@ -74,7 +74,8 @@ export async function startIrcBridge(
   });
   const lower = (name: string): string => irc.session?.lower(name) ?? name.toLowerCase();
   const channels = createChannels({
-    wanted: [...settings.IRC_CHANNELS, ...invited.load()],
+    wanted: settings.IRC_CHANNELS,
+    invitedBefore: invited.load(),
     mayInvite: (nick) =>
       settings.IRC_ALLOW_INVITES.some((entry) => entry === "*" || entry === members.identityOf(nick).id),
     log,

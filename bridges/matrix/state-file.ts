@@ -21,7 +21,7 @@ export function stateFile<T>(path: string): StateFile<T> {
       try {
         return JSON.parse(text) as T;
       } catch {
-        throw new Error(`${path} is not JSON: remove the file, and the bridge starts from now`);
+        throw new Error(`${path} is not JSON: remove the file, and the bridge starts without this state`);
       }
     },
     async save(value) {

@@ -6,8 +6,10 @@ import type { Readiness } from "./outbox";
 
 interface Channel extends WantedChannel {
   state: "joined" | "joining" | "out";
-  /** Time of the last change of `state`, ms of a monotonic clock. */
-  sinceMs: number;
+  /** Whether the bridge joins the channel because of an invitation, and not because of its settings. */
+  readonly isInvited: boolean;
+  /** Time since which the bridge is connected, but not in the channel, ms of a monotonic clock. */
+  outSinceMs: number;
   /** Number of consecutive attempts that failed. */
   failures: number;
   /** Times at which the bridge was kicked. */
@@ -16,15 +18,18 @@ interface Channel extends WantedChannel {
 }
 
 export interface ChannelsOptions {
+  /** The channels in the settings. */
   readonly wanted: readonly WantedChannel[];
+  /** The channels of earlier invitations. A channel that is also in the settings is joined with its key. */
+  readonly invitedBefore: readonly WantedChannel[];
   /** Returns whether the bridge accepts an invitation by this member. */
   mayInvite(nick: string): boolean;
   readonly log: Logger;
   control(line: string): void;
   /** Called when a channel was joined, or was left. */
   onChange(): void;
-  /** Called when the bridge joins a channel because of an invitation. */
-  onInvited(all: readonly WantedChannel[]): void;
+  /** Called with all channels of invitations, when the bridge joins a channel because of an invitation. */
+  onInvited(allInvited: readonly WantedChannel[]): void;
 }
 
 const CHANNELS_MAX = 100;
@@ -53,31 +58,35 @@ const REJECTIONS = new Set([
 ]);
 
 /** Joins the channels of the bridge, and rejoins the channels after a lost connection, a rejection or a kick. */
-export function createChannels({ wanted, mayInvite, log, control, onChange, onInvited }: ChannelsOptions) {
+export function createChannels(options: ChannelsOptions) {
+  const { wanted, invitedBefore, mayInvite, log, control, onChange, onInvited } = options;
   /** By the name in lower case. */
   const channels = new Map<string, Channel>();
   let session: IrcSession | undefined;
   let lower = (name: string): string => name.toLowerCase();
 
-  function add({ name, key }: WantedChannel): Channel {
+  function add({ name, key }: WantedChannel, isInvited: boolean): Channel {
     const channel: Channel = {
       name,
       key,
       state: "out",
       failures: 0,
       kicks: [],
-      sinceMs: performance.now(),
+      isInvited,
+      outSinceMs: performance.now(),
       timer: undefined,
     };
     channels.set(lower(name), channel);
     return channel;
   }
-  for (const each of wanted) add(each);
+  for (const each of invitedBefore) add(each, true);
+  // A channel of the settings replaces the same channel of an invitation.
+  for (const each of wanted) add(each, false);
 
   function enter(channel: Channel, state: Channel["state"]): void {
     clearTimeout(channel.timer);
+    if (channel.state === "joined") channel.outSinceMs = performance.now();
     channel.state = state;
-    channel.sinceMs = performance.now();
     onChange();
   }
 
@@ -119,9 +128,9 @@ export function createChannels({ wanted, mayInvite, log, control, onChange, onIn
       log.warn({ channel: name }, "ignored an invitation: IRC_ALLOW_INVITES does not allow it");
       return;
     }
-    const channel = known ?? add({ name, key: undefined });
+    const channel = known ?? add({ name, key: undefined }, true);
     channel.kicks = [];
-    if (known === undefined) onInvited([...channels.values()].map(({ name, key }) => ({ name, key })));
+    if (known === undefined) onInvited([...channels.values()].filter(({ isInvited }) => isInvited));
     join(channel);
   }
 
@@ -133,7 +142,10 @@ export function createChannels({ wanted, mayInvite, log, control, onChange, onIn
       ({ lower } = opened);
       channels.clear();
       for (const each of all) channels.set(lower(each.name), each);
-      for (const each of all) join(each);
+      for (const each of all) {
+        each.outSinceMs = performance.now();
+        join(each);
+      }
       const on = (name: string): Channel | undefined => channels.get(opened.lower(name));
       opened.client
         .on("join", ({ nick, channel: name }) => {
@@ -174,7 +186,7 @@ export function createChannels({ wanted, mayInvite, log, control, onChange, onIn
       if (channel.state === "joined") return "now";
       if (channel.state === "joining" || session === undefined) return "soon";
       if (channel.kicks.length > KICKS_MAX) return { never: "the bridge was removed from the channel" };
-      if (channel.failures > 0 && performance.now() - channel.sinceMs > DROP_AFTER_MS) {
+      if (channel.failures > 0 && performance.now() - channel.outSinceMs > DROP_AFTER_MS) {
         return { never: "the bridge cannot join the channel" };
       }
       return "later";

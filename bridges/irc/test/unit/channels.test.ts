@@ -1,0 +1,70 @@
+import { createChannels, type ChannelsOptions } from "../../connection/channels";
+import type { IrcSession } from "../../connection/irc-session";
+
+beforeEach(() => jest.useFakeTimers());
+afterEach(() => jest.useRealTimers());
+
+const PLAIN = { name: "#games", key: undefined };
+const PRIVATE = { name: "#private", key: "k" };
+
+/** Returns channels with a connection whose server rejects every JOIN, and the lines that were sent. */
+function setUp(options: Partial<ChannelsOptions>) {
+  const sent: string[] = [];
+  const saved: (readonly string[])[] = [];
+  const handlers = new Map<string, (event: object) => void>();
+  const client = {
+    on(name: string, handler: (event: object) => void) {
+      handlers.set(name, handler);
+      return client;
+    },
+  };
+  const session = {
+    client,
+    lower: (name: string) => name.toLowerCase(),
+    isOwn: (nick: string) => nick === "games",
+  } as unknown as IrcSession;
+  const log = { info: () => undefined, warn: () => undefined, error: () => undefined };
+  const channels = createChannels({
+    wanted: [],
+    invitedBefore: [],
+    mayInvite: () => true,
+    log: log as unknown as ChannelsOptions["log"],
+    control: (line) => sent.push(line),
+    onChange: () => undefined,
+    onInvited: (all) => saved.push(all.map(({ name }) => name)),
+    ...options,
+  });
+  channels.up(session);
+  const on = (name: string, event: object) => handlers.get(name)?.(event);
+  return { channels, sent, saved, on };
+}
+
+test("a channel of an earlier invitation that is also in the settings is joined once, with its key", () => {
+  const { sent } = setUp({ wanted: [PRIVATE], invitedBefore: [{ ...PRIVATE, key: undefined }, PLAIN] });
+  expect(sent.toSorted()).toEqual(["JOIN #games", "JOIN #private k"]);
+});
+
+test("an invitation saves the channels of invitations, and not those of the settings", () => {
+  const { on, saved, sent } = setUp({ wanted: [PRIVATE], invitedBefore: [PLAIN] });
+  on("invite", { nick: "ann", invited: "games", channel: "#more" });
+  expect(saved).toEqual([["#games", "#more"]]);
+  expect(sent).toContain("JOIN #more");
+});
+
+// time: controlled
+test("messages for a channel are dropped once the bridge has failed to join the channel for ten minutes", () => {
+  const { channels, on } = setUp({ wanted: [PLAIN] });
+  on("join", { nick: "games", channel: "#games" });
+  expect(channels.readiness("#games")).toBe("now");
+  jest.advanceTimersByTime(3_600_000);
+  on("kick", { kicked: "games", channel: "#games" });
+  const seen = new Set<unknown>();
+  for (let seconds = 0; seconds < 590; seconds++) {
+    jest.advanceTimersByTime(1_000);
+    seen.add(channels.readiness("#games"));
+  }
+  expect([...seen].toSorted()).toEqual(["later", "soon"]);
+  const isDropped = () => typeof channels.readiness("#games") === "object";
+  for (let seconds = 0; seconds < 300 && !isDropped(); seconds++) jest.advanceTimersByTime(1_000);
+  expect(channels.readiness("#games")).toEqual({ never: "the bridge cannot join the channel" });
+});
