@@ -63,7 +63,7 @@ test("messages for a channel are dropped once the bridge has failed to join the 
     jest.advanceTimersByTime(1_000);
     seen.add(channels.readiness("#games"));
   }
-  expect([...seen].toSorted()).toEqual(["later", "soon"]);
+  expect(seen).toEqual(new Set(["soon", "later"]));
   const isDropped = () => typeof channels.readiness("#games") === "object";
   for (let seconds = 0; seconds < 300 && !isDropped(); seconds++) jest.advanceTimersByTime(1_000);
   expect(channels.readiness("#games")).toEqual({ never: "the bridge cannot join the channel" });
