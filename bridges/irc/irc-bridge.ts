@@ -29,6 +29,10 @@ import { createMembers, type MemberIdentity } from "./state/members";
 const CHAT_TIMEOUT_MS = 600_000;
 const FINISH_LINES_MS = 5_000;
 const STOP_KIT_MS = 2_000;
+/** Milliseconds that a stopping bridge waits for the reports of what members have typed. */
+const LAST_TEXTS_MS = 1_000;
+/** Token of the `PING` after which a stopping bridge has read everything that members typed before. */
+const STOP_TOKEN = "last-lines";
 const QUIT_WITHIN_MS = 1_500;
 const KNOWN_TRIES = 50;
 const KNOWN_EVERY_MS = 20;
@@ -65,6 +69,10 @@ export async function startIrcBridge(
   const invited = invitedChannels(folder);
   let upAtMs = performance.now();
   let lookUp: ((nick: string) => Promise<void>) | undefined;
+  /** Lines of members that are being reported. */
+  const texts = new Set<Promise<void>>();
+  let onStopPong: (() => void) | undefined;
+  let isStopping = false;
 
   const outbox = createOutbox({
     write: (line) => irc.write(line),
@@ -154,9 +162,10 @@ export async function startIrcBridge(
       session.client
         .on("privmsg", (event) => {
           onEcho(session, event);
-          onText(session, event).catch((error: unknown) =>
-            log.error({ err: error }, "a line was not reported"),
-          );
+          const reported = onText(session, event)
+            .catch((error: unknown) => log.error({ err: error }, "a line was not reported"))
+            .finally(() => texts.delete(reported));
+          texts.add(reported);
         })
         .on("notice", (event) => onEcho(session, event));
       outbox.up(session);
@@ -169,13 +178,24 @@ export async function startIrcBridge(
     onLine(session, line) {
       channels.onLine(line);
       readWhox(line, members);
-      if (line.command === "PONG") outbox.ponged(line.params.at(-1) ?? "");
+      const token = line.command === "PONG" ? (line.params.at(-1) ?? "") : undefined;
+      if (token === STOP_TOKEN) onStopPong?.();
+      else if (token !== undefined) outbox.ponged(token);
       const refusal = refusalOf(line);
       if (refusal !== undefined) outbox.refused(session.lower(refusal.target), refusal.error);
     },
   });
+  /** Resolves when the bridge has read and reported what members typed until now. */
+  async function untilTextsAreReported(): Promise<void> {
+    const answered = new Promise<void>((resolve) => (onStopPong = resolve));
+    outbox.control(`PING ${STOP_TOKEN}`);
+    await answered;
+    while (texts.size > 0) await Promise.all(texts);
+  }
+
   async function startKit(): Promise<void> {
     await bridge.start();
+    if (isStopping) return;
     log.info("connected to the service");
     shows.resume((messageId) => bridge.shown(messageId));
   }
@@ -187,8 +207,10 @@ export async function startIrcBridge(
       irc: ircState(irc.state(), channels.counts()),
     }),
     async close() {
+      isStopping = true;
+      if (irc.session !== undefined) await within(LAST_TEXTS_MS, untilTextsAreReported());
       const stopped = bridge.stop();
-      await outbox.drain(FINISH_LINES_MS);
+      if (irc.session !== undefined) await outbox.drain(FINISH_LINES_MS);
       shows.close();
       await within(STOP_KIT_MS, stopped);
       await irc.close("the bridge is stopping", QUIT_WITHIN_MS);

@@ -1,7 +1,9 @@
 import { MessageKind } from "../../../proto/gen/chatbridge/v1/event";
+import { startConsumer } from "../../../test/harness/consumer";
 import { create } from "../../../test/harness/contents";
 import { testFolder } from "../../../test/harness/folder";
 import { publish } from "../../../test/harness/service";
+import { until } from "../../../test/harness/wait";
 import type { IrcMember } from "./harness/irc-member";
 import { startNgircd } from "./harness/irc-server";
 import { openStage } from "./harness/irc-stage";
@@ -29,6 +31,41 @@ test("a bridge that is stopped within a long message says goodbye, and the next 
     await ann.sees("line 9");
     expect(ann.lines.map(({ text }) => text)).toEqual(expected);
   } finally {
+    await stage.close();
+  }
+});
+
+// time: ordering
+test("what a member typed just before a stop is reported", async () => {
+  const stage = await openStage(await startNgircd(folder), folder, { IRC_LINE_MS: "50" });
+  const consumer = await startConsumer(stage.service.clients.games, { group: "irc-stop" }).opened();
+  try {
+    consumer.ackAll();
+    const [ann] = (await stage.join("Ann")) as [IrcMember];
+    for (let round = 0; round < 5; round++) {
+      const rows = [
+        { buttons: [{ label: "Join", press: { $case: "action" as const, value: `join-${round}` } }] },
+      ];
+      const message = { kind: MessageKind.CARD, text: `round ${round}`, rows };
+      await publish(stage.service.clients, {
+        workspaceId: stage.workspace.id,
+        content: create("#games", message),
+      });
+      await ann.sees(`round ${round}`);
+      await ann.sees("answer with");
+      ann.say("!1");
+      // The server answers this PING after it has passed on the line above.
+      await ann.roundTrip();
+      expect(await stage.bridge.stop()).toBe(0);
+      await until("the press arrives", () =>
+        consumer.seen.some(({ received: { event } }) => {
+          return event?.kind?.$case === "action" && event.kind.value.action === `join-${round}`;
+        }),
+      );
+      await stage.startBridge();
+    }
+  } finally {
+    consumer.cancel();
     await stage.close();
   }
 });

@@ -23,6 +23,7 @@ export async function joinIrc(
 ) {
   const lines: SeenLine[] = [];
   const seen = new Set<SeenLine>();
+  const pongs = new Set<string>();
   let isIn = false;
   let isOver = false;
   const tls = caPath === undefined ? undefined : { ca: readFileSync(caPath) };
@@ -53,6 +54,7 @@ export async function joinIrc(
           isNotice: true,
         });
     })
+    .on("pong", ({ message }) => pongs.add(String(message)))
     .on("socket close", () => {
       isIn = false;
       if (!isOver) setTimeout(connect, 200);
@@ -80,6 +82,12 @@ export async function joinIrc(
       } catch (error) {
         throw new Error(lines.map(({ text }) => text).join("\n"), { cause: error });
       }
+    },
+    /** Resolves when the server has processed everything that the member sent before. */
+    async roundTrip(): Promise<void> {
+      const token = `t${Math.random()}`;
+      client.raw(`PING ${token}`);
+      await until("the server answers a PING", () => pongs.has(token));
     },
     leave(): void {
       isOver = true;
