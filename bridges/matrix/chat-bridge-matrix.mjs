@@ -10,7 +10,7 @@ if (existsSync(main)) {
   await import(main.href);
 } else {
   process.stderr.write(
-    "chat-bridge-matrix is not compiled: run `npm run build -w chat-bridge-matrix` first\n",
+    "chat-bridge-matrix is not compiled: run `npm run build --workspaces --if-present` first\n",
   );
   process.exitCode = NOT_SET_UP;
 }
