@@ -44,7 +44,7 @@ export function whatNext({
   return `
 The service is running. Ctrl-C stops it; its data is kept for the next start.
 
-${hasChat ? chat : ""}${hasIrc ? irc : ""}  dashboard  ${signIn}
+${hasChat ? chat : ""}${hasIrc ? irc : MORE_CHATS}  dashboard  ${signIn}
              (signs you in once, within an hour; after that, sign in with the operator token)
   edge       ${edge}    for bridges (HTTP)
   core       ${core}           for games and operators (gRPC)
@@ -83,6 +83,9 @@ ${indented([`(echo '${JSON.stringify(open)}'; cat) | npx buf curl ${GRPC} -H "au
 
 For step 2, you can also use grpcurl: grpcurl -plaintext -H "authorization: Bearer <token>" -d '…' ${core} chatbridge.v1.GameService/PublishEvents`;
 }
+
+const MORE_CHATS =
+  "  bridges    bridges/README.md        play in IRC (npm start -- --with irc) or in Matrix\n";
 
 const GRPC = "--schema proto --protocol grpc --http2-prior-knowledge";
 
