@@ -39,6 +39,16 @@ export async function findAptProgram(
   return installed;
 }
 
+type Say = (line: string) => void;
+
+/** Returns the path of the IRC server ngIRCd, which is installed if it is missing. */
+export const findNgircd = (say?: Say): Promise<string> =>
+  findAptProgram({ name: "ngIRCd", commands: ["ngircd"], package: "ngircd", size: "1 MB" }, say);
+
+/** Returns the path of the IRC server InspIRCd, which is installed if it is missing. */
+export const findInspircd = (say?: Say): Promise<string> =>
+  findAptProgram({ name: "InspIRCd", commands: ["inspircd"], package: "inspircd", size: "10 MB" }, say);
+
 /** Installs a package of Debian. Rejects if the installation is not permitted or fails. */
 export async function aptInstall(packageName: string): Promise<void> {
   const [program = "", ...rights] = process.getuid?.() === 0 ? ["apt-get"] : ["sudo", "-n", "apt-get"];

@@ -1,6 +1,8 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join, sep } from "node:path";
+import { installSynapse } from "../../bridges/matrix/test/harness/install-synapse";
 import { findRedisServer } from "../../local/redis-server";
+import { findInspircd, findNgircd } from "./apt-program";
 import { findChromium } from "./chromium";
 import { startSharedServices, type SharedServices } from "./shared-services";
 
@@ -21,9 +23,17 @@ declare global {
   var sharedServices: SharedServices | undefined;
 }
 
+/** Programs that some tests need: a pattern for the text of these tests, and a function that finds or installs it. */
+const PROGRAMS: readonly (readonly [RegExp, (say: (line: string) => void) => Promise<string>])[] = [
+  [/ngircd/i, findNgircd],
+  [/inspircd/i, findInspircd],
+  [/\bstartSynapse\(/, installSynapse],
+];
+
 /**
  * Runs before all tests. Installs Redis if it is missing. Installs Chromium if it is missing and this run has
- * browser tests. Starts the shared services that the files of this run need.
+ * browser tests, and other programs that the tests of this run need. The installations run one after the other, because
+ * apt-get locks its files. Starts the shared services that the files of this run need.
  */
 export default async function prepare(run: RunConfig, { roots }: ProjectConfig): Promise<void> {
   const say = (line: string): void => void process.stderr.write(`${line}\n`);
@@ -35,7 +45,9 @@ export default async function prepare(run: RunConfig, { roots }: ProjectConfig):
     .filter((file) => file.endsWith(".test.ts") && wanted.isMatch(file));
   await findRedisServer(say);
   if (files.some((file) => file.includes(`${sep}browser${sep}`))) await findChromium(say);
-  const isShared = files.some((file) => /\bshared(Service|Push)\(/.test(readFileSync(file, "utf8")));
+  const texts = files.map((file) => readFileSync(file, "utf8"));
+  for (const [pattern, install] of PROGRAMS) if (texts.some((text) => pattern.test(text))) await install(say);
+  const isShared = texts.some((text) => /\bshared(Service|Push)\(/.test(text));
   // Any worker may run a file that uses a shared service, so each worker gets one.
   const count = isShared ? Math.min(run.maxWorkers, files.length) : 0;
   globalThis.sharedServices = await startSharedServices(count);

@@ -1,10 +1,10 @@
 import { joinIrc } from "../../bridges/irc/test/harness/irc-member";
 import { findIrcServer } from "../../local/irc";
-import { findAptProgram } from "../harness/apt-program";
+import { findNgircd } from "../harness/apt-program";
 import { fact, pathWith, start, stop } from "./npm-start";
 
 test("a start with --with irc runs an IRC server, on which members play the demo's game", async () => {
-  await findAptProgram({ name: "ngIRCd", commands: ["ngircd"], package: "ngircd", size: "1 MB" });
+  await findNgircd();
   const run = await start({ args: ["--with", "irc"] });
   const [host = "", port = ""] = fact(await run.ready(), "irc").split(":");
   const ada = await joinIrc({ host, port: Number(port), caPath: undefined }, "ada", "#games");

@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { mkdirSync, writeFileSync } from "node:fs";
 import { connect } from "node:net";
 import { join } from "node:path";
-import { findAptProgram } from "../../../../test/harness/apt-program";
+import { findInspircd, findNgircd } from "../../../../test/harness/apt-program";
 import { freePort } from "../../../../test/harness/processes";
 import type { Certificate } from "../../../../test/harness/test-ca";
 import { until } from "../../../../test/harness/wait";
@@ -63,12 +63,7 @@ function accepts(port: number): Promise<boolean> {
 
 /** Starts ngIRCd, a server without TLS and without echoes. Installs the program if it is missing. */
 export async function startNgircd(folder: string): Promise<IrcServer> {
-  const command = await findAptProgram({
-    name: "ngIRCd",
-    commands: ["ngircd"],
-    package: "ngircd",
-    size: "1 MB",
-  });
+  const command = await findNgircd();
   const port = await freePort();
   const config = join(folder, "ngircd.conf");
   writeFileSync(
@@ -99,12 +94,7 @@ export async function startInspircd(
   { certPath, keyPath }: Certificate,
   caPath: string,
 ): Promise<IrcServer> {
-  const command = await findAptProgram({
-    name: "InspIRCd",
-    commands: ["inspircd"],
-    package: "inspircd",
-    size: "10 MB",
-  });
+  const command = await findInspircd();
   const port = await freePort();
   const config = join(folder, "inspircd.conf");
   const data = join(folder, "data");
