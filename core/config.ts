@@ -3,7 +3,7 @@ import type { AddressBlock } from "./domain/public-address";
 import { parseCoreToken } from "../runtime/core-connection";
 import { LOG_LEVELS } from "../runtime/logger";
 import { isLoopback, parseList, readSettings, type Settings } from "../runtime/settings";
-import { ROLES, type KnownToken } from "./rpc/authorization";
+import { checkTokens, parseTokenLabel, type KnownToken } from "./rpc/known-tokens";
 import type { ServerTls } from "./rpc/listener";
 import { parseRedisUrl } from "./store/redis/url";
 
@@ -33,7 +33,7 @@ export function readCoreConfig(environment: NodeJS.ProcessEnv) {
       ),
       tokens: settings.parsed(
         "CORE_TOKENS",
-        "comma-separated role=token pairs; roles: edge, game, operator",
+        "comma-separated role=token, role:name=token or role:name@id+id=token; roles: edge, game, operator",
         parseTokens,
         " ",
       ),
@@ -106,16 +106,20 @@ function checkRedisUrl(text: string): string {
 const TOKEN_MIN_CHARACTERS = 16;
 
 function parseTokens(text: string): readonly KnownToken[] {
-  return parseList(text).map((pair) => {
+  const tokens = parseList(text).map((pair) => {
     const at = pair.indexOf("=");
-    const role = ROLES.find((each) => each === pair.slice(0, at));
+    if (at < 0) throw new Error("has a pair that is not role=token");
+    const label = parseTokenLabel(pair.slice(0, at));
     const token = pair.slice(at + 1);
-    if (at < 0 || role === undefined) throw new Error("has a pair that is not role=token");
     if (token.length < TOKEN_MIN_CHARACTERS) {
-      throw new Error(`has a token of fewer than ${TOKEN_MIN_CHARACTERS} characters for the role ${role}`);
+      throw new Error(
+        `has a token of fewer than ${TOKEN_MIN_CHARACTERS} characters for the role ${label.role}`,
+      );
     }
-    return { role, token: parseCoreToken(token) };
+    return { ...label, token: parseCoreToken(token) };
   });
+  checkTokens(tokens);
+  return tokens;
 }
 
 function parseKeys(text: string): readonly Buffer[] {

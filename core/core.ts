@@ -16,6 +16,7 @@ import { createTargetUrlCheck } from "./delivery/public-host";
 import { CONTRACT_LIMITS } from "./domain/bounds";
 import type { DropReason } from "../contract/deliveries";
 import { createIds } from "./ids";
+import { limitedGames } from "./rpc/known-tokens";
 import type { ReportFault } from "./rpc/status";
 import { listenForRpc } from "./rpc/server";
 import { createSecretBox } from "./store/secret-box";
@@ -133,6 +134,8 @@ export async function createCore(
       {
         ...store,
         callCounts: metrics.callCounts,
+        limitedGames: limitedGames(config.tokens),
+        onDeleted: (workspaceId, by) => log.info({ workspaceId, by }, "a workspace was deleted"),
         ids,
         pushTracer: pushClient,
         targetUrlCheck: createTargetUrlCheck(hosts),

@@ -27,9 +27,9 @@ export function followShard(log: FollowLog, member: Member, lease: Lease) {
     async read(count: number): Promise<readonly LogEntry[] | undefined> {
       followed.stirred = false;
       if (caughtUp) {
-        const entries = await log.readNew(member, shard, count);
-        followed.stirred ||= entries?.length === count;
-        return entries;
+        const fresh = await log.readNew(member, shard, count);
+        followed.stirred ||= fresh?.isEnd === false;
+        return fresh?.entries;
       }
       const again = await log.readAgain(member, shard, count, readAgainAfter);
       readAgainAfter = again?.last;

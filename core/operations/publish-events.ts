@@ -1,4 +1,5 @@
 import { isPushRetried } from "../../contract/messages";
+import { isInScope, type Caller } from "../domain/caller";
 import { OUTBOUND_EVENT_MAX_BYTES } from "../domain/bounds";
 import { renderEnvelope } from "../domain/envelope";
 import { defaultLifetimeMs } from "../domain/lifetime";
@@ -13,11 +14,13 @@ export type Unpublishable =
 
 /**
  * Prepares one event for `OutboundEvents`: checks the event, creates the ids, and renders the envelope once.
+ * For a workspace outside the caller's scope, the result is the same as for a workspace that does not exist.
  * The result does not refer to `event`, so that the decoded event can be freed before the store answers.
  */
 export function preparePublication(
   { now, ids }: { readonly now: Clock; readonly ids: Ids },
   event: OutboundEvent,
+  caller: Caller,
 ): Publication | Unpublishable {
   const workspaceId = parseWorkspaceId(event.workspaceId);
   if (workspaceId === undefined) return { outcome: "unknown-workspace" };
@@ -36,6 +39,7 @@ export function preparePublication(
     const message = `the event would have ${bytes} bytes: at most ${OUTBOUND_EVENT_MAX_BYTES} are allowed`;
     return { outcome: "invalid", fault: { field: "message", message } };
   }
+  if (!isInScope(caller, workspaceId)) return { outcome: "unknown-workspace" };
   return {
     workspaceId,
     idempotencyKey: event.idempotencyKey,

@@ -4,9 +4,10 @@ import { deliveryOf, type LoggedDelivery, type PushOutcome } from "../domain/del
 import { renderEnvelope } from "../domain/envelope";
 import { defaultLifetimeMs } from "../domain/lifetime";
 import { signatureHeader } from "../domain/signature";
+import { createChange } from "../domain/workspace-changes";
 import { activeKeys, deliveryMode } from "../domain/workspace";
 import type { Clock, Ids, PushTracer } from "../ports/outside";
-import type { DeliveryLog, OutboundEvents, PollWatch, Workspaces } from "../ports/store";
+import type { ChangeLog, DeliveryLog, OutboundEvents, PollWatch, Workspaces } from "../ports/store";
 import { NOT_FOUND, precondition, type WorkspaceRefusal } from "./workspaces";
 
 export interface TestEventContext {
@@ -15,6 +16,9 @@ export interface TestEventContext {
   readonly workspaces: Workspaces;
   readonly outboundEvents: OutboundEvents;
   readonly deliveryLog: DeliveryLog;
+  readonly changeLog: ChangeLog;
+  /** Name of the caller's token, for the log of changes. */
+  readonly by: string;
   readonly pollWatch: PollWatch;
   readonly pushTracer: PushTracer;
 }
@@ -68,6 +72,7 @@ export async function sendTestEvent(
   if (published.outcome === "unknown-workspace") {
     return precondition("the workspace is not connected: connect it first");
   }
+  await context.changeLog.append(id, createChange(context.by, "test-event-sent"));
   if (published.mode === "poll") {
     const { lastPollAtMs } = await context.pollWatch.health(id);
     const polledWithinLastMinute =

@@ -9,6 +9,10 @@ export interface WorkspaceContext {
   readonly ids: Ids;
   readonly workspaces: Workspaces;
   readonly targetUrlCheck: TargetUrlCheck;
+  /** Name of the caller's token, for the log of changes. */
+  readonly by: string;
+  /** Called after each deletion, because the log of changes is deleted with its workspace. */
+  onDeleted(workspaceId: string, by: string): void;
 }
 
 /** The reason why an operator's request is rejected. `message` is shown to the operator. */
@@ -33,7 +37,7 @@ const MOST_TRIES = 10;
  * refusal. `change` is called again when another request has changed the workspace meanwhile.
  */
 async function changeWorkspace(
-  workspaces: Workspaces,
+  { workspaces, by }: Pick<WorkspaceContext, "workspaces" | "by">,
   id: string,
   change: (workspace: Workspace) => Workspace | WorkspaceRefusal,
 ): Promise<Outcome> {
@@ -42,7 +46,7 @@ async function changeWorkspace(
     if (record === undefined) return NOT_FOUND;
     const changed = change(record.workspace);
     if ("refused" in changed) return changed;
-    if (await writeWorkspace(workspaces, changed, record)) return { workspace: changed };
+    if (await writeWorkspace(workspaces, changed, by, record)) return { workspace: changed };
   }
   return precondition("other requests keep changing the workspace: try again");
 }
@@ -71,7 +75,7 @@ export async function createWorkspace(
     secrets: custom ? [createSigningSecret(context.ids.secret(), createdAtMs)] : [],
     createdAtMs,
   };
-  if (!(await writeWorkspace(context.workspaces, workspace)))
+  if (!(await writeWorkspace(context.workspaces, workspace, context.by)))
     throw new Error("the new workspace id already exists");
   return { workspace };
 }
@@ -92,7 +96,7 @@ export function updateWorkspace(
   id: string,
   { name, ownerEmail }: { readonly name?: string | undefined; readonly ownerEmail?: string | undefined },
 ): Promise<Outcome> {
-  return changeWorkspace(context.workspaces, id, (workspace) => {
+  return changeWorkspace(context, id, (workspace) => {
     // Unchanged fields are not checked, because they may have been set before a rule was added.
     const fault = findProfileFault({ name, ownerEmail });
     if (fault !== undefined) return { refused: "invalid", message: fault };
@@ -104,19 +108,22 @@ export function updateWorkspace(
   });
 }
 
-/** Deletes a workspace, its secrets, its held events and its delivery log. Its other data expires within a day. */
+/** Deletes a workspace, its secrets, its held events and its logs. Its other data expires within a day. */
 export async function deleteWorkspace(
   context: WorkspaceContext,
   id: string,
 ): Promise<"deleted" | WorkspaceRefusal> {
   const record = await context.workspaces.read(id);
   if (record === undefined) return NOT_FOUND;
-  return (await context.workspaces.delete(record.workspace)) ? "deleted" : NOT_FOUND;
+  if (!(await context.workspaces.delete(record.workspace))) return NOT_FOUND;
+  context.onDeleted(id, context.by);
+  return "deleted";
 }
 
 /** Connects a disconnected workspace, with a new secret. */
-export function connectWorkspace({ workspaces, ids, now }: WorkspaceContext, id: string): Promise<Outcome> {
-  return changeWorkspace(workspaces, id, (workspace) => {
+export function connectWorkspace(context: WorkspaceContext, id: string): Promise<Outcome> {
+  const { ids, now } = context;
+  return changeWorkspace(context, id, (workspace) => {
     if (workspace.platform !== "custom") {
       return precondition("only workspaces of the custom platform can connect a bridge");
     }
@@ -129,7 +136,7 @@ export function connectWorkspace({ workspaces, ids, now }: WorkspaceContext, id:
 
 /** Disconnects a workspace, and deletes the workspace's secrets. Held events are kept until they are 24 hours old. */
 export function disconnectWorkspace(context: WorkspaceContext, id: string): Promise<Outcome> {
-  return changeWorkspace(context.workspaces, id, (workspace) => ({
+  return changeWorkspace(context, id, (workspace) => ({
     ...workspace,
     connected: false,
     secrets: [],
@@ -144,7 +151,7 @@ export async function setTargetUrl(
 ): Promise<Outcome> {
   const fault = targetUrl === "" ? undefined : await context.targetUrlCheck.findFault(targetUrl);
   if (fault !== undefined) return { refused: "invalid", message: `target_url: ${fault}` };
-  return changeWorkspace(context.workspaces, id, (workspace) =>
+  return changeWorkspace(context, id, (workspace) =>
     workspace.platform === "custom"
       ? { ...workspace, targetUrl }
       : precondition("only workspaces of the custom platform have a target URL"),
@@ -152,11 +159,9 @@ export async function setTargetUrl(
 }
 
 /** Creates a new secret. The previous secret stays valid for 24 hours (contract, "Authentication", rule 6). */
-export function rotateSigningSecret(
-  { workspaces, ids, now }: WorkspaceContext,
-  id: string,
-): Promise<Outcome> {
-  return changeWorkspace(workspaces, id, (workspace) => {
+export function rotateSigningSecret(context: WorkspaceContext, id: string): Promise<Outcome> {
+  const { ids, now } = context;
+  return changeWorkspace(context, id, (workspace) => {
     if (!workspace.connected)
       return precondition("the workspace is not connected: connect it to get a secret");
     return (

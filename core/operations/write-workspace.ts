@@ -1,14 +1,16 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { isDeepStrictEqual } from "node:util";
 import type { Workspace } from "../domain/workspace";
+import { changesBetween } from "../domain/workspace-changes";
 import { StoreUnavailable, type WorkspaceRecord, type Workspaces } from "../ports/store";
 
 const AGAIN_AFTER_MS = 200;
 const AGAIN_FOR_MS = 2_000;
 
 /**
- * Replaces the workspace `before` with `written`, or creates `written` if `before` is undefined. Resolves with false
- * when another call has changed the workspace meanwhile, or when the id of a new workspace already exists.
+ * Replaces the workspace `before` with `written`, or creates `written` if `before` is undefined. Logs the changes with
+ * `by`, the name of the caller's token. Resolves with false when another call has changed the workspace meanwhile, or
+ * when the id of a new workspace already exists.
  *
  * A write can succeed even if its answer is lost. A new secret that nobody has seen would then be active. So core
  * repeats the write. The check of the version (or of a new id) prevents a second effect, and the stored workspace shows
@@ -18,10 +20,14 @@ const AGAIN_FOR_MS = 2_000;
 export async function writeWorkspace(
   workspaces: Workspaces,
   written: Workspace,
+  by: string,
   before?: WorkspaceRecord,
 ): Promise<boolean> {
+  const changes = changesBetween(before?.workspace, written, by);
   const write = (): Promise<boolean> =>
-    before === undefined ? workspaces.create(written) : workspaces.replace(written, before.version);
+    before === undefined
+      ? workspaces.create(written, changes)
+      : workspaces.replace(written, before.version, changes);
   try {
     return await write();
   } catch (error) {

@@ -1,4 +1,5 @@
 import type { Workspace } from "../domain/workspace";
+import type { Change, LoggedChange } from "../domain/workspace-changes";
 import type { RenderedEnvelope } from "../domain/envelope";
 import type { OutboundType } from "../../contract/messages";
 import type { Delivery, LoggedDelivery } from "../domain/delivery";
@@ -36,14 +37,37 @@ export interface Workspaces {
   recall(id: string): WorkspaceRecord | undefined;
   /** Returns the current record in the store. */
   read(id: string): Promise<WorkspaceRecord | undefined>;
-  /** Returns false when the id is already used. */
-  create(workspace: Workspace): Promise<boolean>;
-  /** Returns false when the version of the record has changed; the caller must then read the record again. */
-  replace(workspace: Workspace, version: number): Promise<boolean>;
-  /** Deletes the workspace, its held events and its delivery log. Returns false when the workspace did not exist. */
+  /** Stores the workspace and logs `changes`, in one step. Returns false when the id is already used. */
+  create(workspace: Workspace, changes?: readonly Change[]): Promise<boolean>;
+  /**
+   * Stores the workspace and logs `changes`, in one step. Returns false when the version of the record has changed; the
+   * caller must then read the record again.
+   */
+  replace(workspace: Workspace, version: number, changes?: readonly Change[]): Promise<boolean>;
+  /**
+   * Deletes the workspace, its held events, and its logs of deliveries and changes. Returns false when the workspace did
+   * not exist.
+   */
   delete(workspace: Workspace): Promise<boolean>;
-  /** @param after the `next` of the previous page. The result is undefined when `after` is not a valid `next`. */
-  list(size: number, after: string | undefined): Promise<WorkspacePage | undefined>;
+  /**
+   * Returns one page. The result is undefined when `after` is not a valid `next`.
+   *
+   * @param after the `next` of the previous page
+   * @param only ids of the workspaces to list; undefined for all workspaces
+   */
+  list(
+    size: number,
+    after: string | undefined,
+    only?: ReadonlySet<string>,
+  ): Promise<WorkspacePage | undefined>;
+}
+
+/** The changes that operators made in each workspace: the last `CHANGES_LOGGED_MAX`. */
+export interface ChangeLog {
+  /** Logs a change that is not part of the workspace's record. Does nothing if the workspace does not exist. */
+  append(workspaceId: string, change: Change): Promise<void>;
+  /** Returns all logged changes, newest first. */
+  read(workspaceId: string): Promise<readonly LoggedChange[]>;
 }
 
 /** Seconds until the next request from the sender would pass, at least 1; undefined when this request passes. */
@@ -357,8 +381,15 @@ export interface FollowLog extends Leases {
    * the log.
    */
   open(group: string): Promise<void>;
-  /** Returns events that the group has never read; undefined when the lease is lost. */
-  readNew(member: Member, shard: number, count: number): Promise<readonly LogEntry[] | undefined>;
+  /**
+   * Reads up to `count` events that the group has never read; undefined when the lease is lost. `isEnd` says whether all
+   * events were read.
+   */
+  readNew(
+    member: Member,
+    shard: number,
+    count: number,
+  ): Promise<{ readonly entries: readonly LogEntry[]; readonly isEnd: boolean } | undefined>;
   /**
    * Returns events after the entry `after` that the group has read but not acked, and increments their `attempt`;
    * undefined when the lease is lost. Pass `last` as the next `after`. `last` is undefined when no such events are
@@ -388,6 +419,11 @@ export interface Member {
   readonly name: string;
   /** Distinguishes this member from any other with the same name. */
   readonly token: string;
+  /**
+   * The workspaces whose events a follower gets; undefined for all. Reads ack the events of other workspaces, so that the
+   * group does not fall behind.
+   */
+  readonly workspaces?: ReadonlySet<string> | undefined;
 }
 
 /** Milliseconds until a lease expires unless it is renewed. When a holder crashes, its shards wait up to this long. */

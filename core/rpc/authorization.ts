@@ -7,16 +7,9 @@ import {
   type ServerInterceptor,
   type StatusObject,
 } from "@grpc/grpc-js";
-
-/** The roles of callers. `ROLE_OF_SERVICE` says which services a role may call. */
-export const ROLES = ["edge", "game", "operator"] as const;
-type CallerRole = (typeof ROLES)[number];
-
-/** A token that core accepts. */
-export interface KnownToken {
-  readonly role: CallerRole;
-  readonly token: string;
-}
+import type { Caller } from "../domain/caller";
+import { setCaller } from "./call-caller";
+import type { CallerRole, KnownToken } from "./known-tokens";
 
 /** The local and the remote address of a connection. */
 export type Connection = ReturnType<ServerInterceptingCall["getConnectionInfo"]>;
@@ -38,7 +31,8 @@ export const SERVICES: readonly string[] = Object.keys(ROLE_OF_SERVICE);
 
 /**
  * Returns an interceptor that accepts a call if its bearer token has the role that the service requires, or if the
- * service requires no token. Calls to services that are not in `ROLE_OF_SERVICE` are rejected.
+ * service requires no token. Calls to services that are not in `ROLE_OF_SERVICE` are rejected. Handlers get the caller
+ * from `callerOf`.
  * @param onCall is called for each accepted call; `neededToken` says whether the service of the call requires a token
  */
 export function createAuthorization(
@@ -46,25 +40,25 @@ export function createAuthorization(
   onCall: (connection: Connection, neededToken: boolean) => void,
 ): ServerInterceptor {
   // The digests of all tokens have the same length, so comparing digests does not reveal the length of a token.
-  const known = tokens.map(({ role, token }) => ({ role, digest: digest(token) }));
+  const known = tokens.map(({ token, ...caller }) => ({ ...caller, digest: digest(token) }));
 
+  /** Returns the caller, or the refusal of the call; undefined if the service requires no token. */
   function judge(
     needed: (typeof ROLE_OF_SERVICE)[string] | undefined,
     metadata: Metadata,
-  ): Refusal | undefined {
+  ): Caller | Refusal | undefined {
     if (needed === "no token") return undefined;
     const [header] = metadata.get("authorization");
     const token = /^Bearer +(\S+)$/i.exec(String(header ?? ""))?.[1];
     const sent = token === undefined ? undefined : digest(token);
-    const roles = known
-      .filter((each) => sent !== undefined && timingSafeEqual(each.digest, sent))
-      .map(({ role }) => role);
-    if (roles.length === 0) {
+    const callers = known.filter((each) => sent !== undefined && timingSafeEqual(each.digest, sent));
+    if (callers.length === 0) {
       const details =
         "the token is missing or unknown: send a token of CORE_TOKENS as metadata 'authorization: Bearer <token>'";
       return { code: status.UNAUTHENTICATED, details };
     }
-    if (needed === "any" || (needed !== undefined && roles.includes(needed))) return undefined;
+    const caller = needed === "any" ? callers[0] : callers.find(({ role }) => role === needed);
+    if (caller !== undefined) return caller;
     const details = `this service accepts only the role ${needed ?? "(none)"}`;
     return { code: status.PERMISSION_DENIED, details };
   }
@@ -75,11 +69,12 @@ export function createAuthorization(
         const listener = new ServerListenerBuilder()
           .withOnReceiveMetadata((metadata, proceed) => {
             const needed = ROLE_OF_SERVICE[method.path.split("/")[1] ?? ""];
-            const refused = judge(needed, metadata);
-            if (refused !== undefined) {
-              call.sendStatus(refused);
+            const judged = judge(needed, metadata);
+            if (judged !== undefined && "code" in judged) {
+              call.sendStatus(judged);
               return;
             }
+            if (judged !== undefined) setCaller(metadata, judged);
             onCall(call.getConnectionInfo(), needed !== "no token");
             proceed(metadata);
           })

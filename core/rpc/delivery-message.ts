@@ -1,11 +1,13 @@
-import { RESULT_CODES, STEP_CODES } from "../../proto/codes";
+import { CHANGE_CODES, RESULT_CODES, STEP_CODES } from "../../proto/codes";
 import {
   PushStep,
+  type LoggedChange as ChangeMessage,
   type LoggedDelivery as DeliveryMessage,
   type SendTestEventResponse,
   type WorkspaceHealth as HealthMessage,
 } from "../../proto/gen/chatbridge/v1/workspace";
 import type { LoggedDelivery } from "../domain/delivery";
+import type { LoggedChange } from "../domain/workspace-changes";
 import type { WorkspaceHealth } from "../operations/read-health";
 import type { TestEventOutcome } from "../operations/send-test-event";
 
@@ -25,6 +27,10 @@ export function toDeliveryMessage(delivery: LoggedDelivery): DeliveryMessage {
     latencyMs: Math.round(delivery.latencyMs),
     address: delivery.address ?? "",
   };
+}
+
+export function toChangeMessage({ id, atMs, by, change, detail }: LoggedChange): ChangeMessage {
+  return { id, at: new Date(atMs), tokenName: by, kind: CHANGE_CODES[change], detail };
 }
 
 export function toHealthMessage(health: WorkspaceHealth): HealthMessage {

@@ -1,11 +1,13 @@
 import { status, type ServerDuplexStream } from "@grpc/grpc-js";
 import { InboundEvent } from "../../proto/gen/chatbridge/v1/event";
 import type { FollowOpen, FollowRequest, FollowResponse } from "../../proto/gen/chatbridge/v1/game";
+import { findGroupFault } from "../domain/caller";
 import { CORE_STREAMS_MAX } from "../domain/bounds";
 import { enterGroup } from "../operations/enter-group";
 import { follow, type Follower } from "../operations/follow";
 import type { FollowLog, LogEntry } from "../ports/store";
 import type { Ids } from "../ports/outside";
+import { callerOf } from "./call-caller";
 import { messageOf, type Decoded } from "./game-methods";
 import { StatusError, toStatus, type ReportFault } from "./status";
 import type { CallCounts } from "./call-counts";
@@ -14,6 +16,8 @@ export interface FollowContext {
   readonly followLog: FollowLog;
   readonly ids: Ids;
   readonly callCounts: CallCounts;
+  /** Names of the game tokens that are limited to some workspaces. */
+  readonly limitedGames: readonly string[];
   /** Aborted when core stops. Open streams are then closed, so that clients open new streams on another core. */
   readonly stopping: AbortSignal;
 }
@@ -68,7 +72,11 @@ function serveFollow(
 
   async function open(request: FollowOpen): Promise<void> {
     const { group, consumer, window, ackDeadlineMs } = readOpen(request);
-    const member = { group, name: consumer, token: context.ids.token() };
+    const caller = callerOf(stream);
+    const groupFault = findGroupFault(caller, group, context.limitedGames);
+    if (groupFault !== undefined) throw new StatusError(status.PERMISSION_DENIED, groupFault);
+    const { workspaces } = caller;
+    const member = { group, name: consumer, token: context.ids.token(), workspaces };
     const enteredAt = performance.now();
     if (!(await enterGroup(followLog, member))) throw groupIsFull(followLog);
     stream.write({ say: { $case: "opened", value: {} } });

@@ -5,11 +5,13 @@ import {
   type PublishEventsResponse,
   type PublishResult,
 } from "../../proto/gen/chatbridge/v1/game";
+import type { Caller } from "../domain/caller";
 import { PUBLISH_BATCH_MAX } from "../domain/bounds";
 import type { OutboundFault } from "../domain/outbound-rules";
 import { preparePublication } from "../operations/publish-events";
 import type { Clock, Ids } from "../ports/outside";
 import type { OutboundEvents, Publication, Published } from "../ports/store";
+import { callerOf, type ServedCall } from "./call-caller";
 import { createFollowHandler, type FollowContext } from "./follow-stream";
 import { messageOf, type Decoded, type EventsRequest } from "./game-methods";
 import { faultField, readOutboundEvent } from "./outbound-message";
@@ -32,18 +34,18 @@ export function createGameService(context: GameServiceContext, report: ReportFau
    * Publishes the events of a call, in order. Drops the decoded events before the call to the store. Otherwise, the
    * garbage collector would have to copy these events during that call.
    */
-  async function publish(events: Decoded<EventMessage>[]): Promise<PublishResult[]> {
-    const prepared = events.splice(0).map(prepare);
+  async function publish(events: Decoded<EventMessage>[], caller: Caller): Promise<PublishResult[]> {
+    const prepared = events.splice(0).map((event) => prepare(event, caller));
     const published = (await context.outboundEvents.publishAll(prepared.filter(isPublication))).values();
     return prepared.map((each) =>
       isPublication(each) ? toResult(published.next().value as Published) : each,
     );
   }
 
-  function prepare(decoded: Decoded<EventMessage>): Publication | PublishResult {
+  function prepare(decoded: Decoded<EventMessage>, caller: Caller): Publication | PublishResult {
     const read = "fault" in decoded ? decoded : readOutboundEvent(decoded.message);
     if ("fault" in read) return invalid(read.fault.field, read.fault);
-    const prepared = preparePublication(context, read.event);
+    const prepared = preparePublication(context, read.event, caller);
     if (!("outcome" in prepared)) return prepared;
     if (prepared.outcome === "unknown-workspace") return toResult(prepared);
     return invalid(faultField(read.event, prepared.fault), prepared.fault);
@@ -64,7 +66,10 @@ export function createGameService(context: GameServiceContext, report: ReportFau
     return refusedResult(PublishRefusal.INVALID, field, message);
   }
 
-  async function publishEvents(request: Decoded<EventsRequest>): Promise<PublishEventsResponse> {
+  async function publishEvents(
+    request: Decoded<EventsRequest>,
+    call: ServedCall,
+  ): Promise<PublishEventsResponse> {
     const { bytes, count, events } = messageOf(request);
     if (count < 1 || count > PUBLISH_BATCH_MAX) {
       throw new StatusError(
@@ -80,7 +85,7 @@ export function createGameService(context: GameServiceContext, report: ReportFau
     }
     publishing.bytes += bytes;
     try {
-      return { results: await publish(events) };
+      return { results: await publish(events, callerOf(call)) };
     } finally {
       publishing.bytes -= bytes;
     }

@@ -1,7 +1,8 @@
 import { once } from "node:events";
 import { createServer, type AddressInfo, type Socket } from "node:net";
 import { Server, ServerCredentials } from "@grpc/grpc-js";
-import { createAuthorization, type Connection, type KnownToken } from "./authorization";
+import { createAuthorization, type Connection } from "./authorization";
+import type { KnownToken } from "./known-tokens";
 
 /**
  * The server's certificate and key, in PEM. With `clientCa`, callers must present a certificate that this CA has

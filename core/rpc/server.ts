@@ -8,6 +8,7 @@ import { createHealthService, HEALTH_METHODS, type HealthServiceContext } from "
 import { listen, type ListenerOptions } from "./listener";
 import { addReflection } from "./reflection";
 import type { ReportFault } from "./status";
+import { withinScope } from "./workspace-scope";
 import { createWorkspaceService, type WorkspaceServiceContext } from "./workspace-service";
 
 export type RpcContext = BridgeServiceContext &
@@ -25,7 +26,10 @@ export function listenForRpc(
       server.addService(definition, service as UntypedServiceImplementation);
     add(BRIDGE_METHODS, createBridgeService(context, options.report));
     add(GAME_METHODS, createGameService(context, options.report));
-    add(WorkspaceServiceService, createWorkspaceService(context, options.report));
+    add(
+      WorkspaceServiceService,
+      withinScope(createWorkspaceService(context, options.report), options.report),
+    );
     add(HEALTH_METHODS, createHealthService(context, options.report));
     addReflection(server);
   });

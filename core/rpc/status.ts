@@ -2,6 +2,7 @@ import { status, type handleUnaryCall, type ServiceError, type StatusObject } fr
 import { parseWorkspaceId } from "../domain/workspace";
 import { NOT_FOUND, type WorkspaceRefusal } from "../operations/workspaces";
 import { StoreUnavailable } from "../ports/store";
+import type { ServedCall } from "./call-caller";
 
 /** An answer with a gRPC status other than OK; the message is for the caller. */
 export class StatusError extends Error {
@@ -33,10 +34,10 @@ export function toStatus(where: string, error: unknown, report: ReportFault): Pa
 export function unary<Request, Response>(
   where: string,
   report: ReportFault,
-  handle: (request: Request) => Promise<Response>,
+  handle: (request: Request, call: ServedCall) => Promise<Response>,
 ): handleUnaryCall<Request, Response> {
   return (call, callback) => {
-    handle(call.request).then(
+    handle(call.request, call).then(
       (response) => callback(null, response),
       (error: unknown) => callback(toStatus(where, error, report) as Partial<ServiceError>),
     );

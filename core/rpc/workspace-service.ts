@@ -26,20 +26,23 @@ import {
 } from "../operations/workspaces";
 import { readHealth } from "../operations/read-health";
 import { sendTestEvent, type TestEventContext } from "../operations/send-test-event";
-import { toDeliveryMessage, toHealthMessage, toTestMessage } from "./delivery-message";
+import { callerOf, type ServedCall } from "./call-caller";
+import { toChangeMessage, toDeliveryMessage, toHealthMessage, toTestMessage } from "./delivery-message";
 import { accepted, readWorkspaceId, StatusError, unary, type ReportFault } from "./status";
 import { createWatchHandler, type WatchContext } from "./watch-stream";
 
 const PAGE_DEFAULT = 100;
 const PAGE_MAX = 1_000;
 
-export type WorkspaceServiceContext = WorkspaceContext & TestEventContext & WatchContext;
+/** `by` is the caller of a single call, so it is not part of the service's context. */
+export type WorkspaceServiceContext = Omit<WorkspaceContext & TestEventContext, "by"> & WatchContext;
 
 export function createWorkspaceService(
   context: WorkspaceServiceContext,
   report: ReportFault,
 ): WorkspaceServiceServer {
   const { workspaces, now } = context;
+  const as = (call: ServedCall) => ({ ...context, by: callerOf(call).name });
   const message = (workspace: Workspace): WorkspaceMessage => toMessage(workspace, now());
   const answered = ({ workspace }: { workspace: Workspace }) => ({ workspace: message(workspace) });
   /**
@@ -52,42 +55,47 @@ export function createWorkspaceService(
   });
 
   return {
-    createWorkspace: unary("CreateWorkspace", report, async (request) =>
+    getCaller: unary("GetCaller", report, async (_request, call) => {
+      const { name, workspaces: scope = [] } = callerOf(call);
+      return { tokenName: name, workspaceIds: [...scope] };
+    }),
+    createWorkspace: unary("CreateWorkspace", report, async (request, call) =>
       answeredWithSecret(
-        accepted(await createWorkspace(context, { ...request, platform: readPlatform(request.platform) })),
+        accepted(await createWorkspace(as(call), { ...request, platform: readPlatform(request.platform) })),
       ),
     ),
     getWorkspace: unary("GetWorkspace", report, async ({ workspaceId }) => {
       const { workspace } = accepted((await workspaces.read(readWorkspaceId(workspaceId))) ?? NOT_FOUND);
       return { workspace: message(workspace), health: toHealthMessage(await readHealth(context, workspace)) };
     }),
-    listWorkspaces: unary("ListWorkspaces", report, async ({ pageSize, pageToken }) => {
-      const page = await workspaces.list(readPageSize(pageSize), pageToken || undefined);
+    listWorkspaces: unary("ListWorkspaces", report, async ({ pageSize, pageToken }, call) => {
+      const scope = callerOf(call).workspaces;
+      const page = await workspaces.list(readPageSize(pageSize), pageToken || undefined, scope);
       if (page === undefined) throw badPageToken();
       return { workspaces: page.workspaces.map(message), nextPageToken: page.next ?? "" };
     }),
-    updateWorkspace: unary("UpdateWorkspace", report, async ({ workspaceId, name, ownerEmail }) =>
-      answered(accepted(await updateWorkspace(context, readWorkspaceId(workspaceId), { name, ownerEmail }))),
+    updateWorkspace: unary("UpdateWorkspace", report, async ({ workspaceId, name, ownerEmail }, call) =>
+      answered(accepted(await updateWorkspace(as(call), readWorkspaceId(workspaceId), { name, ownerEmail }))),
     ),
-    connectWorkspace: unary("ConnectWorkspace", report, async ({ workspaceId }) =>
-      answeredWithSecret(accepted(await connectWorkspace(context, readWorkspaceId(workspaceId)))),
+    connectWorkspace: unary("ConnectWorkspace", report, async ({ workspaceId }, call) =>
+      answeredWithSecret(accepted(await connectWorkspace(as(call), readWorkspaceId(workspaceId)))),
     ),
-    disconnectWorkspace: unary("DisconnectWorkspace", report, async ({ workspaceId }) =>
-      answered(accepted(await disconnectWorkspace(context, readWorkspaceId(workspaceId)))),
+    disconnectWorkspace: unary("DisconnectWorkspace", report, async ({ workspaceId }, call) =>
+      answered(accepted(await disconnectWorkspace(as(call), readWorkspaceId(workspaceId)))),
     ),
-    deleteWorkspace: unary("DeleteWorkspace", report, async ({ workspaceId }) => {
-      const deleted = await deleteWorkspace(context, readWorkspaceId(workspaceId));
+    deleteWorkspace: unary("DeleteWorkspace", report, async ({ workspaceId }, call) => {
+      const deleted = await deleteWorkspace(as(call), readWorkspaceId(workspaceId));
       if (deleted !== "deleted") accepted(deleted);
       return {};
     }),
-    rotateSigningSecret: unary("RotateSigningSecret", report, async ({ workspaceId }) =>
-      answeredWithSecret(accepted(await rotateSigningSecret(context, readWorkspaceId(workspaceId)))),
+    rotateSigningSecret: unary("RotateSigningSecret", report, async ({ workspaceId }, call) =>
+      answeredWithSecret(accepted(await rotateSigningSecret(as(call), readWorkspaceId(workspaceId)))),
     ),
-    setTargetUrl: unary("SetTargetUrl", report, async ({ workspaceId, targetUrl }) =>
-      answered(accepted(await setTargetUrl(context, readWorkspaceId(workspaceId), targetUrl))),
+    setTargetUrl: unary("SetTargetUrl", report, async ({ workspaceId, targetUrl }, call) =>
+      answered(accepted(await setTargetUrl(as(call), readWorkspaceId(workspaceId), targetUrl))),
     ),
-    sendTestEvent: unary("SendTestEvent", report, async ({ workspaceId }) =>
-      toTestMessage(accepted(await sendTestEvent(context, readWorkspaceId(workspaceId)))),
+    sendTestEvent: unary("SendTestEvent", report, async ({ workspaceId }, call) =>
+      toTestMessage(accepted(await sendTestEvent(as(call), readWorkspaceId(workspaceId)))),
     ),
     listDeliveries: unary("ListDeliveries", report, async ({ workspaceId, pageSize, pageToken }) => {
       const size = readPageSize(pageSize);
@@ -100,6 +108,10 @@ export function createWorkspaceService(
         deliveries: deliveries.map(toDeliveryMessage),
         nextPageToken: read.length > size ? (deliveries.at(-1)?.id ?? "") : "",
       };
+    }),
+    listChanges: unary("ListChanges", report, async ({ workspaceId }) => {
+      const { workspace } = accepted((await workspaces.read(readWorkspaceId(workspaceId))) ?? NOT_FOUND);
+      return { changes: (await context.changeLog.read(workspace.id)).map(toChangeMessage) };
     }),
     watchWorkspace: createWatchHandler(context, report),
   };

@@ -24,14 +24,21 @@ export function createFollowLog(functions: Functions, keys: Keys, wakes: Wakes):
   const streamsMax = Math.max(GROUP_STREAMS_MAX, keys.shards);
   const everyShard = Array.from({ length: keys.shards }, (_, shard) => keys.prefix(shard));
 
+  /** Returns the ids of the member's workspaces in a shard, as one text; "*" for all workspaces. */
+  function scopeOf({ workspaces }: Member, shard: number): string {
+    if (workspaces === undefined) return "*";
+    return [...workspaces].filter((id) => keys.shard(id) === shard).join(",");
+  }
+
   async function again(
-    { group, token }: Member,
+    member: Member,
     shard: number,
     count: number,
     after: string,
     entryIds: readonly string[],
   ): Promise<{ readonly entries: readonly LogEntry[]; readonly last: string | undefined } | undefined> {
-    const args = [group, token, String(count), after, ...entryIds];
+    const { group, token } = member;
+    const args = [group, token, scopeOf(member, shard), String(count), after, ...entryIds];
     const reply = await functions.call("read_again", keys.prefix(shard), args);
     if (reply === null) return undefined;
     const [last, ...entries] = asList(reply);
@@ -44,9 +51,13 @@ export function createFollowLog(functions: Functions, keys: Keys, wakes: Wakes):
     async open(group) {
       await Promise.all(everyShard.map((prefix) => functions.call("open_group", prefix, [group])));
     },
-    async readNew({ group, token }, shard, count) {
-      const reply = await functions.call("read_new", keys.prefix(shard), [group, token, String(count)]);
-      return reply === null ? undefined : asList(reply).map(toEntry);
+    async readNew(member, shard, count) {
+      const { group, token } = member;
+      const args = [group, token, scopeOf(member, shard), String(count)];
+      const reply = await functions.call("read_new", keys.prefix(shard), args);
+      if (reply === null) return undefined;
+      const [read, ...entries] = asList(reply);
+      return { entries: entries.map(toEntry), isEnd: asNumber(read) < count };
     },
     readAgain: (member, shard, count, after) => again(member, shard, count, after ?? "-", []),
     async readEntries(member, shard, entryIds) {

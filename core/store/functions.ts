@@ -2,6 +2,7 @@ import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { ErrorReply } from "redis";
+import { CHANGES_LOGGED_MAX } from "../../contract/changes";
 import { LOGGED_SECONDS, POLLS_LOGGED_MAX, PUSHES_LOGGED_MAX } from "../../contract/deliveries";
 import {
   FAILING_AFTER_MS,
@@ -51,6 +52,7 @@ export type FunctionName =
   | "put_workspace"
   | "get_workspaces"
   | "delete_workspace"
+  | "log_change"
   | "open_group"
   | "take_lease"
   | "drop_lease"
@@ -95,6 +97,7 @@ export type Functions = ReturnType<typeof createFunctions>;
 
 /** The contract's numbers that the library uses. In the Lua source, each name is written between two `@`. */
 const NUMBERS: Readonly<Record<string, number>> = {
+  CHANGES_LOGGED_MAX,
   FAILING_AFTER_MS,
   HELD_SECONDS,
   LOGGED_SECONDS,

@@ -16,6 +16,7 @@ import { shardOf } from "../domain/shard";
  * | `:tries`                    | hash   | as its event in `:push`      | record_pushes: attempts made, and time of the first failure |
  * | `:log:<workspace>`          | stream | 7 days, the last thousand    | log_delivery, record_pushes, publish: attempts and drops |
  * | `:polls:<workspace>`        | list   | 7 days, the last 500         | page, and each function that ends a run: polls that returned events, and runs of polls without events |
+ * | `:audit:<workspace>`        | stream | as the workspace, the last 200 | put_workspace, log_change: changes that operators made |
  * | `:due`                      | zset   | while events wait            | publish, record_pushes, page, put_workspace: time at which a poll workspace begins to fail, ms |
  * | `:mail`                     | stream | an email until it is sent    | find_failing: emails about outages |
  * | `:key:<workspace>:<digest>` | string | 24 h                         | publish: the answer for an idempotency key |

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { StoreUnavailable } from "../ports/store";
 import { createBacklog } from "./backlog";
+import { createChangeLog } from "./change-log";
 import { createRedisClock } from "./clock";
 import { createDeliveryLog } from "./delivery-log";
 import { createFollowLog } from "./follow-log";
@@ -92,6 +93,7 @@ export async function openStore(options: StoreOptions) {
       followLog: createFollowLog(functions, keys, wakes),
       pushQueue: createPushQueue(functions, keys, wakes),
       pollWatch: createPollWatch(functions, keys),
+      changeLog: createChangeLog(redis, functions, keys),
       deliveryLog: createDeliveryLog(functions, keys, clock.now),
       leases: createLeases(functions, keys),
       backlog: createBacklog(functions, keys),

@@ -1,6 +1,8 @@
 import { LRUCache } from "lru-cache";
 import { deliveryMode, type Workspace } from "../domain/workspace";
 import type { WorkspaceRecord, Workspaces } from "../ports/store";
+import type { Change } from "../domain/workspace-changes";
+import { encodeChange } from "./change-log";
 import { batchFunction } from "./function-batch";
 import type { Functions } from "./functions";
 import type { Keys } from "./keys";
@@ -78,7 +80,11 @@ export function createWorkspaces(
     return record;
   }
 
-  async function put(workspace: Workspace, version: number): Promise<boolean> {
+  async function put(
+    workspace: Workspace,
+    version: number,
+    changes: readonly Change[] = [],
+  ): Promise<boolean> {
     remembered.delete(workspace.id);
     const text = toRecord(workspace, box);
     const reply = await functions.call("put_workspace", keys.prefix(keys.shard(workspace.id)), [
@@ -87,6 +93,7 @@ export function createWorkspaces(
       text,
       deliveryMode(workspace),
       indexEntry(workspace),
+      ...changes.map(encodeChange),
     ]);
     const fresh = asNumber(reply);
     // Requests for the workspace often follow immediately. These requests use the record that is cached here, and need
@@ -113,10 +120,26 @@ export function createWorkspaces(
     return asList(reply).map(asText);
   }
 
+  /** Returns the newest `size` index entries older than `after`, from all shards, newest first. */
+  async function newestEntries(size: number, after: string | undefined): Promise<readonly string[]> {
+    const everyShard = Array.from({ length: keys.shards }, (_, shard) => entries(shard, size, after));
+    return (await Promise.all(everyShard)).flat().toSorted().toReversed();
+  }
+
+  /** Returns the index entries of the workspaces with these ids that are older than `after`, newest first. */
+  async function entriesOf(ids: ReadonlySet<string>, after: string | undefined): Promise<readonly string[]> {
+    const records = await Promise.all([...ids].map(read));
+    return records
+      .flatMap((record) => (record === undefined ? [] : [indexEntry(record.workspace)]))
+      .filter((entry) => after === undefined || entry < after)
+      .toSorted()
+      .toReversed();
+  }
+
   return {
     read,
     recall: (id) => remembered.get(id),
-    create: (workspace) => put(workspace, 0),
+    create: (workspace, changes) => put(workspace, 0, changes),
     replace: put,
     async delete(workspace) {
       remembered.delete(workspace.id);
@@ -126,10 +149,9 @@ export function createWorkspaces(
       ]);
       return asNumber(deleted) === 1;
     },
-    async list(size, after) {
+    async list(size, after, only) {
       if (after !== undefined && !ENTRY_FORM.test(after)) return undefined;
-      const everyShard = Array.from({ length: keys.shards }, (_, shard) => entries(shard, size + 1, after));
-      const newest = (await Promise.all(everyShard)).flat().toSorted().toReversed();
+      const newest = await (only === undefined ? newestEntries(size + 1, after) : entriesOf(only, after));
       const page = newest.slice(0, size);
       const records = await Promise.all(page.map((entry) => read(entry.slice(entry.indexOf(":") + 1))));
       return {

@@ -40,8 +40,9 @@ export function coreAnswer({ code, details }: ServiceError): ErrorAnswer | undef
     case status.NOT_FOUND:
       return NO_WORKSPACE;
     case status.UNAUTHENTICATED:
-    case status.PERMISSION_DENIED:
       return SIGNED_OUT;
+    case status.PERMISSION_DENIED:
+      return { status: 403, message: sentence(details) };
     case status.FAILED_PRECONDITION:
       return { status: 409, message: sentence(details) };
     case status.INVALID_ARGUMENT:

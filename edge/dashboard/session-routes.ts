@@ -3,13 +3,13 @@ import { isCoreToken } from "../../runtime/core-connection";
 import type { ErrorAnswer } from "../public/error-body";
 import { sendError } from "../public/public-listener";
 import { canonicalAddress } from "../public/source-address";
-import { coreAnswer, isServiceError, SIGNED_OUT } from "./core-answer";
+import { coreAnswer, isServiceError } from "./core-answer";
 import { ASKED_BY_ITSELF, OWN_HEADER } from "./page-guard";
 import { readSessionCookie, setSessionCookie } from "./session-cookie";
 import type { Session, Sessions } from "./sessions";
 import type { SessionShape } from "./shapes";
 import type { SignInLimit } from "./sign-in-limit";
-import { proveToken, type WorkspaceClient } from "./workspace-client";
+import { describeToken, type SignedInToken, type WorkspaceClient } from "./workspace-client";
 
 export interface SessionContext {
   readonly core: WorkspaceClient;
@@ -50,14 +50,14 @@ export function addSessionRoutes(app: FastifyInstance, context: SessionContext):
   const { core, sessions, limit, publicUrl } = context;
 
   /**
-   * If core accepts the token, calls `accept` and returns the result. Otherwise returns an error answer, which is
-   * `wrong` for an invalid token.
+   * If core accepts the token as an operator's token, calls `accept` and returns the result. Otherwise returns an error
+   * answer, which is `wrong` for any other token.
    */
   async function attempt<T>(
     request: FastifyRequest,
     token: string | undefined,
     wrong: ErrorAnswer,
-    accept: (token: string) => T | undefined,
+    accept: (token: string, described: SignedInToken) => T | undefined,
   ): Promise<T | ErrorAnswer> {
     const address = canonicalAddress(request.ip, request.socket.remoteAddress);
     const wait = limit.refuse(address);
@@ -66,23 +66,24 @@ export function addSessionRoutes(app: FastifyInstance, context: SessionContext):
       return { status: 429, message, retryAfterSeconds: wait };
     }
     if (token === undefined || !isCoreToken(token)) return wrong;
+    let described: SignedInToken;
     try {
-      await proveToken(core.as(token));
+      described = await describeToken(core.as(token));
     } catch (error) {
       const answer = isServiceError(error) ? coreAnswer(error) : undefined;
       if (answer === undefined) throw error;
-      return answer === SIGNED_OUT ? wrong : answer;
+      return answer.status === 401 || answer.status === 403 ? wrong : answer;
     }
     limit.forget(address);
-    return accept(token) ?? wrong;
+    return accept(token, described) ?? wrong;
   }
 
   /** Invalidates the link only after core has accepted its token. After a failed attempt, the link stays valid. */
   function signInByLink(request: FastifyRequest, code: string) {
-    return attempt(request, sessions.tokenOf(code), SPENT_LINK, () => {
+    return attempt(request, sessions.tokenOf(code), SPENT_LINK, (_token, described) => {
       // Another request may have used the link in the meantime.
       const token = sessions.takeCode(code);
-      return token === undefined ? undefined : sessions.begin(token);
+      return token === undefined ? undefined : sessions.begin(token, described);
     });
   }
 
@@ -141,6 +142,6 @@ export function usedSession(request: FastifyRequest, sessions: Sessions): Sessio
   return request.headers[OWN_HEADER] === ASKED_BY_ITSELF ? sessions.find(id) : sessions.use(id);
 }
 
-function toShape({ endsAtMs }: Session, publicUrl: string): SessionShape {
-  return { publicUrl, endsAt: new Date(endsAtMs).toISOString() };
+function toShape({ endsAtMs, tokenName, workspaces }: Session, publicUrl: string): SessionShape {
+  return { tokenName, workspaces, publicUrl, endsAt: new Date(endsAtMs).toISOString() };
 }

@@ -1,12 +1,13 @@
 import { createHash, randomBytes } from "node:crypto";
 import { LRUCache } from "lru-cache";
+import type { SignedInToken } from "./workspace-client";
 
 /**
  * A signed-in operator. Sessions and sign-in codes are in the memory of the edge that created them. So signing out ends
  * a session for good, edges share no key, and the edge sends the operator's token only to core. After a restart of the
  * edge, all operators must sign in again.
  */
-export interface Session {
+export interface Session extends SignedInToken {
   readonly token: string;
   readonly endsAtMs: number;
   /** Aborted when the session ends. */
@@ -45,10 +46,10 @@ export function createSessions(now: () => number = Date.now) {
 
   return {
     /** Creates a session. Returns the session with the id for the browser's cookie. */
-    begin(token: string): { readonly id: string; readonly session: Session } {
+    begin(token: string, described: SignedInToken): { readonly id: string; readonly session: Session } {
       const id = secretText();
       const ending = new AbortController();
-      const session = { token, endsAtMs: now() + SESSION_MS, ending, over: ending.signal };
+      const session = { ...described, token, endsAtMs: now() + SESSION_MS, ending, over: ending.signal };
       sessions.set(digest(id), session);
       return { id, session };
     },

@@ -1,3 +1,4 @@
+import type { ChangeName } from "../../contract/changes";
 import type { AttemptStep, DeliveryResult } from "../../contract/deliveries";
 
 /**
@@ -117,7 +118,22 @@ export type TestOutcome =
       readonly lastPollAt: string | null;
     };
 
+/** A change that an operator made in a workspace. */
+export interface ChangeShape {
+  readonly id: string;
+  readonly at: string;
+  /** Name of the token with which the change was made. */
+  readonly by: string;
+  readonly change: ChangeName;
+  /** The values before and after the change; empty for a change without values. */
+  readonly detail: string;
+}
+
 export interface SessionShape {
+  /** Name of the token with which the user signed in. */
+  readonly tokenName: string;
+  /** Ids of the only workspaces that exist for this token; null if the token is not limited. */
+  readonly workspaces: readonly string[] | null;
   /** Base URL at which bridges reach the service, without a trailing slash. */
   readonly publicUrl: string;
   /** Time at which the session ends, even if the user is active. */

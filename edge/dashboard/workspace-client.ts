@@ -46,7 +46,15 @@ export function createWorkspaceClient(address: string, tls: ClientTls | undefine
   };
 }
 
-/** Resolves if core accepts the operator's token. Otherwise rejects with the `ServiceError` of the call. */
-export async function proveToken({ call, methods }: Operator): Promise<void> {
-  await call(methods.listWorkspaces, { pageSize: 1, pageToken: "" });
+/** The name and the scope of an operator's token. */
+export interface SignedInToken {
+  readonly tokenName: string;
+  /** Ids of the only workspaces that exist for this token; null if the token is not limited. */
+  readonly workspaces: readonly string[] | null;
+}
+
+/** Describes the operator's token. Rejects with the `ServiceError` of the call if core does not accept the token. */
+export async function describeToken({ call, methods }: Operator): Promise<SignedInToken> {
+  const { tokenName, workspaceIds } = await call(methods.getCaller, {});
+  return { tokenName, workspaces: workspaceIds.length === 0 ? null : workspaceIds };
 }

@@ -1,13 +1,15 @@
-import { RESULT_WORDS, STEP_WORDS } from "../../proto/codes";
+import { CHANGE_WORDS, RESULT_WORDS, STEP_WORDS } from "../../proto/codes";
 import {
   DeliveryMode,
   Platform,
+  type LoggedChange,
   type LoggedDelivery,
   type SendTestEventResponse,
   type Workspace,
   type WorkspaceHealth,
 } from "../../proto/gen/chatbridge/v1/workspace";
 import type {
+  ChangeShape,
   DeliveryShape,
   HealthShape,
   Mode,
@@ -57,6 +59,12 @@ export function toDeliveryShape(delivery: LoggedDelivery): DeliveryShape {
     polls: eventType === "poll" ? Math.max(polls, 1) : 0,
     lastAt: toText(lastAt),
   };
+}
+
+/** Returns undefined for a change of a newer release of core, which this edge does not know. */
+export function toChangeShape({ id, at, tokenName, kind, detail }: LoggedChange): ChangeShape | undefined {
+  const change = CHANGE_WORDS.get(kind);
+  return change && { id, at: there(toText(at)), by: tokenName, change, detail };
 }
 
 export function toHealthShape(health: WorkspaceHealth | undefined): HealthShape {

@@ -2,9 +2,17 @@ import type { FastifyInstance, FastifyRequest } from "fastify";
 import { CreateWorkspaceRequest } from "../../proto/gen/chatbridge/v1/workspace";
 import { sendError } from "../public/public-listener";
 import { findWorkspaces, listWorkspaces } from "./find-workspaces";
-import type { DeliveryShape, TestOutcome, WorkspacePage, WorkspaceView, WorkspaceWithSecret } from "./shapes";
+import type {
+  ChangeShape,
+  DeliveryShape,
+  TestOutcome,
+  WorkspacePage,
+  WorkspaceView,
+  WorkspaceWithSecret,
+} from "./shapes";
 import type { Operator } from "./workspace-client";
 import {
+  toChangeShape,
   toDeliveryShape,
   toHealthShape,
   toTestOutcome,
@@ -129,6 +137,12 @@ export function addWorkspaceRoutes(
       pageToken = nextPageToken;
     } while (pageToken !== "");
     return found;
+  });
+
+  app.get<Of>("/workspaces/:id/changes", async (request): Promise<readonly ChangeShape[]> => {
+    const { call, methods } = operatorOf(request);
+    const { changes } = await call(methods.listChanges, named(request));
+    return changes.flatMap((change) => toChangeShape(change) ?? []);
   });
 }
 

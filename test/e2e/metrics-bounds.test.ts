@@ -65,9 +65,10 @@ async function follow(record: WorkspaceRecord, group: string, read: number, acke
   const shard = shardOf(record);
   const member = { group, name: "c", token: `token of ${group}` };
   await store.followLog.take(member, shard);
-  const entries = read > 0 ? await store.followLog.readNew(member, shard, read) : [];
+  const fresh = read > 0 ? await store.followLog.readNew(member, shard, read) : undefined;
+  const entries = fresh?.entries ?? [];
   expect(entries).toHaveLength(read);
-  const ids = (entries ?? []).slice(0, acked).map(({ entryId }) => entryId);
+  const ids = entries.slice(0, acked).map(({ entryId }) => entryId);
   await store.followLog.ack(group, shard, ids);
 }
 

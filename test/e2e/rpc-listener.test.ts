@@ -45,7 +45,7 @@ async function start(options: Partial<ListenerOptions & Patience> = {}) {
   const rpc = await listen(
     {
       at: { host: "127.0.0.1", port: 0 },
-      tokens: [{ role: "edge", token: TOKENS.edge }],
+      tokens: [{ role: "edge", name: "edge", workspaces: undefined, token: TOKENS.edge }],
       tls: undefined,
       ...options,
     },

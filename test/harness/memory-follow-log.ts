@@ -119,10 +119,11 @@ export function createMemoryFollowLog(shardOf: Readonly<Record<string, number>>)
             if (state === undefined) return undefined;
             const fresh = state.entries.slice(state.read, state.read + count);
             state.read += fresh.length;
-            return fresh.map(({ id, workspaceId, number }) => {
+            const entries = fresh.map(({ id, workspaceId, number }) => {
               state.pending.set(id, 1);
               return toEntry(id, 1, workspaceId, number);
             });
+            return { entries, isEnd: fresh.length < count };
           }),
         readAgain: (member, shard, count, after) =>
           call(() => {

@@ -1,7 +1,8 @@
+import { randomUUID } from "node:crypto";
 import { GROUP_STREAMS_MAX } from "../../core/domain/bounds";
 import { type FollowLog, type LogEntry, LEASE_MS, type Member } from "../../core/ports/store";
-import { asNumber, asText } from "../../core/store/redis/reply";
-import { addWorkspace, inbound, testClock, testStore } from "../harness/store";
+import { asList, asNumber, asText } from "../../core/store/redis/reply";
+import { addNeighbour, addWorkspace, inbound, testClock, testStore } from "../harness/store";
 import { until } from "../harness/wait";
 
 const store = testStore();
@@ -26,7 +27,11 @@ async function startReading(group: string, ...events: readonly string[]) {
   const shard = await append(...events);
   const reader = member(group);
   await hold(reader, shard);
-  return { shard, reader, stream: `${store.keys.prefix(shard)}:in` };
+  return { shard, reader, stream: streamOf(shard) };
+}
+
+function streamOf(shard: number): string {
+  return `${store.keys.prefix(shard)}:in`;
 }
 
 /** Appends events in one workspace, and returns the workspace's shard. */
@@ -41,6 +46,8 @@ async function appendTo(record: Awaited<ReturnType<typeof addWorkspace>>, event:
   expect(await store.inboundLog.append(append)).toEqual({ outcome: "stored" });
 }
 
+const readNew = async (reader: Member, shard: number, count: number) =>
+  (await log.readNew(reader, shard, count))?.entries;
 const shown = (entries: readonly LogEntry[] | undefined): readonly string[] | undefined =>
   entries?.map(({ event, attempt }) => `${event.toString()}/${attempt}`);
 
@@ -97,16 +104,16 @@ describe("reading", () => {
     await appendTo(record, "two");
     const reader = member("begin");
     await hold(reader, shard);
-    expect(shown(await log.readNew(reader, shard, 1))).toEqual(["one/1"]);
-    expect(shown(await log.readNew(reader, shard, 10))).toEqual(["two/1"]);
-    expect(shown(await log.readNew(reader, shard, 10))).toEqual([]);
+    expect(shown(await readNew(reader, shard, 1))).toEqual(["one/1"]);
+    expect(shown(await readNew(reader, shard, 10))).toEqual(["two/1"]);
+    expect(shown(await readNew(reader, shard, 10))).toEqual([]);
   });
 
   test("returns unacked events again to the next holder of the lease, in parts, and increments their attempts", async () => {
     const group = "again";
     const { shard, reader: first } = await startReading(group, "one", "two", "three", "four");
     const second = member(group);
-    const read = (await log.readNew(first, shard, 10)) ?? [];
+    const read = (await readNew(first, shard, 10)) ?? [];
     await log.ack(group, shard, [read[1]?.entryId ?? ""]);
     await log.drop(first, shard);
     await hold(second, shard);
@@ -122,7 +129,7 @@ describe("reading", () => {
 
   test("skips unacked entries that the log no longer has", async () => {
     const { shard, reader, stream } = await startReading("trimmed", "one", "two");
-    const [one] = (await log.readNew(reader, shard, 10)) ?? [];
+    const [one] = (await readNew(reader, shard, 10)) ?? [];
     await store.redis.command("", ["XDEL", stream, one?.entryId ?? ""]);
     const page = await log.readAgain(reader, shard, 10, undefined);
     expect(shown(page?.entries)).toEqual(["two/2"]);
@@ -135,7 +142,7 @@ describe("reading", () => {
       store.redis.command("", ["XADD", stream, "*", "w", "w", "e", `${i}`]),
     );
     await Promise.all(adds);
-    const ids = ((await log.readNew(reader, shard, 1_000)) ?? []).map(({ entryId }) => entryId);
+    const ids = ((await readNew(reader, shard, 1_000)) ?? []).map(({ entryId }) => entryId);
     expect(await log.readEntries(reader, shard, ids)).toHaveLength(1_000);
     await log.ack(group, shard, ids);
     expect(await log.readEntries(reader, shard, ids)).toEqual([]);
@@ -146,7 +153,43 @@ describe("reading", () => {
     await store.redis.command("", ["DEL", stream]);
     expect(await log.readAgain(reader, shard, 10, undefined)).toEqual({ entries: [], last: undefined });
     await store.redis.command("", ["XADD", stream, "*", "w", "w", "e", "two"]);
-    expect(shown(await log.readNew(reader, shard, 10))).toEqual(["two/1"]);
+    expect(shown(await readNew(reader, shard, 10))).toEqual(["two/1"]);
+  });
+
+  test("with a scope, returns only the events of these workspaces, and acks all other events", async () => {
+    const group = "scoped";
+    await log.open(group);
+    await log.open("unscoped");
+    const inside = await addWorkspace(store);
+    const outside = await addNeighbour(store, inside);
+    const shard = store.keys.shard(inside.workspace.id);
+    const both = new Set([inside.workspace.id, outside.workspace.id]);
+    const all = { ...member(group), workspaces: both };
+    const reader = { ...all, workspaces: new Set([inside.workspace.id, randomUUID()]) };
+    const pending = async () =>
+      asNumber(asList(await store.redis.command("", ["XPENDING", streamOf(shard), group]))[0] ?? null);
+    await hold(reader, shard);
+    for (const event of ["one", "two", "three"]) {
+      await appendTo(inside, `in ${event}`);
+      await appendTo(outside, `out ${event}`);
+    }
+
+    const first = await log.readNew(reader, shard, 4);
+    expect([shown(first?.entries), first?.isEnd]).toEqual([["in one/1", "in two/1"], false]);
+    expect(await pending()).toBe(2);
+    // A core with other settings has read events outside the scope.
+    expect(shown(await readNew(all, shard, 10))).toEqual(["in three/1", "out three/1"]);
+    expect(await pending()).toBe(4);
+    const again = await log.readAgain(reader, shard, 10, undefined);
+    expect(shown(again?.entries)).toEqual(["in one/2", "in two/2", "in three/2"]);
+    expect(await pending()).toBe(3);
+    const ids = again?.entries.map(({ entryId }) => entryId) ?? [];
+    expect(shown(await log.readEntries(reader, shard, ids))).toEqual(["in one/3", "in two/3", "in three/3"]);
+    expect(await log.readNew(reader, shard, 10)).toEqual({ entries: [], isEnd: true });
+
+    const unlimited = member("unscoped");
+    await hold(unlimited, shard);
+    expect(await readNew(unlimited, shard, 10)).toHaveLength(6);
   });
 
   test("can wait for a wake, which names the shard of an appended event; a stopped listener gets no more wakes", async () => {

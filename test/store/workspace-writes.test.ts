@@ -31,14 +31,17 @@ function losing({ writes, isDone, then }: Loss): WorkspaceContext {
   }
   const workspaces: Workspaces = {
     ...store.workspaces,
-    create: (workspace) => lose(() => store.workspaces.create(workspace)),
-    replace: (workspace, version) => lose(() => store.workspaces.replace(workspace, version)),
+    create: (workspace, changes) => lose(() => store.workspaces.create(workspace, changes)),
+    replace: (workspace, version, changes) =>
+      lose(() => store.workspaces.replace(workspace, version, changes)),
   };
   return {
     now: store.now,
     workspaces,
     ids: { secret: randomUUID, workspace: randomUUID } as unknown as WorkspaceContext["ids"],
     targetUrlCheck: { findFault: async () => undefined },
+    by: "alice",
+    onDeleted: () => undefined,
   };
 }
 
@@ -46,40 +49,48 @@ async function stored(id: string): Promise<Workspace | undefined> {
   return (await store.workspaces.read(id))?.workspace;
 }
 const secretsOf = async (id: string) => (await stored(id))?.secrets.map(({ value }) => value);
+const changesOf = async (id: string) =>
+  (await store.changeLog.read(id)).map(({ by, change, detail }) => `${by} ${change} ${detail}`.trim());
 const secretIn = (answer: Awaited<ReturnType<typeof rotateSigningSecret>>) =>
   "workspace" in answer ? answer.workspace.secrets[0]?.value : "none";
 
 test.each([
   ["whose answer is lost", true],
   ["that does not reach Redis", false],
-])("a write %s is retried, takes effect once, and returns its result", async (_what, isDone) => {
-  const once = () => losing({ writes: 1, isDone });
-  await Promise.all([
-    (async () => {
-      const { id } = (await addWorkspace(store)).workspace;
-      const rotated = await rotateSigningSecret(once(), id);
-      expect(await secretsOf(id)).toEqual([secretIn(rotated), "a secret"]);
-    })(),
-    (async () => {
-      const { id } = (await addWorkspace(store, { connected: false, secrets: [] })).workspace;
-      expect(await secretsOf(id)).toEqual([]);
-      const connected = await connectWorkspace(once(), id);
-      expect(await secretsOf(id)).toEqual([secretIn(connected)]);
-    })(),
-    ...(["custom", "native"] as const).map(async (platform) => {
-      const input = { name: "new", ownerEmail: "", platform, targetUrl: "" };
-      const created = await createWorkspace(once(), input);
-      if ("refused" in created) throw new Error(created.refused);
-      expect(await stored(created.workspace.id)).toEqual(created.workspace);
-    }),
-    (async () => {
-      const { id } = (await addWorkspace(store)).workspace;
-      const workspace = { name: "other" };
-      expect(await updateWorkspace(once(), id, workspace)).toMatchObject({ workspace });
-      expect(await stored(id)).toMatchObject(workspace);
-    })(),
-  ]);
-});
+])(
+  "a write %s is retried, takes effect once, is logged once, and returns its result",
+  async (_what, isDone) => {
+    const once = () => losing({ writes: 1, isDone });
+    await Promise.all([
+      (async () => {
+        const { id } = (await addWorkspace(store)).workspace;
+        const rotated = await rotateSigningSecret(once(), id);
+        expect(await secretsOf(id)).toEqual([secretIn(rotated), "a secret"]);
+        expect(await changesOf(id)).toEqual(["alice secret-rotated"]);
+      })(),
+      (async () => {
+        const { id } = (await addWorkspace(store, { connected: false, secrets: [] })).workspace;
+        expect(await secretsOf(id)).toEqual([]);
+        const connected = await connectWorkspace(once(), id);
+        expect(await secretsOf(id)).toEqual([secretIn(connected)]);
+        expect(await changesOf(id)).toEqual(["alice connected"]);
+      })(),
+      ...(["custom", "native"] as const).map(async (platform) => {
+        const input = { name: "new", ownerEmail: "", platform, targetUrl: "" };
+        const created = await createWorkspace(once(), input);
+        if ("refused" in created) throw new Error(created.refused);
+        expect(await stored(created.workspace.id)).toEqual(created.workspace);
+        expect(await changesOf(created.workspace.id)).toEqual(["alice created new"]);
+      }),
+      (async () => {
+        const { id } = (await addWorkspace(store)).workspace;
+        const workspace = { name: "other" };
+        expect(await updateWorkspace(once(), id, workspace)).toMatchObject({ workspace });
+        expect(await stored(id)).toMatchObject(workspace);
+      })(),
+    ]);
+  },
+);
 
 /** Returns a context that loses the write of a rotation, and renames the workspace before the retry. */
 function renamedMeanwhile(id: string, isDone: boolean): WorkspaceContext {

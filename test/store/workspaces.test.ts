@@ -1,5 +1,6 @@
 import { randomUUID } from "node:crypto";
 import * as fc from "fast-check";
+import { createChange } from "../../core/domain/workspace-changes";
 import { createSigningSecret } from "../../core/domain/workspace";
 import { asBytes, asList, asNumber } from "../../core/store/redis/reply";
 import { createSecretBox } from "../../core/store/secret-box";
@@ -130,6 +131,27 @@ test("a workspace whose secrets no key can open does not prevent reads of other 
   await store.workspaces.delete(broken.workspace);
 });
 
+test("the log has the changes that were stored with a workspace, and only the last 200 of them", async () => {
+  const { workspace, version } = await addWorkspace(store);
+  const log = async () => (await other.changeLog.read(workspace.id)).map(({ detail }) => detail);
+  const change = (detail: string) => createChange("alice", "renamed", detail);
+  const batch = (from: number, count: number) =>
+    Array.from({ length: count }, (_, i) => change(`${from + i}`));
+  expect(await log()).toEqual([]);
+  expect(await store.workspaces.replace(workspace, version + 1, batch(0, 1))).toBe(false);
+  expect(await log()).toEqual([]);
+  expect(await store.workspaces.replace(workspace, version, batch(1, 2))).toBe(true);
+  await other.changeLog.append(workspace.id, change("3"));
+  expect(await log()).toEqual(["3", "2", "1"]);
+  const [newest] = await store.changeLog.read(workspace.id);
+  expect(newest).toMatchObject({ by: "alice", change: "renamed" });
+  expect(Math.abs((newest?.atMs ?? 0) - store.now())).toBeLessThan(3_600_000);
+
+  const current = await store.workspaces.read(workspace.id);
+  await store.workspaces.replace(workspace, current?.version ?? 0, batch(4, 220));
+  expect(await log()).toEqual(Array.from({ length: 200 }, (_, i) => `${223 - i}`));
+});
+
 describe("the list of workspaces", () => {
   test("is newest first across shards, and has the same order for every page size", async () => {
     await fc.assert(
@@ -158,6 +180,28 @@ describe("the list of workspaces", () => {
       ),
       { numRuns: 30 },
     );
+  });
+
+  test("of some workspaces has only these workspaces, newest first, for every page size", async () => {
+    await redisFlush();
+    const made = await Promise.all(
+      [1, 2, 2, 3, 4].map((createdAtMs) => addWorkspace(store, { createdAtMs })),
+    );
+    const ids = made.map(({ workspace }) => workspace.id);
+    const only = new Set([...ids.slice(1), randomUUID()]);
+    const all = (await store.workspaces.list(10, undefined))?.workspaces.map(({ id }) => id) ?? [];
+    for (const size of [1, 2, 3, 4, 5]) {
+      const listed: string[] = [];
+      let after: string | undefined;
+      do {
+        const page = await other.workspaces.list(size, after, only);
+        listed.push(...(page?.workspaces.map(({ id }) => id) ?? []));
+        after = page?.next;
+        if (after !== undefined) expect(page?.workspaces).toHaveLength(size);
+      } while (after !== undefined);
+      expect(listed).toEqual(all.filter((id) => only.has(id)));
+    }
+    expect(await store.workspaces.list(1, "x", only)).toBeUndefined();
   });
 
   const NO_TOKENS = ["", "x", "+", "0000000000001", "0000000000001:x", "(0000000000001:", "0000000000001:é"];
@@ -190,9 +234,10 @@ test("deleting a workspace leaves only data that expires within a day", async ()
   await store.outboundEvents.publish(publication(id, 1, { idempotencyKey: "k" }));
   await store.heldEvents.page({ record, page: { start: { from: "oldest" }, limit: 1 } });
   await store.inboundLog.append(inbound(record, "1"));
+  await store.changeLog.append(id, createChange("alice", "test-event-sent"));
   const kinds = async (): Promise<readonly string[]> =>
     (await texts(store, "KEYS", `*${id}*`)).map((key) => key.split(":")[2] ?? "").toSorted();
-  expect(await kinds()).toEqual(expect.arrayContaining(["held", "key", "rate", "st", "ws"]));
+  expect(await kinds()).toEqual(expect.arrayContaining(["audit", "held", "key", "rate", "st", "ws"]));
 
   expect(await other.workspaces.delete(record.workspace)).toBe(true);
   expect(await kinds()).toEqual(["key"]);
@@ -205,6 +250,7 @@ test("deleting a workspace leaves only data that expires within a day", async ()
   expect(await store.workspaces.read(id)).toBeUndefined();
   expect(await store.workspaces.delete(record.workspace)).toBe(false);
   // A change after the deletion does not restore the workspace.
+  await store.changeLog.append(id, createChange("alice", "test-event-sent"));
   expect(await store.workspaces.replace(record.workspace, record.version)).toBe(false);
   expect(await kinds()).toEqual(["key"]);
 });

@@ -23,10 +23,11 @@ import { until } from "../harness/wait";
 
 test("an edge keeps at most 1,000 sessions and 100 sign-in links, and removes the least recently used sessions and links", () => {
   const { begin, find, makeCode, tokenOf } = createSessions();
-  const [first, second] = [begin("a"), begin("b")];
-  for (let i = 0; i < 998; i++) begin("c");
+  const described = { tokenName: "operator", workspaces: null };
+  const [first, second] = [begin("a", described), begin("b", described)];
+  for (let i = 0; i < 998; i++) begin("c", described);
   find(first.id);
-  begin("d");
+  begin("d", described);
   const found = [find(first.id)?.token, find(second.id)];
   expect([...found, second.session.over.aborted]).toEqual(["a", undefined, true]);
   const codes = Array.from({ length: 101 }, () => makeCode("token").code);
@@ -136,7 +137,7 @@ describe("a dashboard page with live updates", () => {
   const app = fastify({ forceCloseConnections: true });
   const over = new AbortController().signal;
   addWatchRoute(app, {
-    sessionOf: () => ({ over, token: "", endsAtMs: Infinity }),
+    sessionOf: () => ({ over, token: "", tokenName: "", workspaces: null, endsAtMs: Infinity }),
     operatorOf: () => ({ watch }) as Partial<Operator> as Operator,
     stopping: over,
     report: () => undefined,

@@ -17,11 +17,19 @@ local function read_group(log, group, count)
   return read and read[1] and read[1][2] or {}
 end
 
-local function deliveries(entries, attempts)
-  local answer = {}
-  for i, entry in ipairs(entries) do
-    answer[i] = { entry[1], attempts[entry[1]] or 1, entry[2][2], entry[2][4] }
+-- Returns the entries of the workspaces in `scope`, which has the ids of the follower's
+-- workspaces in this shard, or is '*' for all workspaces. The other entries are acked.
+local function deliveries(log, group, scope, entries, attempts)
+  local answer, outside = {}, {}
+  for _, entry in ipairs(entries) do
+    local id, workspace = entry[1], entry[2][2]
+    if scope == '*' or string.find(scope, workspace, 1, true) then
+      answer[#answer + 1] = { id, attempts[id] or 1, workspace, entry[2][4] }
+    else
+      outside[#outside + 1] = id
+    end
   end
+  if #outside > 0 then redis.call('XACK', log, group, unpack(outside)) end
   return answer
 end
 
@@ -37,26 +45,27 @@ register('open_group', function(keys, args)
   return 1
 end)
 
--- Reads events that the group has never read. ARGV: group, token of the lease, count.
--- Returns false when the token does not hold the lease, else {entry id, attempt, workspace,
--- event} for each event.
+-- Reads events that the group has never read. ARGV: group, token of the lease, scope (see
+-- deliveries), count. Returns false when the token does not hold the lease, else {number of
+-- events read; then {entry id, attempt, workspace, event} for each event in the scope}.
 register('read_new', function(keys, args)
   local prefix = keys[1]
-  local group, token, count = unpack(args)
+  local group, token, scope, count = unpack(args)
   if not holds_lease(prefix, group, token) then return false end
-  return deliveries(read_group(prefix .. ':in', group, count), {})
+  local entries = read_group(prefix .. ':in', group, count)
+  return { #entries, unpack(deliveries(prefix .. ':in', group, scope, entries, {})) }
 end)
 
 -- Reads events that the group has read but not acked, and increments the attempt of each.
--- ARGV: group, token of the lease, count, the entry id to start after ('-' to start at the
--- first entry). If entry ids follow, only these entries are read.
+-- ARGV: group, token of the lease, scope (see deliveries), count, the entry id to start after
+-- ('-' to start at the first entry). If entry ids follow, only these entries are read.
 -- Returns false when the token does not hold the lease, else {id of the last pending entry
 -- that was found, or '' for none; then the events as in read_new}. Entries that are no longer
 -- in the log are skipped.
 register('read_again', function(keys, args)
   local prefix = keys[1]
   local log = prefix .. ':in'
-  local group, token, count, after = unpack(args, 1, 4)
+  local group, token, scope, count, after = unpack(args, 1, 5)
   if not holds_lease(prefix, group, token) then return false end
   local ids, attempts = {}, {}
   local function add(from, to, most)
@@ -70,13 +79,14 @@ register('read_again', function(keys, args)
       attempts[entry[1]] = entry[4] + 1
     end
   end
-  if #args > 4 then
-    for i = 5, #args do add(args[i], args[i], 1) end
+  if #args > 5 then
+    for i = 6, #args do add(args[i], args[i], 1) end
   else
     add(after == '-' and '-' or '(' .. after, '+', count)
   end
   if #ids == 0 then return { '' } end
-  return { ids[#ids], unpack(deliveries(redis.call('XCLAIM', log, group, READER, 0, unpack(ids)), attempts)) }
+  local entries = redis.call('XCLAIM', log, group, READER, 0, unpack(ids))
+  return { ids[#ids], unpack(deliveries(log, group, scope, entries, attempts)) }
 end)
 
 -- Acks events. ARGV: group, then entry ids. Returns the number of entries that were pending.

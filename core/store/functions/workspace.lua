@@ -1,9 +1,15 @@
 -- The record of a workspace. The version and the mode of the workspace are in its state, where
 -- other functions read them. The record and the state change in one step.
 
--- Creates or replaces a workspace.
+local CHANGES_MAX = @CHANGES_LOGGED_MAX@
+
+local function log_change(prefix, workspace, change)
+  redis.call('XADD', prefix .. ':audit:' .. workspace, 'MAXLEN', CHANGES_MAX, '*', 'c', change)
+end
+
+-- Creates or replaces a workspace, and logs the changes.
 -- ARGV: workspace, the version to replace ('0': the workspace must not exist), record, mode,
--- index entry (the workspace's element of the sorted set `:all`).
+-- index entry (the workspace's element of the sorted set `:all`), and then the changes to log.
 -- Returns the new version, or 0 when the current version is not the version to replace.
 -- The new version is at least the current time, because a failover may undo a change. The next
 -- change must then get a different version, because a core may have cached the undone change.
@@ -19,6 +25,7 @@ register('put_workspace', function(keys, args)
   redis.call('SET', prefix .. ':ws:' .. workspace, record)
   redis.call('HSET', state, 'version', digits(fresh), 'mode', mode)
   redis.call('ZADD', prefix .. ':all', 0, entry)
+  for i = 6, #args do log_change(prefix, workspace, args[i]) end
   local fields = redis.call('HMGET', state, 'held', 'served')
   if mode ~= 'poll' then
     -- The workspace is no longer a poll workspace, so no event waits for a poll, and any
@@ -52,7 +59,15 @@ register('get_workspaces', function(keys, args)
   return answers
 end, { 'no-writes' })
 
--- Deletes a workspace, its held events and its delivery log.
+-- Logs a change that does not change the record. ARGV: workspace, change. Returns 1 if the
+-- workspace exists, else 0.
+register('log_change', function(keys, args)
+  if redis.call('EXISTS', keys[1] .. ':st:' .. args[1]) == 0 then return 0 end
+  log_change(keys[1], args[1], args[2])
+  return 1
+end)
+
+-- Deletes a workspace, its held events, and its logs of deliveries and changes.
 -- ARGV: workspace, index entry. Returns 1 if the workspace existed, else 0.
 register('delete_workspace', function(keys, args)
   local prefix = keys[1]
@@ -60,6 +75,7 @@ register('delete_workspace', function(keys, args)
   redis.call('ZREM', prefix .. ':all', entry)
   redis.call('ZREM', prefix .. ':due', workspace)
   redis.call('DEL', prefix .. ':st:' .. workspace, prefix .. ':rate:' .. workspace)
-  redis.call('UNLINK', held_key(prefix, workspace), prefix .. ':log:' .. workspace, prefix .. ':polls:' .. workspace)
+  redis.call('UNLINK', held_key(prefix, workspace), prefix .. ':log:' .. workspace, prefix .. ':polls:' .. workspace,
+    prefix .. ':audit:' .. workspace)
   return redis.call('DEL', prefix .. ':ws:' .. workspace)
 end, { 'allow-oom' })

@@ -1476,7 +1476,8 @@ export const Delivery: MessageFns<Delivery> = {
 
 /**
  * GameService is for games: they follow members' events and publish messages.
- * Every call needs a token of the role "game".
+ * Every call needs a token of the role "game". A token may be limited to some
+ * workspaces: other workspaces do not exist for its caller.
  */
 export type GameServiceService = typeof GameServiceService;
 export const GameServiceService = {
@@ -1515,6 +1516,10 @@ export const GameServiceService = {
    * events that arrive after the group was first opened, and can be up to 24
    * hours behind.
    *
+   * A token that is limited to some workspaces gets only their events. It can
+   * follow only the groups "<token's name>" and "<token's name>.<anything>", and
+   * other tokens cannot follow these groups.
+   *
    * The first request must contain a FollowOpen, and every later request a
    * FollowAck. The first response contains a FollowOpened.
    *
@@ -1523,6 +1528,7 @@ export const GameServiceService = {
    * stream; RESOURCE_EXHAUSTED when the group already has 64 streams (or one for
    * each shard, if core has more than 64 shards), or this core already has 256
    * streams: retry later; UNAUTHENTICATED or PERMISSION_DENIED for the token;
+   * PERMISSION_DENIED also for a group that the token cannot follow;
    * UNAVAILABLE when core stops, or the store is unavailable: open a new stream.
    */
   follow: {
@@ -1563,6 +1569,10 @@ export interface GameServiceServer extends UntypedServiceImplementation {
    * events that arrive after the group was first opened, and can be up to 24
    * hours behind.
    *
+   * A token that is limited to some workspaces gets only their events. It can
+   * follow only the groups "<token's name>" and "<token's name>.<anything>", and
+   * other tokens cannot follow these groups.
+   *
    * The first request must contain a FollowOpen, and every later request a
    * FollowAck. The first response contains a FollowOpened.
    *
@@ -1571,6 +1581,7 @@ export interface GameServiceServer extends UntypedServiceImplementation {
    * stream; RESOURCE_EXHAUSTED when the group already has 64 streams (or one for
    * each shard, if core has more than 64 shards), or this core already has 256
    * streams: retry later; UNAUTHENTICATED or PERMISSION_DENIED for the token;
+   * PERMISSION_DENIED also for a group that the token cannot follow;
    * UNAVAILABLE when core stops, or the store is unavailable: open a new stream.
    */
   follow: handleBidiStreamingCall<FollowRequest, FollowResponse>;
@@ -1617,6 +1628,10 @@ export interface GameServiceClient extends Client {
    * events that arrive after the group was first opened, and can be up to 24
    * hours behind.
    *
+   * A token that is limited to some workspaces gets only their events. It can
+   * follow only the groups "<token's name>" and "<token's name>.<anything>", and
+   * other tokens cannot follow these groups.
+   *
    * The first request must contain a FollowOpen, and every later request a
    * FollowAck. The first response contains a FollowOpened.
    *
@@ -1625,6 +1640,7 @@ export interface GameServiceClient extends Client {
    * stream; RESOURCE_EXHAUSTED when the group already has 64 streams (or one for
    * each shard, if core has more than 64 shards), or this core already has 256
    * streams: retry later; UNAUTHENTICATED or PERMISSION_DENIED for the token;
+   * PERMISSION_DENIED also for a group that the token cannot follow;
    * UNAVAILABLE when core stops, or the store is unavailable: open a new stream.
    */
   follow(): ClientDuplexStream<FollowRequest, FollowResponse>;

@@ -97,6 +97,32 @@ export enum PushStep {
   STATUS = 6,
 }
 
+/** ChangeKind is the closed list of changes. */
+export enum ChangeKind {
+  /** UNSPECIFIED - CHANGE_KIND_UNSPECIFIED is never sent. */
+  UNSPECIFIED = 0,
+  /** CREATED - CHANGE_KIND_CREATED: the workspace was created. */
+  CREATED = 1,
+  /** RENAMED - CHANGE_KIND_RENAMED: the name was changed. */
+  RENAMED = 2,
+  /** EMAIL_CHANGED - CHANGE_KIND_EMAIL_CHANGED: the owner's email was changed. */
+  EMAIL_CHANGED = 3,
+  /** CONNECTED - CHANGE_KIND_CONNECTED: the workspace was connected, with a new secret. */
+  CONNECTED = 4,
+  /** DISCONNECTED - CHANGE_KIND_DISCONNECTED: the workspace was disconnected. */
+  DISCONNECTED = 5,
+  /** SECRET_ROTATED - CHANGE_KIND_SECRET_ROTATED: a new signing secret was created. */
+  SECRET_ROTATED = 6,
+  /** TARGET_URL_SET - CHANGE_KIND_TARGET_URL_SET: the target URL was set or changed. */
+  TARGET_URL_SET = 7,
+  /** TARGET_URL_CLEARED - CHANGE_KIND_TARGET_URL_CLEARED: the target URL was cleared. */
+  TARGET_URL_CLEARED = 8,
+  /** TEST_EVENT_SENT - CHANGE_KIND_TEST_EVENT_SENT: a test event was sent. */
+  TEST_EVENT_SENT = 9,
+  /** EVENTS_SENT_AGAIN - CHANGE_KIND_EVENTS_SENT_AGAIN: events that were not delivered were sent again. */
+  EVENTS_SENT_AGAIN = 10,
+}
+
 /** Workspace is a customer's workspace. */
 export interface Workspace {
   /** id is a lower-case UUID. */
@@ -451,6 +477,49 @@ export interface WatchWorkspaceResponse {
     /** delivery is a new entry in the log, or a run of polls that has grown. */
     { $case: "delivery"; value: LoggedDelivery }
     | undefined;
+}
+
+/** GetCallerRequest has no fields: the token of the call identifies the caller. */
+export interface GetCallerRequest {
+}
+
+/** GetCallerResponse describes the token of the call, without its value. */
+export interface GetCallerResponse {
+  /** token_name is the name of the token in core's settings, e.g. "alice". */
+  tokenName: string;
+  /** workspace_ids are the only workspaces that exist for the caller; empty when the token is not limited. */
+  workspaceIds: string[];
+}
+
+/** ListChangesRequest names a workspace. */
+export interface ListChangesRequest {
+  /** workspace_id of the workspace. */
+  workspaceId: string;
+}
+
+/** ListChangesResponse carries the changes of a workspace. */
+export interface ListChangesResponse {
+  /** changes of the workspace, newest first, at most 200. */
+  changes: LoggedChange[];
+}
+
+/** LoggedChange is one change of a workspace. */
+export interface LoggedChange {
+  /** id of the entry in the log of changes. */
+  id: string;
+  /** at is when the change was made. */
+  at:
+    | Date
+    | undefined;
+  /** token_name is the name of the token of the call that made the change. */
+  tokenName: string;
+  /** kind of the change. */
+  kind: ChangeKind;
+  /**
+   * detail of the change, at most 512 characters: the old and the new name or email, or the target URL without its
+   * query; empty for other changes. It never contains a secret.
+   */
+  detail: string;
 }
 
 function createBaseWorkspace(): Workspace {
@@ -3011,9 +3080,333 @@ export const WatchWorkspaceResponse: MessageFns<WatchWorkspaceResponse> = {
   },
 };
 
+function createBaseGetCallerRequest(): GetCallerRequest {
+  return {};
+}
+
+export const GetCallerRequest: MessageFns<GetCallerRequest> = {
+  encode(_: GetCallerRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): GetCallerRequest {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseGetCallerRequest();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<GetCallerRequest>): GetCallerRequest {
+    return GetCallerRequest.fromPartial(base ?? {});
+  },
+  fromPartial(_: DeepPartial<GetCallerRequest>): GetCallerRequest {
+    const message = createBaseGetCallerRequest();
+    return message;
+  },
+};
+
+function createBaseGetCallerResponse(): GetCallerResponse {
+  return { tokenName: "", workspaceIds: [] };
+}
+
+export const GetCallerResponse: MessageFns<GetCallerResponse> = {
+  encode(message: GetCallerResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.tokenName !== "") {
+      writer.uint32(10).string(message.tokenName);
+    }
+    for (const v of message.workspaceIds) {
+      writer.uint32(18).string(v!);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): GetCallerResponse {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseGetCallerResponse();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.tokenName = reader.string();
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.workspaceIds.push(reader.string());
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<GetCallerResponse>): GetCallerResponse {
+    return GetCallerResponse.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<GetCallerResponse>): GetCallerResponse {
+    const message = createBaseGetCallerResponse();
+    message.tokenName = object.tokenName ?? "";
+    message.workspaceIds = object.workspaceIds?.map((e) => e) || [];
+    return message;
+  },
+};
+
+function createBaseListChangesRequest(): ListChangesRequest {
+  return { workspaceId: "" };
+}
+
+export const ListChangesRequest: MessageFns<ListChangesRequest> = {
+  encode(message: ListChangesRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.workspaceId !== "") {
+      writer.uint32(10).string(message.workspaceId);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): ListChangesRequest {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseListChangesRequest();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.workspaceId = reader.string();
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<ListChangesRequest>): ListChangesRequest {
+    return ListChangesRequest.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<ListChangesRequest>): ListChangesRequest {
+    const message = createBaseListChangesRequest();
+    message.workspaceId = object.workspaceId ?? "";
+    return message;
+  },
+};
+
+function createBaseListChangesResponse(): ListChangesResponse {
+  return { changes: [] };
+}
+
+export const ListChangesResponse: MessageFns<ListChangesResponse> = {
+  encode(message: ListChangesResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    for (const v of message.changes) {
+      LoggedChange.encode(v!, writer.uint32(10).fork()).join();
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): ListChangesResponse {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseListChangesResponse();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.changes.push(LoggedChange.decode(reader, reader.uint32()));
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<ListChangesResponse>): ListChangesResponse {
+    return ListChangesResponse.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<ListChangesResponse>): ListChangesResponse {
+    const message = createBaseListChangesResponse();
+    message.changes = object.changes?.map((e) => LoggedChange.fromPartial(e)) || [];
+    return message;
+  },
+};
+
+function createBaseLoggedChange(): LoggedChange {
+  return { id: "", at: undefined, tokenName: "", kind: 0, detail: "" };
+}
+
+export const LoggedChange: MessageFns<LoggedChange> = {
+  encode(message: LoggedChange, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.id !== "") {
+      writer.uint32(10).string(message.id);
+    }
+    if (message.at !== undefined) {
+      Timestamp.encode(toTimestamp(message.at), writer.uint32(18).fork()).join();
+    }
+    if (message.tokenName !== "") {
+      writer.uint32(26).string(message.tokenName);
+    }
+    if (message.kind !== 0) {
+      writer.uint32(32).int32(message.kind);
+    }
+    if (message.detail !== "") {
+      writer.uint32(42).string(message.detail);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): LoggedChange {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseLoggedChange();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.id = reader.string();
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.at = fromTimestamp(Timestamp.decode(reader, reader.uint32()));
+            continue;
+          }
+          case 3: {
+            if (tag !== 26) {
+              break;
+            }
+
+            message.tokenName = reader.string();
+            continue;
+          }
+          case 4: {
+            if (tag !== 32) {
+              break;
+            }
+
+            message.kind = reader.int32() as any;
+            continue;
+          }
+          case 5: {
+            if (tag !== 42) {
+              break;
+            }
+
+            message.detail = reader.string();
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<LoggedChange>): LoggedChange {
+    return LoggedChange.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<LoggedChange>): LoggedChange {
+    const message = createBaseLoggedChange();
+    message.id = object.id ?? "";
+    message.at = object.at ?? undefined;
+    message.tokenName = object.tokenName ?? "";
+    message.kind = object.kind ?? 0;
+    message.detail = object.detail ?? "";
+    return message;
+  },
+};
+
 /**
  * WorkspaceService creates, changes, shows and deletes workspaces, for the
- * dashboard and operators. Every call needs a token of the role "operator".
+ * dashboard and operators. Every call needs a token of the role "operator". A token
+ * may be limited to some workspaces: other workspaces do not exist for its caller.
  *
  * Errors of every RPC: UNAUTHENTICATED when the token is missing or unknown;
  * PERMISSION_DENIED when the token has another role; INVALID_ARGUMENT, which names
@@ -3022,11 +3415,22 @@ export const WatchWorkspaceResponse: MessageFns<WatchWorkspaceResponse> = {
  */
 export type WorkspaceServiceService = typeof WorkspaceServiceService;
 export const WorkspaceServiceService = {
+  /** GetCaller returns the name and the workspaces of the caller's token. */
+  getCaller: {
+    path: "/chatbridge.v1.WorkspaceService/GetCaller" as const,
+    requestStream: false as const,
+    responseStream: false as const,
+    requestSerialize: (value: GetCallerRequest): Buffer => Buffer.from(GetCallerRequest.encode(value).finish()),
+    requestDeserialize: (value: Buffer): GetCallerRequest => GetCallerRequest.decode(value),
+    responseSerialize: (value: GetCallerResponse): Buffer => Buffer.from(GetCallerResponse.encode(value).finish()),
+    responseDeserialize: (value: Buffer): GetCallerResponse => GetCallerResponse.decode(value),
+  },
   /**
    * CreateWorkspace creates a workspace. A workspace of the custom platform is
    * connected immediately, and only this answer shows its signing secret.
    *
-   * Errors: INVALID_ARGUMENT, also when pushes to the target URL are not allowed.
+   * Errors: INVALID_ARGUMENT, also when pushes to the target URL are not allowed;
+   * PERMISSION_DENIED when the token is limited to some workspaces.
    */
   createWorkspace: {
     path: "/chatbridge.v1.WorkspaceService/CreateWorkspace" as const,
@@ -3109,8 +3513,8 @@ export const WorkspaceServiceService = {
     responseDeserialize: (value: Buffer): DisconnectWorkspaceResponse => DisconnectWorkspaceResponse.decode(value),
   },
   /**
-   * DeleteWorkspace deletes a workspace, its secrets, its held events and its log of
-   * deliveries. Its other data expires within a day. Errors: NOT_FOUND.
+   * DeleteWorkspace deletes a workspace, its secrets, its held events and its logs of
+   * deliveries and changes. Its other data expires within a day. Errors: NOT_FOUND.
    */
   deleteWorkspace: {
     path: "/chatbridge.v1.WorkspaceService/DeleteWorkspace" as const,
@@ -3209,14 +3613,30 @@ export const WorkspaceServiceService = {
       Buffer.from(WatchWorkspaceResponse.encode(value).finish()),
     responseDeserialize: (value: Buffer): WatchWorkspaceResponse => WatchWorkspaceResponse.decode(value),
   },
+  /**
+   * ListChanges returns what callers of this service changed in a workspace, newest
+   * first: the last 200 changes. Errors: NOT_FOUND.
+   */
+  listChanges: {
+    path: "/chatbridge.v1.WorkspaceService/ListChanges" as const,
+    requestStream: false as const,
+    responseStream: false as const,
+    requestSerialize: (value: ListChangesRequest): Buffer => Buffer.from(ListChangesRequest.encode(value).finish()),
+    requestDeserialize: (value: Buffer): ListChangesRequest => ListChangesRequest.decode(value),
+    responseSerialize: (value: ListChangesResponse): Buffer => Buffer.from(ListChangesResponse.encode(value).finish()),
+    responseDeserialize: (value: Buffer): ListChangesResponse => ListChangesResponse.decode(value),
+  },
 } as const;
 
 export interface WorkspaceServiceServer extends UntypedServiceImplementation {
+  /** GetCaller returns the name and the workspaces of the caller's token. */
+  getCaller: handleUnaryCall<GetCallerRequest, GetCallerResponse>;
   /**
    * CreateWorkspace creates a workspace. A workspace of the custom platform is
    * connected immediately, and only this answer shows its signing secret.
    *
-   * Errors: INVALID_ARGUMENT, also when pushes to the target URL are not allowed.
+   * Errors: INVALID_ARGUMENT, also when pushes to the target URL are not allowed;
+   * PERMISSION_DENIED when the token is limited to some workspaces.
    */
   createWorkspace: handleUnaryCall<CreateWorkspaceRequest, CreateWorkspaceResponse>;
   /** GetWorkspace returns one workspace. Errors: NOT_FOUND. */
@@ -3240,8 +3660,8 @@ export interface WorkspaceServiceServer extends UntypedServiceImplementation {
    */
   disconnectWorkspace: handleUnaryCall<DisconnectWorkspaceRequest, DisconnectWorkspaceResponse>;
   /**
-   * DeleteWorkspace deletes a workspace, its secrets, its held events and its log of
-   * deliveries. Its other data expires within a day. Errors: NOT_FOUND.
+   * DeleteWorkspace deletes a workspace, its secrets, its held events and its logs of
+   * deliveries and changes. Its other data expires within a day. Errors: NOT_FOUND.
    */
   deleteWorkspace: handleUnaryCall<DeleteWorkspaceRequest, DeleteWorkspaceResponse>;
   /**
@@ -3282,14 +3702,36 @@ export interface WorkspaceServiceServer extends UntypedServiceImplementation {
    * not read 1,000 messages of this watch.
    */
   watchWorkspace: handleServerStreamingCall<WatchWorkspaceRequest, WatchWorkspaceResponse>;
+  /**
+   * ListChanges returns what callers of this service changed in a workspace, newest
+   * first: the last 200 changes. Errors: NOT_FOUND.
+   */
+  listChanges: handleUnaryCall<ListChangesRequest, ListChangesResponse>;
 }
 
 export interface WorkspaceServiceClient extends Client {
+  /** GetCaller returns the name and the workspaces of the caller's token. */
+  getCaller(
+    request: GetCallerRequest,
+    callback: (error: ServiceError | null, response: GetCallerResponse) => void,
+  ): ClientUnaryCall;
+  getCaller(
+    request: GetCallerRequest,
+    metadata: Metadata,
+    callback: (error: ServiceError | null, response: GetCallerResponse) => void,
+  ): ClientUnaryCall;
+  getCaller(
+    request: GetCallerRequest,
+    metadata: Metadata,
+    options: Partial<CallOptions>,
+    callback: (error: ServiceError | null, response: GetCallerResponse) => void,
+  ): ClientUnaryCall;
   /**
    * CreateWorkspace creates a workspace. A workspace of the custom platform is
    * connected immediately, and only this answer shows its signing secret.
    *
-   * Errors: INVALID_ARGUMENT, also when pushes to the target URL are not allowed.
+   * Errors: INVALID_ARGUMENT, also when pushes to the target URL are not allowed;
+   * PERMISSION_DENIED when the token is limited to some workspaces.
    */
   createWorkspace(
     request: CreateWorkspaceRequest,
@@ -3397,8 +3839,8 @@ export interface WorkspaceServiceClient extends Client {
     callback: (error: ServiceError | null, response: DisconnectWorkspaceResponse) => void,
   ): ClientUnaryCall;
   /**
-   * DeleteWorkspace deletes a workspace, its secrets, its held events and its log of
-   * deliveries. Its other data expires within a day. Errors: NOT_FOUND.
+   * DeleteWorkspace deletes a workspace, its secrets, its held events and its logs of
+   * deliveries and changes. Its other data expires within a day. Errors: NOT_FOUND.
    */
   deleteWorkspace(
     request: DeleteWorkspaceRequest,
@@ -3517,6 +3959,25 @@ export interface WorkspaceServiceClient extends Client {
     metadata?: Metadata,
     options?: Partial<CallOptions>,
   ): ClientReadableStream<WatchWorkspaceResponse>;
+  /**
+   * ListChanges returns what callers of this service changed in a workspace, newest
+   * first: the last 200 changes. Errors: NOT_FOUND.
+   */
+  listChanges(
+    request: ListChangesRequest,
+    callback: (error: ServiceError | null, response: ListChangesResponse) => void,
+  ): ClientUnaryCall;
+  listChanges(
+    request: ListChangesRequest,
+    metadata: Metadata,
+    callback: (error: ServiceError | null, response: ListChangesResponse) => void,
+  ): ClientUnaryCall;
+  listChanges(
+    request: ListChangesRequest,
+    metadata: Metadata,
+    options: Partial<CallOptions>,
+    callback: (error: ServiceError | null, response: ListChangesResponse) => void,
+  ): ClientUnaryCall;
 }
 
 export const WorkspaceServiceClient = makeGenericClientConstructor(

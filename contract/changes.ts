@@ -1,0 +1,20 @@
+/**
+ * All changes of a workspace that core logs. The log and the JSON of the dashboard use these names. The enum `ChangeKind`
+ * in the protos lists the same changes.
+ */
+export const CHANGE_NAMES = [
+  "created",
+  "renamed",
+  "email-changed",
+  "connected",
+  "disconnected",
+  "secret-rotated",
+  "target-url-set",
+  "target-url-cleared",
+  "test-event-sent",
+  "events-sent-again",
+] as const;
+export type ChangeName = (typeof CHANGE_NAMES)[number];
+
+/** Maximum number of entries in a workspace's log of changes. */
+export const CHANGES_LOGGED_MAX = 200;

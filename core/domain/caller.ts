@@ -1,0 +1,38 @@
+/** The program or person that makes a call, as core's settings describe the token of the call. */
+export interface Caller {
+  /** The name of the token, for logs and the log of changes. */
+  readonly name: string;
+  /** The token's scope: the ids of the only workspaces that exist for the caller; undefined for all workspaces. */
+  readonly workspaces: ReadonlySet<string> | undefined;
+}
+
+/** Whether a workspace exists for the caller. */
+export function isInScope({ workspaces }: Pick<Caller, "workspaces">, workspaceId: string): boolean {
+  return workspaces === undefined || workspaces.has(workspaceId);
+}
+
+/** Whether a group is reserved for the games whose token has this name. */
+export function isGroupOf(name: string, group: string): boolean {
+  return group === name || group.startsWith(`${name}.`);
+}
+
+/**
+ * Returns why a game must not follow a group; undefined if the game can. Core acks the events outside the scope of a
+ * group's token, so a token with another scope would lose events in the same group.
+ *
+ * @param limitedNames names of the game tokens that are limited to some workspaces
+ */
+export function findGroupFault(
+  { name, workspaces }: Caller,
+  group: string,
+  limitedNames: readonly string[],
+): string | undefined {
+  if (workspaces !== undefined) {
+    if (isGroupOf(name, group)) return undefined;
+    return `the token ${name} is limited to some workspaces: it can follow only the groups "${name}" and "${name}.<anything>"`;
+  }
+  const owner = limitedNames.find((each) => isGroupOf(each, group));
+  return owner === undefined
+    ? undefined
+    : `the group is reserved for the token ${owner}, which is limited to some workspaces: use another group`;
+}
