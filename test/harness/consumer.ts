@@ -91,8 +91,12 @@ function streamOf(games: GameServiceClient, token: string) {
 }
 
 /** Follows events as consumer "c" of group "g" with a window of 100, unless `open` has other values. */
-export function startConsumer(games: GameServiceClient, open: Parameters<typeof FollowOpen.create>[0] = {}) {
-  const consumer = startStream(games);
+export function startConsumer(
+  games: GameServiceClient,
+  open: Parameters<typeof FollowOpen.create>[0] = {},
+  token?: string,
+) {
+  const consumer = startStream(games, token);
   const value = FollowOpen.create({ group: "g", consumer: "c", window: 100, ...open });
   consumer.say(FollowRequest.create({ say: { $case: "open", value } }));
   return consumer;

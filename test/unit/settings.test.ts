@@ -54,6 +54,9 @@ test("settings are frozen once they are read, and an empty setting counts as uns
   expect(faults(() => readEdgeConfig({ CORE_TOKEN: "" }))).toEqual([missing]);
 });
 
+const ID = "0b8c3a52-6f0e-4c9e-9d53-2f6a3d0c7b11";
+const OTHER_ID = "7c1d9a52-6f0e-4c9e-9d53-2f6a3d0c7b12";
+
 describe("core", () => {
   test.each([
     ["REDIS_URL", "127.0.0.1:7000", /^REDIS_URL /],
@@ -68,6 +71,29 @@ describe("core", () => {
     ["CORE_TOKENS", "edge=", /^CORE_TOKENS .*role edge/],
     ["CORE_TOKENS", "game=fifteen-charact", /^CORE_TOKENS .*role game/],
     ["CORE_TOKENS", "edge=sixteen-charact\u00e9rs", /^CORE_TOKENS .*ASCII/],
+    ["CORE_TOKENS", "operator:=sixteen-characters", /^CORE_TOKENS .*name for the role operator/],
+    ["CORE_TOKENS", "operator:a b=sixteen-characters", /^CORE_TOKENS .*name for the role operator/],
+    ["CORE_TOKENS", `game:${"x".repeat(65)}=sixteen-characters`, /^CORE_TOKENS .*name for the role game/],
+    ["CORE_TOKENS", `edge@${ID}=sixteen-characters`, /^CORE_TOKENS .*role edge/],
+    ["CORE_TOKENS", "game:trivia@=sixteen-characters", /^CORE_TOKENS .*token trivia .*UUID/],
+    ["CORE_TOKENS", "game:trivia@abc=sixteen-characters", /^CORE_TOKENS .*token trivia .*UUID/],
+    ["CORE_TOKENS", `game:trivia@${ID}+=sixteen-characters`, /^CORE_TOKENS .*token trivia .*UUID/],
+    ["CORE_TOKENS", `game@${ID.toUpperCase()}=sixteen-characters`, /^CORE_TOKENS .*lower case/],
+    [
+      "CORE_TOKENS",
+      `game:a@${ID}=sixteen-characters,game:a=characters-sixteen`,
+      /^CORE_TOKENS .*different workspaces/,
+    ],
+    [
+      "CORE_TOKENS",
+      `game:a@${ID}=sixteen-characters,game:a.b@${OTHER_ID}=characters-sixteen`,
+      /^CORE_TOKENS .*names a and a\.b, .*same groups/,
+    ],
+    [
+      "CORE_TOKENS",
+      "operator:a=sixteen-characters,operator:b=sixteen-characters",
+      /^CORE_TOKENS .*one token twice .*a and b/,
+    ],
     ["CORE_LISTEN", "50051", /^CORE_LISTEN .*host:port/],
     ["CORE_LISTEN", "127.0.0.1:65536", /^CORE_LISTEN .*host:port/],
     ["CORE_LISTEN", "::1:50051", /^CORE_LISTEN .*host:port/],
@@ -99,9 +125,27 @@ describe("core", () => {
       CORE_TOKENS: "edge=sixteen-of-them-1=, edge=sixteen-of-them-2,game=sixteen-of-them-3",
     });
     expect(tokens).toEqual([
-      { role: "edge", token: "sixteen-of-them-1=" },
-      { role: "edge", token: "sixteen-of-them-2" },
-      { role: "game", token: "sixteen-of-them-3" },
+      { role: "edge", name: "edge", workspaces: undefined, token: "sixteen-of-them-1=" },
+      { role: "edge", name: "edge", workspaces: undefined, token: "sixteen-of-them-2" },
+      { role: "game", name: "game", workspaces: undefined, token: "sixteen-of-them-3" },
+    ]);
+  });
+
+  test("accepts names and workspaces of tokens, and several tokens with the same name and the same workspaces", () => {
+    const entries = [
+      "operator:alice=sixteen-of-them-1@:+",
+      `game:trivia@${ID}+${OTHER_ID}=sixteen-of-them-2`,
+      `game:trivia@${OTHER_ID}+${ID}=sixteen-of-them-3`,
+      `operator:trivia@${ID}=sixteen-of-them-2`,
+      `game@${ID}=sixteen-of-them-4`,
+    ];
+    const { tokens } = readCoreConfig({ ...CORE, CORE_TOKENS: entries.join() });
+    expect(tokens).toEqual([
+      { role: "operator", name: "alice", workspaces: undefined, token: "sixteen-of-them-1@:+" },
+      { role: "game", name: "trivia", workspaces: new Set([ID, OTHER_ID]), token: "sixteen-of-them-2" },
+      { role: "game", name: "trivia", workspaces: new Set([ID, OTHER_ID]), token: "sixteen-of-them-3" },
+      { role: "operator", name: "trivia", workspaces: new Set([ID]), token: "sixteen-of-them-2" },
+      { role: "game", name: "game", workspaces: new Set([ID]), token: "sixteen-of-them-4" },
     ]);
   });
 });
