@@ -27,7 +27,7 @@ export const EXIT_CODE_WORDS: Readonly<Record<ExitCode, string>> = {
   [EXIT.FAULT]: "an internal error of the command or of core",
   [EXIT.CANNOT_WRITE]:
     "the secret file cannot be written; the error message says whether anything was changed",
-  [EXIT.TOKEN]: "core rejects the token, or the token has another role",
+  [EXIT.TOKEN]: "core rejects the token, or does not allow the call with this token",
   [EXIT.SETTINGS]: "a setting is missing or invalid",
   [EXIT.INTERRUPTED]: "interrupted",
 };

@@ -46,7 +46,7 @@ export function callFailure(error: ServiceError, { address, role }: Called): Cli
     case status.PERMISSION_DENIED:
       return new CliFailure(
         EXIT.TOKEN,
-        `core at ${address} rejects the call, because the token has another role: use a token with the role ${role}`,
+        `core at ${address} does not allow this call with this token: ${details}`,
       );
     case status.NOT_FOUND:
       return new CliFailure(

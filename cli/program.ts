@@ -1,5 +1,6 @@
 import { Command, CommanderError, Option } from "commander";
 import type { Cli, Surroundings } from "./cli";
+import { addChanges } from "./changes";
 import { addCompletion, COMPLETE, complete, completionLines } from "./completion";
 import { EXIT, EXIT_CODE_WORDS, type ExitCode } from "./exit-code";
 import { CliFailure } from "./failure";
@@ -62,6 +63,7 @@ export function createProgram(surroundings: Surroundings, endWith: Cli["endWith"
     });
   const cli: Cli = { ...surroundings, endWith, options: () => program.opts() };
   addWorkspaceCommands(program, cli);
+  addChanges(program, cli);
   addSendTest(program, cli);
   addPublish(program, cli);
   addTail(program, cli);

@@ -1,4 +1,10 @@
-import type { DeliveryShape, HealthShape, TestOutcome, WorkspaceShape } from "../edge/dashboard/shapes";
+import type {
+  ChangeShape,
+  DeliveryShape,
+  HealthShape,
+  TestOutcome,
+  WorkspaceShape,
+} from "../edge/dashboard/shapes";
 import { factLines, tableLines } from "./table";
 
 const NOTHING = "-";
@@ -19,6 +25,13 @@ export function workspaceRows(workspaces: readonly WorkspaceShape[]): readonly s
       createdAt,
       name,
     ]),
+  );
+}
+
+export function changeRows(changes: readonly ChangeShape[]): readonly string[] {
+  return tableLines(
+    ["at", "by", "change", "detail"],
+    changes.map(({ at, by, change, detail }) => [at, by, change, detail]),
   );
 }
 

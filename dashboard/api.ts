@@ -1,4 +1,5 @@
 import type {
+  ChangeShape,
   DeliveryShape,
   HealthShape,
   SessionShape,
@@ -35,6 +36,7 @@ export class ApiError extends Error {
 const NOT_SIGNED_IN = 401;
 let whenSignedOut: () => void = () => undefined;
 const whenUnanswered = new Set<() => void>();
+const whenWritten = new Set<() => void>();
 
 /** Sets the function to call when the server no longer accepts the session. */
 export function onSignedOut(then: () => void): void {
@@ -45,6 +47,12 @@ export function onSignedOut(then: () => void): void {
 export function onUnanswered(then: () => void): () => void {
   whenUnanswered.add(then);
   return () => whenUnanswered.delete(then);
+}
+
+/** Calls `then` after each request that changed something. Returns a function that removes `then`. */
+export function onWritten(then: () => void): () => void {
+  whenWritten.add(then);
+  return () => whenWritten.delete(then);
 }
 
 /** The cause of a request: a person's action, or the page itself. Only an action counts as use of the session. */
@@ -68,7 +76,11 @@ async function ask<Answer>(
     ...(signal === undefined ? {} : { signal }),
   });
   if (answer === undefined) throw unanswered(0, method, path, "The dashboard's server cannot be reached.");
-  if (answer.ok) return (answer.status === 204 ? undefined : await answer.json()) as Answer;
+  if (answer.ok) {
+    const value = (answer.status === 204 ? undefined : await answer.json()) as Answer;
+    if (method !== "GET") for (const then of whenWritten) then();
+    return value;
+  }
   if (answer.status === NOT_SIGNED_IN && path !== "/session") whenSignedOut();
   const refusal = (await answer.json().catch(() => ({}))) as { message?: string; field?: string };
   const words = refusal.message ?? `The server answered with ${answer.status}.`;
@@ -131,6 +143,8 @@ export const api = {
     ask<WorkspaceView>("GET", of(id), undefined, signal, by),
   deliveries: (id: string, signal: AbortSignal, by: AskedBy) =>
     ask<readonly DeliveryShape[]>("GET", of(id, "/deliveries"), undefined, signal, by),
+  changes: (id: string, signal: AbortSignal, by: AskedBy) =>
+    ask<readonly ChangeShape[]>("GET", of(id, "/changes"), undefined, signal, by),
   update: (id: string, change: { readonly name: string; readonly ownerEmail: string }) =>
     ask<WorkspaceShape>("PATCH", of(id), change),
   delete: (id: string, name: string) => ask<void>("DELETE", of(id), { name }),

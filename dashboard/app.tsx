@@ -2,6 +2,7 @@ import { useEffect } from "preact/hooks";
 import { Announcer } from "./announce";
 import { ActionButton } from "./parts/action-button";
 import { Icon } from "./parts/icon";
+import { LimitedToken } from "./parts/limited-token";
 import { Loading } from "./parts/loading";
 import { PageHeading } from "./parts/page-heading";
 import { ConnectPage } from "./pages/connect-page";
@@ -23,7 +24,7 @@ export function App() {
       <a class="skip" href="#main">
         Skip to the page
       </a>
-      <Masthead signedIn={state.is === "in"} />
+      <Masthead session={state.is === "in" ? state.session : undefined} />
       <main id="main" tabIndex={-1}>
         {state.is === "looking" && <Loading what="Signing in" />}
         {state.is === "out" && <SignInPage why={state.why} />}
@@ -44,7 +45,13 @@ function Page({ session }: { readonly session: SessionShape }) {
     case "/":
       return <WorkspacesPage />;
     case "/connect":
-      return <ConnectPage publicUrl={session.publicUrl} />;
+      return session.workspaces === null ? (
+        <ConnectPage publicUrl={session.publicUrl} />
+      ) : (
+        <PageHeading title="Connect a workspace">
+          <LimitedToken />
+        </PageHeading>
+      );
     default:
       return (
         <PageHeading title="Page not found">
@@ -54,7 +61,7 @@ function Page({ session }: { readonly session: SessionShape }) {
   }
 }
 
-function Masthead({ signedIn }: { readonly signedIn: boolean }) {
+function Masthead({ session }: { readonly session: SessionShape | undefined }) {
   const { pathname } = useHere();
   const leaving = useAction(signOut);
   const current = (path: string) => (pathname === path ? ({ "aria-current": "page" } as const) : {});
@@ -65,18 +72,26 @@ function Masthead({ signedIn }: { readonly signedIn: boolean }) {
           <Icon name="bridge" />
           <span>Chat bridge</span>
         </Link>
-        {signedIn && (
+        {session !== undefined && (
           <nav aria-label="Pages">
             <Link href="/" {...current("/")}>
               Workspaces
             </Link>
-            <Link href="/connect" {...current("/connect")}>
-              Connect
-            </Link>
+            {session.workspaces === null && (
+              <Link href="/connect" {...current("/connect")}>
+                Connect
+              </Link>
+            )}
           </nav>
         )}
+        {session !== undefined && (
+          <span class="token-name" title={`You are signed in with the token ${session.tokenName}`}>
+            <span class="unseen">Token: </span>
+            {session.tokenName}
+          </span>
+        )}
         <ThemeChoice />
-        {signedIn && (
+        {session !== undefined && (
           <ActionButton
             look="quiet"
             pending={leaving.pending}

@@ -1,6 +1,6 @@
 import { api, ApiError, onSignedOut, READ_AGAIN_MS } from "./api";
 import type { SessionShape } from "../edge/dashboard/shapes";
-import { createStore } from "./store";
+import { createStore, useStore } from "./store";
 
 export type SessionState =
   | { readonly is: "looking" }
@@ -8,6 +8,12 @@ export type SessionState =
   | { readonly is: "in"; readonly session: SessionShape };
 
 export const sessionState = createStore<SessionState>({ is: "looking" });
+
+/** Returns the session of the signed-in user; undefined if nobody is signed in. */
+export function useSession(): SessionShape | undefined {
+  const state = useStore(sessionState);
+  return state.is === "in" ? state.session : undefined;
+}
 
 const LINK_FORM = /^#sign-in=(.+)$/;
 const ENDED = "Your session has ended: sign in again.";

@@ -7,6 +7,7 @@ import { Loading } from "../parts/loading";
 import { PageHeading } from "../parts/page-heading";
 import { SecretCard } from "../parts/secret-card";
 import { Link } from "../router";
+import { ChangesCard } from "../workspace/changes-card";
 import { DangerZone } from "../workspace/danger-zone";
 import { DeliveryLog } from "../workspace/delivery-log";
 import { HealthCard } from "../workspace/health-card";
@@ -87,6 +88,7 @@ export function WorkspacePage({ id, publicUrl }: { readonly id: string; readonly
           {workspace.custom && <TargetUrlCard workspace={workspace} health={health} onChange={changed} />}
           {isAlive && <SecretsCard workspace={workspace} onSecret={withSecret} />}
           <ProfileCard workspace={workspace} onChange={changed} />
+          <ChangesCard id={id} />
           <DangerZone workspace={workspace} onChange={changed} onSecret={withSecret} />
         </div>
       </div>

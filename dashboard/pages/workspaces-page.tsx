@@ -1,9 +1,11 @@
 import { useEffect, useState } from "preact/hooks";
 import { ActionButton } from "../parts/action-button";
 import { Icon } from "../parts/icon";
+import { LimitedToken } from "../parts/limited-token";
 import { Loading } from "../parts/loading";
 import { PageHeading } from "../parts/page-heading";
 import { Link, navigate, useHere } from "../router";
+import { useSession } from "../session";
 import { useDraft } from "../use-draft";
 import { useSearch } from "../workspaces/use-search";
 import { useWorkspacePages } from "../workspaces/use-workspace-pages";
@@ -18,6 +20,7 @@ const TYPED_FOR_MS = 350;
 const SHOWN_AT_ONCE = 50;
 
 export function WorkspacesPage() {
+  const limitedTo = useSession()?.workspaces ?? null;
   const search = useHere().searchParams.get("search") ?? "";
   const [typed, setTyped] = useDraft(search);
   useEffect(() => {
@@ -29,11 +32,14 @@ export function WorkspacesPage() {
   return (
     <>
       <PageHeading title="Workspaces">
-        <Link class="button look-primary" href="/connect">
-          <Icon name="plus" />
-          Connect a workspace
-        </Link>
+        {limitedTo === null && (
+          <Link class="button look-primary" href="/connect">
+            <Icon name="plus" />
+            Connect a workspace
+          </Link>
+        )}
       </PageHeading>
+      {limitedTo !== null && <LimitedToken />}
       <form
         class="search"
         role="search"
@@ -63,6 +69,7 @@ function show(search: string): void {
 }
 
 function AllWorkspaces() {
+  const isLimited = (useSession()?.workspaces ?? null) !== null;
   const { page, number, trail, size, goNext, goBack, goFirst, setSize } = useWorkspacePages();
   if (page.data === undefined) {
     return page.error === undefined ? (
@@ -72,7 +79,7 @@ function AllWorkspaces() {
     );
   }
   const { workspaces, next } = page.data;
-  if (workspaces.length === 0 && number === 1) {
+  if (workspaces.length === 0 && number === 1 && !isLimited) {
     return (
       <div class="empty card">
         <Icon name="bridge" />

@@ -125,6 +125,22 @@ test("set-url switches a workspace to pushes and back to polls, and rejects an h
   expect([code, stderr]).toEqual([EXIT.DATA, expect.stringContaining("target_url")]);
 });
 
+test("changes lists what was changed, newest first, with the name of the token", async () => {
+  const { id } = await api.make({ name: "Old" });
+  await workspace(`update ${id} --name New`);
+  const { code, json } = await runCli(`changes ${id} --json`, { corePort });
+  expect([code, json]).toEqual([
+    EXIT.DONE,
+    [
+      expect.objectContaining({ by: "operator", change: "renamed", detail: "Old → New" }),
+      expect.objectContaining({ by: "operator", change: "created", detail: "Old" }),
+    ],
+  ]);
+  const { stdout } = await runCli(`changes ${id}`, { corePort });
+  expect(stdout).toMatch(/^AT +BY +CHANGE +DETAIL\n\S+Z +operator +renamed +Old → New\n/);
+  expect((await runCli(`changes ${UNKNOWN}`, { corePort })).code).toBe(EXIT.NOT_FOUND);
+});
+
 describe("delete", () => {
   test("requires --yes if there is no terminal", async () => {
     const { id } = await api.make();

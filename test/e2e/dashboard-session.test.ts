@@ -33,6 +33,8 @@ describe("signing in", () => {
       expect.stringMatching(/^dashboard=[\w-]{43}; Path=\/; HttpOnly; SameSite=Strict$/),
     ]);
     expect(answer.json).toEqual({
+      tokenName: "operator",
+      workspaces: null,
       publicUrl: service.url,
       endsAt: expect.stringMatching(/Z$/) as string,
     });
