@@ -49,7 +49,7 @@ export function onUnanswered(then: () => void): () => void {
   return () => whenUnanswered.delete(then);
 }
 
-/** Calls `then` after each request that changed something. Returns a function that removes `then`. */
+/** Calls `then` after each request that changed a workspace. Returns a function that removes `then`. */
 export function onWritten(then: () => void): () => void {
   whenWritten.add(then);
   return () => whenWritten.delete(then);
@@ -78,7 +78,7 @@ async function ask<Answer>(
   if (answer === undefined) throw unanswered(0, method, path, "The dashboard's server cannot be reached.");
   if (answer.ok) {
     const value = (answer.status === 204 ? undefined : await answer.json()) as Answer;
-    if (method !== "GET") for (const then of whenWritten) then();
+    if (method !== "GET" && path !== "/session") for (const then of whenWritten) then();
     return value;
   }
   if (answer.status === NOT_SIGNED_IN && path !== "/session") whenSignedOut();

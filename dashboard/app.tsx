@@ -48,9 +48,10 @@ function Page({ session }: { readonly session: SessionShape }) {
       return session.workspaces === null ? (
         <ConnectPage publicUrl={session.publicUrl} />
       ) : (
-        <PageHeading title="Connect a workspace">
+        <>
+          <PageHeading title="Connect a workspace" />
           <LimitedToken />
-        </PageHeading>
+        </>
       );
     default:
       return (

@@ -1,7 +1,7 @@
 import { poll } from "../harness/bridge";
 import { askApi, signIn, startDashboardEdge, type ApiRequest } from "../harness/dashboard";
 import { openPollDue } from "../harness/poll-due";
-import { startCore } from "../harness/processes";
+import { startCore, TOKENS } from "../harness/processes";
 import { publish, textEvent } from "../harness/service";
 import { sharedService } from "../harness/shared-service";
 import { until } from "../harness/wait";
@@ -30,6 +30,40 @@ test("the answer to the creation of a workspace contains the signing secret, and
   expect(later.body.toString()).not.toContain(signingSecret);
 });
 
+test("the changes of a workspace are listed, newest first, with the name of the token and without secrets", async () => {
+  const { id, secret } = await workspaces.make({ name: "Changing" });
+  await ask(`/workspaces/${id}`, { method: "PATCH", body: { name: "Changed" } });
+  const rotated = await ask(`/workspaces/${id}/rotate-secret`, { method: "POST" });
+  const answer = await ask(`/workspaces/${id}/changes`);
+  const by = "operator";
+  expect(answer.json).toMatchObject([
+    { by, change: "secret-rotated", detail: "" },
+    { by, change: "renamed", detail: "Changing → Changed" },
+    { by, change: "created", detail: "Changing" },
+  ]);
+  const [{ at }] = answer.json as [{ at: string }];
+  expect(new Date(at).toISOString()).toBe(at);
+  const { signingSecret } = rotated.json as { signingSecret: string };
+  for (const each of [secret, signingSecret]) expect(answer.body.toString()).not.toContain(each);
+});
+
+test("the limit of a token is answered with 403 and the reason, and the session stays", async () => {
+  const { id } = await workspaces.make();
+  const token = "token-of-ann-for-tests";
+  const core = await startCore(service.redis.url, {
+    CORE_TOKENS: `edge=${TOKENS.edge},operator:ann@${id}=${token}`,
+  });
+  const { edge, url } = await startDashboardEdge(core.port);
+  const own = { cookie: await signIn(url, token) };
+  expect((await askApi(url, "/session", own)).json).toMatchObject({ tokenName: "ann", workspaces: [id] });
+  const created = await askApi(url, "/workspaces", { ...own, method: "POST", body: { name: "new" } });
+  const message = expect.stringMatching(/^The token ann is limited to some workspaces/) as string;
+  expect([created.status, created.json]).toEqual([403, expect.objectContaining({ message })]);
+  expect((await askApi(url, "/session", own)).status).toBe(200);
+  await edge.stop();
+  await core.stop();
+});
+
 describe("an error answer gives the reason, and names any invalid field", () => {
   test.each([
     ["name", "The name must be 1 to 128 characters.", "x".repeat(129)],
@@ -46,6 +80,7 @@ describe("an error answer gives the reason, and names any invalid field", () => 
   test.each([
     ["GET", ""],
     ["GET", "/deliveries"],
+    ["GET", "/changes"],
     ["POST", "/rotate-secret"],
     ["POST", "/test-event"],
     ["POST", "/connect"],
