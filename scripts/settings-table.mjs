@@ -14,7 +14,7 @@ const NOTES = {
   CHAT_OBSERVE:
     "whether `/observe` on the listener for pushes returns what the chat shows, to clients with the signing secret",
   CORE_TOKENS:
-    "tokens of 16 characters or more, of visible ASCII without commas; none: core listens on loopback only and rejects every call",
+    "see [names and workspaces of tokens](#names-and-workspaces-of-tokens); tokens of 16 characters or more, of visible ASCII without commas; none: core listens on loopback only and rejects every call",
   DASHBOARD_LISTEN: "put TLS in front of it",
   DEMO: "whether the demo game and chat run",
   DNS_SERVERS: "unset: the system's",
