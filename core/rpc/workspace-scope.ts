@@ -34,7 +34,7 @@ export function withinScope(service: WorkspaceServiceServer, report: ReportFault
       } catch (error) {
         const refused = toStatus(method, error, report);
         if (callback === undefined) call.emit("error", refused);
-        else callback(refused as Partial<ServiceError>);
+        else callback(refused);
         return;
       }
       handle(call, callback);

@@ -66,9 +66,13 @@ function tryMethod(
   workspaceId: string,
   token = ANN,
 ): Promise<Pick<StatusObject, "code" | "details">> {
-  const { path, requestSerialize, responseDeserialize, responseStream } = WorkspaceServiceService[method];
+  const {
+    path,
+    requestSerialize,
+    responseDeserialize: deserialize,
+    responseStream,
+  } = WorkspaceServiceService[method];
   const serialize = requestSerialize as (request: object) => Buffer;
-  const deserialize = responseDeserialize as (answer: Buffer) => object;
   const request = { ...WorkspaceServiceService[method].requestDeserialize(Buffer.alloc(0)), workspaceId };
   const client = clients.workspaces as Client;
   const options = { deadline: Date.now() + HANG_MS };
