@@ -8,12 +8,12 @@ import { CreateWorkspaceRequest, WorkspaceServiceService } from "../../proto/gen
 import { bearer } from "../../runtime/core-channel";
 import { startConsumer, type Consumer } from "../harness/consumer";
 import { call, connectToCore, type CoreClients } from "../harness/core-clients";
-import { typeIn } from "../harness/followers";
+import { typeIn, waitingFor } from "../harness/followers";
 import { outputOf } from "../harness/output";
 import { startCore, TOKENS, type TestProcess } from "../harness/processes";
 import { textEvent, type TestWorkspace } from "../harness/service";
 import { sharedService } from "../harness/shared-service";
-import { openTestStore, texts, type TestStore } from "../harness/store";
+import { openTestStore, type TestStore } from "../harness/store";
 import { HANG_MS, until } from "../harness/wait";
 import { expectRejected } from "../harness/workspace-api";
 
@@ -197,7 +197,10 @@ describe("a limited token of a game", () => {
     await everything.sees(10);
     await Promise.all([trivia.sees(5), chess.sees(5)]);
     for (const group of ["trivia", "chess.main"]) {
-      await until(`no event waits for the group ${group}`, async () => (await waiting(group)) === 0);
+      await until(
+        `no event waits for the group ${group}`,
+        async () => (await waitingFor(store, group)) === 0,
+      );
     }
     expect(trivia.seen.map(({ text }) => text)).toEqual([0, 1, 2, 3, 4].map((i) => `inside ${i}`));
     expect(chess.seen.map(({ text }) => text)).toEqual([0, 1, 2, 3, 4].map((i) => `outside ${i}`));
@@ -220,32 +223,7 @@ describe("a limited token of a game", () => {
       expect(end).toEqual({ code: PERMISSION_DENIED, details: expect.stringMatching(words) as string });
     },
   );
-
-  /** Returns the number of events that a group has not read or not acked yet. */
-  async function waiting(group: string): Promise<number> {
-    let sum = 0;
-    for (let shard = 0; shard < store.keys.shards; shard++) {
-      const [pending = "", lag = ""] = await texts(
-        store,
-        "EVAL",
-        WAITING,
-        "1",
-        `${store.keys.prefix(shard)}:in`,
-        group,
-      );
-      sum += Number(pending) + Number(lag);
-    }
-    return sum;
-  }
 });
-
-const WAITING = `
-  for _, info in ipairs(redis.call('XINFO', 'GROUPS', KEYS[1])) do
-    local fields = {}
-    for i = 1, #info, 2 do fields[info[i]] = info[i + 1] end
-    if fields.name == ARGV[1] then return { tostring(fields.pending), tostring(fields.lag) } end
-  end
-  return { 'no group', '' }`;
 
 test("a deletion leaves a log line with the name of the token, and core logs no token", async () => {
   const { workspaces } = clients;

@@ -1,6 +1,7 @@
 import { startConsumer, startStream, type, type Consumer, type Seen } from "./consumer";
 import type { CoreClients } from "./core-clients";
 import type { TestWorkspace } from "./service";
+import { texts, type TestStore } from "./store";
 
 let groups = 0;
 
@@ -30,3 +31,22 @@ export async function typeIn(url: string, to: TestWorkspace, ...texts: readonly 
 
 export const attemptsOf = (seen: readonly Seen[]): readonly string[] =>
   seen.map(({ text, attempt }) => `${text}/${attempt}`);
+
+const WAITING = `
+  for _, info in ipairs(redis.call('XINFO', 'GROUPS', KEYS[1])) do
+    local fields = {}
+    for i = 1, #info, 2 do fields[info[i]] = info[i + 1] end
+    if fields.name == ARGV[1] then return { tostring(fields.pending), tostring(fields.lag) } end
+  end
+  return { 'no group', '' }`;
+
+/** Returns the number of events that a group has not read or not acked yet; NaN if a shard does not have the group. */
+export async function waitingFor(store: TestStore, group: string): Promise<number> {
+  let sum = 0;
+  for (let shard = 0; shard < store.keys.shards; shard++) {
+    const log = `${store.keys.prefix(shard)}:in`;
+    const [pending, lag] = await texts(store, "EVAL", WAITING, "1", log, group);
+    sum += Number(pending) + Number(lag);
+  }
+  return sum;
+}
