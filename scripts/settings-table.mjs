@@ -19,6 +19,8 @@ const NOTES = {
   DEMO: "whether the demo game and chat run",
   DNS_SERVERS: "unset: the system's",
   EDGE_LISTEN: "put TLS in front of it",
+  FOLLOW_GROUP: "unset: the name of the game",
+  GAMES: "unset: only this game",
   LOG_LEVEL: "how much is logged",
   MAIL_FROM: "requires `SMTP_URL`",
   MODE_SOCKET:

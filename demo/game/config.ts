@@ -1,6 +1,7 @@
 import { readCoreConnection } from "../../runtime/core-connection";
 import { LOG_LEVELS } from "../../runtime/logger";
-import { readSettings } from "../../runtime/settings";
+import { readSettings, type Settings } from "../../runtime/settings";
+import { NAME_FORM, type GameNames } from "./rules/game-names";
 
 export type GameConfig = ReturnType<typeof readGameConfig>;
 
@@ -8,7 +9,11 @@ export type GameConfig = ReturnType<typeof readGameConfig>;
 export function readGameConfig(environment: NodeJS.ProcessEnv) {
   return readSettings(environment, (settings) => ({
     core: readCoreConnection(settings, "game"),
-    group: settings.parsed("FOLLOW_GROUP", "name of the group that follows events", parseName, "trivia"),
+    names: readGameNames(settings, environment),
+    // By default, the name of the game, so that two games never share a group by mistake.
+    group: environment["FOLLOW_GROUP"]
+      ? settings.parsed("FOLLOW_GROUP", "name of the group that follows events", parseName)
+      : undefined,
     consumer: settings.parsed("FOLLOW_CONSUMER", "name of this process in the group", parseName, "one"),
     healthListen: settings.hostPort(
       "HEALTH_LISTEN",
@@ -45,6 +50,25 @@ export function readGameConfig(environment: NodeJS.ProcessEnv) {
     ),
     logLevel: settings.choice("LOG_LEVEL", LOG_LEVELS, "info"),
   }));
+}
+
+function readGameNames(settings: Settings, environment: NodeJS.ProcessEnv): GameNames {
+  const own = settings.parsed("GAME_NAME", "name of this game in commands", parseGameName, "trivia");
+  const all = environment["GAMES"]
+    ? settings.parsed("GAMES", "names of all games, separated by commas", (text) => parseGames(text, own))
+    : [own];
+  return { own, all };
+}
+
+function parseGames(text: string, own: string): readonly string[] {
+  const all = text.split(",").map((name) => parseGameName(name.trim()));
+  if (!all.includes(own)) throw new Error("must contain the name in GAME_NAME");
+  return all;
+}
+
+function parseGameName(text: string): string {
+  if (!NAME_FORM.test(text)) throw new Error("must be 1 to 32 characters of a-z 0-9 -");
+  return text;
 }
 
 function parseName(text: string): string {

@@ -25,7 +25,7 @@ const LAST_WORDS_WITHIN_MS = 4_000;
  * first.
  */
 export async function startTrivia(config: GameConfig, log: Logger, stopping: AbortSignal) {
-  const { group, consumer } = config;
+  const { names, group = names.own, consumer } = config;
   const pictures = await listenForPictures(config.picturesListen);
   const picturesUrl =
     config.picturesUrl ?? `http://${formatHostPort({ ...config.picturesListen, port: pictures.port })}/`;
@@ -34,6 +34,7 @@ export async function startTrivia(config: GameConfig, log: Logger, stopping: Abo
   const publisher = createPublisher({
     core,
     group,
+    game: names.own,
     log,
     onUnknownWorkspace(workspaceId) {
       log.info({ workspaceId }, "core does not have the workspace, so the workspace's games are dropped");
@@ -46,6 +47,7 @@ export async function startTrivia(config: GameConfig, log: Logger, stopping: Abo
   let ticks = 0;
   const workspaces = createWorkspaces({
     rules: {
+      names,
       rounds: config.rounds,
       secondsPerQuestion: config.secondsPerQuestion,
       lobbyMs: config.lobbySeconds * 1000,
@@ -61,7 +63,9 @@ export async function startTrivia(config: GameConfig, log: Logger, stopping: Abo
       log.info({ workspaceId, deliveryId }, "an event is dropped because it is older than 5 minutes");
       return undefined;
     }
-    const input = toInput(deliveryId, received, (messageId) => publisher.refOf(workspaceId, messageId));
+    const input = toInput(deliveryId, received, names.own, (messageId) =>
+      publisher.refOf(workspaceId, messageId),
+    );
     return input && publisher.publish(workspaceId, deliveryId, workspaces.play(workspaceId, input));
   }
 

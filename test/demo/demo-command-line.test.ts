@@ -30,6 +30,8 @@ test.each([
       CORE_ADDRESS: "nowhere",
       ROUNDS: "0",
       QUESTION_SECONDS: "61",
+      GAME_NAME: "a name",
+      GAMES: "dice,Dice!",
       FOLLOW_GROUP: "a group",
       PICTURES_URL: "p",
     },

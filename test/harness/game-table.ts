@@ -20,6 +20,7 @@ const NUMBER: Question = {
   more: "https://example.com/keys",
 };
 const RULES: Rules = {
+  names: { own: "trivia", all: ["trivia"] },
   rounds: 2,
   secondsPerQuestion: 10,
   lobbyMs: 30_000,

@@ -48,6 +48,7 @@ function start() {
   const publisher = createPublisher({
     core,
     group: "g",
+    game: "trivia",
     log: pino({ base: null, timestamp: false }, { write: (line: string) => void logged.push(line) }),
     onUnknownWorkspace: (workspaceId) => gone.push(workspaceId),
   });

@@ -11,6 +11,7 @@ import { MessageKind } from "../../proto/gen/chatbridge/v1/event";
 import { forAll } from "../harness/for-all";
 
 const RULES: Rules = {
+  names: { own: "trivia", all: ["trivia", "quiz"] },
   rounds: 3,
   secondsPerQuestion: 10,
   lobbyMs: 30_000,
@@ -27,7 +28,7 @@ const anyGame = fc.oneof(
 );
 
 const anyText = fc.string({ unit: "grapheme", minLength: 1 });
-const COMMANDS = ["start", "START now", "stop", "", "help", "suggest", "dance"];
+const COMMANDS = ["start", "START now", "stop", "", "help", "suggest", "dance", "trivia stop"];
 const REMATCHES = "rematch:c1 rematch:dm:u1 no-rematch".split(" ");
 
 interface Step {
@@ -95,7 +96,7 @@ const steps = fc.array(anyStep, { maxLength: 60 });
 test("core would accept every output, whatever members do", () => {
   forAll(steps, (all) => {
     for (const { output } of playAll(all).sent) {
-      const posting = { workspaceId: WORKSPACE_ID, idempotencyKey: "k", output };
+      const posting = { workspaceId: WORKSPACE_ID, idempotencyKey: "k", output, game: "trivia" };
       const read = readOutboundEvent(toOutboundEvent(posting, MESSAGE_ID));
       expect(read).not.toHaveProperty("fault");
       if ("event" in read) expect(findOutboundFault(read.event)).toBeUndefined();

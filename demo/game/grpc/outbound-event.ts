@@ -1,12 +1,15 @@
 import { Message } from "../../../proto/gen/chatbridge/v1/event";
 import { OutboundEvent } from "../../../proto/gen/chatbridge/v1/game";
 import type { Output } from "../rules/input-output";
+import { withOwnActions } from "./own-actions";
 
 /** An output to publish. */
 export interface Posting {
   readonly workspaceId: string;
   readonly idempotencyKey: string;
   readonly output: Output;
+  /** The name of the game, with which the `action` of each button begins. */
+  readonly game: string;
 }
 
 /**
@@ -14,7 +17,7 @@ export interface Posting {
  * update.
  */
 export function toOutboundEvent(
-  { workspaceId, idempotencyKey, output }: Posting,
+  { workspaceId, idempotencyKey, output, game }: Posting,
   messageId: string,
 ): OutboundEvent {
   const seconds = output.type === "dm.create" ? output.lifetimeSeconds : undefined;
@@ -22,12 +25,12 @@ export function toOutboundEvent(
     workspaceId,
     idempotencyKey,
     ...(seconds === undefined ? {} : { lifetime: { seconds } }),
-    content: toContent(output, messageId),
+    content: toContent(output, messageId, game),
   });
 }
 
-function toContent(output: Output, id: string): NonNullable<OutboundEvent["content"]> {
-  const message = Message.create(output.content);
+function toContent(output: Output, id: string, game: string): NonNullable<OutboundEvent["content"]> {
+  const message = withOwnActions(Message.create(output.content), game);
   switch (output.type) {
     case "message.create":
       return { $case: "messageCreate", value: { channel: output.channel, message } };

@@ -9,6 +9,8 @@ import { toOutboundEvent, type Posting } from "./outbound-event";
 export interface PublisherOptions {
   readonly core: CoreClient;
   readonly group: string;
+  /** The name of the game. */
+  readonly game: string;
   readonly log: Logger;
   /** Called when core does not have a workspace, e.g. because the workspace was deleted. */
   readonly onUnknownWorkspace: (workspaceId: string) => void;
@@ -23,7 +25,7 @@ const MESSAGES_MAX = 20_000;
  * retried until it succeeds, core rejects it as invalid, or the publisher is closed.
  * Idempotency keys make the retries harmless.
  */
-export function createPublisher({ core, group, log, onUnknownWorkspace }: PublisherOptions) {
+export function createPublisher({ core, group, game, log, onUnknownWorkspace }: PublisherOptions) {
   const ids = new LRUCache<string, string>({ max: MESSAGES_MAX });
   const refs = new LRUCache<string, string>({ max: MESSAGES_MAX });
   /** One promise per workspace, which resolves when all outputs so far are handled. */
@@ -100,7 +102,7 @@ export function createPublisher({ core, group, log, onUnknownWorkspace }: Publis
     async publish(workspaceId: string, cause: string, outputs: readonly Output[]): Promise<void> {
       const postings = outputs.map((output, i) => {
         if (output.type === "message.update") updates.set(messageUpdatedBy(workspaceId, output), output);
-        return { workspaceId, idempotencyKey: `${group}/${cause}/${i}/${output.type}`, output };
+        return { workspaceId, idempotencyKey: `${group}/${cause}/${i}/${output.type}`, output, game };
       });
       const done = (pending.get(workspaceId) ?? Promise.resolve()).then(() => send(postings));
       pending.set(workspaceId, done);

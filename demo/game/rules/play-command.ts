@@ -1,5 +1,6 @@
-import { notice, showHelp, showTopicPrompt, showUnknownCommand } from "../view/cards";
+import { notice, showHelp, showNoGame, showTopicPrompt, showUnknownCommand } from "../view/cards";
 import { end } from "./game";
+import { readCommand } from "./game-names";
 import { tellMember, type CommandInput, type MessageContent, type Turn } from "./input-output";
 import { openGameIn, type Rules, type Workspace } from "./workspace";
 
@@ -7,16 +8,18 @@ import { openGameIn, type Rules, type Workspace } from "./workspace";
 const PROMPTS_MAX = 500;
 const PROMPT_SECONDS = 15 * 60;
 
-/** Runs a command. Replies that concern everyone are posted in the channel; only the member sees other replies. */
+/** Runs a command, or ignores it if it is for another game. Replies that concern everyone are posted in the channel; only the member sees other replies. */
 export function playCommand(rules: Rules, workspace: Workspace, input: CommandInput, turn: Turn): void {
   const { channel, member, eventId } = input;
   const tell = (content: MessageContent): void => tellMember(turn, channel, member.id, content);
-  const [verb = ""] = input.text.trim().split(/\s+/);
+  const words = readCommand(input.text, rules.names);
+  if (words === undefined) return;
+  const [verb = ""] = words;
 
   switch (verb.toLowerCase()) {
     case "":
     case "help":
-      turn.outputs.push({ type: "message.create", channel, content: showHelp() });
+      turn.outputs.push({ type: "message.create", channel, content: showHelp(rules.names) });
       return;
     case "start": {
       const why = openGameIn(rules, workspace, { channel, host: member, eventId }, turn);
@@ -24,14 +27,14 @@ export function playCommand(rules: Rules, workspace: Workspace, input: CommandIn
     }
     case "stop": {
       const game = workspace.games.get(channel);
-      if (game === undefined) return tell(notice("no-game"));
+      if (game === undefined) return tell(showNoGame(rules.names));
       if (game.host.id !== member.id) return tell(notice("only-host"));
       return end(game, "stopped", turn);
     }
     case "suggest":
       return promptForTopic(workspace, input, turn);
     default:
-      return tell(showUnknownCommand(verb));
+      return tell(showUnknownCommand(verb, rules.names));
   }
 }
 

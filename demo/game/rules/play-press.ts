@@ -1,4 +1,4 @@
-import { notice, showRematchAnswer } from "../view/cards";
+import { showGameIsOver, showRematchAnswer } from "../view/cards";
 import { readAction } from "./button-action";
 import { answer, begin, join } from "./game";
 import { tellMember, type ActionInput, type MessageContent, type Turn } from "./input-output";
@@ -8,7 +8,7 @@ import { openGameIn, type Rules, type Workspace } from "./workspace";
 export function playPress(rules: Rules, workspace: Workspace, input: ActionInput, turn: Turn): void {
   const { channel, member, messageId, eventId } = input;
   const action = readAction(input.action);
-  // Every group gets all events of a workspace. A button with an unknown action belongs to another game.
+  // The button may be from another version of this game, with an action that this version does not have.
   if (action === undefined) return;
 
   /** Replaces the message that contains the button. */
@@ -21,7 +21,7 @@ export function playPress(rules: Rules, workspace: Workspace, input: ActionInput
     case "answer": {
       const game = workspace.games.get(channel);
       if (game?.id !== action.gameId) {
-        return tellMember(turn, channel, member.id, notice("game-is-over"));
+        return tellMember(turn, channel, member.id, showGameIsOver(rules.names));
       }
       if (action.do === "join") return join(game, member, turn);
       if (action.do === "begin") return begin(game, member, turn);

@@ -1,9 +1,11 @@
 import { openGame } from "./game";
 import type { Game, Member, Question } from "./game-state";
+import type { GameNames } from "./game-names";
 import type { Turn } from "./input-output";
 
 /** Settings and functions that all workspaces share. */
 export interface Rules {
+  readonly names: GameNames;
   readonly rounds: number;
   readonly secondsPerQuestion: number;
   readonly lobbyMs: number;

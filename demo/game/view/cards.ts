@@ -1,4 +1,5 @@
 import { MessageKind } from "../../../proto/gen/chatbridge/v1/event";
+import { isFirst, writeCommand, type GameNames } from "../rules/game-names";
 import type { Member } from "../rules/game-state";
 import type { MessageContent } from "../rules/input-output";
 import { button, card, link, paragraphs, plain, plainName } from "./content";
@@ -9,20 +10,36 @@ const COMMANDS = [
   ["suggest", "suggest a topic for the channel to talk about"],
 ] as const;
 
-/** Returns the answer to the command `help`, and to an empty command. */
-export function showHelp(): MessageContent {
+/** Returns the answer to the command `help`, and to an empty command. The help of the first game names the other games. */
+export function showHelp(names: GameNames): MessageContent {
+  const others = names.all.slice(1).map((name) => `\`${name}\``);
   return {
     kind: MessageKind.HELP,
     text: paragraphs(
       "**Trivia** asks questions; press a button to answer, the faster the better. At the end the closest number wins.",
-      COMMANDS.map(([verb, what]) => `\`${verb}\` · ${what}`).join("\n"),
+      COMMANDS.map(([verb, what]) => `\`${writeCommand(verb, names)}\` · ${what}`).join("\n"),
+      isFirst(names) && others.length > 0
+        ? `Other games: ${others.join(", ")}. Send the command with the name of a game.`
+        : undefined,
     ),
     rows: [{ buttons: [link("What is trivia?", "https://en.wikipedia.org/wiki/Trivia")] }],
   };
 }
 
-export function showUnknownCommand(verb: string): MessageContent {
-  return card(`Unknown command “${plainName(verb)}”. Send the command without arguments for help.`);
+export function showUnknownCommand(verb: string, names: GameNames): MessageContent {
+  const how = isFirst(names) ? "without arguments" : `with only \`${names.own}\``;
+  return card(`Unknown command “${plainName(verb)}”. Send the command ${how} for help.`);
+}
+
+export function showGameIsOver(names: GameNames): MessageContent {
+  return card(
+    `That game is over. Send the command with \`${writeCommand("start", names)}\` to open another game.`,
+  );
+}
+
+export function showNoGame(names: GameNames): MessageContent {
+  const start = writeCommand("start", names);
+  return card(`No game is running in this channel. Send the command with \`${start}\` to open a game.`);
 }
 
 /** Messages that only one member sees. */
@@ -34,9 +51,7 @@ const NOTICES = {
   "join-first": "Join the game first, then start it.",
   "too-late": "Too late: the time is up.",
   "not-a-number": "That is not a number. Answer with a number, e.g. 42.",
-  "game-is-over": "That game is over. Send the command with `start` to open another game.",
   "game-is-on": "A game is already running in this channel.",
-  "no-game": "No game is running in this channel. Send the command with `start` to open a game.",
   "only-host": "Only the member who opened the game can stop it.",
   "too-many-games": "Too many games are running. Try again later.",
 } as const;
