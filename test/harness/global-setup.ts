@@ -4,6 +4,8 @@ import { installSynapse } from "../../bridges/matrix/test/harness/install-synaps
 import { findRedisServer } from "../../local/redis-server";
 import { findInspircd, findNgircd } from "./apt-program";
 import { findChromium } from "./chromium";
+import { findGo } from "./go";
+import { preparePython } from "./python-venv";
 import { startSharedServices, type SharedServices } from "./shared-services";
 
 /** The parts of jest's configuration that `prepare` uses. */
@@ -24,10 +26,12 @@ declare global {
 }
 
 /** Programs that some tests need: a pattern for the text of these tests, and a function that finds or installs it. */
-const PROGRAMS: readonly (readonly [RegExp, (say: (line: string) => void) => Promise<string>])[] = [
+const PROGRAMS: readonly (readonly [RegExp, (say: (line: string) => void) => Promise<unknown>])[] = [
   [/ngircd/i, findNgircd],
   [/inspircd/i, findInspircd],
   [/\bstartSynapse\(/, installSynapse],
+  [/\bfindGo\(/, findGo],
+  [/\bpython3 -m venv/, preparePython],
 ];
 
 /**

