@@ -75,7 +75,6 @@ async function playDice(name: string, command: readonly [string, ...string[]], c
   expect(chat.shown).toHaveLength(3);
 
   await service.core.stop("SIGKILL");
-  await until("the program notices the outage", () => program.output().includes("no longer following"));
   const core = await startCore(service.redis.url, { CORE_LISTEN: `127.0.0.1:${service.core.port}` });
   service = { ...service, core };
   await follows(2);
