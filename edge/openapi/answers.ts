@@ -1,12 +1,13 @@
 import { ERRORS } from "../../contract/errors";
 import {
   ADDRESS_REQUESTS_PER_SECOND,
+  PAGE_MAX_EVENTS,
   TIMESTAMP_TOLERANCE_SECONDS,
   WORKSPACE_REQUESTS_PER_SECOND,
 } from "../../contract/numbers";
 import { Refusal } from "../../proto/gen/chatbridge/v1/bridge";
-import { errorBody } from "../public/error-body";
-import { refTo, type Header, type Response, type Schema } from "./shape";
+import { errorBody, type ErrorAnswer } from "../public/error-body";
+import { refTo, type Example, type Header, type Response, type Schema } from "./shape";
 import { refusalAnswer } from "../public/refusal-answer";
 
 export const ERROR_BODY: Schema = {
@@ -42,20 +43,32 @@ const REFUSAL_WORDS: Readonly<Record<Reason, string>> = {
   [Refusal.PUSH_WORKSPACE]: "the workspace has a target URL, so events are pushed and not held",
 };
 
+/** A reason for an error answer: its name, a description, and an example of the answer. */
+interface ErrorReason {
+  readonly name: string;
+  readonly words: string;
+  readonly answer: ErrorAnswer;
+}
+
 /** The errors that every request can get, except core's refusals. */
-const OF_EVERY_REQUEST: readonly (readonly [status: number, words: string])[] = [
-  [ERRORS.notHttp.status, ERRORS.notHttp.message],
-  [ERRORS.late.status, ERRORS.late.message],
-  [ERRORS.headersTooLarge.status, ERRORS.headersTooLarge.message],
-  [ERRORS.internal.status, "an internal error of the service"],
-  [
-    ERRORS.unavailable.status,
-    "the service is temporarily unavailable: send the request again; a POST must have the same `id`",
-  ],
+const OF_EVERY_REQUEST: readonly ErrorReason[] = [
+  { name: "not-http", words: ERRORS.notHttp.message, answer: ERRORS.notHttp },
+  { name: "late", words: ERRORS.late.message, answer: ERRORS.late },
+  { name: "headers-too-large", words: ERRORS.headersTooLarge.message, answer: ERRORS.headersTooLarge },
+  { name: "internal", words: "an internal error of the service", answer: ERRORS.internal },
+  {
+    name: "unavailable",
+    words: "the service is temporarily unavailable: send the request again; a POST must have the same `id`",
+    answer: ERRORS.unavailable,
+  },
 ];
-const OF_BODIES: readonly (readonly [status: number, words: string])[] = [
-  [ERRORS.notJson.status, "the body is not JSON in UTF-8, or is not an object; the answer has no `field`"],
-  [ERRORS.tooLarge.status, ERRORS.tooLarge.message],
+const OF_BODIES: readonly ErrorReason[] = [
+  {
+    name: "not-json",
+    words: "the body is not JSON in UTF-8, or is not an object; the answer has no `field`",
+    answer: ERRORS.notJson,
+  },
+  { name: "too-large", words: ERRORS.tooLarge.message, answer: ERRORS.tooLarge },
 ];
 
 const REFUSALS_OF_BOTH: readonly Reason[] = [
@@ -71,52 +84,59 @@ const RETRY_AFTER: Header = {
   required: true,
   description: "Seconds until the request may be sent again.",
   schema: { type: "integer", minimum: 1 },
+  example: 1,
 };
 /** Statuses of answers that have the header Retry-After. */
 const WITH_RETRY_AFTER: readonly number[] = [ERRORS.addressLimit.status, ERRORS.unavailable.status];
 
 export function errorsOfPost(): Readonly<Record<string, Response>> {
-  return responses([...REFUSALS_OF_BOTH.map(ofRefusal), ...OF_BODIES, ...OF_EVERY_REQUEST]);
+  const refusals = REFUSALS_OF_BOTH.map((refusal) => ofRefusal(refusal, "user.id is required"));
+  return responses([...refusals, ...OF_BODIES, ...OF_EVERY_REQUEST]);
 }
 
 export function errorsOfPoll(): Readonly<Record<string, Response>> {
-  return responses([
-    ...REFUSALS_OF_BOTH.map(ofRefusal),
-    ofRefusal(Refusal.PUSH_WORKSPACE),
-    ...OF_EVERY_REQUEST,
-  ]);
+  const refusals: readonly Reason[] = [...REFUSALS_OF_BOTH, Refusal.PUSH_WORKSPACE];
+  const rule = `limit must be an integer from 1 to ${PAGE_MAX_EVENTS}`;
+  return responses([...refusals.map((refusal) => ofRefusal(refusal, rule)), ...OF_EVERY_REQUEST]);
 }
 
-function ofRefusal(refusal: Reason): readonly [number, string] {
-  return [refusalStatus(refusal), REFUSAL_WORDS[refusal]];
+/** @param rule the message of a 400 for a field or parameter; its first word is the name of the field */
+function ofRefusal(refusal: Reason, rule: string): ErrorReason {
+  const [field = ""] = rule.split(" ");
+  const violation = refusal === Refusal.INVALID ? { field, message: rule } : undefined;
+  return {
+    name: Refusal[refusal].toLowerCase().replaceAll("_", "-"),
+    words: REFUSAL_WORDS[refusal],
+    answer: refusalAnswer({ refusal, violation, retryAfterSeconds: 0 }),
+  };
 }
 
-function refusalStatus(refusal: Refusal): number {
-  return refusalAnswer({ refusal, violation: undefined, retryAfterSeconds: 0 }).status;
-}
-
-function responses(
-  reasons: readonly (readonly [status: number, words: string])[],
-): Readonly<Record<string, Response>> {
-  const statuses = [...new Set(reasons.map(([status]) => status))].toSorted((a, b) => a - b);
+function responses(reasons: readonly ErrorReason[]): Readonly<Record<string, Response>> {
+  const statuses = [...new Set(reasons.map(({ answer }) => answer.status))].toSorted((a, b) => a - b);
   return Object.fromEntries(
     statuses.map((status) => {
-      const words = reasons.filter(([of]) => of === status).map(([, each]) => each);
-      return [String(status), errorResponse(status, words)];
+      const found = reasons.filter(({ answer }) => answer.status === status);
+      return [String(status), errorResponse(status, found)];
     }),
   );
 }
 
-function errorResponse(status: number, words: readonly string[]): Response {
+function errorResponse(status: number, reasons: readonly ErrorReason[]): Response {
   const { error } = errorBody({ status, message: "" });
   const exact: Schema =
     error === undefined
       ? { properties: { statusCode: { const: status } }, not: { required: ["error"] } }
       : { properties: { statusCode: { const: status }, error: { const: error } }, required: ["error"] };
-  const said = words.join("; ");
+  const said = reasons.map(({ words }) => words).join("; ");
+  const examples = reasons.map(({ name, answer }): [string, Example] => [name, { value: errorBody(answer) }]);
   return {
     description: `${said.charAt(0).toUpperCase()}${said.slice(1)}.`,
     ...(WITH_RETRY_AFTER.includes(status) ? { headers: { "Retry-After": RETRY_AFTER } } : {}),
-    content: { "application/json": { schema: { allOf: [refTo("ErrorBody"), exact] } } },
+    content: {
+      "application/json": {
+        schema: { allOf: [refTo("ErrorBody"), exact] },
+        examples: Object.fromEntries(examples),
+      },
+    },
   };
 }

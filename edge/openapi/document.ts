@@ -8,9 +8,24 @@ import {
   TIMESTAMP_TOLERANCE_SECONDS,
 } from "../../contract/numbers";
 import { ERROR_BODY, errorsOfPoll, errorsOfPost } from "./answers";
+import {
+  EXAMPLE_WORKSPACE,
+  INBOUND_EXAMPLES,
+  OUTBOUND_EXAMPLES,
+  PAGE_EXAMPLES,
+  PAGE_SIGNATURE,
+} from "./example-events";
 import { inboundSchemas } from "./inbound";
-import { OUTBOUND_TYPES, outboundSchemas, type OutboundType } from "./outbound";
-import { refTo, type OpenApiDocument, type Operation, type Parameter, type Schema } from "./shape";
+import { outboundSchemas } from "./outbound";
+import { OUTBOUND_EVENTS, type OutboundEvent } from "./outbound-events";
+import {
+  refTo,
+  type Example,
+  type OpenApiDocument,
+  type Operation,
+  type Parameter,
+  type Schema,
+} from "./shape";
 
 const CONTRACT_VERSION = "1.0.0-beta";
 const LOCAL_EDGE = "http://127.0.0.1:8080";
@@ -23,6 +38,7 @@ const WORKSPACE_ID: Parameter = {
   required: true,
   description: "Id of the workspace, as the dashboard shows it.",
   schema: { type: "string", format: "uuid" },
+  example: EXAMPLE_WORKSPACE,
 };
 
 const CHECKS =
@@ -57,7 +73,7 @@ export function openApiDocument(publicUrl: string = LOCAL_EDGE): OpenApiDocument
       "/hooks/{workspaceId}": { post: postEvent() },
       "/hooks/{workspaceId}/events": { get: pollEvents() },
     },
-    webhooks: Object.fromEntries(OUTBOUND_TYPES.map((each) => [each.type, { post: pushEvent(each) }])),
+    webhooks: Object.fromEntries(OUTBOUND_EVENTS.map((each) => [each.type, { post: pushEvent(each) }])),
     components: {
       schemas: { ...inboundSchemas(), ...outboundSchemas(), ErrorBody: ERROR_BODY },
       securitySchemes: {
@@ -83,12 +99,15 @@ function postEvent(): Operation {
     summary: "Report a command, a button press or a typed message",
     description: `The signature covers the exact bytes of the body, whatever the Content-Type. ${CHECKS}`,
     parameters: [WORKSPACE_ID],
-    requestBody: { required: true, content: json(refTo("InboundEvent")) },
+    requestBody: { required: true, content: json(refTo("InboundEvent"), named(INBOUND_EXAMPLES)) },
     responses: {
       "202": {
         description:
           "The event is stored, or repeats a stored event. The answer does not wait for any effect of the event.",
-        content: json({ type: "object", properties: { ok: { const: true } }, required: ["ok"] }),
+        content: json(
+          { type: "object", properties: { ok: { const: true } }, required: ["ok"] },
+          { accepted: { value: { ok: true } } },
+        ),
       },
       ...errorsOfPost(),
     },
@@ -115,6 +134,7 @@ function pollEvents(): Operation {
           "The cursor `next` of the previous page. Without `after`, the page begins with the oldest held event. " +
           "`latest` returns the newest cursor and no events.",
         schema: { anyOf: [{ type: "string", pattern: CURSOR_FORM.source }, { const: "latest" }] },
+        example: PAGE_EXAMPLES.events.next,
       },
       {
         name: "limit",
@@ -122,6 +142,7 @@ function pollEvents(): Operation {
         required: false,
         description: "The maximum number of events.",
         schema: { type: "integer", minimum: 1, maximum: PAGE_MAX_EVENTS, default: PAGE_MAX_EVENTS },
+        example: 10,
       },
     ],
     responses: {
@@ -132,41 +153,52 @@ function pollEvents(): Operation {
             required: true,
             description: "The signature of the exact bytes of the answer's body, as for a push.",
             schema: signatureSchema(),
+            example: PAGE_SIGNATURE,
           },
           "Service-Workspace": {
             required: true,
             description: "The id of the workspace.",
             schema: { type: "string", format: "uuid" },
+            example: EXAMPLE_WORKSPACE,
           },
         },
-        content: json(refTo("EventPage")),
+        content: json(refTo("EventPage"), named(PAGE_EXAMPLES)),
       },
       ...errorsOfPoll(),
     },
   };
 }
 
-function pushEvent({ name, summary, description }: OutboundType): Operation {
-  const header = (of: string, words: string, schema: Schema): Parameter => ({
+function pushEvent({ type, name, summary, sent, handling, retries, expiry }: OutboundEvent): Operation {
+  const event = OUTBOUND_EXAMPLES[type];
+  const header = (of: string, words: string, schema: Schema, example: string): Parameter => ({
     name: of,
     in: "header",
     required: true,
     description: words,
     schema,
+    example,
   });
   return {
     operationId: `push${name}`,
     tags: ["push"],
     summary,
-    description,
+    description: [sent, handling, retries, expiry].join(" "),
     parameters: [
-      header("Service-Event-Id", "The event's `id`: use this id to drop repeats.", { type: "string" }),
-      header("Service-Workspace", "The event's `workspace`, for routing.", {
-        type: "string",
-        format: "uuid",
-      }),
+      header(
+        "Service-Event-Id",
+        "The event's `id`: use this id to drop repeats.",
+        { type: "string" },
+        event.id,
+      ),
+      header(
+        "Service-Workspace",
+        "The event's `workspace`, for routing.",
+        { type: "string", format: "uuid" },
+        event.workspace,
+      ),
     ],
-    requestBody: { required: true, content: json(refTo(name)) },
+    requestBody: { required: true, content: json(refTo(name), { [type]: { value: event } }) },
     responses: {
       "2XX": {
         description: `The event is accepted. Answer within ${PUSH_DEADLINE_MS / 1_000} seconds, before slow work.`,
@@ -183,6 +215,10 @@ function signatureSchema(): Schema {
   return { type: "string", pattern: SIGNATURE_FORM };
 }
 
-function json(schema: Schema) {
-  return { "application/json": { schema } };
+function json(schema: Schema, examples: Readonly<Record<string, Example>>) {
+  return { "application/json": { schema, examples } };
+}
+
+function named(values: Readonly<Record<string, unknown>>): Readonly<Record<string, Example>> {
+  return Object.fromEntries(Object.entries(values).map(([name, value]) => [name, { value }]));
 }

@@ -1,4 +1,4 @@
-import type { InboundType } from "../../contract/messages";
+import { INBOUND_TYPES, type InboundType } from "../../contract/messages";
 import { INBOUND_EVENT_SCHEMAS } from "../public/inbound-event-schema";
 import { refTo, type Schema } from "./shape";
 
@@ -16,13 +16,32 @@ interface OwnSchema extends Omit<Schema, "items" | "properties" | "not" | "anyOf
   readonly anyOf?: readonly OwnSchema[];
 }
 
-const NAMES: Readonly<Record<InboundType, { readonly name: string; readonly description: string }>> = {
-  command: { name: "CommandEvent", description: "A member ran the command." },
-  action: { name: "ActionEvent", description: "A member pressed a button." },
+export interface InboundEvent {
+  /** Name of the schema. */
+  readonly name: string;
+  readonly description: string;
+  /** Outbound events that the event may cause. */
+  readonly effects: string;
+}
+
+/** The contract's inbound events. */
+export const INBOUND_EVENTS: Readonly<Record<InboundType, InboundEvent>> = {
+  command: {
+    name: "CommandEvent",
+    description: "A member ran the command.",
+    effects: "Games may answer with any outbound event.",
+  },
+  action: {
+    name: "ActionEvent",
+    description: "A member pressed a button.",
+    effects: "Games may answer with updates and ephemeral messages.",
+  },
   message: {
     name: "MessageEvent",
     description:
-      "A member typed a message. A message that is not an answer to a running game is accepted and dropped.",
+      "A member typed a message. A message that is not an answer to a running game is accepted and dropped, so a " +
+      "bridge may report every message of a channel.",
+    effects: "Games may answer with updates and ephemeral messages.",
   },
 };
 
@@ -47,17 +66,18 @@ const DM_WORDS =
 
 /** Returns the schemas of the events that a bridge sends, generated from the schemas with which the edge checks them. */
 export function inboundSchemas(): Readonly<Record<string, Schema>> {
-  const types = Object.keys(NAMES) as InboundType[];
   return {
     InboundEvent: {
       description: "Something that a member did. An event with unknown fields is rejected.",
-      oneOf: types.map((type) => refTo(NAMES[type].name)),
+      oneOf: INBOUND_TYPES.map((type) => refTo(INBOUND_EVENTS[type].name)),
       discriminator: {
         propertyName: "type",
-        mapping: Object.fromEntries(types.map((type) => [type, refTo(NAMES[type].name).$ref ?? ""])),
+        mapping: Object.fromEntries(
+          INBOUND_TYPES.map((type) => [type, refTo(INBOUND_EVENTS[type].name).$ref ?? ""]),
+        ),
       },
     },
-    ...Object.fromEntries(types.map((type) => [NAMES[type].name, eventSchema(type)])),
+    ...Object.fromEntries(INBOUND_TYPES.map((type) => [INBOUND_EVENTS[type].name, eventSchema(type)])),
     Channel: {
       description:
         "A channel, as its id or as an object with the id. The bridge chooses the id, which is opaque to the service. " +
@@ -89,7 +109,8 @@ function eventSchema(type: InboundType): Schema {
     const words = field === "text" ? TEXT_WORDS[type] : (FIELD_WORDS[field] ?? "");
     return [field, { ...toSchema(schema), description: words }];
   });
-  return { description: NAMES[type].description, ...rest, properties: Object.fromEntries(described) };
+  const { description, effects } = INBOUND_EVENTS[type];
+  return { description: `${description} ${effects}`, ...rest, properties: Object.fromEntries(described) };
 }
 
 /** Returns the rules of the validator's schema in plain JSON Schema. */

@@ -1,99 +1,31 @@
 import { CURSOR_FORM, EVENT_ID_FORM, MESSAGE_ID_FORM } from "../../contract/forms";
-import { MESSAGE_KINDS, PHASE_KINDS } from "../../contract/messages";
-import {
-  ACTION_MAX_CHARACTERS,
-  PAGE_MAX_EVENTS,
-  RETRY_OFFSETS_MS,
-  UPDATE_HOLD_MS,
-} from "../../contract/numbers";
-import { refTo, type Schema } from "./shape";
+import { MESSAGE_KINDS } from "../../contract/messages";
+import { ACTION_MAX_CHARACTERS, PAGE_MAX_EVENTS } from "../../contract/numbers";
+import { OUTBOUND_EVENTS } from "./outbound-events";
+import { refTo, text, type Schema } from "./shape";
 
 const SEQUENCE_MAX = Number.MAX_SAFE_INTEGER;
 
 const instant = (description: string): Schema => ({ type: "string", format: "date-time", description });
-const text = (description: string, more: Schema = {}): Schema => ({ type: "string", description, ...more });
 
 /** Returns the schema of an object. The schema allows unknown fields, because the contract may add fields. */
 function object(description: string, properties: Readonly<Record<string, Schema>>): Schema {
   return { type: "object", description, properties, required: Object.keys(properties) };
 }
 
-const channel = text(
-  "A channel id that the bridge sent earlier. For an update of a `dm.create`: `dm:` followed by the user's id.",
-  { minLength: 1 },
-);
-const user = text("A member's `user.id` as the bridge sent it.", { minLength: 1 });
-const message = refTo("Message");
-
-export interface OutboundType {
-  readonly type: string;
-  readonly name: string;
-  readonly summary: string;
-  readonly description: string;
-  readonly fields: Readonly<Record<string, Schema>>;
-}
-
-const RETRY_TIMES = RETRY_OFFSETS_MS.map((ms) => `${ms / 1_000} s`).join(" and ");
-const RETRIED = `A failed push is retried ${RETRY_TIMES} later with the same \`id\`, and then dropped.`;
-
-/** The contract's outbound events, and what a bridge must do with each. */
-export const OUTBOUND_TYPES: readonly OutboundType[] = [
-  {
-    type: "message.create",
-    name: "MessageCreate",
-    summary: "Post a message in a channel",
-    description: `Post \`message\` in \`channel\`, and keep a map from \`message.id\` to the chat's own message id. ${RETRIED}`,
-    fields: { channel, message },
-  },
-  {
-    type: "message.update",
-    name: "MessageUpdate",
-    summary: "Replace a message",
-    description:
-      "Replace the text, buttons and image of the message that `message.id` is mapped to. Skip an update whose " +
-      "`sequence` is lower than that of the last update applied. If `message.id` has no mapping, the update may have " +
-      `overtaken its create: hold the update for up to ${UPDATE_HOLD_MS / 1_000} seconds. A failed push is retried ${RETRY_TIMES} later if ` +
-      `the kind of the message starts a phase (${PHASE_KINDS.map((kind) => `\`${kind}\``).join(", ")}). ` +
-      "Other updates are not retried, because the next update supersedes them.",
-    fields: { channel, message },
-  },
-  {
-    type: "message.ephemeral",
-    name: "MessageEphemeral",
-    summary: "Show a message to one member only",
-    description: `Show \`message\` only to \`user\` in \`channel\` if the chat can; otherwise send it as a DM or post it. The message is never updated. ${RETRIED}`,
-    fields: { channel, user, message },
-  },
-  {
-    type: "dm.create",
-    name: "DmCreate",
-    summary: "Send a message to a member directly",
-    description: `Open or reuse a direct conversation with \`user\`, post \`message\`, and map \`message.id\` as for \`message.create\`. ${RETRIED}`,
-    fields: { user, message },
-  },
-  {
-    type: "ping",
-    name: "Ping",
-    summary: "Confirm that the bridge is reachable",
-    description:
-      "Answer `2xx`. The dashboard shows the status code and the latency. A ping is never retried.",
-    fields: {},
-  },
-];
-
 /** Returns the schemas of the events, messages and pages that a bridge receives. */
 export function outboundSchemas(): Readonly<Record<string, Schema>> {
   return {
     OutboundEvent: {
       description: "An event for the bridge. Ignore unknown fields.",
-      oneOf: OUTBOUND_TYPES.map(({ name }) => refTo(name)),
+      oneOf: OUTBOUND_EVENTS.map(({ name }) => refTo(name)),
       discriminator: {
         propertyName: "type",
-        mapping: Object.fromEntries(OUTBOUND_TYPES.map(({ type, name }) => [type, refTo(name).$ref ?? ""])),
+        mapping: Object.fromEntries(OUTBOUND_EVENTS.map(({ type, name }) => [type, refTo(name).$ref ?? ""])),
       },
     },
     ...Object.fromEntries(
-      OUTBOUND_TYPES.map(({ type, name, summary, fields }) => [
+      OUTBOUND_EVENTS.map(({ type, name, summary, fields }) => [
         name,
         object(`${summary}.`, { ...head(type), ...fields }),
       ]),
@@ -157,7 +89,8 @@ export function outboundSchemas(): Readonly<Record<string, Schema>> {
       gap: {
         type: "boolean",
         description:
-          "Whether events after the cursor in `after` expired before they were fetched. If so, continue from `next`.",
+          "Whether events after the cursor in `after` were removed, after 24 hours, before they were fetched. If so, continue " +
+          "from `next`. Every page for this cursor repeats the gap. Always false without `after`.",
       },
     }),
   };
@@ -173,7 +106,7 @@ function head(type: string): Readonly<Record<string, Schema>> {
       format: "int64",
       minimum: 1,
       maximum: SEQUENCE_MAX,
-      description: "Later events of the workspace have higher sequences. Numbers may be skipped.",
+      description: "Later events of the workspace have higher sequences. The numbers have gaps.",
     },
     createdAt: instant("When the event was created, in UTC."),
     expiresAt: {

@@ -36,6 +36,7 @@ export interface Parameter {
   readonly required: boolean;
   readonly description: string;
   readonly schema: Schema;
+  readonly example: unknown;
 }
 
 export interface Response {
@@ -48,14 +49,20 @@ export interface Header {
   readonly required: boolean;
   readonly description: string;
   readonly schema: Schema;
+  readonly example: unknown;
 }
 
 export type Content = Readonly<
   Record<
     "application/json",
-    { readonly schema: Schema; readonly examples?: Readonly<Record<string, { readonly value: unknown }>> }
+    { readonly schema: Schema; readonly examples: Readonly<Record<string, Example>> }
   >
 >;
+
+export interface Example {
+  readonly summary?: string;
+  readonly value: unknown;
+}
 
 export interface SecurityScheme {
   readonly type: "apiKey";
@@ -95,6 +102,11 @@ export interface Schema {
   readonly "x-well-formed"?: boolean;
   /** Values that are known today. Other values may be added. */
   readonly "x-extensible-enum"?: readonly string[];
+}
+
+/** Returns the schema of a string. */
+export function text(description: string, more: Schema = {}): Schema {
+  return { type: "string", description, ...more };
 }
 
 export function refTo(name: string): Schema {

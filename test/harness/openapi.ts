@@ -29,6 +29,7 @@ export function contractOf(document: OpenApiDocument, closed = false) {
     return response;
   };
   return {
+    schema: compile,
     component: (name: string) => compile({ $ref: `#/components/schemas/${name}` }),
     /** Returns a validator for the bodies of answers with this status. Throws if the status is not documented. */
     answer(path: string, method: Method, status: number) {
