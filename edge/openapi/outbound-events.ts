@@ -24,9 +24,13 @@ export interface OutboundEvent {
   readonly fields: Readonly<Record<string, Schema>>;
 }
 
-const channel = text(
-  "A channel id that the bridge sent earlier. For an update of a `dm.create`: `dm:` followed by the user's id.",
-  { minLength: 1 },
+const CHANNEL = "A channel id that the bridge sent earlier.";
+const channel = text(CHANNEL, { minLength: 1 });
+const channelOfUpdate = text(
+  `${CHANNEL} For an update of a \`dm.create\`: \`dm:\` followed by the user's id.`,
+  {
+    minLength: 1,
+  },
 );
 const user = text("A member's `user.id` as the bridge sent it.", { minLength: 1 });
 const message = refTo("Message");
@@ -44,7 +48,7 @@ export const OUTBOUND_EVENTS: readonly OutboundEvent[] = [
     type: "message.create",
     name: "MessageCreate",
     summary: "Post a message in a channel",
-    sent: "Sent when a game posts a message in a channel.",
+    sent: "This event is sent when a game posts a message in a channel.",
     handling:
       "Post `message` in `channel`, and keep a map from `message.id` to the chat's own message id. If the chat rejects " +
       "the message, retry until the chat accepts it or the event expires.",
@@ -57,7 +61,7 @@ export const OUTBOUND_EVENTS: readonly OutboundEvent[] = [
     name: "MessageUpdate",
     summary: "Replace a message",
     sent:
-      "Sent when a game changes a message. A live game keeps one message: each question arrives as an update of the " +
+      "This event is sent when a game changes a message. A live game keeps one message: each question arrives as an update of the " +
       "card that opened the game.",
     handling:
       "Replace the text, buttons and image of the message that `message.id` is mapped to. Skip an update whose " +
@@ -68,13 +72,13 @@ export const OUTBOUND_EVENTS: readonly OutboundEvent[] = [
       `A failed push is retried ${RETRY_TIMES} after the first failure if the kind of the message starts a phase of a game ` +
       `(${PHASE_KINDS.map((kind) => `\`${kind}\``).join(", ")}). Other updates are not retried, because the next update supersedes them.`,
     expiry: BY_KIND,
-    fields: { channel, message },
+    fields: { channel: channelOfUpdate, message },
   },
   {
     type: "message.ephemeral",
     name: "MessageEphemeral",
     summary: "Show a message to one member only",
-    sent: "Sent when a game answers one member, for example after a press of a button.",
+    sent: "This event is sent when a game answers one member, for example after a press of a button.",
     handling:
       "Show `message` only to `user` in `channel` if the chat can; otherwise send it as a direct message, or post it in " +
       "`channel`. The message is never updated. If the chat rejects the message, the event may be dropped.",
@@ -86,7 +90,7 @@ export const OUTBOUND_EVENTS: readonly OutboundEvent[] = [
     type: "dm.create",
     name: "DmCreate",
     summary: "Send a message to a member directly",
-    sent: "Sent when a game writes to one member directly.",
+    sent: "This event is sent when a game writes to one member directly.",
     handling:
       "Open or reuse a direct conversation with `user`, post `message`, and map `message.id` as for `message.create`. " +
       "Report presses and typed messages from this conversation with `channel` = `dm:<user>`.",
@@ -98,7 +102,7 @@ export const OUTBOUND_EVENTS: readonly OutboundEvent[] = [
     type: "ping",
     name: "Ping",
     summary: "Confirm that the bridge is reachable",
-    sent: "Sent when an operator sends a test event.",
+    sent: "This event is sent when an operator sends a test event.",
     handling:
       "Answer `2xx`, or fetch the ping by a poll. Show nothing in the chat. The dashboard shows the status code and the latency.",
     retries: "A ping is never retried.",
