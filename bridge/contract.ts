@@ -48,7 +48,7 @@ export const POLLED_LATELY_MS = MINUTE_MS;
 
 /** Milliseconds within which a bridge must answer a push. */
 export const PUSH_DEADLINE_MS = 5 * SECOND_MS;
-/** Milliseconds from the first failure of a push to each retry ("Delivery, retries and expiry"). */
+/** Milliseconds from the first failure of a push to each retry (bridge guide, "Retries"). */
 export const RETRY_OFFSETS_MS = [1 * SECOND_MS, 4 * SECOND_MS] as const;
 /** Milliseconds for which a bridge holds an update that arrives before the create of its message. */
 export const UPDATE_HOLD_MS = 5 * SECOND_MS;
@@ -89,8 +89,7 @@ const PHASE: KindRules = { lifetimeMs: LIVE_LIFETIME_MS, startsPhase: true };
 const LASTING: KindRules = { lifetimeMs: null, startsPhase: false };
 
 /**
- * The kinds of message, in the contract's order (sections "Message", "`expiresAt` values", "Delivery, retries and
- * expiry").
+ * The kinds of message, in the contract's order (event reference, "Kinds of message").
  */
 const KINDS = {
   text: LIVE,
@@ -145,7 +144,7 @@ export const OUTBOUND_TYPES = [
 export type OutboundType = (typeof OUTBOUND_TYPES)[number];
 
 /**
- * Whether a failed push of an event is retried ("Delivery, retries and expiry"). An update is retried if it starts a
+ * Whether a failed push of an event is retried (bridge guide, "Retries"). An update is retried if it starts a
  * phase. Other updates are not retried, because the next update replaces them. A ping is not retried, because a late
  * ping is useless. `RETRY_OFFSETS_MS` has the times of the retries. An expired event is not retried.
  */

@@ -1,7 +1,7 @@
 import { STATUS_CODES } from "node:http";
 import { isObject, readJson } from "./read-event";
 
-/** Returns an error body in the format that the contract defines ("Error body"). */
+/** Returns an error body in the format that the contract defines (bridge guide, "Errors"). */
 export function errorBody(statusCode: number, message: string): string {
   return JSON.stringify({ statusCode, message, error: STATUS_CODES[statusCode] });
 }

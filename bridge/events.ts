@@ -1,9 +1,8 @@
 import { MESSAGE_KINDS, type MessageKind as ContractKind } from "./contract";
 
 /**
- * The events that a bridge gets from the service, by push or by poll (contract, "Outbound
- * event envelope" and "Message"). The service may add fields and kinds at any time:
- * the kit passes new fields and kinds through unchanged, and a bridge must show
+ * The events that a bridge gets from the service, by push or by poll (event reference, "Outbound events"). The service
+ * may add fields and kinds at any time: the kit passes new fields and kinds through unchanged, and a bridge must show
  * an unknown kind as a `card`.
  */
 
@@ -101,7 +100,7 @@ export interface Ping extends EventHead {
 
 export type OutboundEvent = MessageCreate | MessageUpdate | MessageEphemeral | DmCreate | Ping;
 
-/** The answer to a poll ("Event page"). */
+/** The answer to a poll (event reference, "Page of events"). */
 export interface EventPage {
   /** At most 100 events, oldest first. */
   readonly events: readonly OutboundEvent[];

@@ -2,7 +2,7 @@ import type { FastifyInstance } from "fastify";
 import type { Receiver } from "./receiver";
 
 /**
- * Returns a Fastify plugin that receives pushes at `path` ("Outbound pushes"). To use the plugin, call
+ * Returns a Fastify plugin that receives pushes at `path` (bridge guide, "Receive pushes"). To use the plugin, call
  * `await app.register(fastifyReceiver(receiver, "/events"))`. The receiver reads the raw bytes itself, so the app's
  * body parsers, body limit and error handler do not apply. `onRequest` hooks that were added earlier run first.
  * `app.close()` closes the receiver.

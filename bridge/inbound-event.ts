@@ -1,6 +1,9 @@
 import { DM_PREFIX } from "./contract";
 
-/** The events that a bridge reports to the service ("Inbound event"). The service rejects fields not listed here. */
+/**
+ * The events that a bridge reports to the service (event reference, "Inbound events"). The service rejects fields not
+ * listed here.
+ */
 
 /** A channel: its id (1 to 128 characters), or its id and the name that members see. For a DM, use `dmChannel`. */
 export type Channel = string | { readonly id: string; readonly name?: string | null };

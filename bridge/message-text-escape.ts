@@ -2,7 +2,7 @@ import { escapeMarkup } from "./escape-markup";
 
 /**
  * Escapes user-written text, such as member names and questions, that a game
- * puts into `message.text` ("Message text rules"). This file has no dependencies.
+ * puts into `message.text` (bridge guide, "Message text"). This file has no dependencies.
  * Escaped text is plain text to strict CommonMark renderers, to renderers with
  * GitHub's additions (tables, strikethrough, bare links with a scheme or "www."),
  * and to chats with simpler markup.

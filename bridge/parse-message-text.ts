@@ -2,8 +2,8 @@ import MarkdownIt from "markdown-it";
 import type { Block, Inline } from "./message-tree";
 
 /**
- * Parses `message.text` into a tree that can be rendered for any chat (see "Message
- * text rules" in the contract). Only this file of the kit imports `markdown-it`.
+ * Parses `message.text` into a tree that can be rendered for any chat (bridge guide, "Message text"). Only this file of
+ * the kit imports `markdown-it`.
  */
 
 // Bounds the recursion of functions that render the tree.

@@ -11,8 +11,8 @@ export class PollRefused extends Error {
   override readonly name = "PollRefused";
   constructor(
     /**
-     * The HTTP status: 400, 401, 403 (a target URL is set), 404 or 409 (contract, "Errors"), or another status from a
-     * proxy.
+     * The HTTP status: 400, 401, 403 (a target URL is set), 404 or 409 (bridge guide, "Errors"), or another status from
+     * a proxy.
      */
     readonly status: number,
     /** The invalid query parameter, if the service named one. */

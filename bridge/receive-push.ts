@@ -63,7 +63,10 @@ export interface PushReceiver {
 const SEEN_FOR_MS = 10 * 60_000;
 const TAKEN: PushAnswer = { status: 204, headers: {}, body: "" };
 
-/** Makes a receiver for any HTTP server ("Outbound pushes"). `createReceiver` makes a receiver for Node's server. */
+/**
+ * Makes a receiver for any HTTP server (bridge guide, "Receive pushes"). `createReceiver` makes a receiver for Node's
+ * server.
+ */
 export function createPushReceiver(options: PushOptions): PushReceiver {
   const { handle, report = warn, timing = REAL_TIMING } = options;
   const secretsOf = secretLookup(options.secrets);

@@ -34,7 +34,7 @@ const NO_BODY: Readonly<Record<Exclude<NoBody, "broken">, PushAnswer>> = {
   ),
 };
 
-/** Makes a receiver of pushes for Node's HTTP server ("Outbound pushes"). */
+/** Makes a receiver of pushes for Node's HTTP server (bridge guide, "Receive pushes"). */
 export function createReceiver(options: ReceiverOptions): Receiver {
   const pushes = createPushReceiver(options);
   const bounds = { maxBytes: options.bodyMaxBytes ?? 1024 * 1024, withinMs: BODY_WITHIN_MS };

@@ -14,9 +14,8 @@ import type { BridgeState } from "./reduce-state";
 import { advanceUpdates, isKnownUpdate, noteEdit, takeUpdate } from "./reduce-updates";
 
 /**
- * Applies the bridge's rules for events that arrive by push or by poll ("Bridge rules
- * when catching up", "Outbound pushes"). `reduce` is a pure function, without a clock or
- * I/O. The rules are:
+ * Applies the bridge's rules for events that arrive by push or by poll (bridge guide, "Rules for events"). `reduce` is
+ * a pure function, without a clock or I/O. The rules are:
  *
  * - An event with a repeated id is skipped. An event past its `expiresAt` is also
  *   skipped, even if it expires while it waits.

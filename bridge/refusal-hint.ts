@@ -1,4 +1,4 @@
-/** Advice after a refusal, by status (contract, "Errors"). */
+/** Advice after a refusal, by status (bridge guide, "Errors"). */
 const HINTS: Readonly<Record<number, string>> = {
   401: "check that the signing secret is the newest secret of this workspace in the dashboard",
   403: 'the workspace has a target URL: clear the URL in the dashboard, or set mode to "push"',

@@ -43,7 +43,7 @@ export interface RefusedEvent {
   readonly outcome: "refused";
   readonly id: string;
   readonly attempts: number;
-  /** 400, 401, 404, 409 or 413 as in the contract's "Errors", or the status of a proxy. */
+  /** 400, 401, 404, 409 or 413 (bridge guide, "Errors"), or the status of a proxy. */
   readonly status: number;
   /** Dotted path of the invalid field, if the service named one. */
   readonly field?: string;
@@ -65,8 +65,8 @@ export interface GivenUpEvent {
 export interface Sender {
   /**
    * Sends an event. Retries only after a timeout, a failed connection, a `5xx` or a `429`, and never sooner than
-   * `Retry-After` allows ("Idempotency"). A retry has the same bytes and request id, but a new signature. The service
-   * therefore stores the event once. Several calls may run concurrently.
+   * `Retry-After` allows (bridge guide, "Retries"). A retry has the same bytes and request id, but a new signature. The
+   * service therefore stores the event once. Several calls may run concurrently.
    *
    * Rejects only when the secrets are unavailable, never because of the service or the network.
    */

@@ -1,7 +1,7 @@
 import { createHmac, timingSafeEqual } from "node:crypto";
 import { SIGNATURE_FORM, TIMESTAMP_TOLERANCE_SECONDS } from "./contract";
 
-/** Name of the header that carries a signature, in both directions (contract, "Authentication"). */
+/** Name of the header that carries a signature, in both directions (bridge guide, "Signatures"). */
 export const SIGNATURE_HEADER = "Service-Signature";
 /** Maximum difference between a signed timestamp and the local clock, in either direction, ms. */
 export const TIMESTAMP_TOLERANCE_MS = TIMESTAMP_TOLERANCE_SECONDS * 1_000;
@@ -24,7 +24,7 @@ const DIGEST_HEX_LENGTH = 64;
 
 /**
  * Returns the value of a `Service-Signature` header, with one `v1=` entry per secret, in the order of `secrets`
- * (contract, "Authentication", rules 1, 2 and 4).
+ * (bridge guide, "Signatures").
  *
  * @param raw the exact bytes of a body; for a poll, the query string as sent, without the `?`, possibly empty. A
  *   string is signed as UTF-8
@@ -40,8 +40,8 @@ export function sign(raw: Uint8Array | string, secrets: SecretList, nowMs: numbe
 }
 
 /**
- * Checks the `Service-Signature` header of a push or of a page of events (contract, "Authentication", rules 3, 5 and
- * 6). One entry that is valid under one secret is sufficient. Compares digests in constant time.
+ * Checks the `Service-Signature` header of a push or of a page of events (bridge guide, "Signatures"). One entry that
+ * is valid under one secret is sufficient. Compares digests in constant time.
  *
  * @param header the header as received; undefined or null if there is no header
  * @param raw the exact bytes of the body, never a parsed body that was serialized again

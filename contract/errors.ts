@@ -1,8 +1,7 @@
 import { BODY_MAX_BYTES, HEADERS_MAX_BYTES, TIMESTAMP_TOLERANCE_SECONDS } from "./numbers";
 
 /**
- * The status and the message of an error answer. The message is for people, and may change (section "Errors" of the
- * contract).
+ * The status and the message of an error answer. The message is for people, and may change (bridge guide, "Errors").
  */
 export interface ContractError {
   readonly status: number;

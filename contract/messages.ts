@@ -15,8 +15,7 @@ const PHASE: KindRules = { lifetimeMs: LIVE_LIFETIME_MS, startsPhase: true };
 const LASTING: KindRules = { lifetimeMs: null, startsPhase: false };
 
 /**
- * The kinds of message, in the contract's order (sections "Message", "`expiresAt` values", "Delivery, retries and
- * expiry").
+ * The kinds of message, in the contract's order (event reference, "Kinds of message").
  */
 const KINDS = {
   text: LIVE,
@@ -71,7 +70,7 @@ export const OUTBOUND_TYPES = [
 export type OutboundType = (typeof OUTBOUND_TYPES)[number];
 
 /**
- * Whether a failed push of an event is retried ("Delivery, retries and expiry"). An update is retried if it starts a
+ * Whether a failed push of an event is retried (bridge guide, "Retries"). An update is retried if it starts a
  * phase. Other updates are not retried, because the next update replaces them. A ping is not retried, because a late
  * ping is useless. `RETRY_OFFSETS_MS` has the times of the retries. An expired event is not retried.
  */

@@ -46,7 +46,7 @@ export const POLLED_LATELY_MS = MINUTE_MS;
 
 /** Milliseconds within which a bridge must answer a push. */
 export const PUSH_DEADLINE_MS = 5 * SECOND_MS;
-/** Milliseconds from the first failure of a push to each retry ("Delivery, retries and expiry"). */
+/** Milliseconds from the first failure of a push to each retry (bridge guide, "Retries"). */
 export const RETRY_OFFSETS_MS = [1 * SECOND_MS, 4 * SECOND_MS] as const;
 /** Milliseconds for which a bridge holds an update that arrives before the create of its message. */
 export const UPDATE_HOLD_MS = 5 * SECOND_MS;

@@ -17,7 +17,7 @@ export interface EnvelopeHead {
   readonly expiresAtMs: number | null;
 }
 
-/** Renders the envelope of `content` (contract, "Outbound event envelope"). */
+/** Renders the envelope of `content` (event reference, "Outbound events"). */
 export function renderEnvelope(
   head: EnvelopeHead,
   content: OutboundContent | { readonly type: "ping" },

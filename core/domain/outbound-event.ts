@@ -1,6 +1,6 @@
 import type { MessageKind } from "../../contract/messages";
 
-/** The events that a game publishes, as the contract's sections "Outbound event envelope" and "Message" define them. */
+/** The events that a game publishes (event reference, "Outbound events"). */
 
 /** A button that sends its action back, or opens its URL. */
 export type Button =

@@ -12,7 +12,7 @@ export interface ParsedSignature {
 const DIGEST_HEX_LENGTH = 64;
 
 /**
- * Parses `t=<unix seconds>,v1=<hex>[,v1=<hex>…]` (contract, "Authentication", rule 1). Hex digits may be in either
+ * Parses `t=<unix seconds>,v1=<hex>[,v1=<hex>…]` (bridge guide, "Signatures"). Hex digits may be in either
  * case. Returns undefined for any other form, e.g. two headers that were joined into one header.
  */
 export function parseSignature(header: string): ParsedSignature | undefined {
@@ -27,13 +27,13 @@ export function parseSignature(header: string): ParsedSignature | undefined {
   return { timestamp, digests };
 }
 
-/** Returns the HMAC-SHA256 over `<t>.<raw text>` (contract, "Authentication", rule 2). */
+/** Returns the HMAC-SHA256 over `<t>.<raw text>` (bridge guide, "Signatures"). */
 function hmacOf(key: KeyObject, timestamp: string, raw: Uint8Array | string): Hmac {
   return createHmac("sha256", key).update(`${timestamp}.`).update(raw);
 }
 
 /**
- * Whether any of the digests is valid for any of the keys (contract, "Authentication", rule 6). Digests are compared in
+ * Whether any of the digests is valid for any of the keys (bridge guide, "Signatures"). Digests are compared in
  * constant time.
  */
 export function signatureMatches(

@@ -63,7 +63,7 @@ export function lapsesAtMs(secret: SigningSecret): number | undefined {
   return secret.retiredAtMs === undefined ? undefined : secret.retiredAtMs + ROTATION_OVERLAP_MS;
 }
 
-/** Returns the secrets that are valid at `nowMs`, newest first (contract, "Authentication", rule 6). */
+/** Returns the secrets that are valid at `nowMs`, newest first (bridge guide, "Signatures"). */
 export function activeSecrets(workspace: Workspace, nowMs: number): readonly SigningSecret[] {
   return workspace.secrets.filter((secret) => nowMs < (lapsesAtMs(secret) ?? Infinity));
 }

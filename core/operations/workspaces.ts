@@ -158,7 +158,7 @@ export async function setTargetUrl(
   );
 }
 
-/** Creates a new secret. The previous secret stays valid for 24 hours (contract, "Authentication", rule 6). */
+/** Creates a new secret. The previous secret stays valid for 24 hours (bridge guide, "Signatures"). */
 export function rotateSigningSecret(context: WorkspaceContext, id: string): Promise<Outcome> {
   const { ids, now } = context;
   return changeWorkspace(context, id, (workspace) => {

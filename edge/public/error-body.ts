@@ -10,7 +10,7 @@ export interface ErrorAnswer extends ContractError {
 
 const NO_STATUS_TEXT = ERRORS.tooLarge.status;
 
-/** Returns the contract's error body (section "Error body"). `error` is the status text; a 413 has no `error`. */
+/** Returns the contract's error body (bridge guide, "Errors"). `error` is the status text; a 413 has no `error`. */
 export function errorBody({ status, message, field }: ErrorAnswer) {
   const error = STATUS_CODES[status];
   return {

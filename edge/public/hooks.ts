@@ -27,7 +27,7 @@ const ACCEPTED_HEADERS = [
 
 type HooksRequest = FastifyRequest<{ Params: { workspaceId: string } }>;
 
-/** Adds the two endpoints of the public contract (section "Endpoints"). */
+/** Adds the two endpoints of the public contract. */
 export function addHooks(app: FastifyInstance, core: CoreClient, unsent: UnsentPages): void {
   // A body is read as bytes, whatever its Content-Type or Content-Encoding says.
   app.removeAllContentTypeParsers();

@@ -56,6 +56,22 @@ describe("links:", () => {
     expect(broken).toEqual([]);
   });
 
+  test("every section of the bridge guide or the event reference that a comment cites exists", () => {
+    const cited = { "bridge guide": "docs/bridge-guide.md", "event reference": "docs/events.md" };
+    // A citation may continue on the next line of a comment.
+    const comments = source(/^(?!test\/)/).replaceAll(/\n\s*(?:\*|\/\/|--)\s*/g, " ");
+    const headings = Object.entries(cited).map(([name, path]) => {
+      const { text = "" } = pages.find((page) => page.path === path) ?? {};
+      return [name, [...text.matchAll(/^#+ (.+)$/gm)].map(([, heading]) => heading)] as const;
+    });
+    for (const [name, existing] of headings) {
+      const names = [...comments.matchAll(new RegExp(`${name}, "([^"]+)"`, "g"))].map(([, each]) => each);
+      expect(names.length).toBeGreaterThan(3);
+      expect(names.filter((each) => !existing.includes(each))).toEqual([]);
+    }
+    expect(comments.match(/\b(?:contract,|sections?) "[A-Z]\w+/g)).toBeNull();
+  });
+
   test("README.md leads to every page outside test/, directly or through other pages", () => {
     const seen = new Set<string>(["README.md"]);
     for (const path of seen) {
