@@ -60,9 +60,9 @@ For all:
   --help              print this page
 
 http:// is accepted for loopback addresses only: the service pushes only to public HTTPS addresses.
-The result of a rule is "ok", "FAILED", "unseen" (not broken as far as the check can see; the report
-says what the check cannot see), "not reached" (there was no connection) or "skipped" (another rule
-must pass first).
+The result of a rule is "ok", "FAILED", "partly" (the part that was checked is not broken; the report
+says what was not checked), "not reached" (there was no connection) or "skipped" (another rule must
+pass first).
 
 Exit code: 0 when no rule is broken, 1 when a rule is broken, 2 when the command is invalid, 69 when
 an address is unreachable, nothing polls or --listen is in use, 70 when the check itself fails, and

@@ -8,7 +8,7 @@ const LABELS: Readonly<Record<RuleResult["verdict"], string>> = {
   passed: "ok",
   failed: "FAILED",
   "not reached": "not reached",
-  unseen: "unseen",
+  "partly checked": "partly",
   skipped: "skipped",
 };
 
@@ -44,8 +44,8 @@ function wordsOf(result: RuleResult): readonly string[] {
         ...(result.cause === undefined ? [] : [`cause: ${result.cause}`]),
         `fix:   ${result.fix}`,
       ];
-    case "unseen":
-      return [says, `not seen: ${result.why}`];
+    case "partly checked":
+      return [says, `not checked: ${result.why}`];
     case "skipped":
       return [result.why];
   }
@@ -58,7 +58,7 @@ export function summaryOf({ rules, blind, mode }: CheckResult): string {
   const counts = [
     `${count("passed")} passed`,
     `${count("failed")} failed`,
-    `${count("unseen")} not fully seen`,
+    `${count("partly checked")} partly checked`,
     `${count("skipped")} skipped`,
   ];
   const isReached = count("not reached") === 0;
@@ -66,11 +66,13 @@ export function summaryOf({ rules, blind, mode }: CheckResult): string {
     count("failed") > 0
       ? `this ${what} breaks the contract`
       : isReached
-        ? `this ${what} keeps the contract, as far as it was checked`
+        ? `this ${what} follows the contract, as far as it was checked`
         : `there was no connection, so there is no verdict on this ${what}`;
   return [
     ...skippedLines(rules),
-    ...(isReached ? ["", "A check from outside cannot see", ...blind.map((what) => `  - ${what}`)] : []),
+    ...(isReached
+      ? ["", "Not checked, because it cannot be seen from outside:", ...blind.map((what) => `  - ${what}`)]
+      : []),
     "",
     `${counts.join(", ")}: ${conclusion}`,
     "",

@@ -30,8 +30,8 @@ export type RuleResult = RuleHead &
     | (Finding & { readonly verdict: "failed" })
     /** There was no connection, so the rule could not be checked. `fix` says what to check in the setup. */
     | (Finding & { readonly verdict: "not reached" })
-    /** The part of the rule that could be seen is not broken. `why` names the part that could not be seen. */
-    | { readonly verdict: "unseen"; readonly why: string }
+    /** The part of the rule that was checked is not broken. `why` names the part that was not checked. */
+    | { readonly verdict: "partly checked"; readonly why: string }
     /** The rule was not checked, for the reason `why`. */
     | { readonly verdict: "skipped"; readonly why: string }
   );
@@ -46,7 +46,7 @@ export interface CheckResult {
   readonly mode: CheckMode;
   /** The address that was checked. */
   readonly of: string;
-  /** Whether no rule is broken, and every address was reached. Unseen and skipped rules do not make `ok` false. */
+  /** Whether no rule is broken, and every address was reached. Partly checked and skipped rules do not make `ok` false. */
   readonly ok: boolean;
   readonly rules: readonly RuleResult[];
   /** Requirements that a check from outside cannot verify. */

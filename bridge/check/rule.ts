@@ -17,8 +17,8 @@ export interface Rule<Context> {
   judgeRefusals?(context: Context): Promise<void>;
 }
 
-/** The result for a rule that is not broken. `unseen` names the part that could not be seen, or gives the reason. */
-export type Judged = { readonly note: string } | { readonly unseen: string } | undefined;
+/** The result for a rule that is not broken. `unchecked` names the part that was not checked, or gives the reason. */
+export type Judged = { readonly note: string } | { readonly unchecked: string } | undefined;
 
 /** The checks that remain possible after a gate is broken. */
 type Judgeable = "all" | "refusals" | "nothing";
@@ -119,7 +119,10 @@ async function judgeWhat<Context>(
     if (rule.judgeRefusals === undefined) return { verdict: skipped, leaves: judgeable };
     await rule.judgeRefusals(context);
     return {
-      verdict: { verdict: "unseen", why: "whether valid pushes are accepted: none has been accepted so far" },
+      verdict: {
+        verdict: "partly checked",
+        why: "whether valid pushes are accepted: none has been accepted so far",
+      },
       leaves: judgeable,
     };
   } catch (error) {
@@ -136,7 +139,7 @@ async function judgeWhat<Context>(
 
 function verdictOf(judged: Judged): Verdict {
   if (judged === undefined) return { verdict: "passed" };
-  if ("unseen" in judged) return { verdict: "unseen", why: judged.unseen };
+  if ("unchecked" in judged) return { verdict: "partly checked", why: judged.unchecked };
   return { verdict: "passed", note: judged.note };
 }
 

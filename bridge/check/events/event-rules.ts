@@ -20,7 +20,7 @@ export const EVENT_RULES: readonly Rule<EventTarget>[] = [
       const dm = make.dm("shown once");
       await taken(dm, "an event");
       await taken(dm, "the same event again");
-      if (chat === undefined) return { unseen: "whether the event is shown once" };
+      if (chat === undefined) return { unchecked: "whether the event is shown once" };
       await settled(chat);
       for (const event of [create, dm]) await chat.shows(event);
       return undefined;
@@ -45,7 +45,7 @@ export const EVENT_RULES: readonly Rule<EventTarget>[] = [
       for (const event of events) await taken({ ...event, ...stale }, `a ${event.type} that has expired`);
       const lasting = make.create("never stale");
       await taken({ ...lasting, createdAt, expiresAt: null }, "an event that never expires");
-      if (chat === undefined) return { unseen: "whether the events are shown" };
+      if (chat === undefined) return { unchecked: "whether the events are shown" };
       await hides(
         chat,
         events.map(({ message }) => message),
@@ -72,7 +72,7 @@ export const EVENT_RULES: readonly Rule<EventTarget>[] = [
           throw new Broken(`"${before.message.text}" is still shown beside its update`);
         }
       }
-      if (chat === undefined) return { unseen: "whether the message is replaced" };
+      if (chat === undefined) return { unchecked: "whether the message is replaced" };
       return chat.hasEdits
         ? undefined
         : { note: "the chat has no edits: an update is shown as another message" };
@@ -92,7 +92,7 @@ export const EVENT_RULES: readonly Rule<EventTarget>[] = [
       await taken(newer, "an update");
       await chat?.shows(newer);
       await taken(older, "an update that is older than the last applied update");
-      if (chat === undefined) return { unseen: "which update is shown" };
+      if (chat === undefined) return { unchecked: "which update is shown" };
       await hides(chat, [older.message], "a newer update of the same message came before it");
       await chat.shows(newer);
       return undefined;
@@ -108,7 +108,7 @@ export const EVENT_RULES: readonly Rule<EventTarget>[] = [
       await taken(update, "an update that overtook its create");
       await pause(1_000, "an update waits for its create");
       await taken(create, "a create after its update");
-      if (chat === undefined) return { unseen: "whether the update is applied" };
+      if (chat === undefined) return { unchecked: "whether the update is applied" };
       await chat.shows(update);
       return undefined;
     },
@@ -121,7 +121,7 @@ export const EVENT_RULES: readonly Rule<EventTarget>[] = [
       const create = make.create("created too late for its update");
       const update = make.update(create, "updated long before it was created");
       await taken(update, "an update that overtook its create");
-      if (chat === undefined) return { unseen: "whether the update is ignored after 5 seconds" };
+      if (chat === undefined) return { unchecked: "whether the update is ignored after 5 seconds" };
       await pause(
         HOLD_OVER_MS,
         `an update is held for 5 seconds, so the check waits for ${HOLD_OVER_MS / 1000} seconds`,

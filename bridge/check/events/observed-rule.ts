@@ -8,7 +8,9 @@ export const OBSERVED_RULE: Rule<EventTarget> = {
   isGate: true,
   async judge({ make, taken, chat, unobserve }) {
     if (chat === undefined) {
-      return { unseen: "there is no --observe, so only the requests and answers of the bridge are checked" };
+      return {
+        unchecked: "there is no --observe, so only the requests and answers of the bridge are checked",
+      };
     }
     try {
       await chat.read();

@@ -28,7 +28,7 @@ export const TYPE_RULES: readonly Rule<EventTarget>[] = [
       if (chat !== undefined) for (const event of events) await chat.shows(event);
       await taken(make.update(create, "a create, updated"), "a message.update");
       await taken(make.ping(), "a ping");
-      return chat === undefined ? { unseen: "whether the messages are shown" } : undefined;
+      return chat === undefined ? { unchecked: "whether the messages are shown" } : undefined;
     },
   },
   {
@@ -45,7 +45,7 @@ export const TYPE_RULES: readonly Rule<EventTarget>[] = [
       }
       const last = make.update(card, "the last of all kinds", { kind: "game_end" });
       await taken(last, "an update of the kind game_end");
-      if (chat === undefined) return { unseen: "whether the messages are shown" };
+      if (chat === undefined) return { unchecked: "whether the messages are shown" };
       await chat.shows(last);
       return undefined;
     },
@@ -57,7 +57,7 @@ export const TYPE_RULES: readonly Rule<EventTarget>[] = [
     async judge({ make, taken, chat }) {
       const create = make.create("a kind of the future", { kind: "a_kind_of_the_future" });
       await taken(create, "a message of an unknown kind");
-      if (chat === undefined) return { unseen: "whether the message is shown" };
+      if (chat === undefined) return { unchecked: "whether the message is shown" };
       await chat.shows(create);
       return undefined;
     },
@@ -72,7 +72,7 @@ export const TYPE_RULES: readonly Rule<EventTarget>[] = [
       const message = { ...create.message, unknown: { any: 1 } };
       const event = { ...create, unknown: true, message };
       await taken(event, "an event with unknown fields");
-      if (chat === undefined) return { unseen: "whether the message is shown" };
+      if (chat === undefined) return { unchecked: "whether the message is shown" };
       await chat.shows(create);
       return undefined;
     },

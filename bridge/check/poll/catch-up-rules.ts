@@ -15,7 +15,7 @@ export const CATCH_UP_RULES: readonly Rule<PollTarget>[] = [
       const create = make.create("after an event of an unknown type");
       const content = { events: [unknown, create], more: { unknown: { any: 1 } } };
       await session.pass(content, "a page with an event of an unknown type");
-      if (chat === undefined) return { unseen: "whether the other event is shown" };
+      if (chat === undefined) return { unchecked: "whether the other event is shown" };
       await chat.shows(create);
       return undefined;
     },
@@ -27,7 +27,7 @@ export const CATCH_UP_RULES: readonly Rule<PollTarget>[] = [
     async judge({ make, chat, session }) {
       const create = make.create("after a gap");
       await session.pass({ events: [create], gap: true }, "a page whose gap is true");
-      if (chat === undefined) return { unseen: "whether the event is shown" };
+      if (chat === undefined) return { unchecked: "whether the event is shown" };
       await chat.shows(create);
       return undefined;
     },
@@ -42,7 +42,7 @@ export const CATCH_UP_RULES: readonly Rule<PollTarget>[] = [
       const updates = ["first", "second", "last"].map((which) => make.update(create, `the ${which} update`));
       await session.pass({ events: updates }, "a page with three updates of a message");
       const last = updates.at(-1);
-      if (chat === undefined || last === undefined) return { unseen: "which update is shown" };
+      if (chat === undefined || last === undefined) return { unchecked: "which update is shown" };
       await chat.shows(last);
       const others = updates.filter((update) => update !== last).map(({ message }) => message);
       await hides(chat, others, "the page had a newer update of the same message");
@@ -61,7 +61,7 @@ export const CATCH_UP_RULES: readonly Rule<PollTarget>[] = [
       const update = make.update(create, "an update of an expired message");
       const events = [{ ...create, createdAt, expiresAt }, update];
       await session.pass({ events }, "a page with an expired create and an update of it");
-      if (chat === undefined) return { unseen: "whether the update is dropped" };
+      if (chat === undefined) return { unchecked: "whether the update is dropped" };
       await hides(chat, [create.message, update.message], "the create had expired");
       return undefined;
     },

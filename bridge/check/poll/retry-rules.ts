@@ -48,7 +48,7 @@ export const RETRY_RULES: readonly Rule<PollTarget>[] = [
       };
       await repeats(target, "a connection that was dropped in the middle of a page", broken);
       await taken(event, "the page whose connection was dropped before");
-      if (chat === undefined) return { unseen: "whether the event is shown once" };
+      if (chat === undefined) return { unchecked: "whether the event is shown once" };
       await chat.shows(event);
       return undefined;
     },

@@ -43,7 +43,7 @@ export const SENT_RULES: readonly Rule<PollTarget>[] = [
           `event ${posts.indexOf(faulty) + 1} was answered with ${faulty.status}: ${faulty.fault}`,
         );
       }
-      return posts.length === 0 ? { unseen: NO_EVENT } : { note: `${posts.length} requests` };
+      return posts.length === 0 ? { unchecked: NO_EVENT } : { note: `${posts.length} requests` };
     },
   },
   {
@@ -52,7 +52,7 @@ export const SENT_RULES: readonly Rule<PollTarget>[] = [
     fix: "keep the bytes of the body, with an `id`; after a 429 or 5xx, wait for Retry-After, and send them with a new signature",
     async judge({ inbound: { posts } }) {
       const first = posts.find(({ status }) => status === 503);
-      if (first === undefined) return { unseen: NO_EVENT };
+      if (first === undefined) return { unchecked: NO_EVENT };
       if (first.id === undefined) throw new Broken("the event that was answered with 503 has no id");
       const retry = await retryOf(first, posts);
       if (retry === undefined) {

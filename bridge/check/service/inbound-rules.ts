@@ -95,7 +95,7 @@ export const BODY_RULES: readonly Rule<ServiceTarget>[] = [
       for (const what of ["a request without an id", "an identical request without an id"]) {
         expectAccepted(await post(plain, { signature }), what);
       }
-      return { unseen: "whether games see the event only once" };
+      return { unchecked: "whether games see the event only once" };
     },
   },
 ];

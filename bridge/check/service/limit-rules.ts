@@ -39,7 +39,7 @@ async function goOver(
   ofOthers: number,
   request: ServiceRequest,
 ) {
-  if (!withLimits) return { unseen: "this check puts load on the service: give --limits to run it" };
+  if (!withLimits) return { unchecked: "this check puts load on the service: give --limits to run it" };
   let fastest = 0;
   for (const times of BURSTS) {
     // After this pause, earlier requests no longer count towards the limit.
@@ -57,7 +57,7 @@ async function goOver(
     if (size > limit * (2 + seconds))
       throw new Broken(`all ${size} requests in ${seconds.toFixed(1)} s were let through`);
   }
-  return { unseen: `only ${fastest} requests a second were sent: too few to exceed the limit` };
+  return { unchecked: `only ${fastest} requests a second were sent: too few to exceed the limit` };
 }
 
 function isLimited(reply: Reply): reply is Answered {

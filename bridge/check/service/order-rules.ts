@@ -124,7 +124,7 @@ export const ORDER_RULES: readonly Rule<ServiceTarget>[] = [
       }
       if (bodies.size > 1)
         throw new Broken(`the bodies of the 404 answers differ: ${[...bodies].join(" and ")}`);
-      return { unseen: "disconnected workspaces, and workspaces of other platforms" };
+      return { unchecked: "disconnected workspaces, and workspaces of other platforms" };
     },
   },
   {
@@ -134,7 +134,7 @@ export const ORDER_RULES: readonly Rule<ServiceTarget>[] = [
     async judge({ post, secrets }) {
       if (secrets.length < 2)
         return {
-          unseen: "this rule needs two secrets: rotate the secret, and give --secret <new> --secret <old>",
+          unchecked: "this rule needs two secrets: rotate the secret, and give --secret <new> --secret <old>",
         };
       const body = JSON.stringify(EVENTS.message);
       for (const [i, secret] of secrets.entries()) {

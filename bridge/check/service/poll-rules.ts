@@ -110,7 +110,7 @@ export const POLL_RULES: readonly Rule<ServiceTarget>[] = [
           throw new Broken("after=latest was answered with a page whose next is null");
         const after = pageOf(await target.poll(`after=${latest.next}`), "the newest cursor", target);
         if (after.events.length > 0)
-          return { unseen: "an event was published during the check: run the check again" };
+          return { unchecked: "an event was published during the check: run the check again" };
         if (after.next !== latest.next)
           throw new Broken(`next is ${after.next}, not the sent cursor ${latest.next}`);
         return undefined;
@@ -138,7 +138,7 @@ export const POLL_RULES: readonly Rule<ServiceTarget>[] = [
           last = sequence;
         }
         if (ids.size < events.length) throw new Broken("two events have the same id");
-        return events.length === 0 ? { unseen: NO_EVENTS } : { note: `${events.length} events` };
+        return events.length === 0 ? { unchecked: NO_EVENTS } : { note: `${events.length} events` };
       }),
   },
   {
@@ -150,7 +150,7 @@ export const POLL_RULES: readonly Rule<ServiceTarget>[] = [
         const whole = pageOf(await target.poll(`limit=${WALK_MOST}`), "a page", target);
         if (whole.events.length < 2)
           return {
-            unseen:
+            unchecked:
               'fewer than two events are held: publish some, for example with "Send test event" in the dashboard',
           };
         let after = "";
@@ -173,7 +173,7 @@ export const POLL_RULES: readonly Rule<ServiceTarget>[] = [
 
 async function ifPolled({ isPolled }: ServiceTarget, judge: () => Promise<Judged>): Promise<Judged> {
   if (await isPolled()) return judge();
-  return { unseen: "the workspace has a target URL: clear it during the check, or use another workspace" };
+  return { unchecked: "the workspace has a target URL: clear it during the check, or use another workspace" };
 }
 
 /** Returns the page in the body of an answer. Throws Broken when the answer is not a page. */

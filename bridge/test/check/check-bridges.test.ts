@@ -56,20 +56,20 @@ test("the report has a line for every rule, announces long waits, and lists rule
   expect(printed.waiting).toContain("the check waits for 7 seconds");
   const result = results.get("kit");
   const summary = result === undefined ? "" : summaryOf(result);
-  expect(summary).toContain(`${RULES.bridge.length} passed, 0 failed, 0 not fully seen, 0 skipped`);
+  expect(summary).toContain(`${RULES.bridge.length} passed, 0 failed, 0 partly checked, 0 skipped`);
   expect(summary).toMatch(
-    /A check from outside cannot see\n {2}- that digests are compared in constant time/,
+    /Not checked, because it cannot be seen from outside:\n {2}- that digests are compared in constant time/,
   );
 });
 
 // time: controlled
-test("without an observation endpoint, rules about shown messages are reported as unseen, not as broken", () => {
+test("without an observation endpoint, rules about shown messages are reported as partly checked, not as broken", () => {
   const { ok, rules = [] } = results.get("unobserved") ?? {};
-  const unseen = rules.filter((rule) => rule.verdict === "unseen");
+  const partly = rules.filter((rule) => rule.verdict === "partly checked");
   const shown = "observed every-type every-kind unknown-kind unknown-fields repeats";
   const updated = "expired-dropped update-in-place update-order update-held hold-ends";
-  expect([ok, unseen.map(({ id }) => id).join(" ")]).toEqual([true, `${shown} ${updated}`]);
-  for (const { why } of unseen) expect(why).toMatch(/^(whether|which|there is no --observe)/);
+  expect([ok, partly.map(({ id }) => id).join(" ")]).toEqual([true, `${shown} ${updated}`]);
+  for (const { why } of partly) expect(why).toMatch(/^(whether|which|there is no --observe)/);
 });
 
 // time: controlled
@@ -82,11 +82,11 @@ test.each(BROKEN_BRIDGES)("the check detects a bridge that %s", (what, _change, 
   expect(`${found}\n${cause}\n${fix}`).toMatch(told);
 });
 
-test("for a bridge that accepts nothing, rules about rejected pushes are reported as unseen, and one line covers all skipped rules", () => {
+test("for a bridge that accepts nothing, rules about rejected pushes are reported as partly checked, and one line covers all skipped rules", () => {
   const result = results.get("has a secret other than the workspace's");
   const ids = (wanted: string) =>
     (result?.rules ?? []).filter(({ verdict }) => verdict === wanted).map(({ id }) => id);
-  expect(ids("unseen")).toEqual(["unsigned-refused", "forged-refused", "raw-bytes", "old-refused"]);
+  expect(ids("partly checked")).toEqual(["unsigned-refused", "forged-refused", "raw-bytes", "old-refused"]);
   const skipped = ids("skipped");
   expect(skipped.length).toBe(RULES.bridge.length - 5);
   const lines = (result === undefined ? "" : summaryOf(result)).match(/^.*skipped .*$/gm);

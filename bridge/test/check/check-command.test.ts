@@ -92,7 +92,7 @@ test("a bridge that is made with createBridge passes every rule of --poll in rea
   const { code, output, errors } = await runPoll(args, (place) => startWholeBridge(place, chat));
   await observation.close();
   expect(output).toContain(`workspace  ${UUID}\n`);
-  expect(output).toContain(`${RULES.poller.length} passed, 0 failed, 0 not fully seen, 0 skipped`);
+  expect(output).toContain(`${RULES.poller.length} passed, 0 failed, 0 partly checked, 0 skipped`);
   expect(errors).toContain("waiting up to 120 seconds for the bridge's first poll");
   expect(code).toBe(0);
 });
@@ -161,8 +161,8 @@ test("the service can be checked with its base address, a workspace and a secret
   const { code, output } = await run(`--service ${service.url} --workspace ${id}`, environment);
   expect(output).not.toContain("FAILED");
   expect(output).toMatch(/ok +accepts +A correctly signed message is answered with 202/);
-  expect(output).toMatch(/unseen +workspace-limit/);
-  expect(output).toContain("this service keeps the contract, as far as it was checked");
+  expect(output).toMatch(/partly +workspace-limit/);
+  expect(output).toContain("this service follows the contract, as far as it was checked");
   expect(code).toBe(0);
 });
 
