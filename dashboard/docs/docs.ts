@@ -14,7 +14,7 @@ const ui = SwaggerUI({
   url: "openapi.json",
   layout: "Page",
   deepLinking: true,
-  defaultModelRendering: "model",
+  defaultModelRendering: "example",
   defaultModelExpandDepth: 2,
   // Requests must be signed, and the page has no secret, so the user cannot send requests from the page.
   supportedSubmitMethods: [],
