@@ -61,16 +61,17 @@ export const OUTBOUND_EVENTS: readonly OutboundEvent[] = [
     name: "MessageUpdate",
     summary: "Replace a message",
     sent:
-      "This event is sent when a game changes a message. A live game keeps one message: each question arrives as an update of the " +
-      "card that opened the game.",
+      "This event is sent when a game changes a message. A live game keeps one message: each question arrives as an " +
+      "update of the card that opened the game.",
     handling:
       "Replace the text, buttons and image of the message that `message.id` is mapped to. Skip an update whose " +
       "`sequence` is lower than that of the last update applied. If `message.id` has no mapping, the update may have " +
       `overtaken its create: hold the update for up to ${UPDATE_HOLD_MS / 1_000} seconds, then drop it. An update that the chat rejects may ` +
       "be dropped.",
     retries:
-      `A failed push is retried ${RETRY_TIMES} after the first failure if the kind of the message starts a phase of a game ` +
-      `(${PHASE_KINDS.map((kind) => `\`${kind}\``).join(", ")}). Other updates are not retried, because the next update supersedes them.`,
+      `If the update starts a phase of a game, a failed push is retried ${RETRY_TIMES} after the first failure. These updates ` +
+      `have one of the kinds ${PHASE_KINDS.map((kind) => `\`${kind}\``).join(", ")}. Other updates are not retried, because the ` +
+      "next update supersedes them.",
     expiry: BY_KIND,
     fields: { channel: channelOfUpdate, message },
   },
