@@ -170,14 +170,18 @@ function withGenerated(page) {
   return text;
 }
 
-/** Replaces each JSON block that follows a marker with the example that the marker names. */
+/** Replaces each JSON block that is an event or a page of events with the example of its type. */
 function withExamples(page) {
-  const missing = Object.keys(EXAMPLES).filter((name) => !page.includes(`<!-- example: ${name} -->`));
-  if (missing.length > 0) throw new Error(`${GUIDE} lacks the examples: ${missing.join(", ")}`);
-  return page.replaceAll(/(<!-- example: (\S+) -->\n+)```json\n.*?^```$/gms, (_all, marker, name) => {
-    if (!(name in EXAMPLES)) throw new Error(`${GUIDE} names an unknown example: ${name}`);
-    return `${marker}${fence(name)}`;
+  const missing = new Set(Object.keys(EXAMPLES));
+  const text = page.replaceAll(/^```json\n(.*?)^```$/gms, (block, json) => {
+    const { type, events } = JSON.parse(json);
+    const name = events === undefined ? type : "page";
+    if (!(name in EXAMPLES)) return block;
+    missing.delete(name);
+    return fence(name);
   });
+  if (missing.size > 0) throw new Error(`${GUIDE} lacks the examples: ${[...missing].join(", ")}`);
+  return text;
 }
 
 const outdated = [];
