@@ -1,4 +1,4 @@
-import { Ajv2020, type ValidateFunction } from "ajv/dist/2020.js";
+import { Ajv2020, type ErrorObject, type ValidateFunction } from "ajv/dist/2020.js";
 import type { InboundType } from "../../contract/messages";
 import { DM_PREFIX } from "../../contract/forms";
 import type { InboundEvent } from "../../proto/gen/chatbridge/v1/event";
@@ -90,7 +90,7 @@ function findFieldFault(
   const value = object[name];
   const property = properties?.[name] ?? {};
   if (ajv.validate(property, value)) return undefined;
-  const fault = { field: name, message: wording(ajv.errors?.[0]?.message ?? "is not valid") };
+  const fault = { field: name, message: wording(ajv.errors?.[0]) };
   const inner = fieldsOf(property);
   if (inner === undefined || !isObject(value)) return fault;
   for (const innerName of Object.keys(inner.properties ?? {})) {
@@ -101,9 +101,18 @@ function findFieldFault(
   return unknown === undefined ? fault : { field: `${name}.${unknown}`, message: "is not a known field" };
 }
 
-/** Returns Ajv's message, or our own message for the keyword that this file adds. */
-function wording(message: string): string {
-  return message.includes("wellFormed") ? "must be well-formed Unicode" : message;
+/** Returns the message for an error of Ajv. Other keywords than the listed keywords keep Ajv's message. */
+function wording(error: ErrorObject | undefined): string {
+  switch (error?.keyword) {
+    case "wellFormed":
+      return "must be well-formed Unicode";
+    case "minLength":
+      return "must not be empty";
+    case "maxLength":
+      return `must have at most ${error.params["limit"]} characters`;
+    default:
+      return error?.message ?? "is not valid";
+  }
 }
 
 function findUnknownField(
@@ -136,7 +145,7 @@ function channelId(channel: unknown): string | undefined {
 function noDmHere() {
   return violation(
     "channel",
-    "channel must not be a DM on a command; on other events, a DM must be dm: followed by a user.id",
+    "channel must not be a direct conversation in a command; in other events, it is dm: followed by the event's own user.id",
   );
 }
 
