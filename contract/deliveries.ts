@@ -59,3 +59,28 @@ export const PUSHES_LOGGED_MAX = 1_000;
 export const POLLS_LOGGED_MAX = 500;
 /** Seconds for which the delivery log keeps an entry. */
 export const LOGGED_SECONDS = 7 * DAY_SECONDS;
+
+/** Seconds for which core keeps an event whose push failed, so that the event can be sent again. */
+export const FAILED_SECONDS = DAY_SECONDS;
+/** Maximum number of kept events of a workspace. The oldest failures are removed first. */
+export const FAILED_MAX = 100;
+/** Maximum bytes of the kept events of a workspace, in the form in which the push queue stores them. */
+export const FAILED_MAX_BYTES = 1024 * 1024;
+/** Maximum number of event ids in one request to send events again. */
+export const SEND_AGAIN_MAX = FAILED_MAX;
+
+/** Seconds for which core keeps the start of the body of a bridge's response to a failed attempt. */
+export const RESPONSE_SECONDS = DAY_SECONDS;
+/** Maximum number of kept responses of a workspace. The oldest responses are removed first. */
+export const RESPONSES_MAX = 100;
+/** Maximum bytes of the body that core keeps of one response. */
+export const RESPONSE_MAX_BYTES = 1024;
+
+/** Maximum number of stored events that are shown with one entry of the log. */
+export const SHOWN_EVENTS_MAX = 100;
+/** Maximum bytes of the stored events that are shown with one entry of the log. */
+export const SHOWN_EVENTS_MAX_BYTES = 1024 * 1024;
+
+/** All results of a request to send an event again. The enum `SendAgainOutcome` in the protos lists the same results. */
+export const SEND_AGAIN_RESULTS = ["queued", "expired", "not-kept", "overloaded"] as const;
+export type SendAgainResult = (typeof SEND_AGAIN_RESULTS)[number];

@@ -1,8 +1,8 @@
 import { CHANGE_NAMES } from "../contract/changes";
-import { ATTEMPT_STEPS, DELIVERY_RESULTS } from "../contract/deliveries";
+import { ATTEMPT_STEPS, DELIVERY_RESULTS, SEND_AGAIN_RESULTS } from "../contract/deliveries";
 import { MESSAGE_KINDS } from "../contract/messages";
 import { MessageKind } from "./gen/chatbridge/v1/event";
-import { ChangeKind, DeliveryResult, PushStep } from "./gen/chatbridge/v1/workspace";
+import { ChangeKind, DeliveryResult, PushStep, SendAgainOutcome } from "./gen/chatbridge/v1/workspace";
 
 /** Returns the code in a proto enum for each word: `refused-address` has the code of `REFUSED_ADDRESS`. */
 function codesOf<Word extends string, Code extends number>(
@@ -25,3 +25,5 @@ export const STEP_WORDS = wordsOf(STEP_CODES);
 export const KIND_WORDS = wordsOf(codesOf(MESSAGE_KINDS, MessageKind));
 export const CHANGE_CODES = codesOf(CHANGE_NAMES, ChangeKind);
 export const CHANGE_WORDS = wordsOf(CHANGE_CODES);
+export const SEND_AGAIN_CODES = codesOf(SEND_AGAIN_RESULTS, SendAgainOutcome);
+export const SEND_AGAIN_WORDS = wordsOf(SEND_AGAIN_CODES);

@@ -114,7 +114,14 @@ export function createWorkspaceService(
       return { changes: (await context.changeLog.read(workspace.id)).map(toChangeMessage) };
     }),
     watchWorkspace: createWatchHandler(context, report),
+    getDelivery: unary("GetDelivery", report, unimplemented),
+    listFailedEvents: unary("ListFailedEvents", report, unimplemented),
+    sendAgain: unary("SendAgain", report, unimplemented),
   };
+}
+
+async function unimplemented(): Promise<never> {
+  throw new StatusError(status.UNIMPLEMENTED, "this call is not implemented yet");
 }
 
 /** The form of the ids in the log of deliveries. */

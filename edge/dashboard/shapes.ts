@@ -1,5 +1,5 @@
 import type { ChangeName } from "../../contract/changes";
-import type { AttemptStep, DeliveryResult } from "../../contract/deliveries";
+import type { AttemptStep, DeliveryResult, SendAgainResult } from "../../contract/deliveries";
 
 /**
  * The JSON types that the dashboard's server sends to the front end. Times are ISO 8601 in UTC. Null means unknown or
@@ -127,6 +127,40 @@ export interface ChangeShape {
   readonly change: ChangeName;
   /** The values before and after the change; empty for a change without values. */
   readonly detail: string;
+}
+
+/** Answer to `GET /api/workspaces/:id/deliveries/:deliveryId`: one entry of the log, and its data that is still stored. */
+export interface DeliveryDetailShape {
+  readonly delivery: DeliveryShape;
+  /**
+   * Events of the entry that are still stored, oldest first: at most 100. Empty for a delivered push, because the
+   * service does not keep its event.
+   */
+  readonly events: readonly StoredEventShape[];
+  /** Start of the body of the bridge's response to a failed attempt; null when there is none or it is no longer stored. */
+  readonly response: { readonly text: string; readonly truncated: boolean } | null;
+}
+
+export interface StoredEventShape {
+  readonly id: string;
+  /** The event, exactly as a push or a page contains the event. */
+  readonly json: string;
+  /** Time until which the event can be sent again; null unless the event is a kept, failed push that has not expired. */
+  readonly sendAgainUntil: string | null;
+}
+
+/** An item of the answer to `GET /api/workspaces/:id/failed-events`: a kept event whose push failed. */
+export interface FailedEventShape {
+  readonly eventId: string;
+  readonly eventType: string;
+  readonly failedAt: string;
+  /** Time until which the event can be sent again; null when it has expired, or the workspace does not push events. */
+  readonly sendAgainUntil: string | null;
+}
+
+/** Answer to `POST /api/workspaces/:id/send-again`. The outcomes of the pushes arrive as new deliveries. */
+export interface SendAgainShape {
+  readonly results: readonly { readonly eventId: string; readonly result: SendAgainResult }[];
 }
 
 export interface SessionShape {

@@ -123,6 +123,23 @@ export enum ChangeKind {
   EVENTS_SENT_AGAIN = 10,
 }
 
+/** SendAgainOutcome says what SendAgain did with an event. */
+export enum SendAgainOutcome {
+  /** UNSPECIFIED - SEND_AGAIN_OUTCOME_UNSPECIFIED is never sent. */
+  UNSPECIFIED = 0,
+  /** QUEUED - SEND_AGAIN_OUTCOME_QUEUED: the event is in the push queue. The log of deliveries shows its attempts. */
+  QUEUED = 1,
+  /** EXPIRED - SEND_AGAIN_OUTCOME_EXPIRED: the event has expired, and was not queued. */
+  EXPIRED = 2,
+  /**
+   * NOT_KEPT - SEND_AGAIN_OUTCOME_NOT_KEPT: the event is not kept: it did not fail, it is already queued again, it failed
+   * more than 24 hours ago, or newer failures have displaced it.
+   */
+  NOT_KEPT = 3,
+  /** OVERLOADED - SEND_AGAIN_OUTCOME_OVERLOADED: the push queue is full. The event is still kept: try again later. */
+  OVERLOADED = 4,
+}
+
 /** Workspace is a customer's workspace. */
 export interface Workspace {
   /** id is a lower-case UUID. */
@@ -520,6 +537,112 @@ export interface LoggedChange {
    * query; empty for other changes. It never contains a secret.
    */
   detail: string;
+}
+
+/** GetDeliveryRequest names an entry of the log of deliveries. */
+export interface GetDeliveryRequest {
+  /** workspace_id of the workspace. */
+  workspaceId: string;
+  /** delivery_id is the id of the LoggedDelivery. */
+  deliveryId: string;
+}
+
+/** GetDeliveryResponse carries the entry, and the related data that is still stored. */
+export interface GetDeliveryResponse {
+  /** delivery is the entry. */
+  delivery:
+    | LoggedDelivery
+    | undefined;
+  /**
+   * events of the entry that are still stored, oldest first: at most 100 events,
+   * with 1 MB in total. An attempt or a drop has its event while the event is kept.
+   * A poll that returned events has those of them that are still held.
+   */
+  events: StoredEvent[];
+  /**
+   * response is the start of the bridge's response to the attempt; unset when the
+   * status was 2xx, the response had no body, or the response is no longer stored.
+   * Core stores the last 100 responses of a workspace, for 24 hours.
+   */
+  response: BridgeResponse | undefined;
+}
+
+/** StoredEvent is an event that core still stores. */
+export interface StoredEvent {
+  /** event_id of the event. */
+  eventId: string;
+  /** json is the event, exactly as a push or a page contains the event. */
+  json: string;
+  /**
+   * send_again_until is when SendAgain stops accepting the event; unset when
+   * SendAgain does not accept the event.
+   */
+  sendAgainUntil: Date | undefined;
+}
+
+/**
+ * BridgeResponse is the start of the body of a bridge's response. The bridge chose
+ * this text, so treat the text as untrusted.
+ */
+export interface BridgeResponse {
+  /**
+   * text is the first 1,024 bytes of the body. Control characters and bytes that are
+   * not UTF-8 are replaced with U+FFFD; tabs and line breaks are kept.
+   */
+  text: string;
+  /** truncated is true when the body had more bytes. */
+  truncated: boolean;
+}
+
+/** ListFailedEventsRequest names a workspace. */
+export interface ListFailedEventsRequest {
+  /** workspace_id of the workspace. */
+  workspaceId: string;
+}
+
+/** ListFailedEventsResponse lists the kept events. */
+export interface ListFailedEventsResponse {
+  /** events that are kept, newest failure first: at most 100. */
+  events: FailedEvent[];
+}
+
+/** FailedEvent is an event whose push failed. */
+export interface FailedEvent {
+  /** event_id of the event. */
+  eventId: string;
+  /** event_type of the event. */
+  eventType: string;
+  /** failed_at is when the last attempt failed or the event was dropped. */
+  failedAt:
+    | Date
+    | undefined;
+  /**
+   * send_again_until is when SendAgain stops accepting the event; unset when the
+   * event has expired, or the workspace is not connected or has no target URL.
+   */
+  sendAgainUntil: Date | undefined;
+}
+
+/** SendAgainRequest names the events to push again. */
+export interface SendAgainRequest {
+  /** workspace_id of the workspace. */
+  workspaceId: string;
+  /** event_ids are the ids of 1 to 100 kept events. */
+  eventIds: string[];
+}
+
+/** SendAgainResponse has one result for each event id of the request, in order. */
+export interface SendAgainResponse {
+  /** results of the events. */
+  results: SendAgainResult[];
+}
+
+/** SendAgainResult is the result for one event. */
+export interface SendAgainResult {
+  /** event_id of the event. */
+  eventId: string;
+  /** outcome for the event. */
+  outcome: SendAgainOutcome;
 }
 
 function createBaseWorkspace(): Workspace {
@@ -3403,6 +3526,692 @@ export const LoggedChange: MessageFns<LoggedChange> = {
   },
 };
 
+function createBaseGetDeliveryRequest(): GetDeliveryRequest {
+  return { workspaceId: "", deliveryId: "" };
+}
+
+export const GetDeliveryRequest: MessageFns<GetDeliveryRequest> = {
+  encode(message: GetDeliveryRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.workspaceId !== "") {
+      writer.uint32(10).string(message.workspaceId);
+    }
+    if (message.deliveryId !== "") {
+      writer.uint32(18).string(message.deliveryId);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): GetDeliveryRequest {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseGetDeliveryRequest();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.workspaceId = reader.string();
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.deliveryId = reader.string();
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<GetDeliveryRequest>): GetDeliveryRequest {
+    return GetDeliveryRequest.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<GetDeliveryRequest>): GetDeliveryRequest {
+    const message = createBaseGetDeliveryRequest();
+    message.workspaceId = object.workspaceId ?? "";
+    message.deliveryId = object.deliveryId ?? "";
+    return message;
+  },
+};
+
+function createBaseGetDeliveryResponse(): GetDeliveryResponse {
+  return { delivery: undefined, events: [], response: undefined };
+}
+
+export const GetDeliveryResponse: MessageFns<GetDeliveryResponse> = {
+  encode(message: GetDeliveryResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.delivery !== undefined) {
+      LoggedDelivery.encode(message.delivery, writer.uint32(10).fork()).join();
+    }
+    for (const v of message.events) {
+      StoredEvent.encode(v!, writer.uint32(18).fork()).join();
+    }
+    if (message.response !== undefined) {
+      BridgeResponse.encode(message.response, writer.uint32(26).fork()).join();
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): GetDeliveryResponse {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseGetDeliveryResponse();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.delivery = LoggedDelivery.decode(reader, reader.uint32());
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.events.push(StoredEvent.decode(reader, reader.uint32()));
+            continue;
+          }
+          case 3: {
+            if (tag !== 26) {
+              break;
+            }
+
+            message.response = BridgeResponse.decode(reader, reader.uint32());
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<GetDeliveryResponse>): GetDeliveryResponse {
+    return GetDeliveryResponse.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<GetDeliveryResponse>): GetDeliveryResponse {
+    const message = createBaseGetDeliveryResponse();
+    message.delivery = (object.delivery !== undefined && object.delivery !== null)
+      ? LoggedDelivery.fromPartial(object.delivery)
+      : undefined;
+    message.events = object.events?.map((e) => StoredEvent.fromPartial(e)) || [];
+    message.response = (object.response !== undefined && object.response !== null)
+      ? BridgeResponse.fromPartial(object.response)
+      : undefined;
+    return message;
+  },
+};
+
+function createBaseStoredEvent(): StoredEvent {
+  return { eventId: "", json: "", sendAgainUntil: undefined };
+}
+
+export const StoredEvent: MessageFns<StoredEvent> = {
+  encode(message: StoredEvent, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.eventId !== "") {
+      writer.uint32(10).string(message.eventId);
+    }
+    if (message.json !== "") {
+      writer.uint32(18).string(message.json);
+    }
+    if (message.sendAgainUntil !== undefined) {
+      Timestamp.encode(toTimestamp(message.sendAgainUntil), writer.uint32(26).fork()).join();
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): StoredEvent {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseStoredEvent();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.eventId = reader.string();
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.json = reader.string();
+            continue;
+          }
+          case 3: {
+            if (tag !== 26) {
+              break;
+            }
+
+            message.sendAgainUntil = fromTimestamp(Timestamp.decode(reader, reader.uint32()));
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<StoredEvent>): StoredEvent {
+    return StoredEvent.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<StoredEvent>): StoredEvent {
+    const message = createBaseStoredEvent();
+    message.eventId = object.eventId ?? "";
+    message.json = object.json ?? "";
+    message.sendAgainUntil = object.sendAgainUntil ?? undefined;
+    return message;
+  },
+};
+
+function createBaseBridgeResponse(): BridgeResponse {
+  return { text: "", truncated: false };
+}
+
+export const BridgeResponse: MessageFns<BridgeResponse> = {
+  encode(message: BridgeResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.text !== "") {
+      writer.uint32(10).string(message.text);
+    }
+    if (message.truncated !== false) {
+      writer.uint32(16).bool(message.truncated);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): BridgeResponse {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseBridgeResponse();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.text = reader.string();
+            continue;
+          }
+          case 2: {
+            if (tag !== 16) {
+              break;
+            }
+
+            message.truncated = reader.bool();
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<BridgeResponse>): BridgeResponse {
+    return BridgeResponse.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<BridgeResponse>): BridgeResponse {
+    const message = createBaseBridgeResponse();
+    message.text = object.text ?? "";
+    message.truncated = object.truncated ?? false;
+    return message;
+  },
+};
+
+function createBaseListFailedEventsRequest(): ListFailedEventsRequest {
+  return { workspaceId: "" };
+}
+
+export const ListFailedEventsRequest: MessageFns<ListFailedEventsRequest> = {
+  encode(message: ListFailedEventsRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.workspaceId !== "") {
+      writer.uint32(10).string(message.workspaceId);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): ListFailedEventsRequest {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseListFailedEventsRequest();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.workspaceId = reader.string();
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<ListFailedEventsRequest>): ListFailedEventsRequest {
+    return ListFailedEventsRequest.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<ListFailedEventsRequest>): ListFailedEventsRequest {
+    const message = createBaseListFailedEventsRequest();
+    message.workspaceId = object.workspaceId ?? "";
+    return message;
+  },
+};
+
+function createBaseListFailedEventsResponse(): ListFailedEventsResponse {
+  return { events: [] };
+}
+
+export const ListFailedEventsResponse: MessageFns<ListFailedEventsResponse> = {
+  encode(message: ListFailedEventsResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    for (const v of message.events) {
+      FailedEvent.encode(v!, writer.uint32(10).fork()).join();
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): ListFailedEventsResponse {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseListFailedEventsResponse();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.events.push(FailedEvent.decode(reader, reader.uint32()));
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<ListFailedEventsResponse>): ListFailedEventsResponse {
+    return ListFailedEventsResponse.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<ListFailedEventsResponse>): ListFailedEventsResponse {
+    const message = createBaseListFailedEventsResponse();
+    message.events = object.events?.map((e) => FailedEvent.fromPartial(e)) || [];
+    return message;
+  },
+};
+
+function createBaseFailedEvent(): FailedEvent {
+  return { eventId: "", eventType: "", failedAt: undefined, sendAgainUntil: undefined };
+}
+
+export const FailedEvent: MessageFns<FailedEvent> = {
+  encode(message: FailedEvent, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.eventId !== "") {
+      writer.uint32(10).string(message.eventId);
+    }
+    if (message.eventType !== "") {
+      writer.uint32(18).string(message.eventType);
+    }
+    if (message.failedAt !== undefined) {
+      Timestamp.encode(toTimestamp(message.failedAt), writer.uint32(26).fork()).join();
+    }
+    if (message.sendAgainUntil !== undefined) {
+      Timestamp.encode(toTimestamp(message.sendAgainUntil), writer.uint32(34).fork()).join();
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): FailedEvent {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseFailedEvent();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.eventId = reader.string();
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.eventType = reader.string();
+            continue;
+          }
+          case 3: {
+            if (tag !== 26) {
+              break;
+            }
+
+            message.failedAt = fromTimestamp(Timestamp.decode(reader, reader.uint32()));
+            continue;
+          }
+          case 4: {
+            if (tag !== 34) {
+              break;
+            }
+
+            message.sendAgainUntil = fromTimestamp(Timestamp.decode(reader, reader.uint32()));
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<FailedEvent>): FailedEvent {
+    return FailedEvent.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<FailedEvent>): FailedEvent {
+    const message = createBaseFailedEvent();
+    message.eventId = object.eventId ?? "";
+    message.eventType = object.eventType ?? "";
+    message.failedAt = object.failedAt ?? undefined;
+    message.sendAgainUntil = object.sendAgainUntil ?? undefined;
+    return message;
+  },
+};
+
+function createBaseSendAgainRequest(): SendAgainRequest {
+  return { workspaceId: "", eventIds: [] };
+}
+
+export const SendAgainRequest: MessageFns<SendAgainRequest> = {
+  encode(message: SendAgainRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.workspaceId !== "") {
+      writer.uint32(10).string(message.workspaceId);
+    }
+    for (const v of message.eventIds) {
+      writer.uint32(18).string(v!);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): SendAgainRequest {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseSendAgainRequest();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.workspaceId = reader.string();
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.eventIds.push(reader.string());
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<SendAgainRequest>): SendAgainRequest {
+    return SendAgainRequest.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<SendAgainRequest>): SendAgainRequest {
+    const message = createBaseSendAgainRequest();
+    message.workspaceId = object.workspaceId ?? "";
+    message.eventIds = object.eventIds?.map((e) => e) || [];
+    return message;
+  },
+};
+
+function createBaseSendAgainResponse(): SendAgainResponse {
+  return { results: [] };
+}
+
+export const SendAgainResponse: MessageFns<SendAgainResponse> = {
+  encode(message: SendAgainResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    for (const v of message.results) {
+      SendAgainResult.encode(v!, writer.uint32(10).fork()).join();
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): SendAgainResponse {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseSendAgainResponse();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.results.push(SendAgainResult.decode(reader, reader.uint32()));
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<SendAgainResponse>): SendAgainResponse {
+    return SendAgainResponse.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<SendAgainResponse>): SendAgainResponse {
+    const message = createBaseSendAgainResponse();
+    message.results = object.results?.map((e) => SendAgainResult.fromPartial(e)) || [];
+    return message;
+  },
+};
+
+function createBaseSendAgainResult(): SendAgainResult {
+  return { eventId: "", outcome: 0 };
+}
+
+export const SendAgainResult: MessageFns<SendAgainResult> = {
+  encode(message: SendAgainResult, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.eventId !== "") {
+      writer.uint32(10).string(message.eventId);
+    }
+    if (message.outcome !== 0) {
+      writer.uint32(16).int32(message.outcome);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): SendAgainResult {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseSendAgainResult();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.eventId = reader.string();
+            continue;
+          }
+          case 2: {
+            if (tag !== 16) {
+              break;
+            }
+
+            message.outcome = reader.int32() as any;
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<SendAgainResult>): SendAgainResult {
+    return SendAgainResult.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<SendAgainResult>): SendAgainResult {
+    const message = createBaseSendAgainResult();
+    message.eventId = object.eventId ?? "";
+    message.outcome = object.outcome ?? 0;
+    return message;
+  },
+};
+
 /**
  * WorkspaceService creates, changes, shows and deletes workspaces, for the
  * dashboard and operators. Every call needs a token of the role "operator". A token
@@ -3513,8 +4322,8 @@ export const WorkspaceServiceService = {
     responseDeserialize: (value: Buffer): DisconnectWorkspaceResponse => DisconnectWorkspaceResponse.decode(value),
   },
   /**
-   * DeleteWorkspace deletes a workspace, its secrets, its held events and its logs of
-   * deliveries and changes. Its other data expires within a day. Errors: NOT_FOUND.
+   * DeleteWorkspace deletes a workspace, its secrets, its held and kept events and its
+   * logs of deliveries and changes. Its other data expires within a day. Errors: NOT_FOUND.
    */
   deleteWorkspace: {
     path: "/chatbridge.v1.WorkspaceService/DeleteWorkspace" as const,
@@ -3626,6 +4435,57 @@ export const WorkspaceServiceService = {
     responseSerialize: (value: ListChangesResponse): Buffer => Buffer.from(ListChangesResponse.encode(value).finish()),
     responseDeserialize: (value: Buffer): ListChangesResponse => ListChangesResponse.decode(value),
   },
+  /**
+   * GetDelivery returns one entry of the log of deliveries, with the events and the
+   * bridge's response that are still stored for the entry. Core keeps an event
+   * whose push failed for at most 24 hours. A delivered push has no stored event.
+   * Errors: NOT_FOUND, also when the log does not have the entry.
+   */
+  getDelivery: {
+    path: "/chatbridge.v1.WorkspaceService/GetDelivery" as const,
+    requestStream: false as const,
+    responseStream: false as const,
+    requestSerialize: (value: GetDeliveryRequest): Buffer => Buffer.from(GetDeliveryRequest.encode(value).finish()),
+    requestDeserialize: (value: Buffer): GetDeliveryRequest => GetDeliveryRequest.decode(value),
+    responseSerialize: (value: GetDeliveryResponse): Buffer => Buffer.from(GetDeliveryResponse.encode(value).finish()),
+    responseDeserialize: (value: Buffer): GetDeliveryResponse => GetDeliveryResponse.decode(value),
+  },
+  /**
+   * ListFailedEvents returns the kept events of a workspace, newest failure first.
+   * These are the events whose pushes failed, or were dropped because of overload,
+   * in the last 24 hours: at most the last 100 events, with 1 MB in total. Errors:
+   * NOT_FOUND.
+   */
+  listFailedEvents: {
+    path: "/chatbridge.v1.WorkspaceService/ListFailedEvents" as const,
+    requestStream: false as const,
+    responseStream: false as const,
+    requestSerialize: (value: ListFailedEventsRequest): Buffer =>
+      Buffer.from(ListFailedEventsRequest.encode(value).finish()),
+    requestDeserialize: (value: Buffer): ListFailedEventsRequest => ListFailedEventsRequest.decode(value),
+    responseSerialize: (value: ListFailedEventsResponse): Buffer =>
+      Buffer.from(ListFailedEventsResponse.encode(value).finish()),
+    responseDeserialize: (value: Buffer): ListFailedEventsResponse => ListFailedEventsResponse.decode(value),
+  },
+  /**
+   * SendAgain puts kept events at the end of the push queue, in the order of the
+   * request. Each event keeps its bytes, so its id, sequence and expiry are
+   * unchanged, and core makes the same attempts as for a new event. An event that
+   * fails again is kept again. If several calls name an event, only one call queues
+   * the event. Errors: NOT_FOUND; INVALID_ARGUMENT for an invalid event id, or for
+   * fewer than 1 or more than 100 ids; FAILED_PRECONDITION when the workspace is
+   * not connected or has no target URL; UNAVAILABLE, also when the events may have
+   * been queued: an event that was queued is then no longer kept.
+   */
+  sendAgain: {
+    path: "/chatbridge.v1.WorkspaceService/SendAgain" as const,
+    requestStream: false as const,
+    responseStream: false as const,
+    requestSerialize: (value: SendAgainRequest): Buffer => Buffer.from(SendAgainRequest.encode(value).finish()),
+    requestDeserialize: (value: Buffer): SendAgainRequest => SendAgainRequest.decode(value),
+    responseSerialize: (value: SendAgainResponse): Buffer => Buffer.from(SendAgainResponse.encode(value).finish()),
+    responseDeserialize: (value: Buffer): SendAgainResponse => SendAgainResponse.decode(value),
+  },
 } as const;
 
 export interface WorkspaceServiceServer extends UntypedServiceImplementation {
@@ -3660,8 +4520,8 @@ export interface WorkspaceServiceServer extends UntypedServiceImplementation {
    */
   disconnectWorkspace: handleUnaryCall<DisconnectWorkspaceRequest, DisconnectWorkspaceResponse>;
   /**
-   * DeleteWorkspace deletes a workspace, its secrets, its held events and its logs of
-   * deliveries and changes. Its other data expires within a day. Errors: NOT_FOUND.
+   * DeleteWorkspace deletes a workspace, its secrets, its held and kept events and its
+   * logs of deliveries and changes. Its other data expires within a day. Errors: NOT_FOUND.
    */
   deleteWorkspace: handleUnaryCall<DeleteWorkspaceRequest, DeleteWorkspaceResponse>;
   /**
@@ -3707,6 +4567,31 @@ export interface WorkspaceServiceServer extends UntypedServiceImplementation {
    * first: the last 200 changes. Errors: NOT_FOUND.
    */
   listChanges: handleUnaryCall<ListChangesRequest, ListChangesResponse>;
+  /**
+   * GetDelivery returns one entry of the log of deliveries, with the events and the
+   * bridge's response that are still stored for the entry. Core keeps an event
+   * whose push failed for at most 24 hours. A delivered push has no stored event.
+   * Errors: NOT_FOUND, also when the log does not have the entry.
+   */
+  getDelivery: handleUnaryCall<GetDeliveryRequest, GetDeliveryResponse>;
+  /**
+   * ListFailedEvents returns the kept events of a workspace, newest failure first.
+   * These are the events whose pushes failed, or were dropped because of overload,
+   * in the last 24 hours: at most the last 100 events, with 1 MB in total. Errors:
+   * NOT_FOUND.
+   */
+  listFailedEvents: handleUnaryCall<ListFailedEventsRequest, ListFailedEventsResponse>;
+  /**
+   * SendAgain puts kept events at the end of the push queue, in the order of the
+   * request. Each event keeps its bytes, so its id, sequence and expiry are
+   * unchanged, and core makes the same attempts as for a new event. An event that
+   * fails again is kept again. If several calls name an event, only one call queues
+   * the event. Errors: NOT_FOUND; INVALID_ARGUMENT for an invalid event id, or for
+   * fewer than 1 or more than 100 ids; FAILED_PRECONDITION when the workspace is
+   * not connected or has no target URL; UNAVAILABLE, also when the events may have
+   * been queued: an event that was queued is then no longer kept.
+   */
+  sendAgain: handleUnaryCall<SendAgainRequest, SendAgainResponse>;
 }
 
 export interface WorkspaceServiceClient extends Client {
@@ -3839,8 +4724,8 @@ export interface WorkspaceServiceClient extends Client {
     callback: (error: ServiceError | null, response: DisconnectWorkspaceResponse) => void,
   ): ClientUnaryCall;
   /**
-   * DeleteWorkspace deletes a workspace, its secrets, its held events and its logs of
-   * deliveries and changes. Its other data expires within a day. Errors: NOT_FOUND.
+   * DeleteWorkspace deletes a workspace, its secrets, its held and kept events and its
+   * logs of deliveries and changes. Its other data expires within a day. Errors: NOT_FOUND.
    */
   deleteWorkspace(
     request: DeleteWorkspaceRequest,
@@ -3977,6 +4862,73 @@ export interface WorkspaceServiceClient extends Client {
     metadata: Metadata,
     options: Partial<CallOptions>,
     callback: (error: ServiceError | null, response: ListChangesResponse) => void,
+  ): ClientUnaryCall;
+  /**
+   * GetDelivery returns one entry of the log of deliveries, with the events and the
+   * bridge's response that are still stored for the entry. Core keeps an event
+   * whose push failed for at most 24 hours. A delivered push has no stored event.
+   * Errors: NOT_FOUND, also when the log does not have the entry.
+   */
+  getDelivery(
+    request: GetDeliveryRequest,
+    callback: (error: ServiceError | null, response: GetDeliveryResponse) => void,
+  ): ClientUnaryCall;
+  getDelivery(
+    request: GetDeliveryRequest,
+    metadata: Metadata,
+    callback: (error: ServiceError | null, response: GetDeliveryResponse) => void,
+  ): ClientUnaryCall;
+  getDelivery(
+    request: GetDeliveryRequest,
+    metadata: Metadata,
+    options: Partial<CallOptions>,
+    callback: (error: ServiceError | null, response: GetDeliveryResponse) => void,
+  ): ClientUnaryCall;
+  /**
+   * ListFailedEvents returns the kept events of a workspace, newest failure first.
+   * These are the events whose pushes failed, or were dropped because of overload,
+   * in the last 24 hours: at most the last 100 events, with 1 MB in total. Errors:
+   * NOT_FOUND.
+   */
+  listFailedEvents(
+    request: ListFailedEventsRequest,
+    callback: (error: ServiceError | null, response: ListFailedEventsResponse) => void,
+  ): ClientUnaryCall;
+  listFailedEvents(
+    request: ListFailedEventsRequest,
+    metadata: Metadata,
+    callback: (error: ServiceError | null, response: ListFailedEventsResponse) => void,
+  ): ClientUnaryCall;
+  listFailedEvents(
+    request: ListFailedEventsRequest,
+    metadata: Metadata,
+    options: Partial<CallOptions>,
+    callback: (error: ServiceError | null, response: ListFailedEventsResponse) => void,
+  ): ClientUnaryCall;
+  /**
+   * SendAgain puts kept events at the end of the push queue, in the order of the
+   * request. Each event keeps its bytes, so its id, sequence and expiry are
+   * unchanged, and core makes the same attempts as for a new event. An event that
+   * fails again is kept again. If several calls name an event, only one call queues
+   * the event. Errors: NOT_FOUND; INVALID_ARGUMENT for an invalid event id, or for
+   * fewer than 1 or more than 100 ids; FAILED_PRECONDITION when the workspace is
+   * not connected or has no target URL; UNAVAILABLE, also when the events may have
+   * been queued: an event that was queued is then no longer kept.
+   */
+  sendAgain(
+    request: SendAgainRequest,
+    callback: (error: ServiceError | null, response: SendAgainResponse) => void,
+  ): ClientUnaryCall;
+  sendAgain(
+    request: SendAgainRequest,
+    metadata: Metadata,
+    callback: (error: ServiceError | null, response: SendAgainResponse) => void,
+  ): ClientUnaryCall;
+  sendAgain(
+    request: SendAgainRequest,
+    metadata: Metadata,
+    options: Partial<CallOptions>,
+    callback: (error: ServiceError | null, response: SendAgainResponse) => void,
   ): ClientUnaryCall;
 }
 
