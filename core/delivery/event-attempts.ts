@@ -1,9 +1,9 @@
 import { type DropReason } from "../../contract/deliveries";
-import { deliveryOf, type Delivery, type PushOutcome } from "../domain/delivery";
+import { deliveryOf, type Delivery, type PushOutcome, type ResponseStart } from "../domain/delivery";
 import { RETRY_OFFSETS_MS } from "../../contract/numbers";
 import type { Clock } from "../ports/outside";
 import type { PushMeter } from "../ports/meters";
-import type { PushQueue, QueuedPush, Recorded } from "../ports/store";
+import type { PushQueue, PushRecord, QueuedPush, Recorded } from "../ports/store";
 import type { CurrentWorkspaces } from "./current-workspaces";
 import type { Lease } from "../leases/lease";
 import { tryToPush, type AttemptOutcome } from "./push-attempt";
@@ -106,17 +106,22 @@ export function createEventAttempts(
       return outcome === "polls" && number === 1 ? holdInstead(push) : giveUp(push, number - 1, outcome);
     }
     const delivery = deliveryOf(push.eventId, push.eventType, number, outcome);
-    if (outcome.ok) return finish(push, delivery);
-    if (push.isRetried && number <= RETRY_OFFSETS_MS.length) return retry(trial, delivery);
+    if (outcome.ok) return finish({ push, delivery, next: { do: "done" } });
+    const { response } = outcome;
+    if (push.isRetried && number <= RETRY_OFFSETS_MS.length) return retry(trial, delivery, response);
     context.onDrop(push, "failed");
-    return finish(push, delivery);
+    return finish({ push, delivery, response, next: { do: "keep" } });
   }
 
-  async function retry(trial: Trial, delivery: Delivery): Promise<void> {
+  async function retry(
+    trial: Trial,
+    delivery: Delivery,
+    response: ResponseStart | undefined,
+  ): Promise<void> {
     const { push, number } = trial;
     trial.firstFailure ??= { atMs: now(), at: performance.now() };
     const next = { do: "retry", attempts: number, firstFailedAtMs: trial.firstFailure.atMs } as const;
-    const recorded = recorder.record({ push, delivery, next });
+    const recorded = recorder.record({ push, delivery, response, next });
     trial.recorded = recorded;
     rest(trial, trial.firstFailure);
     await recorded;
@@ -138,8 +143,8 @@ export function createEventAttempts(
     timers.add(timer);
   }
 
-  async function finish(push: QueuedPush, delivery: Delivery): Promise<void> {
-    onGone(push, await recorder.record({ push, delivery, next: { do: "done" } }));
+  async function finish(record: PushRecord): Promise<void> {
+    onGone(record.push, await recorder.record(record));
   }
 
   async function holdInstead(push: QueuedPush): Promise<void> {
@@ -151,7 +156,8 @@ export function createEventAttempts(
 
   async function giveUp(push: QueuedPush, attempts: number, reason: DropReason): Promise<void> {
     context.onDrop(push, reason);
-    await finish(push, deliveryOf(push.eventId, push.eventType, attempts, reason));
+    const delivery = deliveryOf(push.eventId, push.eventType, attempts, reason);
+    await finish({ push, delivery, next: { do: reason === "overloaded" ? "keep" : "done" } });
   }
 
   return {

@@ -1,3 +1,5 @@
+import { createBodyStart, type BodyStart } from "./body-start";
+
 /**
  * Maximum bytes of all heads of an answer, including the heads of interim answers. A head is a status line with its
  * headers.
@@ -17,15 +19,17 @@ export interface Answer {
   readonly status: number;
   /** Milliseconds for which the bridge keeps an idle connection; undefined when the answer states no such limit. */
   readonly keepAliveMs: number | undefined;
+  /** The start of the body, for the log; undefined until the head is complete, and when the status is 2xx. */
+  readonly bodyStart: BodyStart | undefined;
   /** Parses the next bytes. Throws an Error when a head is invalid. An invalid body only sets the state to `spent`. */
   read(bytes: Buffer): void;
 }
 
 /**
  * Parses the next bytes of a body. If the body ends in `bytes`, returns how many of the bytes belong to the body.
- * Otherwise returns "more", or "broken" if the body is invalid.
+ * Otherwise returns "more", or "broken" if the body is invalid. Adds the content to `start`, if given.
  */
-type BodyReader = (bytes: Buffer) => number | "more" | "broken";
+type BodyReader = (bytes: Buffer, start: BodyStart | undefined) => number | "more" | "broken";
 
 interface Head {
   readonly status: number;
@@ -37,8 +41,8 @@ interface Head {
 
 /**
  * Creates the parser of the answer to a push. The parser skips interim answers, and accepts folded headers and
- * repeated, equal `Content-Length` values, as RFC 9112 specifies. The body is read only to find its end. If the end
- * is ambiguous or more bytes follow, the connection must be closed. Otherwise core could mistake the remaining
+ * repeated, equal `Content-Length` values, as RFC 9112 specifies. The body of a 2xx answer is read only to find its
+ * end. Of any other body, the parser also collects the start. If the end of a body is ambiguous or more bytes follow, the connection must be closed. Otherwise core could mistake the remaining
  * bytes for the answer to the next push.
  */
 export function createAnswer(): Answer {
@@ -48,6 +52,7 @@ export function createAnswer(): Answer {
     state: "head" as Answer["state"],
     status: 0,
     keepAliveMs: undefined as number | undefined,
+    bodyStart: undefined as BodyStart | undefined,
     read,
   };
   let head: Head | undefined;
@@ -75,7 +80,7 @@ export function createAnswer(): Answer {
   }
 
   function readBody({ body, isReusable }: Head, bytes: Buffer): Answer["state"] {
-    const end = body(bytes);
+    const end = body(bytes, answer.bodyStart);
     if (end === "more") {
       bodyBytes += bytes.length;
       return bodyBytes > BODY_MAX_BYTES ? "spent" : "body";
@@ -88,6 +93,7 @@ export function createAnswer(): Answer {
     if (rest === undefined || head === undefined) return;
     answer.status = head.status;
     answer.keepAliveMs = head.keepAliveMs;
+    if (head.status >= 300) answer.bodyStart ??= createBodyStart();
     answer.state = readBody(head, rest);
   }
   return answer;
@@ -167,12 +173,16 @@ function delimit(status: number, length: string | undefined, encodings: string) 
   return { body: untilClose, isReusable: false };
 }
 
-const untilClose: BodyReader = () => "more";
+const untilClose: BodyReader = (bytes, start) => {
+  start?.add(bytes);
+  return "more";
+};
 
 function fixedBody(length: number): BodyReader {
   let left = length;
-  return (bytes) => {
+  return (bytes, start) => {
     const end = left;
+    start?.add(bytes.subarray(0, end));
     left -= bytes.length;
     return left > 0 ? "more" : end;
   };
@@ -185,11 +195,12 @@ function chunkedBody(): BodyReader {
   let expects: "size" | "end of data" | "trailer" = "size";
   let dataLeft = 0;
   let line = "";
-  return (bytes) => {
+  return (bytes, start) => {
     let at = 0;
     while (at < bytes.length) {
       if (dataLeft > 0) {
         const taken = Math.min(dataLeft, bytes.length - at);
+        start?.add(bytes.subarray(at, at + taken));
         dataLeft -= taken;
         at += taken;
         continue;

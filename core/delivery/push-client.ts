@@ -4,7 +4,7 @@ import type { PushOutcome } from "../domain/delivery";
 import type { PushAttempt, PushTracer } from "../ports/outside";
 import { openConnection, PushFault, type PushConnectionOptions } from "./open-connection";
 import { createPushConnections, type PushConnections } from "./push-connections";
-import { sendPush, type PushProgress } from "./push-request";
+import { sendPush, type PushAnswer, type PushProgress } from "./push-request";
 import { createTlsSessions } from "./tls-sessions";
 
 /**
@@ -45,22 +45,23 @@ async function attemptOver(
 ): Promise<PushOutcome> {
   const began = performance.now();
   const progress: PushProgress = { connection: undefined, isLate: false };
-  let status: number | undefined;
+  let answer: PushAnswer | undefined;
   let fault: PushFault | undefined;
   try {
-    status = await sendPush(connect, attempt, PUSH_DEADLINE_MS, progress, () =>
+    answer = await sendPush(connect, attempt, PUSH_DEADLINE_MS, progress, () =>
       done("send", "signed with every active secret, newest first"),
     );
+    const { status } = answer;
     if (status < 200 || status >= 300) fault = statusFault(status);
     else done("status", String(status));
   } catch (error) {
     fault = toPushFault(error as Error, progress);
   }
-  const latencyMs = performance.now() - began;
+  const latencyMs = (answer?.at ?? performance.now()) - began;
   const address = fault?.address ?? progress.connection?.address;
-  return fault === undefined
-    ? { ok: true, status, latencyMs, address }
-    : { ok: false, status, latencyMs, address, failure: fault.failure, detail: fault.message };
+  const head = { status: answer?.status, latencyMs, address };
+  if (fault === undefined) return { ok: true, ...head };
+  return { ok: false, ...head, failure: fault.failure, detail: fault.message, response: answer?.response };
 }
 
 function statusFault(status: number): PushFault {

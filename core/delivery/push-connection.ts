@@ -1,4 +1,5 @@
 import type { Duplex } from "node:stream";
+import type { BodyStart } from "./body-start";
 import { createAnswer, type Answer } from "./push-answer";
 
 /** Milliseconds for which core keeps an idle connection if the bridge states no limit. */
@@ -29,10 +30,16 @@ export interface PushConnection {
   destroy(): void;
 }
 
-/** Receives the answer to a request. Exactly one of the two methods is called, once. */
+/** Receives the answer to a request. Exactly one of `onStatus` and `onFailed` is called, once. */
 export interface AnswerListener {
-  /** Called when a complete head has arrived. */
-  onStatus(status: number): void;
+  /**
+   * Called when a complete head has arrived.
+   *
+   * @param body the start of the body, which grows until `onBody` is called; undefined for a 2xx answer
+   */
+  onStatus(status: number, body: BodyStart | undefined): void;
+  /** Called once after `onStatus`, when the whole start of the body has arrived; never called for a 2xx answer. */
+  onBody(): void;
   /**
    * Called in one of three cases: the connection was closed before a complete head arrived, the head is invalid,
    * or the connection was not free.
@@ -57,6 +64,8 @@ export function createPushConnection(
   let answer: Answer | undefined;
   /** The listener of the current request; undefined when the listener has been called. */
   let waiting: AnswerListener | undefined;
+  /** The listener of the current request, between `onStatus` and `onBody`. */
+  let readingBody: AnswerListener | undefined;
   let isWritten = true;
   let bodyUntil = 0;
   let isClosed = false;
@@ -72,7 +81,12 @@ export function createPushConnection(
     clearTimeout(timer);
     socket.destroy();
     waiting?.onFailed(error);
+    endBody();
     onClosed(connection);
+  }
+  function endBody(): void {
+    readingBody?.onBody();
+    readingBody = undefined;
   }
   /**
    * Sets `closeAt`. If the current timer fires before `at`, which is usual, this timer stays unchanged. When the
@@ -100,11 +114,13 @@ export function createPushConnection(
     } catch (error) {
       return close(error as Error);
     }
-    const { state, status } = answer;
+    const { state, status, bodyStart } = answer;
     if (state === "head") return;
     const isFirst = waiting !== undefined;
-    waiting?.onStatus(status);
+    waiting?.onStatus(status, bodyStart);
+    if (bodyStart !== undefined) readingBody ??= waiting;
     waiting = undefined;
+    if (state !== "body" || bodyStart?.isTruncated) endBody();
     if (state === "spent") return close();
     if (isFirst) {
       setCloseAt(bodyUntil);

@@ -1,3 +1,4 @@
+import type { ResponseStart } from "../domain/delivery";
 import type { PushAttempt } from "../ports/outside";
 import type { AnswerListener, PushConnection } from "./push-connection";
 
@@ -9,9 +10,21 @@ export interface PushProgress {
   isLate: boolean;
 }
 
+/** The answer to the request of an attempt. */
+export interface PushAnswer {
+  readonly status: number;
+  /** The `performance.now()` at which the head was complete. */
+  readonly at: number;
+  /** The start of the body; undefined for a 2xx answer, and for an answer without a body. */
+  readonly response: ResponseStart | undefined;
+}
+
+/** Maximum milliseconds for which an attempt waits for the start of a body after the head, for the log. */
+export const BODY_WITHIN_MS = 250;
+
 /**
- * Sends the request of an attempt once. Resolves with the status of the answer when the head of the answer is
- * complete. Rejects when the connection breaks, or when that head is not complete within `withinMs`, including the
+ * Sends the request of an attempt once. Resolves when the head of the answer is complete. If the status is not 2xx, then
+ * waits up to `BODY_WITHIN_MS` for the start of the body. Rejects when the connection breaks, or when that head is not complete within `withinMs`, including the
  * time to connect. When a reused connection breaks, `sendPush` does not send the request again, because the bridge may
  * have received the request. Only the contract's retry rules allow another attempt.
  */
@@ -21,7 +34,7 @@ export function sendPush(
   withinMs: number,
   progress: PushProgress,
   onSent: () => void = () => {},
-): Promise<number> {
+): Promise<PushAnswer> {
   const until = performance.now() + withinMs;
   return new Promise((resolve, reject) => {
     const timer = setTimeout(() => {
@@ -29,11 +42,20 @@ export function sendPush(
       reject(new Error("the deadline has passed"));
       progress.connection?.destroy();
     }, withinMs);
+    let onBody = (): void => {};
     const answer: AnswerListener = {
-      onStatus(status) {
+      onStatus(status, body) {
         clearTimeout(timer);
-        resolve(status);
+        const at = performance.now();
+        if (body === undefined) return resolve({ status, at, response: undefined });
+        const end = (isOver: boolean): void => resolve({ status, at, response: body.read(isOver) });
+        const bodyTimer = setTimeout(() => end(false), BODY_WITHIN_MS);
+        onBody = () => {
+          clearTimeout(bodyTimer);
+          end(true);
+        };
       },
+      onBody: () => onBody(),
       onFailed(error) {
         clearTimeout(timer);
         reject(error);

@@ -1,5 +1,12 @@
 import type { DeliveryResult, DropReason, Failure } from "../../contract/deliveries";
 
+/** The start of the body of a bridge's response. */
+export interface ResponseStart {
+  readonly bytes: Buffer;
+  /** Whether the body had more bytes. */
+  readonly isTruncated: boolean;
+}
+
 /** The outcome of one attempt. Times are in ms. */
 export type PushOutcome = {
   /** The HTTP status of the answer; undefined when there was no answer. */
@@ -9,8 +16,16 @@ export type PushOutcome = {
   readonly address: string | undefined;
 } & (
   | { readonly ok: true }
-  /** `detail` explains the failure to the owner of the workspace. */
-  | { readonly ok: false; readonly failure: Failure; readonly detail: string }
+  /**
+   * `detail` explains the failure to the owner of the workspace. `response` is present if the bridge answered with a
+   * status other than 2xx and a body.
+   */
+  | {
+      readonly ok: false;
+      readonly failure: Failure;
+      readonly detail: string;
+      readonly response?: ResponseStart | undefined;
+    }
 );
 
 /** One entry of a workspace's delivery log: an attempt, a drop, or polls. */

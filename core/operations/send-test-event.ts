@@ -100,7 +100,17 @@ export async function sendTestEvent(
     },
     (step, detail) => steps.push({ step, detail, afterMs: performance.now() - began }),
   );
-  const delivery = await context.deliveryLog.append(id, deliveryOf(eventId, "ping", 1, outcome));
+  const { sequence } = published;
+  const delivery = await context.deliveryLog.append(
+    id,
+    deliveryOf(eventId, "ping", 1, outcome),
+    outcome.ok
+      ? {}
+      : {
+          response: outcome.response,
+          failed: { eventId, sequence, eventType: "ping", expiresAtMs, envelope: bytes },
+        },
+  );
   return { eventId, mode: "push", delivery, steps, failed: failedStep(outcome, steps) };
 }
 

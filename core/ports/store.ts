@@ -2,8 +2,9 @@ import type { Workspace } from "../domain/workspace";
 import type { Change, LoggedChange } from "../domain/workspace-changes";
 import type { RenderedEnvelope } from "../domain/envelope";
 import type { OutboundType } from "../../contract/messages";
-import type { Delivery, LoggedDelivery } from "../domain/delivery";
-import { POLLS_LOGGED_MAX, PUSHES_LOGGED_MAX } from "../../contract/deliveries";
+import type { Delivery, LoggedDelivery, ResponseStart } from "../domain/delivery";
+import type { FailedEvent } from "../domain/failed-event";
+import { POLLS_LOGGED_MAX, PUSHES_LOGGED_MAX, type SendAgainResult } from "../../contract/deliveries";
 
 /**
  * The store is unreachable, did not answer in time, or cannot do the operation now.
@@ -45,8 +46,8 @@ export interface Workspaces {
    */
   replace(workspace: Workspace, version: number, changes?: readonly Change[]): Promise<boolean>;
   /**
-   * Deletes the workspace, its held events, and its logs of deliveries and changes. Returns false when the workspace did
-   * not exist.
+   * Deletes the workspace, its held and kept events, and its logs of deliveries and changes. Returns false when the
+   * workspace did not exist.
    */
   delete(workspace: Workspace): Promise<boolean>;
   /**
@@ -255,13 +256,16 @@ export interface QueueRead {
 export interface PushRecord {
   readonly push: QueuedPush;
   readonly delivery: Delivery | undefined;
+  /** The response to log with the delivery. */
+  readonly response?: ResponseStart | undefined;
   /**
    * - "done": the event leaves the queue.
+   * - "keep": the event leaves the queue, and is kept as a failed event.
    * - "retry": the event stays in the queue for the next attempt.
    * - "hold": the event moves from the queue to the held events, because its workspace is now a poll workspace.
    */
   readonly next:
-    | { readonly do: "done" }
+    | { readonly do: "done" | "keep" }
     | { readonly do: "hold" }
     | { readonly do: "retry"; readonly attempts: number; readonly firstFailedAtMs: number };
 }
@@ -300,18 +304,62 @@ export interface PushQueue {
 /** Maximum number of entries in the delivery log of a workspace: attempts, drops and polls. */
 export const LOGGED_MAX = PUSHES_LOGGED_MAX + POLLS_LOGGED_MAX;
 
+/** An event that was pushed without being queued. */
+export interface UnqueuedEvent {
+  readonly eventId: string;
+  readonly sequence: number;
+  readonly eventType: string;
+  readonly expiresAtMs: number | null;
+  /** The bytes of the event, the same as in its push. */
+  readonly envelope: Buffer;
+}
+
+/** An entry of the delivery log, and its data that is still stored. */
+export interface LogEntryDetail {
+  readonly delivery: LoggedDelivery;
+  /** The start of the response to the attempt; undefined when there is none or it is no longer stored. */
+  readonly response: ResponseStart | undefined;
+  /** The event of an attempt or a drop, while the event is kept. */
+  readonly failed: (FailedEvent & { readonly envelope: Buffer }) | undefined;
+  /** The bytes of the events that a poll returned and that are still held, oldest first. */
+  readonly held: readonly Buffer[];
+}
+
+/** The events whose pushes failed in the last day. */
+export interface FailedEvents {
+  /** Returns the kept events of a workspace, newest failure first. */
+  list(workspaceId: string): Promise<readonly FailedEvent[]>;
+  /**
+   * Moves kept events to the end of the push queue, in one step. Returns the result for each id, in order; undefined
+   * when the workspace is not a push workspace.
+   */
+  sendAgain(
+    workspaceId: string,
+    eventIds: readonly string[],
+  ): Promise<readonly SendAgainResult[] | undefined>;
+}
+
 /**
  * The deliveries of each workspace in the last seven days: up to 1,000 attempts and drops, and 500 entries for polls.
  * An entry for polls is one poll that returned events, or a run: consecutive polls without events.
  */
 export interface DeliveryLog {
-  /** Appends a delivery and returns it with its id and time. */
-  append(workspaceId: string, delivery: Delivery): Promise<LoggedDelivery>;
+  /**
+   * Appends a delivery and returns it with its id and time. In the same step, stores the response to the attempt, and
+   * keeps the event as a failed event, if given.
+   */
+  append(
+    workspaceId: string,
+    delivery: Delivery,
+    more?: { readonly response?: ResponseStart | undefined; readonly failed?: UnqueuedEvent | undefined },
+  ): Promise<LoggedDelivery>;
   /**
    * Returns up to `count` deliveries older than the delivery with the id `before`, newest first. Without `before`,
    * starts at the newest delivery.
    */
   read(workspaceId: string, count: number, before: string | undefined): Promise<readonly LoggedDelivery[]>;
+  /** Returns one entry with its data that is still stored; undefined when the log does not have the entry. */
+  readEntry(workspaceId: string, id: string): Promise<LogEntryDetail | undefined>;
   /**
    * Starts to watch the log. Each call of the returned function returns the deliveries logged since the previous call,
    * oldest first. A run of polls that has grown is returned again, with the same id.

@@ -89,6 +89,6 @@ export function toTestMessage(outcome: TestEventOutcome): SendTestEventResponse 
   return { eventId, outcome: { $case: "push", value } };
 }
 
-function toDate(ms: number | undefined): Date | undefined {
+export function toDate(ms: number | undefined): Date | undefined {
   return ms === undefined ? undefined : new Date(ms);
 }

@@ -24,10 +24,13 @@ import {
   NOT_FOUND,
   type WorkspaceContext,
 } from "../operations/workspaces";
+import { listFailedEvents, sendAgain, type FailedEventsContext } from "../operations/failed-events";
+import { readDelivery } from "../operations/read-delivery";
 import { readHealth } from "../operations/read-health";
 import { sendTestEvent, type TestEventContext } from "../operations/send-test-event";
 import { callerOf, type ServedCall } from "./call-caller";
 import { toChangeMessage, toDeliveryMessage, toHealthMessage, toTestMessage } from "./delivery-message";
+import { toDetailMessage, toFailedMessage, toSentMessage } from "./stored-message";
 import { accepted, readWorkspaceId, StatusError, unary, type ReportFault } from "./status";
 import { createWatchHandler, type WatchContext } from "./watch-stream";
 
@@ -35,7 +38,8 @@ const PAGE_DEFAULT = 100;
 const PAGE_MAX = 1_000;
 
 /** `by` is the caller of a single call, so it is not part of the service's context. */
-export type WorkspaceServiceContext = Omit<WorkspaceContext & TestEventContext, "by"> & WatchContext;
+export type WorkspaceServiceContext = Omit<WorkspaceContext & TestEventContext & FailedEventsContext, "by"> &
+  WatchContext;
 
 export function createWorkspaceService(
   context: WorkspaceServiceContext,
@@ -114,18 +118,23 @@ export function createWorkspaceService(
       return { changes: (await context.changeLog.read(workspace.id)).map(toChangeMessage) };
     }),
     watchWorkspace: createWatchHandler(context, report),
-    getDelivery: unary("GetDelivery", report, unimplemented),
-    listFailedEvents: unary("ListFailedEvents", report, unimplemented),
-    sendAgain: unary("SendAgain", report, unimplemented),
+    getDelivery: unary("GetDelivery", report, async ({ workspaceId, deliveryId }) => {
+      const id = readWorkspaceId(workspaceId);
+      const found = LOG_ID_FORM.test(deliveryId) ? await readDelivery(context, id, deliveryId) : "no-entry";
+      if (found === "no-entry") throw noEntry();
+      return toDetailMessage(accepted(found));
+    }),
+    listFailedEvents: unary("ListFailedEvents", report, async ({ workspaceId }) =>
+      toFailedMessage(accepted(await listFailedEvents(context, readWorkspaceId(workspaceId))).events),
+    ),
+    sendAgain: unary("SendAgain", report, async ({ workspaceId, eventIds }) =>
+      toSentMessage(accepted(await sendAgain(context, readWorkspaceId(workspaceId), eventIds)).results),
+    ),
   };
 }
 
-async function unimplemented(): Promise<never> {
-  throw new StatusError(status.UNIMPLEMENTED, "this call is not implemented yet");
-}
-
 /** The form of the ids in the log of deliveries. */
-const LOG_ID_FORM = /^\d{1,20}-\d{1,20}$/;
+const LOG_ID_FORM = /^\d{1,19}-\d{1,19}$/;
 
 function readPageSize(size: number): number {
   if (size > PAGE_MAX)
@@ -135,6 +144,10 @@ function readPageSize(size: number): number {
 
 function badPageToken(): StatusError {
   return new StatusError(status.INVALID_ARGUMENT, "page_token is not the next_page_token of another page");
+}
+
+function noEntry(): StatusError {
+  return new StatusError(status.NOT_FOUND, "delivery_id: the log does not have this entry");
 }
 
 function readPlatform(code: PlatformCode): Platform {

@@ -1,9 +1,17 @@
 import { LOGGED_SECONDS } from "../../contract/deliveries";
-import { isPoll, newestFirst, type Delivery, type LoggedDelivery } from "../domain/delivery";
-import type { DeliveryLog } from "../ports/store";
+import {
+  isPoll,
+  newestFirst,
+  type Delivery,
+  type LoggedDelivery,
+  type ResponseStart,
+} from "../domain/delivery";
+import type { DeliveryLog, LogEntryDetail } from "../ports/store";
 import type { Functions } from "./functions";
 import type { Keys } from "./keys";
-import { asList, asText } from "./redis/reply";
+import { packEvent, unpackEvent } from "./packed-event";
+import type { Argument } from "./redis/redis";
+import { asBytes, asList, asNumber, asText } from "./redis/reply";
 
 /**
  * Maximum age of the deliveries that `read` returns, in ms. A log expires as a whole, so a log may have older
@@ -32,6 +40,25 @@ export function encodeDelivery(delivery: Delivery): string {
   return JSON.stringify(stored);
 }
 
+const WHOLE = "w";
+const TRUNCATED = "t";
+
+/** Returns the stored form of a response: a letter that says whether the body was truncated, and the bytes. */
+export function encodeResponse(response: ResponseStart | undefined): Argument {
+  if (response === undefined) return "";
+  return Buffer.concat([Buffer.from(response.isTruncated ? TRUNCATED : WHOLE), response.bytes]);
+}
+
+function decodeResponse(stored: Buffer): ResponseStart | undefined {
+  if (stored.length === 0) return undefined;
+  return { bytes: stored.subarray(1), isTruncated: stored.toString("latin1", 0, 1) === TRUNCATED };
+}
+
+function decodeFailed(packed: Buffer, failedAtMs: number): LogEntryDetail["failed"] {
+  const { eventId, eventType, expiresAtMs, envelope } = unpackEvent(packed);
+  return { eventId, eventType, failedAtMs, expiresAtMs, envelope };
+}
+
 function decodeDelivery(text: string): Delivery {
   const stored = JSON.parse(text) as StoredDelivery;
   const [eventId, eventType, attempt, result, status, latencyMs, address] = stored;
@@ -44,6 +71,13 @@ function decodeDelivery(text: string): Delivery {
     status: status || undefined,
     address: address || undefined,
   };
+}
+
+function toLogged(id: string, delivery: string): LoggedDelivery {
+  const decoded = decodeDelivery(delivery);
+  const atMs = timeOf(id) ?? 0;
+  // Older releases logged each poll as a delivery.
+  return isPoll(decoded) ? toPolls(id, 1, atMs, 0) : { ...decoded, id, atMs };
 }
 
 /** Decodes a line that describes one or more polls. functions/log.lua writes these lines. */
@@ -75,33 +109,56 @@ const WATCH_MAX = 200;
 export function createDeliveryLog(functions: Functions, keys: Keys, now: () => number): DeliveryLog {
   const prefixOf = (workspaceId: string): string => keys.prefix(keys.shard(workspaceId));
 
+  function isKept({ atMs, polled }: LoggedDelivery): boolean {
+    return (polled?.lastAtMs ?? atMs) >= now() - KEPT_MS;
+  }
+
   /** Calls a library function that reads the log. Returns the logged deliveries, and the lines that describe polls. */
   async function ask(name: "read_deliveries" | "read_newer", workspaceId: string, ...args: string[]) {
     const reply = await functions.call(name, prefixOf(workspaceId), [workspaceId, ...args]);
     const [entries, lines] = asList(reply).map(asList);
     const deliveries = (entries ?? []).map((entry) => {
       const [id = "", delivery = ""] = asList(entry).map(asText);
-      // Older releases logged each poll as a delivery.
-      const decoded = decodeDelivery(delivery);
-      const atMs = timeOf(id) ?? 0;
-      return isPoll(decoded) ? toPolls(id, 1, atMs, 0) : { ...decoded, id, atMs };
+      return toLogged(id, delivery);
     });
     return { deliveries, lines: (lines ?? []).map(asText) };
   }
 
   return {
-    async append(workspaceId, delivery) {
-      const args = [workspaceId, encodeDelivery(delivery)];
+    async append(workspaceId, delivery, { response, failed } = {}) {
+      const args = [
+        workspaceId,
+        encodeDelivery(delivery),
+        encodeResponse(response),
+        failed?.eventId ?? "",
+        failed === undefined ? "" : packEvent(workspaceId, failed),
+      ];
       const id = asText(await functions.call("log_delivery", prefixOf(workspaceId), args));
       return { ...delivery, id, atMs: timeOf(id) ?? now() };
     },
     async read(workspaceId, count, before) {
       const { deliveries, lines } = await ask("read_deliveries", workspaceId, before ?? "+", String(count));
-      const since = now() - KEPT_MS;
       return [...deliveries, ...lines.map(decodePolls)]
-        .filter(({ atMs, polled }) => (polled?.lastAtMs ?? atMs) >= since)
+        .filter(isKept)
         .toSorted(newestFirst)
         .slice(0, count);
+    },
+    async readEntry(workspaceId, id) {
+      const reply = await functions.call("read_entry", prefixOf(workspaceId), [workspaceId, id]);
+      const [kind, entry, ...rest] = asList(reply);
+      if (kind === undefined || entry === undefined) return undefined;
+      const text = asText(entry);
+      const isPolls = asText(kind) === "polls";
+      const delivery = isPolls ? decodePolls(text) : toLogged(id, text);
+      if (!isKept(delivery)) return undefined;
+      if (isPolls) return { delivery, response: undefined, failed: undefined, held: rest.map(asBytes) };
+      const [response, failedAt, packed] = rest;
+      return {
+        delivery,
+        response: decodeResponse(asBytes(response)),
+        failed: packed && failedAt ? decodeFailed(asBytes(packed), asNumber(failedAt)) : undefined,
+        held: [],
+      };
     },
     async watch(workspaceId) {
       const newest = await ask("read_deliveries", workspaceId, "+", "1");

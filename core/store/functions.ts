@@ -1,38 +1,9 @@
-import { createHash } from "node:crypto";
-import { readFileSync } from "node:fs";
-import { join } from "node:path";
 import { ErrorReply } from "redis";
-import { CHANGES_LOGGED_MAX } from "../../contract/changes";
-import { LOGGED_SECONDS, POLLS_LOGGED_MAX, PUSHES_LOGGED_MAX } from "../../contract/deliveries";
-import {
-  FAILING_AFTER_MS,
-  HELD_SECONDS,
-  REQUEST_ID_SECONDS,
-  TIMESTAMP_TOLERANCE_SECONDS,
-} from "../../contract/numbers";
 import type { StoreMeter } from "../ports/meters";
 import { StoreUnavailable } from "../ports/store";
 import type { Argument, Redis, Reply } from "./redis/redis";
+import { readLibrary } from "./read-library";
 import { asList } from "./redis/reply";
-
-/**
- * The files of the function library, in the order in which they are joined. A file can use local functions of earlier
- * files.
- */
-const FILES = [
-  "library",
-  "leases",
-  "admit",
-  "backlog",
-  "append",
-  "held",
-  "health",
-  "log",
-  "hold",
-  "push",
-  "workspace",
-  "follow",
-];
 
 /** The names of the functions. Each function is documented in functions/*.lua. */
 export type FunctionName =
@@ -45,6 +16,9 @@ export type FunctionName =
   | "log_delivery"
   | "read_deliveries"
   | "read_newer"
+  | "read_entry"
+  | "read_failed"
+  | "send_again"
   | "find_failing"
   | "poll_health"
   | "read_mail"
@@ -94,33 +68,6 @@ export interface ShardCall {
 }
 
 export type Functions = ReturnType<typeof createFunctions>;
-
-/** The contract's numbers that the library uses. In the Lua source, each name is written between two `@`. */
-const NUMBERS: Readonly<Record<string, number>> = {
-  CHANGES_LOGGED_MAX,
-  FAILING_AFTER_MS,
-  HELD_SECONDS,
-  LOGGED_SECONDS,
-  POLLS_LOGGED_MAX,
-  PUSHES_LOGGED_MAX,
-  REQUEST_ID_SECONDS,
-  TIMESTAMP_TOLERANCE_SECONDS,
-};
-
-/**
- * Reads the library. The names of the library and its functions contain a hash of the source. So cores of two releases
- * can share one Redis: each release has its own library there.
- */
-function readLibrary(): { readonly version: string; readonly code: string } {
-  const parts = FILES.map((file) => readFileSync(join(__dirname, "functions", `${file}.lua`), "utf8"));
-  const source = parts.join("\n").replace(/@([A-Z_]{2,})@/g, (_text, name: string) => {
-    const number = NUMBERS[name];
-    if (number === undefined) throw new TypeError(`the function library names an unknown number: ${name}`);
-    return String(number);
-  });
-  const version = createHash("sha256").update(source).digest("hex").slice(0, 12);
-  return { version, code: `#!lua name=chatbridge_${version}\n${source.replaceAll("@V@", version)}` };
-}
 
 const LENGTH_BYTES = 4;
 

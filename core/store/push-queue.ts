@@ -1,8 +1,9 @@
 import { RECORDED, type PushQueue, type PushRecord, type QueuedPush, type Recorded } from "../ports/store";
-import { encodeDelivery } from "./delivery-log";
+import { encodeDelivery, encodeResponse } from "./delivery-log";
 import { batchFunction } from "./function-batch";
-import { unpackFields, type Functions } from "./functions";
+import type { Functions } from "./functions";
 import type { Keys } from "./keys";
+import { unpackEvent } from "./packed-event";
 import type { Argument, Reply } from "./redis/redis";
 import { asBytes, asList, asNumber, asText } from "./redis/reply";
 import type { Wakes } from "./wakes";
@@ -11,18 +12,12 @@ const BATCH_MAX = 128;
 
 function toQueued(entry: Reply, packed: Reply, tries: Reply): QueuedPush {
   const bytes = asBytes(packed);
-  const [workspace, event, , message, expires, type, how, envelope] = unpackFields(bytes);
-  if (envelope === undefined) throw new TypeError("an entry of the push queue has too few fields");
+  const event = unpackEvent(bytes);
   const [attempts, firstFailedAtMs] = asText(tries).split(" ").map(Number);
   return {
+    ...event,
     entryId: asText(entry),
-    workspaceId: String(workspace),
-    eventId: String(event),
-    messageId: String(message),
-    eventType: String(type),
-    expiresAtMs: expires?.length === 0 ? null : Number(String(expires)),
-    isRetried: String(how) === "retried",
-    envelope: copyOf(envelope),
+    envelope: copyOf(event.envelope),
     bytes: bytes.length,
     attempts: attempts ?? 0,
     firstFailedAtMs: firstFailedAtMs ?? 0,
@@ -43,13 +38,14 @@ function copyOf(bytes: Buffer): Buffer {
   return copy;
 }
 
-function toArguments({ push, delivery, next }: PushRecord): readonly Argument[] {
+function toArguments({ push, delivery, response, next }: PushRecord): readonly Argument[] {
   const [attempts, failed] = next.do === "retry" ? [next.attempts, next.firstFailedAtMs] : [0, 0];
   return [
     push.workspaceId,
     push.entryId,
     String(push.bytes),
     delivery === undefined ? "" : encodeDelivery(delivery),
+    encodeResponse(response),
     next.do,
     String(attempts),
     String(Math.round(failed)),

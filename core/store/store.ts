@@ -4,6 +4,7 @@ import { createBacklog } from "./backlog";
 import { createChangeLog } from "./change-log";
 import { createRedisClock } from "./clock";
 import { createDeliveryLog } from "./delivery-log";
+import { createFailedEvents } from "./failed-events";
 import { createFollowLog } from "./follow-log";
 import { createFunctions } from "./functions";
 import { createHeldEvents } from "./held-events";
@@ -95,6 +96,7 @@ export async function openStore(options: StoreOptions) {
       pollWatch: createPollWatch(functions, keys),
       changeLog: createChangeLog(redis, functions, keys),
       deliveryLog: createDeliveryLog(functions, keys, clock.now),
+      failedEvents: createFailedEvents(functions, keys, options),
       leases: createLeases(functions, keys),
       backlog: createBacklog(functions, keys),
       /** Throws when a master does not answer, or when the master that stores the number of shards rejects writes. */

@@ -2,7 +2,7 @@ import { Duplex } from "node:stream";
 import { createSecureContext } from "node:tls";
 import { createPushClient } from "../../core/delivery/push-client";
 import { createPushConnections } from "../../core/delivery/push-connections";
-import { sendPush, type PushProgress } from "../../core/delivery/push-request";
+import { sendPush, type PushAnswer, type PushProgress } from "../../core/delivery/push-request";
 import type { PushAttempt } from "../../core/ports/outside";
 
 const ATTEMPT: PushAttempt = {
@@ -47,7 +47,8 @@ function bridgeByHand(max?: { inAll: number; ofOrigin: number }) {
     async push(attempt = ATTEMPT, connect = connections.connect) {
       const progress: PushProgress = { connection: undefined, isLate: false };
       const results: (number | string)[] = [];
-      const note = (end: number | Error) => results.push(end instanceof Error ? end.message : end);
+      const note = (end: PushAnswer | Error) =>
+        results.push(end instanceof Error ? end.message : end.status);
       sendPush(connect, attempt, DEADLINE_MS, progress).then(note, note);
       await pass(0);
       return { progress, results };

@@ -89,7 +89,7 @@ test.each<readonly [name: string, answers: readonly Answer[], starts: readonly n
   const isFailed = answers[starts.length - 1] !== accepted;
   expect(shard().drops.map(({ reason }) => reason)).toEqual(isFailed ? ["failed"] : []);
   expect(shard().recorded.map(({ delivery, next }) => [delivery?.attempt, next.do])).toEqual(
-    starts.map((_, i) => [i + 1, i === starts.length - 1 ? "done" : "retry"]),
+    starts.map((_, i) => [i + 1, i === starts.length - 1 ? (isFailed ? "keep" : "done") : "retry"]),
   );
 });
 

@@ -13,22 +13,24 @@ local PAGE_EVENTS = 8
 local PAGE_BYTES = 16384
 
 -- Finds up to `limit` events after a sequence. Returns the number of events on the page, the
--- number of all events after the sequence, and the entries of the page (nil for a large page).
+-- number of all events after the sequence, the entries of the page (nil for a large page), and
+-- the first entry.
 -- For a large page, only the first event is read, because its number gives the count (see
 -- held.lua). In Lua, reading one event costs as much as one call to Redis.
 local function find_events(prefix, workspace, after, limit, total)
   local entries, waiting = events_after(prefix, workspace, after, 1, total)
   local events = math.min(waiting, limit)
-  if events > PAGE_EVENTS then return events, waiting, nil end
+  local first = entries[1]
+  if events > PAGE_EVENTS then return events, waiting, nil, first end
   if events > 1 then entries = events_after(prefix, workspace, after, events, total) end
-  return events, waiting, entries
+  return events, waiting, entries, first
 end
 
 local function page(prefix, now, workspace, from, limit, fields)
   local held, gone, served = tonumber(fields.held or 0), tonumber(fields.gone or 0), tonumber(fields.served or 0)
   gone = drop_expired(prefix, workspace, now, held, gone, tonumber(fields.oldest or 0))
-  local function note(through, events)
-    local run = log_poll(prefix, workspace, now, fields.run, fields.polled, events)
+  local function note(through, events, first)
+    local run = log_poll(prefix, workspace, now, fields.run, fields.polled, events, first)
     note_poll(prefix, workspace, now, held, served, through, fields, run)
   end
   if from == 'latest' then
@@ -37,16 +39,16 @@ local function page(prefix, now, workspace, from, limit, fields)
   end
   local after = from == 'oldest' and 0 or tonumber(from)
   local start = math.max(after, gone)
-  local events, waiting, entries = 0, 0, {}
+  local events, waiting, entries, first = 0, 0, {}, nil
   if held > start then
-    events, waiting, entries = find_events(prefix, workspace, start, limit, tonumber(fields.total or 0))
+    events, waiting, entries, first = find_events(prefix, workspace, start, limit, tonumber(fields.total or 0))
   end
   local more = waiting > events and 1 or 0
   local gap = from ~= 'oldest' and after < gone and 1 or 0
   if not entries then
     -- The last sequence of a large page is unknown here if more events follow. The next poll
     -- sends that sequence as its cursor, and the sequence is recorded then.
-    note(more == 1 and start or held, events)
+    note(more == 1 and start or held, events, first)
     return { 'page', '', more, gap, { digits(start), digits(held), events } }
   end
   local bytes, last = 0, nil
@@ -55,7 +57,7 @@ local function page(prefix, now, workspace, from, limit, fields)
   end
   -- An empty page records `start` as served: the bridge has the events up to its cursor, and
   -- expired events do not wait.
-  note(last or start, events)
+  note(last or start, events, first)
   if bytes > PAGE_BYTES then return { 'page', '', more, gap, { digits(start), digits(held), events } } end
   return { 'page', last and digits(last) or '', more, gap, unpack(entries) }
 end
@@ -163,7 +165,7 @@ end
 -- ARGV: seconds for which an idempotency key is stored; maximum length and maximum bytes of
 -- the push queue. Then for each event: workspace; idempotency key ('' for none); event id; and a
 -- list, packed in the same way as arguments: message id, expiry in ms ('' for never), type,
--- push. When the push queue is full, further events are dropped and logged as overloaded.
+-- push. When the push queue is full, further events are kept as failed, and logged as overloaded.
 -- `push` says how a push workspace gets the event. `retried`: from the queue, with retries.
 -- `once`: from the queue, without retries. `direct`: the caller of `publish` pushes the event.
 -- Bodies, for each event: the parts of the envelope before and after the sequence.
@@ -183,10 +185,10 @@ register('publish', function(keys, args, next_body)
 
   local function send(workspace, event, sequence, rest, before, after)
     queue = queue or open_queue(prefix, tonumber(args[2]), tonumber(args[3]))
-    if queue.add(struct.pack('<I4c0I4c0I4c0', #workspace, workspace, #event, event, #sequence, sequence)
-      .. rest .. struct.pack('<I4', #before + #sequence + #after) .. before .. sequence .. after) then
-      return tonumber(sequence)
-    end
+    local packed = struct.pack('<I4c0I4c0I4c0', #workspace, workspace, #event, event, #sequence, sequence)
+      .. rest .. struct.pack('<I4', #before + #sequence + #after) .. before .. sequence .. after
+    if queue.add(packed) then return tonumber(sequence) end
+    keep_failed(prefix, workspace, now, event, packed)
     log_drop(prefix, workspace, event, unpack_fields(rest)[3], 'overloaded')
     return { 'full', tonumber(sequence) }
   end

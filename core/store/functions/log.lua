@@ -4,8 +4,9 @@
 -- (`run`), so a workspace without events needs no log while its bridge polls.
 --
 -- An entry of `:polls:` is a line: '<entry id> <number of polls> <time of the last poll, ms>
--- <number of events returned>'. In the state, `run` has the first two fields, and `polled` has
--- the time of the last poll in µs.
+-- <number of events returned>'. If the poll returned events, ' <sequence> <number>' of the first
+-- event follows (see held.lua); lines of older releases lack these two fields. In the state,
+-- `run` has the first two fields, and `polled` has the time of the last poll in µs.
 
 local DELIVERIES_MAX = @PUSHES_LOGGED_MAX@
 local POLLS_MAX = @POLLS_LOGGED_MAX@
@@ -51,10 +52,10 @@ local function end_run(prefix, workspace)
   redis.call('HDEL', prefix .. ':st:' .. workspace, 'run')
 end
 
--- Logs a poll that returned `events` events. `run` and `polled` are fields of the workspace's
--- state. Returns the new value of `run`; nil when the poll returned events, because no run is
--- in progress then.
-local function log_poll(prefix, workspace, now, run, polled, events)
+-- Logs a poll that returned `events` events. `first` is the entry of the first event. `run` and
+-- `polled` are fields of the workspace's state. Returns the new value of `run`; nil when the
+-- poll returned events, because no run is in progress then.
+local function log_poll(prefix, workspace, now, run, polled, events, first)
   if run and events == 0 and now - tonumber(polled) < RUN_PAUSE_US then
     local id, polls = string.match(run, '^(%S+) (%d+)$')
     return id .. ' ' .. digits(polls + 1)
@@ -62,28 +63,35 @@ local function log_poll(prefix, workspace, now, run, polled, events)
   if run then end_run(prefix, workspace) end
   local id = next_poll_id(now, redis.call('LINDEX', prefix .. ':polls:' .. workspace, -1) or '')
   if events == 0 then return id .. ' 1' end
-  add_polls(prefix, workspace, id .. ' 1 ' .. digits(now / 1000) .. ' ' .. events)
+  add_polls(prefix, workspace, id .. ' 1 ' .. digits(now / 1000) .. ' ' .. events
+    .. ' ' .. digits(sequence_of(first)) .. ' ' .. first[2][1])
 end
 
--- Logs an attempt or a drop, and ends the run in progress. Returns the id of the entry.
-local function log_delivery(prefix, workspace, delivery)
+-- Logs an attempt or a drop, and ends the run in progress. `response` is the start of the body
+-- of the bridge's response to the attempt, after a first character that says whether this is the
+-- whole body (w) or not (t); '' for none. Returns the id of the entry.
+local function log_delivery(prefix, workspace, delivery, response)
   end_run(prefix, workspace)
   local log = prefix .. ':log:' .. workspace
   local entry = redis.call('XADD', log, 'MAXLEN', '~', DELIVERIES_MAX, '*', 'd', delivery)
   outlive(log, LOGGED_SECONDS)
+  if response ~= '' then keep_response(prefix, workspace, entry, response) end
   return entry
 end
 
 -- Logs an event that was dropped before its first attempt.
 local function log_drop(prefix, workspace, event, type, reason)
-  log_delivery(prefix, workspace, cjson.encode({ event, type, 0, reason, 0, 0, '' }))
+  log_delivery(prefix, workspace, cjson.encode({ event, type, 0, reason, 0, 0, '' }), '')
 end
 
--- Logs a delivery of an event that is not in the push queue. ARGV: workspace, delivery. Returns
--- the id of the entry, or '' when the workspace no longer exists.
+-- Logs a delivery of an event that is not in the push queue. ARGV: workspace; delivery; response
+-- (see log_delivery above); event id and packed event to keep, or '' and '' to keep no event.
+-- Returns the id of the entry, or '' when the workspace no longer exists.
 register('log_delivery', function(keys, args)
-  if redis.call('EXISTS', keys[1] .. ':st:' .. args[1]) == 0 then return '' end
-  return log_delivery(keys[1], args[1], args[2])
+  local prefix, workspace, delivery, response, event, packed = keys[1], unpack(args)
+  if redis.call('EXISTS', prefix .. ':st:' .. workspace) == 0 then return '' end
+  if packed ~= '' then keep_failed(prefix, workspace, clock(), event, packed) end
+  return log_delivery(prefix, workspace, delivery, response)
 end)
 
 local function to_deliveries(entries)

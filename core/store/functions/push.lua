@@ -94,6 +94,14 @@ local function hold_queued(prefix, now, workspace, entry)
   return 'recorded'
 end
 
+-- Keeps a queued event as failed. If the event has already left the queue, nothing changes.
+local function keep_queued(prefix, now, workspace, entry)
+  local found = redis.call('XRANGE', prefix .. ':push', entry, entry)[1]
+  if not found then return end
+  local packed = found[2][2]
+  keep_failed(prefix, workspace, now, select(2, unpack_head(packed)), packed)
+end
+
 -- Removes an event from the queue, and the event's field from `:tries`. Returns whether the event
 -- was in the queue.
 local function take_out(prefix, entry, tried)
@@ -112,8 +120,10 @@ end
 -- Records the result of each event, and the event's next state, in one step. If core repeats the
 -- call because the answer was lost, the deliveries are not logged again.
 -- ARGV: token of the lease. Then for each event: workspace; entry id; bytes of the event; the
--- delivery to log ('' for none); next state (done | retry | hold); attempts made; time of the
--- first failure in ms. The next state is `hold` when the workspace is now a poll workspace.
+-- delivery to log ('' for none); the response to log with it (see log.lua); next state (done |
+-- keep | retry | hold); attempts made; time of the first failure in ms. `keep` is like `done`,
+-- and keeps the event as failed. The next state is `hold` when the workspace is now a poll
+-- workspace.
 -- Returns for each event, in order:
 -- - recorded
 -- - lost: the token does not hold the lease, and nothing was recorded
@@ -125,21 +135,23 @@ register('record_pushes', function(keys, args)
   local mine = holds_lease(prefix, CORES, args[1])
   local tried = redis.call('EXISTS', prefix .. ':tries') == 1
   local now = clock()
-  local answers, exists, freed = {}, {}, 0
-  for i = 2, #args, 7 do
-    local workspace, entry, bytes, delivery, next, attempts, failed = unpack(args, i, i + 6)
+  local answers, known, freed = {}, {}, 0
+  local function exists(workspace)
+    if known[workspace] == nil then known[workspace] = redis.call('EXISTS', prefix .. ':st:' .. workspace) == 1 end
+    return known[workspace]
+  end
+  for i = 2, #args, 8 do
+    local workspace, entry, bytes, delivery, response, next, attempts, failed = unpack(args, i, i + 7)
     local answer, is_new = 'lost', false
     if mine and next == 'retry' then
       answer, is_new, tried = 'recorded', note_try(prefix, entry, attempts .. ' ' .. failed), true
     elseif mine then
       answer = next == 'hold' and hold_queued(prefix, now, workspace, entry) or 'recorded'
+      if next == 'keep' and exists(workspace) then keep_queued(prefix, now, workspace, entry) end
       is_new = answer ~= 'pushed' and take_out(prefix, entry, tried)
       if is_new then freed = freed + bytes end
     end
-    if is_new and delivery ~= '' then
-      if exists[workspace] == nil then exists[workspace] = redis.call('EXISTS', prefix .. ':st:' .. workspace) == 1 end
-      if exists[workspace] then log_delivery(prefix, workspace, delivery) end
-    end
+    if is_new and delivery ~= '' and exists(workspace) then log_delivery(prefix, workspace, delivery, response) end
     answers[#answers + 1] = answer
   end
   if freed > 0 then set_queue_bytes(prefix, select(2, queue_size(prefix)) - freed) end

@@ -67,7 +67,7 @@ register('log_change', function(keys, args)
   return 1
 end)
 
--- Deletes a workspace, its held events, and its logs of deliveries and changes.
+-- Deletes a workspace, its held and kept events, and its logs of deliveries and changes.
 -- ARGV: workspace, index entry. Returns 1 if the workspace existed, else 0.
 register('delete_workspace', function(keys, args)
   local prefix = keys[1]
@@ -76,6 +76,6 @@ register('delete_workspace', function(keys, args)
   redis.call('ZREM', prefix .. ':due', workspace)
   redis.call('DEL', prefix .. ':st:' .. workspace, prefix .. ':rate:' .. workspace)
   redis.call('UNLINK', held_key(prefix, workspace), prefix .. ':log:' .. workspace, prefix .. ':polls:' .. workspace,
-    prefix .. ':audit:' .. workspace)
+    prefix .. ':audit:' .. workspace, responses_key(prefix, workspace), failed_keys(prefix, workspace))
   return redis.call('DEL', prefix .. ':ws:' .. workspace)
 end, { 'allow-oom' })

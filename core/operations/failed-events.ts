@@ -1,0 +1,62 @@
+import { SEND_AGAIN_MAX, type SendAgainResult } from "../../contract/deliveries";
+import { EVENT_ID_FORM } from "../../contract/forms";
+import { sendAgainUntilMs, type FailedEvent } from "../domain/failed-event";
+import type { Clock } from "../ports/outside";
+import type { FailedEvents, Workspaces } from "../ports/store";
+import { NOT_FOUND, precondition, type WorkspaceRefusal } from "./workspaces";
+
+export interface FailedEventsContext {
+  readonly now: Clock;
+  readonly workspaces: Workspaces;
+  readonly failedEvents: FailedEvents;
+}
+
+/** A kept event, and the time until which it can be sent again, in ms since the epoch; undefined if this is not possible. */
+export interface ListedEvent extends FailedEvent {
+  readonly sendAgainUntilMs: number | undefined;
+}
+
+/** Lists the kept events of a workspace, newest failure first. */
+export async function listFailedEvents(
+  { now, workspaces, failedEvents }: FailedEventsContext,
+  workspaceId: string,
+): Promise<{ readonly events: readonly ListedEvent[] } | WorkspaceRefusal> {
+  const record = await workspaces.read(workspaceId);
+  if (record === undefined) return NOT_FOUND;
+  const events = await failedEvents.list(workspaceId);
+  return {
+    events: events.map((event) => ({
+      ...event,
+      sendAgainUntilMs: sendAgainUntilMs(event, record.workspace, now()),
+    })),
+  };
+}
+
+export interface SentAgain {
+  readonly eventId: string;
+  readonly result: SendAgainResult;
+}
+
+/** Puts kept events back into the push queue. Returns the result for each id, in order. */
+export async function sendAgain(
+  { workspaces, failedEvents }: FailedEventsContext,
+  workspaceId: string,
+  eventIds: readonly string[],
+): Promise<{ readonly results: readonly SentAgain[] } | WorkspaceRefusal> {
+  if (eventIds.length === 0 || eventIds.length > SEND_AGAIN_MAX) {
+    return { refused: "invalid", message: `event_ids must have 1 to ${SEND_AGAIN_MAX} ids` };
+  }
+  if (!eventIds.every((id) => EVENT_ID_FORM.test(id))) {
+    return { refused: "invalid", message: "event_ids: each id must be the id of an event" };
+  }
+  if ((await workspaces.read(workspaceId)) === undefined) return NOT_FOUND;
+  const results = await failedEvents.sendAgain(workspaceId, eventIds);
+  if (results === undefined) {
+    return precondition(
+      "the workspace is not connected or has no target URL: connect it and set its target URL",
+    );
+  }
+  return {
+    results: eventIds.map((eventId, i) => ({ eventId, result: results[i] ?? "not-kept" })),
+  };
+}

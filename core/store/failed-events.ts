@@ -1,0 +1,42 @@
+import { SEND_AGAIN_RESULTS, type SendAgainResult } from "../../contract/deliveries";
+import type { FailedEvents } from "../ports/store";
+import type { Functions } from "./functions";
+import type { Keys } from "./keys";
+import type { OutboundEventsOptions } from "./outbound-events";
+import type { Reply } from "./redis/redis";
+import { asList, asText } from "./redis/reply";
+
+function toResult(reply: Reply): SendAgainResult {
+  const answer = asText(reply);
+  const result = SEND_AGAIN_RESULTS.find((each) => each === answer);
+  if (result === undefined) throw new TypeError(`send_again answered with ${answer}`);
+  return result;
+}
+
+export function createFailedEvents(
+  functions: Functions,
+  keys: Keys,
+  { pushQueueMax, pushQueueMaxBytes }: Pick<OutboundEventsOptions, "pushQueueMax" | "pushQueueMaxBytes">,
+): FailedEvents {
+  const prefixOf = (workspaceId: string): string => keys.prefix(keys.shard(workspaceId));
+  const bounds = [pushQueueMax, pushQueueMaxBytes].map(String);
+  return {
+    async list(workspaceId) {
+      const reply = await functions.call("read_failed", prefixOf(workspaceId), [workspaceId]);
+      return asList(reply).map((entry) => {
+        const [eventId, eventType, failedAt, expires] = asList(entry).map(asText);
+        return {
+          eventId: eventId ?? "",
+          eventType: eventType ?? "",
+          failedAtMs: Number(failedAt),
+          expiresAtMs: expires === "" ? null : Number(expires),
+        };
+      });
+    },
+    async sendAgain(workspaceId, eventIds) {
+      const args = [...bounds, workspaceId, ...eventIds];
+      const reply = await functions.call("send_again", prefixOf(workspaceId), args);
+      return reply === null ? undefined : asList(reply).map(toResult);
+    },
+  };
+}

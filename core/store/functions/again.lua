@@ -1,0 +1,30 @@
+-- Puts kept events back at the end of the push queue, with unchanged bytes. An event leaves the
+-- kept events in the same step, so of several calls only one queues the event. The attempts are
+-- counted from 1 again, because the event gets a new entry in the queue.
+-- ARGV: maximum length and maximum bytes of the push queue, workspace, then the ids of the
+-- events.
+-- Returns for each event, in order: queued; expired; not-kept; overloaded (the queue is full, and
+-- the event is still kept). Returns false when the workspace is not a push workspace.
+register('send_again', function(keys, args)
+  local prefix, workspace = keys[1], args[3]
+  if redis.call('HGET', prefix .. ':st:' .. workspace, 'mode') ~= 'push' then return false end
+  local now = clock()
+  local order, events = failed_keys(prefix, workspace)
+  local queue = open_queue(prefix, tonumber(args[1]), tonumber(args[2]))
+
+  local function send(event)
+    local failed = tonumber(redis.call('ZSCORE', order, event) or 0)
+    local packed = failed > failed_cutoff(now) and redis.call('HGET', events, event)
+    if not packed then return 'not-kept' end
+    local _, _, _, _, expires = unpack_head(packed)
+    if expires ~= '' and tonumber(expires) <= now / 1000 then return 'expired' end
+    if not queue.add(packed) then return 'overloaded' end
+    forget_failed(order, events, event)
+    return 'queued'
+  end
+
+  local answers = {}
+  for i = 4, #args do answers[#answers + 1] = send(args[i]) end
+  queue.close()
+  return answers
+end)

@@ -1,0 +1,78 @@
+import { createHash } from "node:crypto";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { CHANGES_LOGGED_MAX } from "../../contract/changes";
+import {
+  FAILED_MAX,
+  FAILED_MAX_BYTES,
+  FAILED_SECONDS,
+  LOGGED_SECONDS,
+  POLLS_LOGGED_MAX,
+  PUSHES_LOGGED_MAX,
+  RESPONSE_SECONDS,
+  RESPONSES_MAX,
+  SHOWN_EVENTS_MAX,
+  SHOWN_EVENTS_MAX_BYTES,
+} from "../../contract/deliveries";
+import {
+  FAILING_AFTER_MS,
+  HELD_SECONDS,
+  REQUEST_ID_SECONDS,
+  TIMESTAMP_TOLERANCE_SECONDS,
+} from "../../contract/numbers";
+
+/**
+ * The files of the function library, in the order in which they are joined. A file can use local functions of earlier
+ * files.
+ */
+const FILES = [
+  "library",
+  "leases",
+  "admit",
+  "backlog",
+  "append",
+  "held",
+  "health",
+  "failed",
+  "log",
+  "hold",
+  "push",
+  "again",
+  "entry",
+  "workspace",
+  "follow",
+];
+
+/** The contract's numbers that the library uses. In the Lua source, each name is written between two `@`. */
+const NUMBERS: Readonly<Record<string, number>> = {
+  CHANGES_LOGGED_MAX,
+  FAILED_MAX,
+  FAILED_MAX_BYTES,
+  FAILED_SECONDS,
+  FAILING_AFTER_MS,
+  HELD_SECONDS,
+  LOGGED_SECONDS,
+  POLLS_LOGGED_MAX,
+  PUSHES_LOGGED_MAX,
+  REQUEST_ID_SECONDS,
+  RESPONSE_SECONDS,
+  RESPONSES_MAX,
+  SHOWN_EVENTS_MAX,
+  SHOWN_EVENTS_MAX_BYTES,
+  TIMESTAMP_TOLERANCE_SECONDS,
+};
+
+/**
+ * Reads the library. The names of the library and its functions contain a hash of the source. So cores of two releases
+ * can share one Redis: each release has its own library there.
+ */
+export function readLibrary(): { readonly version: string; readonly code: string } {
+  const parts = FILES.map((file) => readFileSync(join(__dirname, "functions", `${file}.lua`), "utf8"));
+  const source = parts.join("\n").replace(/@([A-Z_]{2,})@/g, (_text, name: string) => {
+    const number = NUMBERS[name];
+    if (number === undefined) throw new TypeError(`the function library names an unknown number: ${name}`);
+    return String(number);
+  });
+  const version = createHash("sha256").update(source).digest("hex").slice(0, 12);
+  return { version, code: `#!lua name=chatbridge_${version}\n${source.replaceAll("@V@", version)}` };
+}
