@@ -4,6 +4,7 @@ import { addChanges } from "./changes";
 import { addCompletion, COMPLETE, complete, completionLines } from "./completion";
 import { EXIT, EXIT_CODE_WORDS, type ExitCode } from "./exit-code";
 import { CliFailure } from "./failure";
+import { addFailedEvents } from "./failed-events";
 import { addListen } from "./listen";
 import { addPublish } from "./publish";
 import { addSendTest } from "./send-test";
@@ -65,6 +66,7 @@ export function createProgram(surroundings: Surroundings, endWith: Cli["endWith"
   addWorkspaceCommands(program, cli);
   addChanges(program, cli);
   addSendTest(program, cli);
+  addFailedEvents(program, cli);
   addPublish(program, cli);
   addTail(program, cli);
   addListen(program, cli);

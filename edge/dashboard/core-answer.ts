@@ -5,6 +5,7 @@ import type { ErrorAnswer } from "../public/error-body";
 /** The answer when there is no session, or when core no longer accepts the session's token. */
 export const SIGNED_OUT: ErrorAnswer = { status: 401, message: "You are not signed in." };
 export const NO_WORKSPACE: ErrorAnswer = { status: 404, message: "The workspace does not exist." };
+const NO_ENTRY: ErrorAnswer = { status: 404, message: "The log no longer has this entry." };
 export const CORE_AWAY: ErrorAnswer = {
   status: 503,
   message: "The service's core does not answer right now.",
@@ -38,7 +39,7 @@ export function coreAnswer({ code, details }: ServiceError): ErrorAnswer | undef
   if (OUT_OF_REACH.has(code)) return CORE_AWAY;
   switch (code) {
     case status.NOT_FOUND:
-      return NO_WORKSPACE;
+      return details.startsWith("delivery_id:") ? NO_ENTRY : NO_WORKSPACE;
     case status.UNAUTHENTICATED:
       return SIGNED_OUT;
     case status.PERMISSION_DENIED:

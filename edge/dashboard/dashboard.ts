@@ -16,6 +16,7 @@ import { addSessionRoutes, currentSession, usedSession } from "./session-routes"
 import { createSessions } from "./sessions";
 import { createSignInLimit } from "./sign-in-limit";
 import { addWatchRoute } from "./watch-route";
+import { addStoredRoutes } from "./stored-routes";
 import { createWorkspaceClient, type Operator } from "./workspace-client";
 import { addWorkspaceRoutes } from "./workspace-routes";
 
@@ -90,6 +91,7 @@ export async function startDashboard(options: DashboardOptions) {
           if (usedSession(request, sessions) === undefined) return sendError(reply, SIGNED_OUT);
         });
         addWorkspaceRoutes(signedIn, operatorOf);
+        addStoredRoutes(signedIn, operatorOf);
       });
       // An open page calls these routes by itself. The calls do not count as use, so an idle session still expires.
       await api.register(async (signedIn) => {

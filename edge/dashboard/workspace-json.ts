@@ -109,12 +109,12 @@ export function toTestOutcome(answer: SendTestEventResponse): TestOutcome {
   };
 }
 
-function toText(at: Date | undefined): string | null {
+export function toText(at: Date | undefined): string | null {
   return at?.toISOString() ?? null;
 }
 
 /** Returns a value that core always sends. Throws when the value is missing. */
-function there<T>(value: T | null | undefined): T {
+export function there<T>(value: T | null | undefined): T {
   if (value === null || value === undefined) throw new Error("core's answer lacks a required field");
   return value;
 }
