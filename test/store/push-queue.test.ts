@@ -1,75 +1,13 @@
-import type { Delivery } from "../../core/domain/delivery";
-import type { Workspace } from "../../core/domain/workspace";
-import type { PushRecord, QueuedPush, Recorded } from "../../core/ports/store";
+import type { QueuedPush } from "../../core/ports/store";
 import { heldEvents } from "../harness/held-events";
-import { addWorkspace, prefixOf, publication, sequenceOf, testStore, texts } from "../harness/store";
+import { deliveryOf, pushQueueOf, TOKEN } from "../harness/push-queue";
+import { addWorkspace, prefixOf, testStore, texts } from "../harness/store";
 import { until } from "../harness/wait";
 
-const TOKEN = "a token";
-
 const store = testStore();
+const { addPushed, shardOf, keepLease, publish, queueOf, queue, record, logged, change } = pushQueueOf(store);
 // Each test starts with empty queues.
 beforeEach(() => store.redis.command("", ["FLUSHALL"]));
-
-const addPushed = async (): Promise<Workspace> =>
-  (await addWorkspace(store, { targetUrl: "https://bridge.example/events" })).workspace;
-const shardOf = ({ id }: Pick<Workspace, "id">): number => store.keys.shard(id);
-/** Acquires or renews the lease of a shard, as the core that works on the shard does. */
-const keepLease = (shard: number) => store.leases.take({ group: "!cores", name: TOKEN, token: TOKEN }, shard);
-
-/** Publishes an event with data after the sequence, as in a real envelope. Returns the sequence. */
-async function publish({ id }: Workspace, label: string, fields: Parameters<typeof publication>[2] = {}) {
-  const envelope = { beforeSequence: `{"label":"${label}","sequence":`, afterSequence: ',"z":1}' };
-  return sequenceOf(await store.outboundEvents.publish(publication(id, label, { envelope, ...fields })));
-}
-
-async function queueOf(workspace: Workspace, after?: string, most = { events: 100, bytes: 1_000_000 }) {
-  await keepLease(shardOf(workspace));
-  const read = await store.pushQueue.read(TOKEN, shardOf(workspace), after, most);
-  if (read === undefined) throw new Error("the lease is lost");
-  return read.pushes.filter(({ workspaceId }) => workspaceId === workspace.id);
-}
-
-/** Publishes an event, and returns the queued event. */
-async function queue(workspace: Workspace, label: string, fields: Parameters<typeof publication>[2] = {}) {
-  await publish(workspace, label, fields);
-  const push = (await queueOf(workspace)).at(-1);
-  if (push?.eventId !== `evt_${label}`) throw new Error("the event is not queued");
-  return push;
-}
-
-const deliveryOf = (push: QueuedPush, attempt: number, result: Delivery["result"]): Delivery => ({
-  eventId: push.eventId,
-  eventType: push.eventType,
-  attempt,
-  result,
-  status: result === "success" ? 204 : undefined,
-  latencyMs: 12,
-  address: "127.0.0.1",
-});
-
-async function record(
-  push: QueuedPush,
-  next: PushRecord["next"]["do"] | PushRecord["next"],
-  delivery?: Delivery,
-  token = TOKEN,
-): Promise<Recorded> {
-  const shard = shardOf({ id: push.workspaceId });
-  await keepLease(shard);
-  const does = (typeof next === "string" ? { do: next } : next) as PushRecord["next"];
-  return store.pushQueue.record(token, shard, { push, delivery, next: does });
-}
-
-async function logged({ id }: Workspace): Promise<readonly string[]> {
-  const deliveries = await store.deliveryLog.read(id, 100, undefined);
-  return deliveries.map(({ eventId, attempt, result }) => `${eventId} ${attempt} ${result}`);
-}
-
-async function change({ id }: Workspace, fields: Partial<Workspace>): Promise<void> {
-  const current = await store.workspaces.read(id);
-  if (current === undefined) throw new Error("no such workspace");
-  expect(await store.workspaces.replace({ ...current.workspace, ...fields }, current.version)).toBe(true);
-}
 
 test("queued events are read in the order of publication, with the published bytes and sequence", async () => {
   const workspace = await addPushed();
@@ -202,7 +140,7 @@ test("without the lease, nothing is read or recorded; in a batch, only records w
   expect(await store.pushQueue.read("another's", shardOf(workspace), undefined, most)).toBeUndefined();
   const retry = { do: "retry", attempts: 1, firstFailedAtMs: 1 } as const;
   const others = (["done", "hold", retry] as const).map(
-    (next) => () => record(b, next, deliveryOf(b, 1, "success"), "another's"),
+    (next) => () => record(b, next, deliveryOf(b, 1, "success"), { token: "another's" }),
   );
   for (const other of others) expect(await other()).toBe("lost");
   const together = await Promise.all([() => record(a, "done"), ...others].map((each) => each()));
@@ -290,7 +228,7 @@ test("when Redis is out of memory, new events are rejected, but lease calls and 
     expect(await keepLease(shard)).toBe(true);
     expect(await store.leases.join(member, true)).toEqual(["c"]);
     expect(await queueOf(workspace)).toEqual([push]);
-    expect(await record(push, "done")).toBe("recorded");
+    expect(await record(push, "keep", deliveryOf(push, 1, "timeout"))).toBe("recorded");
     await store.followLog.ack("g", shard, ["1-0"]);
     await store.pollWatch.findFailing(shard);
     await store.pollWatch.removeMail(shard, "1-0");

@@ -1,0 +1,89 @@
+import * as fc from "fast-check";
+import { asList, asNumber } from "../../core/store/redis/reply";
+import type { Workspace } from "../../core/domain/workspace";
+import { pushQueueOf } from "../harness/push-queue";
+import { keyOf, testClock, testStore, texts } from "../harness/store";
+
+const DAY_US = 24 * 3_600 * 1_000_000;
+const MB = 1024 * 1024;
+
+const store = testStore();
+const { addPushed, queueOf, fail, failedOf, sendAgain } = pushQueueOf(store);
+// Another test store would load the functions again, with a running clock, so no test in this file opens one.
+const clock = testClock(store);
+
+/** Returns the bytes of the kept events that Redis stores, and the sum that Redis has counted. */
+async function keptBytes({ id }: Workspace): Promise<readonly [stored: number, counted: number]> {
+  const key = keyOf(store, id, "failedevents");
+  const values = asList(await store.redis.command(key, ["HVALS", key])) as readonly Buffer[];
+  const counted = await store.redis.command(key, ["HGET", key, "bytes"]);
+  const bytes = counted === null ? 0 : asNumber(counted);
+  const all = values.reduce((sum, { length }) => sum + length, 0);
+  return [all - (counted === null ? 0 : String(bytes).length), bytes];
+}
+
+test("each of several events gets a result; an expired event stays kept, and an event that is named twice is queued once", async () => {
+  const workspace = await addPushed();
+  await fail(workspace, "short", { expiresAtMs: clock.us / 1_000 + 1_000 });
+  await fail(workspace, "long", { expiresAtMs: clock.us / 1_000 + 1_001 });
+  await clock.pass(1_000_000);
+  expect(await sendAgain(workspace, "none", "long", "short", "long")).toEqual([
+    "not-kept",
+    "queued",
+    "expired",
+    "not-kept",
+  ]);
+  expect(await failedOf(workspace)).toEqual(["evt_short"]);
+  expect((await queueOf(workspace)).map(({ eventId }) => eventId)).toEqual(["evt_long"]);
+});
+
+test("a workspace keeps its last 100 failed events for 24 hours", async () => {
+  const workspace = await addPushed();
+  for (let i = 0; i <= 100; i++) {
+    await clock.pass(1_000);
+    await fail(workspace, String(i));
+  }
+  const newestFirst = Array.from({ length: 100 }, (_, i) => `evt_${100 - i}`);
+  expect(await failedOf(workspace)).toEqual(newestFirst);
+  await clock.pass(DAY_US - 99_000 - 1_000);
+  expect(await failedOf(workspace)).toEqual(newestFirst);
+  await clock.pass(1_000);
+  expect(await failedOf(workspace)).toEqual(newestFirst.slice(0, -1));
+  expect(await sendAgain(workspace, "1", "2")).toEqual(["not-kept", "queued"]);
+  // The next failure also removes the expired events from Redis.
+  await fail(workspace, "next");
+  expect(await texts(store, "ZRANGE", keyOf(store, workspace.id, "failed"), "0", "1")).toEqual([
+    "evt_3",
+    "evt_4",
+  ]);
+  for (const kind of ["failed", "failedevents"]) {
+    const ttl = Number(await store.redis.command("", ["PTTL", keyOf(store, workspace.id, kind)]));
+    expect(ttl).toBeGreaterThan(0);
+    expect(ttl).toBeLessThanOrEqual(DAY_US / 1_000);
+  }
+});
+
+test("the kept events of a workspace have at most 100 events and 1 MB; the oldest are removed first, and a larger event is not kept", async () => {
+  const sizes = fc.array(fc.integer({ min: 1, max: 300 }), { minLength: 1, maxLength: 15 });
+  await fc.assert(
+    fc.asyncProperty(sizes, async (kilobytes) => {
+      const workspace = await addPushed();
+      let model: { id: string; bytes: number }[] = [];
+      for (const [i, size] of kilobytes.entries()) {
+        await clock.pass(1_000);
+        const envelope = {
+          beforeSequence: `{"x":"${"x".repeat(size * 4_096)}","sequence":`,
+          afterSequence: "}",
+        };
+        const { bytes } = await fail(workspace, String(i), { envelope });
+        if (bytes > MB) continue;
+        model.push({ id: `evt_${i}`, bytes });
+        while (model.reduce((sum, each) => sum + each.bytes, 0) > MB) model = model.slice(1);
+      }
+      expect(await failedOf(workspace)).toEqual(model.map(({ id }) => id).toReversed());
+      const sum = model.reduce((all, { bytes }) => all + bytes, 0);
+      expect(await keptBytes(workspace)).toEqual([sum, sum]);
+    }),
+    { numRuns: 15 },
+  );
+});
