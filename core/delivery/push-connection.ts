@@ -38,8 +38,12 @@ export interface AnswerListener {
    * @param body the start of the body, which grows until `onBody` is called; undefined for a 2xx answer
    */
   onStatus(status: number, body: BodyStart | undefined): void;
-  /** Called once after `onStatus`, when the whole start of the body has arrived; never called for a 2xx answer. */
-  onBody(): void;
+  /**
+   * Called once after `onStatus`, when no more bytes of the start of the body can arrive; never called for a 2xx answer.
+   *
+   * @param isOver whether the bridge has ended the body; false when core closed the connection
+   */
+  onBody(isOver: boolean): void;
   /**
    * Called in one of three cases: the connection was closed before a complete head arrived, the head is invalid,
    * or the connection was not free.
@@ -75,17 +79,17 @@ export function createPushConnection(
   let lookAt = Infinity;
   let timer: NodeJS.Timeout | undefined;
 
-  function close(error = new Error("core closed the connection")): void {
+  function close(error?: Error): void {
     if (isClosed) return;
     isClosed = true;
     clearTimeout(timer);
     socket.destroy();
-    waiting?.onFailed(error);
-    endBody();
+    waiting?.onFailed(error ?? new Error("core closed the connection"));
+    endBody(error !== undefined);
     onClosed(connection);
   }
-  function endBody(): void {
-    readingBody?.onBody();
+  function endBody(isOver: boolean): void {
+    readingBody?.onBody(isOver);
     readingBody = undefined;
   }
   /**
@@ -120,7 +124,7 @@ export function createPushConnection(
     waiting?.onStatus(status, bodyStart);
     if (bodyStart !== undefined) readingBody ??= waiting;
     waiting = undefined;
-    if (state !== "body" || bodyStart?.isTruncated) endBody();
+    if (state !== "body" || bodyStart?.isTruncated) endBody(true);
     if (state === "spent") return close();
     if (isFirst) {
       setCloseAt(bodyUntil);

@@ -42,7 +42,7 @@ export function sendPush(
       reject(new Error("the deadline has passed"));
       progress.connection?.destroy();
     }, withinMs);
-    let onBody = (): void => {};
+    let onBody = (_isOver: boolean): void => {};
     const answer: AnswerListener = {
       onStatus(status, body) {
         clearTimeout(timer);
@@ -50,12 +50,12 @@ export function sendPush(
         if (body === undefined) return resolve({ status, at, response: undefined });
         const end = (isOver: boolean): void => resolve({ status, at, response: body.read(isOver) });
         const bodyTimer = setTimeout(() => end(false), BODY_WITHIN_MS);
-        onBody = () => {
+        onBody = (isOver) => {
           clearTimeout(bodyTimer);
-          end(true);
+          end(isOver);
         };
       },
-      onBody: () => onBody(),
+      onBody: (isOver) => onBody(isOver),
       onFailed(error) {
         clearTimeout(timer);
         reject(error);

@@ -1,4 +1,6 @@
+import * as fc from "fast-check";
 import { createAnswer } from "../../core/delivery/push-answer";
+import { forAll } from "../harness/for-all";
 
 const KB = 1024;
 const OK = "HTTP/1.1 200 OK\r\n";
@@ -99,4 +101,58 @@ test.each([
   const answer = createAnswer();
   answer.read(Buffer.from(`HTTP/1.1 204 X\r\n${header}\r\n\r\n`));
   expect(answer.keepAliveMs).toBe(ms);
+});
+
+describe("the start of the body of a rejection", () => {
+  /** Renders an answer. A body with `chunk` is sent in chunks of this size. */
+  function rejection(body: Buffer, chunk: number | undefined): Buffer {
+    const head = "HTTP/1.1 500 No\r\n";
+    if (chunk === undefined) {
+      return Buffer.concat([Buffer.from(`${head}Content-Length: ${body.length}\r\n\r\n`), body]);
+    }
+    const parts = [Buffer.from(`${head}Transfer-Encoding: chunked\r\n\r\n`)];
+    for (let at = 0; at < body.length; at += chunk) {
+      const piece = body.subarray(at, at + chunk);
+      parts.push(Buffer.from(`${piece.length.toString(16)}\r\n`), piece, Buffer.from("\r\n"));
+    }
+    return Buffer.concat([...parts, Buffer.from("0\r\n\r\n")]);
+  }
+
+  test("has the first 1,024 bytes of the body, however the body is framed and its bytes arrive", () => {
+    forAll(
+      fc.uint8Array({ maxLength: 3 * KB }),
+      fc.option(fc.integer({ min: 1, max: 2_000 }), { nil: undefined }),
+      fc.array(fc.integer({ min: 1, max: 2_000 }), { minLength: 1 }),
+      (content, chunk, sizes) => {
+        const body = Buffer.from(content);
+        const bytes = rejection(body, chunk);
+        const answer = createAnswer();
+        for (let at = 0, i = 0; at < bytes.length; i++) {
+          const size = sizes[i % sizes.length] ?? 1;
+          answer.read(bytes.subarray(at, at + size));
+          at += size;
+        }
+        const start = { bytes: body.subarray(0, KB), isTruncated: body.length > KB };
+        expect(answer.state).toBe("ended");
+        expect(answer.bodyStart?.read(true)).toEqual(body.length === 0 ? undefined : start);
+      },
+    );
+  });
+
+  test("of a body that ends with the connection has the bytes that have arrived", () => {
+    const answer = createAnswer();
+    answer.read(Buffer.from("HTTP/1.0 503 X\r\n\r\nover"));
+    answer.read(Buffer.from("loaded"));
+    expect(answer.bodyStart?.read(true)).toEqual({ bytes: Buffer.from("overloaded"), isTruncated: false });
+    expect(answer.bodyStart?.read(false)).toMatchObject({ isTruncated: true });
+  });
+
+  test.each(["HTTP/1.1 204 X\r\n\r\n", `${OK}Content-Length: 2\r\n\r\nok`])(
+    "is not collected for a 2xx answer: %j",
+    (text) => {
+      const answer = createAnswer();
+      answer.read(Buffer.from(text));
+      expect([answer.state, answer.bodyStart]).toEqual(["ended", undefined]);
+    },
+  );
 });

@@ -47,11 +47,16 @@ function bridgeByHand(max?: { inAll: number; ofOrigin: number }) {
     async push(attempt = ATTEMPT, connect = connections.connect) {
       const progress: PushProgress = { connection: undefined, isLate: false };
       const results: (number | string)[] = [];
-      const note = (end: PushAnswer | Error) =>
+      const responses: (string | undefined)[] = [];
+      const note = (end: PushAnswer | Error) => {
         results.push(end instanceof Error ? end.message : end.status);
+        if (end instanceof Error) return;
+        const { response } = end;
+        responses.push(response && `${String(response.bytes)}${response.isTruncated ? "…" : ""}`);
+      };
       sendPush(connect, attempt, DEADLINE_MS, progress).then(note, note);
       await pass(0);
-      return { progress, results };
+      return { progress, results, responses };
     },
   };
 }
@@ -95,6 +100,41 @@ test("an answer whose status arrives before the deadline counts; if its body is 
   expect([results, progress.isLate, bridge.open()]).toEqual([[200], false, [true]]);
   await pass(1);
   expect([results, progress.isLate, bridge.open()]).toEqual([[200], false, [false]]);
+});
+
+const REJECTED = "HTTP/1.1 500 X\r\nContent-Length: 4\r\n\r\n";
+
+// time: controlled
+test.each([
+  ["its whole body has arrived", 1_000, 100, "dy", "body"],
+  ["250 ms have passed since its head", 1_000, 250, "", "bo…"],
+  ["the bridge closes the connection", 1_000, 100, null, "bo"],
+  ["the deadline has passed", DEADLINE_MS - 100, 100, "", "bo…"],
+])("an attempt that is rejected ends when %s", async (_when, headMs, afterMs, last, response) => {
+  const bridge = bridgeByHand();
+  const { results, responses } = await bridge.push();
+  await pass(headMs);
+  await bridge.answer(`${REJECTED}bo`);
+  await pass(afterMs - 1);
+  expect(results).toEqual([]);
+  if (last === null) bridge.sockets[0]?.push(null);
+  else if (last !== "") bridge.sockets[0]?.push(last);
+  await pass(1);
+  expect([results, responses]).toEqual([[500], [response]]);
+});
+
+// time: controlled
+test("an attempt that is rejected ends immediately if the answer is complete or 1,024 bytes of its body have arrived", async () => {
+  const bridge = bridgeByHand();
+  const complete = await bridge.push();
+  await bridge.answer(`${REJECTED}body`);
+  expect([complete.results, complete.responses]).toEqual([[500], ["body"]]);
+  const long = await bridge.push();
+  await bridge.answer(`HTTP/1.1 403 X\r\nContent-Length: 9999\r\n\r\n${"x".repeat(1_025)}`);
+  expect([long.results, long.responses]).toEqual([[403], [`${"x".repeat(1_024)}…`]]);
+  const empty = await bridge.push();
+  await bridge.answer("HTTP/1.1 404 X\r\nContent-Length: 0\r\n\r\n", 1);
+  expect([empty.results, empty.responses]).toEqual([[404], [undefined]]);
 });
 
 // time: controlled

@@ -57,11 +57,17 @@ local function keep_failed(prefix, workspace, now, event, packed)
   redis.call('EXPIRE', events, FAILED_SECONDS)
 end
 
+-- Returns the time in ms at which an attempt must have ended for its response to be still kept.
+local function responses_cutoff(now)
+  return math.floor(now / 1000) - RESPONSE_SECONDS * 1000
+end
+
 -- Keeps the start of the body of a bridge's response. `entry` is the id of the attempt's entry
 -- in the log. These ids increase, so the stream accepts them as its own ids.
-local function keep_response(prefix, workspace, entry, response)
+local function keep_response(prefix, workspace, now, entry, response)
   local key = responses_key(prefix, workspace)
   redis.call('XADD', key, 'MAXLEN', RESPONSES_MAX, entry, 'r', response)
+  redis.call('XTRIM', key, 'MINID', digits(responses_cutoff(now)))
   redis.call('EXPIRE', key, RESPONSE_SECONDS)
 end
 

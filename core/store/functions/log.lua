@@ -75,7 +75,7 @@ local function log_delivery(prefix, workspace, delivery, response)
   local log = prefix .. ':log:' .. workspace
   local entry = redis.call('XADD', log, 'MAXLEN', '~', DELIVERIES_MAX, '*', 'd', delivery)
   outlive(log, LOGGED_SECONDS)
-  if response ~= '' then keep_response(prefix, workspace, entry, response) end
+  if response ~= '' then keep_response(prefix, workspace, clock(), entry, response) end
   return entry
 end
 
