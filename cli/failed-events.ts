@@ -57,7 +57,9 @@ Examples:
           return answer(cli, { results: [] } satisfies SendAgainShape, lines);
         }
         const { call, methods } = operator;
-        const sent = toSendAgainShape(await call(methods.sendAgain, { workspaceId, eventIds: [...eventIds] }));
+        const sent = toSendAgainShape(
+          await call(methods.sendAgain, { workspaceId, eventIds: [...eventIds] }),
+        );
         const rows = sent.results.map(({ eventId, result }) => [eventId, result]);
         answer(cli, sent, tableLines(["event", "result"], rows));
         if (sent.results.some(({ result }) => result !== "queued")) cli.endWith(EXIT.NO);

@@ -113,11 +113,7 @@ export function createEventAttempts(
     return finish({ push, delivery, response, next: { do: "keep" } });
   }
 
-  async function retry(
-    trial: Trial,
-    delivery: Delivery,
-    response: ResponseStart | undefined,
-  ): Promise<void> {
+  async function retry(trial: Trial, delivery: Delivery, response: ResponseStart | undefined): Promise<void> {
     const { push, number } = trial;
     trial.firstFailure ??= { atMs: now(), at: performance.now() };
     const next = { do: "retry", attempts: number, firstFailedAtMs: trial.firstFailure.atMs } as const;

@@ -138,10 +138,7 @@ export function createDeliveryLog(functions: Functions, keys: Keys, now: () => n
     },
     async read(workspaceId, count, before) {
       const { deliveries, lines } = await ask("read_deliveries", workspaceId, before ?? "+", String(count));
-      return [...deliveries, ...lines.map(decodePolls)]
-        .filter(isKept)
-        .toSorted(newestFirst)
-        .slice(0, count);
+      return [...deliveries, ...lines.map(decodePolls)].filter(isKept).toSorted(newestFirst).slice(0, count);
     },
     async readEntry(workspaceId, id) {
       const reply = await functions.call("read_entry", prefixOf(workspaceId), [workspaceId, id]);

@@ -110,7 +110,7 @@ describe("the start of the body of a rejection", () => {
     if (chunk === undefined) {
       return Buffer.concat([Buffer.from(`${head}Content-Length: ${body.length}\r\n\r\n`), body]);
     }
-    const parts = [Buffer.from(`${head}Transfer-Encoding: chunked\r\n\r\n`)];
+    const parts: Buffer[] = [Buffer.from(`${head}Transfer-Encoding: chunked\r\n\r\n`)];
     for (let at = 0; at < body.length; at += chunk) {
       const piece = body.subarray(at, at + chunk);
       parts.push(Buffer.from(`${piece.length.toString(16)}\r\n`), piece, Buffer.from("\r\n"));
