@@ -38,6 +38,12 @@ export function createWorkspaceApi(of: WorkspaceServiceClient) {
     sendTestEvent: (workspaceId: string) => call(of, of.sendTestEvent, { workspaceId }),
     setTargetUrl: (workspaceId: string, targetUrl: string) =>
       call(of, of.setTargetUrl, { workspaceId, targetUrl }),
+    delivery: (workspaceId: string, deliveryId: string) =>
+      call(of, of.getDelivery, { workspaceId, deliveryId }),
+    failedEvents: async (workspaceId: string) =>
+      (await call(of, of.listFailedEvents, { workspaceId })).events,
+    sendAgain: async (workspaceId: string, ...eventIds: string[]) =>
+      (await call(of, of.sendAgain, { workspaceId, eventIds })).results,
   };
 }
 

@@ -57,6 +57,7 @@ describe("new pushes of a workspace", () => {
     await pass(1_000);
     expect(overloaded().map(({ eventId }) => eventId)).toEqual(eventIds(...upFrom(49, 12)));
     const drops = shard().recorded.filter(({ delivery }) => delivery?.result === "overloaded");
+    expect(drops.map(({ next }) => next.do)).toEqual(Array(12).fill("keep"));
     expect(drops.map(({ delivery }) => delivery?.attempt)).toEqual(Array(12).fill(0));
     await pass(60_000);
     expect([shard().attempts.length, shard().world.queue]).toEqual([48, []]);
