@@ -19,6 +19,7 @@ import { shardOf } from "../domain/shard";
  * | `:audit:<workspace>`        | stream | as the workspace, the last 200 | put_workspace, log_change: changes that operators made |
  * | `:failed:<workspace>`       | zset   | 24 h after last failure      | record_pushes, publish, log_delivery: ids of the kept events, by the time of the failure in ms; send_again removes them |
  * | `:failedevents:<workspace>` | hash   | as `:failed:`                | as `:failed:`: the kept events by their ids, and in `bytes` their size; at most 100 events and 1 MB |
+ * | `:failed`, `:failedbytes`   | zset, string | as `:failed:` of the last failure | as `:failed:`: sizes and ids of the kept events of the shard, by the time of the failure; the sum of the sizes, at most 64 MB |
  * | `:responses:<workspace>`    | stream | 24 h after last response     | record_pushes, log_delivery: starts of bridges' responses; id is that of the attempt in `:log:`; the last hundred |
  * | `:due`                      | zset   | while events wait            | publish, record_pushes, page, put_workspace: time at which a poll workspace begins to fail, ms |
  * | `:mail`                     | stream | an email until it is sent    | find_failing: emails about outages |

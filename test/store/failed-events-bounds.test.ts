@@ -2,7 +2,7 @@ import * as fc from "fast-check";
 import { asList, asNumber } from "../../core/store/redis/reply";
 import type { Workspace } from "../../core/domain/workspace";
 import { pushQueueOf } from "../harness/push-queue";
-import { keyOf, testClock, testStore, texts } from "../harness/store";
+import { addNeighbour, keyOf, prefixOf, testClock, testStore, texts } from "../harness/store";
 
 const DAY_US = 24 * 3_600 * 1_000_000;
 const MB = 1024 * 1024;
@@ -86,4 +86,47 @@ test("the kept events of a workspace have at most 100 events and 1 MB; the oldes
     }),
     { numRuns: 15 },
   );
+});
+
+// time: controlled
+test("the kept events of a shard have at most 64 MB; the oldest failures are removed first, also of other workspaces", async () => {
+  const first = await addPushed();
+  const record = await store.workspaces.read(first.id);
+  if (record === undefined) throw new Error("no such workspace");
+  const all = [first];
+  const prefix = prefixOf(store, first.id);
+  const counted = async () =>
+    Number(String((await store.redis.command("", ["GET", `${prefix}:failedbytes`])) ?? 0));
+  const envelope = { beforeSequence: `{"x":"${"x".repeat(1_000_000)}","sequence":`, afterSequence: "}" };
+  const sizes: number[] = [];
+  const failIn = async (workspace: Workspace) => {
+    await clock.pass(1_000);
+    sizes.push((await fail(workspace, workspace.id, { envelope })).bytes);
+  };
+  await failIn(first);
+  const size = sizes[0] ?? 0;
+  const fit = Math.floor((64 * MB) / size);
+  while (all.length < fit + 2) {
+    const { workspace } = await addNeighbour(store, record, { targetUrl: "https://bridge.example/events" });
+    all.push(workspace);
+    await failIn(workspace);
+  }
+  const kept = await Promise.all(all.map(async (workspace) => (await failedOf(workspace)).length));
+  expect(kept).toEqual([0, 0, ...Array<number>(fit).fill(1)]);
+  expect(await counted()).toBe(fit * size);
+
+  // What a workspace sends again or another bound removes is no longer counted.
+  const [, , third, fourth] = all;
+  if (third === undefined || fourth === undefined) throw new Error("too few workspaces");
+  expect(await sendAgain(third, third.id)).toEqual(["queued"]);
+  await fail(fourth, "small");
+  await fail(fourth, "large", { envelope });
+  expect((await failedOf(fourth)).toSorted()).toEqual(["evt_large", "evt_small"]);
+  expect(Math.abs((await counted()) - (fit - 1) * size)).toBeLessThan(1_000);
+  await clock.pass(DAY_US);
+  await fail(first, "after a day");
+  const members = await texts(store, "ZRANGE", `${prefix}:failed`, "0", "-1");
+  expect(members.length).toBeLessThan(fit);
+  const sum = members.reduce((bytes, member) => bytes + Number(member.split(" ")[0]), 0);
+  expect(await counted()).toBe(sum);
 });

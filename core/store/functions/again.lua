@@ -19,7 +19,7 @@ register('send_again', function(keys, args)
     local _, _, _, _, expires = unpack_head(packed)
     if expires ~= '' and tonumber(expires) <= now / 1000 then return 'expired' end
     if not queue.add(packed) then return 'overloaded' end
-    forget_failed(order, events, event)
+    forget_failed(prefix, workspace, event)
     return 'queued'
   end
 

@@ -7,8 +7,13 @@
 local FAILED_SECONDS = @FAILED_SECONDS@
 local FAILED_MAX = @FAILED_MAX@
 local FAILED_MAX_BYTES = @FAILED_MAX_BYTES@
+local FAILED_SHARD_MAX_BYTES = @FAILED_SHARD_MAX_BYTES@
 local RESPONSE_SECONDS = @RESPONSE_SECONDS@
 local RESPONSES_MAX = @RESPONSES_MAX@
+
+-- Maximum number of events that are removed from a shard at once only because they are no longer
+-- kept.
+local STALE_REMOVED_MAX = 16
 
 local function failed_keys(prefix, workspace)
   return prefix .. ':failed:' .. workspace, prefix .. ':failedevents:' .. workspace
@@ -29,32 +34,69 @@ local function unpack_head(packed)
   return struct.unpack('<I4c0I4c0I4c0I4c0I4c0I4c0', packed)
 end
 
-local function forget_failed(order, events, event)
+-- Removes a kept event of a workspace, if there is one.
+local function forget_failed(prefix, workspace, event)
+  local order, events = failed_keys(prefix, workspace)
   local bytes = redis.call('HSTRLEN', events, event)
   if redis.call('ZREM', order, event) == 0 or bytes == 0 then return end
   redis.call('HDEL', events, event)
   redis.call('HINCRBY', events, 'bytes', -bytes)
+  if redis.call('ZREM', prefix .. ':failed', bytes .. ' ' .. workspace .. ' ' .. event) == 1 then
+    redis.call('DECRBY', prefix .. ':failedbytes', bytes)
+  end
+end
+
+-- Removes the oldest failures of a workspace until there is room for an event of `bytes` bytes.
+-- Also removes the events that are no longer kept. Returns the bytes of the events that are left.
+local function make_room(prefix, workspace, cutoff, bytes)
+  local order, events = failed_keys(prefix, workspace)
+  local count = redis.call('ZCARD', order)
+  while count > 0 do
+    local sum = tonumber(redis.call('HGET', events, 'bytes'))
+    local oldest = redis.call('ZRANGE', order, 0, 0, 'WITHSCORES')
+    local fits = count < FAILED_MAX and sum + bytes <= FAILED_MAX_BYTES
+    if fits and tonumber(oldest[2]) > cutoff then return sum end
+    forget_failed(prefix, workspace, oldest[1])
+    count = count - 1
+  end
+  return 0
+end
+
+-- Does the same for all workspaces of the shard, but removes only some of the events that are no
+-- longer kept, because there may be very many.
+local function make_shard_room(prefix, cutoff, bytes)
+  local order, sum = prefix .. ':failed', prefix .. ':failedbytes'
+  local stale = STALE_REMOVED_MAX
+  while true do
+    local oldest = redis.call('ZRANGE', order, 0, 0, 'WITHSCORES')
+    local isStale = oldest[1] and tonumber(oldest[2]) <= cutoff and stale > 0
+    local isFull = oldest[1] and tonumber(redis.call('GET', sum) or 0) + bytes > FAILED_SHARD_MAX_BYTES
+    if not isStale and not isFull then return end
+    if isStale then stale = stale - 1 end
+    local size, workspace, event = string.match(oldest[1], '^(%d+) (%S+) (.*)$')
+    redis.call('ZREM', order, oldest[1])
+    redis.call('DECRBY', sum, size)
+    forget_failed(prefix, workspace, event)
+  end
 end
 
 -- Keeps an event that leaves the push queue undelivered. The oldest failures are removed until
 -- the event fits. An event that is too large by itself is not kept.
 local function keep_failed(prefix, workspace, now, event, packed)
-  if #packed > FAILED_MAX_BYTES then return end
+  local bytes = #packed
+  if bytes > FAILED_MAX_BYTES then return end
   local order, events = failed_keys(prefix, workspace)
-  forget_failed(order, events, event)
-  local cutoff, bytes = failed_cutoff(now), tonumber(redis.call('HGET', events, 'bytes') or 0)
-  local count = redis.call('ZCARD', order)
-  while count > 0 do
-    local oldest = redis.call('ZRANGE', order, 0, 0, 'WITHSCORES')
-    local fits = count < FAILED_MAX and bytes + #packed <= FAILED_MAX_BYTES
-    if fits and tonumber(oldest[2]) > cutoff then break end
-    forget_failed(order, events, oldest[1])
-    bytes, count = tonumber(redis.call('HGET', events, 'bytes') or 0), count - 1
+  local cutoff, ms = failed_cutoff(now), digits(now / 1000)
+  forget_failed(prefix, workspace, event)
+  make_shard_room(prefix, cutoff, bytes)
+  local sum = make_room(prefix, workspace, cutoff, bytes)
+  redis.call('ZADD', order, ms, event)
+  redis.call('HSET', events, event, packed, 'bytes', digits(sum + bytes))
+  redis.call('ZADD', prefix .. ':failed', ms, bytes .. ' ' .. workspace .. ' ' .. event)
+  redis.call('INCRBY', prefix .. ':failedbytes', bytes)
+  for _, key in ipairs({ order, events, prefix .. ':failed', prefix .. ':failedbytes' }) do
+    redis.call('EXPIRE', key, FAILED_SECONDS)
   end
-  redis.call('ZADD', order, digits(now / 1000), event)
-  redis.call('HSET', events, event, packed, 'bytes', digits(bytes + #packed))
-  redis.call('EXPIRE', order, FAILED_SECONDS)
-  redis.call('EXPIRE', events, FAILED_SECONDS)
 end
 
 -- Returns the time in ms at which an attempt must have ended for its response to be still kept.
