@@ -1,6 +1,6 @@
 import type { Command } from "commander";
 import type { FailedEventShape, SendAgainShape } from "../edge/dashboard/shapes";
-import { toFailedEventShape, toSendAgainShape } from "../edge/dashboard/stored-json";
+import { toFailedEventShape, toSendAgainShape } from "../edge/dashboard/workspace-json";
 import type { WorkspaceServiceClient } from "../proto/gen/chatbridge/v1/workspace";
 import { answer, WORKSPACE_ARGUMENT, type Cli } from "./cli";
 import { asOperator, type Core } from "./core";

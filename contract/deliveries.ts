@@ -62,14 +62,15 @@ export const LOGGED_SECONDS = 7 * DAY_SECONDS;
 
 /** Seconds for which core keeps an event whose push failed, so that the event can be sent again. */
 export const FAILED_SECONDS = DAY_SECONDS;
-/** Maximum number of kept events of a workspace. The oldest failures are removed first. */
+/**
+ * Maximum number of kept events of a workspace. The oldest failures are removed first. One request can send all kept
+ * events again.
+ */
 export const FAILED_MAX = 100;
 /** Maximum bytes of the kept events of a workspace, in the form in which the push queue stores them. */
 export const FAILED_MAX_BYTES = 1024 * 1024;
 /** Maximum bytes of the kept events of all workspaces of a shard. The oldest failures are removed first. */
 export const FAILED_SHARD_MAX_BYTES = 64 * 1024 * 1024;
-/** Maximum number of event ids in one request to send events again. */
-export const SEND_AGAIN_MAX = FAILED_MAX;
 
 /** Seconds for which core keeps the start of the body of a bridge's response to a failed attempt. */
 export const RESPONSE_SECONDS = DAY_SECONDS;

@@ -1,4 +1,4 @@
-import { SEND_AGAIN_MAX, type SendAgainResult } from "../../contract/deliveries";
+import { FAILED_MAX, type SendAgainResult } from "../../contract/deliveries";
 import { EVENT_ID_FORM } from "../../contract/forms";
 import { sendAgainUntilMs, type FailedEvent } from "../domain/failed-event";
 import type { Clock } from "../ports/outside";
@@ -43,8 +43,8 @@ export async function sendAgain(
   workspaceId: string,
   eventIds: readonly string[],
 ): Promise<{ readonly results: readonly SentAgain[] } | WorkspaceRefusal> {
-  if (eventIds.length === 0 || eventIds.length > SEND_AGAIN_MAX) {
-    return { refused: "invalid", message: `event_ids must have 1 to ${SEND_AGAIN_MAX} ids` };
+  if (eventIds.length === 0 || eventIds.length > FAILED_MAX) {
+    return { refused: "invalid", message: `event_ids must have 1 to ${FAILED_MAX} ids` };
   }
   if (!eventIds.every((id) => EVENT_ID_FORM.test(id))) {
     return { refused: "invalid", message: "event_ids: each id must be the id of an event" };

@@ -1,7 +1,7 @@
 import type { FastifyInstance, FastifyRequest } from "fastify";
-import { SEND_AGAIN_MAX } from "../../contract/deliveries";
+import { FAILED_MAX } from "../../contract/deliveries";
 import type { DeliveryDetailShape, FailedEventShape, SendAgainShape } from "./shapes";
-import { toDeliveryDetailShape, toFailedEventShape, toSendAgainShape } from "./stored-json";
+import { toDeliveryDetailShape, toFailedEventShape, toSendAgainShape } from "./workspace-json";
 import type { Operator } from "./workspace-client";
 
 const EVENT_ID = { type: "string", maxLength: 64 } as const;
@@ -10,7 +10,7 @@ const SEND_AGAIN = {
     type: "object",
     additionalProperties: false,
     required: ["eventIds"],
-    properties: { eventIds: { type: "array", minItems: 1, maxItems: SEND_AGAIN_MAX, items: EVENT_ID } },
+    properties: { eventIds: { type: "array", minItems: 1, maxItems: FAILED_MAX, items: EVENT_ID } },
   },
 } as const;
 

@@ -1,18 +1,24 @@
-import { CHANGE_WORDS, RESULT_WORDS, STEP_WORDS } from "../../proto/codes";
+import { CHANGE_WORDS, RESULT_WORDS, SEND_AGAIN_WORDS, STEP_WORDS } from "../../proto/codes";
 import {
   DeliveryMode,
   Platform,
+  type FailedEvent,
+  type GetDeliveryResponse,
   type LoggedChange,
   type LoggedDelivery,
+  type SendAgainResponse,
   type SendTestEventResponse,
   type Workspace,
   type WorkspaceHealth,
 } from "../../proto/gen/chatbridge/v1/workspace";
 import type {
   ChangeShape,
+  DeliveryDetailShape,
   DeliveryShape,
+  FailedEventShape,
   HealthShape,
   Mode,
+  SendAgainShape,
   TestOutcome,
   WorkspaceShape,
   WorkspaceWithSecret,
@@ -109,12 +115,39 @@ export function toTestOutcome(answer: SendTestEventResponse): TestOutcome {
   };
 }
 
-export function toText(at: Date | undefined): string | null {
+export function toDeliveryDetailShape(answer: GetDeliveryResponse): DeliveryDetailShape {
+  const { delivery, events, response } = answer;
+  return {
+    delivery: toDeliveryShape(there(delivery)),
+    events: events.map(({ eventId, json, sendAgainUntil }) => ({
+      id: eventId,
+      json,
+      sendAgainUntil: toText(sendAgainUntil),
+    })),
+    response: response === undefined ? null : { text: response.text, truncated: response.truncated },
+  };
+}
+
+export function toFailedEventShape(event: FailedEvent): FailedEventShape {
+  const { eventId, eventType, failedAt, sendAgainUntil } = event;
+  return { eventId, eventType, failedAt: there(toText(failedAt)), sendAgainUntil: toText(sendAgainUntil) };
+}
+
+export function toSendAgainShape({ results }: SendAgainResponse): SendAgainShape {
+  return {
+    results: results.map(({ eventId, outcome }) => ({
+      eventId,
+      result: there(SEND_AGAIN_WORDS.get(outcome)),
+    })),
+  };
+}
+
+function toText(at: Date | undefined): string | null {
   return at?.toISOString() ?? null;
 }
 
 /** Returns a value that core always sends. Throws when the value is missing. */
-export function there<T>(value: T | null | undefined): T {
+function there<T>(value: T | null | undefined): T {
   if (value === null || value === undefined) throw new Error("core's answer lacks a required field");
   return value;
 }

@@ -111,7 +111,11 @@ test("the dashboard's API names the reason if a workspace cannot push, or the wo
   const told = answers.map((answer) => [answer.status, (answer.json as { message: string }).message]);
   expect(told).toEqual([
     [409, expect.stringMatching(/has no target URL.*\.$/)],
-    ...[noWorkspace, noWorkspace, noWorkspace, noEntry, noEntry],
+    noWorkspace,
+    noWorkspace,
+    noWorkspace,
+    noEntry,
+    noEntry,
   ]);
 });
 
