@@ -16,7 +16,7 @@ import { addSessionRoutes, currentSession, usedSession } from "./session-routes"
 import { createSessions } from "./sessions";
 import { createSignInLimit } from "./sign-in-limit";
 import { addWatchRoute } from "./watch-route";
-import { addStoredRoutes } from "./stored-routes";
+import { addFailedEventsRoute, addStoredRoutes } from "./stored-routes";
 import { createWorkspaceClient, type Operator } from "./workspace-client";
 import { addWorkspaceRoutes } from "./workspace-routes";
 
@@ -99,6 +99,7 @@ export async function startDashboard(options: DashboardOptions) {
           if (sessionOf(request) === undefined) return sendError(reply, SIGNED_OUT);
         });
         addHealthRoute(signedIn, operatorOf);
+        addFailedEventsRoute(signedIn, operatorOf);
         addWatchRoute(signedIn, { sessionOf, operatorOf, stopping: stopping.signal, report });
       });
     },

@@ -14,7 +14,7 @@ const SEND_AGAIN = {
   },
 } as const;
 
-/** Adds the routes that show the stored events of deliveries, and send failed events again. */
+/** Adds the routes that show one delivery with its stored events, and send failed events again. */
 export function addStoredRoutes(
   app: FastifyInstance,
   operatorOf: (request: FastifyRequest) => Operator,
@@ -28,15 +28,6 @@ export function addStoredRoutes(
     },
   );
 
-  app.get<{ Params: { id: string } }>(
-    "/workspaces/:id/failed-events",
-    async (request): Promise<readonly FailedEventShape[]> => {
-      const { call, methods } = operatorOf(request);
-      const { events } = await call(methods.listFailedEvents, { workspaceId: request.params.id });
-      return events.map(toFailedEventShape);
-    },
-  );
-
   app.post<{ Params: { id: string }; Body: { eventIds: string[] } }>(
     "/workspaces/:id/send-again",
     { schema: SEND_AGAIN },
@@ -44,6 +35,21 @@ export function addStoredRoutes(
       const { call, methods } = operatorOf(request);
       const wanted = { workspaceId: request.params.id, eventIds: request.body.eventIds };
       return toSendAgainShape(await call(methods.sendAgain, wanted));
+    },
+  );
+}
+
+/** Adds `GET /workspaces/:id/failed-events`, which lists the kept events whose pushes failed. */
+export function addFailedEventsRoute(
+  app: FastifyInstance,
+  operatorOf: (request: FastifyRequest) => Operator,
+): void {
+  app.get<{ Params: { id: string } }>(
+    "/workspaces/:id/failed-events",
+    async (request): Promise<readonly FailedEventShape[]> => {
+      const { call, methods } = operatorOf(request);
+      const { events } = await call(methods.listFailedEvents, { workspaceId: request.params.id });
+      return events.map(toFailedEventShape);
     },
   );
 }
