@@ -1,14 +1,18 @@
 import { FAILED_MAX, type SendAgainResult } from "../../contract/deliveries";
 import { EVENT_ID_FORM } from "../../contract/forms";
 import { sendAgainUntilMs, type FailedEvent } from "../domain/failed-event";
+import { createChange } from "../domain/workspace-changes";
 import type { Clock } from "../ports/outside";
-import type { FailedEvents, Workspaces } from "../ports/store";
+import type { ChangeLog, FailedEvents, Workspaces } from "../ports/store";
 import { NOT_FOUND, precondition, type WorkspaceRefusal } from "./workspaces";
 
 export interface FailedEventsContext {
   readonly now: Clock;
   readonly workspaces: Workspaces;
   readonly failedEvents: FailedEvents;
+  readonly changeLog: ChangeLog;
+  /** Name of the caller's token, for the log of changes. */
+  readonly by: string;
 }
 
 /** A kept event, and the time until which it can be sent again, in ms since the epoch; undefined if this is not possible. */
@@ -18,7 +22,7 @@ export interface ListedEvent extends FailedEvent {
 
 /** Lists the kept events of a workspace, newest failure first. */
 export async function listFailedEvents(
-  { now, workspaces, failedEvents }: FailedEventsContext,
+  { now, workspaces, failedEvents }: Omit<FailedEventsContext, "by">,
   workspaceId: string,
 ): Promise<{ readonly events: readonly ListedEvent[] } | WorkspaceRefusal> {
   const record = await workspaces.read(workspaceId);
@@ -37,9 +41,9 @@ export interface SentAgain {
   readonly result: SendAgainResult;
 }
 
-/** Puts kept events back into the push queue. Returns the result for each id, in order. */
+/** Puts kept events back into the push queue, and logs this change. Returns the result for each id, in order. */
 export async function sendAgain(
-  { workspaces, failedEvents }: FailedEventsContext,
+  { workspaces, failedEvents, changeLog, by }: FailedEventsContext,
   workspaceId: string,
   eventIds: readonly string[],
 ): Promise<{ readonly results: readonly SentAgain[] } | WorkspaceRefusal> {
@@ -55,6 +59,11 @@ export async function sendAgain(
     return precondition(
       "the workspace is not connected or has no target URL: connect it and set its target URL",
     );
+  }
+  const queued = results.filter((result) => result === "queued").length;
+  if (queued > 0) {
+    const detail = queued === 1 ? "1 event" : `${queued} events`;
+    await changeLog.append(workspaceId, createChange(by, "events-sent-again", detail));
   }
   return {
     results: eventIds.map((eventId, i) => ({ eventId, result: results[i] ?? "not-kept" })),

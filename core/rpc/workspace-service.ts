@@ -120,15 +120,16 @@ export function createWorkspaceService(
     watchWorkspace: createWatchHandler(context, report),
     getDelivery: unary("GetDelivery", report, async ({ workspaceId, deliveryId }) => {
       const id = readWorkspaceId(workspaceId);
-      const found = LOG_ID_FORM.test(deliveryId) ? await readDelivery(context, id, deliveryId) : "no-entry";
+      if (!LOG_ID_FORM.test(deliveryId)) throw badDeliveryId();
+      const found = await readDelivery(context, id, deliveryId);
       if (found === "no-entry") throw noEntry();
       return toDetailMessage(accepted(found));
     }),
     listFailedEvents: unary("ListFailedEvents", report, async ({ workspaceId }) =>
       toFailedMessage(accepted(await listFailedEvents(context, readWorkspaceId(workspaceId))).events),
     ),
-    sendAgain: unary("SendAgain", report, async ({ workspaceId, eventIds }) =>
-      toSentMessage(accepted(await sendAgain(context, readWorkspaceId(workspaceId), eventIds)).results),
+    sendAgain: unary("SendAgain", report, async ({ workspaceId, eventIds }, call) =>
+      toSentMessage(accepted(await sendAgain(as(call), readWorkspaceId(workspaceId), eventIds)).results),
     ),
   };
 }
@@ -144,6 +145,10 @@ function readPageSize(size: number): number {
 
 function badPageToken(): StatusError {
   return new StatusError(status.INVALID_ARGUMENT, "page_token is not the next_page_token of another page");
+}
+
+function badDeliveryId(): StatusError {
+  return new StatusError(status.INVALID_ARGUMENT, "delivery_id must be the id of an entry of the log");
 }
 
 function noEntry(): StatusError {

@@ -25,6 +25,8 @@ const FIELDS: Readonly<Record<string, readonly [field: string, words: string]>> 
   target_url: ["targetUrl", "the target URL"],
   owner_email: ["ownerEmail", "the owner's email"],
   name: ["name", "the name"],
+  delivery_id: ["deliveryId", "the id of the delivery"],
+  event_ids: ["eventIds", "the request"],
 };
 
 /** Whether an error is a gRPC error, which means that core answered with an error or did not answer. */

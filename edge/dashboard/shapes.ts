@@ -125,7 +125,7 @@ export interface ChangeShape {
   /** Name of the token with which the change was made. */
   readonly by: string;
   readonly change: ChangeName;
-  /** The values before and after the change; empty for a change without values. */
+  /** The values before and after the change, or the number of events that were sent again; empty for other changes. */
   readonly detail: string;
 }
 

@@ -104,7 +104,6 @@ test("the dashboard's API names the reason if a workspace cannot push, or the wo
     await ask(`/workspaces/${UNKNOWN}/failed-events`),
     await ask(`/workspaces/${UNKNOWN}/deliveries/1-1`),
     await ask(`/workspaces/${polls}/deliveries/1-1`),
-    await ask(`/workspaces/${polls}/deliveries/nonsense`),
   ];
   const noWorkspace = [404, "The workspace does not exist."];
   const noEntry = [404, "The log no longer has this entry."];
@@ -115,7 +114,11 @@ test("the dashboard's API names the reason if a workspace cannot push, or the wo
     noWorkspace,
     noWorkspace,
     noEntry,
-    noEntry,
+  ]);
+  const invalid = await ask(`/workspaces/${polls}/deliveries/nonsense`);
+  expect([invalid.status, invalid.json]).toMatchObject([
+    400,
+    { field: "deliveryId", message: "The id of the delivery must be the id of an entry of the log." },
   ]);
 });
 

@@ -1,5 +1,5 @@
 import { status as grpc } from "@grpc/grpc-js";
-import { DeliveryResult, SendAgainOutcome } from "../../proto/gen/chatbridge/v1/workspace";
+import { ChangeKind, DeliveryResult, SendAgainOutcome } from "../../proto/gen/chatbridge/v1/workspace";
 import { status } from "../harness/behaviours";
 import { poll } from "../harness/bridge";
 import { call } from "../harness/core-clients";
@@ -62,6 +62,13 @@ test("an event whose push failed is kept; after the bridge is fixed, the event i
   ]);
   expect(await api.failedEvents(workspaceId)).toEqual([]);
   expect(await api.sendAgain(workspaceId, eventId)).toEqual([{ eventId, outcome: NOT_KEPT }]);
+  const { workspaces } = push.service.clients;
+  const { changes } = await call(workspaces, workspaces.listChanges, { workspaceId });
+  const sent = changes.filter(({ kind }) => kind === ChangeKind.EVENTS_SENT_AGAIN);
+  expect(sent.map(({ tokenName, detail }) => [tokenName, detail])).toEqual([
+    ["operator", "1 event"],
+    ["operator", "1 event"],
+  ]);
 });
 
 // time: smoke
@@ -139,8 +146,13 @@ test("invalid calls are rejected: the wrong number or form of ids, a workspace t
       await expectRejected(calling, NOT_FOUND, "no such workspace");
     }
   }
-  for (const id of ["", "1-1", "x", "99999999999999999999-0", `1-1'"`]) {
-    await expectRejected(api.delivery(workspaceId, id), NOT_FOUND, /^delivery_id: the log does not have/);
+  await expectRejected(
+    api.delivery(workspaceId, "1-1"),
+    NOT_FOUND,
+    /^delivery_id: the log does not have this entry$/,
+  );
+  for (const id of ["", "x", "99999999999999999999-0", `1-1'"`]) {
+    await expectRejected(api.delivery(workspaceId, id), INVALID_ARGUMENT, /^delivery_id must be/);
   }
 });
 

@@ -534,7 +534,7 @@ export interface LoggedChange {
   kind: ChangeKind;
   /**
    * detail of the change, at most 512 characters: the old and the new name or email, or the target URL without its
-   * query; empty for other changes. It never contains a secret.
+   * query, or the number of events that were sent again; empty for other changes. It never contains a secret.
    */
   detail: string;
 }
@@ -4439,7 +4439,8 @@ export const WorkspaceServiceService = {
    * GetDelivery returns one entry of the log of deliveries, with the events and the
    * bridge's response that are still stored for the entry. Core keeps an event
    * whose push failed for at most 24 hours. A delivered push has no stored event.
-   * Errors: NOT_FOUND, also when the log does not have the entry.
+   * Errors: NOT_FOUND, also when the log does not have the entry; INVALID_ARGUMENT
+   * for an invalid delivery id.
    */
   getDelivery: {
     path: "/chatbridge.v1.WorkspaceService/GetDelivery" as const,
@@ -4571,7 +4572,8 @@ export interface WorkspaceServiceServer extends UntypedServiceImplementation {
    * GetDelivery returns one entry of the log of deliveries, with the events and the
    * bridge's response that are still stored for the entry. Core keeps an event
    * whose push failed for at most 24 hours. A delivered push has no stored event.
-   * Errors: NOT_FOUND, also when the log does not have the entry.
+   * Errors: NOT_FOUND, also when the log does not have the entry; INVALID_ARGUMENT
+   * for an invalid delivery id.
    */
   getDelivery: handleUnaryCall<GetDeliveryRequest, GetDeliveryResponse>;
   /**
@@ -4867,7 +4869,8 @@ export interface WorkspaceServiceClient extends Client {
    * GetDelivery returns one entry of the log of deliveries, with the events and the
    * bridge's response that are still stored for the entry. Core keeps an event
    * whose push failed for at most 24 hours. A delivered push has no stored event.
-   * Errors: NOT_FOUND, also when the log does not have the entry.
+   * Errors: NOT_FOUND, also when the log does not have the entry; INVALID_ARGUMENT
+   * for an invalid delivery id.
    */
   getDelivery(
     request: GetDeliveryRequest,
