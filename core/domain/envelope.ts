@@ -34,6 +34,13 @@ export function renderEnvelope(
   };
 }
 
+const ID_AT_START = /^\{"id":"([^"]*)"/;
+
+/** Returns the id of a rendered event; empty when the text is not a rendered event. */
+export function eventIdOf(json: string): string {
+  return ID_AT_START.exec(json)?.[1] ?? "";
+}
+
 /** Recently formatted times. Events of one call mostly have the same times, and formatting a time takes 0.5 µs. */
 const isoTimes = new Map<number, string>();
 const ISO_TIMES_MAX = 16;

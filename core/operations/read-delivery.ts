@@ -1,4 +1,5 @@
 import type { LoggedDelivery, ResponseStart } from "../domain/delivery";
+import { eventIdOf } from "../domain/envelope";
 import { sendAgainUntilMs } from "../domain/failed-event";
 import type { Clock } from "../ports/outside";
 import type { DeliveryLog, Workspaces } from "../ports/store";
@@ -47,6 +48,5 @@ export async function readDelivery(
 
 function toStored(bytes: Buffer, untilMs: number | undefined): StoredEvent {
   const json = bytes.toString("utf8");
-  const { id } = JSON.parse(json) as { readonly id: string };
-  return { eventId: id, json, sendAgainUntilMs: untilMs };
+  return { eventId: eventIdOf(json), json, sendAgainUntilMs: untilMs };
 }

@@ -1,5 +1,5 @@
 import * as fc from "fast-check";
-import { renderEnvelope } from "../../core/domain/envelope";
+import { eventIdOf, renderEnvelope } from "../../core/domain/envelope";
 import type { MessageBody, OutboundContent } from "../../core/domain/outbound-event";
 import { forAll } from "../harness/for-all";
 
@@ -63,4 +63,8 @@ test("the envelope is JSON that parses to the same texts and data, whatever they
     const rendered = JSON.parse(render({ type: "message.create", channel, message })) as object;
     expect(rendered).toMatchObject({ channel, message: { text, data: message.data } });
   });
+});
+
+test("the id of a rendered event can be read without parsing the event", () => {
+  expect([eventIdOf(render({ type: "ping" })), eventIdOf('{"type":"ping"}')]).toEqual([HEAD.eventId, ""]);
 });
