@@ -5,6 +5,7 @@ import { Icon } from "./parts/icon";
 import { LimitedToken } from "./parts/limited-token";
 import { Loading } from "./parts/loading";
 import { PageHeading } from "./parts/page-heading";
+import { ThemeChoice } from "./parts/theme-choice";
 import { ConnectPage } from "./pages/connect-page";
 import { SignInPage } from "./pages/sign-in-page";
 import { WorkspacePage } from "./pages/workspace-page";
@@ -12,7 +13,6 @@ import { WorkspacesPage } from "./pages/workspaces-page";
 import { Link, useHere } from "./router";
 import { beginSession, sessionState, signOut } from "./session";
 import { useStore } from "./store";
-import { chooseTheme, chosenTheme, THEMES } from "./theme";
 import { useAction } from "./use-action";
 import type { SessionShape } from "../edge/dashboard/shapes";
 
@@ -105,22 +105,5 @@ function Masthead({ session }: { readonly session: SessionShape | undefined }) {
         )}
       </div>
     </header>
-  );
-}
-
-const THEME_ICONS = { system: "screen", light: "sun", dark: "moon" } as const;
-
-function ThemeChoice() {
-  const theme = useStore(chosenTheme);
-  const next = THEMES[(THEMES.indexOf(theme) + 1) % THEMES.length] ?? "system";
-  return (
-    <ActionButton
-      look="quiet"
-      onClick={() => chooseTheme(next)}
-      aria-label={`Theme: ${theme}. Change to ${next}`}
-      title={`Theme: ${theme}`}
-    >
-      <Icon name={THEME_ICONS[theme]} />
-    </ActionButton>
   );
 }

@@ -11,7 +11,7 @@ interface Schema {
 export function parts({ React: { createElement: h } }: System) {
   /**
    * Shows text, with the parts in backticks as code. Swagger UI's own component sets `innerHTML`, which our content
-   * security policy blocks. Swagger UI itself adds `<i>` to the words "Example" and "Default value".
+   * security policy blocks. Swagger UI puts the word "Example" into `<i>`.
    */
   function Markdown({ source = "" }: { readonly source?: string }) {
     const words = source
@@ -66,35 +66,15 @@ export function parts({ React: { createElement: h } }: System) {
       return h(Original, { schema: known === undefined ? schema : { ...schema, description } });
     };
 
-  /**
-   * Labels the choice of an example, and hides the choice if there is only one example. Swagger UI's own component has no
-   * label that a screen reader can find.
-   */
-  const ExamplesSelect =
-    (Original: Component) =>
-    ({ examples, ...rest }: { readonly examples: { readonly size: number } }) => {
-      const choice = h(Original, { ...rest, examples, showLabels: false });
-      return h(
-        "label",
-        { hidden: examples.size < 2 },
-        h("span", { className: "sample-choice" }, "Example "),
-        choice,
-      );
-    };
-
   return {
     components: {
       Page,
       Markdown,
-      // Swagger UI's own component sets colors with too little contrast, and scrolls without being focusable.
-      HighlightCode: ({ children }: { readonly children: string }) =>
-        h("pre", { className: "sample" }, children),
       // Swagger UI's own component puts a link into a button, which is not accessible.
       DeepLink: ({ text }: { readonly text: unknown }) => h("span", null, text),
       authorizeOperationBtn: () => null,
     },
     wrapComponents: {
-      ExamplesSelect,
       JSONSchema202012KeywordTitle: KeywordTitle,
       JSONSchema202012KeywordDescription: KeywordDescription,
     },

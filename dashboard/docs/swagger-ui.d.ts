@@ -34,6 +34,7 @@ declare module "swagger-ui-dist/swagger-ui-es-bundle.js" {
     readonly deepLinking: boolean;
     readonly defaultModelRendering: "example" | "model";
     readonly defaultModelExpandDepth: number;
+    readonly syntaxHighlight: false;
     /** The HTTP methods of the requests that the user can send from the page. */
     readonly supportedSubmitMethods: readonly string[];
     readonly plugins: readonly ((system: System) => Plugin)[];

@@ -17,6 +17,7 @@ const compressedCopies: Plugin = {
 export default defineConfig({
   root: import.meta.dirname,
   publicDir: "../public",
+  oxc: { jsx: { runtime: "automatic", importSource: "preact" } },
   plugins: [compressedCopies],
   build: {
     outDir: "../../dist/dashboard",

@@ -1,6 +1,7 @@
 import { openApiDocument } from "../../edge/openapi/document";
-import { testBrowser } from "../harness/browser";
+import { PHONE, testBrowser } from "../harness/browser";
 import { sharedService } from "../harness/shared-service";
+import { expectUsable } from "../harness/usable";
 
 const { url, dashboardUrl } = sharedService();
 const browser = testBrowser();
@@ -40,4 +41,46 @@ test("without JavaScript, the API reference links to openapi.json", async () => 
   const { page } = await browser.visit(`${dashboardUrl}/docs`, { javaScriptEnabled: false });
   await page.getByRole("link", { name: "openapi.json" }).click();
   expect(page.url()).toBe(`${dashboardUrl}/openapi.json`);
+});
+
+test("the API reference has the dashboard's header, and leads to the dashboard, also on a phone", async () => {
+  const { page, refusals } = await browser.visit(`${dashboardUrl}/docs`, { viewport: PHONE });
+  const pages = page.getByRole("navigation", { name: "Pages" });
+  await pages.getByRole("link", { name: "API reference", exact: true }).waitFor();
+  const brand = page.getByRole("link", { name: "Chat bridge" });
+  expect(await brand.locator("svg").isVisible()).toBe(true);
+  const lookOf = (selector: string) =>
+    page.evaluate<string>(
+      `(() => { const { backgroundColor, fontFamily } = getComputedStyle(document.querySelector("${selector}")); return backgroundColor + fontFamily; })()`,
+    );
+  const header = await lookOf("header");
+  await pages.getByRole("link", { name: "Workspaces" }).click();
+  await page.getByLabel("Operator's token").waitFor();
+  expect(await lookOf("header")).toBe(header);
+  expect(refusals.filter((text) => !text.includes("401"))).toEqual([]);
+});
+
+test("the API reference uses the theme that the user chose in the dashboard, and can change it", async () => {
+  const { page } = await browser.visit(dashboardUrl);
+  const background = () =>
+    page.evaluate<string>("getComputedStyle(document.documentElement).backgroundColor");
+  await page.getByRole("button", { name: "Theme: system. Change to light" }).click();
+  const light = await background();
+  await page.getByRole("button", { name: "Theme: light. Change to dark" }).click();
+  const dark = await background();
+  await page.goto(`${dashboardUrl}/docs`);
+  await page.getByRole("heading", { level: 1 }).waitFor();
+  expect(await background()).toBe(dark);
+  await page.getByRole("button", { name: "Theme: dark. Change to system" }).click();
+  expect(await background()).toBe(light);
+});
+
+test("the API reference is accessible, also with an operation and a schema open", async () => {
+  const { page } = await browser.visit(`${dashboardUrl}/docs`);
+  await page.getByRole("heading", { level: 1 }).waitFor();
+  await expectUsable(page, "API reference");
+  await page.locator(".opblock-summary-control").first().click();
+  await page.locator(".opblock .responses-wrapper").first().waitFor();
+  await page.locator(".models article button").nth(1).click();
+  await expectUsable(page, "API reference, open");
 });

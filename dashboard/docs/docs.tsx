@@ -1,0 +1,36 @@
+import { render } from "preact";
+import SwaggerUI from "swagger-ui-dist/swagger-ui-es-bundle.js";
+import { chosenTheme, onColours } from "../theme";
+import { Masthead } from "./masthead";
+import { parts } from "./parts";
+
+const SYSTEM_DARK = matchMedia("(prefers-color-scheme: dark)");
+
+/** Swagger UI uses its dark colours if the page has the class `dark-mode`. */
+function applyTheme(): void {
+  const theme = chosenTheme.get();
+  const isDark = theme === "system" ? SYSTEM_DARK.matches : theme === "dark";
+  document.documentElement.classList.toggle("dark-mode", isDark);
+}
+
+applyTheme();
+onColours(applyTheme);
+const header = document.querySelector("header");
+if (header !== null) render(<Masthead />, header);
+const ui = SwaggerUI({
+  dom_id: "#docs",
+  url: "openapi.json",
+  layout: "Page",
+  deepLinking: true,
+  defaultModelRendering: "example",
+  defaultModelExpandDepth: 2,
+  // The colours of examples come from the stylesheet. The highlighter's colours suit only a dark background.
+  syntaxHighlight: false,
+  // Requests must be signed, and the page has no secret, so the user cannot send requests from the page.
+  supportedSubmitMethods: [],
+  plugins: [parts],
+  onComplete() {
+    const { title, version } = ui.specSelectors.info().toJS();
+    document.title = `${title} ${version}: reference`;
+  },
+});
