@@ -53,12 +53,15 @@ test("the package has its code, types, README and licence; all exports can be im
   expect(list).toMatch(/^Rules for a bridge:\n {2}\w/);
 });
 
-test("the README's examples compile with strict options, and the README has no relative links", () => {
+test("the README's examples compile with strict options, and no page of the package has a relative link", () => {
   // `packKit` has already compiled the examples: it throws if they do not compile.
   expect(kit.examples).toEqual(expect.arrayContaining(["poll-bridge.mts", "push-bridge.mts"]));
   expect(kit.examples).toHaveLength(5);
   expect(kit.readme).not.toContain("```js");
-  expect(kit.readme).not.toMatch(/\]\((?!https?:|#)/);
+  const template = readFileSync(join(kit.folder, "node_modules/chat-bridge-kit/template/README.md"), "utf8");
+  for (const page of [kit.readme, template]) {
+    expect(page).not.toMatch(/\]\((?!https?:|#)|\]: (?!https?:)|(?:href|src)="(?!https?:|#)/);
+  }
 });
 
 test("a TypeScript version that does not read `exports` finds the same types as a version that does", () => {

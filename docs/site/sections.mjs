@@ -1,0 +1,86 @@
+import { headingsOf } from "./markdown.mjs";
+
+/** The kinds of readers, each with their pages in reading order. A pattern names all pages that match it. */
+const READERS = [
+  {
+    title: "Bridge authors",
+    does: "Connect a chat tool",
+    details: "Report what members do, and show what games answer. In any language, or with the kit.",
+    pages: [
+      "docs/bridge-guide.md",
+      "bridge/README.md",
+      "bridge/template/README.md",
+      /^bridges\/.*README\.md$/,
+    ],
+  },
+  {
+    title: "Game developers",
+    does: "Write a game",
+    details: "Follow the events of members, and publish messages with buttons, over gRPC.",
+    pages: ["docs/game-service-guide.md", /^demo\/.*README\.md$/],
+  },
+  {
+    title: "Operators",
+    does: "Run the service",
+    details: "Deploy, configure, watch and scale it. Find out why a bridge does not work.",
+    pages: [
+      "docs/operator-guide.md",
+      "dashboard/README.md",
+      "docs/cli.md",
+      "docs/metrics.md",
+      "docs/scaling.md",
+      "docs/security.md",
+      "SECURITY.md",
+    ],
+  },
+  {
+    title: "Contributors",
+    does: "Change the code",
+    details: "The layout of the code, its rules and tests, and the reasons for the design.",
+    pages: [
+      "CONTRIBUTING.md",
+      "docs/style.md",
+      "docs/leases.md",
+      "docs/decisions/README.md",
+      /^(?:test|bench)\//,
+    ],
+  },
+];
+/** Names of pages whose first heading says too little beside other pages. */
+const NAMES = {
+  "README.md": "Overview",
+  "bridge/README.md": "The kit",
+  "bridge/template/README.md": "A template for a bridge",
+  "bridges/irc/README.md": "IRC",
+  "bridges/matrix/README.md": "Matrix",
+  "demo/README.md": "The demo",
+  "demo/chat/README.md": "The demo chat",
+  "demo/game/README.md": "The demo game",
+};
+const FIRST = "README.md";
+
+/**
+ * Sorts the pages into sections: one for each kind of reader, one for the decisions, and one for all other pages. Each
+ * page is in one section. Throws if a section names a page that does not exist.
+ */
+export function sectionsOf({ pages }) {
+  const left = new Set(pages);
+  const take = (pattern) => {
+    const found = [...left].filter((path) =>
+      pattern instanceof RegExp ? pattern.test(path) : path === pattern,
+    );
+    if (found.length === 0) throw new Error(`docs/site/sections.mjs names ${pattern}, and no page matches`);
+    for (const path of found) left.delete(path);
+    return found;
+  };
+  return {
+    readers: READERS.map((reader) => ({ ...reader, pages: reader.pages.flatMap(take) })),
+    decisions: { title: "Decisions", pages: take(/^docs\/decisions\/\d/) },
+    rest: { title: "All readers", pages: [...take(FIRST), ...left] },
+  };
+}
+
+/** Returns the name of a page in the sidebar. Most pages are named by their first heading. */
+export function nameOf(repository, path) {
+  return NAMES[path] ?? headingsOf(repository.read(path))[0] ?? path;
+}
