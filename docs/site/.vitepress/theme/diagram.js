@@ -31,6 +31,8 @@ export const Diagram = defineComponent({
         securityLevel: "strict",
         theme: isDark.value ? "dark" : "neutral",
         fontFamily: "inherit",
+        // A diagram keeps its size, and scrolls if it is wider than the page.
+        sequence: { useMaxWidth: false, wrap: true },
       });
       drawn.value = (await mermaid.render(id, text)).svg;
     }
@@ -39,6 +41,6 @@ export const Diagram = defineComponent({
     return () =>
       drawn.value === ""
         ? h("pre", { class: "diagram" }, text)
-        : h("figure", { class: "diagram", innerHTML: drawn.value });
+        : h("figure", { class: "diagram", tabindex: 0, "aria-label": "Diagram", innerHTML: drawn.value });
   },
 });
