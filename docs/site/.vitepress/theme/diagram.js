@@ -31,8 +31,15 @@ export const Diagram = defineComponent({
         securityLevel: "strict",
         theme: isDark.value ? "dark" : "neutral",
         fontFamily: "inherit",
-        // A diagram keeps its size, and scrolls if it is wider than the page.
-        sequence: { useMaxWidth: false, wrap: true },
+        // These sizes, in pixels, make a diagram of five participants as wide as the text of a page.
+        sequence: {
+          wrap: true,
+          width: 100,
+          actorMargin: 36,
+          height: 40,
+          messageFontSize: 14,
+          actorFontSize: 14,
+        },
       });
       drawn.value = (await mermaid.render(id, text)).svg;
     }
