@@ -24,8 +24,8 @@ function install() {
   });
   if (isInstalled) return;
   process.stdout.write("installing the packages of docs/site/package.json …\n");
-  const { status } = spawnSync("npm", ["ci", "--silent"], { cwd: HERE, stdio: "inherit" });
-  if (status !== 0) fail("cannot build the site: npm ci failed in docs/site");
+  const { status } = spawnSync("npm", ["install", "--silent", "--no-save"], { cwd: HERE, stdio: "inherit" });
+  if (status !== 0) fail("cannot build the site: npm install failed in docs/site");
 }
 
 function fail(message) {
