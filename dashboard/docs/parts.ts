@@ -66,6 +66,17 @@ export function parts({ React: { createElement: h } }: System) {
       return h(Original, { schema: known === undefined ? schema : { ...schema, description } });
     };
 
+  /** Labels the choice of an example. Swagger UI's own component has no label that a screen reader can find. */
+  const ExamplesSelect =
+    (Original: Component) =>
+    ({ examples, ...rest }: { readonly examples: { readonly size: number } }) =>
+      h(
+        "label",
+        { hidden: examples.size < 2 },
+        h("span", { className: "sample-choice" }, "Example "),
+        h(Original, { ...rest, examples, showLabels: false }),
+      );
+
   return {
     components: {
       Page,
@@ -75,6 +86,7 @@ export function parts({ React: { createElement: h } }: System) {
       authorizeOperationBtn: () => null,
     },
     wrapComponents: {
+      ExamplesSelect,
       JSONSchema202012KeywordTitle: KeywordTitle,
       JSONSchema202012KeywordDescription: KeywordDescription,
     },

@@ -8,6 +8,7 @@ const READERS = [
     details: "Report what members do, and show what games answer. In any language, or with the kit.",
     pages: [
       "docs/bridge-guide.md",
+      "docs/events.md",
       "bridge/README.md",
       "bridge/template/README.md",
       /^bridges\/.*README\.md$/,
