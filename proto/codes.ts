@@ -1,8 +1,15 @@
 import { CHANGE_NAMES } from "../contract/changes";
 import { ATTEMPT_STEPS, DELIVERY_RESULTS, SEND_AGAIN_RESULTS } from "../contract/deliveries";
+import { HEALTH_STATES } from "../contract/health-states";
 import { MESSAGE_KINDS } from "../contract/messages";
 import { MessageKind } from "./gen/chatbridge/v1/event";
-import { ChangeKind, DeliveryResult, PushStep, SendAgainOutcome } from "./gen/chatbridge/v1/workspace";
+import {
+  ChangeKind,
+  DeliveryResult,
+  HealthState,
+  PushStep,
+  SendAgainOutcome,
+} from "./gen/chatbridge/v1/workspace";
 
 /** Returns the code in a proto enum for each word: `refused-address` has the code of `REFUSED_ADDRESS`. */
 function codesOf<Word extends string, Code extends number>(
@@ -27,3 +34,5 @@ export const CHANGE_CODES = codesOf(CHANGE_NAMES, ChangeKind);
 export const CHANGE_WORDS = wordsOf(CHANGE_CODES);
 export const SEND_AGAIN_CODES = codesOf(SEND_AGAIN_RESULTS, SendAgainOutcome);
 export const SEND_AGAIN_WORDS = wordsOf(SEND_AGAIN_CODES);
+export const STATE_CODES = codesOf(HEALTH_STATES, HealthState);
+export const STATE_WORDS = wordsOf(STATE_CODES);

@@ -1,10 +1,15 @@
 import { FAILURES } from "../../contract/deliveries";
+import type { HealthState } from "../../contract/health-states";
 import { isPoll, type LoggedDelivery } from "./delivery";
+import { pushState, type PushFact } from "./health-state";
 
 const HOUR_MS = 60 * 60 * 1000;
 
 /** The health of the pushes of a workspace, computed from the attempts that are still logged. */
 export interface PushHealth {
+  readonly state: HealthState;
+  /** The time of the first accepted attempt after the last failure; undefined while pushes fail. */
+  readonly recoveredAtMs: number | undefined;
   readonly lastSuccess: LoggedDelivery | undefined;
   readonly lastFailure: LoggedDelivery | undefined;
   /** The number of attempts in the last hour. */
@@ -32,6 +37,7 @@ export function pushHealth(deliveries: readonly LoggedDelivery[], nowMs: number)
     .map(({ latencyMs }) => latencyMs)
     .toSorted((a, b) => a - b);
   return {
+    ...pushState(pushes.flatMap(toFact), nowMs),
     lastSuccess: pushes.find(succeeded),
     lastFailure: pushes.find(failed),
     attempts: recent.length,
@@ -42,6 +48,13 @@ export function pushHealth(deliveries: readonly LoggedDelivery[], nowMs: number)
       p99: percentile(latencies, 99),
     },
   };
+}
+
+/** Returns the fact for an attempt, or for an event that was dropped because the bridge is too slow; else no fact. */
+function toFact({ result, atMs }: LoggedDelivery): readonly PushFact[] {
+  if (result === "success") return [{ is: "accepted", atMs }];
+  if (result === "overloaded") return [{ is: "overloaded", atMs }];
+  return FAILED.has(result) ? [{ is: "failed", atMs }] : [];
 }
 
 /** Returns the smallest value that is at least as large as `p` percent of the values; 0 when there are no values. */

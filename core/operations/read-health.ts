@@ -1,18 +1,34 @@
+import type { HealthState } from "../../contract/health-states";
 import type { LoggedDelivery } from "../domain/delivery";
+import { pollState } from "../domain/health-state";
 import { pushHealth, type PushHealth } from "../domain/push-health";
 import { deliveryMode, type Workspace } from "../domain/workspace";
 import type { Clock } from "../ports/outside";
-import { LOGGED_MAX, type DeliveryLog, type PollHealth, type PollWatch } from "../ports/store";
+import {
+  LOGGED_MAX,
+  type DeliveryLog,
+  type InboundLog,
+  type PollHealth,
+  type PollWatch,
+} from "../ports/store";
 
 export interface HealthContext {
   readonly now: Clock;
   readonly deliveryLog: DeliveryLog;
+  readonly inboundLog: Pick<InboundLog, "firstAtMs">;
   readonly pollWatch: PollWatch;
 }
 
 /** The health of the polls or pushes of a workspace; undefined when the workspace gets no events. */
 export type WorkspaceHealth =
-  ({ readonly mode: "poll" } & PollHealth) | ({ readonly mode: "push" } & PushHealth) | undefined;
+  | ((
+      | ({ readonly mode: "poll"; readonly state: HealthState } & PollHealth)
+      | ({ readonly mode: "push" } & PushHealth)
+    ) & {
+      /** The time of the first signed POST, in ms since the epoch; undefined when none has arrived. */
+      readonly firstPostAtMs: number | undefined;
+    })
+  | undefined;
 
 /** @param readPushes reads the logged deliveries of a push workspace, newest first */
 export async function readHealth(
@@ -22,11 +38,19 @@ export async function readHealth(
     context.deliveryLog.read(workspace.id, LOGGED_MAX, undefined),
 ): Promise<WorkspaceHealth> {
   const mode = deliveryMode(workspace);
+  const firstPost = () => context.inboundLog.firstAtMs(workspace.id);
   switch (mode) {
-    case "poll":
-      return { mode, ...(await context.pollWatch.health(workspace.id)) };
-    case "push":
-      return { mode, ...pushHealth(await readPushes(), context.now()) };
+    case "poll": {
+      const [health, firstPostAtMs] = await Promise.all([
+        context.pollWatch.health(workspace.id),
+        firstPost(),
+      ]);
+      return { mode, state: pollState(health, context.now()), ...health, firstPostAtMs };
+    }
+    case "push": {
+      const [pushes, firstPostAtMs] = await Promise.all([readPushes(), firstPost()]);
+      return { mode, ...pushHealth(pushes, context.now()), firstPostAtMs };
+    }
     case "none":
       return undefined;
   }

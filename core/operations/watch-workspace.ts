@@ -5,14 +5,21 @@ import { LOGGED_MAX, type Workspaces } from "../ports/store";
 import { readHealth, type HealthContext, type WorkspaceHealth } from "./read-health";
 import { NOT_FOUND, type WorkspaceRefusal } from "./workspaces";
 
-export type WorkspaceChange = { readonly health: WorkspaceHealth } | { readonly delivery: LoggedDelivery };
+export type WorkspaceChange =
+  | { readonly health: WorkspaceHealth }
+  | { readonly delivery: LoggedDelivery }
+  /** A heartbeat: the store answers, and nothing has changed. */
+  | { readonly unchanged: true };
 
 const LOOK_EVERY_MS = 300;
 const HEALTH_EVERY_MS = 2_000;
+/** Milliseconds without a change until `report` is called with a heartbeat. */
+const BEAT_AFTER_MS = 1_000;
 
 /**
- * Follows a workspace. Calls `tell` with the workspace's health, immediately and after each change, and with
- * each new delivery. A run of polls is one delivery, which is reported again each time the run has grown.
+ * Follows a workspace. Calls `report` with the workspace's health, immediately and after each change, and with
+ * each new delivery. A run of polls is one delivery, which is reported again each time the run has grown. After a
+ * second without a change, calls `report` with a heartbeat, if the store answers.
  * Resolves with undefined when the signal is aborted, or with a refusal when the workspace does not exist or is
  * deleted.
  *
@@ -22,13 +29,18 @@ const HEALTH_EVERY_MS = 2_000;
 export async function watchWorkspace(
   context: HealthContext & { readonly workspaces: Workspaces },
   id: string,
-  tell: (change: WorkspaceChange) => void,
+  report: (change: WorkspaceChange) => void,
   signal: AbortSignal,
 ): Promise<WorkspaceRefusal | undefined> {
   const readFresh = await context.deliveryLog.watch(id);
   let pushes: readonly LoggedDelivery[] | undefined;
   let told: string | undefined;
   let healthAt = 0;
+  let beatAt = 0;
+  function tell(change: WorkspaceChange): void {
+    report(change);
+    beatAt = performance.now() + BEAT_AFTER_MS;
+  }
   while (!signal.aborted) {
     const fresh = await readFresh();
     for (const delivery of fresh) tell({ delivery });
@@ -42,6 +54,7 @@ export async function watchWorkspace(
       told = text;
       healthAt = performance.now() + HEALTH_EVERY_MS;
     }
+    if (performance.now() >= beatAt) tell({ unchanged: true });
     await sleep(LOOK_EVERY_MS, undefined, { signal }).catch(() => undefined);
   }
   return undefined;

@@ -119,6 +119,8 @@ export interface InboundLog {
    * event. The event is durable when the promise resolves. On a cluster, check 2 is a separate step, before this step.
    */
   append(append: Append): Promise<Appended>;
+  /** Returns the time of the first signed POST to a workspace, in ms since the epoch; undefined when none has arrived. */
+  firstAtMs(workspaceId: string): Promise<number | undefined>;
 }
 
 /** Events that were removed from the log before every group of followers had acked them, or while no group existed. */
@@ -374,6 +376,8 @@ export interface PollHealth {
   /** Number of held events that are newer than the last event served to the bridge, at most 1,000. */
   readonly waiting: number;
   readonly oldestWaitingAtMs: number | undefined;
+  /** Time of the poll that ended the last outage. */
+  readonly recoveredAtMs: number | undefined;
 }
 
 /** An email about an outage: the bridge of a workspace has stopped polling. */

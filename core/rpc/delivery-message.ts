@@ -1,5 +1,6 @@
-import { CHANGE_CODES, RESULT_CODES, STEP_CODES } from "../../proto/codes";
+import { CHANGE_CODES, RESULT_CODES, STATE_CODES, STEP_CODES } from "../../proto/codes";
 import {
+  HealthState,
   PushStep,
   type LoggedChange as ChangeMessage,
   type LoggedDelivery as DeliveryMessage,
@@ -34,11 +35,17 @@ export function toChangeMessage({ id, atMs, by, change, detail }: LoggedChange):
 }
 
 export function toHealthMessage(health: WorkspaceHealth): HealthMessage {
+  const common = {
+    state: health === undefined ? HealthState.UNSPECIFIED : STATE_CODES[health.state],
+    recoveredAt: toDate(health?.recoveredAtMs),
+    firstPostAt: toDate(health?.firstPostAtMs),
+  };
   switch (health?.mode) {
     case undefined:
-      return { mode: undefined };
+      return { ...common, mode: undefined };
     case "poll":
       return {
+        ...common,
         mode: {
           $case: "poll",
           value: {
@@ -52,6 +59,7 @@ export function toHealthMessage(health: WorkspaceHealth): HealthMessage {
       };
     case "push":
       return {
+        ...common,
         mode: {
           $case: "push",
           value: {

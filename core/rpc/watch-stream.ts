@@ -73,6 +73,7 @@ function tooMany(what: string): StatusError {
 }
 
 function toChange(change: WorkspaceChange): WatchWorkspaceResponse {
+  if ("unchanged" in change) return { change: undefined };
   return {
     change:
       "delivery" in change

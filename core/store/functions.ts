@@ -9,6 +9,7 @@ import { asList } from "./redis/reply";
 export type FunctionName =
   | "admit"
   | "append"
+  | "first_post"
   | "page"
   | "publish"
   | "read_pushes"

@@ -92,5 +92,11 @@ export function createInboundLog(
       return answers.slice(0, appends.length).map(toAppended);
     },
   });
-  return { append: (item) => append(keys.shard(item.record.workspace.id), item) };
+  return {
+    append: (item) => append(keys.shard(item.record.workspace.id), item),
+    async firstAtMs(workspaceId) {
+      const prefix = keys.prefix(keys.shard(workspaceId));
+      return asNumber(await functions.call("first_post", prefix, [workspaceId])) || undefined;
+    },
+  };
 }

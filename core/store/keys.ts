@@ -47,7 +47,9 @@ import { shardOf } from "../domain/shard";
  * | `served`              | last sequence that was served to a poll                | page                              |
  * | `polled`              | time of the last poll, µs                              | page                              |
  * | `run`                 | run of polls without events: id and number of polls    | page                              |
+ * | `posted`              | time of the first signed POST, ms                      | append                            |
  * | `failing`             | time at which polling began to fail, ms                | find_failing                      |
+ * | `recovered`           | time of the poll that ended the last outage, ms        | page                              |
  * | `lifted`              | sequence of the last event moved from `:push`          | record_pushes                     |
  * | `published`           | value of `held` before the latest moves from `:push`   | record_pushes                     |
  *

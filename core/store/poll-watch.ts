@@ -38,7 +38,7 @@ export function createPollWatch(functions: Functions, keys: Keys): PollWatch {
     findFailing: (shard) => find(shard, undefined),
     async health(workspaceId) {
       const prefix = keys.prefix(keys.shard(workspaceId));
-      const [failing, polled, waiting, oldest] = asList(
+      const [failing, polled, waiting, oldest, recovered] = asList(
         await functions.call("poll_health", prefix, [workspaceId]),
       );
       return {
@@ -46,6 +46,7 @@ export function createPollWatch(functions: Functions, keys: Keys): PollWatch {
         lastPollAtMs: asTime(polled),
         waiting: asNumber(waiting),
         oldestWaitingAtMs: asTime(oldest),
+        recoveredAtMs: asTime(recovered),
       };
     },
     async readMail(shard, after) {

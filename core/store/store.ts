@@ -86,7 +86,7 @@ export async function openStore(options: StoreOptions) {
       workspaces: createWorkspaces(redis, functions, keys, options.secretBox),
       inboundLog: redis.isOneMaster
         ? inboundLog
-        : { append: checkAddressFirst(requestLimits, inboundLog.append) },
+        : { ...inboundLog, append: checkAddressFirst(requestLimits, inboundLog.append) },
       heldEvents: redis.isOneMaster
         ? heldEvents
         : { page: checkAddressFirst(requestLimits, heldEvents.page) },

@@ -1,8 +1,8 @@
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import { coreAnswer, isServiceError, NO_WORKSPACE } from "./core-answer";
-import { HEALTH_IDS_MAX, type HealthShape } from "./shapes";
+import { HEALTH_IDS_MAX, type WorkspaceView } from "./shapes";
 import type { Operator } from "./workspace-client";
-import { toHealthShape } from "./workspace-json";
+import { toHealthShape, toWorkspaceShape } from "./workspace-json";
 
 /**
  * Number of concurrent calls to core for one request. For each call, core reads the whole delivery log of a workspace.
@@ -20,7 +20,7 @@ const HEALTH = {
   },
 } as const;
 
-/** Adds `GET /health`, which returns the health of workspaces by id. Deleted workspaces are left out. */
+/** Adds `GET /health`, which returns workspaces with their health, by id. Deleted workspaces are left out. */
 export function addHealthRoute(
   app: FastifyInstance,
   operatorOf: (request: FastifyRequest) => Operator,
@@ -28,12 +28,12 @@ export function addHealthRoute(
   app.get<{ Querystring: { ids: string } }>("/health", { schema: HEALTH }, async (request) => {
     const { call, methods } = operatorOf(request);
     const ids = request.query.ids.split(",");
-    const found: Record<string, HealthShape> = {};
+    const found: Record<string, WorkspaceView> = {};
     async function readOn(): Promise<void> {
       for (let workspaceId = ids.pop(); workspaceId !== undefined; workspaceId = ids.pop()) {
         try {
-          const { health } = await call(methods.getWorkspace, { workspaceId });
-          found[workspaceId] = toHealthShape(health);
+          const { workspace, health } = await call(methods.getWorkspace, { workspaceId });
+          found[workspaceId] = { workspace: toWorkspaceShape(workspace), health: toHealthShape(health) };
         } catch (error) {
           if (!isServiceError(error) || coreAnswer(error) !== NO_WORKSPACE) throw error;
         }

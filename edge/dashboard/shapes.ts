@@ -1,5 +1,6 @@
 import type { ChangeName } from "../../contract/changes";
 import type { AttemptStep, DeliveryResult, SendAgainResult } from "../../contract/deliveries";
+import type { HealthState } from "../../contract/health-states";
 
 /**
  * The JSON types that the dashboard's server sends to the front end. Times are ISO 8601 in UTC. Null means unknown or
@@ -54,7 +55,16 @@ export interface DeliveryShape {
 
 export type HealthShape = PollHealthShape | PushHealthShape | null;
 
-export interface PollHealthShape {
+interface CommonHealthShape {
+  /** Null if an older core does not send the state. */
+  readonly state: HealthState | null;
+  /** End of the last outage; null while delivery fails, and when no outage is known. */
+  readonly recoveredAt: string | null;
+  /** Time of the bridge's first signed POST; null when none has arrived. */
+  readonly firstPostAt: string | null;
+}
+
+export interface PollHealthShape extends CommonHealthShape {
   readonly mode: "poll";
   readonly failing: boolean;
   readonly failingSince: string | null;
@@ -68,7 +78,7 @@ export interface PollHealthShape {
  * The health of a push workspace, computed from the attempts that are still in the log. Counts and latencies are for
  * the last hour.
  */
-export interface PushHealthShape {
+export interface PushHealthShape extends CommonHealthShape {
   readonly mode: "push";
   readonly lastSuccess: DeliveryShape | null;
   readonly lastFailure: DeliveryShape | null;

@@ -23,6 +23,8 @@ const WATCHES_MAX = 200;
  * front end considers a stream broken after 5 s without any event.
  */
 const BEAT_EVERY_MS = 2_000;
+/** Milliseconds without a message after which core is unavailable. Core sends a heartbeat every second. */
+const SILENT_AFTER_MS = 3_000;
 const COME_BACK_AFTER_MS = 2_000;
 /** Maximum unread bytes of a stream. A browser with more unread bytes is considered stuck, and is disconnected. */
 const UNREAD_MAX_BYTES = 1024 * 1024;
@@ -32,9 +34,10 @@ const UNREAD_MAX_BYTES = 1024 * 1024;
  * `delivery`, and `gone` when the workspace is deleted. Every 2 s, the route sends `available` if core answers, or
  * `unavailable` if core does not.
  *
- * When core disconnects, the route sends `unavailable` immediately. When core is available again, the first event is
- * `health`. The front end then reads everything again, because missed deliveries are not repeated. When the
- * stream ends, the browser reopens it.
+ * When core disconnects, the route sends `unavailable` immediately. When core or its connection hangs, the route sends
+ * `unavailable` after `SILENT_AFTER_MS`. When core is available again, the first event is `health` or `available`. The
+ * front end then reads everything again, because missed deliveries are not repeated. When the stream ends, the browser
+ * reopens it.
  */
 export function addWatchRoute(app: FastifyInstance, context: WatchContext): void {
   const { sessionOf, operatorOf, stopping, report } = context;
@@ -48,11 +51,11 @@ export function addWatchRoute(app: FastifyInstance, context: WatchContext): void
     const over = AbortSignal.any([stopping, sessionOf(request)?.over ?? AbortSignal.abort()]);
     const out = new PassThrough({ highWaterMark: UNREAD_MAX_BYTES });
     out.write(`retry: ${COME_BACK_AFTER_MS}\n\n`);
-    /**
-     * Core's stream; undefined when the stream must be reopened. `isCoreHere` says whether the stream has delivered a message.
-     */
+    /** Core's stream; undefined when the stream must be reopened. */
     let changes: ClientReadableStream<WatchWorkspaceResponse> | undefined;
+    /** Whether the stream has delivered a message within `SILENT_AFTER_MS`. */
     let isCoreHere = false;
+    let silence: ReturnType<typeof setTimeout> | undefined;
 
     const send = (event: string, data: unknown): void => {
       if (!out.writable) return;
@@ -70,23 +73,34 @@ export function addWatchRoute(app: FastifyInstance, context: WatchContext): void
     out.once("close", () => {
       watches--;
       clearInterval(beat);
+      clearTimeout(silence);
       over.removeEventListener("abort", end);
       changes?.cancel();
     });
+
+    /** Records that core is unavailable. */
+    function miss(): void {
+      clearTimeout(silence);
+      if (isCoreHere) send("unavailable", {});
+      isCoreHere = false;
+    }
 
     function follow(): void {
       const stream = operatorOf(request).watch(request.params.id);
       changes = stream;
       stream.on("data", ({ change }: WatchWorkspaceResponse) => {
         if (changes !== stream) return;
-        isCoreHere = true;
+        clearTimeout(silence);
+        silence = setTimeout(miss, SILENT_AFTER_MS);
         if (change?.$case === "health") send("health", toHealthShape(change.value));
-        if (change?.$case === "delivery") send("delivery", toDeliveryShape(change.value));
+        else if (change?.$case === "delivery") send("delivery", toDeliveryShape(change.value));
+        else if (!isCoreHere) send("available", {});
+        isCoreHere = true;
       });
       const lose = (): void => {
         if (changes !== stream) return;
-        if (isCoreHere) send("unavailable", {});
-        [changes, isCoreHere] = [undefined, false];
+        changes = undefined;
+        miss();
       };
       stream.on("end", lose);
       stream.on("error", (error: Error) => {

@@ -1,4 +1,4 @@
-import { CHANGE_WORDS, RESULT_WORDS, SEND_AGAIN_WORDS, STEP_WORDS } from "../../proto/codes";
+import { CHANGE_WORDS, RESULT_WORDS, SEND_AGAIN_WORDS, STATE_WORDS, STEP_WORDS } from "../../proto/codes";
 import {
   DeliveryMode,
   Platform,
@@ -74,6 +74,11 @@ export function toChangeShape({ id, at, tokenName, kind, detail }: LoggedChange)
 }
 
 export function toHealthShape(health: WorkspaceHealth | undefined): HealthShape {
+  const common = {
+    state: (health && STATE_WORDS.get(health.state)) ?? null,
+    recoveredAt: toText(health?.recoveredAt),
+    firstPostAt: toText(health?.firstPostAt),
+  };
   switch (health?.mode?.$case) {
     case undefined:
       return null;
@@ -81,6 +86,7 @@ export function toHealthShape(health: WorkspaceHealth | undefined): HealthShape 
       const { failingSince, lastPollAt, oldestWaitingAt } = health.mode.value;
       return {
         mode: "poll",
+        ...common,
         ...health.mode.value,
         failingSince: toText(failingSince),
         lastPollAt: toText(lastPollAt),
@@ -91,6 +97,7 @@ export function toHealthShape(health: WorkspaceHealth | undefined): HealthShape 
       const { lastSuccess, lastFailure, ...figures } = health.mode.value;
       return {
         mode: "push",
+        ...common,
         lastSuccess: lastSuccess === undefined ? null : toDeliveryShape(lastSuccess),
         lastFailure: lastFailure === undefined ? null : toDeliveryShape(lastFailure),
         ...figures,

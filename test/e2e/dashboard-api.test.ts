@@ -144,13 +144,14 @@ describe("searching", () => {
   });
 });
 
-test("the health of existing workspaces is returned, and unknown ids are omitted", async () => {
+test("existing workspaces are returned with their health, and unknown ids are omitted", async () => {
   const [one, other] = [await workspaces.make(), await workspaces.make()];
   const answer = await ask(`/health?ids=${one.id},${NOBODY},${other.id}`);
-  expect(answer.json).toEqual({
-    [one.id]: expect.objectContaining({ mode: "poll", failing: false }) as object,
-    [other.id]: expect.objectContaining({ mode: "poll" }) as object,
+  const view = ({ id }: { id: string }) => ({
+    workspace: expect.objectContaining({ id, connected: true }) as object,
+    health: expect.objectContaining({ mode: "poll", state: "unused", failing: false }) as object,
   });
+  expect(answer.json).toEqual({ [one.id]: view(one), [other.id]: view(other) });
 });
 
 describe("a watch of a workspace", () => {
@@ -208,7 +209,7 @@ describe("a watch of a workspace", () => {
     }
     await until("core is available again", () => events().at(-1) === "available");
     expect(events().join(" ")).toMatch(
-      /^(unavailable )*health (available )+(unavailable )+health (available ?)+$/,
+      /^(unavailable )*health (available )+(unavailable )+(health )?(available ?)+$/,
     );
     await core.stop("SIGKILL");
     await until("core is unavailable again", () => events().at(-1) === "unavailable");

@@ -104,6 +104,21 @@ test("the id of a rejected request is not stored", async () => {
   expect(await logged(record)).toEqual(["hello"]);
 });
 
+// time: controlled
+test("the time of a workspace's first signed request is stored, even if the request breaks a field rule", async () => {
+  const record = await addWorkspace(store);
+  const { id } = record.workspace;
+  const outdated = { ...record, version: record.version + 1 };
+  await store.inboundLog.append({ record: outdated, event: "fault" });
+  expect(await store.inboundLog.firstAtMs(id)).toBeUndefined();
+  await store.inboundLog.append({ record, event: "fault" });
+  const first = slotUs / 1_000;
+  expect(await store.inboundLog.firstAtMs(id)).toBe(first);
+  await clock.pass(60 * SECOND_US);
+  await store.inboundLog.append(inbound(record, "1"));
+  expect(await store.inboundLog.firstAtMs(id)).toBe(first);
+});
+
 // contract: repeat-same-request, repeat-resigned
 test("a request without an id is ignored only if it repeats both the timestamp and the bytes of an earlier request", async () => {
   const record = await addWorkspace(store);

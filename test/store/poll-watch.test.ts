@@ -105,6 +105,24 @@ test.each([
   },
 );
 
+// time: controlled
+// contract: health-healthy
+test("the health has the time of the poll that ended the last outage", async () => {
+  const record = await addWorkspace(store);
+  const { id } = record.workspace;
+  const page = { start: { from: "oldest" }, limit: 10 } as const;
+  await publish(record);
+  await pass(FIVE_MINUTES);
+  expect(await isFound(record)).toBe(true);
+  expect((await store.pollWatch.health(id)).recoveredAtMs).toBeUndefined();
+  await store.heldEvents.page({ record, page });
+  const { recoveredAtMs, lastPollAtMs } = await store.pollWatch.health(id);
+  expect(recoveredAtMs).toBe(lastPollAtMs);
+  await pass(MS);
+  await store.heldEvents.page({ record, page });
+  expect(await store.pollWatch.health(id)).toMatchObject({ recoveredAtMs, failingSinceMs: undefined });
+});
+
 test("the outbox of emails is read in parts", async () => {
   const record = await addWorkspace(store);
   const key = outboxKey(record);

@@ -78,6 +78,7 @@ describe("a watch of a workspace", () => {
     const context = {
       now: Date.now,
       workspaces: { read: async () => ({ workspace: newWorkspace(), version: 1 }) },
+      inboundLog: { firstAtMs: async () => undefined },
       pollWatch: { health: async () => ({ waiting: 0 }) },
       deliveryLog: {
         watch: async () => async () =>

@@ -6,10 +6,18 @@ import { ago, delivery, NOW } from "./dashboard-delivery";
 
 const CUSTOM = { custom: true, connected: true };
 
+const COMMON = { state: null, recoveredAt: null, firstPostAt: null };
 const NO_LATENCY = { latencyP50Ms: 0, latencyP95Ms: 0, latencyP99Ms: 0 };
-const NO_PUSH = { lastSuccess: null, lastFailure: null, attempts: 0, successes: 0, ...NO_LATENCY };
+const NO_PUSH = { ...COMMON, lastSuccess: null, lastFailure: null, attempts: 0, successes: 0, ...NO_LATENCY };
 const pushed = (more: Partial<PushHealthShape> = {}): HealthShape => ({ mode: "push", ...NO_PUSH, ...more });
-const NO_POLL = { failing: false, failingSince: null, lastPollAt: null, waiting: 0, oldestWaitingAt: null };
+const NO_POLL = {
+  ...COMMON,
+  failing: false,
+  failingSince: null,
+  lastPollAt: null,
+  waiting: 0,
+  oldestWaitingAt: null,
+};
 const polled = (more: Partial<Record<keyof typeof NO_POLL, unknown>> = {}): HealthShape =>
   ({ mode: "poll", ...NO_POLL, ...more }) as HealthShape;
 

@@ -48,15 +48,20 @@ test.each([
   { eventType: "poll", eventId: "", status: 200 },
 ])("drops and polls are not attempts: %j", (fields) => {
   const health = pushHealth([delivery({ ...fields, attempt: 0 })], NOW);
-  expect(health).toEqual({ ...NONE, lastSuccess: undefined, lastFailure: undefined });
+  expect(health).toMatchObject({ ...NONE, state: "unused", recoveredAtMs: undefined });
+  expect([health.lastSuccess, health.lastFailure]).toEqual([undefined, undefined]);
 });
 
 // time: controlled
 test("attempts, successes and latencies are from the last hour; the last success and the last failure are from the whole log", () => {
   const old = delivery({ atMs: NOW - HOUR - 1, latencyMs: 4_000 });
   const oldFailure = delivery({ atMs: NOW - 2 * HOUR, result: "status", status: 500 });
-  expect(pushHealth([], NOW)).toEqual({ ...NONE, lastSuccess: undefined, lastFailure: undefined });
-  expect(pushHealth([old, oldFailure], NOW)).toEqual({ ...NONE, lastSuccess: old, lastFailure: oldFailure });
+  expect(pushHealth([], NOW)).toMatchObject({ ...NONE, lastSuccess: undefined, lastFailure: undefined });
+  expect(pushHealth([old, oldFailure], NOW)).toMatchObject({
+    ...NONE,
+    lastSuccess: old,
+    lastFailure: oldFailure,
+  });
   const young = delivery({ atMs: NOW - HOUR + 1 });
   expect(pushHealth([young, old], NOW)).toMatchObject({ attempts: 1, successes: 1 });
 });

@@ -78,23 +78,33 @@ register('append', function(keys, args)
   local addressLimit, limit = tonumber(args[1]), tonumber(args[2])
   local limiters = new_limiters(now)
   local log = prefix .. ':in'
-  local versions = {}
+  -- For each workspace: {version, time of the first signed request in ms, or false}
+  local states = {}
   local answers = {}
   local isStored, bytes = false, 0
 
-  local function is_current(workspace, version)
-    if versions[workspace] == nil then
-      versions[workspace] = redis.call('HGET', prefix .. ':st:' .. workspace, 'version')
+  local function read_state(workspace)
+    if states[workspace] == nil then
+      states[workspace] = redis.call('HMGET', prefix .. ':st:' .. workspace, 'version', 'posted')
     end
-    return versions[workspace] == version
+    return states[workspace]
+  end
+
+  -- Records the time of a workspace's first signed request.
+  local function note_first(workspace, state)
+    if state[2] then return end
+    state[2] = digits(now / 1000)
+    redis.call('HSET', prefix .. ':st:' .. workspace, 'posted', state[2])
   end
 
   local function answer_to(workspace, version, address, what, digest, timestamp, event)
     local wait = address == '' and 0 or limiters.admit(address, addressLimit)
     if wait > 0 then return { wait } end
-    if not is_current(workspace, version) then return 'stale' end
+    local state = read_state(workspace)
+    if state[1] ~= version then return 'stale' end
     wait = limiters.admit(prefix .. ':rate:' .. workspace, limit)
     if wait > 0 then return wait end
+    note_first(workspace, state)
     if what == 'fault' then return 'fault' end
     if what == 'id' and repeats_id(prefix, digest, seconds) then return 'repeated' end
     if what == 'same' and repeats_request(prefix, digest, tonumber(timestamp)) then return 'repeated' end
@@ -118,3 +128,8 @@ register('append', function(keys, args)
   end
   return answers
 end)
+
+-- Returns the time of a workspace's first signed request in ms, or 0. ARGV: workspace.
+register('first_post', function(keys, args)
+  return tonumber(redis.call('HGET', keys[1] .. ':st:' .. args[1], 'posted') or 0)
+end, { 'no-writes' })

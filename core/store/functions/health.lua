@@ -38,7 +38,10 @@ local function note_poll(prefix, workspace, now, held, served, through, fields, 
   end
   redis.call('HSET', state, 'polled', digits(now), 'served', digits(through))
   if run then redis.call('HSET', state, 'run', run) end
-  if failing then redis.call('HDEL', state, 'failing') end
+  if failing then
+    redis.call('HDEL', state, 'failing')
+    redis.call('HSET', state, 'recovered', digits(now / 1000))
+  end
   if held > through then
     begin_waiting(prefix, workspace, now)
   elseif held > served then
@@ -85,13 +88,14 @@ local WAITING_MAX = 1000
 
 -- Reads the polling health of a workspace. ARGV: workspace.
 -- Returns {failing since, last poll, number of waiting events (up to 1,000), publication time
--- of the oldest waiting event}. Times are in ms, or 0 for never.
+-- of the oldest waiting event, end of the last outage}. Times are in ms, or 0 for never.
 register('poll_health', function(keys, args)
   local now = clock()
-  local fields = redis.call('HMGET', keys[1] .. ':st:' .. args[1], 'failing', 'polled', 'served', 'total')
+  local fields = redis.call('HMGET', keys[1] .. ':st:' .. args[1], 'failing', 'polled', 'served', 'total', 'recovered')
   local count, oldest = waiting(keys[1], args[1], now, fields[3], fields[4])
   return { digits(tonumber(fields[1] or 0)), digits(tonumber(fields[2] or 0) / 1000),
-    math.min(count, WAITING_MAX), digits((oldest or 0) / 1000) }
+    math.min(count, WAITING_MAX), digits((oldest or 0) / 1000),
+    digits(tonumber(fields[5] or 0)) }
 end, { 'no-writes' })
 
 -- Reads emails from the outbox. ARGV: maximum count, start in the syntax of XRANGE. Returns

@@ -43,6 +43,29 @@ export enum DeliveryMode {
   PUSH = 2,
 }
 
+/** HealthState sums up the health of a workspace's delivery. */
+export enum HealthState {
+  /** UNSPECIFIED - HEALTH_STATE_UNSPECIFIED is for workspaces that get no events. */
+  UNSPECIFIED = 0,
+  /** UNUSED - HEALTH_STATE_UNUSED: the bridge has never polled, or the log has no attempt. */
+  UNUSED = 1,
+  /** IDLE - HEALTH_STATE_IDLE: the last poll is more than a minute old, and no events are waiting. */
+  IDLE = 2,
+  /** HEALTHY - HEALTH_STATE_HEALTHY: the bridge polls, or accepted the last attempt, and had no outage in the last hour. */
+  HEALTHY = 3,
+  /** RECOVERED - HEALTH_STATE_RECOVERED: as healthy, but an outage ended in the last hour. */
+  RECOVERED = 4,
+  /**
+   * DEGRADED - HEALTH_STATE_DEGRADED: events are waiting, and the last poll is more than a
+   * minute old. Or the bridge accepted the last attempt, but attempts of the last 5
+   * minutes failed, succeeded and failed again, or events were dropped as overloaded
+   * since the last failure, in the last 5 minutes.
+   */
+  DEGRADED = 5,
+  /** FAILING - HEALTH_STATE_FAILING: events have waited for 5 minutes without a poll, or the last attempt failed. */
+  FAILING = 6,
+}
+
 /** DeliveryResult is the closed list of the results of a delivery. */
 export enum DeliveryResult {
   /** UNSPECIFIED - DELIVERY_RESULT_UNSPECIFIED is never sent. */
@@ -329,6 +352,21 @@ export interface WorkspaceHealth {
     /** push is the health of a push workspace. */
     { $case: "push"; value: PushHealth }
     | undefined;
+  /** state sums up the health; unset when the workspace gets no events. */
+  state: HealthState;
+  /**
+   * recovered_at is when the last outage ended: the first poll after a failing
+   * state, or the first accepted attempt after the last failure in the log. Unset
+   * while delivery fails, and when no outage is known.
+   */
+  recoveredAt:
+    | Date
+    | undefined;
+  /**
+   * first_post_at is when the first signed POST of the bridge arrived; unset when
+   * none has arrived since this core's release was installed.
+   */
+  firstPostAt: Date | undefined;
 }
 
 /** PollHealth is the health of polling. */
@@ -483,9 +521,9 @@ export interface WatchWorkspaceRequest {
   workspaceId: string;
 }
 
-/** WatchWorkspaceResponse is the health or one delivery of a workspace. */
+/** WatchWorkspaceResponse is the health or one delivery of a workspace, or a heartbeat. */
 export interface WatchWorkspaceResponse {
-  /** change is the current health or a new delivery. */
+  /** change is the current health or a new delivery; unset in a heartbeat. */
   change:
     | //
     /** health is the workspace's current health. */
@@ -2012,7 +2050,7 @@ export const SetTargetUrlResponse: MessageFns<SetTargetUrlResponse> = {
 };
 
 function createBaseWorkspaceHealth(): WorkspaceHealth {
-  return { mode: undefined };
+  return { mode: undefined, state: 0, recoveredAt: undefined, firstPostAt: undefined };
 }
 
 export const WorkspaceHealth: MessageFns<WorkspaceHealth> = {
@@ -2024,6 +2062,15 @@ export const WorkspaceHealth: MessageFns<WorkspaceHealth> = {
       case "push":
         PushHealth.encode(message.mode.value, writer.uint32(18).fork()).join();
         break;
+    }
+    if (message.state !== 0) {
+      writer.uint32(24).int32(message.state);
+    }
+    if (message.recoveredAt !== undefined) {
+      Timestamp.encode(toTimestamp(message.recoveredAt), writer.uint32(34).fork()).join();
+    }
+    if (message.firstPostAt !== undefined) {
+      Timestamp.encode(toTimestamp(message.firstPostAt), writer.uint32(42).fork()).join();
     }
     return writer;
   },
@@ -2057,6 +2104,30 @@ export const WorkspaceHealth: MessageFns<WorkspaceHealth> = {
             message.mode = { $case: "push", value: PushHealth.decode(reader, reader.uint32()) };
             continue;
           }
+          case 3: {
+            if (tag !== 24) {
+              break;
+            }
+
+            message.state = reader.int32() as any;
+            continue;
+          }
+          case 4: {
+            if (tag !== 34) {
+              break;
+            }
+
+            message.recoveredAt = fromTimestamp(Timestamp.decode(reader, reader.uint32()));
+            continue;
+          }
+          case 5: {
+            if (tag !== 42) {
+              break;
+            }
+
+            message.firstPostAt = fromTimestamp(Timestamp.decode(reader, reader.uint32()));
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -2088,6 +2159,9 @@ export const WorkspaceHealth: MessageFns<WorkspaceHealth> = {
         break;
       }
     }
+    message.state = object.state ?? 0;
+    message.recoveredAt = object.recoveredAt ?? undefined;
+    message.firstPostAt = object.firstPostAt ?? undefined;
     return message;
   },
 };
@@ -4406,7 +4480,8 @@ export const WorkspaceServiceService = {
   /**
    * WatchWorkspace streams the health and the new deliveries of a workspace. The
    * health is sent immediately, and again whenever the health changes. When a run
-   * of polls has grown, the run is sent again with the same id. Errors: NOT_FOUND,
+   * of polls has grown, the run is sent again with the same id. When core has read
+   * the store and has sent nothing for a second, it sends a heartbeat. Errors: NOT_FOUND,
    * also when the workspace is deleted; UNAVAILABLE when core stops: watch again;
    * RESOURCE_EXHAUSTED when this core already has 1,000 watches, or the client has
    * not read 1,000 messages of this watch.
@@ -4557,7 +4632,8 @@ export interface WorkspaceServiceServer extends UntypedServiceImplementation {
   /**
    * WatchWorkspace streams the health and the new deliveries of a workspace. The
    * health is sent immediately, and again whenever the health changes. When a run
-   * of polls has grown, the run is sent again with the same id. Errors: NOT_FOUND,
+   * of polls has grown, the run is sent again with the same id. When core has read
+   * the store and has sent nothing for a second, it sends a heartbeat. Errors: NOT_FOUND,
    * also when the workspace is deleted; UNAVAILABLE when core stops: watch again;
    * RESOURCE_EXHAUSTED when this core already has 1,000 watches, or the client has
    * not read 1,000 messages of this watch.
@@ -4832,7 +4908,8 @@ export interface WorkspaceServiceClient extends Client {
   /**
    * WatchWorkspace streams the health and the new deliveries of a workspace. The
    * health is sent immediately, and again whenever the health changes. When a run
-   * of polls has grown, the run is sent again with the same id. Errors: NOT_FOUND,
+   * of polls has grown, the run is sent again with the same id. When core has read
+   * the store and has sent nothing for a second, it sends a heartbeat. Errors: NOT_FOUND,
    * also when the workspace is deleted; UNAVAILABLE when core stops: watch again;
    * RESOURCE_EXHAUSTED when this core already has 1,000 watches, or the client has
    * not read 1,000 messages of this watch.

@@ -1,0 +1,11 @@
+/**
+ * The states of the delivery of a workspace's events, which docs/operator-guide.md defines. JSON uses these names. The
+ * enum `HealthState` in the protos lists the same states.
+ */
+export const HEALTH_STATES = ["unused", "idle", "healthy", "recovered", "degraded", "failing"] as const;
+export type HealthState = (typeof HEALTH_STATES)[number];
+
+/** Milliseconds for which a workspace is `recovered` after an outage. */
+export const RECOVERED_FOR_MS = 60 * 60_000;
+/** Milliseconds for which repeated failures and dropped events make a push workspace `degraded`. */
+export const DEGRADED_FOR_MS = 5 * 60_000;
