@@ -1,3 +1,4 @@
+import { healthLabel } from "../contract/health-states";
 import type {
   ChangeShape,
   DeliveryShape,
@@ -60,16 +61,24 @@ function stateOf(connected: boolean): string {
 
 export function healthFacts(health: HealthShape): readonly string[] {
   if (health === null) return [];
+  const { mode, state, recoveredAt, firstPostAt } = health;
+  const label = state === null ? "" : healthLabel(state, mode);
+  const common: readonly (readonly [string, string])[] = [
+    ["health", state === "recovered" ? `${label} at ${recoveredAt ?? "an unknown time"}` : label],
+    ["first post", firstPostAt ?? "never"],
+  ];
   if (health.mode === "poll") {
-    const { failing, failingSince, lastPollAt, waiting, oldestWaitingAt } = health;
+    const { failingSince, lastPollAt, waiting, oldestWaitingAt } = health;
     return factLines([
-      ["health", failing ? `failing since ${failingSince ?? "an unknown time"}` : "healthy"],
+      ...common,
+      ["failing since", failingSince ?? ""],
       ["last poll", lastPollAt ?? "never"],
       ["events waiting", oldestWaitingAt === null ? String(waiting) : `${waiting}, since ${oldestWaitingAt}`],
     ]);
   }
   const { attempts, successes, latencyP50Ms, latencyP95Ms, latencyP99Ms, lastSuccess, lastFailure } = health;
   return factLines([
+    ...common,
     ["last hour", `${successes} of ${attempts} attempts accepted`],
     [
       "latency",

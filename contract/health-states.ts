@@ -9,3 +9,17 @@ export type HealthState = (typeof HEALTH_STATES)[number];
 export const RECOVERED_FOR_MS = 60 * 60_000;
 /** Milliseconds for which repeated failures and dropped events make a push workspace `degraded`. */
 export const DEGRADED_FOR_MS = 5 * 60_000;
+
+const LABELS: Readonly<Record<HealthState, string>> = {
+  unused: "Nothing pushed",
+  idle: "Not polling",
+  healthy: "Healthy",
+  recovered: "Recovered",
+  degraded: "Degraded",
+  failing: "Failing",
+};
+
+/** Returns the word or two that people read for a state. */
+export function healthLabel(state: HealthState, mode: "poll" | "push"): string {
+  return state === "unused" && mode === "poll" ? "Never polled" : LABELS[state];
+}

@@ -1,7 +1,6 @@
 import type {
   ChangeShape,
   DeliveryShape,
-  HealthShape,
   SessionShape,
   TestOutcome,
   WorkspacePage,
@@ -35,7 +34,7 @@ export class ApiError extends Error {
 
 const NOT_SIGNED_IN = 401;
 let whenSignedOut: () => void = () => undefined;
-const whenUnanswered = new Set<() => void>();
+const whenUnanswered = new Set<(status: number) => void>();
 const whenWritten = new Set<() => void>();
 
 /** Sets the function to call when the server no longer accepts the session. */
@@ -43,8 +42,11 @@ export function onSignedOut(then: () => void): void {
   whenSignedOut = then;
 }
 
-/** Calls `then` whenever a request gets no answer. Returns a function that removes `then`. */
-export function onUnanswered(then: () => void): () => void {
+/**
+ * Calls `then` whenever a request gets no answer. The status is 0 when the dashboard's server is unreachable. Returns a
+ * function that removes `then`.
+ */
+export function onUnanswered(then: (status: number) => void): () => void {
   whenUnanswered.add(then);
   return () => whenUnanswered.delete(then);
 }
@@ -100,10 +102,10 @@ async function reach(path: string, init: RequestInit): Promise<Response | undefi
 
 /**
  * Creates the error for a request without an answer. If the request could change something, the error says that the
- * outcome is unknown.
+ * outcome is unknown. That error stays true when the service answers again, so it is in the past tense.
  */
 function unanswered(status: number, method: string, path: string, words: string): ApiError {
-  for (const then of whenUnanswered) then();
+  for (const then of whenUnanswered) then(status);
   if (method === "GET") {
     return new ApiError(status, `${words} This could not be loaded; the page retries automatically.`);
   }
@@ -111,7 +113,7 @@ function unanswered(status: number, method: string, path: string, words: string)
   return new ApiError(
     status,
     isWrite
-      ? `${words} It is unknown whether this was done: check before you try again.`
+      ? "The service did not answer. It is unknown whether this was done: check before you try again."
       : `${words} Try again later.`,
   );
 }
@@ -136,7 +138,7 @@ export const api = {
       by,
     ),
   health: (ids: readonly string[], signal: AbortSignal) =>
-    ask<Readonly<Record<string, HealthShape>>>("GET", `/health?ids=${ids.join(",")}`, undefined, signal),
+    ask<Readonly<Record<string, WorkspaceView>>>("GET", `/health?ids=${ids.join(",")}`, undefined, signal),
   create: (workspace: { readonly name: string; readonly ownerEmail: string; readonly targetUrl: string }) =>
     ask<WorkspaceWithSecret>("POST", "/workspaces", workspace),
   view: (id: string, signal: AbortSignal, by: AskedBy) =>

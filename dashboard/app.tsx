@@ -14,6 +14,7 @@ import { Link, useHere } from "./router";
 import { beginSession, sessionState, signOut } from "./session";
 import { useStore } from "./store";
 import { useAction } from "./use-action";
+import { GUIDES } from "./words/guides";
 import type { SessionShape } from "../edge/dashboard/shapes";
 
 export function App() {
@@ -30,6 +31,12 @@ export function App() {
         {state.is === "out" && <SignInPage why={state.why} />}
         {state.is === "in" && <Page session={state.session} />}
       </main>
+      <footer class="footer">
+        <nav aria-label="Guides">
+          <a href={GUIDES.api}>API reference</a>
+          <a href={GUIDES.bridge}>Bridge guide</a>
+        </nav>
+      </footer>
       <Announcer />
     </>
   );

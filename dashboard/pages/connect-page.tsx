@@ -3,11 +3,12 @@ import { ID_MAX_CHARACTERS } from "../../contract/numbers";
 import type { WorkspaceWithSecret } from "../../edge/dashboard/shapes";
 import { api } from "../api";
 import { ActionButton } from "../parts/action-button";
-import { Field, FormFault } from "../parts/field";
+import { Field } from "../parts/field";
+import { Form } from "../parts/form";
 import { PageHeading } from "../parts/page-heading";
-import { SecretCard } from "../parts/secret-card";
-import { Link } from "../router";
 import { useAction } from "../use-action";
+import { beginTicks } from "../workspace/use-ticks";
+import { ConnectedPage } from "./connected-page";
 
 const FIELDS = ["name", "ownerEmail", "targetUrl"];
 
@@ -18,43 +19,28 @@ export function ConnectPage({ publicUrl }: { readonly publicUrl: string }) {
   const [targetUrl, setTargetUrl] = useState("");
   const [made, setMade] = useState<WorkspaceWithSecret | undefined>(undefined);
   const connecting = useAction(async () => {
-    setMade(
-      await api.create({
-        name: name.trim(),
-        ownerEmail: ownerEmail.trim(),
-        targetUrl: pushes ? targetUrl.trim() : "",
-      }),
-    );
+    const answer = await api.create({
+      name: name.trim(),
+      ownerEmail: ownerEmail.trim(),
+      targetUrl: pushes ? targetUrl.trim() : "",
+    });
+    beginTicks(answer.workspace.id);
+    setMade(answer);
   });
-  if (made !== undefined) {
-    return (
-      <div class="narrow">
-        <PageHeading key="made" title={`${made.workspace.name} is connected`} />
-        <SecretCard made={made} publicUrl={publicUrl}>
-          <Link class="button look-primary" href={`/workspaces/${made.workspace.id}`}>
-            I have stored it: open the workspace
-          </Link>
-        </SecretCard>
-      </div>
-    );
-  }
-  const { error } = connecting;
+  if (made !== undefined) return <ConnectedPage made={made} publicUrl={publicUrl} />;
+  const missing = {
+    ...(name.trim() === "" ? { name: "Enter a name." } : {}),
+    ...(pushes && targetUrl.trim() === "" ? { targetUrl: "Enter the target URL." } : {}),
+  };
   return (
     <div class="narrow">
       <PageHeading title="Connect a workspace" />
-      <form
-        class="card"
-        onSubmit={(event) => {
-          event.preventDefault();
-          connecting.run();
-        }}
-      >
+      <Form class="card" action={connecting} fields={pushes ? FIELDS : FIELDS.slice(0, 2)} missing={missing}>
         <Field
           label="Name"
           name="name"
           value={name}
           onText={setName}
-          error={error}
           required
           maxLength={ID_MAX_CHARACTERS}
           hint="A display name, such as the name of the workspace in the chat tool."
@@ -65,7 +51,6 @@ export function ConnectPage({ publicUrl }: { readonly publicUrl: string }) {
           type="email"
           value={ownerEmail}
           onText={setOwnerEmail}
-          error={error}
           hint="Optional. The owner is notified when the bridge stops polling while events wait."
         />
         <fieldset>
@@ -73,19 +58,19 @@ export function ConnectPage({ publicUrl }: { readonly publicUrl: string }) {
           <label class="choice">
             <input type="radio" name="mode" checked={!pushes} onChange={() => setPushes(false)} />
             <span>
-              <strong>It polls</strong>
+              <strong>Poll</strong>
               <span class="hint">
-                The bridge needs no public address. Events are held for 24 hours for the bridge to poll.
+                The bridge asks for events, and needs no public address. Events are held for 24 hours.
               </span>
             </span>
           </label>
           <label class="choice">
             <input type="radio" name="mode" checked={pushes} onChange={() => setPushes(true)} />
             <span>
-              <strong>It receives pushes</strong>
+              <strong>Push (webhook)</strong>
               <span class="hint">
-                The bridge needs a public HTTPS address. Events arrive immediately, and are lost while the
-                bridge is down.
+                The service sends events to the bridge, which needs a public HTTPS address. Events arrive
+                immediately, and are lost while the bridge is down.
               </span>
             </span>
           </label>
@@ -97,17 +82,15 @@ export function ConnectPage({ publicUrl }: { readonly publicUrl: string }) {
             type="url"
             value={targetUrl}
             onText={setTargetUrl}
-            error={error}
             required
             placeholder="https://bridge.example/events"
             hint="The https URL that receives the events. Its host must have a public address."
           />
         )}
-        <FormFault error={error} fields={pushes ? FIELDS : FIELDS.slice(0, 2)} />
         <ActionButton type="submit" look="primary" pending={connecting.pending}>
           Connect
         </ActionButton>
-      </form>
+      </Form>
     </div>
   );
 }

@@ -1,6 +1,8 @@
 import { useState } from "preact/hooks";
 import { ActionButton } from "../parts/action-button";
-import { Field, FormFault } from "../parts/field";
+import { Field } from "../parts/field";
+import { Form } from "../parts/form";
+import { Notice } from "../parts/notice";
 import { PageHeading } from "../parts/page-heading";
 import { signIn } from "../session";
 import { useAction } from "../use-action";
@@ -11,17 +13,12 @@ export function SignInPage({ why }: { readonly why: string | undefined }) {
   return (
     <div class="narrow">
       <PageHeading title="Sign in" />
-      {why !== undefined && (
-        <p class="notice tone-warn" role="alert">
-          {why}
-        </p>
-      )}
-      <form
+      {why !== undefined && <Notice tone="warn">{why}</Notice>}
+      <Form
         class="card"
-        onSubmit={(event) => {
-          event.preventDefault();
-          entering.run();
-        }}
+        action={entering}
+        fields={["token"]}
+        {...(token.trim() === "" ? { missing: { token: "Enter an operator's token." } } : {})}
       >
         <Field
           label="Operator's token"
@@ -29,7 +26,6 @@ export function SignInPage({ why }: { readonly why: string | undefined }) {
           type="password"
           value={token}
           onText={setToken}
-          error={entering.error}
           required
           hint={
             <>
@@ -38,11 +34,10 @@ export function SignInPage({ why }: { readonly why: string | undefined }) {
             </>
           }
         />
-        <FormFault error={entering.error} fields={["token"]} />
         <ActionButton type="submit" look="primary" pending={entering.pending}>
           Sign in
         </ActionButton>
-      </form>
+      </Form>
       <p class="hint">Only the server checks and keeps the token. Your browser gets a session.</p>
     </div>
   );

@@ -1,28 +1,34 @@
 import { useState } from "preact/hooks";
 import type { WorkspaceWithSecret } from "../../edge/dashboard/shapes";
-import { CopyButton } from "../parts/copy-button";
+import { useNow } from "../clock";
+import { ActionButton } from "../parts/action-button";
 import { ModeBadge } from "../parts/badge";
-import { Icon } from "../parts/icon";
+import { CopyButton } from "../parts/copy-button";
 import { Loading } from "../parts/loading";
+import { ErrorNotice } from "../parts/notice";
 import { PageHeading } from "../parts/page-heading";
 import { SecretCard } from "../parts/secret-card";
 import { Link } from "../router";
+import { showsNextSteps } from "../words/next-steps";
 import { ChangesCard } from "../workspace/changes-card";
 import { DangerZone } from "../workspace/danger-zone";
 import { DeliveryLog } from "../workspace/delivery-log";
 import { HealthCard } from "../workspace/health-card";
+import { LivenessBadge, LivenessNotice } from "../workspace/liveness";
+import { NextStepsCard } from "../workspace/next-steps-card";
 import { ProfileCard } from "../workspace/profile-card";
 import { SecretsCard } from "../workspace/secrets-card";
 import { TargetUrlCard } from "../workspace/target-url-card";
 import { TestEventCard } from "../workspace/test-event-card";
 import { TrafficCard } from "../workspace/traffic-card";
+import { useTicks } from "../workspace/use-ticks";
 import { useWorkspace } from "../workspace/use-workspace";
-import { ActionButton } from "../parts/action-button";
 
 export function WorkspacePage({ id, publicUrl }: { readonly id: string; readonly publicUrl: string }) {
-  const watched = useWorkspace(id);
+  const { workspace, health, deliveries, liveness, updatedAt, error, gone, changed } = useWorkspace(id);
   const [made, setMade] = useState<WorkspaceWithSecret | undefined>(undefined);
-  const { workspace, health, deliveries, liveness, error, gone, changed } = watched;
+  const used = useTicks(id);
+  const now = useNow(60_000);
 
   if (gone) {
     return (
@@ -34,13 +40,7 @@ export function WorkspacePage({ id, publicUrl }: { readonly id: string; readonly
     );
   }
   if (workspace === undefined) {
-    return error === undefined ? (
-      <Loading what="Loading the workspace" />
-    ) : (
-      <p class="notice tone-bad" role="alert">
-        {error.message}
-      </p>
-    );
+    return error === undefined ? <Loading what="Loading the workspace" /> : <ErrorNotice error={error} />;
   }
 
   function withSecret(answer: WorkspaceWithSecret): void {
@@ -49,6 +49,9 @@ export function WorkspacePage({ id, publicUrl }: { readonly id: string; readonly
   }
 
   const isAlive = workspace.custom && workspace.connected;
+  const isNew = showsNextSteps(workspace, health, used.ticks, used.begun, now);
+  const hasTraffic = isAlive && (!isNew || (deliveries ?? []).length > 0);
+  const hook = `${publicUrl}/hooks/${workspace.id}`;
   return (
     <>
       <nav class="crumbs" aria-label="Where you are">
@@ -56,20 +59,28 @@ export function WorkspacePage({ id, publicUrl }: { readonly id: string; readonly
       </nav>
       <PageHeading title={workspace.name}>
         <ModeBadge mode={workspace.mode} />
-        <span class={`liveness ${liveness}`}>
-          <span class="dot" aria-hidden="true" />
-          {{ live: "Live", connecting: "Connecting", unavailable: "Not live: reconnecting" }[liveness]}
-        </span>
+        <LivenessBadge liveness={liveness} />
       </PageHeading>
-      <p class="workspace-id">
-        <code>{workspace.id}</code>
-        <CopyButton short text={workspace.id} what="the workspace id" />
-      </p>
-      {error !== undefined && (
-        <p class="notice tone-bad" role="alert">
-          {error.message}
-        </p>
-      )}
+      <dl class="addresses">
+        <div>
+          <dt>Id</dt>
+          <dd>
+            <code>{workspace.id}</code>
+            <CopyButton short text={workspace.id} what="the workspace id" />
+          </dd>
+        </div>
+        {isAlive && (
+          <div>
+            <dt>Hook</dt>
+            <dd>
+              <code>{hook}</code>
+              <CopyButton short text={hook} what="the hook's address" />
+            </dd>
+          </div>
+        )}
+      </dl>
+      <LivenessNotice liveness={liveness} updatedAt={updatedAt} />
+      <ErrorNotice error={error} />
       {made !== undefined && (
         <SecretCard made={made} publicUrl={publicUrl} comesUp>
           <ActionButton look="primary" onClick={() => setMade(undefined)}>
@@ -77,29 +88,21 @@ export function WorkspacePage({ id, publicUrl }: { readonly id: string; readonly
           </ActionButton>
         </SecretCard>
       )}
-      <HealthCard workspace={workspace} health={health} deliveries={deliveries} />
-      <div class="columns">
-        <div class="column">
-          {isAlive && <TrafficCard deliveries={deliveries} mode={workspace.mode} />}
-          <DeliveryLog deliveries={deliveries} mode={workspace.mode} />
-        </div>
-        <div class="column side">
-          {isAlive && <TestEventCard workspace={workspace} />}
-          {workspace.custom && <TargetUrlCard workspace={workspace} health={health} onChange={changed} />}
-          {isAlive && <SecretsCard workspace={workspace} onSecret={withSecret} />}
-          <ProfileCard workspace={workspace} onChange={changed} />
-          <ChangesCard id={id} />
-          <DangerZone workspace={workspace} onChange={changed} onSecret={withSecret} />
-        </div>
+      <div class={`overview${isNew && hasTraffic ? " is-full" : ""}`}>
+        {isNew && <NextStepsCard workspace={workspace} health={health} used={used} />}
+        <HealthCard workspace={workspace} health={health} />
+        {isAlive && <TestEventCard workspace={workspace} health={health} liveness={liveness} />}
+        {hasTraffic && <TrafficCard deliveries={deliveries} mode={workspace.mode} />}
       </div>
-      {isAlive && (
-        <p class="quiet hint">
-          <Icon name="bridge" /> Bridges reach this workspace at{" "}
-          <code>
-            {publicUrl}/hooks/{workspace.id}
-          </code>
-        </p>
-      )}
+      <DeliveryLog deliveries={deliveries} mode={workspace.mode} />
+      <h2 class="section-title">Settings</h2>
+      <div class="settings">
+        {workspace.custom && <TargetUrlCard workspace={workspace} health={health} onChange={changed} />}
+        {isAlive && <SecretsCard workspace={workspace} onSecret={withSecret} />}
+        <ProfileCard workspace={workspace} onChange={changed} />
+        <ChangesCard id={id} />
+        <DangerZone workspace={workspace} onChange={changed} onSecret={withSecret} />
+      </div>
     </>
   );
 }

@@ -3,6 +3,7 @@ import { ActionButton } from "../parts/action-button";
 import { Icon } from "../parts/icon";
 import { LimitedToken } from "../parts/limited-token";
 import { Loading } from "../parts/loading";
+import { ErrorNotice } from "../parts/notice";
 import { PageHeading } from "../parts/page-heading";
 import { Link, navigate, useHere } from "../router";
 import { useSession } from "../session";
@@ -75,7 +76,7 @@ function AllWorkspaces() {
     return page.error === undefined ? (
       <Loading what="Loading workspaces" />
     ) : (
-      <Failed message={page.error.message} again={page.again} />
+      <ErrorNotice error={page.error} again={page.again} />
     );
   }
   const { workspaces, next } = page.data;
@@ -96,7 +97,7 @@ function AllWorkspaces() {
   }
   return (
     <>
-      {page.error !== undefined && <Failed message={page.error.message} again={page.again} />}
+      <ErrorNotice error={page.error} again={page.again} />
       <WorkspaceTable workspaces={workspaces} busy={page.loading} caption="Workspaces, newest first" />
       <nav class="pager" aria-label="Pages of workspaces">
         <ActionButton disabled={number === 1} onClick={goFirst}>
@@ -148,7 +149,7 @@ function FoundWorkspaces({ search }: { readonly search: string }) {
           <p>No workspace has “{search}” in its name, id, owner's email or target URL.</p>
         </div>
       )}
-      {error !== undefined && <Failed message={error.message} again={lookOn} />}
+      <ErrorNotice error={error} again={lookOn} />
       <div class="pager">
         <span role="status" class="searched" aria-busy={pending}>
           <span class="wheel" aria-hidden="true" />
@@ -166,14 +167,5 @@ function FoundWorkspaces({ search }: { readonly search: string }) {
         )}
       </div>
     </>
-  );
-}
-
-export function Failed({ message, again }: { readonly message: string; again(): void }) {
-  return (
-    <div class="notice tone-bad" role="alert">
-      <p>{message}</p>
-      <ActionButton onClick={again}>Try again</ActionButton>
-    </div>
   );
 }

@@ -11,7 +11,7 @@ export function ToneBadge({ tone, children }: { readonly tone: Tone; readonly ch
   );
 }
 
-const MODE_WORDS: Readonly<Record<Mode, string>> = { poll: "Poll", push: "Push", none: "Off" };
+const MODE_WORDS: Readonly<Record<Mode, string>> = { poll: "Poll", push: "Push (webhook)", none: "Off" };
 const MODE_ICONS = { poll: "poll", push: "push", none: "off" } as const;
 
 export function ModeBadge({ mode }: { readonly mode: Mode }) {

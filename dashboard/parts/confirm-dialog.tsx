@@ -2,7 +2,7 @@ import type { ComponentChildren } from "preact";
 import { useEffect, useId, useRef } from "preact/hooks";
 import type { Action } from "../use-action";
 import { ActionButton } from "./action-button";
-import { FormFault } from "./field";
+import { Form } from "./form";
 
 export interface ConfirmDialogProps {
   readonly title: string;
@@ -38,15 +38,15 @@ export function ConfirmDialog({
   }, []);
   return (
     <dialog ref={dialog} aria-labelledby={titleId} onClose={onClose}>
-      <form
-        onSubmit={(event) => {
-          event.preventDefault();
+      <Form
+        action={action}
+        fields={fields}
+        onSubmit={() => {
           if (ready) action.run();
         }}
       >
         <h2 id={titleId}>{title}</h2>
         {children}
-        <FormFault error={action.error} fields={fields} />
         <div class="row end">
           <ActionButton onClick={() => dialog.current?.close()}>Cancel</ActionButton>
           <ActionButton
@@ -58,7 +58,7 @@ export function ConfirmDialog({
             {confirm}
           </ActionButton>
         </div>
-      </form>
+      </Form>
     </dialog>
   );
 }

@@ -1,6 +1,6 @@
 import type { ComponentChildren } from "preact";
-import { useId } from "preact/hooks";
-import type { ApiError } from "../api";
+import { useContext, useId } from "preact/hooks";
+import { FormFaults } from "./form";
 
 export interface FieldProps {
   readonly label: string;
@@ -8,8 +8,6 @@ export interface FieldProps {
   readonly name: string;
   readonly value: string;
   onText(text: string): void;
-  /** The error of the request. It is shown here if it is about this field. */
-  readonly error?: ApiError | undefined;
   readonly hint?: ComponentChildren;
   readonly type?: "text" | "url" | "email" | "password";
   readonly required?: boolean;
@@ -17,10 +15,10 @@ export interface FieldProps {
   readonly placeholder?: string;
 }
 
-/** A labelled text input. Screen readers read out the hint and the error with the input. */
-export function Field({ label, name, value, onText, error, hint, ...more }: FieldProps) {
+/** A labelled text input in a `Form`. Screen readers read out the hint and the error with the input. */
+export function Field({ label, name, value, onText, hint, ...more }: FieldProps) {
   const id = useId();
-  const fault = error?.field === name ? error.message : undefined;
+  const fault = useContext(FormFaults)[name];
   return (
     <div class="field">
       <label for={id}>{label}</label>
@@ -36,28 +34,12 @@ export function Field({ label, name, value, onText, error, hint, ...more }: Fiel
         // Preact has a different TypeScript type for each kind of input, and the kind is not known here.
         {...(more as Omit<typeof more, "type"> & { readonly type?: "text" })}
       />
-      <p class="hint" id={`${id}-hint`}>
-        {hint}
-      </p>
       <p class="fault" id={`${id}-fault`} role="alert">
         {fault}
       </p>
+      <p class="hint" id={`${id}-hint`}>
+        {hint}
+      </p>
     </div>
-  );
-}
-
-/** Shows an error that is not about one of the form's fields. */
-export function FormFault({
-  error,
-  fields = [],
-}: {
-  readonly error: ApiError | undefined;
-  readonly fields?: readonly string[];
-}) {
-  const shown = error !== undefined && !fields.includes(error.field ?? "");
-  return (
-    <p class="fault" role="alert">
-      {shown && error.message}
-    </p>
   );
 }

@@ -3,7 +3,7 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import type { WorkspaceWithSecret } from "../../edge/dashboard/shapes";
 import { snippetFor, snippetsFor, type SnippetName } from "../words/snippets";
 import { CopyButton } from "./copy-button";
-import { Icon } from "./icon";
+import { Notice } from "./notice";
 
 export interface SecretCardProps {
   readonly made: WorkspaceWithSecret;
@@ -14,8 +14,8 @@ export interface SecretCardProps {
    * scrolls to the card.
    */
   readonly comesUp?: boolean;
-  /** The button or link to continue with. */
-  readonly children: ComponentChildren;
+  /** The button to continue with, if any. */
+  readonly children?: ComponentChildren;
 }
 
 /** Shows a new signing secret, which is never shown again, and the settings for the bridge. */
@@ -37,9 +37,9 @@ export function SecretCard({
       <h2 id="secret-title" ref={heading} tabIndex={-1}>
         Signing secret
       </h2>
-      <p class="notice tone-warn">
-        <Icon name="warn" /> Store the secret now: it is not shown again. If you lose the secret, rotate it.
-      </p>
+      <Notice tone="warn">
+        Store the secret now: it is not shown again. If you lose the secret, rotate it.
+      </Notice>
       <div class="secret-line">
         <code data-secret>{signingSecret}</code>
         <CopyButton text={signingSecret} what="the signing secret" />
@@ -64,7 +64,7 @@ export function SecretCard({
         </pre>
         <CopyButton text={snippet} what="this text" />
       </div>
-      <div class="row">{children}</div>
+      {children !== undefined && <div class="row">{children}</div>}
     </section>
   );
 }

@@ -3,6 +3,7 @@ import { api, onWritten } from "../api";
 import { ActionButton } from "../parts/action-button";
 import { Instant } from "../parts/instant";
 import { Loading } from "../parts/loading";
+import { ErrorNotice } from "../parts/notice";
 import { useLoad } from "../use-load";
 import { CHANGE_TEXTS } from "../words/change-words";
 
@@ -18,11 +19,7 @@ export function ChangesCard({ id }: { readonly id: string }) {
   return (
     <section class="card" aria-labelledby="changes-title">
       <h2 id="changes-title">Changes</h2>
-      {error !== undefined && (
-        <p class="fault" role="alert">
-          {error.message}
-        </p>
-      )}
+      <ErrorNotice error={error} />
       {data === undefined && error === undefined && <Loading what="Loading the changes" />}
       {data?.length === 0 && <p class="empty-line">No changes are logged yet.</p>}
       {shown !== undefined && shown.length > 0 && (

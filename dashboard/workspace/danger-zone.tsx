@@ -5,6 +5,7 @@ import { api } from "../api";
 import { ActionButton } from "../parts/action-button";
 import { ConfirmDialog } from "../parts/confirm-dialog";
 import { Field } from "../parts/field";
+import { ErrorNotice } from "../parts/notice";
 import { navigate } from "../router";
 import { useAction } from "../use-action";
 
@@ -41,11 +42,7 @@ export function DangerZone({ workspace, onChange, onSecret }: DangerZoneProps) {
   return (
     <section class="card danger-zone" aria-labelledby="danger-title">
       <h2 id="danger-title">{connected ? "Disconnect or delete" : "Connect or delete"}</h2>
-      {connecting.error !== undefined && (
-        <p class="fault" role="alert">
-          {connecting.error.message}
-        </p>
-      )}
+      <ErrorNotice error={connecting.error} />
       <div class="row">
         {custom && connected && (
           <ActionButton onClick={() => setAsking("disconnect")}>Disconnect</ActionButton>
@@ -84,13 +81,7 @@ export function DangerZone({ workspace, onChange, onSecret }: DangerZoneProps) {
           onClose={close}
         >
           <p>The workspace, its secrets, its held events and its log are removed for good.</p>
-          <Field
-            label={`Type the name, ${name}, to confirm`}
-            name="name"
-            value={typed}
-            onText={setTyped}
-            error={deleting.error}
-          />
+          <Field label={`Type the name, ${name}, to confirm`} name="name" value={typed} onText={setTyped} />
         </ConfirmDialog>
       )}
     </section>

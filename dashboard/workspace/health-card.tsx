@@ -1,6 +1,6 @@
 import type { ComponentChildren } from "preact";
 import { RESULT_MEANINGS } from "../../contract/deliveries";
-import type { DeliveryShape, HealthShape, WorkspaceShape } from "../../edge/dashboard/shapes";
+import type { HealthShape, WorkspaceShape } from "../../edge/dashboard/shapes";
 import { useNow } from "../clock";
 import { Instant } from "../parts/instant";
 import { healthWords } from "../words/health-words";
@@ -8,13 +8,11 @@ import { healthWords } from "../words/health-words";
 export interface HealthCardProps {
   readonly workspace: WorkspaceShape;
   readonly health: HealthShape;
-  /** Newest first; undefined while loading. */
-  readonly deliveries: readonly DeliveryShape[] | undefined;
 }
 
 /** Shows the workspace's health, advice if there is any, and the figures of polling or pushing. */
-export function HealthCard({ workspace, health, deliveries }: HealthCardProps) {
-  const { tone, label, sentence, advice } = healthWords(workspace, health, useNow(), deliveries);
+export function HealthCard({ workspace, health }: HealthCardProps) {
+  const { tone, label, sentence, advice } = healthWords(workspace, health, useNow());
   return (
     <section class={`card health tone-${tone}`} aria-labelledby="health-title">
       <div class="health-words">
@@ -73,16 +71,16 @@ function PushFigures({ health }: Of<"push">) {
   const { attempts, successes, lastSuccess, lastFailure, latencyP50Ms, latencyP95Ms, latencyP99Ms } = health;
   return (
     <>
-      <Figure name="Accepted, last hour">
-        {attempts === 0 ? "no attempts" : `${successes} of ${attempts}`}
+      <Figure name="Pushes accepted, last hour">
+        {attempts === 0 ? "no pushes" : `${successes} of ${attempts}`}
       </Figure>
       <Figure name="Latency p50 / p95 / p99">
         {successes === 0 ? "not known" : `${latencyP50Ms} / ${latencyP95Ms} / ${latencyP99Ms} ms`}
       </Figure>
-      <Figure name="Last accepted">
+      <Figure name="Last accepted push">
         {lastSuccess === null ? "never" : <Instant at={lastSuccess.at} as="ago" />}
       </Figure>
-      <Figure name="Last failed">
+      <Figure name="Last failed push">
         {lastFailure === null ? (
           "never"
         ) : (

@@ -3,7 +3,8 @@ import type { WorkspaceShape } from "../../edge/dashboard/shapes";
 import { announce } from "../announce";
 import { api } from "../api";
 import { ActionButton } from "../parts/action-button";
-import { Field, FormFault } from "../parts/field";
+import { Field } from "../parts/field";
+import { Form } from "../parts/form";
 import { Instant } from "../parts/instant";
 import { useAction } from "../use-action";
 import { useDraft } from "../use-draft";
@@ -25,18 +26,12 @@ export function ProfileCard({ workspace, onChange }: ProfileCardProps) {
   return (
     <section class="card" aria-labelledby="profile-title">
       <h2 id="profile-title">About</h2>
-      <form
-        onSubmit={(event) => {
-          event.preventDefault();
-          saving.run();
-        }}
-      >
+      <Form action={saving} fields={["name", "ownerEmail"]}>
         <Field
           label="Name"
           name="name"
           value={name}
           onText={setName}
-          error={saving.error}
           required
           maxLength={ID_MAX_CHARACTERS}
         />
@@ -46,14 +41,12 @@ export function ProfileCard({ workspace, onChange }: ProfileCardProps) {
           type="email"
           value={ownerEmail}
           onText={setOwnerEmail}
-          error={saving.error}
           hint="The owner is notified once per outage of a polling bridge."
         />
-        <FormFault error={saving.error} fields={["name", "ownerEmail"]} />
         <ActionButton type="submit" pending={saving.pending} disabled={!isChanged}>
           Save
         </ActionButton>
-      </form>
+      </Form>
       <p class="hint">
         Created <Instant at={workspace.createdAt} />
       </p>

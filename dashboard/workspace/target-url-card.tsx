@@ -4,7 +4,9 @@ import { announce } from "../announce";
 import { api } from "../api";
 import { ActionButton } from "../parts/action-button";
 import { ConfirmDialog } from "../parts/confirm-dialog";
-import { Field, FormFault } from "../parts/field";
+import { Field } from "../parts/field";
+import { Form } from "../parts/form";
+import { ErrorNotice } from "../parts/notice";
 import { useAction } from "../use-action";
 import { useDraft } from "../use-draft";
 import { waitingWords } from "../words/health-words";
@@ -37,8 +39,7 @@ export function TargetUrlCard({ workspace, health, onChange }: TargetUrlCardProp
   });
   const waiting = health?.mode === "poll" ? health.waiting : 0;
 
-  function submit(event: Event): void {
-    event.preventDefault();
+  function submit(): void {
     if (targetUrl === "" && workspace.connected) setAsking("push");
     else saving.run();
   }
@@ -46,14 +47,13 @@ export function TargetUrlCard({ workspace, health, onChange }: TargetUrlCardProp
   return (
     <section class="card" aria-labelledby="target-title">
       <h2 id="target-title">Target URL</h2>
-      <form onSubmit={submit}>
+      <Form action={saving} fields={["targetUrl"]} onSubmit={submit}>
         <Field
           label="Events are pushed to"
           name="targetUrl"
           type="url"
           value={typed}
           onText={setTyped}
-          error={saving.error}
           placeholder="https://bridge.example/events"
           required
           hint={
@@ -62,8 +62,7 @@ export function TargetUrlCard({ workspace, health, onChange }: TargetUrlCardProp
               : "Polls are answered with 403."
           }
         />
-        <FormFault error={saving.error} fields={["targetUrl"]} />
-        <FormFault error={switching.error} />
+        <ErrorNotice error={switching.error} />
         <div class="row">
           <ActionButton
             type="submit"
@@ -79,7 +78,7 @@ export function TargetUrlCard({ workspace, health, onChange }: TargetUrlCardProp
             </ActionButton>
           )}
         </div>
-      </form>
+      </Form>
       {asking === "push" && (
         <ConfirmDialog
           title="Push events from now on?"

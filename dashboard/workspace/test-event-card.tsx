@@ -1,13 +1,14 @@
 import { useEffect, useState } from "preact/hooks";
 import { ATTEMPT_STEPS, type AttemptStep } from "../../contract/deliveries";
-import type { TestOutcome, WorkspaceShape } from "../../edge/dashboard/shapes";
+import type { HealthShape, TestOutcome, WorkspaceShape } from "../../edge/dashboard/shapes";
 import { api } from "../api";
 import { ActionButton } from "../parts/action-button";
-import { FormFault } from "../parts/field";
 import { Icon } from "../parts/icon";
 import { Instant } from "../parts/instant";
+import { ErrorNotice, Notice } from "../parts/notice";
 import { useAction } from "../use-action";
 import { adviceFor } from "../words/advice";
+import type { Liveness } from "./use-workspace";
 
 const STEP_WORDS: Readonly<Record<AttemptStep, string>> = {
   name: "Name looked up",
@@ -18,12 +19,17 @@ const STEP_WORDS: Readonly<Record<AttemptStep, string>> = {
   status: "Answered 2xx",
 };
 
-/** Sends a ping, and shows the outcome and, for a push, every step. */
-export function TestEventCard({
-  workspace: { id, mode, targetUrl },
-}: {
+export interface TestEventCardProps {
   readonly workspace: WorkspaceShape;
-}) {
+  readonly health: HealthShape;
+  readonly liveness: Liveness;
+}
+
+/**
+ * Sends a ping, and shows the outcome and, for a push, every step. An outcome that is no longer true says so: the advice
+ * is for a fault that exists now, as in the health.
+ */
+export function TestEventCard({ workspace: { id, mode, targetUrl }, health, liveness }: TestEventCardProps) {
   const [outcome, setOutcome] = useState<TestOutcome | undefined>(undefined);
   // When the target URL has changed, the shown outcome no longer applies.
   useEffect(() => setOutcome(undefined), [targetUrl]);
@@ -31,6 +37,10 @@ export function TestEventCard({
     setOutcome(undefined);
     setOutcome(await api.sendTestEvent(id));
   });
+  // When the page is live again, the log shows whether the ping was sent.
+  useEffect(() => {
+    if (liveness === "live" && sending.error?.isUnanswered) sending.clear();
+  }, [liveness]);
   return (
     <section class="card test-event" aria-labelledby="test-title">
       <h2 id="test-title">Test event</h2>
@@ -42,30 +52,40 @@ export function TestEventCard({
       <ActionButton look="primary" pending={sending.pending} onClick={() => sending.run()}>
         Send test event
       </ActionButton>
-      <FormFault error={sending.error} />
+      <ErrorNotice error={sending.error} />
       <div role="status">
         {sending.pending && mode === "push" && <p class="loading">Pushing; this takes up to 5 seconds …</p>}
-        {outcome?.mode === "poll" && <PollOutcome outcome={outcome} />}
-        {outcome?.mode === "push" && <PushOutcome outcome={outcome} />}
+        {outcome?.mode === "poll" && <PollOutcome outcome={outcome} health={health} />}
+        {outcome?.mode === "push" && <PushOutcome outcome={outcome} health={health} />}
       </div>
     </section>
   );
 }
 
-type Of<Mode> = { readonly outcome: Extract<TestOutcome, { mode: Mode }> };
+type Of<Mode> = {
+  readonly outcome: Extract<TestOutcome, { mode: Mode }>;
+  readonly health: HealthShape;
+};
 
-function PollOutcome({ outcome: { polledWithinLastMinute, lastPollAt } }: Of<"poll">) {
+function PollOutcome({ outcome, health }: Of<"poll">) {
+  const polledAt = health?.mode === "poll" ? health.lastPollAt : null;
+  const hasPolledSince = polledAt !== null && polledAt > (outcome.lastPollAt ?? "");
+  const lastPollAt = hasPolledSince ? polledAt : outcome.lastPollAt;
+  const isPolling = hasPolledSince || outcome.polledWithinLastMinute;
   return (
-    <p class={`notice tone-${polledWithinLastMinute ? "good" : "warn"}`}>
-      {polledWithinLastMinute
+    <Notice tone={isPolling ? "good" : "warn"}>
+      {isPolling
         ? "The ping is held, and the bridge polls. Last poll: "
         : "The ping is held, but the bridge has not polled within the last minute. Last poll: "}
       {lastPollAt === null ? "never" : <Instant at={lastPollAt} as="ago" />}
-    </p>
+    </Notice>
   );
 }
 
-function PushOutcome({ outcome: { steps, failedStep, failure, delivery } }: Of<"push">) {
+function PushOutcome({ outcome: { steps, failedStep, failure, delivery }, health }: Of<"push">) {
+  const push = health?.mode === "push" ? health : undefined;
+  const later = failedStep === null ? push?.lastFailure : push?.lastSuccess;
+  const isOutdated = (later?.at ?? "") > delivery.at;
   const failedAt = failedStep === null ? ATTEMPT_STEPS.length : ATTEMPT_STEPS.indexOf(failedStep);
   return (
     <>
@@ -94,11 +114,18 @@ function PushOutcome({ outcome: { steps, failedStep, failure, delivery } }: Of<"
           );
         })}
       </ol>
-      <p class={`notice tone-${failedStep === null ? "good" : "bad"}`}>
+      <p class="hint">
+        Tested <Instant at={delivery.at} as="ago" />.
+      </p>
+      <Notice tone={failedStep === null ? (isOutdated ? "warn" : "good") : isOutdated ? "good" : "bad"}>
         {failedStep === null
           ? `The bridge answered with ${delivery.status} after ${delivery.latencyMs} ms.`
-          : adviceFor(delivery, failedStep)}
-      </p>
+          : !isOutdated && adviceFor(delivery, failedStep)}
+        {isOutdated &&
+          (failedStep === null
+            ? " A later push failed: see Health."
+            : "The bridge has accepted a push since this test.")}
+      </Notice>
     </>
   );
 }

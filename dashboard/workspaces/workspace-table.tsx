@@ -2,6 +2,7 @@ import type { HealthShape, WorkspaceShape } from "../../edge/dashboard/shapes";
 import { useNow } from "../clock";
 import { ModeBadge, ToneBadge } from "../parts/badge";
 import { Instant } from "../parts/instant";
+import { ErrorNotice } from "../parts/notice";
 import { Link } from "../router";
 import { healthWords } from "../words/health-words";
 import { useHealths } from "./use-healths";
@@ -14,41 +15,42 @@ export interface WorkspaceTableProps {
 }
 
 export function WorkspaceTable({ workspaces, caption, busy }: WorkspaceTableProps) {
-  const healths = useHealths(workspaces);
+  const { views, error } = useHealths(workspaces);
   return (
-    <div class="card table-card">
-      <table class="workspaces" aria-busy={busy}>
-        <caption class="unseen">{caption}</caption>
-        <thead>
-          <tr>
-            <th scope="col">Workspace</th>
-            <th scope="col">Mode</th>
-            <th scope="col">Health</th>
-            <th scope="col" class="wide-only">
-              Created
-            </th>
-          </tr>
-        </thead>
-        <tbody>
-          {workspaces.map((workspace) => (
-            <Row key={workspace.id} workspace={workspace} health={healths[workspace.id]} />
-          ))}
-        </tbody>
-      </table>
-    </div>
+    <>
+      <ErrorNotice error={error} />
+      <div class="card table-card">
+        <table class="workspaces" aria-busy={busy}>
+          <caption class="unseen">{caption}</caption>
+          <thead>
+            <tr>
+              <th scope="col">Workspace</th>
+              <th scope="col">Mode</th>
+              <th scope="col">Health</th>
+              <th scope="col" class="wide-only">
+                Created
+              </th>
+            </tr>
+          </thead>
+          <tbody>
+            {workspaces.map((workspace) => (
+              <Row
+                key={workspace.id}
+                workspace={views[workspace.id]?.workspace ?? workspace}
+                health={views[workspace.id]?.health ?? null}
+              />
+            ))}
+          </tbody>
+        </table>
+      </div>
+    </>
   );
 }
 
-function Row({
-  workspace,
-  health,
-}: {
-  readonly workspace: WorkspaceShape;
-  readonly health: HealthShape | undefined;
-}) {
+function Row({ workspace, health }: { readonly workspace: WorkspaceShape; readonly health: HealthShape }) {
   const now = useNow(5_000);
   const { id, name, mode, targetUrl, createdAt } = workspace;
-  const { tone, label, sentence } = healthWords(workspace, health ?? null, now);
+  const { tone, label, sentence } = healthWords(workspace, health, now);
   return (
     <tr>
       <th scope="row">

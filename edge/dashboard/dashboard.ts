@@ -42,6 +42,8 @@ const PAGE_AT: Readonly<Record<string, string>> = {
   "/connect": "index.html",
   "/workspaces/:id": "index.html",
   "/docs": "docs.html",
+  // Browsers request this path for a page without a link to an icon, e.g. for the JSON of `/openapi.json`.
+  "/favicon.ico": "favicon.svg",
 };
 const NOTHING_HERE: ErrorAnswer = { status: 404, message: "Not found." };
 
@@ -63,7 +65,7 @@ export async function startDashboard(options: DashboardOptions) {
     requestTimeout: REQUEST_TIMEOUTS.requestTimeout,
     http: REQUEST_TIMEOUTS,
     bodyLimit: BODY_MAX_BYTES,
-    exposeHeadRoutes: false,
+    exposeHeadRoutes: true,
     forceCloseConnections: true,
     ajv: { customOptions: { coerceTypes: false, removeAdditional: false, useDefaults: false } },
     // Hooks do not run for a path that cannot be decoded, so the security headers are added here.
@@ -135,7 +137,7 @@ async function addPages(app: FastifyInstance): Promise<void> {
     preCompressed: true,
   });
   for (const [path, page] of Object.entries(PAGE_AT)) {
-    app.get(path, { exposeHeadRoute: true }, (_request, reply) => reply.sendFile(page));
+    app.get(path, (_request, reply) => reply.sendFile(page));
   }
 }
 

@@ -36,7 +36,7 @@ const FOREIGN: ErrorAnswer = {
   status: 403,
   message: "This request did not come from the dashboard's own page.",
 };
-const SAFE_METHOD = "GET";
+const SAFE_METHODS: readonly string[] = ["GET", "HEAD"];
 /**
  * The header that every request except a GET must have. A page from another origin cannot send this header: the browser
  * would first send a CORS preflight, which this server rejects.
@@ -55,7 +55,7 @@ export function guardApi(api: FastifyInstance): void {
     void reply.header("cache-control", "no-store");
     const { headers, method } = request;
     const own = OWN_SITES.includes(headers["sec-fetch-site"]);
-    if (!own || (method !== SAFE_METHOD && headers[OWN_HEADER] === undefined))
+    if (!own || (!SAFE_METHODS.includes(method) && headers[OWN_HEADER] === undefined))
       return sendError(reply, FOREIGN);
   });
 }

@@ -43,76 +43,80 @@ export function addWatchRoute(app: FastifyInstance, context: WatchContext): void
   const { sessionOf, operatorOf, stopping, report } = context;
   let watches = 0;
 
-  app.get<{ Params: { id: string } }>("/workspaces/:id/watch", async (request, reply) => {
-    if (watches >= WATCHES_MAX) {
-      const message = "Too many pages are watching workspaces. This page shows the last known state.";
-      return sendError(reply, { status: 503, message, retryAfterSeconds: 10 });
-    }
-    const over = AbortSignal.any([stopping, sessionOf(request)?.over ?? AbortSignal.abort()]);
-    const out = new PassThrough({ highWaterMark: UNREAD_MAX_BYTES });
-    out.write(`retry: ${COME_BACK_AFTER_MS}\n\n`);
-    /** Core's stream; undefined when the stream must be reopened. */
-    let changes: ClientReadableStream<WatchWorkspaceResponse> | undefined;
-    /** Whether the stream has delivered a message within `SILENT_AFTER_MS`. */
-    let isCoreHere = false;
-    let silence: ReturnType<typeof setTimeout> | undefined;
+  app.get<{ Params: { id: string } }>(
+    "/workspaces/:id/watch",
+    { exposeHeadRoute: false },
+    async (request, reply) => {
+      if (watches >= WATCHES_MAX) {
+        const message = "Too many pages are watching workspaces. This page shows the last known state.";
+        return sendError(reply, { status: 503, message, retryAfterSeconds: 10 });
+      }
+      const over = AbortSignal.any([stopping, sessionOf(request)?.over ?? AbortSignal.abort()]);
+      const out = new PassThrough({ highWaterMark: UNREAD_MAX_BYTES });
+      out.write(`retry: ${COME_BACK_AFTER_MS}\n\n`);
+      /** Core's stream; undefined when the stream must be reopened. */
+      let changes: ClientReadableStream<WatchWorkspaceResponse> | undefined;
+      /** Whether the stream has delivered a message within `SILENT_AFTER_MS`. */
+      let isCoreHere = false;
+      let silence: ReturnType<typeof setTimeout> | undefined;
 
-    const send = (event: string, data: unknown): void => {
-      if (!out.writable) return;
-      out.write(`event: ${event}\ndata: ${JSON.stringify(data)}\n\n`);
-      if (out.writableLength + out.readableLength > UNREAD_MAX_BYTES) out.destroy();
-    };
-    const beat = setInterval(() => {
-      if (sessionOf(request) === undefined) return end();
-      send(isCoreHere ? "available" : "unavailable", {});
-      if (changes === undefined && out.writable) follow();
-    }, BEAT_EVERY_MS);
-    const end = (): void => void out.end();
-    watches++;
-    over.addEventListener("abort", end, { once: true });
-    out.once("close", () => {
-      watches--;
-      clearInterval(beat);
-      clearTimeout(silence);
-      over.removeEventListener("abort", end);
-      changes?.cancel();
-    });
-
-    /** Records that core is unavailable. */
-    function miss(): void {
-      clearTimeout(silence);
-      if (isCoreHere) send("unavailable", {});
-      isCoreHere = false;
-    }
-
-    function follow(): void {
-      const stream = operatorOf(request).watch(request.params.id);
-      changes = stream;
-      stream.on("data", ({ change }: WatchWorkspaceResponse) => {
-        if (changes !== stream) return;
-        clearTimeout(silence);
-        silence = setTimeout(miss, SILENT_AFTER_MS);
-        if (change?.$case === "health") send("health", toHealthShape(change.value));
-        else if (change?.$case === "delivery") send("delivery", toDeliveryShape(change.value));
-        else if (!isCoreHere) send("available", {});
-        isCoreHere = true;
-      });
-      const lose = (): void => {
-        if (changes !== stream) return;
-        changes = undefined;
-        miss();
+      const send = (event: string, data: unknown): void => {
+        if (!out.writable) return;
+        out.write(`event: ${event}\ndata: ${JSON.stringify(data)}\n\n`);
+        if (out.writableLength + out.readableLength > UNREAD_MAX_BYTES) out.destroy();
       };
-      stream.on("end", lose);
-      stream.on("error", (error: Error) => {
-        const answer = isServiceError(error) ? coreAnswer(error) : undefined;
-        if (answer === CORE_AWAY) return lose();
-        if (answer === NO_WORKSPACE) send("gone", {});
-        else if (answer === undefined) report("watch", error);
-        end();
+      const beat = setInterval(() => {
+        if (sessionOf(request) === undefined) return end();
+        send(isCoreHere ? "available" : "unavailable", {});
+        if (changes === undefined && out.writable) follow();
+      }, BEAT_EVERY_MS);
+      const end = (): void => void out.end();
+      watches++;
+      over.addEventListener("abort", end, { once: true });
+      out.once("close", () => {
+        watches--;
+        clearInterval(beat);
+        clearTimeout(silence);
+        over.removeEventListener("abort", end);
+        changes?.cancel();
       });
-    }
-    follow();
-    if (over.aborted) end();
-    return reply.type("text/event-stream").header("x-accel-buffering", "no").send(out);
-  });
+
+      /** Records that core is unavailable. */
+      function miss(): void {
+        clearTimeout(silence);
+        if (isCoreHere) send("unavailable", {});
+        isCoreHere = false;
+      }
+
+      function follow(): void {
+        const stream = operatorOf(request).watch(request.params.id);
+        changes = stream;
+        stream.on("data", ({ change }: WatchWorkspaceResponse) => {
+          if (changes !== stream) return;
+          clearTimeout(silence);
+          silence = setTimeout(miss, SILENT_AFTER_MS);
+          if (change?.$case === "health") send("health", toHealthShape(change.value));
+          else if (change?.$case === "delivery") send("delivery", toDeliveryShape(change.value));
+          else if (!isCoreHere) send("available", {});
+          isCoreHere = true;
+        });
+        const lose = (): void => {
+          if (changes !== stream) return;
+          changes = undefined;
+          miss();
+        };
+        stream.on("end", lose);
+        stream.on("error", (error: Error) => {
+          const answer = isServiceError(error) ? coreAnswer(error) : undefined;
+          if (answer === CORE_AWAY) return lose();
+          if (answer === NO_WORKSPACE) send("gone", {});
+          else if (answer === undefined) report("watch", error);
+          end();
+        });
+      }
+      follow();
+      if (over.aborted) end();
+      return reply.type("text/event-stream").header("x-accel-buffering", "no").send(out);
+    },
+  );
 }

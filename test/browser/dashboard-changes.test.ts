@@ -34,7 +34,7 @@ test("the page of a poll workspace shows waiting events, each poll as it happens
   await page.getByText(/the bridge has not polled within the last minute\. Last poll: never/).waitFor();
   const { next } = (await poll(push.service.url, workspace)).json as { next: string };
   await poll(push.service.url, workspace, `after=${next}`);
-  await page.locator(".health-label").getByText("Polling").waitFor();
+  await page.locator(".health-label").getByText("Healthy").waitFor();
   await waiting.getByText("0", { exact: true }).waitFor();
   const log = page.locator(".log");
   await log.getByText("Polled").nth(1).waitFor();

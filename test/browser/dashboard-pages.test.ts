@@ -11,6 +11,7 @@ const push = sharedPush();
 const { dashboardUrl } = push.service;
 const browser = testBrowser();
 let failing: PushedBridge;
+let fresh: PushedBridge;
 let polling: { readonly id: string; readonly secret: string };
 let visitor: Visitor;
 
@@ -18,6 +19,7 @@ beforeAll(async () => {
   polling = await push.workspaces.make({ name: "Harbour quiz night", ownerEmail: "ada@example.com" });
   await push.publish({ workspaceId: polling.id, content: create("c1") });
   await poll(push.service.url, polling);
+  fresh = await push.bridge();
   failing = await push.bridge();
   const { workspaceId } = failing;
   await push.workspaces.update(workspaceId, { name: "Friday trivia" });
@@ -48,9 +50,17 @@ const PAGES: readonly (readonly [
     "the form that connects a workspace",
     "/connect",
     async (page) => {
-      await page.getByRole("radio", { name: "It receives pushes" }).check();
+      await page.getByRole("radio", { name: /^Push \(webhook\)/ }).check();
       await page.getByLabel("Name").fill("x".repeat(20));
       await page.getByLabel("Target URL").fill("https://127.0.0.1:1/events?a");
+    },
+  ],
+  [
+    "the form that connects a workspace, with an error,",
+    "/connect",
+    async (page) => {
+      await page.getByRole("button", { name: "Connect" }).click();
+      await page.getByText("Enter a name.").waitFor();
     },
   ],
   [
@@ -60,7 +70,13 @@ const PAGES: readonly (readonly [
       await page.getByLabel("Name").fill("The lighthouse keepers' chat");
       await page.getByRole("button", { name: "Connect" }).click();
       await page.locator("[data-secret]").waitFor();
+      await page.getByText("Live", { exact: true }).waitFor();
     },
+  ],
+  [
+    "the page of a new push workspace",
+    () => pageOf(fresh.workspaceId),
+    (page) => page.getByText("0 of 4 done").waitFor(),
   ],
   [
     "the page of a poll workspace",
@@ -173,7 +189,7 @@ test("screen readers are notified when the health changes and when an action is 
   const statuses = page.getByRole("status");
   await statuses.getByText("Nothing pushed").waitFor();
   await push.ping(bridge.workspaceId);
-  await statuses.getByText("Pushing").waitFor();
+  await statuses.getByText("Healthy").waitFor();
   await page.getByRole("button", { name: "Copy the workspace id" }).click();
   await statuses.getByText("Copied the workspace id.").waitFor();
 });

@@ -22,7 +22,7 @@ test("pushes appear live in the health, the log and the chart", async () => {
   await page.locator(".health-label").getByText("Nothing pushed").waitFor();
   const event = { workspaceId: bridge.workspaceId, content: create("c1") };
   await push.publish(event, event, event);
-  await page.locator(".health-label").getByText("Pushing").waitFor();
+  await page.locator(".health-label").getByText("Healthy").waitFor();
   await page.getByText("All 3 attempts in the last hour succeeded").waitFor();
   const rows = page.locator(".log tbody tr");
   await rows.nth(2).waitFor();

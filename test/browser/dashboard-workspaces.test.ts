@@ -45,7 +45,7 @@ test("connecting a workspace shows the signing secret once", async () => {
   await page.getByRole("button", { name: "Poll", exact: true }).click();
   expect(await snippet.innerText()).toContain(`${PUBLIC_URL}/hooks/${id}/events`);
 
-  await page.getByRole("link", { name: "I have stored it" }).click();
+  await page.getByRole("link", { name: "Open the workspace" }).click();
   await page.getByRole("heading", { name: "Acme", level: 1 }).waitFor();
   await page.getByRole("heading", { name: "Signing secrets" }).waitFor();
   expect(await page.content()).not.toContain(secret);
@@ -61,7 +61,7 @@ test.each([
 ])("the target URL %s is rejected, with the reason next to the field", async (url, reason) => {
   await page.goto(`${dashboardUrl}/connect`);
   await page.getByLabel("Name").fill("Refused");
-  await page.getByRole("radio", { name: "It receives pushes" }).check();
+  await page.getByRole("radio", { name: /^Push \(webhook\)/ }).check();
   const field = page.getByLabel("Target URL");
   await field.fill(url);
   await page.getByRole("button", { name: "Connect" }).click();
@@ -114,7 +114,7 @@ describe("with many workspaces", () => {
     await page.goto(dashboardUrl);
     const row = (name: string) =>
       page.getByRole("row").filter({ has: page.getByRole("link", { name, exact: true }) });
-    await row("Polls now").getByText("Polling").waitFor();
+    await row("Polls now").getByText("Healthy").waitFor();
     await row("Off now").getByText("Disconnected").waitFor();
     await row(`Numbered ${MANY}`).getByText("Never polled").waitFor();
     expect(await row("Polls now").getByText("Poll", { exact: true }).count()).toBe(1);

@@ -1,0 +1,55 @@
+import { LOGGED_SECONDS } from "../../contract/deliveries";
+import type { HealthShape, WorkspaceShape } from "../../edge/dashboard/shapes";
+
+/** What an operator has confirmed. The service cannot know these facts. */
+export type Tick = "stored" | "checked";
+export type Ticks = Readonly<Record<Tick, boolean>>;
+
+/** A step of connecting a bridge. */
+export interface Step {
+  readonly is: "secret" | "request" | "delivery" | "check";
+  readonly done: boolean;
+  /** The time at which the service noticed that the step was done; null if the operator confirmed the step. */
+  readonly at: string | null;
+}
+
+/** Returns the steps until a bridge is connected, in order. */
+export function nextSteps(health: HealthShape, ticks: Ticks): readonly Step[] {
+  const lastPollAt = health?.mode === "poll" ? health.lastPollAt : null;
+  const requestAt = health?.firstPostAt ?? lastPollAt;
+  const deliveryAt = health?.mode === "push" ? (health.lastSuccess?.at ?? null) : lastPollAt;
+  return [
+    // A bridge that signs its requests has the secret.
+    { is: "secret", done: ticks.stored || requestAt !== null, at: null },
+    { is: "request", done: requestAt !== null, at: requestAt },
+    { is: "delivery", done: deliveryAt !== null, at: deliveryAt },
+    { is: "check", done: ticks.checked, at: null },
+  ];
+}
+
+/**
+ * Whether a workspace's page shows the steps: until all steps are done. A workspace is no longer new when its bridge has
+ * sent requests, and the workspace is older than the log, because older pushes are not known.
+ *
+ * @param begun whether the operator connected the workspace in this browser, or confirmed a step
+ */
+export function showsNextSteps(
+  workspace: Pick<WorkspaceShape, "custom" | "connected" | "createdAt">,
+  health: HealthShape,
+  ticks: Ticks,
+  begun: boolean,
+  nowMs: number,
+): boolean {
+  if (!workspace.custom || !workspace.connected || health === null) return false;
+  const missing = nextSteps(health, ticks).filter(({ done }) => !done);
+  const isUnheard = missing.some(({ is }) => is === "request");
+  const isNew = nowMs - Date.parse(workspace.createdAt) < LOGGED_SECONDS * 1_000;
+  if (!isUnheard && !isNew) return false;
+  return begun ? missing.length > 0 : missing.some(({ is }) => is !== "check");
+}
+
+/** Returns the shell command that checks the workspace's bridge. */
+export function checkCommand({ mode, targetUrl }: Pick<WorkspaceShape, "mode" | "targetUrl">): string {
+  const bridge = mode === "push" ? `--url '${targetUrl.replaceAll("'", "%27")}'` : "--poll";
+  return `SIGNING_SECRET=… npm run check-bridge -- ${bridge}`;
+}

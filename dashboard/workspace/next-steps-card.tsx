@@ -1,0 +1,81 @@
+import type { ComponentChildren } from "preact";
+import type { HealthShape, WorkspaceShape } from "../../edge/dashboard/shapes";
+import { ActionButton } from "../parts/action-button";
+import { CopyButton } from "../parts/copy-button";
+import { Icon } from "../parts/icon";
+import { Instant } from "../parts/instant";
+import { GUIDES } from "../words/guides";
+import { checkCommand, nextSteps, type Step } from "../words/next-steps";
+import type { UsedTicks } from "./use-ticks";
+
+export interface NextStepsCardProps {
+  readonly workspace: WorkspaceShape;
+  readonly health: HealthShape;
+  readonly used: UsedTicks;
+}
+
+/** Shows the steps until the bridge is connected. A step that the service notices is marked as done live. */
+export function NextStepsCard({ workspace, health, used: { ticks, tick } }: NextStepsCardProps) {
+  const steps = nextSteps(health, ticks);
+  const done = steps.filter((step) => step.done).length;
+  const command = checkCommand(workspace);
+  const isPush = workspace.mode === "push";
+  const about: Readonly<Record<Step["is"], { title: string; todo: ComponentChildren }>> = {
+    secret: {
+      title: "Store the signing secret",
+      todo: <ActionButton onClick={() => tick("stored")}>I have stored the secret</ActionButton>,
+    },
+    request: {
+      title: "The bridge sends a signed request",
+      todo: (
+        <>
+          Waiting for the first signed request. The <a href={GUIDES.bridge}>bridge guide</a> and the{" "}
+          <a href={GUIDES.api}>API reference</a> show how to sign.
+        </>
+      ),
+    },
+    delivery: isPush
+      ? { title: "The bridge accepts a push", todo: "Waiting for the first 2xx answer. Send a test event." }
+      : { title: "The bridge polls", todo: "Waiting for the first poll." },
+    check: {
+      title: "Check the bridge against the contract",
+      todo: (
+        <>
+          <span>Run this command in a checkout of the service:</span>
+          <span class="copy-line">
+            <code>{command}</code>
+            <CopyButton short text={command} what="the command" />
+          </span>
+          <ActionButton onClick={() => tick("checked")}>The check has passed</ActionButton>
+        </>
+      ),
+    },
+  };
+  return (
+    <section class="card next-steps" aria-labelledby="next-title">
+      <div class="card-heading">
+        <h2 id="next-title">What to do next</h2>
+        <span class="quiet" role="status">
+          {done} of {steps.length} done
+        </span>
+      </div>
+      <ol class="steps">
+        {steps.map(({ is, done: isDone, at }) => (
+          <li key={is} class={isDone ? "done" : "open"}>
+            <span class="step-mark">{isDone && <Icon name="done" />}</span>
+            <div class="step-words">
+              {about[is].title}
+              <span class="unseen">{isDone ? ": done" : ": not done yet"}</span>
+              {isDone && at !== null && (
+                <span class="under">
+                  <Instant at={at} as="ago" />
+                </span>
+              )}
+              {!isDone && <div class="step-todo">{about[is].todo}</div>}
+            </div>
+          </li>
+        ))}
+      </ol>
+    </section>
+  );
+}
