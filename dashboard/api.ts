@@ -113,7 +113,7 @@ function unanswered(status: number, method: string, path: string, words: string)
   return new ApiError(
     status,
     isWrite
-      ? "The service did not answer. It is unknown whether this was done: check before you try again."
+      ? `${status === 0 ? "The dashboard's server" : "The service"} did not answer. It is unknown whether this was done: check before you try again.`
       : `${words} Try again later.`,
   );
 }

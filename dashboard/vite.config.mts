@@ -1,7 +1,9 @@
 import { defineConfig } from "vite";
+import { guides } from "./guides/guides-plugin.mts";
 
 export default defineConfig({
   root: import.meta.dirname,
+  plugins: [guides],
   oxc: { jsx: { runtime: "automatic", importSource: "preact" } },
   build: {
     outDir: "../dist/dashboard",

@@ -19,7 +19,7 @@ export function ConnectedPage({ made, publicUrl }: ConnectedPageProps) {
   const { workspace = made.workspace, health, liveness, updatedAt } = useWorkspace(id);
   const ticks = useTicks(id);
   return (
-    <div class="narrow">
+    <div class="narrow roomy">
       <PageHeading title={`${name} is connected`}>
         <LivenessBadge liveness={liveness} />
       </PageHeading>

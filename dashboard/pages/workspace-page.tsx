@@ -71,10 +71,10 @@ export function WorkspacePage({ id, publicUrl }: { readonly id: string; readonly
         </div>
         {isAlive && (
           <div>
-            <dt>Hook</dt>
+            <dt>Hook URL</dt>
             <dd>
               <code>{hook}</code>
-              <CopyButton short text={hook} what="the hook's address" />
+              <CopyButton short text={hook} what="the hook URL" />
             </dd>
           </div>
         )}

@@ -28,24 +28,27 @@ export function NextStepsCard({ workspace, health, used: { ticks, tick } }: Next
     request: {
       title: "The bridge sends a signed request",
       todo: (
-        <>
+        <p>
           Waiting for the first signed request. The <a href={GUIDES.bridge}>bridge guide</a> and the{" "}
           <a href={GUIDES.api}>API reference</a> show how to sign.
-        </>
+        </p>
       ),
     },
     delivery: isPush
-      ? { title: "The bridge accepts a push", todo: "Waiting for the first 2xx answer. Send a test event." }
-      : { title: "The bridge polls", todo: "Waiting for the first poll." },
+      ? {
+          title: "The bridge accepts a push",
+          todo: <p>Waiting for the first 2xx answer. Send a test event.</p>,
+        }
+      : { title: "The bridge polls", todo: <p>Waiting for the first poll.</p> },
     check: {
       title: "Check the bridge against the contract",
       todo: (
         <>
-          <span>Run this command in a checkout of the service:</span>
-          <span class="copy-line">
+          <p>Run this command in a checkout of the service:</p>
+          <div class="copy-line">
             <code>{command}</code>
             <CopyButton short text={command} what="the command" />
-          </span>
+          </div>
           <ActionButton onClick={() => tick("checked")}>The check has passed</ActionButton>
         </>
       ),

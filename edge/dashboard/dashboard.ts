@@ -139,6 +139,9 @@ async function addPages(app: FastifyInstance): Promise<void> {
   for (const [path, page] of Object.entries(PAGE_AT)) {
     app.get(path, (_request, reply) => reply.sendFile(page));
   }
+  app.get<{ Params: { name: string } }>("/guides/:name([a-z-]+)", ({ params }, reply) =>
+    reply.sendFile(`guides/${params.name}.html`),
+  );
 }
 
 /** Returns the HTTP answer for an error; undefined when the error is unexpected, which is a bug. */

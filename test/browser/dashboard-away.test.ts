@@ -2,13 +2,18 @@ import type { Page } from "playwright-core";
 import { testBrowser } from "../harness/browser";
 import { startDashboardEdge, type DashboardEdge } from "../harness/dashboard";
 import { freePort, startCore, type TestProcess } from "../harness/processes";
+import { until } from "../harness/wait";
 import { startService, type TestService, type TestWorkspace } from "../harness/service";
+import { startTcpProxy, type TcpProxy } from "../faults/tcp-proxy";
 
 const browser = testBrowser();
 let service: TestService;
 let core: TestProcess;
 let corePort: number;
 let dashboard: DashboardEdge;
+/** The network between a second edge and core. */
+let network: TcpProxy;
+let beyond: DashboardEdge;
 let workspace: TestWorkspace;
 beforeAll(async () => {
   service = await startService();
@@ -16,10 +21,14 @@ beforeAll(async () => {
   corePort = await freePort();
   core = await startOwnCore();
   dashboard = await startDashboardEdge(corePort);
+  network = await startTcpProxy({ host: "127.0.0.1", port: corePort });
+  beyond = await startDashboardEdge(network.port);
 });
 afterAll(async () => {
-  dashboard.edge.child.kill("SIGCONT");
+  for (const pid of pids()) process.kill(pid, "SIGCONT");
   await dashboard.edge.stop();
+  await beyond.edge.stop();
+  await network.close();
   await core.stop();
   await service.close();
 });
@@ -27,6 +36,7 @@ afterAll(async () => {
 /** Starts the dashboard's core, always on the same port. */
 const startOwnCore = () => startCore(service.redis.url, { CORE_LISTEN: `127.0.0.1:${corePort}` });
 const isLive = (page: Page) => page.getByText("Live", { exact: true }).waitFor();
+const pids = () => [dashboard.edge.pid, core.pid, service.redis.pid];
 const isAway = (page: Page) => page.getByText(/^Not live/).waitFor();
 
 test("a page is live only while core answers; failed reads are repeated, and failed writes are reported as uncertain", async () => {
@@ -34,8 +44,10 @@ test("a page is live only while core answers; failed reads are repeated, and fai
   await isLive(page);
   await core.stop("SIGKILL");
   await isAway(page);
+  const notice = page.getByText(/^The service's core does not answer\. This page updates as soon as/);
+  await notice.waitFor();
   await page.getByRole("button", { name: "Send test event" }).click();
-  const unknown = page.getByText("core does not answer right now. It is unknown whether this was done");
+  const unknown = page.getByText("The service did not answer. It is unknown whether this was done");
   await unknown.waitFor();
 
   const list = await context.newPage();
@@ -48,8 +60,50 @@ test("a page is live only while core answers; failed reads are repeated, and fai
 
   core = await startOwnCore();
   await isLive(page);
+  // The messages about the outage go away without an action of the user.
+  await unknown.waitFor({ state: "detached" });
+  expect(await page.getByRole("alert").filter({ hasText: /\S/ }).count()).toBe(0);
   await list.getByRole("link", { name: "Still here" }).waitFor();
-  expect(await list.getByRole("alert").count()).toBe(0);
+  await until("the list has no message", async () => (await list.getByRole("alert").count()) === 0);
+});
+
+// time: smoke
+test.each<[string, () => DashboardEdge, () => void, () => void]>([
+  [
+    "core hangs",
+    () => dashboard,
+    () => void process.kill(core.pid, "SIGSTOP"),
+    () => void process.kill(core.pid, "SIGCONT"),
+  ],
+  [
+    "Redis hangs",
+    () => dashboard,
+    () => void process.kill(service.redis.pid, "SIGSTOP"),
+    () => void process.kill(service.redis.pid, "SIGCONT"),
+  ],
+  ["the network to core stalls", () => beyond, () => network.delay(60_000), () => network.delay(0)],
+])("the page and the list say that %s, and update when it is over", async (_what, edge, stall, resume) => {
+  const { url } = edge();
+  const { page, context } = await browser.visitSignedIn(url, `/workspaces/${workspace.id}`);
+  await isLive(page);
+  const list = await context.newPage();
+  await list.goto(url);
+  await list.getByRole("row").getByText("Never polled").waitFor();
+  await page.bringToFront();
+  stall();
+  try {
+    await isAway(page);
+    await page.getByText(/^The service's core does not answer\. This page/).waitFor();
+    expect(await page.getByText("Live", { exact: true }).count()).toBe(0);
+    await list.bringToFront();
+    await list.getByText("core does not answer right now.").waitFor();
+  } finally {
+    resume();
+  }
+  await until("the list has no message", async () => (await list.getByRole("alert").count()) === 0);
+  await page.bringToFront();
+  await isLive(page);
+  expect(await page.getByRole("alert").filter({ hasText: /\S/ }).count()).toBe(0);
 });
 
 // time: controlled
@@ -72,6 +126,6 @@ test("the page reports that the dashboard's server cannot be reached", async () 
   await page.getByRole("link", { name: "Connect a workspace" }).first().click();
   await page.getByLabel("Name").fill("never connected");
   await page.getByRole("button", { name: "Connect" }).click();
-  const words = "The dashboard's server cannot be reached. It is unknown whether this was done";
+  const words = "The dashboard's server did not answer. It is unknown whether this was done";
   await page.getByText(words).waitFor();
 });

@@ -61,62 +61,102 @@ describe("the advice", () => {
 
 describe("health in words", () => {
   const failure = delivery({ at: ago(60_000), result: "tls", status: 0 });
-  const success = delivery({ at: ago(120_000) });
-  const waiting = (count: number, ageMs: number) => ({ waiting: count, oldestWaitingAt: ago(ageMs) });
-  const failed = { lastSuccess: success, lastFailure: failure, attempts: 2, successes: 1 };
-  const stopped = { lastPollAt: ago(100_000), ...waiting(2, 90_000) };
+  const success = delivery({ at: ago(2_000) });
+  const waiting = { waiting: 2, oldestWaitingAt: ago(90_000) };
+  const counts = { attempts: 54, successes: 53 };
+  const failed = { lastSuccess: success, lastFailure: failure, ...counts };
 
-  test.each<[string, HealthShape, string]>([
-    ["a failing poll workspace", polled({ failing: true, ...waiting(3, 400_000) }), "bad Failing"],
-    ["a workspace that was never polled", polled(), "idle Never polled"],
+  test.each<[HealthShape, string, string, RegExp | undefined]>([
     [
-      "a workspace that was never polled, with events waiting",
-      polled(waiting(1, 1_000)),
-      "warn Never polled",
-    ],
-    ["a poll workspace whose bridge polls", polled({ lastPollAt: ago(2_000) }), "good Polling"],
-    [
-      "a poll workspace whose bridge has stopped polling",
-      polled({ lastPollAt: ago(3_600_000) }),
-      "idle Quiet",
-    ],
-    ["a poll workspace whose bridge has stopped polling, with events waiting", polled(stopped), "warn Quiet"],
-    ["a push workspace without pushes", pushed(), "idle Nothing pushed"],
-    ["a push workspace whose last push failed", pushed(failed), "bad Failing"],
-    ["a recovered push workspace", pushed({ ...failed, lastSuccess: delivery() }), "warn Recovered"],
-    [
-      "a push workspace without failures",
-      pushed({ lastSuccess: success, attempts: 4, successes: 4 }),
-      "good Pushing",
+      polled({ state: "unused" }),
+      "idle Never polled",
+      "The bridge has never polled. No events are waiting.",
+      undefined,
     ],
     [
-      "a push workspace without recent pushes",
-      pushed({ lastSuccess: delivery({ at: ago(7_200_000) }) }),
-      "good Quiet",
+      polled({ state: "failing", failing: true, ...waiting }),
+      "bad Failing",
+      "The bridge has never polled. 2 events are waiting, the oldest for 1 min.",
+      /Start the bridge/,
     ],
-  ])("describes %s", (_what, health, words) => {
-    const { tone, label, sentence } = healthWords(CUSTOM, health, NOW);
-    expect([`${tone} ${label}`, sentence]).toEqual([words, expect.stringMatching(/\.$/)]);
-  });
-
-  test("says when a push workspace recovered, and gives no advice", () => {
-    const lastFailure = delivery({ at: ago(15 * 60_000), result: "connect", status: 0 });
-    const [lastSuccess, first] = [delivery({ at: ago(2_000) }), delivery({ at: ago(13 * 60_000) })];
-    const poll = delivery({ eventType: "poll", polls: 1, at: ago(14 * 60_000) });
-    const before = delivery({ at: ago(16 * 60_000) });
-    const health = pushed({ lastSuccess, lastFailure, attempts: 54, successes: 53 });
-    const log = [lastSuccess, first, poll, lastFailure, before];
-    const facts =
-      "the last push was accepted 2 s ago. In the last hour, 1 of 54 attempts failed. The last failure was 15 min ago: no connection.";
-    const words = (begin: string) => ({ tone: "good", label: "Recovered", sentence: `${begin}: ${facts}` });
-    expect(healthWords(CUSTOM, health, NOW, log)).toEqual(words("Recovered 13 min ago"));
-    expect(healthWords(CUSTOM, health, NOW)).toEqual(words("Recovered"));
+    [
+      polled({ state: "healthy", lastPollAt: ago(2_000) }),
+      "good Healthy",
+      "The bridge polled 2 s ago. No events are waiting.",
+      undefined,
+    ],
+    [
+      polled({ state: "idle", lastPollAt: ago(3_600_000) }),
+      "idle Not polling",
+      "The bridge polled 1 h ago. No events are waiting.",
+      /still running/,
+    ],
+    [
+      polled({ state: "degraded", lastPollAt: ago(100_000), ...waiting }),
+      "warn Degraded",
+      "The bridge polled 1 min ago. 2 events are waiting, the oldest for 1 min.",
+      /still running/,
+    ],
+    [
+      polled({ state: "recovered", lastPollAt: ago(2_000), recoveredAt: ago(780_000) }),
+      "good Recovered",
+      "Recovered 13 min ago: the bridge polls again. No events are waiting.",
+      undefined,
+    ],
+    [
+      pushed({ state: "unused" }),
+      "idle Nothing pushed",
+      "The log has no push. A test event shows whether the bridge is ready.",
+      undefined,
+    ],
+    [
+      pushed({ state: "failing", ...failed }),
+      "bad Failing",
+      "The last push failed 1 min ago: TLS failed.",
+      /TLS handshake.* Then send a test event/,
+    ],
+    [
+      pushed({ state: "degraded", ...failed }),
+      "warn Degraded",
+      "Some pushes fail, but the last push was accepted 2 s ago. In the last hour, 1 of 54 attempts failed. The last failure was 1 min ago: TLS failed.",
+      /TLS handshake/,
+    ],
+    [
+      pushed({ state: "degraded", lastSuccess: success, attempts: 4, successes: 4 }),
+      "warn Degraded",
+      "Events were dropped because the bridge is too slow, but the last push was accepted 2 s ago.",
+      /answer faster/,
+    ],
+    [
+      pushed({ state: "recovered", recoveredAt: ago(30_000), ...failed }),
+      "good Recovered",
+      "Recovered 30 s ago: the last push was accepted 2 s ago. In the last hour, 1 of 54 attempts failed. The last failure was 1 min ago: TLS failed.",
+      undefined,
+    ],
+    [
+      pushed({ state: "healthy", lastSuccess: success, attempts: 4, successes: 4, latencyP50Ms: 7 }),
+      "good Healthy",
+      "All 4 attempts in the last hour succeeded, with a median latency of 7 ms.",
+      undefined,
+    ],
+    [
+      pushed({ state: "healthy", lastSuccess: delivery({ at: ago(7_200_000) }) }),
+      "good Healthy",
+      "There were no pushes in the last hour, and the last push was accepted 2 h ago.",
+      undefined,
+    ],
+  ])("describe %j, with advice only for a fault that exists now", (health, words, sentence, advice) => {
+    const found = healthWords(CUSTOM, health, NOW);
+    expect([`${found.tone} ${found.label}`, found.sentence]).toEqual([words, sentence]);
+    if (advice === undefined) expect(found.advice).toBeUndefined();
+    else expect(found.advice).toMatch(advice);
   });
 
   test.each([
     [{ custom: false, connected: false }, "No bridge"],
     [{ custom: true, connected: false }, "Disconnected"],
-  ])("describes a workspace with %j", (workspace, label) => {
+    [CUSTOM, "Not known yet"],
+  ])("describe a workspace without a known health: %j", (workspace, label) => {
     const sentence = expect.stringMatching(/\.$/) as string;
     expect(healthWords(workspace, null, NOW)).toMatchObject({ tone: "idle", label, sentence });
   });
