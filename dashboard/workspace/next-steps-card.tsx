@@ -62,7 +62,7 @@ export function NextStepsCard({ workspace, health, used: { ticks, tick } }: Next
           {done} of {steps.length} done
         </span>
       </div>
-      <ol class="steps">
+      <ol class="steps-todo">
         {steps.map(({ is, done: isDone, at }) => (
           <li key={is} class={isDone ? "done" : "open"}>
             <span class="step-mark">{isDone && <Icon name="done" />}</span>
