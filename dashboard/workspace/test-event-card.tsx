@@ -12,7 +12,7 @@ import type { Liveness } from "./use-workspace";
 
 const STEP_WORDS: Readonly<Record<AttemptStep, string>> = {
   name: "Name looked up",
-  address: "Address is public",
+  address: "Address is allowed",
   connect: "Connected",
   tls: "TLS established",
   send: "Signed event sent",

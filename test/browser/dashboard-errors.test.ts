@@ -27,7 +27,7 @@ interface Breakage {
 }
 
 const STEPS =
-  "Name looked up|Address is public|Connected|TLS established|Signed event sent|Answered 2xx".split("|");
+  "Name looked up|Address is allowed|Connected|TLS established|Signed event sent|Answered 2xx".split("|");
 
 const tls = (how: string, why: RegExp, breakIt: Breakage["breakIt"]): Breakage => ({
   result: "tls",
@@ -57,7 +57,7 @@ const BREAKAGES: readonly Breakage[] = [
     called: "Address not public",
     sentence:
       "The host has an address that is not public. Give the bridge a public address, or clear the target URL and let the bridge poll.",
-    step: "Address is public",
+    step: "Address is allowed",
     why: /is at 10\.0\.0\.1, which is not a public address \(private\)/,
     breakIt: ({ name }) => push.names.set(name, ["10.0.0.1"]),
   },

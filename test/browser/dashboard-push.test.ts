@@ -103,7 +103,7 @@ test("a test event of a push workspace shows each step, the status code and the 
   await page.getByRole("button", { name: "Send test event" }).click();
   await page.getByText(/^The bridge answered with 204 after \d+ ms\.$/).waitFor();
   const words =
-    /^Name looked up.*Address is public.*Connected.*TLS established.*Signed event sent.*Answered 2xx/s;
+    /^Name looked up.*Address is allowed.*Connected.*TLS established.*Signed event sent.*Answered 2xx/s;
   expect((await page.locator(".steps li.done").allInnerTexts()).join("\n")).toMatch(words);
   expect(await page.locator(".steps li.done").count()).toBe(6);
   await bridge.nth(1);
