@@ -18,6 +18,8 @@ COPY local local
 COPY compose compose
 COPY demo demo
 COPY dashboard dashboard
+# The edge serves the guides.
+COPY docs docs
 # --no-workspaces removes the link to the kit, whose folder the image does not have.
 RUN npm run --silent build && npm prune --omit=dev --no-workspaces
 

@@ -26,9 +26,10 @@ export const guides: Plugin = {
       return { path, name, text, title: titleOf(text) };
     });
     const titles = new Map(texts.map(({ name, title }) => [name, title]));
-    const nav = FIRST.flatMap((name) => {
+    const nav = FIRST.map((name) => {
       const title = titles.get(name);
-      return title === undefined ? [] : [{ href: `/guides/${name}`, title }];
+      if (title === undefined) throw new Error(`the guide ${name} is missing`);
+      return { href: `/guides/${name}`, title };
     });
     for (const { path, name, text } of texts) {
       const source = renderGuide(text, nav, (link) => linkTo(path, link));

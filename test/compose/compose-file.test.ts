@@ -145,6 +145,14 @@ describe("the Dockerfile", () => {
     }
   });
 
+  test("gets the guides that the edge serves, although .dockerignore excludes other Markdown files", () => {
+    const rules = read(".dockerignore").split("\n");
+    for (const guides of ["!docs/*.md", "!bridge/README.md"]) {
+      expect(rules.indexOf(guides)).toBeGreaterThan(rules.indexOf("**/*.md"));
+    }
+    expect(copied).toEqual(expect.arrayContaining(["docs", "bridge"]));
+  });
+
   test("copies all compiled folders, except for the benchmarks", () => {
     const { include } = JSON.parse(read("tsconfig.build.json")) as { include: string[] };
     expect(include.filter((folder) => !copied.includes(folder))).toEqual(["bench"]);
