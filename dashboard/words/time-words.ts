@@ -3,6 +3,34 @@ const MINUTE_MS = 60 * SECOND_MS;
 const HOUR_MS = 60 * MINUTE_MS;
 const DAY_MS = 24 * HOUR_MS;
 
+/** All times of the pages are in this form, whatever the language of the browser: the pages are in English. */
+const formatOf = (form: Intl.DateTimeFormatOptions) =>
+  new Intl.DateTimeFormat("en-GB", { ...form, hourCycle: "h23" });
+const DAY = { day: "numeric", month: "short" } as const;
+const CLOCK = { hour: "2-digit", minute: "2-digit" } as const;
+const EXACT_CLOCK = { ...CLOCK, second: "2-digit" } as const;
+const FORMATS = {
+  /** "14:05" */
+  clock: formatOf(CLOCK),
+  /** "14:05:09" */
+  exactClock: formatOf(EXACT_CLOCK),
+  /** "22 Nov, 14:05:09" */
+  dayAndExactClock: formatOf({ ...DAY, ...EXACT_CLOCK }),
+  /** "22 Nov 2026, 14:05" */
+  date: formatOf({ ...DAY, year: "numeric", ...CLOCK }),
+};
+
+/** Returns a time in the local time zone, with 24 hours. */
+export function localTime(at: Date | number, form: keyof typeof FORMATS): string {
+  return FORMATS[form].format(at);
+}
+
+/** Returns the local time of day with seconds, and the day unless it is the day of `nowMs`: "22 Nov, 14:05:09". */
+export function exactTime(at: string, nowMs: number): string {
+  const isToday = new Date(at).toDateString() === new Date(nowMs).toDateString();
+  return localTime(new Date(at), isToday ? "exactClock" : "dayAndExactClock");
+}
+
 /** Returns how far a time is from `nowMs`, in the largest unit that fits: "just now", "3 min ago", "in 2 h". */
 export function fromNow(atMs: number, nowMs: number): string {
   const far = Math.abs(nowMs - atMs);

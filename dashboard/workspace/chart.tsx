@@ -1,6 +1,8 @@
-import { useEffect, useRef } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 import uPlot from "uplot";
 import { onColours } from "../theme";
+import { axisSteps } from "../words/axis-steps";
+import { localTime } from "../words/time-words";
 
 export interface ChartSeries {
   readonly label: string;
@@ -19,16 +21,21 @@ export interface ChartProps {
   readonly values: readonly (readonly (number | null)[])[];
   readonly unit: string;
   readonly height: number;
+  /** Returns the figures of a minute in words. `minute` is an index of `minutes`. */
+  reading(minute: number): string;
 }
 
 /** A minute in seconds, because the chart's x axis is in seconds. */
 const MINUTE = 60;
 const BAR_WIDTH = 0.7;
 const POINT_SIZE = 5;
-const WHOLE_STEPS = [1, 10, 100, 1_000, 10_000].flatMap((power) => [power, 2 * power, 5 * power]);
-const TIME = new Intl.DateTimeFormat(undefined, { hour: "2-digit", minute: "2-digit" });
+/** Seconds between two labels of the x axis: the smallest that leaves room for each label. */
+const TIME_STEPS = [5, 10, 15, 20, 30].map((count) => count * MINUTE);
+const TIME_LABEL_WIDTH = 60;
 
-export function Chart({ label, minutes, series, values, unit, height }: ChartProps) {
+/** A chart of the last hour. While the mouse is over a minute, the chart shows the minute's figures. */
+export function Chart({ label, minutes, series, values, unit, height, reading }: ChartProps) {
+  const [pointed, setPointed] = useState<number | undefined>(undefined);
   const box = useRef<HTMLDivElement>(null);
   const plot = useRef<uPlot | undefined>(undefined);
   const data = [minutes, ...values] as uPlot.AlignedData;
@@ -40,7 +47,7 @@ export function Chart({ label, minutes, series, values, unit, height }: ChartPro
     if (element === null) return;
     function draw(at: HTMLDivElement): void {
       plot.current?.destroy();
-      plot.current = new uPlot(optionsFor(at, series, unit, height), latest.current, at);
+      plot.current = new uPlot(optionsFor(at, series, unit, height, setPointed), latest.current, at);
     }
     draw(element);
     const stop = onColours(() => draw(element));
@@ -57,7 +64,18 @@ export function Chart({ label, minutes, series, values, unit, height }: ChartPro
 
   useEffect(() => plot.current?.setData(data), [JSON.stringify(data)]);
 
-  return <div class="chart" ref={box} role="img" aria-label={label} />;
+  const at = pointed === undefined ? undefined : minutes[pointed];
+  return (
+    <div class="chart-box">
+      <div class="chart" ref={box} role="img" aria-label={label} />
+      {at !== undefined && pointed !== undefined && (
+        // The chart's label has the figures for screen readers.
+        <p class="chart-reading" aria-hidden="true">
+          {localTime(at * 1_000, "clock")}: {reading(pointed)}
+        </p>
+      )}
+    </div>
+  );
 }
 
 function optionsFor(
@@ -65,6 +83,7 @@ function optionsFor(
   series: readonly ChartSeries[],
   unit: string,
   height: number,
+  onPoint: (minute: number | undefined) => void,
 ): uPlot.Options {
   const colour = (name: string): string => colourOf(element, name);
   const axis = {
@@ -77,27 +96,29 @@ function optionsFor(
     width: element.clientWidth,
     height,
     legend: { show: false },
-    cursor: { show: false },
+    cursor: { y: false, points: { show: false }, drag: { x: false, y: false } },
+    hooks: { setCursor: [({ cursor }) => onPoint(cursor.idx ?? undefined)] },
     scales: {
       // The x axis has half a minute more at each end, so that the first and the last bar are not cut off.
       x: { range: (_plot, min, max) => [min - MINUTE / 2, max + MINUTE / 2] },
-      y: { range: (_plot, _min, max) => [0, Math.max(5, max * 1.1)] },
+      y: { range: (_plot, _min, max) => [0, axisSteps(max).at(-1) ?? 1] },
     },
     // The y axis has whole numbers only, because it shows counts or ms.
     axes: [
       {
         ...axis,
-        size: 30,
+        size: 34,
+        gap: 9,
         grid: { show: false },
-        values: (_plot, splits) => splits.map((at) => TIME.format(at * 1_000)),
-        space: 70,
+        incrs: TIME_STEPS,
+        values: (_plot, splits) => splits.map((at) => localTime(at * 1_000, "clock")),
+        space: TIME_LABEL_WIDTH,
       },
       {
         ...axis,
         size: 60,
-        incrs: WHOLE_STEPS,
-        space: 36,
-        values: (_plot, splits) => splits.map((value) => `${value.toLocaleString()}${unit}`),
+        splits: (plot) => [...axisSteps(plot.scales["y"]?.max ?? 0)],
+        values: (_plot, splits) => splits.map((value) => `${value.toLocaleString("en")}${unit}`),
       },
     ],
     series: [{}, ...series.map((each) => seriesFor(each, colour(each.colour)))],

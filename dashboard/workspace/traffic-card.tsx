@@ -15,9 +15,9 @@ const HOUR_MS = 60 * 60 * 1_000;
 const DRAW_EVERY_MS = 1_000;
 
 const LABELS: Readonly<Record<Counted, string>> = {
-  success: "Accepted",
-  failed: "Failed",
-  dropped: "Dropped",
+  success: "Accepted pushes",
+  failed: "Failed attempts",
+  dropped: "Dropped pushes",
   polls: "Polls",
 };
 /** For each mode, the series that the chart always shows. Other series are shown only if they are not empty. */
@@ -26,7 +26,12 @@ const OF_MODE: Readonly<Record<Mode, readonly Counted[]>> = {
   poll: ["polls"],
   none: [],
 };
-const COLOURS = { good: "--good", failed: "--bad", dropped: "--warn", other: "--quiet-line" } as const;
+const COLOURS: Readonly<Record<Counted, string>> = {
+  success: "--good",
+  failed: "--bad",
+  dropped: "--warn",
+  polls: "--polls",
+};
 const LATENCIES: readonly ChartSeries[] = [
   { label: "Slowest", colour: "--quiet-line", kind: "points" },
   { label: "Median", colour: "--accent", kind: "line" },
@@ -55,8 +60,8 @@ export function TrafficCard({ deliveries, mode }: TrafficCardProps) {
         <ul class="legend">
           {shown.map((each) => (
             <li key={each}>
-              <span class={`swatch swatch-${lookOf(each, mode)}`} aria-hidden="true" /> {LABELS[each]}{" "}
-              <strong>{total(each)}</strong>
+              <span class={`swatch swatch-${each}`} aria-hidden="true" /> {LABELS[each]}{" "}
+              <strong>{total(each).toLocaleString("en")}</strong>
             </li>
           ))}
         </ul>
@@ -67,12 +72,13 @@ export function TrafficCard({ deliveries, mode }: TrafficCardProps) {
         // The bars are stacked: the tallest bar is drawn first, and the shorter bars are drawn over it.
         series={shown.toReversed().map((each) => ({
           label: LABELS[each],
-          colour: COLOURS[lookOf(each, mode)],
+          colour: COLOURS[each],
           kind: "bars",
         }))}
         values={shown.map((_, i) => sums(shown.slice(0, shown.length - i).map((each) => buckets[each])))}
         unit=""
         height={150}
+        reading={(minute) => shown.map((each) => `${LABELS[each]} ${buckets[each][minute] ?? 0}`).join(", ")}
       />
       {mode === "push" && (
         <>
@@ -94,6 +100,10 @@ export function TrafficCard({ deliveries, mode }: TrafficCardProps) {
             values={[buckets.slowest, buckets.median]}
             unit=" ms"
             height={130}
+            reading={(minute) => {
+              const [median, slowest] = [buckets.median[minute], buckets.slowest[minute]];
+              return median == null ? "none" : `Median ${median} ms, slowest ${slowest} ms`;
+            }}
           />
         </>
       )}
@@ -108,12 +118,6 @@ export function TrafficCard({ deliveries, mode }: TrafficCardProps) {
       )}
     </section>
   );
-}
-
-/** Accepted pushes are green only in push mode, and polls only in poll mode. In other modes, they are grey. */
-function lookOf(counted: Counted, mode: Mode): keyof typeof COLOURS {
-  if (counted === "failed" || counted === "dropped") return counted;
-  return OF_MODE[mode].includes(counted) ? "good" : "other";
 }
 
 function sums(lists: readonly (readonly number[])[]): readonly number[] {

@@ -28,7 +28,9 @@ test("pushes appear live in the health, the log and the chart", async () => {
   await rows.nth(2).waitFor();
   const accepted = expect.stringMatching(/message\.create\s+Accepted 204/) as unknown;
   expect(await rows.allInnerTexts()).toEqual(Array(3).fill(accepted));
-  await page.getByRole("img", { name: /Accepted: 3, Failed: 0, Dropped: 0/ }).waitFor();
+  await page
+    .getByRole("img", { name: /Accepted pushes: 3, Failed attempts: 0, Dropped pushes: 0\.$/ })
+    .waitFor();
   // The charts are drawn a moment after the page has loaded.
   const charts = page.locator(".chart canvas");
   await charts.nth(1).waitFor();
@@ -55,7 +57,9 @@ test("after a change from polls to pushes, the health and the chart show the sam
   await push.workspaces.setTargetUrl(id, bridge.url);
   await push.ping(id);
   await page.locator(".figures").getByText("1 of 1").waitFor();
-  await page.getByRole("img", { name: "hour. Accepted: 1, Failed: 0, Dropped: 0, Polls: 4." }).waitFor();
+  await page
+    .getByRole("img", { name: /Accepted pushes: 1, Failed attempts: 0, Dropped pushes: 0, Polls: 4\.$/ })
+    .waitFor();
 });
 
 test("the log shows each delivery's outcome with advice, and has filters", async () => {

@@ -1,0 +1,25 @@
+import * as fc from "fast-check";
+import { axisSteps } from "../../dashboard/words/axis-steps";
+import { exactTime, localTime } from "../../dashboard/words/time-words";
+import { forAll } from "../harness/for-all";
+
+test("an axis has three to five whole numbers at even distances, from 0 to at least the highest value", () => {
+  forAll(fc.integer({ min: 0, max: 10_000_000 }), (max) => {
+    const steps = axisSteps(max);
+    const [zero = -1, step = 0] = steps;
+    expect([steps.length >= 3, steps.length <= 5, zero]).toEqual([true, true, 0]);
+    expect(steps).toEqual(steps.map((_, i) => i * step));
+    expect(steps.at(-1)).toBeGreaterThanOrEqual(max);
+  });
+  expect(axisSteps(0)).toEqual([0, 1, 2, 3, 4]);
+  expect(axisSteps(22)).toEqual([0, 10, 20, 30]);
+});
+
+test("times have 24 hours, and the day unless it is today", () => {
+  const at = new Date(2026, 2, 1, 0, 5, 9);
+  expect(localTime(at, "clock")).toBe("00:05");
+  expect(localTime(at, "date")).toBe("1 Mar 2026, 00:05");
+  const later = new Date(2026, 2, 1, 23, 59).getTime();
+  expect(exactTime(at.toISOString(), later)).toBe("00:05:09");
+  expect(exactTime(at.toISOString(), later + 60_000)).toBe("1 Mar, 00:05:09");
+});
