@@ -1,6 +1,9 @@
 import type {
   ChangeShape,
+  DeliveryDetailShape,
   DeliveryShape,
+  FailedEventShape,
+  SendAgainShape,
   SessionShape,
   TestOutcome,
   WorkspacePage,
@@ -147,6 +150,18 @@ export const api = {
     ask<readonly DeliveryShape[]>("GET", of(id, "/deliveries"), undefined, signal, by),
   changes: (id: string, signal: AbortSignal, by: AskedBy) =>
     ask<readonly ChangeShape[]>("GET", of(id, "/changes"), undefined, signal, by),
+  delivery: (id: string, deliveryId: string, signal: AbortSignal, by: AskedBy) =>
+    ask<DeliveryDetailShape>(
+      "GET",
+      of(id, `/deliveries/${encodeURIComponent(deliveryId)}`),
+      undefined,
+      signal,
+      by,
+    ),
+  failedEvents: (id: string, signal: AbortSignal, by: AskedBy) =>
+    ask<readonly FailedEventShape[]>("GET", of(id, "/failed-events"), undefined, signal, by),
+  sendAgain: (id: string, eventIds: readonly string[]) =>
+    ask<SendAgainShape>("POST", of(id, "/send-again"), { eventIds }),
   update: (id: string, change: { readonly name: string; readonly ownerEmail: string }) =>
     ask<WorkspaceShape>("PATCH", of(id), change),
   delete: (id: string, name: string) => ask<void>("DELETE", of(id), { name }),

@@ -94,7 +94,7 @@ export function WorkspacePage({ id, publicUrl }: { readonly id: string; readonly
         {isAlive && <TestEventCard workspace={workspace} health={health} liveness={liveness} />}
         {hasTraffic && <TrafficCard deliveries={deliveries} mode={workspace.mode} />}
       </div>
-      <DeliveryLog deliveries={deliveries} mode={workspace.mode} />
+      <DeliveryLog deliveries={deliveries} workspace={workspace} />
       <h2 class="section-title">Settings</h2>
       <div class="settings">
         {workspace.custom && <TargetUrlCard workspace={workspace} health={health} onChange={changed} />}

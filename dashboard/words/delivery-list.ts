@@ -45,12 +45,26 @@ export function oldestKept(deliveries: readonly DeliveryShape[]): DeliveryShape 
 
 /** Returns in words how many events a poll or a run of polls returned. */
 export function broughtWords({ events }: Pick<DeliveryShape, "events">): string {
-  if (events === 0) return "no events";
-  return events === 1 ? "1 event" : `${events} events`;
+  return events === 0 ? "no events" : countOf(events, "event");
 }
 
-/** Puts the newer delivery first. An id is `<ms>-<number>`; the number orders the deliveries of one millisecond. */
-function newestFirst(a: DeliveryShape, b: DeliveryShape): number {
+/** Returns a number with its noun: "1 event", "1,200 events". */
+export function countOf(count: number, noun: string): string {
+  return `${count.toLocaleString("en")} ${noun}${count === 1 ? "" : "s"}`;
+}
+
+/** Returns how many attempts and drops of pushes, and how many polls, a list has. */
+export function loggedWords(deliveries: readonly DeliveryShape[]): string {
+  const polls = deliveries.reduce((sum, each) => sum + each.polls, 0);
+  const pushes = deliveries.filter((each) => each.polls === 0).length;
+  return [
+    ...(pushes > 0 ? [countOf(pushes, "push attempt")] : []),
+    ...(polls > 0 ? [countOf(polls, "poll")] : []),
+  ].join(", ");
+}
+
+/** Puts the newer delivery first. For a run of polls, the first poll counts. An id is `<ms>-<number>`; the number orders the deliveries of one millisecond. */
+export function newestFirst(a: DeliveryShape, b: DeliveryShape): number {
   const [aMs = 0, aNumber = 0] = a.id.split("-").map(Number);
   const [bMs = 0, bNumber = 0] = b.id.split("-").map(Number);
   return bMs - aMs || bNumber - aNumber;

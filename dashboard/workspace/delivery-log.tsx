@@ -1,17 +1,18 @@
-import { useState } from "preact/hooks";
-import {
-  DELIVERY_RESULTS,
-  POLLS_LOGGED_MAX,
-  PUSHES_LOGGED_MAX,
-  RESULT_MEANINGS,
-} from "../../contract/deliveries";
-import type { DeliveryShape, Mode } from "../../edge/dashboard/shapes";
+import { useRef, useState } from "preact/hooks";
+import { POLLS_LOGGED_MAX, PUSHES_LOGGED_MAX } from "../../contract/deliveries";
+import type { DeliveryShape, Mode, WorkspaceShape } from "../../edge/dashboard/shapes";
 import { ActionButton } from "../parts/action-button";
 import { Loading } from "../parts/loading";
-import { ALL_DELIVERIES, filterDeliveries, type DeliveryFilter } from "../words/delivery-list";
+import { filterDeliveries, loggedWords } from "../words/delivery-list";
+import { pageOf, toRows } from "../words/log-rows";
+import { isFiltered } from "../words/log-view";
 import { DeliveryRow } from "./delivery-row";
-
-const SHOWN_AT_FIRST = 50;
+import { LogFilters } from "./log-filters";
+import { LogPager } from "./log-pager";
+import { SendAgainBar } from "./send-again-bar";
+import { useHeldLog } from "./use-held-log";
+import { useLogView } from "./use-log-view";
+import { useSendAgain } from "./use-send-again";
 
 const WHAT_APPEARS: Readonly<Record<Mode, string>> = {
   push: "Push attempts appear here live. Send a test event to make the first attempt.",
@@ -22,145 +23,136 @@ const WHAT_APPEARS: Readonly<Record<Mode, string>> = {
 export interface DeliveryLogProps {
   /** Newest first; undefined while loading. */
   readonly deliveries: readonly DeliveryShape[] | undefined;
-  readonly mode: Mode;
+  readonly workspace: WorkspaceShape;
 }
 
-/** Shows the newest deliveries of a workspace, and more on request. The browser filters the whole log. */
-export function DeliveryLog({ deliveries, mode }: DeliveryLogProps) {
-  const [filter, setFilter] = useState(ALL_DELIVERIES);
-  const [shownMax, setShownMax] = useState(SHOWN_AT_FIRST);
-  const [held, setHeld] = useState<readonly DeliveryShape[] | undefined>(undefined);
-  if (deliveries === undefined) {
-    return (
-      <section class="card">
-        <h2>Delivery log</h2>
-        <Loading what="Loading the log" />
-      </section>
-    );
-  }
-  const log = held ?? deliveries;
-  const newest = held?.[0]?.id;
-  const unseen =
-    held === undefined
-      ? 0
-      : Math.max(
-          0,
-          deliveries.findIndex(({ id }) => id === newest),
-        );
-  const found = filterDeliveries(log, filter);
-  const isFiltered = filter !== ALL_DELIVERIES && found.length < log.length;
+/** Shows the delivery log of a workspace, by pages. The browser filters the whole log. */
+export function DeliveryLog({ deliveries, workspace }: DeliveryLogProps) {
   return (
-    <section class="card" aria-labelledby="log-title">
-      <div class="card-heading">
-        <h2 id="log-title">Delivery log</h2>
-        {log.length > 0 && (
-          <ActionButton onClick={() => setHeld(held === undefined ? deliveries : undefined)}>
-            {held === undefined ? "Pause" : `Resume${unseen > 0 ? ` (${unseen} new)` : ""}`}
-          </ActionButton>
-        )}
-      </div>
-      {log.length === 0 ? (
-        <p class="empty-line">No deliveries yet. {WHAT_APPEARS[mode]}</p>
-      ) : (
+    <section class="card log-card" aria-labelledby="log-title">
+      {deliveries === undefined ? (
         <>
-          <Filters log={log} filter={filter} onFilter={setFilter} />
-          <p class="hint" role="status">
-            {isFiltered
-              ? `${found.length} of ${log.length} match.`
-              : `${log.length} ${log.length === 1 ? "delivery" : "deliveries"}: the last ${PUSHES_LOGGED_MAX.toLocaleString()} pushes and ${POLLS_LOGGED_MAX} polls are kept, for 7 days.`}
-          </p>
-          {found.length > 0 && (
-            <div class="table-scroll">
-              <table class="log">
-                <caption class="unseen">Deliveries, newest first</caption>
-                <thead>
-                  <tr>
-                    <th scope="col">When</th>
-                    <th scope="col">Event</th>
-                    <th scope="col">Outcome</th>
-                    <th scope="col" class="number wide-only">
-                      Attempt
-                    </th>
-                    <th scope="col" class="number wide-only">
-                      Latency
-                    </th>
-                  </tr>
-                </thead>
-                <tbody>
-                  {found.slice(0, shownMax).map((each) => (
-                    <DeliveryRow key={each.id} delivery={each} />
-                  ))}
-                </tbody>
-              </table>
-            </div>
-          )}
-          {found.length > shownMax && (
-            <ActionButton onClick={() => setShownMax(shownMax + 4 * SHOWN_AT_FIRST)}>
-              Show more ({found.length - shownMax})
-            </ActionButton>
-          )}
+          <h2 id="log-title">Delivery log</h2>
+          <Loading what="Loading the log" />
         </>
+      ) : (
+        <LoadedLog deliveries={deliveries} workspace={workspace} />
       )}
     </section>
   );
 }
 
-interface FiltersProps {
-  readonly log: readonly DeliveryShape[];
-  readonly filter: DeliveryFilter;
-  onFilter(filter: DeliveryFilter): void;
+const NONE: ReadonlySet<string> = new Set();
+
+/** New entries appear live, unless the user reads an older page, has paused the log, or has opened or selected a row. */
+function LoadedLog({ deliveries, workspace }: DeliveryLogProps & { deliveries: readonly DeliveryShape[] }) {
+  const [{ filter, page: wanted }, show] = useLogView();
+  const [isPaused, setPaused] = useState(false);
+  const [open, setOpen] = useState(NONE);
+  const [selected, setSelected] = useState(NONE);
+  const heading = useRef<HTMLHeadingElement>(null);
+  const sendAgain = useSendAgain(workspace, deliveries);
+  const chosen = [...selected].filter((id) => sendAgain.sendable.has(id));
+  const isHeld = isPaused || wanted > 1 || open.size > 0 || chosen.length > 0;
+  const { log, newer, showNewer } = useHeldLog(deliveries, isHeld);
+
+  const found = filterDeliveries(log, filter);
+  const rows = toRows(found);
+  const unseen = toRows(filterDeliveries(newer, filter)).length;
+  const { rows: shown, page, pages } = pageOf(rows, wanted);
+  // Only the newest attempt of an event has a checkbox, so that an event is not selected twice.
+  const newestOf = new Map(found.toReversed().map(({ eventId, id }) => [eventId, id]));
+  const choosable = isFiltered(filter)
+    ? [...sendAgain.sendable].filter((id) => newestOf.has(id))
+    : [...sendAgain.sendable];
+
+  function showPage(to: number): void {
+    setOpen(NONE);
+    show({ filter, page: to });
+    const isAbove = (heading.current?.getBoundingClientRect().top ?? 0) < 0;
+    if (isAbove) heading.current?.scrollIntoView({ block: "start" });
+  }
+
+  function showNewest(): void {
+    setPaused(false);
+    setOpen(NONE);
+    showNewer();
+    show({ filter, page: 1 });
+  }
+
+  return (
+    <>
+      <div class="card-heading">
+        <h2 id="log-title" ref={heading}>
+          Delivery log
+        </h2>
+        <div class="row log-buttons">
+          {unseen > 0 && (
+            <ActionButton look="primary" onClick={showNewest}>
+              {unseen} new
+            </ActionButton>
+          )}
+          {log.length > 0 && (
+            <ActionButton onClick={() => setPaused(!isPaused)}>{isPaused ? "Resume" : "Pause"}</ActionButton>
+          )}
+        </div>
+      </div>
+      {log.length === 0 ? (
+        <p class="empty-line">No deliveries yet. {WHAT_APPEARS[workspace.mode]}</p>
+      ) : (
+        <>
+          <p class="hint">
+            {loggedWords(log)}
+            <span role="status">
+              {isFiltered(filter) && ` – ${rows.length} of ${toRows(log).length} match.`}
+            </span>
+          </p>
+          <LogFilters
+            log={log}
+            filter={filter}
+            onFilter={(changed) => {
+              setOpen(NONE);
+              show({ filter: changed, page: 1 });
+            }}
+          />
+          <SendAgainBar
+            sendAgain={sendAgain}
+            choosable={choosable}
+            chosen={chosen}
+            onChoose={(ids) => setSelected(new Set(ids))}
+            onSent={showNewest}
+          />
+          {shown.length > 0 && (
+            <ol class="log" aria-label="Deliveries, newest first">
+              {shown.map((row) => (
+                <DeliveryRow
+                  key={row.id}
+                  row={row}
+                  deliveries={deliveries}
+                  workspaceId={workspace.id}
+                  sendAgain={sendAgain}
+                  isOpen={open.has(row.id)}
+                  onToggle={() => setOpen(toggled(open, row.id))}
+                  {...(sendAgain.sendable.has(row.delivery.eventId) &&
+                    newestOf.get(row.delivery.eventId) === row.id && {
+                      isChosen: selected.has(row.delivery.eventId),
+                      onChoose: () => setSelected(toggled(selected, row.delivery.eventId)),
+                    })}
+                />
+              ))}
+            </ol>
+          )}
+          <LogPager page={page} pages={pages} onPage={showPage} />
+          <p class="hint">
+            The log keeps the last {PUSHES_LOGGED_MAX.toLocaleString("en")} push attempts and{" "}
+            {POLLS_LOGGED_MAX} entries of polls, for 7 days.
+          </p>
+        </>
+      )}
+    </>
+  );
 }
 
-function Filters({ log, filter, onFilter }: FiltersProps) {
-  const types = [...new Set(log.map(({ eventType }) => eventType))].toSorted();
-  const change = (what: Partial<DeliveryFilter>): void => onFilter({ ...filter, ...what });
-  const classes = (outcome: "failed" | "dropped") =>
-    DELIVERY_RESULTS.filter((each) => RESULT_MEANINGS[each].outcome === outcome).map((each) => (
-      <option key={each} value={each}>
-        {RESULT_MEANINGS[each].words}
-      </option>
-    ));
-  return (
-    <div class="filters" role="group" aria-label="Filter the log">
-      <label>
-        <span>Outcome</span>
-        <select
-          value={filter.result}
-          onChange={({ currentTarget }) =>
-            change({ result: currentTarget.value as DeliveryFilter["result"] })
-          }
-        >
-          <option value="">All</option>
-          <option value="success">Accepted</option>
-          <option value="failed">Failed, all</option>
-          <option value="dropped">Dropped, all</option>
-          <optgroup label="Failed">{classes("failed")}</optgroup>
-          <optgroup label="Dropped">{classes("dropped")}</optgroup>
-        </select>
-      </label>
-      <label>
-        <span>Event type</span>
-        <select
-          value={filter.eventType}
-          onChange={({ currentTarget }) => change({ eventType: currentTarget.value })}
-        >
-          <option value="">All</option>
-          {types.map((type) => (
-            <option key={type}>{type}</option>
-          ))}
-        </select>
-      </label>
-      <label class="grow">
-        <span>Event id</span>
-        <input
-          type="search"
-          value={filter.event}
-          onInput={({ currentTarget }) => change({ event: currentTarget.value })}
-          placeholder="evt_…"
-          autocomplete="off"
-          spellcheck={false}
-        />
-      </label>
-    </div>
-  );
+function toggled(set: ReadonlySet<string>, id: string): ReadonlySet<string> {
+  return set.has(id) ? new Set([...set].filter((each) => each !== id)) : new Set([...set, id]);
 }

@@ -1,105 +1,92 @@
-import { useId, useState } from "preact/hooks";
-import { RESULT_MEANINGS } from "../../contract/deliveries";
+import { useId } from "preact/hooks";
 import type { DeliveryShape } from "../../edge/dashboard/shapes";
-import { ToneBadge } from "../parts/badge";
-import { CopyButton } from "../parts/copy-button";
 import { Instant } from "../parts/instant";
-import { adviceFor } from "../words/advice";
 import { broughtWords } from "../words/delivery-list";
+import { isEmptyPoll, type LogRow } from "../words/log-rows";
+import { attemptNumber, attemptsOf, attemptWords } from "../words/send-again-words";
+import { DeliveryDetails } from "./delivery-details";
+import { OutcomeBadge } from "./outcome-badge";
+import { PollRuns } from "./poll-runs";
+import type { SendAgain } from "./use-send-again";
 
-const TONES = { success: "good", failed: "bad", dropped: "warn" } as const;
-const COLUMNS = 5;
+export interface DeliveryRowProps {
+  readonly row: LogRow;
+  /** The whole log, newest first. */
+  readonly deliveries: readonly DeliveryShape[];
+  readonly workspaceId: string;
+  readonly sendAgain: SendAgain;
+  readonly isOpen: boolean;
+  onToggle(): void;
+  readonly isChosen?: boolean;
+  /** Missing if the row's event cannot be sent again. */
+  onChoose?(): void;
+}
 
-/** Shows a row of the log. The details of a failed delivery say what to do. */
-export function DeliveryRow({ delivery }: { readonly delivery: DeliveryShape }) {
-  const { at, eventId, eventType, attempt, result, status, latencyMs, address } = delivery;
-  const [open, setOpen] = useState(false);
+/** Shows a row of the log. A click opens the details. */
+export function DeliveryRow(props: DeliveryRowProps) {
+  const { row, deliveries, workspaceId, sendAgain, isOpen, onToggle, isChosen = false, onChoose } = props;
+  const { delivery } = row;
   const moreId = useId();
-  const isPoll = eventType === "poll";
-  const latency = isPoll || attempt === 0 ? "–" : `${latencyMs} ms`;
+  return (
+    <li class="log-row">
+      {onChoose !== undefined && (
+        <label class="log-choice">
+          <input
+            type="checkbox"
+            checked={isChosen}
+            onChange={onChoose}
+            aria-label={`Select ${delivery.eventType} ${delivery.eventId}`}
+          />
+        </label>
+      )}
+      <button type="button" class="log-line" aria-expanded={isOpen} aria-controls={moreId} onClick={onToggle}>
+        <span class="log-when">
+          <Instant at={delivery.at} as="time" />
+        </span>
+        <span class="log-type">{delivery.eventType}</span>
+        <OutcomeBadge delivery={delivery} />
+        <span class="log-facts">
+          {delivery.polls > 0 ? <PollFacts polls={delivery} /> : <PushFacts delivery={delivery} />}
+        </span>
+      </button>
+      {isOpen && (
+        <div class="log-details" id={moreId}>
+          {isEmptyPoll(delivery) ? (
+            <PollRuns runs={row.entries} />
+          ) : (
+            <DeliveryDetails
+              delivery={delivery}
+              deliveries={deliveries}
+              workspaceId={workspaceId}
+              sendAgain={sendAgain}
+            />
+          )}
+        </div>
+      )}
+    </li>
+  );
+}
+
+/** On a phone, the facts are only the number of the attempt, because the line has no room for more. */
+function PushFacts({ delivery }: { readonly delivery: DeliveryShape }) {
+  const { attempt, latencyMs } = delivery;
   return (
     <>
-      <tr>
-        <td>
-          <Instant at={at} as="time" />
-        </td>
-        <td>
-          <span class="event-type">{eventType}</span>
-        </td>
-        <td>
-          <ToneBadge tone={TONES[RESULT_MEANINGS[result].outcome]}>
-            {isPoll
-              ? pollsWords(delivery)
-              : `${RESULT_MEANINGS[result].words}${status === 0 ? "" : ` ${status}`}`}
-          </ToneBadge>
-          {isPoll ? (
-            <Brought polls={delivery} />
-          ) : (
-            <button
-              type="button"
-              class="more"
-              aria-expanded={open}
-              aria-controls={moreId}
-              aria-label={`Details of ${eventType} at ${at}`}
-              onClick={() => setOpen(!open)}
-            >
-              Details
-            </button>
-          )}
-        </td>
-        <td class="number wide-only">{attempt === 0 ? "–" : attempt}</td>
-        <td class="number wide-only">{latency}</td>
-      </tr>
-      {open && (
-        <tr class="log-details" id={moreId}>
-          <td colSpan={COLUMNS}>
-            {adviceFor(delivery) !== undefined && <p class="advice">{adviceFor(delivery)}</p>}
-            <dl>
-              <div>
-                <dt>Event</dt>
-                <dd>
-                  <code>{eventId}</code>
-                  <CopyButton short text={eventId} what="the event id" />
-                </dd>
-              </div>
-              <div>
-                <dt>Address</dt>
-                <dd>{address === "" ? "none" : <code>{address}</code>}</dd>
-              </div>
-              <div>
-                <dt>Attempt</dt>
-                <dd>{attempt === 0 ? "none" : attempt}</dd>
-              </div>
-              <div>
-                <dt>Latency</dt>
-                <dd>{latency}</dd>
-              </div>
-              <div>
-                <dt>Error class</dt>
-                <dd>{result === "success" ? "none" : <code>{result}</code>}</dd>
-              </div>
-            </dl>
-          </td>
-        </tr>
-      )}
+      <span class="wide-only">
+        {attemptWords(delivery)}
+        {attempt > 0 && `, ${latencyMs} ms`}
+      </span>
+      {attemptsOf(delivery) !== undefined && <span class="phone-only">{attemptNumber(delivery)}</span>}
     </>
   );
 }
 
-function pollsWords({ polls }: DeliveryShape): string {
-  return polls > 1 ? `${polls.toLocaleString()} polls` : "Polled";
-}
-
-function Brought({ polls }: { readonly polls: DeliveryShape }) {
+function PollFacts({ polls }: { readonly polls: DeliveryShape }) {
+  if (polls.polls === 1 || polls.lastAt === null) return <>{broughtWords(polls)}</>;
   return (
-    <span class="hint">
-      {" "}
-      {polls.polls > 1 && polls.lastAt !== null && (
-        <>
-          the last at <Instant at={polls.lastAt} as="time" />,{" "}
-        </>
-      )}
-      {broughtWords(polls)}
-    </span>
+    <>
+      <span class="wide-only">{broughtWords(polls)}, </span>
+      until <Instant at={polls.lastAt} as="time" />
+    </>
   );
 }

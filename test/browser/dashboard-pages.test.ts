@@ -83,7 +83,7 @@ const PAGES: readonly (readonly [
     () => pageOf(polling.id),
     async (page) => {
       await page.getByText("Live", { exact: true }).waitFor();
-      await page.locator(".log tbody tr").first().waitFor();
+      await page.locator(".log-row").first().waitFor();
     },
   ],
   [
@@ -92,8 +92,8 @@ const PAGES: readonly (readonly [
     async (page) => {
       await page.getByRole("button", { name: "Send test event" }).click();
       await page.locator(".steps li.failed").waitFor();
-      const failed = page.locator(".log tbody tr", { hasText: "ping" }).first();
-      await failed.getByRole("button", { name: /^Details of/ }).click();
+      await page.locator(".log-row", { hasText: "ping" }).first().getByRole("button").click();
+      await page.getByText("The bridge's response").waitFor();
     },
   ],
   [

@@ -1,0 +1,54 @@
+import { RESULT_MEANINGS, type SendAgainResult } from "../../contract/deliveries";
+import { isPushRetried, type OutboundType } from "../../contract/messages";
+import { RETRY_OFFSETS_MS } from "../../contract/numbers";
+import type { DeliveryShape, WorkspaceShape } from "../../edge/dashboard/shapes";
+
+export const SENT_WORDS: Readonly<Record<SendAgainResult, string>> = {
+  queued: "Queued",
+  expired: "Expired: it was not sent.",
+  "not-kept": "No longer kept: it was already sent again, or newer failed events have replaced it.",
+  overloaded: "Not queued: too many events are already waiting. Try again later.",
+};
+
+/** Returns why events cannot be sent again from a workspace; undefined if they can. */
+export function whyNotSent({
+  connected,
+  mode,
+}: Pick<WorkspaceShape, "connected" | "mode">): string | undefined {
+  if (!connected) return "The workspace is disconnected: connect it to send events again.";
+  if (mode !== "push") return "The bridge polls: set a target URL to send events again.";
+  return undefined;
+}
+
+/** Returns the number of an attempt with its noun: "attempt 1 of 3". */
+export function attemptWords(delivery: Attempt): string {
+  return delivery.attempt === 0 ? "no attempt" : `attempt ${attemptNumber(delivery)}`;
+}
+
+/** Returns the number of an attempt, e.g. "1 of 3", or "1" if the maximum is not known. */
+export function attemptNumber(delivery: Attempt): string {
+  const attempts = attemptsOf(delivery);
+  return attempts === undefined ? `${delivery.attempt}` : `${delivery.attempt} of ${attempts}`;
+}
+
+type Attempt = Pick<DeliveryShape, "eventType" | "attempt">;
+
+/**
+ * Returns the maximum number of attempts of an event; undefined if this is not known. Whether a failed update is
+ * retried depends on its message, which the log does not have.
+ */
+export function attemptsOf({ eventType, attempt }: Attempt): number | undefined {
+  const isRetried = attempt > 1 || (attempt > 0 && isPushRetried({ type: eventType as OutboundType }));
+  return isRetried ? 1 + RETRY_OFFSETS_MS.length : undefined;
+}
+
+/** Returns why the details of an entry show no events. */
+export function whyNoEvents(delivery: DeliveryShape): string {
+  const { polls, result } = delivery;
+  if (polls > 0) return "The events of this poll are no longer held.";
+  if (result === "success") return "The service does not keep events that the bridge has accepted.";
+  if (RESULT_MEANINGS[result].outcome === "dropped" && result !== "overloaded") {
+    return `The service does not keep events that were dropped for this reason: ${RESULT_MEANINGS[result].words.toLowerCase()}.`;
+  }
+  return "The event is not kept. The service keeps an event for 24 hours after its last attempt has failed, and at most 100 such events.";
+}

@@ -1,0 +1,20 @@
+import type { DeliveryDetailShape } from "../../edge/dashboard/shapes";
+
+/** Shows the start of the body of the bridge's response to a failed attempt. */
+export function BridgeResponse({ response }: Pick<DeliveryDetailShape, "response">) {
+  return (
+    <section class="log-part">
+      <h3>The bridge's response</h3>
+      {response === null && <p class="hint">The response had no body, or its body is no longer stored.</p>}
+      {response !== null && (
+        <>
+          {/* The text can scroll, so the keyboard must reach the text. */}
+          <pre class="payload" tabIndex={0} role="region" aria-label="The bridge's response">
+            {response.text}
+          </pre>
+          {response.truncated && <p class="hint">Only the start of the body is stored.</p>}
+        </>
+      )}
+    </section>
+  );
+}

@@ -1,0 +1,29 @@
+import type { DeliveryShape } from "../../edge/dashboard/shapes";
+import { Instant } from "../parts/instant";
+import { attemptWords } from "../words/send-again-words";
+import { OutcomeBadge } from "./outcome-badge";
+
+/** Lists all attempts of an event that are in the log, oldest first. New attempts appear live. */
+export function EventAttempts({
+  attempts,
+  shown,
+}: {
+  readonly attempts: readonly DeliveryShape[];
+  /** The delivery to which the opened row belongs. */
+  readonly shown: DeliveryShape;
+}) {
+  return (
+    <section class="log-part">
+      <h3>Attempts of this event</h3>
+      <ol class="attempts" aria-live="polite">
+        {attempts.map((each) => (
+          <li key={each.id} {...(each.id === shown.id && { "aria-current": "true" as const })}>
+            <Instant at={each.at} as="time" />
+            <OutcomeBadge delivery={each} />
+            <span class="hint">{attemptWords(each)}</span>
+          </li>
+        ))}
+      </ol>
+    </section>
+  );
+}

@@ -1,0 +1,49 @@
+import type { DeliveryShape, StoredEventShape } from "../../edge/dashboard/shapes";
+import { CopyButton } from "../parts/copy-button";
+import { countOf } from "../words/delivery-list";
+import { whyNoEvents } from "../words/send-again-words";
+import { readPayload } from "../words/payload";
+
+export interface StoredEventsProps {
+  readonly delivery: DeliveryShape;
+  readonly events: readonly StoredEventShape[];
+}
+
+/** Shows the events of an entry as JSON, or why the service does not have them. */
+export function StoredEvents({ delivery, events }: StoredEventsProps) {
+  const [first] = events;
+  const isComplete = delivery.polls === 0 || events.length >= delivery.events;
+  return (
+    <section class="log-part">
+      <h3>{delivery.events > 1 ? "Events" : "Event"}</h3>
+      {first === undefined && <p class="hint">{whyNoEvents(delivery)}</p>}
+      {first !== undefined && !isComplete && (
+        <p class="hint">
+          {events.length} of {countOf(delivery.events, "event")} can be shown.
+        </p>
+      )}
+      {events.length === 1 && first !== undefined && <Payload event={first} />}
+      {events.length > 1 &&
+        events.map((event) => (
+          <details key={event.id} class="stored-event">
+            <summary>
+              {readPayload(event.json).type} <code>{event.id}</code>
+            </summary>
+            <Payload event={event} />
+          </details>
+        ))}
+    </section>
+  );
+}
+
+function Payload({ event: { id, json } }: { readonly event: StoredEventShape }) {
+  return (
+    <div class="payload-box">
+      {/* The text can scroll, so the keyboard must reach the text. */}
+      <pre class="payload" tabIndex={0} role="region" aria-label={`Event ${id}`}>
+        {readPayload(json).pretty}
+      </pre>
+      <CopyButton text={json} what="the event" />
+    </div>
+  );
+}
