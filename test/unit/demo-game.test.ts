@@ -2,6 +2,7 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 import bank from "../../demo/game/questions/bank.json";
 import { drawQuestions } from "../../demo/game/questions/draw-questions";
+import type { Output } from "../../demo/game/rules/input-output";
 import { MessageKind } from "../../proto/gen/chatbridge/v1/event";
 import { atQuestion, CHOICE, kinds, MESSAGE_ID, table, texts } from "../harness/game-table";
 
@@ -9,7 +10,7 @@ test("a live game has one message, which is created with the lobby and updated u
   const here = table();
   expect(kinds(here.command("ann", "start"))).toEqual(["message.create GAME_START"]);
   expect(kinds(here.press("ann", "begin:e1"))).toEqual(["message.update QUESTION"]);
-  const answered = ["message.update TIME_UP", "message.ephemeral CARD"];
+  const answered = ["message.ephemeral CARD", "message.update TIME_UP"];
   expect(kinds(here.press("ann", "answer:0:1:e1"))).toEqual(answered);
   expect(kinds(here.after(5_000))).toEqual(["message.update QUESTION"]);
   expect(kinds(here.types("ann", "99"))).toEqual(answered);
@@ -24,12 +25,13 @@ test.each<[string, readonly string[], number, string]>([
   ["over", ["answer:0:1:e99"], 0, "That game is over"],
 ])(
   "the response to a pressed answer is shown only to the member who pressed it: %s",
-  (_name, presses, afterMs, text) => {
+  (name, presses, afterMs, text) => {
+    const about = name === "over" ? { messageId: MESSAGE_ID } : { ref: "e1" };
     const here = atQuestion();
     here.after(afterMs);
     const [outputs = []] = presses.map((press) => here.press("bob", press)).toReversed();
     const ephemerals = outputs.filter(({ type }) => type === "message.ephemeral");
-    expect(ephemerals).toMatchObject([{ channel: "c1", user: "bob" }]);
+    expect(ephemerals).toMatchObject([{ channel: "c1", user: "bob", about }]);
     expect(texts(ephemerals)).toContain(text);
   },
 );
@@ -40,9 +42,10 @@ test("a question shows its picture and its buttons, and does not reveal the answ
   const [question] = here.press("ann", "begin:e1");
   const button = (label: string, value: string) => ({ label, press: { $case: "action", value } });
   const buttons = [button("A · wrong", "answer:0:0:e1"), button("B · right_one", "answer:0:1:e1")];
-  const data = { phase: "question", question: 1, questions: 2, answered: 0 };
+  const options = [...CHOICE.options];
+  const data = { phase: "question", question: 1, questions: 2, answered: 0, options, seconds: 10 };
   expect(question?.content).toMatchObject({ image: CHOICE.picture, rows: [{ buttons }], data });
-  expect(JSON.stringify(question?.content.data)).not.toContain("right");
+  for (const field of ["right", "results"]) expect(question?.content.data).not.toHaveProperty(field);
 });
 
 // contract: text-escaped
@@ -54,10 +57,38 @@ test("member names and question text are escaped; a right answer earns points, a
   expect(texts(here.press("ann", "begin:e1"))).toContain("> Which of \\*these\\* is 2\\|3?");
   expect(texts(here.press("ann", "answer:0:1:e1"))).toContain("**B · right\\_one**");
   here.after(5_000);
-  const [timeUp] = here.press("bob", "answer:0:1:e1");
+  const timeUp = here.press("bob", "answer:0:1:e1").at(-1);
   expect(timeUp?.content.text).toContain("Ann +150 · \\*Bob\\*\\|\\~ +125");
   const more = { label: "Read more", press: { $case: "url", value: "https://example.com/more" } };
   expect(timeUp?.content.rows).toEqual([{ buttons: [more] }]);
+});
+
+test("a receipt has the member's answer as data; a reveal has the right answer, and everyone's answer and points", () => {
+  const here = atQuestion();
+  const receiptOf = (outputs: readonly Output[]) =>
+    outputs.find(({ type }) => type === "message.ephemeral")?.content.data;
+  const where = { phase: "question", question: 1 };
+  expect(receiptOf(here.press("ann", "answer:0:1:e1"))).toEqual({ ...where, answer: 1 });
+  const [receipt, reveal] = here.press("bob", "answer:0:0:e1");
+  expect(receipt?.content.data).toEqual({ ...where, answer: 0 });
+  const results = [
+    { user: "ann", answer: 1, points: 150 },
+    { user: "bob", answer: 0, points: 0 },
+  ];
+  expect(reveal?.content.data).toMatchObject({ phase: "reveal", question: 1, right: 1, results });
+  here.after(5_000);
+  expect(receiptOf(here.types("ann", "90"))).toEqual({ phase: "question", question: 2, answer: 90 });
+  expect(receiptOf(here.types("bob", "many", "e1"))).toEqual({ phase: "question", question: 2 });
+  const exact = [
+    { user: "ann", answer: 90, points: 0 },
+    { user: "bob", answer: 100, points: 200 },
+  ];
+  expect(here.types("bob", "100").at(-1)?.content.data).toMatchObject({
+    right: 100,
+    unit: "keys",
+    results: exact,
+  });
+  expect(here.after(5_000)[0]?.content.data).not.toHaveProperty("results");
 });
 
 test("a number question awaits a reply, accepts only numbers, and the closest answers win", () => {

@@ -103,6 +103,24 @@ test("a waiting update is replaced by the next update of the same message in the
   await Promise.all(all);
 });
 
+test("the data of a notice has the id of the notice's message; a notice about a message without an id is published without it", async () => {
+  const { publish, call } = start();
+  const about = (ref: string): Output => ({
+    type: "message.ephemeral",
+    channel: "c1",
+    user: "u1",
+    about: { ref },
+    content: { text: "notice", data: { answer: 2 } },
+  });
+  const all = [publish([CREATE]), publish([about("game"), about("elsewhere")])];
+  (await call(0)).answer(published("msg_1"));
+  const { events, answer } = await call(1);
+  const data = events.map(({ content }) => content?.value.message?.data);
+  expect(data).toEqual([{ about: "msg_1", answer: 2 }, { answer: 2 }]);
+  answer(published("msg_2"), published("msg_3"));
+  await Promise.all(all);
+});
+
 test("a call carries at most 100 events, in order", async () => {
   const { publish, call } = start();
   const done = publish(Array.from({ length: 150 }, (_, i) => createOf(String(i))));

@@ -70,7 +70,7 @@ test.each(SERVERS)(
       const expected = [
         /^Trivia! Ann opens a game\.$/,
         /^2 questions, 60 seconds each$/,
-        /^Joined so far: Ann$/,
+        /^Players: Ann$/,
         /^1 Join {2}2 Start {2}\(answer with !1 or !2\)$/,
         ...QUESTION,
         ...reveal(1),

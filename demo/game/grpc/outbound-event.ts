@@ -13,8 +13,8 @@ export interface Posting {
 }
 
 /**
- * Returns the event to publish. `messageId` is the id of the message to update, and is ignored if the output is not an
- * update.
+ * Returns the event to publish. `messageId` is the id of the message to update, or of the message that a notice belongs
+ * to; empty if there is none.
  */
 export function toOutboundEvent(
   { workspaceId, idempotencyKey, output, game }: Posting,
@@ -37,6 +37,7 @@ function toContent(output: Output, id: string, game: string): NonNullable<Outbou
     case "message.update":
       return { $case: "messageUpdate", value: { channel: output.channel, message: { ...message, id } } };
     case "message.ephemeral":
+      if (id !== "") message.data = { about: id, ...message.data };
       return { $case: "messageEphemeral", value: { channel: output.channel, user: output.user, message } };
     case "dm.create":
       return { $case: "dmCreate", value: { user: output.user, message } };

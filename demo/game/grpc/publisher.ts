@@ -71,9 +71,11 @@ export function createPublisher({ core, group, game, log, onUnknownWorkspace }: 
     }
   }
 
+  /** Returns the id of the message that an output updates or belongs to; undefined if there is none. */
   function messageIdOf(workspaceId: string, output: Output): string | undefined {
-    if (output.type !== "message.update") return undefined;
-    return "ref" in output.target ? ids.get(`${workspaceId} ${output.target.ref}`) : output.target.messageId;
+    const target = "target" in output ? output.target : "about" in output ? output.about : undefined;
+    if (target === undefined) return undefined;
+    return "ref" in target ? ids.get(`${workspaceId} ${target.ref}`) : target.messageId;
   }
 
   function learn({ workspaceId, output }: Posting, result: PublishResult | undefined): void {

@@ -1,5 +1,6 @@
 import { notice } from "../view/cards";
 import { showGame, showReceipt } from "../view/game-message";
+import { whereIn } from "../view/view-model";
 import type { EndReason, Game, Member, Phase } from "./game-state";
 import { tellMember, type MessageContent, type Turn } from "./input-output";
 import { gainsOf } from "./scoring";
@@ -65,9 +66,10 @@ export function answer(game: Game, member: Member, index: number, value: number,
   const given = { value, atMs: turn.nowMs };
   answers.set(member.id, given);
   addPlayer(game, member);
+  // The receipt comes first: the reveal shows more than the receipt.
+  tell(game, member, showReceipt("Locked in", question, given), turn);
   if (answers.size === players.size) reveal(game, phase, turn);
   else showSoon(game, turn);
-  tell(game, member, showReceipt("Locked in", question, given), turn);
 }
 
 /** Ends the phase if its time limit has passed. Otherwise shows pending changes if an update is due. */
@@ -138,6 +140,8 @@ function show(game: Game, { nowMs, outputs }: Turn): void {
   outputs.push({ type: "message.update", channel, target: { ref }, content: showGame(game) });
 }
 
-function tell({ channel }: Game, { id: user }: Member, content: MessageContent, turn: Turn): void {
-  tellMember(turn, channel, user, content);
+/** Sends a notice about the live message to one member. The data names the phase, so a chat can drop the notice later. */
+export function tell(game: Game, { id: user }: Member, content: MessageContent, turn: Turn): void {
+  const data = { ...whereIn(game), ...content.data };
+  tellMember(turn, game.channel, user, { ...content, data }, { ref: game.id });
 }

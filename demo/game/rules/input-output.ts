@@ -36,6 +36,9 @@ export type Input = MemberInput | { readonly type: "tick" } | { readonly type: "
 /** A message to publish, without an id; `Message.create` fills in missing fields. */
 export type MessageContent = NonNullable<Parameters<typeof Message.create>[0]>;
 
+/** A message that the game published before: its `ref`, or its id from an inbound event. */
+export type Target = { readonly ref: string } | { readonly messageId: string };
+
 interface InChannel {
   /** Id of a channel. In an update, `channel` can also be `dm:` followed by a user's id. */
   readonly channel: string;
@@ -50,10 +53,15 @@ export type Output =
   | (InChannel & { readonly type: "message.create"; readonly ref?: string })
   | (InChannel & {
       readonly type: "message.update";
-      /** The message to replace: its `ref`, or its id from an inbound event. */
-      readonly target: { readonly ref: string } | { readonly messageId: string };
+      /** The message to replace. */
+      readonly target: Target;
     })
-  | (InChannel & { readonly type: "message.ephemeral"; readonly user: string })
+  | (InChannel & {
+      readonly type: "message.ephemeral";
+      readonly user: string;
+      /** The message that this notice belongs to. The publisher puts the message's id into the notice's data. */
+      readonly about?: Target;
+    })
   | {
       readonly type: "dm.create";
       readonly user: string;
@@ -69,11 +77,20 @@ export interface Turn {
   readonly outputs: Output[];
 }
 
-/** Sends a message to one member: an ephemeral in a channel, or an ordinary message in a direct conversation. */
-export function tellMember(turn: Turn, channel: string, user: string, content: MessageContent): void {
+/**
+ * Sends a message to one member: an ephemeral in a channel, or an ordinary message in a direct conversation. `about` is
+ * the message that an ephemeral belongs to.
+ */
+export function tellMember(
+  turn: Turn,
+  channel: string,
+  user: string,
+  content: MessageContent,
+  about?: Target,
+): void {
   turn.outputs.push(
     channel.startsWith(DM_PREFIX)
       ? { type: "dm.create", user, content }
-      : { type: "message.ephemeral", channel, user, content },
+      : { type: "message.ephemeral", channel, user, content, ...(about && { about }) },
   );
 }

@@ -1,7 +1,7 @@
 import { DM_PREFIX } from "../../../contract/forms";
 import { notice, showTopic, showTopicThanks } from "../view/cards";
-import { answer } from "./game";
-import { tellMember, type MessageInput, type Turn } from "./input-output";
+import { answer, tell } from "./game";
+import type { MessageInput, Turn } from "./input-output";
 import type { Workspace } from "./workspace";
 
 const NUMBER_FORM = /^[+-]?\d{1,12}(?:\.\d{1,6})?$/;
@@ -28,7 +28,7 @@ function playNumber(
   const value = readNumber(text);
   if (value !== undefined) answer(game, member, game.phase.index, value, turn);
   // A reply was meant for the game, so its author gets a notice. Other text is ordinary conversation.
-  else if (replyTo !== undefined) tellMember(turn, channel, member.id, notice("not-a-number"));
+  else if (replyTo !== undefined) tell(game, member, notice("not-a-number"), turn);
 }
 
 /** Accepts a topic for the member's latest prompt, even if the message is not a reply to the prompt. */

@@ -21,7 +21,7 @@ export function playPress(rules: Rules, workspace: Workspace, input: ActionInput
     case "answer": {
       const game = workspace.games.get(channel);
       if (game?.id !== action.gameId) {
-        return tellMember(turn, channel, member.id, showGameIsOver(rules.names));
+        return tellMember(turn, channel, member.id, showGameIsOver(rules.names), { messageId });
       }
       if (action.do === "join") return join(game, member, turn);
       if (action.do === "begin") return begin(game, member, turn);

@@ -9,9 +9,9 @@ import {
 } from "../rules/game-state";
 import type { MessageContent } from "../rules/input-output";
 import { button, card, link, paragraphs, plain, plainName, type Row } from "./content";
+import { BOARD_SHOWN, viewModel } from "./view-model";
 
 const NAMES_SHOWN = 12;
-const BOARD_SHOWN = 10;
 const BUTTONS_IN_ROW = 2;
 
 type PhaseOf<Name extends Phase["name"]> = Extract<Phase, { name: Name }>;
@@ -42,7 +42,7 @@ function showLobby({ id: gameId, host, questions, secondsPerQuestion, players }:
     text: paragraphs(
       `**Trivia!** ${plainName(host.name)} opens a game.`,
       `${questions.length} questions, ${secondsPerQuestion} seconds each`,
-      `_Joined so far:_ ${shortened(names).join(", ")}`,
+      `_Players:_ ${shortened(names).join(", ")}`,
     ),
     rows: [{ buttons: [button("Join", { do: "join", gameId }), button("Start", { do: "begin", gameId })] }],
   };
@@ -106,13 +106,13 @@ function showEnd(game: Game, why: EndReason): MessageContent {
   return { kind: MessageKind.GAME_END, text: paragraphs(END_LINES[why], board.join("\n")) };
 }
 
-/** Returns the message that tells a member which of their answers counts. */
+/** Returns the message that tells a member which of their answers counts. Its data contains this answer. */
 export function showReceipt(
   before: "Locked in" | "You have already answered",
   question: Question,
   { value }: Answer,
 ): MessageContent {
-  return card(`${before}: **${nameOfAnswer(question, value)}**`);
+  return { ...card(`${before}: **${nameOfAnswer(question, value)}**`), data: { answer: value } };
 }
 
 function progress({ questions }: Game, index: number): string {
@@ -138,22 +138,4 @@ function letter(option: number): string {
 function shortened(items: readonly string[]): readonly string[] {
   if (items.length <= NAMES_SHOWN) return items;
   return [...items.slice(0, NAMES_SHOWN), `and ${items.length - NAMES_SHOWN} more`];
-}
-
-/**
- * Returns the state of a game as data, for bridges with their own layout. The data does not contain the right answer.
- */
-function viewModel(game: Game): Record<string, unknown> {
-  const { id, phase, questions, players } = game;
-  return {
-    game: id,
-    phase: phase.name,
-    questions: questions.length,
-    ...("index" in phase ? { question: phase.index + 1, answered: phase.answers.size } : {}),
-    ...("untilMs" in phase ? { endsAt: new Date(phase.untilMs).toISOString() } : {}),
-    players: players.size,
-    board: standings(game)
-      .slice(0, BOARD_SHOWN)
-      .map(({ id: user, name, points }) => ({ user, name, points })),
-  };
 }

@@ -121,7 +121,7 @@ test(
     await ann.sees(
       room,
       "all members in the lobby",
-      says(/Joined so far: ann, bob, cat|ann.*bob.*cat|ann.*cat.*bob/),
+      says(/Players: ann, bob, cat|ann.*bob.*cat|ann.*cat.*bob/),
     );
     await seesKeycaps(ann, room, eventId, 2);
     await ann.react(room, eventId, "2️⃣");
@@ -217,7 +217,7 @@ test(
       "the thanks",
       (each) => each.eventId === prompt.eventId && says("Thank you")(each),
     );
-    expect(again.body).toContain("Joined so far");
+    expect(again.body).toContain("Players");
     expect(bridge.output()).not.toContain(environment["SIGNING_SECRET"]);
     expect(bridge.output()).not.toContain(PASSWORD);
     expect(bridge.log.filter(({ level }) => Number(level) >= 50)).toEqual([]);
