@@ -17,8 +17,10 @@ export type Report =
   { readonly is: "sending" } | { readonly is: "sent" } | { readonly is: "failed"; readonly why: string };
 
 interface PostHead {
-  /** The chat's own id for the post; later posts have higher ids. */
+  /** The chat's own id for the post. */
   readonly id: number;
+  /** Position in the conversation: a higher place is later. A message moves to the end when a phase of its game starts. */
+  readonly place: number;
   /** ISO 8601, UTC. */
   readonly at: string;
   /** A channel's id, or `dm:` and a member's id for that member's direct conversation with the service. */
@@ -32,8 +34,6 @@ export interface TypedPost extends PostHead {
   readonly author: Member;
   readonly text: string;
   readonly isCommand: boolean;
-  /** Id of the post that this post replies to; null if there is none. */
-  readonly replyTo: number | null;
   readonly report: Report;
 }
 
@@ -42,9 +42,23 @@ export interface ServicePost extends PostHead {
   readonly message: Message;
   /** Number of times that the message was edited in place. */
   readonly edits: number;
+  /** Time of the last edit, or of the post if there was no edit; ISO 8601, UTC. */
+  readonly changedAt: string;
 }
 
 export type Post = TypedPost | ServicePost;
+
+/**
+ * A message to one member that belongs to a post, e.g. the confirmation of a press. The post's card shows the member's
+ * newest note, so that notes do not push the card out of view.
+ */
+export interface Note {
+  /** Id of the post. */
+  readonly about: number;
+  /** Id of the member. */
+  readonly to: string;
+  readonly message: Message;
+}
 
 export type LinkMode = "poll" | "push";
 
@@ -61,10 +75,12 @@ export interface LinkState {
   readonly problem: string | null;
 }
 
-/** One side of an exchange: its relevant headers, and its body as text, shortened if long. */
+/** One side of an exchange: its relevant headers, and its body as text. */
 export interface WireSide {
   readonly headers: readonly (readonly [name: string, value: string])[];
+  /** The body; only its first characters if `isShortened` is true. */
   readonly body: string;
+  readonly isShortened: boolean;
 }
 
 /** One HTTP request from the bridge or the service, and its answer. */
@@ -94,12 +110,15 @@ export type StreamEvent =
       readonly channels: readonly Channel[];
       /** Oldest first. For a long chat, only the newest posts. */
       readonly posts: readonly Post[];
+      readonly notes: readonly Note[];
       readonly link: LinkState;
       /** Newest first. */
       readonly exchanges: readonly Exchange[];
     }
   /** A new or changed post. */
   | { readonly type: "post"; readonly post: Post }
+  /** A new note, which replaces the member's previous note on the same post. */
+  | { readonly type: "note"; readonly note: Note }
   | { readonly type: "link"; readonly link: LinkState }
   /** A new exchange, or an entry with one more empty poll. */
   | { readonly type: "exchange"; readonly exchange: Exchange }

@@ -1,7 +1,15 @@
 import { createInterface } from "node:readline";
 import { Readable } from "node:stream";
 import type { ReadableStream } from "node:stream/web";
-import type { Exchange, LinkState, Member, Post, ServicePost, StreamEvent } from "../../demo/chat/shapes";
+import type {
+  Exchange,
+  LinkState,
+  Member,
+  Note,
+  Post,
+  ServicePost,
+  StreamEvent,
+} from "../../demo/chat/shapes";
 import { until } from "./wait";
 
 export type ChatMember = Awaited<ReturnType<typeof joinChat>>;
@@ -17,6 +25,8 @@ export async function joinChat(url: string, name: string) {
   const authorization = `Bearer ${key}`;
   const over = new AbortController();
   const posts = new Map<number, Post>();
+  const notes = new Map<number, Note>();
+  const versions: Post[] = [];
   const exchanges = new Map<number, Exchange>();
   let link: LinkState | undefined;
 
@@ -26,7 +36,11 @@ export async function joinChat(url: string, name: string) {
       for (const exchange of event.exchanges) exchanges.set(exchange.id, exchange);
       ({ link } = event);
     }
-    if (event.type === "post") posts.set(event.post.id, event.post);
+    if (event.type === "post") {
+      posts.set(event.post.id, event.post);
+      versions.push(event.post);
+    }
+    if (event.type === "note") notes.set(event.note.about, event.note);
     if (event.type === "exchange") exchanges.set(event.exchange.id, event.exchange);
     if (event.type === "link") ({ link } = event);
   }
@@ -51,6 +65,10 @@ export async function joinChat(url: string, name: string) {
     key,
     /** The current posts, by id. */
     posts: posts as ReadonlyMap<number, Post>,
+    /** All versions of all posts since this member joined, oldest first. */
+    versions: versions as readonly Post[],
+    /** The member's newest note on each post, by the post's id. */
+    notes: notes as ReadonlyMap<number, Note>,
     /** The current exchanges, by id. */
     exchanges: exchanges as ReadonlyMap<number, Exchange>,
     link() {

@@ -1,9 +1,9 @@
 import * as fc from "fast-check";
 import { sign } from "../../bridge/signature";
 import { createObservation } from "../../demo/chat/link/observation";
-import { applyEvent } from "../../demo/chat/page/chat-state";
+import { applyEvent, unreadIn } from "../../demo/chat/page/chat-state";
 import { createRoom, isSeenBy } from "../../demo/chat/room/room";
-import type { Exchange, ServicePost } from "../../demo/chat/shapes";
+import type { Exchange, ServicePost, StreamEvent } from "../../demo/chat/shapes";
 import { createWireLog, wireSide } from "../../demo/chat/wire/wire-log";
 import { forAll, forMany } from "../harness/for-all";
 import { message } from "../harness/sample-events";
@@ -16,10 +16,11 @@ const GENERAL = { id: "general", name: "general" };
 
 function postOf(id: number, edits: number, conversation = "general"): ServicePost {
   const at = "2026-01-01T00:00:00Z";
-  return { by: "service", id, at, conversation, onlyFor: null, message: MESSAGE, edits };
+  const head = { id, place: id, at, conversation, onlyFor: null };
+  return { by: "service", ...head, message: MESSAGE, edits, changedAt: at };
 }
 
-const NOBODY = { channels: [], posts: [], exchanges: [] };
+const NOBODY = { channels: [], posts: [], notes: [], exchanges: [] };
 const EMPTY_CHAT = applyEvent(undefined, { type: "welcome", me: ME, link: LINK, ...NOBODY });
 
 test("a chat page shows posts in order, each once and in its latest version", () => {
@@ -33,6 +34,28 @@ test("a chat page shows posts in order, each once and in its latest version", ()
     const expected = [...last].toSorted(([a], [b]) => a - b);
     expect(state?.posts.map((post) => [post.id, post.by === "service" && post.edits])).toEqual(expected);
   });
+});
+
+test("a post that moves to the end is shown once, at the end; it counts as unread elsewhere", () => {
+  const posts = [postOf(1, 0), postOf(2, 0), { ...postOf(1, 1), place: 3 }];
+  const state = posts.reduce((before, post) => applyEvent(before, { type: "post", post }), EMPTY_CHAT);
+  expect(state?.posts.map(({ id }) => id)).toEqual([2, 1]);
+  expect(state && unreadIn(state, "general", 2)).toBe(1);
+});
+
+test("a chat page keeps the newest note on each post, and drops the notes on posts that it no longer has", () => {
+  const note = (about: number, text: string) =>
+    ({ type: "note", note: { about, to: ME.id, message: { ...MESSAGE, text } } }) as const;
+  const events: StreamEvent[] = [
+    note(9, "on a post that is gone"),
+    ...[1, 2].map((id) => ({ type: "post", post: postOf(id, 0) }) as const),
+    note(1, "first"),
+    note(2, "other"),
+    note(1, "second"),
+  ];
+  const state = events.reduce(applyEvent, EMPTY_CHAT);
+  const kept = [...(state?.notes ?? [])].map(([about, { message }]) => `${about} ${message.text}`);
+  expect(kept.toSorted()).toEqual(["1 second", "2 other"]);
 });
 
 test("posts for one member, or in a member's DM, are shown to that member only", () => {
@@ -53,6 +76,29 @@ test("a room keeps the last 300 posts of a conversation, and ignores posts to un
   expect(room.postsFor("anyone").map(({ id }) => id)).toEqual(shown.slice(5));
 });
 
+test("only an update that starts a phase of a game moves a message to the end", () => {
+  const room = createRoom([GENERAL], ignore);
+  const [first = 0, second = 0] = [room.show("general", MESSAGE), room.show("general", MESSAGE)];
+  const order = () => room.postsFor("anyone").map(({ id }) => id);
+  room.edit(first, { ...MESSAGE, kind: "answer_update" });
+  expect(order()).toEqual([first, second]);
+  room.edit(first, { ...MESSAGE, kind: "time_up" });
+  expect(order()).toEqual([second, first]);
+});
+
+test("a note belongs to a message of its conversation; a member's next note on the message replaces it", () => {
+  const told: StreamEvent[] = [];
+  const room = createRoom([GENERAL, { id: "lounge", name: "lounge" }], (event) => told.push(event));
+  const post = room.show("general", MESSAGE);
+  const note = (text: string, conversation = "general", about = MESSAGE.id) =>
+    room.note(conversation, about, "u1", { ...MESSAGE, text });
+  expect([note("one"), note("two")]).toEqual([true, true]);
+  expect([note("here", "lounge"), note("there", "general", "msg_unknown")]).toEqual([false, false]);
+  expect(room.notesFor("u1")).toMatchObject([{ about: post, to: "u1", message: { text: "two" } }]);
+  expect(room.notesFor("u2")).toEqual([]);
+  expect(told.filter(({ type }) => type === "note")).toHaveLength(2);
+});
+
 test("a full room removes the member who joined first, with their DM", () => {
   const room = createRoom([GENERAL], ignore);
   const joined = Array.from({ length: 500 }, (_, i) => room.join(`member ${i}`));
@@ -69,8 +115,8 @@ const exchange = (what: Exchange["what"], body: string, status = 200): Omit<Exch
   what,
   method: "GET",
   path: "/",
-  request: { headers: [], body: "" },
-  answer: { status, headers: [], body },
+  request: { headers: [], body: "", isShortened: false },
+  answer: { status, headers: [], body, isShortened: false },
   failure: null,
   ms: 1,
 });
@@ -96,7 +142,7 @@ test("the wire log shortens signatures and long bodies, and omits headers that a
     const side = wireSide(headers, Buffer.alloc(10_000, "z"));
     const cut = digests.map((each) => `v1=${each.slice(0, 8)}…`).join(",");
     expect(side.headers).toEqual([["service-signature", `t=1,${cut}`]]);
-    expect(side.body.length).toBeLessThan(4_100);
+    expect([side.body.length < 4_100, side.isShortened]).toEqual([true, true]);
     expect(side.body).toContain("10000 bytes");
   });
 });
@@ -111,14 +157,16 @@ test("`chat-bridge-check --observe` gets the latest messages with their edits, i
     const room = createRoom([GENERAL], ignore);
     const ids = texts.map(() => room.show("general", MESSAGE));
     for (const [i, text] of texts.entries()) room.edit(ids[i] ?? 0, { ...MESSAGE, text });
+    room.note("general", MESSAGE.id, "u1", { ...MESSAGE, text: "a note" });
     const { body } = createObservation(room, SECRETS)({ "service-signature": sign("", SECRETS) }, "");
     const { messages } = JSON.parse(body) as { messages: { text: string }[] };
-    expect(messages.map(({ text }) => text)).toEqual(texts.slice(texts.length - messages.length));
+    const all = [...texts, "a note"];
+    expect(messages.map(({ text }) => text)).toEqual(all.slice(all.length - messages.length));
     const bytes = Buffer.byteLength(body);
     expect(bytes).toBeLessThan(mib + 1024);
     // If messages are left out, the newest of them would make the answer too large.
-    const next = texts.at(-messages.length - 1) ?? "";
-    if (messages.length < texts.length) expect(bytes + Buffer.byteLength(next)).toBeGreaterThan(mib - 1024);
+    const next = all.at(-messages.length - 1) ?? "";
+    if (messages.length < all.length) expect(bytes + Buffer.byteLength(next)).toBeGreaterThan(mib - 1024);
   });
 });
 

@@ -11,6 +11,7 @@ import { startTap } from "../wire/tap";
 import type { WireLog } from "../wire/wire-log";
 import { setTargetUrl } from "./mode-switch";
 import { createObservation } from "./observation";
+import { createOutage } from "./outage";
 import { createPolling } from "./polling";
 
 export type Bridge = Awaited<ReturnType<typeof startBridge>>;
@@ -25,6 +26,12 @@ export interface BridgeOptions {
 }
 
 /**
+ * Maximum number of attempts to send a report. The sender's limit of a minute comes first, so that members can cut the
+ * network for that long.
+ */
+const ATTEMPTS_MAX = 20;
+
+/**
  * Returns the room as the kit's `Chat`. If you write a bridge, begin with this function. A message for an unknown
  * channel or member is accepted and shown to nobody, because a rejection would block all later events.
  */
@@ -33,7 +40,13 @@ function chatOf(room: Room): Chat {
     post: async ({ channel, message }) => String(room.show(channel, message)),
     dm: async ({ user, message }) => String(room.show(dmChannel(user), message)),
     edit: async (chatMessageId, { message }) => room.edit(Number(chatMessageId), message),
-    ephemeral: async ({ channel, user, message }) => void room.show(channel, message, user),
+    ephemeral: async ({ channel, user, message }) => {
+      // `data` is not a stable part of the contract, so a message without `about` is an ordinary private post.
+      const about = message.data?.["about"];
+      if (typeof about !== "string" || !room.note(channel, about, user, message)) {
+        room.show(channel, message, user);
+      }
+    },
   };
 }
 
@@ -45,8 +58,8 @@ function chatOf(room: Room): Chat {
  *      ▲                                               │
  *      └──────────── target URL cleared ◀──────────────┘
  *
- * The network can be cut in both modes. In poll mode, the bridge polls again as
- * soon as the network is restored.
+ * The network can be cut in both modes. When the network is restored, the bridge sends
+ * waiting reports immediately; in poll mode, the bridge also polls immediately.
  */
 export async function startBridge({ config, room, wire, log, tell }: BridgeOptions) {
   const { workspaceId, signingSecret: secrets, push, modeSocket } = config;
@@ -56,7 +69,14 @@ export async function startBridge({ config, room, wire, log, tell }: BridgeOptio
     log.info({ problem: error.message }, "the bridge continues after a problem");
 
   const over = new AbortController();
-  const sender = createSender({ baseUrl, workspaceId, secrets });
+  const outage = createOutage();
+  const sender = createSender({
+    baseUrl,
+    workspaceId,
+    secrets,
+    attemptsMax: ATTEMPTS_MAX,
+    timing: outage.timing,
+  });
   const catchUp = createCatchUp({
     chat: chatOf(room),
     report,
@@ -128,8 +148,10 @@ export async function startBridge({ config, room, wire, log, tell }: BridgeOptio
 
     async setCut(isCut: boolean): Promise<void> {
       if (isCut === state.isCut) return;
+      if (isCut) outage.begin();
       tap.setCut(isCut);
       listener?.setCut(isCut);
+      if (!isCut) outage.end();
       change({ isCut, problem: null });
       if (isCut) await polling.stop();
       else follow();

@@ -1,10 +1,11 @@
 import type { IncomingHttpHeaders } from "node:http";
 import type { ShownMessage } from "../../../bridge/check/push/check-bridge";
+import type { Message } from "../../../bridge/events";
 import { refusal, type PushAnswer } from "../../../bridge/receive-push";
 import { SIGNATURE_FAULT_WORDS, SIGNATURE_HEADER, verify, type SecretList } from "../../../bridge/signature";
 import { newestThatFit } from "../room/newest-that-fit";
 import type { Room } from "../room/room";
-import type { Post } from "../shapes";
+import type { Note, Post } from "../shapes";
 
 /** Maximum bytes of an answer. The room can be full of long posts, and the checker sends many requests per second. */
 const BODY_MAX_BYTES = 1024 * 1024;
@@ -16,7 +17,7 @@ const BODY_MAX_BYTES = 1024 * 1024;
  * like a poll; otherwise it is answered with 401 or 409.
  */
 export function createObservation(
-  room: Pick<Room, "allPosts">,
+  room: Pick<Room, "allPosts" | "allNotes">,
   secrets: SecretList,
 ): (headers: IncomingHttpHeaders, query: string) => PushAnswer {
   return (headers, query) => {
@@ -26,14 +27,25 @@ export function createObservation(
     return {
       status: 200,
       headers: { "content-type": "application/json", "cache-control": "no-store" },
-      body: JSON.stringify({ messages: newestThatFit(room.allPosts().map(shown), BODY_MAX_BYTES) }),
+      body: JSON.stringify({ messages: newestThatFit(messagesIn(room), BODY_MAX_BYTES) }),
     };
   };
 }
 
-function shown(post: Post): ShownMessage {
+/** Returns all posts, and then all notes. */
+function messagesIn(room: Pick<Room, "allPosts" | "allNotes">): readonly ShownMessage[] {
+  return [...room.allPosts().map(ofPost), ...room.allNotes().map(ofNote)];
+}
+
+function ofPost(post: Post): ShownMessage {
   const where = { channel: post.conversation, to: post.onlyFor };
-  if (post.by === "member") return { ...where, text: post.text };
-  const { text, buttons, image } = post.message;
-  return { ...where, text, image, buttons: buttons.flat().map(({ label }) => label) };
+  return post.by === "member" ? { ...where, text: post.text } : { ...where, ...contentOf(post.message) };
+}
+
+function ofNote([{ to, message }, { conversation }]: readonly [Note, Post]): ShownMessage {
+  return { channel: conversation, to, ...contentOf(message) };
+}
+
+function contentOf({ text, buttons, image }: Message) {
+  return { text, image, buttons: buttons.flat().map(({ label }) => label) };
 }

@@ -19,23 +19,27 @@ export function createPolling(options: PollingOptions) {
   const cursors = cursorInMemory();
   const report = ({ message }: Error): void => onProblem(message);
   const onPage = (): void => onProblem(null);
+  /** Aborted while polling is stopped. */
   let over = new AbortController();
-  let ended: Promise<void> | undefined;
+  over.abort();
+  /** Resolves when all polls so far have ended. */
+  let ended = Promise.resolve();
 
   return {
-    /** Starts polling. Does nothing if polling has already started. */
+    /** Starts polling, as soon as a stop that is in progress is complete. Does nothing if polling has already started. */
     start(): void {
-      if (ended !== undefined) return;
+      if (!over.signal.aborted) return;
       over = new AbortController();
       const { signal } = over;
-      ended = pollForever({ ...options, cursors, onPage, onProblem: report, isPatient: true, signal });
+      ended = ended.then(() =>
+        pollForever({ ...options, cursors, onPage, onProblem: report, isPatient: true, signal }),
+      );
     },
 
     /** Stops polling. Resolves when no poll is in progress. */
     async stop(): Promise<void> {
       over.abort();
       await ended;
-      ended = undefined;
     },
 
     /** Fetches all held events once. Call only while polling is stopped. Rejects when a poll or the handler fails. */

@@ -6,12 +6,12 @@ import { Icon } from "./marks";
 import { useRequest } from "./use-request";
 
 const MODES: readonly (readonly [LinkMode, string, string])[] = [
-  ["poll", "Polls", "The bridge asks for events every two seconds."],
-  ["push", "Receives pushes", "The service sends each event immediately."],
+  ["poll", "Polling", "The bridge asks for events every two seconds."],
+  ["push", "Push (webhook)", "The service sends each event immediately."],
 ];
 
 /** Media query for windows in which the panel is beside the chat. In narrower windows, the panel covers the chat. */
-export const WIDE = "(min-width: 1080px)";
+const WIDE = "(min-width: 1080px)";
 
 export interface BridgePanelProps {
   readonly link: LinkState;
@@ -65,8 +65,7 @@ export function BridgePanel({ link, exchanges, client, onClose }: BridgePanelPro
       {whyFixed !== null && <p class="hint">{whyFixed}</p>}
       <button
         type="button"
-        class={isCut ? "button cut is-cut" : "button cut"}
-        aria-pressed={isCut}
+        class={isCut ? "button small primary cut" : "button small cut"}
         onClick={() => void send(() => client.setCut(!isCut))}
       >
         {isCut ? "Restore the network" : "Cut the network"}
@@ -74,7 +73,7 @@ export function BridgePanel({ link, exchanges, client, onClose }: BridgePanelPro
       <p class="link-status" role="status">
         {isCut
           ? mode === "poll"
-            ? "Cut: nothing gets through. The bridge catches up with the held events later."
+            ? "Cut: nothing gets through. When you restore the network, the bridge catches up with the held events."
             : "Cut: nothing gets through. Pushes fail, and are lost after at most two retries."
           : (problem ?? "")}
       </p>
@@ -82,6 +81,7 @@ export function BridgePanel({ link, exchanges, client, onClose }: BridgePanelPro
         {fault}
       </p>
       <h3 id="wire-title">On the wire, newest first</h3>
+      <p class="hint">Choose a request to see how it was signed.</p>
       <ol class="wire" aria-labelledby="wire-title">
         {exchanges.length === 0 && <li class="hint">Nothing yet.</li>}
         {exchanges.map((exchange) => (
@@ -102,5 +102,5 @@ export function linkWords({
   if (isCut) return ["bad", "Network cut"];
   if (isSwitching) return ["warn", "Switching"];
   if (problem !== null) return ["warn", "Not connected"];
-  return ["good", mode === "poll" ? "Polling" : "Receiving pushes"];
+  return ["good", mode === "poll" ? "Polling" : "Push"];
 }

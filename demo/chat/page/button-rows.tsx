@@ -1,50 +1,57 @@
-import { useState } from "preact/hooks";
-import type { ServicePost } from "../shapes";
-import type { ChatClient } from "./chat-client";
+import type { ActionButton, Button } from "../../../bridge/events";
 import { Icon } from "./marks";
-import { useRequest } from "./use-request";
 
-/**
- * The buttons under a message. Only one press is in progress at a time. The effect of a press arrives later, in the
- * event stream.
- */
-export function ButtonRows({ post, client }: { readonly post: ServicePost; readonly client: ChatClient }) {
-  const [pressed, setPressed] = useState<string | undefined>(undefined);
-  const { fault, send } = useRequest();
-  async function press(action: string): Promise<void> {
-    if (pressed !== undefined) return;
-    setPressed(action);
-    await send(() => client.press(post.id, action));
-    setPressed(undefined);
-  }
-  return (
-    <>
-      {post.message.buttons.map((row, i) => (
-        <div class="button-row" key={i}>
-          {row.map((button, j) =>
-            "url" in button ? (
-              <a key={j} class="button" href={button.url} target="_blank" rel="noreferrer noopener">
-                {button.label} <Icon name="link" />
-                <span class="unseen">(opens another page)</span>
-              </a>
-            ) : (
-              <button
-                key={j}
-                type="button"
-                class="button"
-                aria-disabled={pressed !== undefined}
-                aria-busy={pressed === button.action}
-                onClick={() => void press(button.action)}
-              >
-                {button.label}
-              </button>
-            ),
-          )}
-        </div>
-      ))}
-      <p class="fault" role="alert">
-        {fault}
-      </p>
-    </>
-  );
+export interface ButtonRowsProps {
+  readonly rows: readonly (readonly Button[])[];
+  /** Whether buttons with actions can be pressed. */
+  readonly isOpen: boolean;
+  /** Whether links can be opened. */
+  readonly isSettled: boolean;
+  /** Action of the button whose press is in progress. */
+  readonly pending: string | undefined;
+  /** Index of the button that the member has chosen, among all buttons. */
+  readonly chosen: number | undefined;
+  onPress(button: ActionButton): void;
+}
+
+/** The buttons under a message. Buttons that cannot be pressed keep the focus. */
+export function ButtonRows({ rows, isOpen, isSettled, pending, chosen, onPress }: ButtonRowsProps) {
+  const chosenButton = chosen === undefined ? undefined : rows.flat()[chosen];
+  return rows.map((row, i) => (
+    <div class="button-row" key={i}>
+      {row.map((button, j) =>
+        "url" in button ? (
+          <a
+            key={j}
+            class="button"
+            href={button.url}
+            target="_blank"
+            rel="noreferrer noopener"
+            aria-disabled={!isSettled}
+            onClick={(event) => {
+              if (!isSettled) event.preventDefault();
+            }}
+          >
+            {button.label} <Icon name="link" />
+            <span class="unseen">(opens another page)</span>
+          </a>
+        ) : (
+          <button
+            key={j}
+            type="button"
+            class={button === chosenButton ? "button chosen" : "button"}
+            aria-disabled={!isOpen}
+            aria-busy={pending === button.action}
+            onClick={() => {
+              if (isOpen) onPress(button);
+            }}
+          >
+            {button === chosenButton && <Icon name="check" />}
+            <span>{button.label}</span>
+            {button === chosenButton && <span class="unseen"> (your answer)</span>}
+          </button>
+        ),
+      )}
+    </div>
+  ));
 }

@@ -8,12 +8,13 @@ export function clientFor(key: string) {
   /** The answer to the last `say`. Each `say` waits for the answer to the previous `say`, so posts keep their order. */
   let lastSaid: Promise<unknown> = Promise.resolve();
   return {
-    say(said: { readonly conversation: string; readonly text: string; readonly replyTo?: number }) {
+    say(said: { readonly conversation: string; readonly text: string }) {
       const answer = lastSaid.then(() => request("POST", "/say", said, key));
       lastSaid = answer.catch(() => {});
       return answer;
     },
     press: (post: number, action: string) => request("POST", "/press", { post, action }, key),
+    answer: (post: number, text: string) => request("POST", "/answer", { post, text }, key),
     setMode: (mode: LinkMode) => request("PUT", "/link/mode", { mode }, key),
     setCut: (isCut: boolean) => request("PUT", "/link/cut", { isCut }, key),
   };

@@ -1,14 +1,18 @@
 import { useEffect, useRef, useState } from "preact/hooks";
-import { DM_PREFIX, PHASE_KINDS } from "../../../bridge/contract";
-import type { Post, ServicePost } from "../shapes";
-import { BridgePanel, linkWords, WIDE } from "./bridge-panel";
+import { DM_PREFIX } from "../../../bridge/contract";
+import { Announcer } from "./announcer";
+import { BridgePanel, linkWords } from "./bridge-panel";
 import type { ChatClient } from "./chat-client";
 import type { ChatState } from "./chat-state";
 import { Composer } from "./composer";
 import { Conversations } from "./conversations";
+import { useLivePost } from "./live-post";
 import { Icon } from "./marks";
-import { plainText } from "./rich-text";
+import { Stage } from "./stage";
 import { Timeline } from "./timeline";
+
+/** Key of the member's choice in `localStorage`: whether the bridge's panel is open. */
+const PANEL = "bridge-panel";
 
 export interface ChatPageProps {
   readonly state: ChatState;
@@ -18,17 +22,17 @@ export interface ChatPageProps {
 }
 
 export function ChatPage({ state, client, onDismiss }: ChatPageProps) {
-  const { channels, posts, me, link, exchanges } = state;
+  const { channels, posts, me, notes, link, exchanges } = state;
   const [active, setActive] = useState(channels[0]?.id ?? "");
-  /** Id of the last post that the member saw, by conversation. */
+  /** Place of the last post that the member saw, by conversation. */
   const [seen, setSeen] = useState<Readonly<Record<string, number>>>({});
-  const [replyTo, setReplyTo] = useState<number | undefined>(undefined);
-  const [isPanelOpen, setPanelOpen] = useState(() => matchMedia(WIDE).matches);
+  const [isPanelOpen, setPanelOpen] = useState(() => localStorage.getItem(PANEL) === "open");
   const panelButton = useRef<HTMLButtonElement>(null);
 
-  const shown = posts.filter(({ conversation }) => conversation === active);
-  const newest = shown.at(-1)?.id ?? 0;
+  const here = posts.filter(({ conversation }) => conversation === active);
+  const newest = here.at(-1)?.place ?? 0;
   useEffect(() => setSeen((before) => ({ ...before, [active]: newest })), [active, newest]);
+  const live = useLivePost(here);
   const isDm = active.startsWith(DM_PREFIX);
   const title = isDm ? "Games" : `#${channels.find(({ id }) => id === active)?.name ?? active}`;
   useEffect(() => {
@@ -36,28 +40,31 @@ export function ChatPage({ state, client, onDismiss }: ChatPageProps) {
   }, [title]);
 
   const [tone, words] = linkWords(link);
+  const hint = isDm
+    ? "No messages yet. Games write to you here."
+    : "No messages yet. Press “Start a game” below to play, alone or with others.";
 
-  function open(conversation: string): void {
-    setActive(conversation);
-    setReplyTo(undefined);
+  function showPanel(isOpen: boolean): void {
+    setPanelOpen(isOpen);
+    localStorage.setItem(PANEL, isOpen ? "open" : "closed");
   }
   function closePanel(): void {
-    setPanelOpen(false);
+    showPanel(false);
     panelButton.current?.focus();
   }
 
   return (
     <div class={isPanelOpen ? "chat with-panel" : "chat"}>
-      <Conversations state={state} active={active} seen={seen} onOpen={open} />
+      <Conversations state={state} active={active} seen={seen} onOpen={setActive} />
       <div class="room">
         <header class="top-bar">
           <h1>{title}</h1>
           <button
             ref={panelButton}
             type="button"
-            class="button bridge-button"
+            class="button quiet-button bridge-button"
             aria-expanded={isPanelOpen}
-            onClick={() => setPanelOpen(!isPanelOpen)}
+            onClick={() => showPanel(!isPanelOpen)}
           >
             <span class={`dot ${tone}`} aria-hidden="true" />
             <span>
@@ -79,34 +86,37 @@ export function ChatPage({ state, client, onDismiss }: ChatPageProps) {
               </button>
             </p>
           )}
-          <Timeline key={active} posts={shown} me={me} client={client} onReply={setReplyTo} />
+          <Timeline
+            key={active}
+            posts={live === undefined ? here : here.filter((post) => post !== live)}
+            me={me}
+            notes={notes}
+            client={client}
+            hint={live === undefined ? hint : ""}
+          />
+          {live !== undefined && (
+            <Stage
+              key={live.id}
+              post={live}
+              me={me}
+              note={notes.get(live.id)}
+              client={client}
+              onFocusLost={(id) => document.querySelector<HTMLElement>(`#post-${id}`)?.focus()}
+            />
+          )}
           <Composer
             key={`composer-${active}`}
             conversation={active}
             title={title}
             isDm={isDm}
+            hasCommands={!isDm && live === undefined}
+            answeredAt={posts.findLast(({ by }) => by === "service")?.place ?? 0}
             client={client}
-            replied={shown.find(({ id }) => id === replyTo)}
-            onReplied={(post) => setReplyTo((now) => (now === post ? undefined : now))}
           />
         </main>
       </div>
       {isPanelOpen && <BridgePanel link={link} exchanges={exchanges} client={client} onClose={closePanel} />}
-      <Announcer posts={shown} />
-    </div>
-  );
-}
-
-/** Makes screen readers announce each new phase of a game. A `log` region announces new messages, but not edits. */
-function Announcer({ posts }: { readonly posts: readonly Post[] }) {
-  const said = useRef("");
-  const edited = posts.findLast((post): post is ServicePost => post.by === "service" && post.edits > 0);
-  if (edited !== undefined && PHASE_KINDS.some((kind) => kind === edited.message.kind)) {
-    said.current = plainText(edited.message.text);
-  }
-  return (
-    <div class="unseen" role="status" aria-live="polite">
-      {said.current}
+      <Announcer posts={here} />
     </div>
   );
 }

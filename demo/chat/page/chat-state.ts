@@ -1,4 +1,4 @@
-import type { Channel, Exchange, LinkState, Member, Post, StreamEvent } from "../shapes";
+import type { Channel, Exchange, LinkState, Member, Note, Post, StreamEvent } from "../shapes";
 
 /** Everything that one member sees. Immutable; `applyEvent` returns the next state. */
 export interface ChatState {
@@ -6,6 +6,8 @@ export interface ChatState {
   readonly channels: readonly Channel[];
   /** Oldest first. */
   readonly posts: readonly Post[];
+  /** The member's newest note on each post, by the post's id. */
+  readonly notes: ReadonlyMap<number, Note>;
   readonly link: LinkState;
   /** Newest first. */
   readonly exchanges: readonly Exchange[];
@@ -21,13 +23,16 @@ const EXCHANGES_MAX = 100;
 /** Returns the state after an event; undefined before the first `welcome` event. */
 export function applyEvent(state: ChatState | undefined, event: StreamEvent): ChatState | undefined {
   if (event.type === "welcome") {
-    const { type: _, ...seen } = event;
-    return { ...seen, isLive: true, hasMissed: false };
+    const { type: _, notes: told, ...seen } = event;
+    const notes = new Map(told.map((note) => [note.about, note]));
+    return { ...seen, notes, isLive: true, hasMissed: false };
   }
   if (state === undefined) return undefined;
   switch (event.type) {
     case "post":
       return { ...state, posts: withPost(state.posts, event.post) };
+    case "note":
+      return { ...state, notes: withNote(state, event.note) };
     case "link":
       return { ...state, link: event.link };
     case "exchange": {
@@ -39,18 +44,25 @@ export function applyEvent(state: ChatState | undefined, event: StreamEvent): Ch
   }
 }
 
+/** Adds a post at its place, or replaces the earlier version of the post. */
 function withPost(posts: readonly Post[], post: Post): readonly Post[] {
-  const at = posts.findLastIndex(({ id }) => id <= post.id);
-  if (posts[at]?.id === post.id) return posts.with(at, post);
-  return posts.toSpliced(at + 1, 0, post).slice(-POSTS_MAX);
+  const others = posts.filter(({ id }) => id !== post.id);
+  const at = others.findLastIndex(({ place }) => place < post.place);
+  return others.toSpliced(at + 1, 0, post).slice(-POSTS_MAX);
 }
 
-/** Returns the number of posts in a conversation after the post `seen`, without the member's own posts. */
+/** Returns the notes with a further note, and without the notes on posts that the page no longer has. */
+function withNote({ notes, posts }: ChatState, note: Note): ReadonlyMap<number, Note> {
+  const kept = [...notes].filter(([about]) => posts.some(({ id }) => id === about));
+  return new Map([...kept, [note.about, note]]);
+}
+
+/** Returns the number of posts in a conversation after the place `seen`, without the member's own posts. */
 export function unreadIn({ posts, me }: ChatState, conversation: string, seen: number): number {
   return posts.filter(
     (post) =>
       post.conversation === conversation &&
-      post.id > seen &&
+      post.place > seen &&
       !(post.by === "member" && post.author.id === me.id),
   ).length;
 }

@@ -1,6 +1,9 @@
 import { useState } from "preact/hooks";
 import type { Exchange, WireSide } from "../shapes";
+import { asCurl } from "./as-curl";
+import { CopyButton } from "./copy-button";
 import { Icon } from "./marks";
+import { SignatureView } from "./signature-view";
 
 const TIME = new Intl.DateTimeFormat(undefined, { timeStyle: "medium" });
 const WORDS: Readonly<Record<Exchange["what"], string>> = {
@@ -11,7 +14,7 @@ const WORDS: Readonly<Record<Exchange["what"], string>> = {
 
 /** One request with its answer. Both are hidden until the member opens the entry. */
 export function ExchangeView({ exchange }: { readonly exchange: Exchange }) {
-  const { what, at, method, path, request, answer, failure, ms, times } = exchange;
+  const { what, answer, times } = exchange;
   const [isOpen, setOpen] = useState(false);
   const isGood = answer !== null && answer.status < 300;
   return (
@@ -24,23 +27,52 @@ export function ExchangeView({ exchange }: { readonly exchange: Exchange }) {
           </span>
           <span class="gist">{gist(exchange)}</span>
           {times > 1 && <span class="times">×{times}</span>}
-          <span class={isGood ? "status good" : "status bad"}>{answer?.status ?? "none"}</span>
+          <span class={isGood ? "status good" : "status bad"}>{answer?.status ?? "no answer"}</span>
         </summary>
-        {isOpen && (
-          <div class="sides">
-            <p class="hint">
-              {TIME.format(new Date(at))} · {ms} ms
-            </p>
-            <pre tabIndex={0} aria-label="Request">
-              {`${method} ${path}\n${written(request)}`}
-            </pre>
-            <pre tabIndex={0} aria-label="Answer">
-              {answer === null ? `None: ${failure ?? ""}` : `${answer.status}\n${written(answer)}`}
-            </pre>
-          </div>
-        )}
+        {isOpen && <Sides exchange={exchange} />}
       </details>
     </li>
+  );
+}
+
+/** The request and the answer, with the parts of their signatures, and shell commands that repeat the request. */
+function Sides({ exchange }: { readonly exchange: Exchange }) {
+  const { what, at, method, path, request, answer, failure, ms } = exchange;
+  const [, query = ""] = /\?(.*)$/s.exec(path) ?? [];
+  const curl = asCurl(exchange);
+  const address = what === "push" ? "TARGET_URL" : "BASE_URL";
+  return (
+    <div class="sides">
+      <p class="hint">
+        {what === "push" ? "The service sent this request to the bridge" : "The bridge sent this request"} at{" "}
+        {TIME.format(new Date(at))}; {ms} ms.
+      </p>
+      <h4>Request</h4>
+      <pre tabIndex={0} aria-label="Request">
+        {`${method} ${path}\n${written(request)}`}
+      </pre>
+      <SignatureView
+        side={request}
+        signed={method === "GET" ? query : request.body}
+        what={method === "GET" ? "query string" : "body"}
+      />
+      {curl === undefined ? (
+        <p class="hint">The body is too long to be shown whole, so the request cannot be copied.</p>
+      ) : (
+        <>
+          <CopyButton text={curl} label="Copy as curl" />
+          <p class="hint">
+            Set <code>SIGNING_SECRET</code> and <code>{address}</code> first.
+            {what === "report" && " The service accepts a repeated id, and ignores the event."}
+          </p>
+        </>
+      )}
+      <h4>Answer</h4>
+      <pre tabIndex={0} aria-label="Answer">
+        {answer === null ? `No answer: ${failure ?? ""}` : `${answer.status}\n${written(answer)}`}
+      </pre>
+      {answer !== null && <SignatureView side={answer} signed={answer.body} what="body" />}
+    </div>
   );
 }
 

@@ -1,8 +1,9 @@
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
-import type { Member, Post } from "../shapes";
+import type { Member, Note, Post } from "../shapes";
 import type { ChatClient } from "./chat-client";
 import { Icon } from "./marks";
-import { MemberPost, MessagePost } from "./post-view";
+import { MemberPost } from "./member-post";
+import { MessagePost } from "./message-post";
 
 /** Maximum distance from the end of the timeline, in pixels, at which new posts scroll into view. */
 const NEAR_PX = 120;
@@ -10,42 +11,38 @@ const NEAR_PX = 120;
 export interface TimelineProps {
   readonly posts: readonly Post[];
   readonly me: Member;
+  readonly notes: ReadonlyMap<number, Note>;
   readonly client: ChatClient;
-  onReply(post: number): void;
+  /** Shown if there are no posts. */
+  readonly hint: string;
 }
 
 /**
- * The posts of a conversation. While the end of the timeline is in view, new posts scroll
- * into view. Otherwise, a button jumps to the latest change.
+ * The posts of a conversation. While the end of the timeline is in view, new posts scroll into view. Otherwise, a
+ * button jumps to the new posts. The member's own posts and the end of a game always scroll into view.
  */
-export function Timeline({ posts, me, client, onReply }: TimelineProps) {
+export function Timeline({ posts, me, notes, client, hint }: TimelineProps) {
   const scroller = useRef<HTMLDivElement>(null);
   const follows = useRef(true);
-  const before = useRef(posts);
-  /** The latest change, if it is out of view. */
-  const [jump, setJump] = useState<{ readonly id: number; readonly isAbove: boolean } | undefined>(undefined);
+  const newest = posts.at(-1);
+  const before = useRef(newest);
+  const [hasNew, setHasNew] = useState(false);
 
   function toEnd(): void {
     if (follows.current) scroller.current?.scrollTo({ top: scroller.current.scrollHeight });
   }
-  function articleOf(id: number): HTMLElement | null {
-    return scroller.current?.querySelector<HTMLElement>(`#post-${id}`) ?? null;
-  }
 
   useLayoutEffect(() => {
+    const isNew = newest !== undefined && newest.place !== before.current?.place;
+    before.current = newest;
+    if (isNew && (isBy(me, newest) || isEndOfGame(newest))) follows.current = true;
     toEnd();
-    const changed = posts.findLast((post) => !before.current.includes(post));
-    before.current = posts;
-    const bounds = scroller.current?.getBoundingClientRect();
-    const at = changed && articleOf(changed.id)?.getBoundingClientRect();
-    if (changed === undefined || bounds === undefined || at === undefined) return;
-    const isAbove = at.bottom <= bounds.top + NEAR_PX / 2;
-    setJump(isAbove || at.top >= bounds.bottom ? { id: changed.id, isAbove } : undefined);
-  });
+    if (isNew && !follows.current) setHasNew(true);
+  }, [posts]);
   useEffect(() => {
     const element = scroller.current;
     if (element === null) return;
-    // The timeline's end moves when a picture loads and when the window is resized.
+    // The timeline's end moves when a picture loads and when the window or the live card changes its size.
     const sizes = new ResizeObserver(toEnd);
     sizes.observe(element);
     for (const child of element.children) sizes.observe(child);
@@ -55,43 +52,40 @@ export function Timeline({ posts, me, client, onReply }: TimelineProps) {
   function onScroll(): void {
     const { scrollHeight = 0, scrollTop = 0, clientHeight = 0 } = scroller.current ?? {};
     follows.current = scrollHeight - scrollTop - clientHeight < NEAR_PX;
-    if (follows.current && jump?.isAbove === false) setJump(undefined);
+    if (follows.current) setHasNew(false);
   }
 
   return (
-    <div class="timeline-frame">
+    <>
       {/* The timeline is focusable, so that the keyboard can scroll it. */}
       <div class="timeline" ref={scroller} onScroll={onScroll} tabIndex={0} role="log" aria-label="Messages">
         <ol>
-          {posts.length === 0 && <li class="empty">No messages yet. Start a game, or write something.</li>}
+          {posts.length === 0 && hint !== "" && <li class="empty">{hint}</li>}
           {posts.map((post) =>
             post.by === "member" ? (
-              <MemberPost
-                key={post.id}
-                post={post}
-                isMine={post.author.id === me.id}
-                replied={posts.find(({ id }) => id === post.replyTo)}
-              />
+              <MemberPost key={post.id} post={post} isMine={isBy(me, post)} />
             ) : (
-              <MessagePost key={post.id} post={post} client={client} onReply={onReply} />
+              <MessagePost key={post.id} post={post} me={me} note={notes.get(post.id)} client={client} />
             ),
           )}
         </ol>
       </div>
-      {jump !== undefined && (
+      {hasNew && (
         <button
           type="button"
-          class="button jump"
+          class="jump"
           onClick={() => {
-            articleOf(jump.id)?.scrollIntoView({ block: "center" });
-            articleOf(jump.id)?.focus({ preventScroll: true });
-            setJump(undefined);
+            follows.current = true;
+            toEnd();
+            setHasNew(false);
           }}
         >
-          <Icon name={jump.isAbove ? "up" : "down"} />{" "}
-          {jump.isAbove ? "A message changed above" : "New messages"}
+          <Icon name="down" /> New messages
         </button>
       )}
-    </div>
+    </>
   );
 }
+
+const isBy = ({ id }: Member, post: Post): boolean => post.by === "member" && post.author.id === id;
+const isEndOfGame = (post: Post): boolean => post.by === "service" && post.message.kind === "game_end";

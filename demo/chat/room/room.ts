@@ -1,11 +1,13 @@
 import { randomBytes } from "node:crypto";
-import { DM_PREFIX } from "../../../bridge/contract";
+import { LRUCache } from "lru-cache";
+import { DM_PREFIX, PHASE_KINDS } from "../../../bridge/contract";
 import type { Message } from "../../../bridge/events";
 import { dmChannel } from "../../../bridge/inbound-event";
 import {
   NAME_MAX,
   type Channel,
   type Member,
+  type Note,
   type Post,
   type Report,
   type StreamEvent,
@@ -17,6 +19,8 @@ export type Room = ReturnType<typeof createRoom>;
 const MEMBERS_MAX = 500;
 /** Maximum number of posts in a conversation. */
 const POSTS_MAX = 300;
+/** Maximum number of notes. A further note replaces the least recent note. */
+const NOTES_MAX = 2_000;
 
 /**
  * Creates the room, which is the chat tool itself: members and posts, kept only in memory. The room does not depend on
@@ -25,15 +29,20 @@ const POSTS_MAX = 300;
 export function createRoom(channels: readonly Channel[], tell: (event: StreamEvent) => void) {
   /** Members by key, in the order of joining. A key authenticates a member. */
   const members = new Map<string, Member>();
-  /** Posts by id, oldest first. */
+  /** Posts by id, in the order of their places. */
   const posts = new Map<number, Post>();
-  let lastId = 0;
+  /** Notes by post and member. */
+  const notes = new LRUCache<string, Note>({ max: NOTES_MAX });
+  let lastPlace = 0;
 
-  const head = (conversation: string, onlyFor: string | null) =>
-    ({ id: ++lastId, at: new Date().toISOString(), conversation, onlyFor }) as const;
+  function head(conversation: string, onlyFor: string | null) {
+    const place = ++lastPlace;
+    return { id: place, place, at: new Date().toISOString(), conversation, onlyFor } as const;
+  }
 
   /** Shows a new post, or replaces the post with the same id. */
   function put(post: Post): void {
+    if (posts.get(post.id)?.place !== post.place) posts.delete(post.id);
     posts.set(post.id, post);
     tell({ type: "post", post });
   }
@@ -85,8 +94,18 @@ export function createRoom(channels: readonly Channel[], tell: (event: StreamEve
     /** Returns all posts, including posts for single members, oldest first. */
     allPosts: (): readonly Post[] => [...posts.values()],
 
+    /** Returns a member's notes. */
+    notesFor: (memberId: string): readonly Note[] => [...notes.values()].filter(({ to }) => to === memberId),
+
+    /** Returns all notes with their posts. A note whose post was removed is left out. */
+    allNotes: (): readonly (readonly [Note, Post])[] =>
+      [...notes.values()].flatMap((note) => {
+        const post = posts.get(note.about);
+        return post === undefined ? [] : [[note, post] as const];
+      }),
+
     /** Shows what a member typed. A command is shown only to its author. */
-    say(said: Pick<TypedPost, "author" | "conversation" | "text" | "isCommand" | "replyTo">): TypedPost {
+    say(said: Pick<TypedPost, "author" | "conversation" | "text" | "isCommand">): TypedPost {
       const { conversation, author, isCommand } = said;
       const from = head(conversation, isCommand ? author.id : null);
       const post: TypedPost = { by: "member", ...from, ...said, report: { is: "sending" } };
@@ -101,15 +120,37 @@ export function createRoom(channels: readonly Channel[], tell: (event: StreamEve
 
     /** Shows a message from the service. Returns the id of the post. */
     show(conversation: string, message: Message, onlyFor: string | null = null): number {
-      const post: Post = { by: "service", ...head(conversation, onlyFor), message, edits: 0 };
+      const from = head(conversation, onlyFor);
+      const post: Post = { by: "service", ...from, message, edits: 0, changedAt: from.at };
       add(post);
       return post.id;
     },
 
-    /** Replaces a message from the service in place. Does nothing if the message is no longer shown. */
+    /**
+     * Replaces a message from the service. An update that starts a phase of a game also moves the message to the end
+     * of its conversation. Does nothing if the message is no longer shown.
+     */
     edit(postId: number, message: Message): void {
       const post = posts.get(postId);
-      if (post?.by === "service") put({ ...post, message, edits: post.edits + 1 });
+      if (post?.by !== "service") return;
+      const startsPhase = PHASE_KINDS.some((kind) => kind === message.kind);
+      const place = startsPhase ? ++lastPlace : post.place;
+      put({ ...post, place, message, edits: post.edits + 1, changedAt: new Date().toISOString() });
+    },
+
+    /**
+     * Shows a message to one member as a note on the post of the message `aboutId`. Returns false if the conversation
+     * has no such post.
+     */
+    note(conversation: string, aboutId: string, to: string, message: Message): boolean {
+      const post = [...posts.values()].findLast(
+        (each) => each.by === "service" && each.message.id === aboutId && each.conversation === conversation,
+      );
+      if (post === undefined) return false;
+      const note = { about: post.id, to, message };
+      notes.set(`${post.id} ${to}`, note);
+      tell({ type: "note", note });
+      return true;
     },
   };
 }

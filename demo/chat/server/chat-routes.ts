@@ -1,4 +1,4 @@
-import type { FastifyInstance } from "fastify";
+import type { FastifyInstance, FastifyReply } from "fastify";
 import {
   ACTION_MAX_CHARACTERS,
   COMMAND_TEXT_MAX_CHARACTERS,
@@ -6,27 +6,24 @@ import {
   DM_PREFIX,
   MESSAGE_TEXT_MAX_CHARACTERS,
 } from "../../../bridge/contract";
-import type { Channel } from "../../../bridge/inbound-event";
+import type { Channel, InboundEvent } from "../../../bridge/inbound-event";
 import type { SendResult } from "../../../bridge/sender";
-import { COMMAND, NAME_MAX, type LinkMode, type Report } from "../shapes";
+import { isSeenBy } from "../room/room";
+import { COMMAND, NAME_MAX, type LinkMode, type Member, type Report, type ServicePost } from "../shapes";
 import type { PageContext } from "./page-context";
 
 const ID = { type: "integer", minimum: 1 } as const;
 
-/** Returns the options of a route whose body has all `required` properties, and only properties in `properties`. */
-function bodyOf(properties: Record<string, object>, required = Object.keys(properties)): object {
+/** Returns the options of a route whose body has exactly the given properties. */
+function bodyOf(properties: Record<string, object>): object {
+  const required = Object.keys(properties);
   return { schema: { body: { type: "object", additionalProperties: false, required, properties } } };
 }
 
 const JOIN = bodyOf({ name: { type: "string", maxLength: NAME_MAX } });
-const SAY = bodyOf(
-  {
-    conversation: { type: "string", maxLength: DM_CHANNEL_MAX_CHARACTERS },
-    text: { type: "string", maxLength: MESSAGE_TEXT_MAX_CHARACTERS },
-    replyTo: ID,
-  },
-  ["conversation", "text"],
-);
+const TEXT = { type: "string", maxLength: MESSAGE_TEXT_MAX_CHARACTERS } as const;
+const SAY = bodyOf({ conversation: { type: "string", maxLength: DM_CHANNEL_MAX_CHARACTERS }, text: TEXT });
+const ANSWER = bodyOf({ post: ID, text: TEXT });
 const PRESS = bodyOf({ post: ID, action: { type: "string", maxLength: ACTION_MAX_CHARACTERS } });
 const MODE = bodyOf({ mode: { enum: ["poll", "push"] } });
 const CUT = bodyOf({ isCut: { type: "boolean" } });
@@ -39,12 +36,12 @@ export function addJoinRoute(app: FastifyInstance, { room }: PageContext): void 
   });
 }
 
-/** Adds the routes for typed text, pressed buttons, the bridge's mode and the bridge's network. */
+/** Adds the routes for typed text, pressed buttons, answers, the bridge's mode and the bridge's network. */
 export function addChatRoutes(app: FastifyInstance, { room, bridge }: PageContext): void {
-  type Said = { conversation: string; text: string; replyTo?: number };
+  type Said = { conversation: string; text: string };
   app.post<{ Body: Said }>("/say", SAY, (request, reply) => {
     const { member: author, body } = request;
-    const { conversation, replyTo } = body;
+    const { conversation } = body;
     const text = body.text.trim();
     const refuse = (status: number, message: string) => reply.code(status).send({ message });
     if (text === "") return refuse(400, "The message is empty.");
@@ -56,20 +53,11 @@ export function addChatRoutes(app: FastifyInstance, { room, bridge }: PageContex
     if (command !== undefined && [...command].length > COMMAND_TEXT_MAX_CHARACTERS) {
       return refuse(400, `A command has at most ${COMMAND_TEXT_MAX_CHARACTERS} characters.`);
     }
-    const answered = replyTo === undefined ? undefined : room.post(replyTo);
-    const replied =
-      answered?.by === "service" && answered.conversation === conversation ? answered : undefined;
-    const post = room.say({
-      author,
-      conversation,
-      text,
-      isCommand: command !== undefined,
-      replyTo: replied?.id ?? null,
-    });
+    const post = room.say({ author, conversation, text, isCommand: command !== undefined });
     const from = { channel: channelOf(conversation), user: author };
     const reported = bridge.report(
       command === undefined
-        ? { type: "message", ...from, text, ...(replied && { replyTo: replied.message.id }) }
+        ? { type: "message", ...from, text }
         : { type: "command", ...from, text: command },
     );
     // The chat shows the post immediately, and the result of the report later.
@@ -79,17 +67,28 @@ export function addChatRoutes(app: FastifyInstance, { room, bridge }: PageContex
 
   app.post<{ Body: { post: number; action: string } }>("/press", PRESS, async (request, reply) => {
     const { member: user, body } = request;
-    const post = room.postsFor(user.id).find(({ id }) => id === body.post);
-    const buttons = post?.by === "service" ? post.message.buttons.flat() : [];
-    if (post?.by !== "service" || !buttons.some((each) => "action" in each && each.action === body.action)) {
+    const post = messageFor(user, body.post);
+    const buttons = post?.message.buttons.flat() ?? [];
+    if (post === undefined || !buttons.some((each) => "action" in each && each.action === body.action)) {
       return reply.code(409).send({ message: "That button no longer exists: the message has changed." });
     }
     const channel = channelOf(post.conversation);
     const press = { type: "action", channel, user, messageId: post.message.id, action: body.action } as const;
-    const report = toReport(await bridge.report(press));
-    return report.is === "failed"
-      ? reply.code(502).send({ message: `The press failed: ${report.why}.` })
-      : reply.code(204).send();
+    return report(press, "The press failed", reply);
+  });
+
+  // Other members do not see an answer: only the service gets it.
+  app.post<{ Body: { post: number; text: string } }>("/answer", ANSWER, async (request, reply) => {
+    const { member: user, body } = request;
+    const post = messageFor(user, body.post);
+    const text = body.text.trim();
+    if (text === "") return reply.code(400).send({ message: "The answer is empty." });
+    if (post?.message.awaitsReply !== true) {
+      return reply.code(409).send({ message: "That message no longer waits for an answer." });
+    }
+    const channel = channelOf(post.conversation);
+    const answer = { type: "message", channel, user, text, replyTo: post.message.id } as const;
+    return report(answer, "The answer was not sent", reply);
   });
 
   app.put<{ Body: { mode: LinkMode } }>("/link/mode", MODE, async ({ body }, reply) => {
@@ -105,6 +104,20 @@ export function addChatRoutes(app: FastifyInstance, { room, bridge }: PageContex
     await bridge.setCut(body.isCut);
     return reply.code(204).send();
   });
+
+  /** Reports an event, and answers the page's request with the result. `failed` begins the message of a failure. */
+  async function report(event: InboundEvent, failed: string, reply: FastifyReply): Promise<FastifyReply> {
+    const result = toReport(await bridge.report(event));
+    return result.is === "failed"
+      ? reply.code(502).send({ message: `${failed}: ${result.why}.` })
+      : reply.code(204).send();
+  }
+
+  /** Returns a message that a member sees; undefined if there is none with this id. */
+  function messageFor(member: Member, id: number): ServicePost | undefined {
+    const post = room.post(id);
+    return post?.by === "service" && isSeenBy(member.id, post) ? post : undefined;
+  }
 
   /** Returns the channel of an event: the id of a direct conversation, or the id and the name of a channel. */
   function channelOf(id: string): Channel {

@@ -8,7 +8,10 @@ import type { PageContext } from "./page-context";
 const STREAMS_MAX = 500;
 /** Milliseconds between heartbeats, which detect broken connections and keep proxies from closing idle streams. */
 const BEAT_EVERY_MS = 15_000;
-/** Maximum bytes of the posts in a `welcome` event. Posts and exchanges together must stay well below `UNREAD_MAX_BYTES`. */
+/**
+ * Maximum bytes of the posts in a `welcome` event, and of the notes. Posts, notes and exchanges together must stay well
+ * below `UNREAD_MAX_BYTES`.
+ */
 const POSTS_MAX_BYTES = 2 * 1024 * 1024;
 /** Maximum unread bytes of a stream. A stream with more is closed, because its reader has stopped. */
 const UNREAD_MAX_BYTES = 8 * 1024 * 1024;
@@ -22,6 +25,7 @@ export function addStreamRoute(app: FastifyInstance, { room, wire, bridge, pages
     const out = new PassThrough({ highWaterMark: UNREAD_MAX_BYTES });
     const send = (event: StreamEvent): void => {
       if (event.type === "post" && !isSeenBy(me.id, event.post)) return;
+      if (event.type === "note" && event.note.to !== me.id) return;
       out.write(`data: ${JSON.stringify(event)}\n\n`);
       if (out.writableLength + out.readableLength > UNREAD_MAX_BYTES) out.destroy();
     };
@@ -30,6 +34,7 @@ export function addStreamRoute(app: FastifyInstance, { room, wire, bridge, pages
       me,
       channels: room.channels,
       posts: newestThatFit(room.postsFor(me.id), POSTS_MAX_BYTES),
+      notes: newestThatFit(room.notesFor(me.id), POSTS_MAX_BYTES),
       link: bridge.state,
       exchanges: wire.exchanges,
     });

@@ -51,15 +51,14 @@ function isEmptyPoll({ what, answer }: Pick<Exchange, "what" | "answer">): boole
  */
 export function wireSide(headers: IncomingHttpHeaders | Headers, body: Uint8Array): WireSide {
   const text = Buffer.from(body).toString("utf8");
+  const isShortened = text.length > BODY_MAX_CHARACTERS;
   return {
     headers: Object.entries(contractHeaders(headers)).map(([name, value]) => [
       name,
       value.replaceAll(/(v1=[0-9a-fA-F]{8})[0-9a-fA-F]+/g, "$1…"),
     ]),
-    body:
-      text.length > BODY_MAX_CHARACTERS
-        ? `${text.slice(0, BODY_MAX_CHARACTERS)}… (${body.length} bytes in all)`
-        : text,
+    body: isShortened ? `${text.slice(0, BODY_MAX_CHARACTERS)}… (${body.length} bytes in all)` : text,
+    isShortened,
   };
 }
 

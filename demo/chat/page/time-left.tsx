@@ -1,0 +1,23 @@
+import { useNow } from "../../../dashboard/clock";
+import type { GameData } from "./game-data";
+
+/**
+ * Shows the seconds until the end of a phase; for a question, also as a bar. Screen readers ignore the countdown,
+ * because it changes every second.
+ */
+export function TimeLeft({ data, endsAtMs }: { readonly data: GameData; readonly endsAtMs: number }) {
+  const left = Math.max(0, Math.ceil((endsAtMs - useNow(250)) / 1000));
+  const isQuestion = data.phase === "question";
+  return (
+    <span class="time-left" aria-hidden="true">
+      {isQuestion && data.seconds !== undefined && <progress max={data.seconds} value={left} />}
+      {wordsOf(data)} {left} s
+    </span>
+  );
+}
+
+function wordsOf({ phase, question, questions }: GameData): string {
+  if (phase === "lobby") return "Starts in";
+  if (phase === "reveal") return question === questions ? "Final board in" : "Next question in";
+  return "Time left";
+}

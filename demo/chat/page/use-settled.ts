@@ -1,0 +1,20 @@
+import { useEffect, useState } from "preact/hooks";
+
+/**
+ * Milliseconds for which new buttons ignore presses. The second tap of a double tap can otherwise hit a button that the
+ * member has not read.
+ */
+const SETTLE_MS = 500;
+
+/** Returns whether `key` has been the same for `SETTLE_MS`. */
+export function useSettled(key: string | number): boolean {
+  const [settled, setSettled] = useState<typeof key | undefined>(undefined);
+  useEffect(() => {
+    const timer = setTimeout(() => setSettled(key), SETTLE_MS);
+    return () => {
+      clearTimeout(timer);
+      setSettled(undefined);
+    };
+  }, [key]);
+  return settled === key;
+}
