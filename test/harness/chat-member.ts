@@ -14,14 +14,21 @@ import { until } from "./wait";
 
 export type ChatMember = Awaited<ReturnType<typeof joinChat>>;
 
-/** Joins the demo chat as a member without a browser. */
-export async function joinChat(url: string, name: string) {
+/** Joins the demo chat as a member without a browser. With the `key` of a member, becomes that member instead. */
+export async function joinChat(url: string, name: string, key?: string) {
+  return followAs(url, name, key ?? (await newKey(url, name)));
+}
+
+async function newKey(url: string, name: string): Promise<string> {
   const joined = await fetch(`${url}/api/join`, {
     method: "POST",
     headers: { "content-type": "application/json" },
     body: JSON.stringify({ name }),
   });
-  const { member: me, key } = (await joined.json()) as { member: Member; key: string };
+  return ((await joined.json()) as { key: string }).key;
+}
+
+async function followAs(url: string, name: string, key: string) {
   const authorization = `Bearer ${key}`;
   const over = new AbortController();
   const posts = new Map<number, Post>();
@@ -29,12 +36,14 @@ export async function joinChat(url: string, name: string) {
   const versions: Post[] = [];
   const exchanges = new Map<number, Exchange>();
   let link: LinkState | undefined;
+  let me: Member = { id: "", name };
 
   function apply(event: StreamEvent): void {
     if (event.type === "welcome") {
       for (const post of event.posts) posts.set(post.id, post);
       for (const exchange of event.exchanges) exchanges.set(exchange.id, exchange);
-      ({ link } = event);
+      for (const note of event.notes) notes.set(note.about, note);
+      ({ link, me } = event);
     }
     if (event.type === "post") {
       posts.set(event.post.id, event.post);

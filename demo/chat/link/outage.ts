@@ -1,15 +1,15 @@
 import { REAL_TIMING, type Timing } from "../../../bridge/back-off";
 
 /** Returns a timing for a sender. Waits that begin while the network is cut end when the network is restored. */
-export function createOutage() {
+export function createOutage(clock: Timing = REAL_TIMING) {
   /** Resolves when the network is restored; undefined while the network is not cut. */
   let restored: Promise<void> | undefined;
   let restore = (): void => undefined;
   const timing: Timing = {
-    ...REAL_TIMING,
+    ...clock,
     // A wait after an answer, e.g. for `Retry-After`, is never shortened: while the network is cut, nothing answers.
     pause: (ms, signal) => {
-      const pause = REAL_TIMING.pause(ms, signal);
+      const pause = clock.pause(ms, signal);
       return restored === undefined ? pause : Promise.race([pause, restored]);
     },
   };
