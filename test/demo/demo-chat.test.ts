@@ -2,7 +2,7 @@ import { get } from "node:https";
 import { MessageKind } from "../../proto/gen/chatbridge/v1/event";
 import { poll, send, signatureOf, type SendOptions } from "../harness/bridge";
 import { joinChat, type ChatMember } from "../harness/chat-member";
-import { create, published, update } from "../harness/contents";
+import { create, ephemeral, published, update } from "../harness/contents";
 import { startDemoChat, type DemoChat } from "../harness/demo-chat";
 import { publish } from "../harness/service";
 import { until } from "../harness/wait";
@@ -68,6 +68,58 @@ test("after a network cut, the bridge drops expired events, and applies only the
   expect(shownIn("lounge")).toEqual(["third"]);
 });
 
+test("polling continues after the network is cut and restored in quick succession", async () => {
+  const isDone = ada.ask("PUT", "/link/cut", { isCut: true });
+  await until("the network is cut", () => ada.link().isCut);
+  expect(await ada.ask("PUT", "/link/cut", { isCut: false })).toBe(204);
+  expect(await isDone).toBe(204);
+  await post("after a short cut");
+  await ada.sees("after a short cut");
+});
+
+test("a private message whose data names a message is a note on that message, and any other is a private post; only its member sees it", async () => {
+  const messageId = await post("the card");
+  const shown = await ada.sees("the card");
+  const whisper = (text: string, data?: object) =>
+    publish(demo.service.clients, {
+      workspaceId: workspaceId(),
+      content: ephemeral("general", ada.me.id, { ...card(text), ...(data && { data }) }),
+    });
+  await whisper("noted", { about: messageId, answer: 1 });
+  const note = await until("Ada has the note", () => ada.notes.get(shown.id));
+  expect(note).toMatchObject({ to: ada.me.id, message: { text: "noted", data: { answer: 1 } } });
+  await whisper("about nothing", { about: "msg_unknown" });
+  await whisper("plain");
+  expect(await ada.sees("about nothing")).toMatchObject({ onlyFor: ada.me.id });
+  expect(await ada.sees("plain")).toMatchObject({ onlyFor: ada.me.id });
+  expect(shownIn("general")).not.toContain("noted");
+  await post("for all");
+  await bob.sees("for all");
+  expect([...bob.notes]).toEqual([]);
+  // A page that is opened later gets the note too.
+  const again = await joinChat(demo.url, "Ada", ada.key);
+  expect(again.notes.get(shown.id)).toEqual(note);
+  again.leave();
+});
+
+test("an answer is reported as a reply to its message, and is not a post; other messages cannot be answered", async () => {
+  const [asked] = await publish(demo.service.clients, {
+    workspaceId: workspaceId(),
+    content: create("lounge", { ...card("How many?"), awaitsReply: true }),
+  });
+  const { id } = await ada.sees("How many?", "lounge");
+  const before = ada.posts.size;
+  expect(await ada.ask("POST", "/answer", { post: id, text: " 42 " })).toBe(204);
+  const { messageId } = published(asked);
+  const reported = () =>
+    exchanges("report").some(({ request }) => request.body.includes(`"replyTo":"${messageId}"`));
+  await until("the answer is on the wire", reported);
+  expect(ada.posts.size).toBe(before);
+  const { id: card1 } = await ada.sees("the card");
+  expect(await ada.ask("POST", "/answer", { post: card1, text: "42" })).toBe(409);
+  expect(await ada.ask("POST", "/answer", { post: id, text: " " })).toBe(400);
+});
+
 // contract: workspace-modes, poll-403
 test("the last poll before a target URL is set fetches held events; then events are pushed, and polls are answered with 403", async () => {
   await post("held before");
@@ -120,7 +172,8 @@ test("once the target URL is cleared, events are held, and polling continues whe
   expect(await targetUrl()).toBe("");
   await post("polled again");
   await ada.sees("polled again");
-  expect(shownIn("general")).toEqual(["held before", "pushed", "before the cut", "retried", "polled again"]);
+  const all = ["held before", "pushed", "before the cut", "retried", "polled again"];
+  expect(shownIn("general").slice(-all.length)).toEqual(all);
 });
 
 test("the chat lists requests and answers in both directions, without secrets or usable signatures", async () => {
