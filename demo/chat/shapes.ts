@@ -2,6 +2,8 @@ import type { Message } from "../../bridge/events";
 
 /** Types of the values that the chat's server and its page exchange. */
 
+export type { ActionButton, Button, Message } from "../../bridge/events";
+
 export interface Member {
   readonly id: string;
   readonly name: string;

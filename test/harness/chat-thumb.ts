@@ -8,8 +8,6 @@ const DOUBLE_TAP_MS = 350;
 const FRAME_MS = 16;
 const PHONE_OPTIONS = { viewport: PHONE, hasTouch: true, isMobile: true };
 
-export type Thumb = Awaited<ReturnType<typeof openWithThumb>>;
-
 /**
  * Opens the chat on a phone whose clock stands still, and advances only in `tapTwice` and `settle`. The returned
  * functions never scroll.

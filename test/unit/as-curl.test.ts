@@ -15,7 +15,18 @@ function exchange(what: Exchange["what"], path: string, body: string): Exchange 
   ] as const;
   const method = what === "poll" ? "GET" : "POST";
   const request = { headers: what === "poll" ? headers.slice(1) : headers, body, isShortened: false };
-  return { id: 1, at: "", what, method, path, request, answer: SIDE, failure: null, ms: 1, times: 1 } as never;
+  return {
+    id: 1,
+    at: "",
+    what,
+    method,
+    path,
+    request,
+    answer: SIDE,
+    failure: null,
+    ms: 1,
+    times: 1,
+  } as never;
 }
 
 /** Runs the commands in a shell in which `curl` prints its arguments. Returns the arguments. */

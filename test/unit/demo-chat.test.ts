@@ -78,7 +78,7 @@ test("a room keeps the last 300 posts of a conversation, and ignores posts to un
 
 test("only an update that starts a phase of a game moves a message to the end", () => {
   const room = createRoom([GENERAL], ignore);
-  const [first = 0, second = 0] = [room.show("general", MESSAGE), room.show("general", MESSAGE)];
+  const [first, second] = [room.show("general", MESSAGE), room.show("general", MESSAGE)];
   const order = () => room.postsFor("anyone").map(({ id }) => id);
   room.edit(first, { ...MESSAGE, kind: "answer_update" });
   expect(order()).toEqual([first, second]);

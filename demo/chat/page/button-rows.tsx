@@ -1,4 +1,4 @@
-import type { ActionButton, Button } from "../../../bridge/events";
+import type { ActionButton, Button } from "../shapes";
 import { Icon } from "./marks";
 
 export interface ButtonRowsProps {

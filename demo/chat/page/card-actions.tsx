@@ -1,6 +1,5 @@
 import { useState } from "preact/hooks";
-import type { Message } from "../../../bridge/events";
-import type { Note, ServicePost } from "../shapes";
+import type { Message, Note, ServicePost } from "../shapes";
 import { AnswerForm } from "./answer-form";
 import { ButtonRows } from "./button-rows";
 import type { ChatClient } from "./chat-client";

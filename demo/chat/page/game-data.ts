@@ -1,4 +1,4 @@
-import type { Message } from "../../../bridge/events";
+import type { Message } from "../shapes";
 
 /**
  * The fields of a message's `data` that the page shows: see demo/game/README.md. The contract does not define `data`, so
