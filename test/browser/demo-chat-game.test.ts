@@ -127,7 +127,9 @@ test("new buttons and links ignore presses for half a second, also by keyboard",
   await settle();
   await game.getByRole("button", { name: "Estonia", disabled: false }).press("Enter");
   await until("the press is reported", () => presses.length === 1);
+  // The card moves to the timeline when the game ends, and keeps the focus.
   await end(id);
+  await page.getByRole("log").locator("article:focus .kind-game_end").waitFor();
 });
 
 test("a notice about the game is a line of its card, and marks the member's answer; other notices are private posts", async () => {

@@ -40,9 +40,13 @@ export async function openWithThumb(browser: TestBrowser, url: string) {
       const { x, y } = await middleOf(target);
       await touchscreen.tap(x, y);
     },
-    /** Taps twice at the same point. `effect` becomes visible after the first tap. */
+    /** Taps twice at the same point, as soon as the element can be used. `effect` becomes visible after the first tap. */
     async tapTwice(target: Locator, effect: Locator): Promise<void> {
-      await settle();
+      await target.waitFor();
+      await until("the element can be used", async () => {
+        await context.clock.runFor(FRAME_MS);
+        return target.isEnabled();
+      });
       const { x, y } = await middleOf(target);
       await touchscreen.tap(x, y);
       await until("the first tap has had its effect", async () => {
