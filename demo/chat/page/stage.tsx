@@ -1,4 +1,4 @@
-import { useEffect, useRef } from "preact/hooks";
+import { useLayoutEffect, useRef } from "preact/hooks";
 import { MessagePost, type MessagePostProps } from "./message-post";
 
 export interface StageProps extends MessagePostProps {
@@ -8,16 +8,26 @@ export interface StageProps extends MessagePostProps {
 
 /** The message of the running game, between the timeline and the text field: posts by members never move it. */
 export function Stage({ onFocusLost, ...message }: StageProps) {
-  const section = useRef<HTMLElement>(null);
+  const hasFocus = useRef(false);
   const { id } = message.post;
-  useEffect(() => {
-    const element = section.current;
-    return () => {
-      if (element?.contains(document.activeElement) === true) queueMicrotask(() => onFocusLost(id));
-    };
-  }, [id]);
+  useLayoutEffect(
+    () => () => {
+      if (!hasFocus.current) return;
+      queueMicrotask(() => {
+        if (document.activeElement === document.body) onFocusLost(id);
+      });
+    },
+    [id],
+  );
   return (
-    <section class="stage" ref={section} aria-label="Current game">
+    <section
+      class="stage"
+      aria-label="Current game"
+      onFocusIn={() => (hasFocus.current = true)}
+      onFocusOut={({ relatedTarget }) => {
+        if (relatedTarget !== null) hasFocus.current = false;
+      }}
+    >
       <ul>
         <MessagePost {...message} />
       </ul>
