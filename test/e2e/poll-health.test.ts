@@ -123,6 +123,7 @@ test.each([
     ids: { event: () => "evt_1" },
     workspaces: { read: async () => ({}) },
     outboundEvents: { publish: async () => ({ outcome: "published", mode: "poll" }) },
+    changeLog: { append: async () => undefined },
     pollWatch: { health: async () => ({ lastPollAtMs: now - agoMs }) },
   } as unknown as TestEventContext;
   expect(await sendTestEvent(context, workspace.id)).toMatchObject({ polledWithinLastMinute });

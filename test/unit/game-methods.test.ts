@@ -1,9 +1,10 @@
 import { BinaryWriter, WireType } from "@bufbuild/protobuf/wire";
-import { status } from "@grpc/grpc-js";
+import { Metadata, status } from "@grpc/grpc-js";
 import * as fc from "fast-check";
 import { randomUUID } from "node:crypto";
 import { createIds } from "../../core/ids";
 import type { Published } from "../../core/ports/store";
+import { setCaller } from "../../core/rpc/call-caller";
 import { GAME_METHODS } from "../../core/rpc/game-methods";
 import { createGameService, type GameServiceContext } from "../../core/rpc/game-service";
 import { createCallCounts } from "../../core/rpc/call-counts";
@@ -152,10 +153,12 @@ test("calls of up to 64 MB in total are accepted; further calls are answered wit
     callCounts: counts,
   };
   const { publishEvents } = createGameService(context as unknown as GameServiceContext, () => undefined);
+  const metadata = new Metadata();
+  setCaller(metadata, { name: "game", workspaces: undefined });
   const ask = (bytes: number): Promise<string> =>
     new Promise((resolve) => {
       const message = { bytes, count: 1, events: [{ message: { ...GOOD, workspaceId: randomUUID() } }] };
-      const call = { request: { message } } as unknown as Parameters<typeof publishEvents>[0];
+      const call = { request: { message }, metadata } as unknown as Parameters<typeof publishEvents>[0];
       publishEvents(call, (error) => resolve(error === null ? "OK" : String(status[error.code ?? 0])));
     });
   const large = 8 * 1024 * 1024;
