@@ -157,7 +157,7 @@ test("on a phone, a workspace's page begins with the name, the state and the hoo
   await push.ping(bridge.workspaceId);
   const path = `/workspaces/${bridge.workspaceId}`;
   const { page } = await browser.visitSignedIn(dashboardUrl, path, { viewport: PHONE });
-  await page.locator(".log tbody tr").first().waitFor();
+  await page.locator(".log-row").first().waitFor();
   const parts = [
     "h1",
     ".liveness",
