@@ -11,7 +11,7 @@ export const EVENT_RULES: readonly Rule<EventTarget>[] = [
   {
     id: "repeats",
     says: "A repeated event is accepted again, and is shown only once.",
-    fix: "remember the ids of events for a few minutes; to a push with a known id, answer with 2xx; on a page, skip a known id",
+    fix: "keep the ids of handled events for 24 hours; answer with 2xx to a push with a known id, and ignore the event",
     async judge({ make, taken, chat, settled }) {
       const create = make.create("shown once");
       await taken(create, "an event");

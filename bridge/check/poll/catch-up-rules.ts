@@ -52,7 +52,7 @@ export const CATCH_UP_RULES: readonly Rule<PollTarget>[] = [
   {
     id: "update-of-expired",
     says: "An update whose create was dropped because it had expired is dropped too.",
-    fix: "remember the message.id of a create that you drop, and drop the updates of that message; never post an update as a new message",
+    fix: "hold an update with an unknown message.id for 5 seconds, and then drop the update; never post an update as a new message",
     async judge({ make, chat, session, hides }) {
       const [createdAt, expiresAt] = [11, 1].map((minutes) =>
         new Date(Date.now() - minutes * MINUTE_MS).toISOString(),

@@ -57,6 +57,10 @@ const OBSERVE_TIMEOUT_MS = 5_000;
  * longer.
  */
 const PUSH_ONLY: ReadonlySet<string> = new Set(["hold-ends"]);
+/** Fixes in place of those that name pushes, by the id of the rule. */
+const POLL_FIXES: Readonly<Record<string, string>> = {
+  repeats: "keep the ids of handled events for 24 hours, and skip an event with a known id",
+};
 
 export const POLLER_RULES: readonly Rule<PollTarget>[] = [
   ...FIRST_POLL_RULES,
@@ -66,7 +70,10 @@ export const POLLER_RULES: readonly Rule<PollTarget>[] = [
   ...RETRY_RULES,
   ...TYPE_RULES,
   ...CATCH_UP_RULES,
-  ...EVENT_RULES.filter(({ id }) => !PUSH_ONLY.has(id)),
+  ...EVENT_RULES.filter(({ id }) => !PUSH_ONLY.has(id)).map((rule) => ({
+    ...rule,
+    fix: POLL_FIXES[rule.id] ?? rule.fix,
+  })),
   ...SENT_RULES,
 ];
 

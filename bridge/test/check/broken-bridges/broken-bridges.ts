@@ -124,7 +124,12 @@ export const BROKEN_BRIDGES: readonly BrokenBridge[] = [
     "answer-before-work",
     /of 40 were not.*queue/s,
   ],
-  ["does not dedupe", { isDeduping: false }, "repeats", /is shown [234] times.*remember the ids/s],
+  [
+    "does not dedupe",
+    { isDeduping: false },
+    "repeats",
+    /is shown [234] times.*keep the ids of handled events for 24 hours/s,
+  ],
   [
     "answers a repeat with 409",
     { repeatStatus: 409 },
