@@ -53,7 +53,8 @@ ${hasChat ? chat : ""}${hasIrc ? irc : MORE_CHATS}  dashboard  ${signIn}
   tokens     game ${tokens.game}, operator ${tokens.operator}
   workspace  ${workspace.id}
   secret     ${workspace.secret}
-             (tokens, workspace and secret are kept in ${keptFile})
+             (tokens, workspace and secret are kept in ${keptFile};
+             for your own bridge, do step 5 instead of using this workspace)
 
 1. As the bridge, report that a member sent a command (the answer is 202)
 
@@ -80,6 +81,13 @@ ${indented([
 ${indented([`(echo '${JSON.stringify(open)}'; cat) | npx buf curl ${GRPC} -H "authorization: Bearer ${tokens.game}" --data @- http://${core}/chatbridge.v1.GameService/Follow`])}
 
    Ack a delivery by typing {"ack":{"deliveryIds":["<its deliveryId>"]}}; unacked events are redelivered. Ctrl-D closes the stream.
+
+5. For your own bridge, create a separate workspace (run this in the project's folder), and follow docs/bridge-guide.md
+
+${indented([
+  `export CORE_ADDRESS=${core} CORE_TOKEN_FILE='${keptFile}' BASE_URL=${edge}`,
+  `npx chat-bridge workspace create "My bridge" --secret-file my.secret    # prints the workspace id`,
+])}
 
 For step 2, you can also use grpcurl: grpcurl -plaintext -H "authorization: Bearer <token>" -d '…' ${core} chatbridge.v1.GameService/PublishEvents`;
 }

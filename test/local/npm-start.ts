@@ -100,7 +100,7 @@ export async function start({
   };
 }
 
-const STEPS = ["report", "publish", "poll", "follow"] as const;
+const STEPS = ["report", "publish", "poll", "follow", "create"] as const;
 type Step = (typeof STEPS)[number];
 
 /** Returns the lines of a step in the printed instructions. A user can paste these lines into a shell. */
@@ -110,9 +110,15 @@ export function snippet(page: string, step: Step): string {
   return lines.slice(from, lines.indexOf("", from)).join("\n");
 }
 
-/** Runs the lines of a step in a shell, and returns the output. */
-export async function paste(page: string, step: Step): Promise<string> {
-  return (await promisify(execFile)("bash", ["-c", snippet(page, step)], { cwd: PROJECT })).stdout;
+/** Runs the lines of a step in a shell, with `files` in place of some file names, and returns the output. */
+export async function paste(
+  page: string,
+  step: Step,
+  files: Readonly<Record<string, string>> = {},
+): Promise<string> {
+  let lines = snippet(page, step);
+  for (const [name, path] of Object.entries(files)) lines = lines.replaceAll(name, path);
+  return (await promisify(execFile)("bash", ["-c", lines], { cwd: PROJECT })).stdout;
 }
 
 /** Returns the value after a word of the printed instructions, such as the id after "workspace". */

@@ -55,6 +55,17 @@ describe("a start on free ports", () => {
     expect(await ended).toBe(0);
   });
 
+  test("the printed command creates a workspace for another bridge, and stores its secret in a file", async () => {
+    const file = join(newFolder(), "my.secret");
+    const printed = await paste(page, "create", { "my.secret": file });
+    const { id = "" } = /(?<id>[0-9a-f-]{36})/.exec(printed)?.groups ?? {};
+    expect(id).not.toBe("");
+    expect(id).not.toBe(fact(page, "workspace"));
+    const text = readFileSync(file, "utf8").trim();
+    expect(text).not.toBe("");
+    expect(printed).not.toContain(text);
+  });
+
   test("Redis writes to disk before it answers, and only the user can read the data folder", async () => {
     const redis = createClient({ socket: { path: join(run.folder, "redis/redis.sock"), tls: false } });
     redis.on("error", () => undefined);
