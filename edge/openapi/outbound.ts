@@ -90,7 +90,8 @@ export function outboundSchemas(): Readonly<Record<string, Schema>> {
         type: "boolean",
         description:
           "Whether events after the cursor in `after` were removed, after 24 hours, before they were fetched. If so, continue " +
-          "from `next`. Every page for this cursor repeats the gap. Always false without `after`.",
+          "from `next`. While nothing newer is held, each further page has `gap: true` again. Always false without `after`, " +
+          "and with `after=latest`.",
       },
     }),
   };

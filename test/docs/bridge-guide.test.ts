@@ -164,7 +164,7 @@ test("the check accepts the guide's example of an observation", async () => {
   const client = createHttpClient(url, { timeoutMs: HANG_MS });
   try {
     const chat = createObservedChat({ url, client, secrets: ["s"], withinMs: HANG_MS });
-    expect((await chat.read()).map(({ channel }) => channel)).toEqual(["general", "dm:u1"]);
+    expect((await chat.read()).map(({ channel }) => channel)).toEqual(["general", "general", "dm:u1"]);
   } finally {
     client.close();
     await host.close();
