@@ -1,5 +1,6 @@
 import type { IncomingHttpHeaders } from "node:http";
 import { REAL_TIMING, type Timing } from "./back-off";
+import { HELD_SECONDS } from "./contract";
 import { errorBody } from "./error-body";
 import { isExpired, type OutboundEvent } from "./events";
 import { createLanes, laneOf } from "./lanes";
@@ -20,7 +21,7 @@ export interface PushOptions {
   handle(event: OutboundEvent): Promise<void> | void;
   /** Maximum number of events that wait or are being handled; 1000 by default. Further pushes get a `503`. */
   readonly queueMax?: number;
-  /** Maximum number of event ids kept for 10 minutes; 100,000 by default. Above that, the oldest id is removed. */
+  /** Maximum number of event ids kept for 24 hours; 100,000 by default. Above that, the oldest id is removed. */
   readonly seenMax?: number;
   /**
    * Called for each event that has an unknown type, for each event that `handle` rejects, and when `secrets` fails.
@@ -57,10 +58,10 @@ export interface PushReceiver {
 }
 
 /**
- * Milliseconds for which the id of an event is kept. The service retries an event for only a few seconds. But a
- * timestamp may be up to 5 minutes ahead of or behind the local clock, so a push can be replayed for 10 minutes.
+ * Milliseconds for which the id of an event is kept. The service retries an event for only a few seconds. But an operator
+ * can send a failed event again for 24 hours, and a bridge may have shown an event whose push failed.
  */
-const SEEN_FOR_MS = 10 * 60_000;
+const SEEN_FOR_MS = HELD_SECONDS * 1_000;
 const TAKEN: PushAnswer = { status: 204, headers: {}, body: "" };
 
 /**
