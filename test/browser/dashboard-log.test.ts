@@ -43,6 +43,11 @@ test("the log has pages of 20 rows, and fits on a few screens", async () => {
   const seen = [await linesOf()];
   expect([seen[0]?.length, await newer.isDisabled()]).toEqual([20, true]);
   expect(await page.evaluate<number>("document.querySelector('.log-card').offsetHeight")).toBeLessThan(1_400);
+  // The filters stay in view while the rows scroll.
+  await rows().last().scrollIntoViewIfNeeded();
+  const filter = await page.getByLabel("Outcome").boundingBox();
+  expect(filter?.y).toBeGreaterThanOrEqual(0);
+  expect(filter?.y).toBeLessThan(100);
   for (const number of [2, 3]) {
     await older.click();
     await page.getByText(`Page ${number} of 3`).waitFor();
