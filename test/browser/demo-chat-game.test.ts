@@ -74,7 +74,7 @@ test("a press is marked before the network answers, and only once; if its report
     requests.push((route.request().postDataJSON() as { action: string }).action);
     await new Promise<void>((resolve) => held.push(resolve));
     if (requests.length === 1)
-      await route.fulfill({ status: 502, json: { message: "The press failed: no." } });
+      await route.fulfill({ status: 502, json: { message: "Your press was not sent: no." } });
     else await route.continue();
   });
   const id = await show(choice(1));
@@ -86,7 +86,7 @@ test("a press is marked before the network answers, and only once; if its report
   await button("Estonia").tap({ force: true });
   await until("the request is held", () => held.length === 1);
   held[0]?.();
-  await game.getByRole("alert").getByText("The press failed: no.").waitFor();
+  await game.getByRole("alert").getByText("Your press was not sent: no.").waitFor();
   await button("Finland", { disabled: false }).tap();
   await until("the second request is held", () => held.length === 2);
   held[1]?.();

@@ -9,12 +9,12 @@ export function clientFor(key: string) {
   let lastSaid: Promise<unknown> = Promise.resolve();
   return {
     say(said: { readonly conversation: string; readonly text: string }) {
-      const answer = lastSaid.then(() => request("POST", "/say", said, key));
+      const answer = lastSaid.then(() => request("POST", "/say", said, key, "Your message"));
       lastSaid = answer.catch(() => {});
       return answer;
     },
-    press: (post: number, action: string) => request("POST", "/press", { post, action }, key),
-    answer: (post: number, text: string) => request("POST", "/answer", { post, text }, key),
+    press: (post: number, action: string) => request("POST", "/press", { post, action }, key, "Your press"),
+    answer: (post: number, text: string) => request("POST", "/answer", { post, text }, key, "Your answer"),
     setMode: (mode: LinkMode) => request("PUT", "/link/mode", { mode }, key),
     setCut: (isCut: boolean) => request("PUT", "/link/cut", { isCut }, key),
   };
@@ -27,10 +27,17 @@ export async function join(name: string): Promise<{ readonly member: Member; rea
   return (await answer.json()) as { member: Member; key: string };
 }
 
-async function request(method: string, path: string, body: object, key = ""): Promise<Response> {
+/** Sends a request with the member's key. `subject` begins the message of an Error, e.g. "Your press". */
+async function request(
+  method: string,
+  path: string,
+  body: object,
+  key = "",
+  subject = "Your request",
+): Promise<Response> {
   const headers = { "content-type": "application/json", authorization: `Bearer ${key}` };
   const answer = await fetch(`/api${path}`, { method, headers, body: JSON.stringify(body) }).catch(() => {
-    throw new Error("The chat's server cannot be reached. Is it still running?");
+    throw new Error(`${subject} was not sent: the chat's server cannot be reached. Is it still running?`);
   });
   if (answer.ok) return answer;
   const { message } = (await answer.json().catch(() => ({}))) as { message?: string };

@@ -74,7 +74,7 @@ export function addChatRoutes(app: FastifyInstance, { room, bridge }: PageContex
     }
     const channel = channelOf(post.conversation);
     const press = { type: "action", channel, user, messageId: post.message.id, action: body.action } as const;
-    return report(press, "The press failed", reply);
+    return report(press, "Your press was not sent", reply);
   });
 
   // Other members do not see an answer: only the service gets it.
@@ -88,7 +88,7 @@ export function addChatRoutes(app: FastifyInstance, { room, bridge }: PageContex
     }
     const channel = channelOf(post.conversation);
     const answer = { type: "message", channel, user, text, replyTo: post.message.id } as const;
-    return report(answer, "The answer was not sent", reply);
+    return report(answer, "Your answer was not sent", reply);
   });
 
   app.put<{ Body: { mode: LinkMode } }>("/link/mode", MODE, async ({ body }, reply) => {
