@@ -29,6 +29,7 @@ test("any text that is parsed as a delivery id names an existing shard", () => {
     const parsed = parseDeliveryId(id, 16);
     if (parsed === undefined) return;
     expect(parsed.shard).toBeLessThan(16);
+    expect(id.length).toBeLessThanOrEqual(45);
     // Redis accepts an id only if both halves are below 2^64.
     for (const half of parsed.entryId.split("-")) expect(BigInt(half)).toBeLessThan(2n ** 64n);
   });

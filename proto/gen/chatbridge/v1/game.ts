@@ -218,7 +218,10 @@ export interface FollowOpened {
 
 /** Delivery is an event that waits for its ack. */
 export interface Delivery {
-  /** delivery_id identifies the event in an ack; the id is the same on every attempt. */
+  /**
+   * delivery_id identifies the event in an ack; the id is the same on every attempt. The id is opaque: it has
+   * at most 45 characters, can contain ":", and never contains "/".
+   */
   deliveryId: string;
   /** attempt counts the deliveries of the event to the group, from 1. */
   attempt: number;
