@@ -10,7 +10,7 @@ edge (HTTP, for bridges) and the dashboard (for people). It also runs a demo: a 
 game, and a chat to play the game in. npm start needs Node 20.19 or later, preferably 24, and
 openssl for pushes to the chat.
 
-  npm start             build, start, and print commands to try; Ctrl-C stops the service
+  npm start             build, start, and print commands to try; Ctrl-C or SIGTERM stops the service
   npm start -- --with irc
                         also run an IRC server (ngircd, which must be installed) and its bridge, so
                         that the game can be played with IRC clients

@@ -32,7 +32,7 @@ const folder = testFolder();
 function folderWithProtos(name: string): string {
   const path = join(folder, name);
   mkdirSync(path);
-  cpSync(join(ROOT, "proto"), join(path, "proto"), { recursive: true });
+  cpSync(join(ROOT, "proto/chatbridge"), join(path, "proto/chatbridge"), { recursive: true });
   return path;
 }
 
@@ -46,8 +46,16 @@ function runBlock(text: string, cwd: string, env = process.env): void {
   execFileSync("sh", ["-e", "-c", block], { cwd, env, stdio: "pipe" });
 }
 
-/** Runs one of the guide's games, and plays it with requests that a bridge would send. Then restarts core. */
-async function playDice(name: string, command: readonly [string, ...string[]], cwd: string): Promise<void> {
+/**
+ * Runs one of the guide's games, and plays it with requests that a bridge would send. Then restarts core.
+ * `hasTwoForPress` says that the game also answers a press privately.
+ */
+async function playDice(
+  name: string,
+  command: readonly [string, ...string[]],
+  cwd: string,
+  hasTwoForPress = false,
+): Promise<void> {
   const environment = { CORE_TOKEN: TOKENS.game, CORE_ADDRESS: `127.0.0.1:${service.core.port}` };
   const program = startProgram(command, { cwd, environment });
   const follows = (times: number) =>
@@ -60,7 +68,7 @@ async function playDice(name: string, command: readonly [string, ...string[]], c
   for (const text of ["", "start", `other ${name}`, name]) await chat.command("ann", text);
   const thrown = await chat.sees("message.create", "card");
   expect(thrown.channel).toBe("c1");
-  expect(thrown.message.text).toMatch(/^You throw a \*\*[1-6]\*\*\.$/);
+  expect(thrown.message.text).toMatch(/^\\\*ann\\\* throws a \*\*[1-6]\*\*\.$/);
   expect(thrown.message.buttons).toEqual([[{ label: "Again", action: `${name}:again` }]]);
 
   const buttons = [[{ label: "Again", action: "other:again" }]];
@@ -68,11 +76,12 @@ async function playDice(name: string, command: readonly [string, ...string[]], c
   for (const each of [othersMessage, thrown]) await chat.press("bob", each, "Again");
   const again = await chat.sees("message.update", "card");
   expect([again.channel, again.message.id]).toEqual(["c1", thrown.message.id]);
+  if (hasTwoForPress) await chat.sees("message.ephemeral", "card", { user: "bob" });
 
   await chat.command("ann", `${name.toUpperCase()} nonsense`);
   const help = await chat.sees("message.ephemeral", "help", { user: "ann" });
   expect(help.message.text).toBe(`Send the command with only \`${name}\`.`);
-  expect(chat.shown).toHaveLength(3);
+  expect(chat.shown).toHaveLength(hasTwoForPress ? 4 : 3);
 
   await service.core.stop("SIGKILL");
   const core = await startCore(service.redis.url, { CORE_LISTEN: `127.0.0.1:${service.core.port}` });
@@ -122,7 +131,7 @@ test(
     runBlock("go build", path, env);
     expect(execFileSync("go", ["fmt", "."], { cwd: path, env, encoding: "utf8" })).toBe("");
     execFileSync("go", ["vet", "."], { cwd: path, env, stdio: "pipe" });
-    await playDice("dice-go", [join(path, "dice")], path);
+    await playDice("dice-go", [join(path, "dice")], path, true);
   },
   COMPILE_MS,
 );
