@@ -23,10 +23,11 @@ export interface PushAnswer {
 export const BODY_WITHIN_MS = 250;
 
 /**
- * Sends the request of an attempt once. Resolves when the head of the answer is complete. If the status is not 2xx, then
- * waits up to `BODY_WITHIN_MS` for the start of the body. Rejects when the connection breaks, or when that head is not complete within `withinMs`, including the
- * time to connect. When a reused connection breaks, `sendPush` does not send the request again, because the bridge may
- * have received the request. Only the contract's retry rules allow another attempt.
+ * Sends the request of an attempt once. Resolves when the head of the answer is complete. If the status is not 2xx,
+ * then waits up to `BODY_WITHIN_MS` for the start of the body. Rejects when the connection breaks, or when that head is
+ * not complete within `withinMs`, including the time to connect. When a reused connection breaks, `sendPush` does not
+ * send the request again, because the bridge may have received the request. Only the contract's retry rules allow
+ * another attempt.
  */
 export function sendPush(
   connect: (url: URL) => Promise<PushConnection>,
