@@ -1,6 +1,7 @@
 import ipaddr from "ipaddr.js";
 import type { AddressBlock } from "./domain/public-address";
 import { parseCoreToken } from "../runtime/core-connection";
+import { readDrainMs } from "../runtime/drain-setting";
 import { LOG_LEVELS } from "../runtime/logger";
 import { isLoopback, parseList, readSettings, type Settings } from "../runtime/settings";
 import { checkTokens, parseTokenLabel, type KnownToken } from "./rpc/known-tokens";
@@ -87,6 +88,7 @@ export function readCoreConfig(environment: NodeJS.ProcessEnv) {
         " ",
       ),
       mail: readMail(settings),
+      drainMs: readDrainMs(settings),
       logLevel: settings.choice("LOG_LEVEL", LOG_LEVELS, "info"),
     };
     if (config.tokens?.length === 0 && config.listen && !isLoopback(config.listen.host)) {

@@ -27,6 +27,13 @@ export interface Core {
   readonly port: number;
   /** The port of the listener for probes and metrics. */
   readonly healthPort: number;
+  /** The milliseconds between `beginDrain` and `close`, for `runProcess`. */
+  readonly drainMs: number;
+  /**
+   * Makes `/ready` and gRPC's health service fail. Core continues to accept and answer calls, and to push events. So
+   * pushes do not pause if no other core is running.
+   */
+  beginDrain(): void;
   /** Stops accepting calls, waits up to 5 seconds for the calls in progress, and closes all connections. */
   close(): Promise<void>;
 }
@@ -43,6 +50,7 @@ export async function createCore(
   overrides: { readonly names?: NameLookup } = {},
   stopping: AbortSignal = new AbortController().signal,
 ): Promise<Core> {
+  let isStopping = false;
   let whyNotReady: () => Promise<string | undefined> = async () => "waiting for Redis";
   const metrics = createCoreMetrics();
   const health = await listenForProbes(config.healthListen, () => whyNotReady(), metrics);
@@ -141,6 +149,7 @@ export async function createCore(
         targetUrlCheck: createTargetUrlCheck(hosts),
         stopping: streams.signal,
         whyNotReady: () => whyNotReady(),
+        isStopping: () => isStopping,
       },
       {
         at: config.listen,
@@ -167,11 +176,17 @@ export async function createCore(
     };
     log.info({ port: rpc.port, healthPort: health.port }, "core is ready");
     let closing: Promise<void> | undefined;
+    function beginDrain(): void {
+      whyNotReady = async () => "stopping";
+      isStopping = true;
+    }
     return {
       port: rpc.port,
       healthPort: health.port,
+      drainMs: config.drainMs,
+      beginDrain,
       close() {
-        whyNotReady = async () => "stopping";
+        beginDrain();
         closing ??= closeInTurn(closers);
         return closing;
       },

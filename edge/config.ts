@@ -1,5 +1,6 @@
 import ipaddr from "ipaddr.js";
 import { LOG_LEVELS } from "../runtime/logger";
+import { readDrainMs } from "../runtime/drain-setting";
 import { readCoreConnection } from "../runtime/core-connection";
 import { parseList, readSettings } from "../runtime/settings";
 
@@ -36,6 +37,7 @@ export function readEdgeConfig(environment: NodeJS.ProcessEnv) {
           parseBase,
         )
       : undefined,
+    drainMs: readDrainMs(settings),
     logLevel: settings.choice("LOG_LEVEL", LOG_LEVELS, "info"),
   }));
 }

@@ -21,6 +21,13 @@ export interface Edge {
   readonly healthPort: number;
   /** The port of the dashboard; undefined when the dashboard is off. */
   readonly dashboardPort: number | undefined;
+  /** The milliseconds between `beginDrain` and `close`, for `runProcess`. */
+  readonly drainMs: number;
+  /**
+   * Makes `/ready` fail. The edge continues to accept and answer requests, and closes each connection after the next
+   * answer.
+   */
+  beginDrain(): void;
   /** Stops accepting requests, finishes the requests in progress, and shuts the edge down. */
   close(): Promise<void>;
 }
@@ -59,7 +66,12 @@ export async function createEdge(
   const report = (where: string, error: unknown): void =>
     log.error({ where, err: error }, "a request failed unexpectedly");
   const { onUnreadable } = metrics;
-  const app = createPublicListener({ trustProxy: config.trustProxy, report, onUnreadable });
+  const app = createPublicListener({
+    trustProxy: config.trustProxy,
+    report,
+    onUnreadable,
+    isDraining: () => stopping,
+  });
   app.addHook("onResponse", metrics.onResponse);
   let dashboard: Dashboard | undefined;
   try {
@@ -92,6 +104,10 @@ export async function createEdge(
   let closing: Promise<void> | undefined;
   return {
     ...ports,
+    drainMs: config.drainMs,
+    beginDrain() {
+      stopping = true;
+    },
     close() {
       stopping = true;
       closing ??= (async () => {

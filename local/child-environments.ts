@@ -6,10 +6,10 @@ import type { KeptSettings } from "./settings-file";
 import type { ListenAddresses } from "./start-settings";
 
 /**
- * TLS settings that are not passed to any process. They are for processes on separate machines, and core and the edge
- * use these names for different certificates.
+ * Settings that are not passed to any process. The TLS settings are for processes on separate machines, and core and the
+ * edge use these names for different certificates. `npm start` stops its processes within seconds, so they do not drain.
  */
-const NOT_PASSED_ON = /^CORE_TLS_/;
+const NOT_PASSED_ON = /^CORE_TLS_|^DRAIN_SECONDS$/;
 /** Secret settings that only core gets. */
 const CORE_ONLY = ["REDIS_URL", "SECRETS_KEY", "CORE_TOKENS"];
 /**

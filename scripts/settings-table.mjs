@@ -18,6 +18,7 @@ const NOTES = {
   DASHBOARD_LISTEN: "put TLS in front of it",
   DEMO: "whether the demo game and chat run",
   DNS_SERVERS: "unset: the system's",
+  DRAIN_SECONDS: "see [Stopping](#stopping)",
   EDGE_LISTEN: "put TLS in front of it",
   FOLLOW_GROUP: "unset: the name of the game",
   GAMES: "unset: only this game",

@@ -10,6 +10,8 @@ import { StatusError, unary, type ReportFault } from "./status";
 export interface HealthServiceContext {
   /** Returns why core is not ready for calls; undefined when core is ready. */
   whyNotReady(): Promise<string | undefined>;
+  /** Whether core will stop soon. Core is then not ready, even if it was ready at the last query. */
+  isStopping(): boolean;
 }
 
 /** Milliseconds for which readiness is cached, so that frequent calls cost little: this service requires no token. */
@@ -43,7 +45,7 @@ export function createHealthService(
       if (service !== "" && !SERVICES.includes(service)) {
         throw new StatusError(status.NOT_FOUND, "core has no service with this name");
       }
-      return { status: (await isReady()) ? ServingStatus.SERVING : ServingStatus.NOT_SERVING };
+      return { status: !context.isStopping() && (await isReady()) ? ServingStatus.SERVING : ServingStatus.NOT_SERVING };
     }),
   };
 }

@@ -14,6 +14,8 @@ export interface PublicListenerOptions {
   onUnreadable?(status: number): void;
   /** Milliseconds after which a connection is closed if its client reads nothing of the answer. */
   readonly stalledMs?: number;
+  /** Whether the edge will stop soon. If so, each connection is closed after its next answer. */
+  isDraining?(): boolean;
   /** Is called with errors that are bugs. */
   report(where: string, error: unknown): void;
 }
@@ -31,6 +33,7 @@ export function createPublicListener({
   trustProxy,
   report,
   onUnreadable,
+  isDraining = () => false,
   stalledMs = STALLED_MS,
 }: PublicListenerOptions): FastifyInstance {
   const app = fastify({
@@ -64,6 +67,11 @@ export function createPublicListener({
   // Values of the Expect header other than 100-continue are ignored. A CONNECT request is answered with 404.
   app.server.on("checkExpectation", (request, response) => app.server.emit("request", request, response));
   app.server.on("connect", (_request, socket) => endWith(socket, ERRORS.notFound));
+  // A client that keeps the connection would lose a request that arrives when the listener closes the connection.
+  app.addHook("onRequest", (_request, reply, done) => {
+    if (isDraining()) void reply.raw.setHeader("connection", "close");
+    done();
+  });
   const takeTurn = createTurns();
   app.addHook("onRequest", (_request, reply, done) => takeTurn(reply.raw, done));
   app.addHook("onRequest", ({ raw }, reply, done) => {

@@ -51,7 +51,9 @@ async function start(options: Partial<ListenerOptions & Patience> = {}) {
     },
     (server: Server) => {
       server.addService(BridgeServiceService, { ...services });
-      server.addService(HEALTH_METHODS, { ...createHealthService({ whyNotReady }, jest.fn()) });
+      server.addService(HEALTH_METHODS, {
+        ...createHealthService({ whyNotReady, isStopping: () => false }, jest.fn()),
+      });
     },
     { ...PATIENCE, ...options },
   );

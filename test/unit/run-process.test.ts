@@ -1,5 +1,5 @@
 import type { Logger } from "pino";
-import { runProcess } from "../../runtime/run-process";
+import { runProcess, type Running } from "../../runtime/run-process";
 
 const STOPPING = ["info", "stopping", { signal: "SIGTERM" }];
 
@@ -11,7 +11,11 @@ afterEach(() => {
 });
 
 /** Calls `runProcess` with `close`, and emits `signal`. Returns the log entries, then the exit code. */
-async function stop(signal: NodeJS.Signals, close: () => Promise<void>): Promise<readonly unknown[]> {
+async function stop(
+  signal: NodeJS.Signals,
+  close: () => Promise<void>,
+  drain: Partial<Running> = {},
+): Promise<readonly unknown[]> {
   const said: unknown[] = [];
   const note = (level: string) => (fields: unknown, text?: string) =>
     said.push([level, ...(text === undefined ? [fields] : [text, fields])]);
@@ -21,7 +25,7 @@ async function stop(signal: NodeJS.Signals, close: () => Promise<void>): Promise
     throw new Error("the process has exited");
   };
   jest.spyOn(process, "exit").mockImplementation(exit);
-  void runProcess(async () => ({ running: { close }, log })).catch(() => undefined);
+  void runProcess(async () => ({ running: { close, ...drain }, log })).catch(() => undefined);
   await jest.advanceTimersByTimeAsync(0);
   process.emit(signal, signal);
   await jest.advanceTimersByTimeAsync(0);
@@ -50,3 +54,47 @@ test("a process that does not close within ten seconds exits with 1", async () =
   await expect(jest.advanceTimersByTimeAsync(1)).rejects.toThrow("exited");
   expect(said).toEqual([STOPPING, ["error", "did not stop within 10 seconds: exiting"], 1]);
 });
+
+const DRAINING = ["info", "draining", { signal: "SIGTERM", seconds: 20 }];
+
+// time: controlled
+test("a draining process reports at once that it is not ready, and closes only after the drain, within ten seconds", async () => {
+  const called: string[] = [];
+  const close = (): Promise<void> => {
+    called.push("close");
+    return new Promise(() => undefined);
+  };
+  const said = await stop("SIGTERM", close, { drainMs: 20_000, beginDrain: () => called.push("drain") });
+  expect([said, called]).toEqual([[DRAINING], ["drain"]]);
+  await jest.advanceTimersByTimeAsync(19_999);
+  expect(called).toEqual(["drain"]);
+  await jest.advanceTimersByTimeAsync(1);
+  expect([said, called]).toEqual([
+    [DRAINING, STOPPING],
+    ["drain", "close"],
+  ]);
+  await jest.advanceTimersByTimeAsync(9_999);
+  expect(said).toEqual([DRAINING, STOPPING]);
+  await expect(jest.advanceTimersByTimeAsync(1)).rejects.toThrow("exited");
+  expect(said.at(-1)).toBe(1);
+});
+
+// time: controlled
+test.each(["SIGTERM", "SIGINT"] as const)(
+  "a second signal, %s, ends the drain, and the process still closes before it exits",
+  async (second) => {
+    let finish = (): void => undefined;
+    const close = () => new Promise<void>((resolve) => (finish = resolve));
+    const said = await stop("SIGTERM", close, { drainMs: 20_000, beginDrain: () => undefined });
+    process.emit(second, second);
+    await jest.advanceTimersByTimeAsync(0);
+    expect(said).toEqual([DRAINING, STOPPING]);
+    process.emit(second, second);
+    await jest.advanceTimersByTimeAsync(0);
+    expect(said).toEqual([DRAINING, STOPPING]);
+    finish();
+    await jest.advanceTimersByTimeAsync(0);
+    expect(said).toEqual([DRAINING, STOPPING, ["info", "stopped"], 0]);
+    expect(jest.getTimerCount()).toBe(0);
+  },
+);

@@ -32,6 +32,7 @@ test("core needs only REDIS_URL and SECRETS_KEY, and has defaults for its other 
     tls: undefined,
     shards: 16,
     pushAllow: [],
+    drainMs: 0,
     logLevel: "info",
   });
 });
@@ -42,6 +43,7 @@ test("the edge needs only CORE_TOKEN, and has defaults for its other settings", 
     healthListen: { host: "127.0.0.1", port: 8081 },
     core: { address: "127.0.0.1:50051", token: EDGE.CORE_TOKEN, tls: undefined },
     trustProxy: [],
+    drainMs: 0,
     logLevel: "info",
   });
 });
@@ -103,6 +105,8 @@ describe("core", () => {
     ["SHARDS", "1025", /^SHARDS .*from 1 to 1024/],
     ["SHARDS", "1.5", /^SHARDS .*integer/],
     ["SHARDS", "16x", /^SHARDS .*integer/],
+    ["DRAIN_SECONDS", "61", /^DRAIN_SECONDS .*from 0 to 60/],
+    ["DRAIN_SECONDS", "0.5", /^DRAIN_SECONDS .*integer/],
     ["PUSH_ALLOW", "10.0.0.0", /^PUSH_ALLOW .*CIDR/],
     ["LOG_LEVEL", "loud", /^LOG_LEVEL .*one of fatal, error/],
     ["CORE_TLS_CERT", "/nowhere/cert.pem", /^CORE_TLS_CERT .*cannot be read/],

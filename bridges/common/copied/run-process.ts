@@ -5,6 +5,10 @@ import { SettingsError } from "./settings";
 
 /** A program that runs until `close` is called. A second call of `close` is harmless. */
 export interface Running {
+  /** Milliseconds between `beginDrain` and `close`; undefined or 0 if the program closes immediately. */
+  readonly drainMs?: number;
+  /** Makes the program report that it is not ready. The program continues to accept and answer requests. */
+  beginDrain?(): void;
   close(): Promise<void>;
 }
 
@@ -12,18 +16,24 @@ const STOP_WITHIN_MS = 10_000;
 const EXIT_BAD_SETTINGS = 78; // EX_CONFIG
 
 /**
- * Starts a process, and stops it gracefully on SIGTERM or SIGINT. Invalid settings result in one message on stderr
- * and exit code 78. Any other fault at the start results in a message and exit code 1. A stop that fails or takes
- * more than 10 seconds is logged, and also results in exit code 1.
+ * Starts a process, and stops it gracefully on SIGTERM or SIGINT. A process with `drainMs` first drains for this time,
+ * or until the second signal. Invalid settings result in one message on stderr and exit code 78. Any other fault at the
+ * start results in a message and exit code 1. A stop that fails, or that takes more than 10 seconds after the drain, is
+ * logged, and also results in exit code 1.
  */
 export async function runProcess(
   start: (stopping: AbortSignal) => Promise<{ running: Running; log: Logger }>,
 ): Promise<void> {
   const stopping = new AbortController();
+  const again = new AbortController();
   const asked = new Promise<NodeJS.Signals>((resolve) => {
-    for (const signal of ["SIGTERM", "SIGINT"] as const) process.on(signal, resolve);
+    function ask(signal: NodeJS.Signals): void {
+      if (stopping.signal.aborted) again.abort();
+      stopping.abort();
+      resolve(signal);
+    }
+    for (const signal of ["SIGTERM", "SIGINT"] as const) process.on(signal, ask);
   });
-  void asked.then(() => stopping.abort());
   let started: { running: Running; log: Logger };
   try {
     started = await start(stopping.signal);
@@ -35,6 +45,11 @@ export async function runProcess(
   }
   const { running, log } = started;
   const signal = await asked;
+  if (running.drainMs) {
+    log.info({ signal, seconds: running.drainMs / 1_000 }, "draining");
+    running.beginDrain?.();
+    await elapsed(running.drainMs, again.signal);
+  }
   log.info({ signal }, "stopping");
   const late = setTimeout(() => {
     log.error("did not stop within 10 seconds: exiting");
@@ -49,6 +64,17 @@ export async function runProcess(
   clearTimeout(late);
   log.info("stopped");
   process.exit(0);
+}
+
+/** Resolves after `ms` milliseconds, or as soon as `signal` is aborted. */
+function elapsed(ms: number, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    const timer = setTimeout(resolve, signal.aborted ? 0 : ms);
+    signal.addEventListener("abort", () => {
+      clearTimeout(timer);
+      resolve();
+    });
+  });
 }
 
 function startFault(error: unknown): string {
