@@ -159,10 +159,12 @@ export async function createCore(
       },
     );
     closers.unshift(async () => {
+      // The listener is closed first, so that a client that opens its streams again reaches another core.
+      const served = rpc.close();
       streams.abort();
       // The listener and the leases are closed in parallel, so that other cores acquire the shards without waiting for
       // this core's last calls.
-      await Promise.all([rpc.close(), leases.close()]);
+      await Promise.all([served, leases.close()]);
     });
     if (config.tokens.length === 0)
       log.warn("CORE_TOKENS is empty: core rejects every call except health checks; set CORE_TOKENS");

@@ -10,6 +10,7 @@ export interface PageAnswer {
 /** A `LaneResponse` in the form that core serializes. */
 export interface LaneAnswers {
   readonly answers: readonly (LaneAnswer | PageAnswer)[];
+  readonly closing?: boolean;
 }
 
 /**
@@ -44,7 +45,7 @@ function write(encode: (writer: BinaryWriter) => BinaryWriter): Uint8Array {
 
 /** Tags of a page and of the fields around it, with the numbers in bridge.proto. `| 2` means that a length follows. */
 const TAGS = {
-  response: { answers: (1 << 3) | 2 },
+  response: { answers: (1 << 3) | 2, closing: 2 << 3 },
   answer: { number: 1 << 3, poll: (3 << 3) | 2 },
   pollResponse: { page: (1 << 3) | 2 },
   page: { body: (1 << 3) | 2, signature: (2 << 3) | 2, workspaceId: (3 << 3) | 2 },
@@ -58,7 +59,7 @@ const HEADS_MAX_BYTES = 64;
  */
 let scratch = Buffer.allocUnsafe(64 * 1024);
 
-function serializeAnswers({ answers }: LaneAnswers): Buffer {
+function serializeAnswers({ answers, closing }: LaneAnswers): Buffer {
   let end = 0;
   for (const answer of answers) {
     if ("page" in answer) {
@@ -71,6 +72,7 @@ function serializeAnswers({ answers }: LaneAnswers): Buffer {
       end += bytes.length;
     }
   }
+  if (closing) end = writeNumber(1, writeNumber(TAGS.response.closing, end));
   return scratch.subarray(0, end);
 }
 

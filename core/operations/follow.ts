@@ -29,13 +29,18 @@ export interface FollowOptions {
 export interface Follower {
   /** Acknowledges events. Invalid ids are ignored. */
   ack(deliveryIds: readonly string[]): void;
+  /**
+   * Ends the stream because core stops. The stream delivers nothing more, and first waits a short time for acks, so that
+   * the next stream redelivers as few events as possible.
+   */
+  finish(): void;
   /** Must be called when `isBehind` has become false. */
   resume(): void;
   /** The number of events that are delivered and not acked yet. */
   readonly inFlight: number;
   /**
-   * Resolves when the stream has ended and has released its shards: with "stopped" after `signal` is aborted, or with
-   * the reason for a lost membership. Rejects with any error that ended the stream.
+   * Resolves when the stream has ended and has released its shards: with "stopped" after `signal` is aborted or `finish`
+   * is called, or with the reason for a lost membership. Rejects with any error that ended the stream.
    */
   readonly ended: Promise<"stopped" | NotJoined>;
 }
@@ -43,6 +48,8 @@ export interface Follower {
 const READ_MAX = 100;
 const REST_MS = 200;
 const WAIT_MAX_MS = 1_000;
+/** Maximum time for acks after `finish`. A lease lasts longer than this, even if it was about to be renewed. */
+const FINISH_WITHIN_MS = 1_000;
 
 /**
  * Follows the inbound log for one stream. Must be called after `enterGroup`.
@@ -70,6 +77,9 @@ export function follow(log: FollowLog, options: FollowOptions): Follower {
   const waker = createWaker();
   /** Aborted when the stream must end for a reason other than `signal`: an error, or a lost membership. */
   const over = new AbortController();
+  const finishing = new AbortController();
+  /** The `performance.now()` at which the stream ends, even if events are unacked. */
+  let finishedAt = Infinity;
   const resting = createShardRest(REST_MS);
   /** The shard that is being read. */
   let reading: number | undefined;
@@ -80,7 +90,7 @@ export function follow(log: FollowLog, options: FollowOptions): Follower {
   const leases = holdLeases({
     leases: { ...log, join: (who, isNew) => log.join(who, isNew, performance.now() - enteredAt) },
     member,
-    signal,
+    signal: AbortSignal.any([signal, finishing.signal]),
     work,
     isBusy: (shard) => inFlight.has(shard) || (reading === shard && held.has(shard)),
     onRenewed: stir,
@@ -233,11 +243,16 @@ export function follow(log: FollowLog, options: FollowOptions): Follower {
   }
 
   async function run(): Promise<"stopped" | NotJoined> {
-    while (!signal.aborted && !over.signal.aborted) {
+    while (!signal.aborted && !over.signal.aborted && !finishing.signal.aborted) {
       await writeAcks();
       await sendOverdue();
       await read();
       await wait();
+    }
+    while (!signal.aborted && !over.signal.aborted && inFlight.size > 0) {
+      const leftMs = finishedAt - performance.now();
+      if (leftMs <= 0) break;
+      await waker.wait(leftMs);
     }
     if (!over.signal.aborted) return "stopped";
     const reason: unknown = over.signal.reason;
@@ -271,6 +286,11 @@ export function follow(log: FollowLog, options: FollowOptions): Follower {
         if (parsed === undefined || !acks.add(parsed.shard, parsed.entryId)) continue;
         inFlight.remove(parsed.shard, [parsed.entryId]);
       }
+      waker.wake();
+    },
+    finish() {
+      finishedAt = performance.now() + FINISH_WITHIN_MS;
+      finishing.abort();
       waker.wake();
     },
     resume: waker.wake,

@@ -25,7 +25,7 @@ export interface BridgeServiceContext extends JudgeContext {
   readonly inboundLog: InboundLog;
   readonly heldEvents: HeldEvents;
   readonly callCounts: CallCounts;
-  /** Aborted when core stops. Each lane is then closed as soon as all of its pending calls are answered. */
+  /** Aborted when core stops. Each edge then closes its lanes as soon as all of their calls are answered. */
   readonly stopping: AbortSignal;
 }
 

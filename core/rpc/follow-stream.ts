@@ -61,6 +61,7 @@ function serveFollow(
   const { callCounts, followLog } = context;
   const over = new AbortController();
   const end = (): void => over.abort();
+  const stop = (): void => (follower === undefined ? end() : follower.finish());
   let follower: Follower | undefined;
   let opening: Promise<void> | undefined;
 
@@ -131,7 +132,7 @@ function serveFollow(
   over.signal.addEventListener(
     "abort",
     () => {
-      context.stopping.removeEventListener("abort", end);
+      context.stopping.removeEventListener("abort", stop);
       onOver();
       // If an open request has arrived, `open()` ends the stream.
       if (opening !== undefined) return;
@@ -141,7 +142,7 @@ function serveFollow(
     { once: true },
   );
   if (context.stopping.aborted) end();
-  else context.stopping.addEventListener("abort", end, { once: true });
+  else context.stopping.addEventListener("abort", stop, { once: true });
 }
 
 function groupIsFull({ streamsMax }: FollowLog): StatusError {

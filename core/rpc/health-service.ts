@@ -45,7 +45,10 @@ export function createHealthService(
       if (service !== "" && !SERVICES.includes(service)) {
         throw new StatusError(status.NOT_FOUND, "core has no service with this name");
       }
-      return { status: !context.isStopping() && (await isReady()) ? ServingStatus.SERVING : ServingStatus.NOT_SERVING };
+      return {
+        status:
+          !context.isStopping() && (await isReady()) ? ServingStatus.SERVING : ServingStatus.NOT_SERVING,
+      };
     }),
   };
 }

@@ -105,7 +105,6 @@ export function serveLane(
     if (over) return;
     load.calls -= count;
     hold(-count, -size);
-    if (stopping.aborted) stop();
   }
 
   function flush(): void {
@@ -175,12 +174,13 @@ export function serveLane(
     stream.end();
   }
 
-  /** Ends the stream if no call is pending. Calls that arrive later get no answer. */
+  /** Tells the edge to make no new calls. The edge closes the lane when it has all answers. */
   function stop(): void {
-    if (inProgress() === 0) end();
+    stream.write({ answers: [], closing: true });
   }
 
-  stopping.addEventListener("abort", stop, { once: true });
+  if (stopping.aborted) stop();
+  else stopping.addEventListener("abort", stop, { once: true });
   stream.on("data", (request: LaneRequest) => {
     for (const call of request.calls) void make(call);
   });

@@ -1,5 +1,4 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { promisify } from "node:util";
 import { Metadata } from "@grpc/grpc-js";
 import {
   BridgeServiceClient,
@@ -13,12 +12,15 @@ import { channelCredentials } from "../../runtime/core-channel";
 import type { CoreConnection } from "../../runtime/core-connection";
 import { CoreUnavailable } from "./core-unavailable";
 import { createLanes } from "./lanes";
+import { createRenewedClient, untilConnected } from "./renewed-client";
 
 export type CoreClient = ReturnType<typeof createCoreClient>;
 
 export interface CoreClientOptions extends CoreConnection {
   /** Is called with core's message when core rejects the token. */
   onRefused(why: string): void;
+  /** Milliseconds between renewals of the connections. */
+  readonly renewEveryMs?: number;
 }
 
 /** Number of lanes that are kept open. The gRPC channel connects each new lane to the next core in turn. */
@@ -29,6 +31,8 @@ const BYTES_UNDER_WAY_MAX = 64 * 1024 * 1024;
 /** Milliseconds to wait for an answer. Core's own timeouts are shorter, so that core can still answer with an error. */
 const DEADLINE_MS = 5_000;
 const PROBE_WITHIN_MS = 1_000;
+/** The default of `renewEveryMs`. A renewal takes one lookup of core's name, and one connection to each core. */
+const RENEW_EVERY_MS = 30_000;
 /** Maximum bytes of an answer. A page of 100 events of the largest size fits. */
 const MESSAGE_MAX_BYTES = 8 * 1024 * 1024;
 /**
@@ -38,8 +42,14 @@ const MESSAGE_MAX_BYTES = 8 * 1024 * 1024;
 const WINDOW_BYTES = 8 * 1024 * 1024;
 
 /** Creates the edge's client for core. Calls reject with `CoreUnavailable` when there is no answer. */
-export function createCoreClient({ address, token, tls, onRefused }: CoreClientOptions) {
-  const client = new BridgeServiceClient(address, channelCredentials(tls), {
+export function createCoreClient({
+  address,
+  token,
+  tls,
+  onRefused,
+  renewEveryMs = RENEW_EVERY_MS,
+}: CoreClientOptions) {
+  const options = {
     "grpc.max_receive_message_length": MESSAGE_MAX_BYTES,
     "grpc-node.flow_control_window": WINDOW_BYTES,
     "grpc.initial_reconnect_backoff_ms": 100,
@@ -47,13 +57,22 @@ export function createCoreClient({ address, token, tls, onRefused }: CoreClientO
     "grpc.keepalive_time_ms": 10_000,
     "grpc.keepalive_timeout_ms": 3_000,
     "grpc.service_config": JSON.stringify({ loadBalancingConfig: [{ round_robin: {} }] }),
+    // When a core closes its connection, its name is looked up again, at most this often.
+    "grpc.dns_min_time_between_resolutions_ms": 1_000,
+    // A renewed client opens its own connections, because a balancer in front of core distributes connections.
+    "grpc.use_local_subchannel_pool": 1,
+  };
+  const renewed = createRenewedClient({
+    create: () => new BridgeServiceClient(address, channelCredentials(tls), options),
+    everyMs: renewEveryMs,
+    onRenewed: () => lanes.renew(),
   });
   const metadata = new Metadata();
   metadata.set("authorization", `Bearer ${token}`);
 
   const lanes = createLanes({
     open: () =>
-      client.makeBidiStreamRequest(
+      renewed.current.makeBidiStreamRequest(
         LANE_METHOD.path,
         LANE_METHOD.requestSerialize,
         LANE_METHOD.responseDeserialize,
@@ -65,8 +84,6 @@ export function createCoreClient({ address, token, tls, onRefused }: CoreClientO
     deadlineMs: DEADLINE_MS,
     onRefused,
   });
-
-  const connected = promisify(client.waitForReady.bind(client));
 
   return {
     load: lanes.load,
@@ -86,12 +103,12 @@ export function createCoreClient({ address, token, tls, onRefused }: CoreClientO
     },
     /** Rejects when core accepts no lane in time, with `CoreRefusesToken` if core rejects the token. */
     async probe(): Promise<void> {
-      await connected(Date.now() + PROBE_WITHIN_MS);
+      await untilConnected(renewed.current, PROBE_WITHIN_MS);
       await Promise.race([lanes.greet(), failAfter(PROBE_WITHIN_MS)]);
     },
     close(): void {
       lanes.close();
-      client.close();
+      renewed.close();
     },
   };
 }

@@ -1,15 +1,14 @@
-import { status, type ClientDuplexStream, type ServiceError } from "@grpc/grpc-js";
+import { status, type ServiceError } from "@grpc/grpc-js";
 import {
   LaneFault,
   type LaneAnswer,
   type LaneCall,
-  type LaneRequest,
   type LaneResponse,
 } from "../../proto/gen/chatbridge/v1/bridge";
 import { CoreRefusesToken, CoreUnavailable } from "./core-unavailable";
+import { idleLane, type Lane, type LaneStream } from "./lane";
 import { createLaneLoad, type LaneFailure, type LaneLoad } from "./lane-load";
 
-type LaneStream = ClientDuplexStream<LaneRequest, LaneResponse>;
 export type Call = NonNullable<LaneCall["call"]>;
 export type Answer = Exclude<NonNullable<LaneAnswer["answer"]>, { $case: "fault" }>;
 
@@ -41,29 +40,6 @@ interface Waiting {
   reject(error: Error): void;
 }
 
-/**
- * The states of a lane:
- *
- *     a call             core accepts the stream
- *   idle ─────▶ opening ────────────────────────▶ open
- *                ▲   │                              │
- *         a call │   │ the stream ends              │ the stream ends: its pending calls are rejected
- *                │   ▼                              │
- *               resting ◀───────────────────────────┘
- *
- * A call reopens a resting lane only after `until`, which is a value of `performance.now()`.
- */
-type LaneState =
-  | { readonly name: "idle" }
-  | { readonly name: "opening" | "open"; readonly stream: LaneStream }
-  | { readonly name: "resting"; readonly until: number };
-
-interface Lane {
-  state: LaneState;
-  /** Number of streams that have ended since core last answered a call on this lane. */
-  failures: number;
-}
-
 /** Core's statuses for a token that is unknown or lacks the role `edge`. */
 const REFUSALS: ReadonlySet<status> = new Set([status.UNAUTHENTICATED, status.PERMISSION_DENIED]);
 const REOPEN_MIN_MS = 50;
@@ -87,12 +63,13 @@ const MESSAGE_BYTES = 1_048_576;
  * When a lane breaks, its pending calls are rejected immediately: their answers are lost,
  * and their outcome is unknown. The lane is reopened after a pause, which grows with each
  * failure.
+ *
+ * A core that stops announces its stop, so that its lanes retire, and no call is lost.
  */
 export function createLanes({ open, lanes, inProgressMax, bytesMax, deadlineMs, onRefused }: LanesOptions) {
-  const all: Lane[] = Array.from({ length: lanes }, () => ({
-    state: { name: "idle" },
-    failures: 0,
-  }));
+  const all: Lane[] = Array.from({ length: lanes }, idleLane);
+  /** Retired lanes that are not closed yet. */
+  const retired = new Set<Lane>();
   /** Pending calls by number, in the order of their deadlines. */
   const inProgress = new Map<number, Waiting>();
   const load = createLaneLoad();
@@ -110,6 +87,8 @@ export function createLanes({ open, lanes, inProgressMax, bytesMax, deadlineMs, 
       inProgress.delete(number);
       load.calls -= 1;
       load.bytes -= waiting.bytes;
+      waiting.lane.calls -= 1;
+      if (waiting.lane.isRetired) closeRetired(waiting.lane);
     }
     return waiting;
   }
@@ -149,9 +128,10 @@ export function createLanes({ open, lanes, inProgressMax, bytesMax, deadlineMs, 
     lane.state = { name: "opening", stream };
     load.open += 1;
     load.opened += 1;
-    stream.on("data", ({ answers }: LaneResponse) => {
+    stream.on("data", ({ answers, closing }: LaneResponse) => {
       lane.failures = 0;
       for (const { number, answer } of answers) receive(number, answer);
+      if (closing && isOn(lane, stream)) retire(lane);
     });
     stream.on("metadata", () => {
       if (isOn(lane, stream)) lane.state = { name: "open", stream };
@@ -182,11 +162,28 @@ export function createLanes({ open, lanes, inProgressMax, bytesMax, deadlineMs, 
     else fail(number, "core-fault", new Error("core answered with a fault"));
   }
 
+  /** Puts an idle lane in the place of an open lane, which is closed when its calls are answered. */
+  function retire(lane: Lane): void {
+    const place = all.indexOf(lane);
+    if (place < 0) return;
+    // Core still makes the calls of this turn.
+    if (turn?.lane === lane) flush();
+    all[place] = idleLane();
+    retired.add(lane);
+    lane.isRetired = true;
+    closeRetired(lane);
+  }
+
+  function closeRetired({ state, calls }: Lane): void {
+    if (calls === 0 && "stream" in state) state.stream.end();
+  }
+
   function breakLane(lane: Lane, stream: LaneStream): void {
     if (!isOn(lane, stream)) return;
     const pauseMs = Math.min(REOPEN_MAX_MS, REOPEN_MIN_MS * 2 ** lane.failures);
     lane.state = { name: "resting", until: performance.now() + pauseMs };
     lane.failures += 1;
+    retired.delete(lane);
     load.open -= 1;
     stream.cancel();
     // The loop below also rejects the calls that are not yet sent, so they must not be sent later.
@@ -243,6 +240,7 @@ export function createLanes({ open, lanes, inProgressMax, bytesMax, deadlineMs, 
       lastNumber = (lastNumber + 1) % NUMBERS;
       const number = lastNumber;
       calls.push({ number, call });
+      lane.calls += 1;
       load.calls += 1;
       load.bytes += bytes;
       const answer = new Promise<Answer>((resolve, reject) => {
@@ -251,10 +249,14 @@ export function createLanes({ open, lanes, inProgressMax, bytesMax, deadlineMs, 
       if (calls.length >= MESSAGE_CALLS || turn.bytes >= MESSAGE_BYTES) flush();
       return answer;
     },
+    /** Retires all lanes with a stream, so that the next calls open new streams. */
+    renew(): void {
+      for (const lane of [...all]) if ("stream" in lane.state) retire(lane);
+    },
     close(): void {
       closed = true;
       clearInterval(deadlines);
-      for (const lane of all) {
+      for (const lane of [...all, ...retired]) {
         if ("stream" in lane.state) breakLane(lane, lane.state.stream);
       }
       // The remaining calls wait for the end of their turn, on a lane that has no stream yet.

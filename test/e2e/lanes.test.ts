@@ -356,3 +356,37 @@ test("a stopping core answers the calls in progress, and then closes the lane", 
   await asking;
   await until("the lane is closed", () => lanes.load.open === 0);
 });
+
+test("a core that stops answers every call that is made meanwhile, and no call fails", async () => {
+  await start();
+  answerPoll = async (request) => pageFor(request);
+  await askAll(names(2 * MESSAGE_MAX));
+  const release = holdPolls((name) => name === "slow");
+  const slow = ask("slow");
+  const asking: Promise<void>[] = [];
+  for (let turn = 0; turn < 50; turn++) {
+    if (turn === 5) stopping.abort();
+    asking.push(askAll([`${turn}/a`, `${turn}/b`]));
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+  await Promise.all(asking);
+  release();
+  expect(await slow).toBe("slow");
+  expect(Object.values(lanes.load.failures).every((count) => count === 0)).toBe(true);
+  await until("the lane of the slow call is closed", () => lanesOfCore.open <= 2);
+});
+
+// time: ordering
+test("after a renewal, calls use new lanes, and an old lane is closed when its calls are answered", async () => {
+  await start({ lanes: 1 });
+  const release = holdPolls((name) => name === "slow");
+  const slow = ask("slow");
+  await until("the call is in progress", () => asked.length === 1);
+  lanes.renew();
+  expect(await ask("next")).toBe("next");
+  expect([lanes.load.opened, lanes.load.open, edgeStreams[0]?.writableEnded]).toEqual([2, 2, false]);
+  release();
+  expect(await slow).toBe("slow");
+  await until("the old lane is closed", () => lanes.load.open === 1 && lanesOfCore.open === 1);
+  expect(lanes.load.failures.broken).toBe(0);
+});

@@ -42,11 +42,16 @@ function asGenerated(answer: LaneAnswer | PageAnswer): LaneAnswer {
 }
 
 test("an answer that core encodes decodes to the same message as an answer that the generated code encodes", () => {
-  forAll(fc.array(fc.oneof(page, other), { maxLength: 8 }), (answers) => {
-    const expected = Buffer.from(LaneResponse.encode({ answers: answers.map(asGenerated) }).finish());
+  const messages = fc.record({
+    answers: fc.array(fc.oneof(page, other), { maxLength: 8 }),
+    closing: fc.boolean(),
+  });
+  forAll(messages, ({ answers, closing }) => {
+    const generated = { answers: answers.map(asGenerated), closing };
+    const expected = Buffer.from(LaneResponse.encode(generated).finish());
     // `decode` runs immediately, because the next message reuses the buffer. The generated code then encodes the
     // decoded answers, because two correct encoders can write different bytes: one of them can omit zeroes.
-    const read = LaneResponse.decode(LANE_METHOD.responseSerialize({ answers }));
+    const read = LaneResponse.decode(LANE_METHOD.responseSerialize({ answers, closing }));
     expect(expected.equals(LaneResponse.encode(read).finish())).toBe(true);
   });
 });

@@ -83,6 +83,8 @@ export interface LaneCall {
 export interface LaneResponse {
   /** answers to calls. */
   answers: LaneAnswer[];
+  /** closing says that core will stop soon: the edge must make no new calls on this lane. */
+  closing: boolean;
 }
 
 /** LaneAnswer is the answer to one call. */
@@ -380,13 +382,16 @@ export const LaneCall: MessageFns<LaneCall> = {
 };
 
 function createBaseLaneResponse(): LaneResponse {
-  return { answers: [] };
+  return { answers: [], closing: false };
 }
 
 export const LaneResponse: MessageFns<LaneResponse> = {
   encode(message: LaneResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
     for (const v of message.answers) {
       LaneAnswer.encode(v!, writer.uint32(10).fork()).join();
+    }
+    if (message.closing !== false) {
+      writer.uint32(16).bool(message.closing);
     }
     return writer;
   },
@@ -412,6 +417,14 @@ export const LaneResponse: MessageFns<LaneResponse> = {
             message.answers.push(LaneAnswer.decode(reader, reader.uint32()));
             continue;
           }
+          case 2: {
+            if (tag !== 16) {
+              break;
+            }
+
+            message.closing = reader.bool();
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -430,6 +443,7 @@ export const LaneResponse: MessageFns<LaneResponse> = {
   fromPartial(object: DeepPartial<LaneResponse>): LaneResponse {
     const message = createBaseLaneResponse();
     message.answers = object.answers?.map((e) => LaneAnswer.fromPartial(e)) || [];
+    message.closing = object.closing ?? false;
     return message;
   },
 };
@@ -1389,8 +1403,10 @@ export const BridgeServiceService = {
    * does not read answers, core soon reads no further calls from the lane.
    *
    * Errors: UNAUTHENTICATED or PERMISSION_DENIED for the token. When core stops,
-   * it answers the pending calls and then ends the stream. When a lane ends, it is
-   * unknown whether the calls without an answer took effect.
+   * it sends closing, and still answers the calls that arrive. The edge then makes
+   * its next calls on other lanes, and closes its side of this lane as soon as it
+   * has all answers. After at most 5 seconds, core ends the lane. When a lane ends,
+   * it is unknown whether the calls without an answer took effect.
    */
   lane: {
     path: "/chatbridge.v1.BridgeService/Lane" as const,
@@ -1431,8 +1447,10 @@ export interface BridgeServiceServer extends UntypedServiceImplementation {
    * does not read answers, core soon reads no further calls from the lane.
    *
    * Errors: UNAUTHENTICATED or PERMISSION_DENIED for the token. When core stops,
-   * it answers the pending calls and then ends the stream. When a lane ends, it is
-   * unknown whether the calls without an answer took effect.
+   * it sends closing, and still answers the calls that arrive. The edge then makes
+   * its next calls on other lanes, and closes its side of this lane as soon as it
+   * has all answers. After at most 5 seconds, core ends the lane. When a lane ends,
+   * it is unknown whether the calls without an answer took effect.
    */
   lane: handleBidiStreamingCall<LaneRequest, LaneResponse>;
 }
@@ -1490,8 +1508,10 @@ export interface BridgeServiceClient extends Client {
    * does not read answers, core soon reads no further calls from the lane.
    *
    * Errors: UNAUTHENTICATED or PERMISSION_DENIED for the token. When core stops,
-   * it answers the pending calls and then ends the stream. When a lane ends, it is
-   * unknown whether the calls without an answer took effect.
+   * it sends closing, and still answers the calls that arrive. The edge then makes
+   * its next calls on other lanes, and closes its side of this lane as soon as it
+   * has all answers. After at most 5 seconds, core ends the lane. When a lane ends,
+   * it is unknown whether the calls without an answer took effect.
    */
   lane(): ClientDuplexStream<LaneRequest, LaneResponse>;
   lane(options: Partial<CallOptions>): ClientDuplexStream<LaneRequest, LaneResponse>;

@@ -1,0 +1,38 @@
+import type { ClientDuplexStream } from "@grpc/grpc-js";
+import type { LaneRequest, LaneResponse } from "../../proto/gen/chatbridge/v1/bridge";
+
+export type LaneStream = ClientDuplexStream<LaneRequest, LaneResponse>;
+
+/**
+ * The states of a lane:
+ *
+ *     a call             core accepts the stream
+ *   idle ─────▶ opening ────────────────────────▶ open
+ *                ▲   │                              │
+ *         a call │   │ the stream ends              │ the stream ends: its pending calls are rejected
+ *                │   ▼                              │
+ *               resting ◀───────────────────────────┘
+ *
+ * A call reopens a resting lane only after `until`, which is a value of `performance.now()`.
+ *
+ * When a lane retires, an idle lane takes its place at once. The retired lane gets no new calls, and is closed when its
+ * pending calls are answered.
+ */
+type LaneState =
+  | { readonly name: "idle" }
+  | { readonly name: "opening" | "open"; readonly stream: LaneStream }
+  | { readonly name: "resting"; readonly until: number };
+
+/** A place for a stream to core. */
+export interface Lane {
+  state: LaneState;
+  /** Number of streams that have ended since core last answered a call on this lane. */
+  failures: number;
+  /** Number of calls on this lane without an answer, and whether the lane is retired. */
+  calls: number;
+  isRetired: boolean;
+}
+
+export function idleLane(): Lane {
+  return { state: { name: "idle" }, failures: 0, calls: 0, isRetired: false };
+}
