@@ -1,7 +1,9 @@
 # One image for all processes; docker-compose.yml sets the process of each container.
 ARG NODE_IMAGE=node:24-bookworm-slim
 
-FROM ${NODE_IMAGE} AS build
+# The build runs on the platform of the builder, because its output is the same for every platform. Builders without
+# BuildKit do not set BUILDPLATFORM; there, "linux" means their own platform.
+FROM --platform=${BUILDPLATFORM:-linux} ${NODE_IMAGE} AS build
 WORKDIR /app
 COPY package.json package-lock.json .npmrc tsconfig.json tsconfig.build.json ./
 # The kit is an npm workspace, which npm ci builds.
@@ -20,19 +22,34 @@ COPY demo demo
 COPY dashboard dashboard
 # The edge serves the guides.
 COPY docs docs
+# npm run build fails if VERSION is set, and differs from the version in package.json.
+ARG VERSION=unknown
+ARG COMMIT=unknown
 # --no-workspaces removes the link to the kit, whose folder the image does not have.
-RUN npm run --silent build && npm prune --omit=dev --no-workspaces
+RUN VERSION=${VERSION} COMMIT=${COMMIT} npm run --silent build \
+  && npm prune --omit=dev --no-workspaces \
+  && node scripts/prune-image.mjs .
 
 FROM ${NODE_IMAGE}
 # local/children.ts gives the reason for NODE_OPTIONS.
 ENV NODE_ENV=production NODE_OPTIONS=--max-semi-space-size=64
 WORKDIR /app
-# A new volume gets its owner from the folder at its mount point.
+# A new volume gets its owner from the folder at its mount point. Package managers are removed, because no program needs
+# them, and scanners report their vulnerabilities.
 RUN for each in kept redis core edge game chat operator; do mkdir -p "/secrets/$each"; done \
-  && chown -R 1000:1000 /secrets
+  && chown -R 1000:1000 /secrets \
+  && rm -rf /usr/local/lib/node_modules /opt/yarn-* \
+  && cd /usr/local/bin && rm -f npm npx corepack yarn yarnpkg pnpm pnpx
 COPY --from=build /app/node_modules node_modules
 COPY --from=build /app/dist dist
 COPY package.json LICENSE ./
+ARG VERSION=unknown
+ARG COMMIT=unknown
+LABEL org.opencontainers.image.title="chat-bridge" \
+  org.opencontainers.image.description="Runs games in chat tools through bridges: signed events in, signed events out." \
+  org.opencontainers.image.licenses="MIT" \
+  org.opencontainers.image.version="${VERSION}" \
+  org.opencontainers.image.revision="${COMMIT}"
 USER 1000:1000
 ENTRYPOINT ["node"]
 CMD ["dist/core/main.js"]

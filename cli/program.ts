@@ -11,6 +11,8 @@ import { addSendTest } from "./send-test";
 import { addSignatureCommands } from "./signature-commands";
 import { addTail } from "./tail";
 import { addWorkspaceCommands } from "./workspace-commands";
+import { VERSION_TEXT } from "../runtime/version";
+
 const exitCodes = Object.entries(EXIT_CODE_WORDS).map(([code, words]) => `  ${code.padStart(3)}  ${words}`);
 
 const MORE = `
@@ -38,6 +40,7 @@ export function createProgram(surroundings: Surroundings, endWith: Cli["endWith"
   const { terminal } = surroundings;
   const program: Command = new Command("chat-bridge")
     .description("Manage workspaces, publish events, and watch events and deliveries.")
+    .version(VERSION_TEXT, "--version", "print the version")
     .exitOverride()
     .configureOutput({
       writeOut: (text) => terminal.print(text.trimEnd()),

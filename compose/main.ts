@@ -1,4 +1,5 @@
 import { createOperator, demoWorkspace, signInLink } from "../local/operator";
+import { VERSION_TEXT } from "../runtime/version";
 import { readComposeConfig, type ComposeConfig } from "./config";
 import { addSecretsKey, keepWorkspace, knownWorkspace, operatorToken, writeSecrets } from "./secrets";
 
@@ -8,6 +9,8 @@ const HELP = `Commands that docker-compose.yml runs once at each start, and comm
   workspace   creates the demo workspace, and writes its id and secret for the chat
   sign-in     prints a link that signs one person in to the dashboard, once
   add-key     adds a new key that encrypts signing secrets, and keeps the old keys; restart core afterwards
+
+--help prints this page, and --version prints the version.
 `;
 
 const EXIT_FAULT = 1;
@@ -33,6 +36,10 @@ const COMMANDS: Readonly<Record<string, (config: ComposeConfig) => Promise<void>
 async function main(name: string | undefined): Promise<number> {
   if (name === "--help") {
     process.stdout.write(HELP);
+    return 0;
+  }
+  if (name === "--version") {
+    process.stdout.write(`${VERSION_TEXT}\n`);
     return 0;
   }
   const command = COMMANDS[name ?? ""];

@@ -2,6 +2,7 @@ import { once, setMaxListeners } from "node:events";
 import { createSecureContext, rootCertificates } from "node:tls";
 import { pino, type Logger } from "pino";
 import { listenForProbes } from "../runtime/health-listener";
+import { BUILD } from "../runtime/version";
 import type { CoreConfig } from "./config";
 import { createCoreMetrics } from "./metrics/core-metrics";
 import { createPushClient } from "./delivery/push-client";
@@ -176,7 +177,7 @@ export async function createCore(
         return "Redis does not answer";
       }
     };
-    log.info({ port: rpc.port, healthPort: health.port }, "core is ready");
+    log.info({ port: rpc.port, healthPort: health.port, ...BUILD }, "core is ready");
     let closing: Promise<void> | undefined;
     function beginDrain(): void {
       whyNotReady = async () => "stopping";

@@ -1,7 +1,15 @@
+import { answerArguments } from "../runtime/command-line";
 import { createLogger } from "../runtime/logger";
 import { runProcess } from "../runtime/run-process";
 import { readCoreConfig } from "./config";
 import { createCore } from "./core";
+
+answerArguments({
+  file: "core/main.js",
+  purpose:
+    "Core: serves gRPC to edges, games and operators, keeps events in Redis, and pushes events to bridges.",
+  settings: "docs/operator-guide.md#core",
+});
 
 void runProcess(async (stopping) => {
   const config = readCoreConfig(process.env);

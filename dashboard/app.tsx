@@ -35,6 +35,7 @@ export function App() {
         <nav aria-label="Guides">
           <a href={GUIDES.api}>API reference</a>
           <a href={GUIDES.bridge}>Bridge guide</a>
+          {state.is === "in" && <span>Version {state.session.version}</span>}
         </nav>
       </footer>
       <Announcer />

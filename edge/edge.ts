@@ -3,6 +3,7 @@ import type { FastifyInstance } from "fastify";
 import { pino, type Logger } from "pino";
 import { listenForProbes } from "../runtime/health-listener";
 import { formatHostPort, isLoopback } from "../runtime/settings";
+import { BUILD } from "../runtime/version";
 import { createAddressShield } from "./public/address-shield";
 import type { EdgeConfig } from "./config";
 import { createCoreClient, type CoreClient } from "./lane/core-client";
@@ -100,7 +101,7 @@ export async function createEdge(
     throw error;
   }
   const ports = { port: portOf(app), healthPort: health.port, dashboardPort: dashboard?.port };
-  log.info(ports, "edge is ready");
+  log.info({ ...ports, ...BUILD }, "edge is ready");
   let closing: Promise<void> | undefined;
   return {
     ...ports,

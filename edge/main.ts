@@ -1,7 +1,14 @@
+import { answerArguments } from "../runtime/command-line";
 import { createLogger } from "../runtime/logger";
 import { runProcess } from "../runtime/run-process";
 import { readEdgeConfig } from "./config";
 import { createEdge } from "./edge";
+
+answerArguments({
+  file: "edge/main.js",
+  purpose: "The edge: serves HTTP to bridges, and the dashboard to people.",
+  settings: "docs/operator-guide.md#edge",
+});
 
 void runProcess(async () => {
   const config = readEdgeConfig(process.env);

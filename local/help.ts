@@ -15,6 +15,8 @@ openssl for pushes to the chat.
                         also run an IRC server (ngircd, which must be installed) and its bridge, so
                         that the game can be played with IRC clients
   npm start -- --help   print this page
+  npm start -- --version
+                        print the version
 
 The service uses the Redis that REDIS_URL names. If REDIS_URL is not set, npm start starts the
 redis-server or valkey-server (7 or later) that is on the PATH. If neither is on the PATH, npm start

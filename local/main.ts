@@ -1,5 +1,6 @@
 import { parseArgs } from "node:util";
 import { SettingsError } from "../runtime/settings";
+import { VERSION_TEXT } from "../runtime/version";
 import { HELP } from "./help";
 import { runService } from "./service";
 import { StartFault } from "./start-fault";
@@ -25,6 +26,10 @@ async function main(args: readonly string[]): Promise<number> {
     console.log(HELP);
     return 0;
   }
+  if (options.version) {
+    console.log(VERSION_TEXT);
+    return 0;
+  }
   if (process.platform === "win32") {
     console.error("npm start runs on Linux and macOS. On Windows, use WSL.");
     return EXIT_FAULT;
@@ -43,9 +48,10 @@ async function main(args: readonly string[]): Promise<number> {
 const CHATS = ["irc"];
 
 /** Reads the command line. Throws an Error whose message is for the user. */
-function readOptions(args: readonly string[]): { readonly help: boolean; readonly irc: boolean } {
+function readOptions(args: readonly string[]): Readonly<Record<"help" | "version" | "irc", boolean>> {
   const options = {
     help: { type: "boolean", short: "h" },
+    version: { type: "boolean" },
     with: { type: "string", multiple: true },
   } as const;
   const { values } = parseArgs({ args: [...args], options });
@@ -53,7 +59,7 @@ function readOptions(args: readonly string[]): { readonly help: boolean; readonl
   const unknown = chats.find((chat) => !CHATS.includes(chat));
   if (unknown !== undefined)
     throw new Error(`Unknown chat ${unknown} after --with: use ${CHATS.join(" or ")}`);
-  return { help: values.help === true, irc: chats.includes("irc") };
+  return { help: values.help === true, version: values.version === true, irc: chats.includes("irc") };
 }
 
 /** Aborts `over` on a signal, and when npm, the parent process, exits: npm does not forward every signal. */

@@ -4,6 +4,7 @@ import type { AddressInfo } from "node:net";
 import type { Metrics } from "./metrics";
 import { REQUEST_TIMEOUTS } from "./request-timeouts";
 import type { HostPort } from "./settings";
+import { BUILD } from "./version";
 
 /** Returns the reason why a process is not ready for requests; undefined when the process is ready. */
 export type WhyNotReady = () => Promise<string | undefined>;
@@ -16,7 +17,7 @@ export interface HealthListener {
 
 /**
  * Answers probes with JSON: `GET /live` with 200 while the process runs; `GET /ready` with 200, or with 503 and
- * the reason. Also answers `GET /metrics` if the process has metrics.
+ * the reason, and in both cases with the version and the commit. Also answers `GET /metrics` if the process has metrics.
  */
 export async function listenForProbes(
   at: HostPort,
@@ -34,13 +35,10 @@ export async function listenForProbes(
       case "/ready":
         void whyNotReady().then(
           (reason) =>
-            answer(
-              ...((reason === undefined ? [200, { ready: true }] : [503, { ready: false, reason }]) as [
-                number,
-                object,
-              ]),
-            ),
-          () => answer(503, { ready: false, reason: "the probe failed" }),
+            reason === undefined
+              ? answer(200, { ready: true, ...BUILD })
+              : answer(503, { ready: false, reason, ...BUILD }),
+          () => answer(503, { ready: false, reason: "the probe failed", ...BUILD }),
         );
         return undefined;
       case "/metrics":

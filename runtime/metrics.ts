@@ -1,4 +1,5 @@
 import { collectDefaultMetrics, Registry, type Metric } from "prom-client";
+import { BUILD } from "./version";
 
 /** One value of a metric. */
 export interface Sample {
@@ -86,10 +87,14 @@ export function createMetrics(): Metrics {
     return of;
   }
 
+  const gauge: Metrics["gauge"] = (name, help, read) => add(name, help, "gauge", () => toSamples(read()));
+  const build = { labels: { ...BUILD, node: process.versions.node }, value: 1 };
+  gauge("chatbridge_build_info", "Always 1; the labels name the build that the process runs.", () => [build]);
+
   return {
     contentType: registry.contentType,
     counter: (name, help, read) => add(name, help, "counter", () => toSamples(read())),
-    gauge: (name, help, read) => add(name, help, "gauge", () => toSamples(read())),
+    gauge,
     histogram: (name, help, bounds) => histograms(name, help, bounds, undefined, [""])(""),
     histograms,
     beforeReading: (prepare) => void preparations.push(prepare),

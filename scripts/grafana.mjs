@@ -125,6 +125,9 @@ const PANELS = [
   panel("Processor", "percentunit", 4, [
     ["{{job}} {{instance}}", "rate(process_cpu_seconds_total[$__rate_interval])"],
   ]),
+  panel("Processes by version", "short", 4, [
+    ["{{version}} {{commit}}", "count by (version, commit) (chatbridge_build_info)"],
+  ]),
 ];
 
 function chart({ title, unit, lines }, id, gridPos) {

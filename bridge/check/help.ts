@@ -58,6 +58,7 @@ For all:
   --ca <file>         trust this certificate (PEM), such as a self-signed one
   --insecure-loopback trust any certificate of a loopback address
   --help              print this page
+  --version           print the version
 
 http:// is accepted for loopback addresses only: the service pushes only to public HTTPS addresses.
 The result of a rule is "ok", "FAILED", "partly" (the part that was checked is not broken; the report

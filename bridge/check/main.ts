@@ -1,4 +1,5 @@
 #!/usr/bin/env node
+import { readFileSync } from "node:fs";
 import { inspect, types } from "node:util";
 import { HELP } from "./help";
 import { readCommand, type Command } from "./options";
@@ -27,6 +28,9 @@ async function main(): Promise<number> {
     case "help":
       process.stdout.write(HELP);
       return 0;
+    case "version":
+      process.stdout.write(`${versionText()}\n`);
+      return 0;
     case "list":
       for (const side of command.of) {
         process.stdout.write(`Rules for a ${MODE_WORDS[side]}:\n`);
@@ -46,6 +50,13 @@ async function main(): Promise<number> {
       return result.rules.some(({ verdict }) => verdict === "failed") ? BROKEN : NOT_REACHED;
     }
   }
+}
+
+/** Returns the output of `--version`, with the version of the kit's package. */
+function versionText(): string {
+  const text = readFileSync(require.resolve("chat-bridge-kit/package.json"), "utf8");
+  const { name, version } = JSON.parse(text) as Readonly<Record<"name" | "version", string>>;
+  return `chat-bridge-check ${version} (package ${name})`;
 }
 
 function check(command: Extract<Command, { readonly json: boolean }>): Promise<CheckResult> {

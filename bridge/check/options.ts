@@ -12,6 +12,7 @@ import type { ServiceCheckOptions } from "./service/check-service";
 /** The parsed command line, or all its faults. */
 export type Command =
   | { readonly is: "help" }
+  | { readonly is: "version" }
   | { readonly is: "list"; readonly of: readonly CheckMode[] }
   | { readonly is: "bridge"; readonly options: BridgeCheckOptions; readonly json: boolean }
   | { readonly is: "poller"; readonly options: PollerCheckOptions; readonly json: boolean }
@@ -38,6 +39,7 @@ const OPTIONS = {
   ca: { type: "string" },
   "insecure-loopback": { type: "boolean" },
   help: { type: "boolean", short: "h" },
+  version: { type: "boolean" },
 } as const;
 
 type Values = ReturnType<typeof parseArgs<{ options: typeof OPTIONS }>>["values"];
@@ -71,6 +73,7 @@ export function readCommand(args: readonly string[], environment: NodeJS.Process
     return { is: "wrong", faults: [error instanceof Error ? error.message : String(error)] };
   }
   if (values.help === true || args.length === 0) return { is: "help" };
+  if (values.version === true) return { is: "version" };
   const given = ALL_MODES.filter((each) => values[SELECTS[each]] !== undefined);
   if (values.list === true) return { is: "list", of: given.length === 0 ? ALL_MODES : given };
   const [mode, second] = given;

@@ -53,7 +53,7 @@ export async function runBridgeProgram<Table extends SettingTable>(
   const { name, version, description } = readPackage(program.packageFolder);
   const table = { ...BRIDGE_SETTINGS, ...program.settings };
   const options = readArguments(name);
-  if (options.version) return void process.stdout.write(`${version}\n`);
+  if (options.version) return void process.stdout.write(`${name} ${version}\n`);
   if (options.help) return void process.stdout.write(`${helpPage(name, description, table)}\n`);
 
   await runProcess(async (stopping) => {

@@ -1,7 +1,14 @@
+import { answerArguments } from "../../runtime/command-line";
 import { createLogger } from "../../runtime/logger";
 import { runProcess } from "../../runtime/run-process";
 import { readGameConfig } from "./config";
 import { startTrivia } from "./trivia";
+
+answerArguments({
+  file: "demo/game/main.js",
+  purpose: "The demo game: trivia, over gRPC.",
+  settings: "docs/operator-guide.md#the-demos-game",
+});
 
 void runProcess(async (stopping) => {
   const config = readGameConfig(process.env);

@@ -1,5 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { isCoreToken } from "../../runtime/core-connection";
+import { BUILD } from "../../runtime/version";
 import type { ErrorAnswer } from "../public/error-body";
 import { sendError } from "../public/public-listener";
 import { canonicalAddress } from "../public/source-address";
@@ -143,5 +144,5 @@ export function usedSession(request: FastifyRequest, sessions: Sessions): Sessio
 }
 
 function toShape({ endsAtMs, tokenName, workspaces }: Session, publicUrl: string): SessionShape {
-  return { tokenName, workspaces, publicUrl, endsAt: new Date(endsAtMs).toISOString() };
+  return { tokenName, workspaces, publicUrl, version: BUILD.version, endsAt: new Date(endsAtMs).toISOString() };
 }

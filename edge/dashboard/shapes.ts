@@ -180,6 +180,8 @@ export interface SessionShape {
   readonly workspaces: readonly string[] | null;
   /** Base URL at which bridges reach the service, without a trailing slash. */
   readonly publicUrl: string;
+  /** Version of the edge that serves the dashboard. */
+  readonly version: string;
   /** Time at which the session ends, even if the user is active. */
   readonly endsAt: string;
 }

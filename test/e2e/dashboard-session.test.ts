@@ -1,4 +1,5 @@
 import { send } from "../harness/bridge";
+import { BUILD } from "../harness/build";
 import {
   askApi,
   signIn,
@@ -36,6 +37,7 @@ describe("signing in", () => {
       tokenName: "operator",
       workspaces: null,
       publicUrl: service.url,
+      version: BUILD.version,
       endsAt: expect.stringMatching(/Z$/) as string,
     });
     expect(answer.body.toString()).not.toContain(TOKENS.operator);

@@ -6,6 +6,7 @@ import {
   HealthCheckResponse_ServingStatus as ServingStatus,
   HealthClient,
 } from "../../proto/gen/grpc/health/v1/health";
+import { BUILD } from "../harness/build";
 import { LIVE, notReady, probe, READY, untilReadiness } from "../harness/probe";
 import { freePort, SECRETS_KEY, startCore, startEdge, TOKENS, type TestProcess } from "../harness/processes";
 import { startProgram } from "../harness/program";
@@ -49,7 +50,8 @@ test("a core that starts without Redis is live but not ready, and becomes ready 
   expect(await untilReadiness({ healthPort }, 503)).toEqual(notReady("waiting for Redis"));
   expect(await probe({ healthPort }, "/live")).toEqual(LIVE);
   await redis.restart();
-  await core;
+  const { log } = await core;
+  expect(log).toContainEqual(expect.objectContaining({ msg: "core is ready", ...BUILD }));
   expect(await probe({ healthPort }, "/ready")).toEqual(READY);
   expect(await probe({ healthPort }, "/live")).toEqual(LIVE);
   expect((await probe({ healthPort }, "/other"))?.[0]).toBe(404);

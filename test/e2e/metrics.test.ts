@@ -113,7 +113,7 @@ test("docs/metrics.md names only metrics that exist", () => {
 test("all counters, and no other metrics, have names that end in _total; times are in seconds", () => {
   for (const { name, type } of [...told(core), ...told(edge)]) {
     expect([name, name.endsWith("_total")]).toEqual([name, type === "counter"]);
-    expect(name).toMatch(/^chatbridge_(?:core|edge)_[a-z_]+$/);
+    expect(name).toMatch(/^chatbridge_(?:(?:core|edge)_[a-z_]+|build_info)$/);
     expect(name).not.toMatch(/_(?:ms|milliseconds|minutes|kb|mb)(?:_|$)/);
   }
 });

@@ -1,10 +1,11 @@
 import { send } from "./bridge";
+import { BUILD } from "./build";
 import type { RunningProcess } from "./processes";
 import { until } from "./wait";
 
 export const LIVE = [200, { live: true }];
-export const READY = [200, { ready: true }];
-export const notReady = (reason: string) => [503, { ready: false, reason }];
+export const READY = [200, { ready: true, ...BUILD }];
+export const notReady = (reason: string) => [503, { ready: false, reason, ...BUILD }];
 
 /** Returns the status and body of a probe, or undefined while nothing listens on the port. */
 export async function probe({ healthPort }: Pick<RunningProcess, "healthPort">, path: string) {

@@ -1,0 +1,46 @@
+import { parseArgs } from "node:util";
+import { VERSION_TEXT } from "./version";
+
+const EXIT_USAGE = 64; // EX_USAGE
+
+/** A program that is configured by settings, not by arguments. */
+interface ServerProgram {
+  /** The program's file in dist, e.g. "core/main.js". */
+  readonly file: string;
+  /** One sentence about what the program does. */
+  readonly purpose: string;
+  /** The page and section of the documentation that lists the program's settings. */
+  readonly settings: string;
+}
+
+/**
+ * Answers the command line of a server: prints the version for `--version` or the help for `--help`, and exits with
+ * code 0. Exits with code 64 for any other argument. Returns when there are no arguments.
+ */
+export function answerArguments(program: ServerProgram, args = process.argv.slice(2)): void {
+  let values;
+  try {
+    const options = { help: { type: "boolean", short: "h" }, version: { type: "boolean" } } as const;
+    ({ values } = parseArgs({ args, options, strict: true }));
+  } catch (error) {
+    process.stderr.write(`${(error as Error).message}\n--help lists the options\n`);
+    process.exit(EXIT_USAGE);
+  }
+  if (values.version === true) print(VERSION_TEXT);
+  if (values.help === true) print(helpOf(program));
+}
+
+function print(text: string): never {
+  process.stdout.write(`${text}\n`);
+  process.exit(0);
+}
+
+function helpOf({ file, purpose, settings }: ServerProgram): string {
+  return `${purpose}
+
+  node dist/${file}             run with the settings of the environment
+  node dist/${file} --help      print this page
+  node dist/${file} --version   print the version
+
+All settings are environment variables: see ${settings}.`;
+}

@@ -1,0 +1,25 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+
+/** The release that a process runs, and the commit that the release was built from. */
+interface Build {
+  readonly version: string;
+  /** The first 12 digits of the commit; "unknown" when the build had neither `COMMIT` nor a git repository. */
+  readonly commit: string;
+}
+
+/** The build that this process runs. `npm run build` writes it to dist/build.json. */
+export const BUILD: Build = readBuild(join(__dirname, "../build.json"));
+
+/** The output of `--version`. */
+export const VERSION_TEXT = `chat-bridge ${BUILD.version} (commit ${BUILD.commit})`;
+
+/** Returns the build that a file describes. Only sources that were not compiled have no such file. */
+function readBuild(path: string): Build {
+  try {
+    const { version, commit } = JSON.parse(readFileSync(path, "utf8")) as Build;
+    return { version, commit };
+  } catch {
+    return { version: "unknown", commit: "unknown" };
+  }
+}

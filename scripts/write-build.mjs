@@ -1,0 +1,30 @@
+// Writes dist/build.json: the version from package.json, and the commit. The commit is the environment variable COMMIT,
+// which the Dockerfile sets, or the commit of the git repository in this folder. VERSION may repeat the version; a
+// different VERSION fails the build, so that the label of an image cannot contradict its programs.
+import { spawnSync } from "node:child_process";
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
+
+/** Docker's build arguments have this value unless the build sets them. */
+const UNKNOWN = "unknown";
+const COMMIT_DIGITS = 12;
+
+const given = (name) => process.env[name] || UNKNOWN;
+
+function gitCommit() {
+  // Without this check, git would find a repository that contains this folder, e.g. that of a home directory.
+  if (!existsSync(".git")) return UNKNOWN;
+  const { status, stdout } = spawnSync("git", ["rev-parse", "HEAD"], { encoding: "utf8" });
+  return status === 0 ? stdout.trim() : UNKNOWN;
+}
+
+const { version } = JSON.parse(readFileSync("package.json", "utf8"));
+const commit = given("COMMIT") === UNKNOWN ? gitCommit() : given("COMMIT");
+if (given("VERSION") !== UNKNOWN && given("VERSION") !== version) {
+  throw new Error(
+    `VERSION is ${given("VERSION")}, but package.json has ${version}: set VERSION to ${version}`,
+  );
+}
+if (commit !== UNKNOWN && !/^[0-9a-f]{7,64}$/.test(commit)) {
+  throw new Error("COMMIT is not a commit id: give 7 to 64 hexadecimal digits");
+}
+writeFileSync("dist/build.json", `${JSON.stringify({ version, commit: commit.slice(0, COMMIT_DIGITS) })}\n`);

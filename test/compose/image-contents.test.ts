@@ -1,0 +1,64 @@
+import { execFileSync, spawnSync } from "node:child_process";
+import { cpSync, existsSync, lstatSync, mkdirSync, readdirSync, statSync } from "node:fs";
+import { join, relative } from "node:path";
+import { ROOT } from "../harness/compose-file";
+import { testFolder } from "../harness/folder";
+
+// Runs the Dockerfile's last step of the build on copies of the files, without Docker.
+
+const MEGABYTE = 1_000_000;
+const MOST_BYTES = 30 * MEGABYTE;
+const PROGRAMS = ["core", "edge", "cli", "compose", "demo/game", "demo/chat"];
+
+const folder = testFolder();
+
+beforeAll(() => {
+  const args = ["ls", "--omit=dev", "--all", "--parseable", "--no-workspaces"];
+  const listed = execFileSync("npm", args, {
+    cwd: ROOT,
+    encoding: "utf8",
+    stdio: ["ignore", "pipe", "ignore"],
+  });
+  const packages = listed.split("\n").filter((path) => path.includes("/node_modules/"));
+  expect(packages.length).toBeGreaterThan(50);
+  for (const path of packages) {
+    // The image has no npm workspaces, which are links.
+    if (lstatSync(path).isDirectory()) cpSync(path, join(folder, relative(ROOT, path)), { recursive: true });
+  }
+  cpSync(join(ROOT, "dist"), join(folder, "dist"), { recursive: true });
+  mkdirSync(join(folder, "dist/core/test"));
+  execFileSync(process.execPath, [join(ROOT, "scripts/prune-image.mjs"), folder]);
+});
+
+const paths = () =>
+  readdirSync(folder, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map((entry) => relative(folder, join(entry.parentPath, entry.name)));
+
+test("the image has no source maps, TypeScript, Markdown or native code, and no tests of packages", () => {
+  const unwanted =
+    /\.(map|[cm]?ts|node)$|^node_modules\/.*(\.md$|\/(tests?|__tests__|benchmarks?|\.github)\/)/;
+  const kept = paths().filter((path) => unwanted.test(path) && !/licen[cs]e[^/]*$/i.test(path));
+  expect(kept).toEqual([]);
+  expect(existsSync(join(folder, "dist/core/test"))).toBe(true);
+});
+
+test("the image has the license of each package that has one", () => {
+  const licenses = (files: readonly string[]) =>
+    files.filter((path) => /(^|\/)licen[cs]e(\.\w+)?$/i.test(path) && !/\/tests?\//.test(path));
+  const before = readdirSync(join(ROOT, "node_modules"), { recursive: true, encoding: "utf8" });
+  const wanted = licenses(before).filter((path) => existsSync(join(folder, "node_modules", path, "..")));
+  expect(wanted.length).toBeGreaterThan(50);
+  expect(licenses(paths())).toEqual(expect.arrayContaining(wanted.map((path) => `node_modules/${path}`)));
+});
+
+test("the packages and the compiled programs have at most 30 MB", () => {
+  const bytes = paths().reduce((sum, path) => sum + statSync(join(folder, path)).size, 0);
+  expect(bytes).toBeLessThan(MOST_BYTES);
+});
+
+test.each(PROGRAMS)("the image has all modules that %s loads", (name) => {
+  const args = [join(folder, "dist", name, "main.js"), "--version"];
+  const { status, stdout, stderr } = spawnSync(process.execPath, args, { encoding: "utf8" });
+  expect([status, stdout, stderr]).toEqual([0, expect.stringMatching(/^chat-bridge \d/), ""]);
+});
