@@ -2,8 +2,9 @@
 //
 //   node scripts/check.mjs          all checks
 //   node scripts/check.mjs static   checks that start no service: format, types, lint, allowed imports, generated files
-//   node scripts/check.mjs tests    all tests, and then some of them again on every supported Node
+//   node scripts/check.mjs tests    all tests, and then some of them again on every supported Node, Redis 8 and Valkey
 import { spawnSync } from "node:child_process";
+import { REDIS_SERVERS } from "./redis-servers.mjs";
 import { runJest } from "./run-jest.mjs";
 import { installRuntime, RUNTIMES } from "./runtimes.mjs";
 
@@ -60,6 +61,12 @@ const ROUND = ["inbound-order", "poll-page", "push-delivery", "follow", "gracefu
 /** File patterns for jest. `test/unit` also matches the unit tests of the bridge kit, in bridge/test/unit. */
 const ON_EVERY_NODE = ["test/unit", "test/store", ...ROUND];
 
+/** File patterns for jest: the tests of the store, alone, behind Sentinel and in a cluster, and of crashes. */
+const ON_EVERY_REDIS = [
+  "test/store",
+  ...["redis-topologies", "crash"].map((name) => `test/e2e/${name}.test`),
+];
+
 const SUITES = [
   ["npm test", []],
   ["npm run test:extras", ["-c", "jest.extras.config.js"]],
@@ -86,10 +93,10 @@ function runStep(name, ...command) {
   close(1);
 }
 
-function runSuite(name, args, node) {
+function runSuite(name, args, { node, env } = {}) {
   process.stdout.write(`── ${name}\n`);
   const began = performance.now();
-  const { passed, failed, flaky } = runJest(args, node);
+  const { passed, failed, flaky } = runJest(args, node, env);
   total.passed += passed;
   total.failed += failed;
   total.flaky.push(...flaky);
@@ -105,7 +112,12 @@ if (part !== "static") {
   if (part === "tests") runStep(...BUILD_OF_WORKSPACES);
   for (const [name, args] of SUITES) runSuite(name, args);
   for (const [line, version] of Object.entries(RUNTIMES)) {
-    runSuite(`Node ${line}`, ON_EVERY_NODE, installRuntime(line, version));
+    runSuite(`Node ${line}`, ON_EVERY_NODE, { node: installRuntime(line, version) });
+  }
+  for (const [name, find] of Object.entries(REDIS_SERVERS)) {
+    const server = find();
+    if (server !== undefined) runSuite(name, ON_EVERY_REDIS, { env: { REDIS_SERVER: server } });
+    else process.stdout.write(`SKIPPED: tests on ${name} (no server on the PATH, and not Debian 12)\n`);
   }
 }
 close(0);

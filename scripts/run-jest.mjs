@@ -9,10 +9,11 @@ import { join, relative } from "node:path";
 /**
  * @param args arguments of jest
  * @param node path of the Node program, for jest and for the processes that tests start
+ * @param env more environment variables of jest
  * @returns {{ passed: number, failed: number, flaky: string[] }} `flaky` lists each flaky test as `<file> › <title>`
  */
-export function runJest(args, node = process.execPath) {
-  const first = jestResults(args, node);
+export function runJest(args, node = process.execPath, env = {}) {
+  const first = jestResults(args, node, env);
   if (first === undefined) return { passed: 0, failed: 1, flaky: [] };
   let { numPassedTests: passed } = first;
   const broken = first.testResults.filter(({ status }) => status === "failed");
@@ -24,7 +25,7 @@ export function runJest(args, node = process.execPath) {
       .filter(({ status }) => status === "failed")
       .map(({ fullName }) => fullName);
     process.stdout.write(`── running again, alone: ${file}\n`);
-    const again = jestResults([...args, ...alone(name, titles)], node)?.testResults[0];
+    const again = jestResults([...args, ...alone(name, titles)], node, env)?.testResults[0];
     // If there are no titles, the file could not be loaded.
     for (const title of titles.length > 0 ? titles : ["(the file)"]) {
       const result = again?.assertionResults.find(({ fullName }) => fullName === title)?.status;
@@ -50,7 +51,7 @@ function escape(title) {
 }
 
 /** Returns jest's JSON report; undefined when jest could not start. */
-function jestResults(args, node) {
+function jestResults(args, node, env) {
   const folder = mkdtempSync(join(tmpdir(), "run-jest-"));
   const file = join(folder, "results.json");
   try {
@@ -58,7 +59,7 @@ function jestResults(args, node) {
     // `scripts/check.mjs` prints the totals of all runs, so a single run prints no totals.
     spawnSync(node, jest, {
       stdio: ["ignore", "inherit", "inherit"],
-      env: { ...process.env, CLOSING_LINE: "off" },
+      env: { ...process.env, ...env, CLOSING_LINE: "off" },
     });
     return JSON.parse(readFileSync(file, "utf8"));
   } catch {

@@ -2,12 +2,12 @@ import { spawn, spawnSync, type ChildProcess } from "node:child_process";
 import { mkdirSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { parseEnv } from "node:util";
-import { findRedisServer } from "../../local/redis-server";
 import { joinChat } from "../harness/chat-member";
 import { readComposeFile, ROOT } from "../harness/compose-file";
 import { dashboardUrlOf } from "../harness/dashboard";
 import { testFolder } from "../harness/folder";
 import { freePort, startProcess, type TestProcess } from "../harness/processes";
+import { redisServer } from "../harness/redis-server";
 import { until } from "../harness/wait";
 
 // Runs the programs of docker-compose.yml without containers, on free ports. Except for paths and addresses, the
@@ -24,11 +24,10 @@ beforeAll(async () => {
   for (const name of SECRETS) mkdirSync(join(folder, name));
   mkdirSync(join(folder, "data"));
   runOnce("secrets");
-  const server = await findRedisServer(() => undefined);
   ports["redis"] = await freePort();
   const [, conf = ""] = services["redis"]?.command ?? [];
   const more = ["--dir", join(folder, "data"), "--port", String(ports["redis"]), "--bind", "127.0.0.1"];
-  redis = spawn(server, [local(conf), ...more], { stdio: ["ignore", "pipe", "ignore"] });
+  redis = spawn(redisServer(), [local(conf), ...more], { stdio: ["ignore", "pipe", "ignore"] });
   let printed = "";
   redis.stdout?.on("data", (chunk: Buffer) => (printed += chunk.toString()));
   await until("Redis is ready", () => /ready to accept connections/i.test(printed));

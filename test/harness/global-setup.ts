@@ -1,11 +1,11 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join, sep } from "node:path";
 import { installSynapse } from "../../bridges/matrix/test/harness/install-synapse";
-import { findRedisServer } from "../../local/redis-server";
 import { findInspircd, findNgircd } from "./apt-program";
 import { findChromium } from "./chromium";
 import { findGo } from "./go";
 import { preparePython } from "./python-venv";
+import { prepareRedisServer } from "./redis-server";
 import { startSharedServices, type SharedServices } from "./shared-services";
 
 /** The parts of jest's configuration that `prepare` uses. */
@@ -35,9 +35,9 @@ const PROGRAMS: readonly (readonly [RegExp, (say: (line: string) => void) => Pro
 ];
 
 /**
- * Runs before all tests. Installs Redis if it is missing. Installs Chromium if it is missing and this run has
- * browser tests, and other programs that the tests of this run need. The installations run one after the other, because
- * apt-get locks its files. Starts the shared services that the files of this run need.
+ * Runs before all tests. Finds the Redis server of the tests, and installs Redis if it is missing. Installs Chromium if
+ * it is missing and this run has browser tests, and other programs that the tests of this run need. The installations
+ * run one after the other, because apt-get locks its files. Starts the shared services that the files of this run need.
  */
 export default async function prepare(run: RunConfig, { roots }: ProjectConfig): Promise<void> {
   const say = (line: string): void => void process.stderr.write(`${line}\n`);
@@ -47,7 +47,7 @@ export default async function prepare(run: RunConfig, { roots }: ProjectConfig):
       readdirSync(root, { recursive: true, encoding: "utf8" }).map((file) => join(root, file)),
     )
     .filter((file) => file.endsWith(".test.ts") && wanted.isMatch(file));
-  await findRedisServer(say);
+  await prepareRedisServer(say);
   if (files.some((file) => file.includes(`${sep}browser${sep}`))) await findChromium(say);
   const texts = files.map((file) => readFileSync(file, "utf8"));
   for (const [pattern, install] of PROGRAMS) if (texts.some((text) => pattern.test(text))) await install(say);

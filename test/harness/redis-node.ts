@@ -4,8 +4,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createClient } from "redis";
 import { hasEnded, spawnGuarded, stopChild } from "../../local/guarded-child";
-import { findRedisServer } from "../../local/redis-server";
 import { freePort } from "./processes";
+import { redisServer } from "./redis-server";
 import { HANG_MS, until } from "./wait";
 
 /** One of several redis-server processes, on a loopback port. */
@@ -54,7 +54,7 @@ export async function startRedisNodes<T>(
 }
 
 async function startRedisNode(folder: string, { lines, password = "", isSentinel }: RedisNodeOptions) {
-  const server = await findRedisServer((line) => process.stderr.write(`${line}\n`));
+  const server = redisServer();
   const port = await freePort();
   const own = join(folder, String(port));
   mkdirSync(own);

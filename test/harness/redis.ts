@@ -1,15 +1,15 @@
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { findRedisServer } from "../../local/redis-server";
 import { startPrivateRedis } from "../../local/private-redis";
+import { redisServer } from "./redis-server";
 
 /** A separate Redis for one test file, on a socket in a temporary folder. */
 export type TestRedis = Awaited<ReturnType<typeof startTestRedis>>;
 
 /** @param setUp shell commands that run before the server starts; "$FOLDER" is the server's folder */
 export async function startTestRedis(settings: readonly string[] = [], setUp = "") {
-  const found = await findRedisServer((line) => process.stderr.write(`${line}\n`));
+  const found = redisServer();
   const folder = mkdtempSync(join(tmpdir(), "cb-"));
   const script = join(folder, "redis.sh");
   const lines = ["#!/bin/sh", `FOLDER=${folder}`, setUp, `exec ${found} "$@"`];
