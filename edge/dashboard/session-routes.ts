@@ -144,5 +144,11 @@ export function usedSession(request: FastifyRequest, sessions: Sessions): Sessio
 }
 
 function toShape({ endsAtMs, tokenName, workspaces }: Session, publicUrl: string): SessionShape {
-  return { tokenName, workspaces, publicUrl, version: BUILD.version, endsAt: new Date(endsAtMs).toISOString() };
+  return {
+    tokenName,
+    workspaces,
+    publicUrl,
+    version: BUILD.version,
+    endsAt: new Date(endsAtMs).toISOString(),
+  };
 }

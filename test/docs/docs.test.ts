@@ -105,6 +105,8 @@ describe("settings:", () => {
     const settings = table("--list").stdout.split("\n");
     expect(settings).toContain("REDIS_URL");
     const known = [...settings, ...cliSettings, ...Object.keys(COMPOSE_VARIABLES), ...Object.keys(status)];
+    const workflow = readFileSync(join(ROOT, ".github/workflows/release.yml"), "utf8");
+    known.push(...[...workflow.matchAll(/\bsecrets\.(\w+)/g)].map(([, name = ""]) => name));
     const constants = new Set(source(/\.(?:proto|ts)$/).match(/\b[A-Z][A-Z0-9]*_[A-Z0-9_]+\b/g));
     for (const { path, prose, blocks } of pages) {
       const found = [...prose.matchAll(/`([A-Z][A-Z0-9]*_[A-Z0-9_]+)(?:=[^`]*)?`/g)];

@@ -104,3 +104,8 @@ test("a release publishes each package of the repository that is not private", (
   const bridges = readdirSync(join(ROOT, "bridges")).map((name) => `bridges/${name}`);
   expect(new Set(published.split(" "))).toEqual(new Set(["bridge", ...bridges].filter(isPublic)));
 });
+
+test("the only secret of the repository that workflows use is the token of npm", () => {
+  const secrets = NAMES.flatMap((name) => textOf(name).match(/\bsecrets\.\w+/g) ?? []);
+  expect(secrets).toEqual(["secrets.NPM_TOKEN"]);
+});
