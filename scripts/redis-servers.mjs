@@ -53,14 +53,16 @@ function downloadValkey() {
   const sources = join(folder, "sources.list");
   writeFileSync(sources, `deb ${mirror} ${DEBIAN}-backports main\n`);
   writeFileSync(join(folder, "status"), "");
-  const settings = { sourcelist: sources, sourceparts: "/dev/null" };
-  const options = [
-    ...Object.entries(settings).flatMap(([name, value]) => ["-o", `Dir::Etc::${name}=${value}`]),
-    ...["-o", `Dir::State=${folder}`, "-o", `Dir::State::status=${join(folder, "status")}`],
-    ...["-o", `Dir::Cache=${folder}`],
+  const settings = {
+    "Dir::Etc::sourcelist": sources,
+    "Dir::Etc::sourceparts": "/dev/null",
+    "Dir::State": folder,
+    "Dir::State::status": join(folder, "status"),
+    "Dir::Cache": folder,
     // If root runs apt-get, its user `_apt` may be unable to write to the folder.
-    ...["-o", "APT::Sandbox::User=root"],
-  ];
+    "APT::Sandbox::User": "root",
+  };
+  const options = Object.entries(settings).flatMap(([name, value]) => ["-o", `${name}=${value}`]);
   run("apt-get", [...options, "update"]);
   run("apt-get", [...options, "download", "valkey-tools"], folder);
   const deb = readdirSync(folder).find((name) => name.endsWith(".deb"));

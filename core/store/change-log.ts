@@ -1,10 +1,12 @@
-import { CHANGES_LOGGED_MAX, type ChangeName } from "../../contract/changes";
+import type { ChangeName } from "../../contract/changes";
 import type { Change } from "../domain/workspace-changes";
 import type { ChangeLog } from "../ports/store";
 import type { Functions } from "./functions";
 import type { Keys } from "./keys";
 import type { Redis } from "./redis/redis";
 import { asList, asText } from "./redis/reply";
+
+const US_PER_MS = 1_000;
 
 /** The stored form of a change: a JSON list. */
 type StoredChange = readonly [by: string, change: ChangeName, detail: string];
@@ -21,21 +23,15 @@ export function createChangeLog(redis: Redis, functions: Functions, keys: Keys):
       await functions.call("log_change", prefixOf(workspaceId), [workspaceId, encodeChange(change)]);
     },
     async read(workspaceId) {
-      const key = `${prefixOf(workspaceId)}:audit:${workspaceId}`;
-      const reply = await redis.command(key, [
-        "XREVRANGE",
-        key,
-        "+",
-        "-",
-        "COUNT",
-        String(CHANGES_LOGGED_MAX),
-      ]);
+      const key = `${prefixOf(workspaceId)}:changes:${workspaceId}`;
+      const reply = await redis.command(key, ["LRANGE", key, "0", "-1"]);
       return asList(reply).map((entry) => {
-        const [id, fields] = asList(entry);
-        const [, stored] = asList(fields ?? null);
-        const [by, change, detail] = JSON.parse(asText(stored ?? null)) as StoredChange;
-        // The first part of an entry's id is the time at which Redis stored the entry, in ms.
-        return { id: asText(id ?? null), atMs: Number.parseInt(asText(id ?? null), 10), by, change, detail };
+        const text = asText(entry);
+        const end = text.indexOf(":");
+        // The id of an entry is the time at which Redis stored the entry, in µs.
+        const id = text.slice(0, end);
+        const [by, change, detail] = JSON.parse(text.slice(end + 1)) as StoredChange;
+        return { id, atMs: Math.trunc(Number(id) / US_PER_MS), by, change, detail };
       });
     },
   };

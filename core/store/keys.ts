@@ -16,7 +16,7 @@ import { shardOf } from "../domain/shard";
  * | `:tries`                    | hash   | as its event in `:push`      | record_pushes: attempts made, and time of the first failure |
  * | `:log:<workspace>`          | stream | 7 days, the last thousand    | log_delivery, record_pushes, publish: attempts and drops |
  * | `:polls:<workspace>`        | list   | 7 days, the last 500         | page, and each function that ends a run: polls that returned events, and runs of polls without events |
- * | `:audit:<workspace>`        | stream | as the workspace, the last 200 | put_workspace, log_change: changes that operators made |
+ * | `:changes:<workspace>`      | list   | as the workspace, the last 200 | put_workspace, log_change: changes that operators made, the newest first |
  * | `:failed:<workspace>`       | zset   | 24 h after last failure      | record_pushes, publish, log_delivery: ids of the kept events, by the time of the failure in ms; send_again removes them |
  * | `:failedevents:<workspace>` | hash   | as `:failed:`                | as `:failed:`: the kept events by their ids, and in `bytes` their size; at most 100 events and 1 MB |
  * | `:failed`, `:failedbytes`   | zset, string | as `:failed:` of the last failure | as `:failed:`: sizes and ids of the kept events of the shard, by the time of the failure; the sum of the sizes, at most 64 MB |

@@ -216,7 +216,7 @@ test("deleting a workspace leaves only data that expires within a day", async ()
   await store.changeLog.append(id, createChange("alice", "test-event-sent"));
   const kinds = async (): Promise<readonly string[]> =>
     (await texts(store, "KEYS", `*${id}*`)).map((key) => key.split(":")[2] ?? "").toSorted();
-  expect(await kinds()).toEqual(expect.arrayContaining(["audit", "held", "key", "rate", "st", "ws"]));
+  expect(await kinds()).toEqual(expect.arrayContaining(["changes", "held", "key", "rate", "st", "ws"]));
 
   expect(await other.workspaces.delete(record.workspace)).toBe(true);
   expect(await kinds()).toEqual(["key"]);

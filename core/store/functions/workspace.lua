@@ -3,8 +3,13 @@
 
 local CHANGES_MAX = @CHANGES_LOGGED_MAX@
 
-local function log_change(prefix, workspace, change)
-  redis.call('XADD', prefix .. ':audit:' .. workspace, 'MAXLEN', CHANGES_MAX, '*', 'c', change)
+-- Logs a change, with the time in µs, which is also its id. The log is a list, because Redis reserves 4 KB for a
+-- stream that has only one entry.
+local function log_change(prefix, workspace, at, change)
+  local key = prefix .. ':changes:' .. workspace
+  if redis.call('LPUSH', key, digits(at) .. ':' .. change) > CHANGES_MAX then
+    redis.call('LTRIM', key, 0, CHANGES_MAX - 1)
+  end
 end
 
 -- Creates or replaces a workspace, and logs the changes.
@@ -25,7 +30,7 @@ register('put_workspace', function(keys, args)
   redis.call('SET', prefix .. ':ws:' .. workspace, record)
   redis.call('HSET', state, 'version', digits(fresh), 'mode', mode)
   redis.call('ZADD', prefix .. ':all', 0, entry)
-  for i = 6, #args do log_change(prefix, workspace, args[i]) end
+  for i = 6, #args do log_change(prefix, workspace, now + i - 6, args[i]) end
   local fields = redis.call('HMGET', state, 'held', 'served')
   if mode ~= 'poll' then
     -- The workspace is no longer a poll workspace, so no event waits for a poll, and any
@@ -63,7 +68,7 @@ end, { 'no-writes' })
 -- workspace exists, else 0.
 register('log_change', function(keys, args)
   if redis.call('EXISTS', keys[1] .. ':st:' .. args[1]) == 0 then return 0 end
-  log_change(keys[1], args[1], args[2])
+  log_change(keys[1], args[1], clock(), args[2])
   return 1
 end)
 
@@ -76,6 +81,6 @@ register('delete_workspace', function(keys, args)
   redis.call('ZREM', prefix .. ':due', workspace)
   redis.call('DEL', prefix .. ':st:' .. workspace, prefix .. ':rate:' .. workspace)
   redis.call('UNLINK', held_key(prefix, workspace), prefix .. ':log:' .. workspace, prefix .. ':polls:' .. workspace,
-    prefix .. ':audit:' .. workspace, responses_key(prefix, workspace), failed_keys(prefix, workspace))
+    prefix .. ':changes:' .. workspace, responses_key(prefix, workspace), failed_keys(prefix, workspace))
   return redis.call('DEL', prefix .. ':ws:' .. workspace)
 end, { 'allow-oom' })
