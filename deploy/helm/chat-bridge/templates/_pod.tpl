@@ -1,0 +1,127 @@
+{{/*
+The pod of a process. Arguments: context; component; of: the component's values; program: core or edge; port: name and
+number of the listener; env; volumes: a list with the name, and the Secret or ConfigMap, of each folder of certificates.
+*/}}
+{{- define "chat-bridge.pod" -}}
+metadata:
+  labels:
+    {{- include "chat-bridge.labels" . | nindent 4 }}
+    {{- with .of.podLabels }}
+    {{- toYaml . | nindent 4 }}
+    {{- end }}
+  {{- with .of.podAnnotations }}
+  annotations:
+    {{- toYaml . | nindent 4 }}
+  {{- end }}
+spec:
+  serviceAccountName: {{ include "chat-bridge.serviceAccount" .context }}
+  automountServiceAccountToken: false
+  # Variables for the Services of the namespace could have the names of settings.
+  enableServiceLinks: false
+  {{- with .context.Values.imagePullSecrets }}
+  imagePullSecrets:
+    {{- toYaml . | nindent 4 }}
+  {{- end }}
+  # After the drain, a process needs up to 10 seconds to stop.
+  terminationGracePeriodSeconds: {{ add (default 0 .of.drainSeconds) 15 }}
+  securityContext:
+    runAsNonRoot: true
+    runAsUser: 1000
+    runAsGroup: 1000
+    # The group of mounted certificates, so that the process can read them.
+    fsGroup: 1000
+    seccompProfile: { type: RuntimeDefault }
+  containers:
+    - name: {{ .component }}
+      image: {{ include "chat-bridge.image" .context | quote }}
+      imagePullPolicy: {{ .context.Values.image.pullPolicy }}
+      args: [dist/{{ .program }}/main.js]
+      env:
+        {{- .env | trim | nindent 8 }}
+      ports:
+        - { name: {{ .port.name }}, containerPort: {{ .port.number }}, protocol: TCP }
+        - { name: health, containerPort: 8081, protocol: TCP }
+      startupProbe:
+        httpGet: { path: /live, port: health }
+        periodSeconds: 1
+        timeoutSeconds: 3
+        failureThreshold: 60
+      # A process that waits for Redis or core is live: a restart would not help.
+      livenessProbe:
+        httpGet: { path: /live, port: health }
+        periodSeconds: 10
+        timeoutSeconds: 5
+        failureThreshold: 6
+      readinessProbe:
+        httpGet: { path: /ready, port: health }
+        periodSeconds: 5
+        timeoutSeconds: 3
+        failureThreshold: 3
+      resources:
+        {{- toYaml .of.resources | nindent 8 }}
+      securityContext:
+        allowPrivilegeEscalation: false
+        readOnlyRootFilesystem: true
+        capabilities: { drop: [ALL] }
+      volumeMounts:
+        - { name: tmp, mountPath: /tmp }
+        {{- range .volumes }}
+        - { name: {{ .name }}, mountPath: /etc/chat-bridge/{{ .name }}, readOnly: true }
+        {{- end }}
+  volumes:
+    - name: tmp
+      emptyDir: { sizeLimit: 64Mi }
+    {{- range .volumes }}
+    - name: {{ .name }}
+      {{- if .secret }}
+      secret:
+        secretName: {{ .secret }}
+      {{- else }}
+      configMap:
+        name: {{ .configMap }}
+      {{- end }}
+        defaultMode: 0440
+        {{- with .key }}
+        items: [{ key: {{ . }}, path: ca.crt }]
+        {{- end }}
+    {{- end }}
+  {{- if .of.topologySpreadConstraints }}
+  topologySpreadConstraints:
+    {{- $selector := include "chat-bridge.selector" . | fromYaml }}
+    {{- range .of.topologySpreadConstraints }}
+    - {{ merge (dict "labelSelector" (dict "matchLabels" $selector)) . | toYaml | indent 6 | trim }}
+    {{- end }}
+  {{- end }}
+  {{- range $field := list "affinity" "nodeSelector" "tolerations" "priorityClassName" }}
+  {{- with index $.of $field }}
+  {{ $field }}:
+    {{- toYaml . | nindent 4 }}
+  {{- end }}
+  {{- end }}
+{{- end -}}
+
+{{/* The certificates of edges and the dashboard. */}}
+{{- define "chat-bridge.callerVolumes" -}}
+{{- $tls := .Values.tls -}}
+{{- $volumes := list -}}
+{{- if $tls.serverSecret -}}
+{{- $volumes = append $volumes (dict "name" "ca" "secret" (required "tls.caSecret is missing: set it to a Secret whose ca.crt is the authority that issued core's certificate" $tls.caSecret) "key" "ca.crt") -}}
+{{- if $tls.clientSecret -}}{{- $volumes = append $volumes (dict "name" "tls" "secret" $tls.clientSecret) -}}{{- end -}}
+{{- end -}}
+{{- $volumes | toYaml -}}
+{{- end -}}
+
+{{- define "chat-bridge.coreVolumes" -}}
+{{- $tls := .Values.tls -}}
+{{- $volumes := list -}}
+{{- if $tls.serverSecret -}}
+{{- $volumes = append $volumes (dict "name" "tls" "secret" $tls.serverSecret) -}}
+{{- with $tls.clientCaSecret -}}{{- $volumes = append $volumes (dict "name" "client-ca" "secret" . "key" "ca.crt") -}}{{- end -}}
+{{- end -}}
+{{- range $name, $ca := dict "redis-ca" .Values.redis.ca "push-ca" .Values.core.pushCa -}}
+{{- if or $ca.secret $ca.configMap -}}
+{{- $volumes = append $volumes (dict "name" $name "secret" $ca.secret "configMap" $ca.configMap "key" $ca.key) -}}
+{{- end -}}
+{{- end -}}
+{{- $volumes | toYaml -}}
+{{- end -}}
