@@ -8,7 +8,7 @@ const base = require("./jest.config.js");
 module.exports = {
   ...base,
   roots: [
-    ...["browser", "demo", "cli", "docs", "compose", "local", "scripts"].map(
+    ...["browser", "demo", "cli", "docs", "compose", "helm", "local", "scripts"].map(
       (folder) => `<rootDir>/test/${folder}`,
     ),
     ...["check", "package"].map((folder) => `<rootDir>/bridge/test/${folder}`),

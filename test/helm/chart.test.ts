@@ -1,0 +1,214 @@
+import { execFile } from "node:child_process";
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import Ajv, { type AnySchemaObject } from "ajv";
+import { parse, parseAllDocuments, stringify } from "yaml";
+import { ROOT } from "../harness/compose-file";
+import { testFolder } from "../harness/folder";
+import {
+  EXAMPLES,
+  helm,
+  installHelm,
+  KUBERNETES,
+  moduleFolder,
+  render,
+  renderText,
+  valuesOf,
+} from "../harness/helm";
+import type { Manifest } from "../harness/manifests";
+import { installFromPypi } from "../harness/python-venv";
+
+const run = promisify(execFile);
+const say = (line: string): void => void process.stderr.write(`${line}\n`);
+const VALIDATOR = {
+  name: "kubernetes-validate",
+  package: "kubernetes-validate",
+  version: "1.37.0",
+  size: "150 MB",
+};
+const INSTALL_MS = 900_000;
+
+let python: string;
+beforeAll(async () => {
+  await installHelm(say);
+  python = await installFromPypi(VALIDATOR, say);
+}, INSTALL_MS);
+const folder = testFolder();
+
+const isCustom = ({ apiVersion }: { apiVersion: string }): boolean =>
+  /^(?:gateway\.networking\.k8s\.io|monitoring\.coreos\.com)\//.test(apiVersion);
+
+/** Returns the faults that the schemas of a release of Kubernetes find in objects; "" if there are none. */
+async function faultsOf(objects: readonly object[], kubernetes: string): Promise<string> {
+  const file = join(folder, "objects.yaml");
+  writeFileSync(file, objects.map((each) => stringify(each)).join("---\n"));
+  const args = ["-m", "kubernetes_validate", "--strict", "--quiet", "-k", kubernetes, file];
+  const { stdout, stderr } = await run(python, args).catch(
+    (error: { stdout: string; stderr: string }) => error,
+  );
+  return stdout + stderr;
+}
+
+test("the chart and the project have the same version", () => {
+  const chart = parse(readFileSync(join(ROOT, "deploy/helm/chat-bridge/Chart.yaml"), "utf8")) as object;
+  const { version } = JSON.parse(readFileSync(join(ROOT, "package.json"), "utf8")) as { version: string };
+  expect(chart).toMatchObject({ version, appVersion: version });
+});
+
+describe.each(EXAMPLES)("with the values of the example %s,", (example) => {
+  test("helm lint --strict finds no fault", async () => {
+    // `helm lint` cannot pretend that the cluster has the Prometheus Operator.
+    const options = [...valuesOf(example), "--set", "serviceMonitor.enabled=false", "--strict"];
+    expect(await helm(["lint"], options)).toMatchObject({ code: 0 });
+  });
+
+  test.each(KUBERNETES)("each object follows the schemas of Kubernetes %s", async (kubernetes) => {
+    const text = await renderText(example, [], kubernetes);
+    const objects = parseAllDocuments(text).map((each) => each.toJS() as Manifest);
+    expect(objects.length).toBeGreaterThan(10);
+    const builtIn = objects.filter((each) => !isCustom(each));
+    expect(await faultsOf(builtIn, kubernetes)).toBe("");
+  });
+});
+
+test("the schemas of Kubernetes reject an unknown field and a missing field", async () => {
+  const [first] = (await render("single")).filter(({ kind }) => kind === "Deployment");
+  expect(first).toBeDefined();
+  const unknown = { ...first, spec: { ...first?.spec, replicaCount: 2 } };
+  expect(await faultsOf([unknown], "1.37")).toContain("replicaCount");
+  expect(await faultsOf([{ ...first, spec: { ...first?.spec, selector: undefined } }], "1.37")).toContain(
+    "selector",
+  );
+});
+
+describe("custom resources", () => {
+  /** Definitions of custom resources, from the releases of the projects that define them. */
+  const DEFINED_BY = [
+    {
+      module: ["sigs.k8s.io/gateway-api", "v1.6.3"],
+      files: ["httproutes", "grpcroutes"].map(
+        (name) => `config/crd/standard/gateway.networking.k8s.io_${name}.yaml`,
+      ),
+    },
+    {
+      module: ["github.com/prometheus-operator/prometheus-operator", "v0.85.0"],
+      files: ["servicemonitors"].map(
+        (name) => `example/prometheus-operator-crd/monitoring.coreos.com_${name}.yaml`,
+      ),
+    },
+  ] as const;
+  const validators = new Map<string, (object: unknown) => string>();
+
+  beforeAll(async () => {
+    const ajv = new Ajv({ strict: false, validateFormats: false, allErrors: true });
+    for (const { module, files } of DEFINED_BY) {
+      const from = await moduleFolder(...module);
+      for (const file of files) {
+        const { spec } = parse(readFileSync(join(from, file), "utf8")) as Definition;
+        for (const { name, schema } of spec.versions) {
+          const check = ajv.compile(closed(schema.openAPIV3Schema));
+          const validate = (object: unknown) => (check(object) ? "" : ajv.errorsText(check.errors));
+          validators.set(`${spec.group}/${name} ${spec.names.kind}`, validate);
+        }
+      }
+    }
+  }, INSTALL_MS);
+
+  interface Definition {
+    readonly spec: {
+      readonly group: string;
+      readonly names: { readonly kind: string };
+      readonly versions: readonly {
+        readonly name: string;
+        readonly schema: { readonly openAPIV3Schema: AnySchemaObject };
+      }[];
+    };
+  }
+
+  /** Returns the schema with unknown fields forbidden, as `kubectl apply` reports them by default. */
+  function closed(schema: AnySchemaObject): AnySchemaObject {
+    return JSON.parse(JSON.stringify(schema), (_key, value: unknown) => {
+      const isClosed =
+        typeof value === "object" &&
+        value !== null &&
+        "properties" in value &&
+        "type" in value &&
+        value.type === "object" &&
+        !("x-kubernetes-preserve-unknown-fields" in value);
+      return isClosed ? { additionalProperties: false, ...value } : value;
+    }) as AnySchemaObject;
+  }
+
+  function faultsOfCustom(object: Manifest): string {
+    const validate = validators.get(`${object.apiVersion} ${object.kind}`);
+    return validate === undefined ? `no schema of ${object.kind}` : validate(object);
+  }
+
+  test("of every kind that the chart renders follow the schemas of the Gateway API and the Prometheus Operator", async () => {
+    const custom = (await render("everything")).filter(isCustom);
+    expect(custom.map(({ kind }) => kind).toSorted()).toEqual([
+      "GRPCRoute",
+      "HTTPRoute",
+      "HTTPRoute",
+      "ServiceMonitor",
+    ]);
+    for (const each of custom) expect(faultsOfCustom(each)).toBe("");
+  });
+
+  test("with an unknown field or an invalid value do not follow the schemas", async () => {
+    for (const each of (await render("everything")).filter(isCustom)) {
+      const { spec } = each;
+      expect(faultsOfCustom({ ...each, spec: { ...spec, hostname: "x" } as never })).not.toBe("");
+      expect(faultsOfCustom({ ...each, spec: { ...spec, parentRefs: {}, endpoints: 1 } as never })).not.toBe(
+        "",
+      );
+    }
+  });
+});
+
+describe("values that the chart rejects:", () => {
+  const REQUIRED: readonly (readonly [string, ...string[]])[] = [
+    ["image.repository=", "push the image to your registry"],
+    ["core.secret=", "create a Secret with the keys SECRETS_KEY and CORE_TOKENS"],
+    ["edge.secret=", "create a Secret with the key CORE_TOKEN"],
+    ["redis.hosts=null", "list host:port of the server"],
+    ["redis.hosts={a:1,b:2}", "set redis.mode to sentinel or cluster"],
+    ["redis.mode=sentinel", "redis.sentinel.master is missing"],
+    ["redis.mode=cluster,redis.database=1", "redis.database must be 0"],
+    ["redis.username=ada,redis.passwordSecret.name=", "redis.username requires a password"],
+    ["networkPolicy.redis.to=null", "list the peers"],
+    ["tls.serverSecret=x", "tls.caSecret is missing"],
+    ["core.smtp=true", "core.settings.MAIL_FROM is missing"],
+    ["ingress.enabled=true,networkPolicy.enabled=false,ingress.edge.host=a.example", "trustProxy is missing"],
+    [
+      "ingress.enabled=true,networkPolicy.enabled=false,trustProxy=10.0.0.0/8",
+      "ingress.edge.host is missing",
+    ],
+    [
+      "ingress.enabled=true,trustProxy=10.0.0.0/8,ingress.edge.host=a.example",
+      "networkPolicy.proxies is missing",
+    ],
+    [
+      "gateway.enabled=true,networkPolicy.enabled=false,trustProxy=10.0.0.0/8",
+      "gateway.parentRefs is missing",
+    ],
+    ["core.replica=3", "additional properties 'replica' not allowed"],
+    ["redis.password=x", "additional properties 'password' not allowed"],
+    ["redis.hosts={user:x@redis:6379}", "does not match pattern"],
+    ["core.settings.SHARD=64", "SHARD"],
+    ["core.settings.SECRETS_KEY=x", "SECRETS_KEY"],
+    ["core.extraEnv[0].name=SMTP_URL,core.extraEnv[0].value=smtp://u:p@h", "/core/extraEnv/0"],
+    ["core.drainSeconds=61", "/core/drainSeconds"],
+  ];
+  test.each(REQUIRED)("--set %s fails with a message that contains: %s", async (set, message) => {
+    const { code, stdout, stderr } = await helm(["template"], [...valuesOf("single"), "--set", set]);
+    expect({ code, stdout }).toEqual({ code: 1, stdout: "" });
+    expect(stderr).toContain(message);
+  });
+
+  test("a ServiceMonitor in a cluster without the Prometheus Operator", async () => {
+    const options = [...valuesOf("single"), "--set", "serviceMonitor.enabled=true"];
+    expect((await helm(["template"], options)).stderr).toContain("install its custom resources first");
+  });
+});

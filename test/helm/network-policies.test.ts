@@ -1,0 +1,175 @@
+import ipaddr from "ipaddr.js";
+import { whyNotPublic } from "../../core/domain/public-address";
+import { EXAMPLES, installHelm, render, type Example } from "../harness/helm";
+import { matches, ofKind, one, type Manifest, type Peer, type Rule } from "../harness/manifests";
+
+const rendered = new Map<Example, readonly Manifest[]>();
+beforeAll(async () => {
+  await installHelm((line) => void process.stderr.write(`${line}\n`));
+  for (const example of EXAMPLES) rendered.set(example, await render(example));
+}, 900_000);
+
+type Labels = Readonly<Record<string, string>>;
+/** An end of a connection: a pod, or an address outside the cluster. Pods without a namespace are in the chart's. */
+type End = { readonly labels: Labels; readonly namespace?: string } | { readonly address: string };
+
+const of = (example: Example): readonly Manifest[] => rendered.get(example) ?? [];
+const pod = (example: Example, component: string): End => ({
+  labels: one(of(example), "Deployment", component).spec.template.metadata.labels,
+});
+const inNamespace = (namespace: string, labels: Labels = {}): End => ({ labels, namespace });
+const GAME: End = { labels: { "chat-bridge/calls-core": "true" } };
+const STRANGER: End = { labels: { app: "stranger" } };
+
+function isIn(address: string, cidr: string): boolean {
+  const [parsed, [network, bits]] = [ipaddr.parse(address), ipaddr.parseCIDR(cidr)];
+  return parsed.kind() === network.kind() && parsed.match([network, bits]);
+}
+
+function isPeer({ podSelector, namespaceSelector, ipBlock }: Peer, end: End): boolean {
+  if ("address" in end) {
+    if (ipBlock === undefined || !isIn(end.address, ipBlock.cidr)) return false;
+    return !(ipBlock.except ?? []).some((cidr) => isIn(end.address, cidr));
+  }
+  if (ipBlock !== undefined) return false;
+  const { namespace } = end;
+  const namespaceLabels: Labels = { "kubernetes.io/metadata.name": namespace ?? "chat" };
+  const isNear = namespaceSelector
+    ? matches(namespaceSelector.matchLabels, namespaceLabels)
+    : namespace === undefined;
+  return isNear && matches(podSelector?.matchLabels ?? {}, end.labels);
+}
+
+const isAllowed = (rules: readonly Rule[] | undefined, end: End, port: number, protocol = "TCP"): boolean =>
+  (rules ?? []).some((rule) => {
+    const hasPort = rule.ports.some(
+      (each) => each.protocol === protocol && (each.port === undefined || each.port === port),
+    );
+    return hasPort && (rule.from ?? rule.to ?? []).some((peer) => isPeer(peer, end));
+  });
+
+/** Returns the rules of all policies that select a pod. Throws if none does: all connections would be allowed. */
+function rulesFor(example: Example, end: End, direction: "ingress" | "egress"): readonly Rule[] {
+  const labels = "labels" in end ? end.labels : {};
+  const policies = ofKind(of(example), "NetworkPolicy").filter(({ spec }) =>
+    matches(spec.podSelector.matchLabels, labels),
+  );
+  const type = direction === "ingress" ? "Ingress" : "Egress";
+  const selecting = policies.filter(({ spec }) => spec.policyTypes.includes(type));
+  if (selecting.length === 0) throw new Error("no policy selects the pod");
+  return selecting.flatMap(({ spec }) => spec[direction] ?? []);
+}
+
+const reaches = (example: Example, component: string, to: End, port: number, protocol?: string): boolean =>
+  isAllowed(rulesFor(example, pod(example, component), "egress"), to, port, protocol);
+const isReachedBy = (example: Example, component: string, from: End, port: number): boolean =>
+  isAllowed(rulesFor(example, pod(example, component), "ingress"), from, port);
+
+/** The servers of Redis in each example, as address and port. */
+const REDIS: Readonly<Record<Example, readonly (readonly [End, number])[]>> = {
+  single: [[inNamespace("data", { "app.kubernetes.io/name": "redis" }), 6379]],
+  sentinel: [
+    [{ address: "10.20.0.11" }, 26379],
+    [{ address: "10.20.0.21" }, 6379],
+  ],
+  cluster: [
+    [{ address: "10.30.0.1" }, 6379],
+    [{ address: "10.30.0.9" }, 6380],
+  ],
+  everything: [[{ address: "10.30.0.3" }, 6379]],
+};
+const CALLERS = ["edge", "dashboard"];
+
+describe.each(EXAMPLES)("with the values of the example %s,", (example) => {
+  const callers = CALLERS.filter((each) => example !== "cluster" || each !== "dashboard");
+
+  test("core reaches Redis, and edges and the dashboard do not", () => {
+    for (const [server, port] of REDIS[example]) {
+      expect(reaches(example, "core", server, port)).toBe(true);
+      for (const each of callers) expect(reaches(example, each, server, port)).toBe(false);
+    }
+  });
+
+  test("edges, the dashboard and games reach core, and other pods do not", () => {
+    for (const each of callers) {
+      expect(reaches(example, each, pod(example, "core"), 50051)).toBe(true);
+      expect(isReachedBy(example, "core", pod(example, each), 50051)).toBe(true);
+    }
+    expect(isReachedBy(example, "core", GAME, 50051)).toBe(true);
+    expect(isReachedBy(example, "core", STRANGER, 50051)).toBe(false);
+    expect(
+      isReachedBy(example, "core", inNamespace("other", { "chat-bridge/calls-core": "true" }), 50051),
+    ).toBe(false);
+  });
+
+  test("edges and the dashboard reach nothing but core and name servers", () => {
+    const dns = inNamespace("kube-system", { "k8s-app": "kube-dns" });
+    for (const each of callers) {
+      expect(reaches(example, each, dns, 53, "UDP")).toBe(true);
+      for (const port of [80, 443, 6379, 8081]) {
+        expect(reaches(example, each, { address: "93.184.215.14" }, port)).toBe(false);
+        expect(reaches(example, each, pod(example, "core"), port)).toBe(false);
+        expect(reaches(example, each, STRANGER, port)).toBe(false);
+      }
+    }
+  });
+
+  test("pushes of core reach public addresses, and no other addresses", () => {
+    const isPushed = (address: string) => reaches(example, "core", { address }, 443);
+    expect(isPushed("93.184.215.14")).toBe(true);
+    expect(isPushed("2606:2800:21f:cb07:6820:80da:af6b:8b2c")).toBe(true);
+    const internal = [
+      "0.0.0.1 10.0.0.1 100.64.0.1 127.0.0.1 168.63.129.16 169.254.169.254 172.16.0.1 172.31.255.254 192.0.0.192",
+      "192.168.1.1 198.18.0.1 224.0.0.1 255.255.255.255 ::1 fd00:ec2::254 fe80::1 ::ffff:10.0.0.1 64:ff9b::a00:1",
+    ].flatMap((line) => line.split(" "));
+    for (const address of internal) {
+      expect(whyNotPublic(address)).toBeDefined();
+      expect({ address, isPushed: isPushed(address) }).toEqual({ address, isPushed: false });
+    }
+  });
+
+  test("only the monitoring reaches the listener for metrics", () => {
+    for (const each of ["core", ...callers]) {
+      expect(isReachedBy(example, each, inNamespace("monitoring"), 8081)).toBe(true);
+      expect(isReachedBy(example, each, STRANGER, 8081)).toBe(false);
+      expect(isReachedBy(example, each, inNamespace("monitoring"), 8080)).toBe(false);
+    }
+  });
+
+  test("every pod of the release is selected by the policy that allows nothing", () => {
+    const deny = one(of(example), "NetworkPolicy", "default-deny").spec;
+    expect(deny).toMatchObject({ policyTypes: ["Ingress", "Egress"] });
+    expect([deny.ingress, deny.egress]).toEqual([undefined, undefined]);
+    for (const each of ofKind(of(example), "Deployment")) {
+      expect(matches(deny.podSelector.matchLabels, each.spec.template.metadata.labels)).toBe(true);
+    }
+  });
+});
+
+test("only the proxy reaches edges and the dashboard, and reaches core only if games outside the cluster may", () => {
+  const proxy = inNamespace("traefik");
+  expect(isReachedBy("sentinel", "edge", proxy, 8080)).toBe(true);
+  expect(isReachedBy("sentinel", "dashboard", proxy, 8082)).toBe(true);
+  expect(isReachedBy("sentinel", "core", proxy, 50051)).toBe(false);
+  expect(isReachedBy("everything", "core", inNamespace("gateways"), 50051)).toBe(true);
+  for (const from of [STRANGER, GAME, inNamespace("other")]) {
+    expect(isReachedBy("sentinel", "edge", from, 8080)).toBe(false);
+  }
+  expect(isReachedBy("single", "edge", proxy, 8080)).toBe(false);
+});
+
+test("pushes reach the networks of PUSH_ALLOW, and only the ports that the values list", () => {
+  expect(reaches("everything", "core", { address: "10.40.0.7" }, 443)).toBe(true);
+  expect(reaches("everything", "core", { address: "10.41.0.5" }, 8443)).toBe(true);
+  expect(reaches("everything", "core", { address: "10.41.0.6" }, 443)).toBe(false);
+  expect(reaches("everything", "core", { address: "93.184.215.14" }, 9000)).toBe(false);
+  expect(reaches("single", "core", { address: "93.184.215.14" }, 9000)).toBe(true);
+});
+
+test("core reaches a mail server only if it sends emails", () => {
+  expect(reaches("everything", "core", { address: "93.184.215.14" }, 587)).toBe(true);
+  const [peers] = rulesFor("sentinel", pod("sentinel", "core"), "egress").filter(({ ports }) =>
+    ports.some(({ port }) => port === 587),
+  );
+  expect(peers).toBeUndefined();
+});
