@@ -2,7 +2,7 @@ const base = require("./jest.config.js");
 
 /**
  * The tests of `npm run test:extras`: the dashboard, the demo, the command line, the checker, the guides, the compose
- * file and `npm start`.
+ * file, the Helm chart and `npm start`.
  */
 /** @type {import("jest").Config} */
 module.exports = {

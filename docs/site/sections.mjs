@@ -26,6 +26,8 @@ const READERS = [
     details: "Deploy, configure, watch and scale it. Find out why a bridge does not work.",
     pages: [
       "docs/operator-guide.md",
+      "docs/kubernetes.md",
+      "deploy/helm/chat-bridge/README.md",
       "dashboard/README.md",
       "docs/cli.md",
       "docs/metrics.md",
@@ -54,6 +56,7 @@ const NAMES = {
   "bridge/template/README.md": "A template for a bridge",
   "bridges/irc/README.md": "IRC",
   "bridges/matrix/README.md": "Matrix",
+  "deploy/helm/chat-bridge/README.md": "The Helm chart",
   "demo/README.md": "The demo",
   "demo/chat/README.md": "The demo chat",
   "demo/game/README.md": "The demo game",

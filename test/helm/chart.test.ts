@@ -1,4 +1,4 @@
-import { execFile } from "node:child_process";
+import { execFile, spawnSync } from "node:child_process";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { promisify } from "node:util";
@@ -56,6 +56,12 @@ test("the chart and the project have the same version", () => {
   expect(chart).toMatchObject({ version, appVersion: version });
 });
 
+test("docs/kubernetes.md has the defaults and the comments of all values", () => {
+  const check = ["scripts/helm-values.mjs", "--check"];
+  const { status, stderr } = spawnSync(process.execPath, check, { cwd: ROOT, encoding: "utf8" });
+  expect({ status, stderr }).toEqual({ status: 0, stderr: "" });
+});
+
 describe.each(EXAMPLES)("with the values of the example %s,", (example) => {
   test("helm lint --strict finds no fault", async () => {
     // `helm lint` cannot pretend that the cluster has the Prometheus Operator.
@@ -86,24 +92,26 @@ describe("custom resources", () => {
   /** Definitions of custom resources, from the releases of the projects that define them. */
   const DEFINED_BY = [
     {
-      module: ["sigs.k8s.io/gateway-api", "v1.6.3"],
+      module: "sigs.k8s.io/gateway-api",
+      version: "v1.6.3",
       files: ["httproutes", "grpcroutes"].map(
         (name) => `config/crd/standard/gateway.networking.k8s.io_${name}.yaml`,
       ),
     },
     {
-      module: ["github.com/prometheus-operator/prometheus-operator", "v0.85.0"],
+      module: "github.com/prometheus-operator/prometheus-operator",
+      version: "v0.85.0",
       files: ["servicemonitors"].map(
         (name) => `example/prometheus-operator-crd/monitoring.coreos.com_${name}.yaml`,
       ),
     },
-  ] as const;
+  ];
   const validators = new Map<string, (object: unknown) => string>();
 
   beforeAll(async () => {
     const ajv = new Ajv({ strict: false, validateFormats: false, allErrors: true });
-    for (const { module, files } of DEFINED_BY) {
-      const from = await moduleFolder(...module);
+    for (const { module, version, files } of DEFINED_BY) {
+      const from = await moduleFolder(module, version);
       for (const file of files) {
         const { spec } = parse(readFileSync(join(from, file), "utf8")) as Definition;
         for (const { name, schema } of spec.versions) {

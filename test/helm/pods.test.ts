@@ -152,7 +152,7 @@ describe.each(EXAMPLES)("with the values of the example %s,", (example) => {
         rollingUpdate: { maxUnavailable: 0, maxSurge: 1 },
       });
       expect(spec.template.spec.terminationGracePeriodSeconds).toBeGreaterThanOrEqual(drain + 15);
-      expect(spec.minReadySeconds).toBeGreaterThanOrEqual(component === "core" ? 30 : 10);
+      expect(spec.minReadySeconds).toBeGreaterThanOrEqual(component === "core" ? 60 : 10);
     }
   });
 });
