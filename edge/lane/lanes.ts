@@ -272,7 +272,7 @@ export function createLanes({ open, lanes, inProgressMax, bytesMax, deadlineMs, 
     },
     /** Replaces all streams by new streams, without losing a call. */
     renew(): void {
-      for (const lane of [...all]) replace(lane);
+      for (const lane of all) replace(lane);
     },
     close(): void {
       closed = true;

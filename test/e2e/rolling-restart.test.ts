@@ -19,15 +19,15 @@ const BETWEEN = 20;
 function followForever(games: GameServiceClient) {
   const texts: string[] = [];
   const ends: unknown[] = [];
-  let isClosed = false;
+  const closed = new AbortController();
   let consumer: Consumer;
   async function follow(): Promise<void> {
-    while (!isClosed) {
+    while (!closed.signal.aborted) {
       consumer = startConsumer(games, { group: "rolled", window: 1_000 });
       consumer.ackAll();
       const { code, details } = await consumer.ended();
       texts.push(...consumer.seen.map(({ text }) => text));
-      if (!isClosed) ends.push([code, details]);
+      if (!closed.signal.aborted) ends.push([code, details]);
     }
   }
   const following = follow();
@@ -35,7 +35,7 @@ function followForever(games: GameServiceClient) {
     ends,
     count: () => texts.length + consumer.seen.length,
     async close(): Promise<readonly string[]> {
-      isClosed = true;
+      closed.abort();
       consumer.cancel();
       await following;
       return texts;
@@ -49,7 +49,7 @@ function startLoad(url: string, workspace: TestWorkspace, publishText: (text: st
   const published = new Map<string, Promise<unknown>>();
   const polled: string[] = [];
   const pollFaults: string[] = [];
-  let isOver = false;
+  const over = new AbortController();
   const answer = async (text: string): Promise<string> => {
     const event = { id: text, type: "message", channel: "c1", user: { id: "u1" }, text };
     const { status: code, body } = await post(url, workspace, event);
@@ -67,7 +67,7 @@ function startLoad(url: string, workspace: TestWorkspace, publishText: (text: st
   ];
   const polling = (async () => {
     let cursor = "";
-    while (!isOver || polled.length < published.size) {
+    while (!over.signal.aborted || polled.length < published.size) {
       const { status: code, json } = await poll(url, workspace, cursor && `after=${cursor}`);
       if (code !== 200) pollFaults.push(String(code));
       const { events, next } = json as PolledPage;
@@ -84,7 +84,7 @@ function startLoad(url: string, workspace: TestWorkspace, publishText: (text: st
     async stop(): Promise<void> {
       for (const timer of timers) clearInterval(timer);
       await Promise.all([...posted.values(), ...published.values()]);
-      isOver = true;
+      over.abort();
       await polling;
     },
   };
