@@ -15,8 +15,8 @@ export type LaneStream = ClientDuplexStream<LaneRequest, LaneResponse>;
  *
  * A call reopens a resting lane only after `until`, which is a value of `performance.now()`.
  *
- * When a lane retires, an idle lane takes its place at once. The retired lane gets no new calls, and is closed when its
- * pending calls are answered.
+ * When another lane has replaced a lane, the lane is retired: it gets no new calls, and is closed when its pending calls
+ * are answered.
  */
 type LaneState =
   | { readonly name: "idle" }
@@ -28,11 +28,13 @@ export interface Lane {
   state: LaneState;
   /** Number of streams that have ended since core last answered a call on this lane. */
   failures: number;
-  /** Number of calls on this lane without an answer, and whether the lane is retired. */
+  /** Number of calls on this lane without an answer. */
   calls: number;
+  /** Whether another lane replaces this lane, and whether it has done so. */
+  isReplaced: boolean;
   isRetired: boolean;
 }
 
 export function idleLane(): Lane {
-  return { state: { name: "idle" }, failures: 0, calls: 0, isRetired: false };
+  return { state: { name: "idle" }, failures: 0, calls: 0, isReplaced: false, isRetired: false };
 }

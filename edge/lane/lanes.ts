@@ -64,12 +64,12 @@ const MESSAGE_BYTES = 1_048_576;
  * and their outcome is unknown. The lane is reopened after a pause, which grows with each
  * failure.
  *
- * A core that stops announces its stop, so that its lanes retire, and no call is lost.
+ * A core that stops announces its stop, so that the edge replaces its lanes, and no call is lost.
  */
 export function createLanes({ open, lanes, inProgressMax, bytesMax, deadlineMs, onRefused }: LanesOptions) {
   const all: Lane[] = Array.from({ length: lanes }, idleLane);
-  /** Retired lanes that are not closed yet. */
-  const retired = new Set<Lane>();
+  /** Other lanes with a stream: retired lanes, and lanes that will replace a lane. */
+  const further = new Set<Lane>();
   /** Pending calls by number, in the order of their deadlines. */
   const inProgress = new Map<number, Waiting>();
   const load = createLaneLoad();
@@ -131,7 +131,7 @@ export function createLanes({ open, lanes, inProgressMax, bytesMax, deadlineMs, 
     stream.on("data", ({ answers, closing }: LaneResponse) => {
       lane.failures = 0;
       for (const { number, answer } of answers) receive(number, answer);
-      if (closing && isOn(lane, stream)) retire(lane);
+      if (closing) replaceSoon(lane);
     });
     stream.on("metadata", () => {
       if (isOn(lane, stream)) lane.state = { name: "open", stream };
@@ -162,15 +162,36 @@ export function createLanes({ open, lanes, inProgressMax, bytesMax, deadlineMs, 
     else fail(number, "core-fault", new Error("core answered with a fault"));
   }
 
-  /** Puts an idle lane in the place of an open lane, which is closed when its calls are answered. */
-  function retire(lane: Lane): void {
-    const place = all.indexOf(lane);
-    if (place < 0) return;
+  /**
+   * Replaces a lane by a successor as soon as core has accepted the successor's stream. A core that closes its connection
+   * may lose calls on a stream that it has not accepted yet, so the lane keeps its calls until then.
+   */
+  function replace(lane: Lane): void {
+    if (closed || lane.isReplaced || !all.includes(lane) || !("stream" in lane.state)) return;
+    lane.isReplaced = true;
+    const successor = idleLane();
+    const retry = (): void => {
+      if (all.includes(successor)) return;
+      lane.isReplaced = false;
+      replaceSoon(lane);
+    };
+    const stream = streamOf(successor);
+    further.add(successor);
+    stream.once("metadata", () => succeed(lane, successor)).once("error", retry);
+  }
+
+  /** The pause limits the attempts while no other core accepts lanes. A stopping core waits longer than this pause. */
+  function replaceSoon(lane: Lane): void {
+    setTimeout(replace, REOPEN_MIN_MS, lane).unref();
+  }
+
+  function succeed(lane: Lane, successor: Lane): void {
     // Core still makes the calls of this turn.
     if (turn?.lane === lane) flush();
-    all[place] = idleLane();
-    retired.add(lane);
+    further.delete(successor);
+    all[all.indexOf(lane)] = successor;
     lane.isRetired = true;
+    if ("stream" in lane.state) further.add(lane);
     closeRetired(lane);
   }
 
@@ -183,7 +204,7 @@ export function createLanes({ open, lanes, inProgressMax, bytesMax, deadlineMs, 
     const pauseMs = Math.min(REOPEN_MAX_MS, REOPEN_MIN_MS * 2 ** lane.failures);
     lane.state = { name: "resting", until: performance.now() + pauseMs };
     lane.failures += 1;
-    retired.delete(lane);
+    further.delete(lane);
     load.open -= 1;
     stream.cancel();
     // The loop below also rejects the calls that are not yet sent, so they must not be sent later.
@@ -249,14 +270,14 @@ export function createLanes({ open, lanes, inProgressMax, bytesMax, deadlineMs, 
       if (calls.length >= MESSAGE_CALLS || turn.bytes >= MESSAGE_BYTES) flush();
       return answer;
     },
-    /** Retires all lanes with a stream, so that the next calls open new streams. */
+    /** Replaces all streams by new streams, without losing a call. */
     renew(): void {
-      for (const lane of [...all]) if ("stream" in lane.state) retire(lane);
+      for (const lane of all) replace(lane);
     },
     close(): void {
       closed = true;
       clearInterval(deadlines);
-      for (const lane of [...all, ...retired]) {
+      for (const lane of [...all, ...further]) {
         if ("stream" in lane.state) breakLane(lane, lane.state.stream);
       }
       // The remaining calls wait for the end of their turn, on a lane that has no stream yet.

@@ -354,7 +354,7 @@ test("a stopping core answers the calls in progress, and then closes the lane", 
   stopping.abort();
   release();
   await asking;
-  await until("the lane is closed", () => lanes.load.open === 0);
+  await until("the lane is closed", () => streams[0]?.writableEnded === true);
 });
 
 test("a core that stops answers every call that is made meanwhile, and no call fails", async () => {
@@ -383,6 +383,7 @@ test("after a renewal, calls use new lanes, and an old lane is closed when its c
   const slow = ask("slow");
   await until("the call is in progress", () => asked.length === 1);
   lanes.renew();
+  await until("the new lane is open", () => lanesOfCore.open === 2);
   expect(await ask("next")).toBe("next");
   expect([lanes.load.opened, lanes.load.open, edgeStreams[0]?.writableEnded]).toEqual([2, 2, false]);
   release();
