@@ -2,6 +2,7 @@ import { once, setMaxListeners } from "node:events";
 import { createSecureContext, rootCertificates } from "node:tls";
 import { pino, type Logger } from "pino";
 import { listenForProbes } from "../runtime/health-listener";
+import { startTracing } from "../runtime/tracing/start-tracing";
 import type { CoreConfig } from "./config";
 import { createCoreMetrics } from "./metrics/core-metrics";
 import { createPushClient } from "./delivery/push-client";
@@ -46,7 +47,9 @@ export async function createCore(
   let whyNotReady: () => Promise<string | undefined> = async () => "waiting for Redis";
   const metrics = createCoreMetrics();
   const health = await listenForProbes(config.healthListen, () => whyNotReady(), metrics);
-  const closers: (() => Promise<void>)[] = [() => health.close()];
+  const tracing = await startTracing(config.tracing, log);
+  const tracer = tracing?.tracer;
+  const closers: (() => Promise<void>)[] = [async () => tracing?.close(), () => health.close()];
   const tellInboundDropped = inboundDropTeller(log);
   function onDrop(
     { workspaceId, eventId, eventType }: Pick<QueuedPush, "workspaceId" | "eventId" | "eventType">,
@@ -90,6 +93,7 @@ export async function createCore(
     const shardContext = {
       ...store,
       pushClient,
+      tracer,
       mailer,
       report,
       pushMeter: metrics.push,
@@ -138,6 +142,7 @@ export async function createCore(
         onDeleted: (workspaceId, by) => log.info({ workspaceId, by }, "a workspace was deleted"),
         ids,
         pushTracer: pushClient,
+        tracer,
         targetUrlCheck: createTargetUrlCheck(hosts),
         stopping: streams.signal,
         whyNotReady: () => whyNotReady(),

@@ -2,6 +2,7 @@ import ipaddr from "ipaddr.js";
 import { LOG_LEVELS } from "../runtime/logger";
 import { readCoreConnection } from "../runtime/core-connection";
 import { parseList, readSettings } from "../runtime/settings";
+import { readTracing } from "../runtime/tracing/settings";
 
 export type EdgeConfig = ReturnType<typeof readEdgeConfig>;
 
@@ -37,6 +38,7 @@ export function readEdgeConfig(environment: NodeJS.ProcessEnv) {
         )
       : undefined,
     logLevel: settings.choice("LOG_LEVEL", LOG_LEVELS, "info"),
+    tracing: readTracing(settings, "chat-bridge-edge"),
   }));
 }
 

@@ -228,7 +228,7 @@ export function createLanes({ open, lanes, inProgressMax, bytesMax, deadlineMs, 
     load: load as Readonly<LaneLoad>,
     greet,
     /** Rejects with `CoreUnavailable` when there is no answer. The call may still have taken effect. */
-    call(call: Call, bytes: number): Promise<Answer> {
+    call(call: Call, bytes: number, traceparent = ""): Promise<Answer> {
       if (closed || load.calls >= inProgressMax || load.bytes + bytes > bytesMax) {
         return refuse("full", "too many calls are pending");
       }
@@ -242,7 +242,7 @@ export function createLanes({ open, lanes, inProgressMax, bytesMax, deadlineMs, 
       turn.bytes += bytes;
       lastNumber = (lastNumber + 1) % NUMBERS;
       const number = lastNumber;
-      calls.push({ number, call });
+      calls.push({ number, call, traceparent });
       load.calls += 1;
       load.bytes += bytes;
       const answer = new Promise<Answer>((resolve, reject) => {
