@@ -29,6 +29,7 @@ const READERS = [
       "dashboard/README.md",
       "docs/cli.md",
       "docs/metrics.md",
+      "docs/tracing.md",
       "docs/scaling.md",
       "docs/security.md",
       "SECURITY.md",
