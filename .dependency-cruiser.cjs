@@ -1,6 +1,7 @@
 // The allowed imports ("arrows"). The files of each folder may import each other,
 // packages, and files of the listed paths. The parser does not support JSX, so
 // the arrows of dashboard/ and demo/chat/page/ are lint rules instead.
+const TRACER = "^runtime/tracing/tracer\\.ts$"; // only types
 const ARROWS = {
   "^contract/": [],
   "^core/domain/": ["^contract/"],
@@ -8,8 +9,8 @@ const ARROWS = {
   "^core/operations/": ["^contract/", "^core/domain/", "^core/leases/", "^core/ports/"],
   "^core/leases/": ["^contract/", "^core/domain/", "^core/ports/"],
   "^core/store/": ["^contract/", "^core/domain/", "^core/ports/"],
-  "^core/delivery/": ["^contract/", "^core/domain/", "^core/leases/", "^core/ports/"],
-  "^core/rpc/": ["^contract/", "^core/operations/", "^core/domain/", "^core/ports/", "^proto/"],
+  "^core/delivery/": ["^contract/", "^core/domain/", "^core/leases/", "^core/ports/", TRACER],
+  "^core/rpc/": ["^contract/", "^core/operations/", "^core/domain/", "^core/ports/", "^proto/", TRACER],
   "^core/metrics/": [
     "^contract/",
     "^core/rpc/call-counts",
@@ -59,7 +60,7 @@ module.exports = {
       name: "only-main-and-composition-root-use-runtime",
       severity: "error",
       from: { path: "^core/", pathNot: "^core/((main|core|config)\\.ts$|metrics/)" },
-      to: { path: "^runtime/" },
+      to: { path: "^runtime/", pathNot: TRACER },
     },
     {
       name: "bridge-needs-one-package",

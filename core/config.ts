@@ -5,6 +5,7 @@ import { readDrainMs } from "../runtime/drain-setting";
 import { LOG_LEVELS } from "../runtime/logger";
 import { isLoopback, parseList, readSettings, type Settings } from "../runtime/settings";
 import { checkTokens, parseTokenLabel, type KnownToken } from "./rpc/known-tokens";
+import { readTracing } from "../runtime/tracing/settings";
 import type { ServerTls } from "./rpc/listener";
 import { parseRedisUrl } from "./store/redis/url";
 
@@ -90,6 +91,7 @@ export function readCoreConfig(environment: NodeJS.ProcessEnv) {
       mail: readMail(settings),
       drainMs: readDrainMs(settings),
       logLevel: settings.choice("LOG_LEVEL", LOG_LEVELS, "info"),
+      tracing: readTracing(settings, "chat-bridge-core"),
     };
     if (config.tokens?.length === 0 && config.listen && !isLoopback(config.listen.host)) {
       settings.fault(

@@ -3,6 +3,7 @@ import { createSecureContext, rootCertificates } from "node:tls";
 import { pino, type Logger } from "pino";
 import { listenForProbes } from "../runtime/health-listener";
 import { BUILD } from "../runtime/version";
+import { startTracing } from "../runtime/tracing/start-tracing";
 import type { CoreConfig } from "./config";
 import { createCoreMetrics } from "./metrics/core-metrics";
 import { createPushClient } from "./delivery/push-client";
@@ -55,7 +56,9 @@ export async function createCore(
   let whyNotReady: () => Promise<string | undefined> = async () => "waiting for Redis";
   const metrics = createCoreMetrics();
   const health = await listenForProbes(config.healthListen, () => whyNotReady(), metrics);
-  const closers: (() => Promise<void>)[] = [() => health.close()];
+  const tracing = await startTracing(config.tracing, log);
+  const tracer = tracing?.tracer;
+  const closers: (() => Promise<void>)[] = [async () => tracing?.close(), () => health.close()];
   const tellInboundDropped = inboundDropTeller(log);
   function onDrop(
     { workspaceId, eventId, eventType }: Pick<QueuedPush, "workspaceId" | "eventId" | "eventType">,
@@ -99,6 +102,7 @@ export async function createCore(
     const shardContext = {
       ...store,
       pushClient,
+      tracer,
       mailer,
       report,
       pushMeter: metrics.push,
@@ -147,6 +151,7 @@ export async function createCore(
         onDeleted: (workspaceId, by) => log.info({ workspaceId, by }, "a workspace was deleted"),
         ids,
         pushTracer: pushClient,
+        tracer,
         targetUrlCheck: createTargetUrlCheck(hosts),
         stopping: streams.signal,
         whyNotReady: () => whyNotReady(),

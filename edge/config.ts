@@ -3,6 +3,7 @@ import { LOG_LEVELS } from "../runtime/logger";
 import { readDrainMs } from "../runtime/drain-setting";
 import { readCoreConnection } from "../runtime/core-connection";
 import { parseList, readSettings } from "../runtime/settings";
+import { readTracing } from "../runtime/tracing/settings";
 
 export type EdgeConfig = ReturnType<typeof readEdgeConfig>;
 
@@ -39,6 +40,7 @@ export function readEdgeConfig(environment: NodeJS.ProcessEnv) {
       : undefined,
     drainMs: readDrainMs(settings),
     logLevel: settings.choice("LOG_LEVEL", LOG_LEVELS, "info"),
+    tracing: readTracing(settings, "chat-bridge-edge"),
   }));
 }
 

@@ -4,6 +4,7 @@ import { pino, type Logger } from "pino";
 import { listenForProbes } from "../runtime/health-listener";
 import { formatHostPort, isLoopback } from "../runtime/settings";
 import { BUILD } from "../runtime/version";
+import { startTracing } from "../runtime/tracing/start-tracing";
 import { createAddressShield } from "./public/address-shield";
 import type { EdgeConfig } from "./config";
 import { createCoreClient, type CoreClient } from "./lane/core-client";
@@ -64,6 +65,7 @@ export async function createEdge(
     );
   };
   const health = await listenForProbes(config.healthListen, whyNotReady, metrics);
+  const tracing = await startTracing(config.tracing, log);
   const report = (where: string, error: unknown): void =>
     log.error({ where, err: error }, "a request failed unexpectedly");
   const { onUnreadable } = metrics;
@@ -76,7 +78,7 @@ export async function createEdge(
   app.addHook("onResponse", metrics.onResponse);
   let dashboard: Dashboard | undefined;
   try {
-    await app.register(async (hooks) => addHooks(hooks, shieldCore(core, shield), unsent));
+    await app.register(async (hooks) => addHooks(hooks, shieldCore(core, shield), unsent, tracing?.tracer));
     await app.listen(config.listen);
     if (config.dashboardListen !== undefined) {
       if (!isLoopback(config.dashboardListen.host) && config.trustProxy.length === 0) {
@@ -118,6 +120,7 @@ export async function createEdge(
         clearTimeout(late);
         unsent.close();
         core.close();
+        await tracing?.close();
         await health.close();
       })();
       return closing;

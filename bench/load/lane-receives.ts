@@ -62,5 +62,5 @@ function receiveCall(workspace: Workspace, run: string, number: number): LaneCal
     body,
     reading: { $case: "event", value: InboundEvent.create({ id, channel: { id: channel }, user, kind }) },
   });
-  return { number, call: { $case: "receive", value: request } };
+  return { number, call: { $case: "receive", value: request }, traceparent: "" };
 }

@@ -1,19 +1,15 @@
 import { type DropReason } from "../../contract/deliveries";
 import { deliveryOf, type Delivery, type PushOutcome, type ResponseStart } from "../domain/delivery";
 import { RETRY_OFFSETS_MS } from "../../contract/numbers";
-import type { Clock } from "../ports/outside";
 import type { PushMeter } from "../ports/meters";
 import type { PushQueue, PushRecord, QueuedPush, Recorded } from "../ports/store";
 import type { CurrentWorkspaces } from "./current-workspaces";
 import type { Lease } from "../leases/lease";
-import { tryToPush, type AttemptOutcome } from "./push-attempt";
-import type { PushClient } from "./push-client";
+import { tryToPush, type AttemptOutcome, type PushAttemptContext } from "./push-attempt";
 import { createPushRecorder } from "./push-recorder";
 
-export interface EventAttemptsContext {
-  readonly now: Clock;
+export interface EventAttemptsContext extends PushAttemptContext {
   readonly pushQueue: PushQueue;
-  readonly pushClient: PushClient;
   readonly pushMeter?: PushMeter;
   /** Called for every event that is dropped, with the reason. */
   onDrop(push: QueuedPush, reason: DropReason | "failed"): void;
@@ -89,7 +85,7 @@ export function createEventAttempts(
     const { push, number } = trial;
     let outcome: AttemptOutcome;
     try {
-      outcome = await tryToPush(context, current, lease, push, number === 1 ? FRESH_MS : 0);
+      outcome = await tryToPush(context, current, lease, push, number, number === 1 ? FRESH_MS : 0);
     } finally {
       if (number === 1) onTried(push);
     }

@@ -7,6 +7,14 @@ import type { QueuedPush } from "../ports/store";
 import type { CurrentWorkspaces } from "./current-workspaces";
 import type { Lease } from "../leases/lease";
 import type { PushClient } from "./push-client";
+import { endPushSpan } from "./push-span";
+import type { Tracer } from "../../runtime/tracing/tracer";
+
+export interface PushAttemptContext {
+  readonly now: Clock;
+  readonly pushClient: PushClient;
+  readonly tracer?: Tracer | undefined;
+}
 
 /**
  * The outcome of an attempt, or the reason why the attempt was not made; undefined when the lease was lost before
@@ -17,13 +25,15 @@ export type AttemptOutcome = PushOutcome | DropReason | undefined;
 /**
  * Makes one attempt to push an event, with the current target URL and secrets of the workspace.
  *
+ * @param attempt the number of the attempt, from 1
  * @param freshMs the maximum milliseconds between reading the workspace and the attempt
  */
 export async function tryToPush(
-  { now, pushClient }: { readonly now: Clock; readonly pushClient: PushClient },
+  { now, pushClient, tracer }: PushAttemptContext,
   current: CurrentWorkspaces,
   lease: Lease,
   push: QueuedPush,
+  attempt: number,
   freshMs: number,
 ): Promise<AttemptOutcome> {
   const workspace = await current.read(push.workspaceId, freshMs);
@@ -32,13 +42,20 @@ export async function tryToPush(
   if (deliveryMode(workspace) === "poll") return "polls";
   const nowMs = now();
   if (push.expiresAtMs !== null && push.expiresAtMs <= nowMs) return "expired";
-  return await pushClient.push({
-    url: urlOf(workspace),
+  const url = urlOf(workspace);
+  const { traceparent } = push;
+  const span = traceparent === undefined ? undefined : tracer?.start("push", "client", traceparent);
+  const outcome = await pushClient.push({
+    url,
     eventId: push.eventId,
     workspaceId: push.workspaceId,
     signature: signatureHeader(push.envelope, activeKeys(workspace, nowMs), nowMs),
     envelope: push.envelope,
+    // A core that does not trace passes the context on unchanged.
+    traceparent: span?.traceparent ?? traceparent,
   });
+  if (span) endPushSpan(span, push, attempt, url, outcome);
+  return outcome;
 }
 
 const urls = new WeakMap<Workspace, URL>();

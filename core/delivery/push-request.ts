@@ -77,7 +77,8 @@ export function sendPush(
   });
 }
 
-function requestBytes({ url, signature, eventId, workspaceId, envelope }: PushAttempt): Buffer {
+function requestBytes(attempt: PushAttempt): Buffer {
+  const { url, signature, eventId, workspaceId, envelope, traceparent } = attempt;
   const head =
     `POST ${url.pathname}${url.search} HTTP/1.1\r\n` +
     `Host: ${url.host}\r\n` +
@@ -86,7 +87,8 @@ function requestBytes({ url, signature, eventId, workspaceId, envelope }: PushAt
     `Content-Length: ${envelope.length}\r\n` +
     `Service-Signature: ${signature}\r\n` +
     `Service-Event-Id: ${eventId}\r\n` +
-    `Service-Workspace: ${workspaceId}\r\n\r\n`;
+    `Service-Workspace: ${workspaceId}\r\n` +
+    (traceparent === undefined ? "\r\n" : `traceparent: ${traceparent}\r\n\r\n`);
   const bytes = Buffer.allocUnsafe(head.length + envelope.length);
   bytes.write(head, "latin1");
   bytes.set(envelope, head.length);

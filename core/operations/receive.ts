@@ -9,6 +9,8 @@ export interface ReceiveInput extends Omit<Caller, "signed"> {
   readonly reading:
     | { readonly requestId: string | undefined; readonly event: Uint8Array }
     | { readonly violation: FieldViolation };
+  /** The context to store with the event; undefined when the request is not traced. */
+  readonly traceparent?: string | undefined;
 }
 
 /** The event is stored durably ("stored"), or repeats a stored event and is ignored ("repeated"). */
@@ -24,7 +26,7 @@ export function receive(
   context: JudgeContext & { readonly inboundLog: InboundLog },
   input: ReceiveInput,
 ): Promise<Accepted | Refusal> {
-  const { body, reading } = input;
+  const { body, reading, traceparent } = input;
   return judgeCaller<Accepted>(
     context,
     { ...input, signed: body },
@@ -32,7 +34,7 @@ export function receive(
       const event =
         "violation" in reading
           ? "fault"
-          : { identity: identify(reading.requestId, timestamp, body), bytes: reading.event };
+          : { identity: identify(reading.requestId, timestamp, body), bytes: reading.event, traceparent };
       const appended = await context.inboundLog.append({ record, address, event });
       switch (appended.outcome) {
         case "stale":

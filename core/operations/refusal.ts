@@ -16,3 +16,8 @@ export type Refusal =
   | { readonly refused: "workspace-limit"; readonly retryAfterSeconds: number }
   | { readonly refused: "invalid"; readonly violation: FieldViolation }
   | { readonly refused: "push-workspace" };
+
+/** Whether the request was rejected by a check after its signature and timestamp were accepted. */
+export function isSigned({ refused }: Refusal): boolean {
+  return refused === "workspace-limit" || refused === "invalid" || refused === "push-workspace";
+}

@@ -72,6 +72,8 @@ export interface PushAttempt {
   readonly signature: string;
   /** The body of the request, which is the event as JSON. */
   readonly envelope: Uint8Array;
+  /** The header `traceparent`; undefined when the event is not traced. */
+  readonly traceparent?: string | undefined;
 }
 
 /** Pushes an event on a separate connection, and reports each step. */

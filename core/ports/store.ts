@@ -100,7 +100,13 @@ export interface Append {
    * The event to store, or "fault" for an event that breaks a field rule: such a request only counts against the
    * limits.
    */
-  readonly event: { readonly identity: RequestIdentity; readonly bytes: Uint8Array } | "fault";
+  readonly event:
+    | {
+        readonly identity: RequestIdentity;
+        readonly bytes: Uint8Array;
+        readonly traceparent?: string | undefined;
+      }
+    | "fault";
 }
 
 export type Appended =
@@ -147,6 +153,8 @@ export interface Publication {
    */
   readonly push: "retried" | "once" | "direct";
   readonly envelope: RenderedEnvelope;
+  /** The context to store with an event that will be pushed; undefined when the event is not traced. */
+  readonly traceparent?: string | undefined;
 }
 
 export type Published =
@@ -232,6 +240,8 @@ export interface QueuedPush {
   readonly isRetried: boolean;
   /** The bytes of the event, the same as on a page. */
   readonly envelope: Buffer;
+  /** The context of the span that published the event; undefined when the event is not traced. */
+  readonly traceparent?: string | undefined;
   /** Bytes of the event's entry in the queue: the envelope and all other fields. */
   readonly bytes: number;
   /** Number of recorded attempts. */
@@ -419,6 +429,8 @@ export interface LogEntry {
   readonly workspaceId: string;
   readonly receivedAtMs: number;
   readonly event: Buffer;
+  /** The context of the span that stored the event; undefined when the request was not traced. */
+  readonly traceparent?: string | undefined;
 }
 
 /**

@@ -23,6 +23,8 @@ export interface LaneCall {
     | { readonly $case: "receive"; readonly value: ReceiveCall }
     | { readonly $case: "poll"; readonly value: PollRequest }
     | undefined;
+  /** The context of the edge's span for the request; empty when the request is not sampled. */
+  readonly traceparent: string;
 }
 
 /** A `LaneRequest` as core reads it. The buffers in the calls are slices of the message. */
@@ -46,6 +48,7 @@ const CALL = {
   number: tagOf(1, WireType.Varint),
   receive: tagOf(2, WireType.LengthDelimited),
   poll: tagOf(3, WireType.LengthDelimited),
+  traceparent: tagOf(4, WireType.LengthDelimited),
 } as const;
 const RECEIVE = {
   workspaceId: tagOf(1, WireType.LengthDelimited),
@@ -73,6 +76,7 @@ function readLane(bytes: Buffer): LaneRequest {
 function readCall(reader: WireReader, callEnd: number): LaneCall {
   let number = 0;
   let call: LaneCall["call"];
+  let traceparent = "";
   eachField(reader, callEnd, (tag, end) => {
     switch (tag) {
       case CALL.number:
@@ -84,9 +88,12 @@ function readCall(reader: WireReader, callEnd: number): LaneCall {
       case CALL.poll:
         call = { $case: "poll", value: PollRequest.decode(reader, end - reader.pos) };
         break;
+      case CALL.traceparent:
+        traceparent = textTo(reader, end);
+        break;
     }
   });
-  return { number, call };
+  return { number, call, traceparent };
 }
 
 function readReceive(reader: WireReader, requestEnd: number): ReceiveCall {

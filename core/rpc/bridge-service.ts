@@ -14,8 +14,10 @@ import { poll, type PollInput } from "../operations/poll";
 import { receive, type ReceiveInput } from "../operations/receive";
 import type { Refusal } from "../operations/refusal";
 import type { HeldEvents, InboundLog, PageStart } from "../ports/store";
+import type { Tracer } from "../../runtime/tracing/tracer";
 import type { ReceiveCall } from "./bridge-methods";
 import { serveLane, type LaneCalls, type LaneStream } from "./lane";
+import { endRequestSpan } from "./request-span";
 import { StatusError, unary, type ReportFault } from "./status";
 import type { CallCounts } from "./call-counts";
 import { createWireCheck } from "./wire-fault";
@@ -25,6 +27,7 @@ export interface BridgeServiceContext extends JudgeContext {
   readonly inboundLog: InboundLog;
   readonly heldEvents: HeldEvents;
   readonly callCounts: CallCounts;
+  readonly tracer?: Tracer | undefined;
   /** Aborted when core stops. Each edge then closes its lanes as soon as all of their calls are answered. */
   readonly stopping: AbortSignal;
 }
@@ -33,14 +36,17 @@ export interface BridgeServiceContext extends JudgeContext {
 export function createBridgeService(context: BridgeServiceContext, report: ReportFault) {
   const { callCounts } = context;
   const calls: LaneCalls = {
-    async receive(request) {
+    async receive(request, traceparent = "") {
+      const span = traceparent === "" ? undefined : context.tracer?.start("append", "producer", traceparent);
       const outcome = await receive(context, {
         workspaceId: request.workspaceId,
         sourceAddress: request.sourceAddress,
         signature: request.signature,
         body: request.body,
         reading: readEvent(request.reading),
+        traceparent: span?.traceparent,
       });
+      if (span) endRequestSpan(span, request.workspaceId, outcome);
       callCounts.receives["refused" in outcome ? outcome.refused : outcome.accepted] += 1;
       return {
         outcome:
@@ -49,7 +55,8 @@ export function createBridgeService(context: BridgeServiceContext, report: Repor
             : { $case: "accepted", value: { repeated: outcome.accepted === "repeated" } },
       };
     },
-    async poll(request) {
+    async poll(request, traceparent = "") {
+      const span = traceparent === "" ? undefined : context.tracer?.start("poll", "internal", traceparent);
       const outcome = await poll(context, {
         workspaceId: request.workspaceId,
         sourceAddress: request.sourceAddress,
@@ -57,12 +64,13 @@ export function createBridgeService(context: BridgeServiceContext, report: Repor
         queryString: request.queryString,
         reading: readQuery(request.reading),
       });
+      if (span) endRequestSpan(span, request.workspaceId, outcome);
       callCounts.polls["refused" in outcome ? outcome.refused : "page"] += 1;
       return "refused" in outcome ? toRefused(outcome) : outcome;
     },
   };
   return {
-    receive: unary("Receive", report, calls.receive),
+    receive: unary("Receive", report, (request: ReceiveCall) => calls.receive(request)),
     poll: unary("Poll", report, async (request: PollRequest): Promise<PollResponse> => {
       const outcome = await calls.poll(request);
       if (!("body" in outcome)) return { outcome: { $case: "refused", value: outcome } };

@@ -11,6 +11,8 @@ import { callerOf } from "./call-caller";
 import { messageOf, type Decoded } from "./game-methods";
 import { StatusError, toStatus, type ReportFault } from "./status";
 import type { CallCounts } from "./call-counts";
+import { createDeliverySpans, type DeliverySpans } from "./delivery-spans";
+import type { Tracer } from "../../runtime/tracing/tracer";
 
 export interface FollowContext {
   readonly followLog: FollowLog;
@@ -20,6 +22,7 @@ export interface FollowContext {
   readonly limitedGames: readonly string[];
   /** Aborted when core stops. Open streams are then closed, so that clients open new streams on another core. */
   readonly stopping: AbortSignal;
+  readonly tracer?: Tracer | undefined;
 }
 
 export type FollowStream = ServerDuplexStream<Decoded<FollowRequest>, FollowResponse>;
@@ -64,6 +67,7 @@ function serveFollow(
   const stop = (): void => (follower === undefined ? end() : follower.finish());
   let follower: Follower | undefined;
   let opening: Promise<void> | undefined;
+  let spans: DeliverySpans | undefined;
 
   function fail(error: unknown): void {
     // The abort ends the stream with OK, so the error must be sent before the abort.
@@ -81,6 +85,7 @@ function serveFollow(
     const enteredAt = performance.now();
     if (!(await enterGroup(followLog, member))) throw groupIsFull(followLog);
     stream.write({ say: { $case: "opened", value: {} } });
+    spans = context.tracer && createDeliverySpans(context.tracer, group);
     const opened = follow(followLog, {
       member,
       enteredAt,
@@ -90,7 +95,8 @@ function serveFollow(
       deliver: (deliveryId, entry) => {
         if (over.signal.aborted) return;
         callCounts.delivered[entry.attempt > 1 ? "again" : "first"] += 1;
-        stream.write(toDelivery(deliveryId, entry));
+        const traceparent = spans?.begin(deliveryId, entry) ?? entry.traceparent;
+        stream.write(toDelivery(deliveryId, entry, traceparent));
       },
       isBehind: () => stream.writableNeedDrain,
     });
@@ -109,6 +115,7 @@ function serveFollow(
     const { say } = messageOf(request);
     if (say?.$case === "ack" && opening !== undefined) {
       follower?.ack(say.value.deliveryIds);
+      spans?.acked(say.value.deliveryIds);
     } else if (say?.$case === "open" && opening === undefined) {
       opening = open(say.value).catch(fail);
     } else {
@@ -134,6 +141,7 @@ function serveFollow(
     () => {
       context.stopping.removeEventListener("abort", stop);
       onOver();
+      spans?.close();
       // If an open request has arrived, `open()` ends the stream.
       if (opening !== undefined) return;
       if (context.stopping.aborted) fail(coreStops());
@@ -173,7 +181,7 @@ function readOpen({ group, consumer, window, ackDeadline }: FollowOpen) {
   return { group, consumer, window, ackDeadlineMs };
 }
 
-function toDelivery(deliveryId: string, entry: LogEntry): FollowResponse {
+function toDelivery(deliveryId: string, entry: LogEntry, traceparent = ""): FollowResponse {
   return {
     say: {
       $case: "delivery",
@@ -185,6 +193,7 @@ function toDelivery(deliveryId: string, entry: LogEntry): FollowResponse {
           receivedAt: new Date(entry.receivedAtMs),
           event: InboundEvent.decode(entry.event),
         },
+        traceparent,
       },
     },
   };

@@ -15,12 +15,15 @@ import { callerOf, type ServedCall } from "./call-caller";
 import { createFollowHandler, type FollowContext } from "./follow-stream";
 import { messageOf, type Decoded, type EventsRequest } from "./game-methods";
 import { faultField, readOutboundEvent } from "./outbound-message";
+import { startPublishSpans, type PublishSpans } from "./publish-spans";
+import type { Tracer } from "../../runtime/tracing/tracer";
 import { StatusError, unary, type ReportFault } from "./status";
 
 export interface GameServiceContext extends FollowContext {
   readonly now: Clock;
   readonly ids: Ids;
   readonly outboundEvents: OutboundEvents;
+  readonly tracer?: Tracer | undefined;
 }
 
 /** Maximum bytes of the `PublishEvents` requests in progress at a core: eight requests of the largest size. */
@@ -34,19 +37,30 @@ export function createGameService(context: GameServiceContext, report: ReportFau
    * Publishes the events of a call, in order. Drops the decoded events before the call to the store. Otherwise, the
    * garbage collector would have to copy these events during that call.
    */
-  async function publish(events: Decoded<EventMessage>[], caller: Caller): Promise<PublishResult[]> {
-    const prepared = events.splice(0).map((event) => prepare(event, caller));
+  async function publish(
+    events: Decoded<EventMessage>[],
+    caller: Caller,
+    spans: PublishSpans | undefined,
+  ): Promise<PublishResult[]> {
+    const prepared = events.splice(0).map((event) => prepare(event, caller, spans));
     const published = (await context.outboundEvents.publishAll(prepared.filter(isPublication))).values();
     return prepared.map((each) =>
       isPublication(each) ? toResult(published.next().value as Published) : each,
     );
   }
 
-  function prepare(decoded: Decoded<EventMessage>, caller: Caller): Publication | PublishResult {
+  function prepare(
+    decoded: Decoded<EventMessage>,
+    caller: Caller,
+    spans: PublishSpans | undefined,
+  ): Publication | PublishResult {
     const read = "fault" in decoded ? decoded : readOutboundEvent(decoded.message);
     if ("fault" in read) return invalid(read.fault.field, read.fault);
     const prepared = preparePublication(context, read.event, caller);
-    if (!("outcome" in prepared)) return prepared;
+    if (!("outcome" in prepared)) {
+      if (spans === undefined || "fault" in decoded) return prepared;
+      return { ...prepared, traceparent: spans.contextOf(decoded.message.traceparent) };
+    }
     if (prepared.outcome === "unknown-workspace") return toResult(prepared);
     return invalid(faultField(read.event, prepared.fault), prepared.fault);
   }
@@ -84,8 +98,14 @@ export function createGameService(context: GameServiceContext, report: ReportFau
       );
     }
     publishing.bytes += bytes;
+    const spans = context.tracer && startPublishSpans(context.tracer, call.metadata);
     try {
-      return { results: await publish(events, callerOf(call)) };
+      const results = await publish(events, callerOf(call), spans);
+      spans?.end();
+      return { results };
+    } catch (error) {
+      spans?.end(error instanceof Error ? error.name : "error");
+      throw error;
     } finally {
       publishing.bytes -= bytes;
     }

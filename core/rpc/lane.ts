@@ -17,8 +17,9 @@ import type { CallCounts } from "./call-counts";
 export type LaneStream = ServerDuplexStream<LaneRequest, LaneAnswers>;
 
 export interface LaneCalls {
-  receive(request: ReceiveCall): Promise<ReceiveResponse>;
-  poll(request: PollRequest): Promise<SignedPage | Refused>;
+  /** @param traceparent the context of the edge's span; empty when the request is not sampled */
+  receive(request: ReceiveCall, traceparent?: string): Promise<ReceiveResponse>;
+  poll(request: PollRequest, traceparent?: string): Promise<SignedPage | Refused>;
 }
 
 export interface LaneContext {
@@ -137,11 +138,11 @@ export function serveLane(
     }
   }
 
-  async function answerTo(number: number, call: Call): Promise<Answer> {
+  async function answerTo(number: number, call: Call, traceparent: string): Promise<Answer> {
     try {
       return call.$case === "receive"
-        ? { number, answer: { $case: "receive", value: await calls.receive(call.value) } }
-        : pollAnswer(number, await calls.poll(call.value));
+        ? { number, answer: { $case: "receive", value: await calls.receive(call.value, traceparent) } }
+        : pollAnswer(number, await calls.poll(call.value, traceparent));
     } catch (error) {
       if (error instanceof StoreUnavailable) return faultAnswer(number, LaneFault.UNAVAILABLE);
       if (error instanceof StatusError) return faultAnswer(number, LaneFault.INVALID);
@@ -150,7 +151,7 @@ export function serveLane(
     }
   }
 
-  async function make({ number, call }: LaneCall): Promise<void> {
+  async function make({ number, call, traceparent }: LaneCall): Promise<void> {
     load.calls += 1;
     if (call === undefined) return send(faultAnswer(number, LaneFault.INVALID));
     const size = call.$case === "receive" ? call.value.body.length : call.value.queryString.length;
@@ -158,7 +159,7 @@ export function serveLane(
       return send(faultAnswer(number, LaneFault.UNAVAILABLE));
     }
     begin(1, size);
-    const answer = await answerTo(number, call);
+    const answer = await answerTo(number, call, traceparent);
     begin(-1, -size);
     send(answer);
   }

@@ -8,7 +8,7 @@ import { asBytes, asList, asNumber, asText } from "./redis/reply";
 import type { Wakes } from "./wakes";
 
 function toEntry(reply: Reply): LogEntry {
-  const [entryId, attempt, workspaceId, event] = asList(reply);
+  const [entryId, attempt, workspaceId, event, traceparent] = asList(reply);
   const id = asText(entryId);
   return {
     entryId: id,
@@ -17,6 +17,7 @@ function toEntry(reply: Reply): LogEntry {
     // The first part of an entry's id is the time at which Redis stored the entry, in ms.
     receivedAtMs: Number(id.slice(0, id.indexOf("-"))),
     event: asBytes(event),
+    traceparent: traceparent === undefined ? undefined : asText(traceparent),
   };
 }
 

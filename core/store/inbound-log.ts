@@ -28,14 +28,15 @@ function digest(workspaceId: string, identity: RequestIdentity): Buffer {
 function toArguments({ record, address, event }: Append, keys: Keys): readonly Argument[] {
   const { workspace, version } = record;
   const head = [workspace.id, String(version), address === undefined ? "" : addressKey(keys, address)];
-  if (event === "fault") return [...head, "fault", NO_BYTES, "0", NO_BYTES];
-  const { identity, bytes } = event;
+  if (event === "fault") return [...head, "fault", NO_BYTES, "0", NO_BYTES, ""];
+  const { identity, bytes, traceparent = "" } = event;
   return [
     ...head,
     identity.by === "id" ? "id" : "same",
     digest(workspace.id, identity),
     identity.by === "id" ? "0" : String(identity.timestamp),
     Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength),
+    traceparent,
   ];
 }
 

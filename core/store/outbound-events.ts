@@ -11,12 +11,21 @@ import { asList, asNumber, asText } from "./redis/reply";
 const BATCH_MAX = 200;
 
 function toArguments(publication: Publication): readonly Argument[] {
-  const { workspaceId, idempotencyKey, eventId, messageId, expiresAtMs, type, push } = publication;
+  const {
+    workspaceId,
+    idempotencyKey,
+    eventId,
+    messageId,
+    expiresAtMs,
+    type,
+    push,
+    traceparent = "",
+  } = publication;
   // The key in Redis contains the workspace's id and this digest. The digest limits the length of the key.
   const key =
     idempotencyKey === "" ? "" : createHash("sha256").update(idempotencyKey).digest("base64url").slice(0, 22);
   const expiry = expiresAtMs === null ? "" : String(expiresAtMs);
-  return [workspaceId, key, eventId, packArguments([messageId, expiry, type, push])];
+  return [workspaceId, key, eventId, packArguments([messageId, expiry, type, push]), traceparent];
 }
 
 /**

@@ -5,12 +5,19 @@ import type { Argument } from "./redis/redis";
 /** The fields of an event in the push queue or among the kept events. */
 export type PackedEvent = Pick<
   QueuedPush,
-  "workspaceId" | "eventId" | "messageId" | "eventType" | "expiresAtMs" | "isRetried" | "envelope"
+  | "workspaceId"
+  | "eventId"
+  | "messageId"
+  | "eventType"
+  | "expiresAtMs"
+  | "isRetried"
+  | "envelope"
+  | "traceparent"
 >;
 
 /** Unpacks an event, whose form is described in functions/push.lua. `envelope` is a view of `bytes`. */
 export function unpackEvent(bytes: Buffer): PackedEvent {
-  const [workspace, event, , message, expires, type, how, envelope] = unpackFields(bytes);
+  const [workspace, event, , message, expires, type, how, envelope, traceparent] = unpackFields(bytes);
   if (envelope === undefined) throw new TypeError("a packed event has too few fields");
   return {
     workspaceId: String(workspace),
@@ -20,6 +27,7 @@ export function unpackEvent(bytes: Buffer): PackedEvent {
     expiresAtMs: expires?.length === 0 ? null : Number(String(expires)),
     isRetried: String(how) === "retried",
     envelope,
+    traceparent: traceparent?.toString(),
   };
 }
 

@@ -31,6 +31,7 @@ const READERS = [
       "dashboard/README.md",
       "docs/cli.md",
       "docs/metrics.md",
+      "docs/tracing.md",
       "docs/scaling.md",
       "docs/security.md",
       "SECURITY.md",

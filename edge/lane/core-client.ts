@@ -87,16 +87,17 @@ export function createCoreClient({
 
   return {
     load: lanes.load,
-    async receive(request: ReceiveRequest): Promise<ReceiveResponse> {
+    /** @param traceparent context of the edge's span for the request; undefined when the request is not sampled */
+    async receive(request: ReceiveRequest, traceparent?: string): Promise<ReceiveResponse> {
       const bytes = request.body.length + headBytes(request);
-      const answer = await lanes.call({ $case: "receive", value: request }, bytes);
+      const answer = await lanes.call({ $case: "receive", value: request }, bytes, traceparent);
       if (answer.$case !== "receive")
         throw new Error("core answered a receive call with an answer of another kind");
       return answer.value;
     },
-    async poll(request: PollRequest): Promise<PollResponse> {
+    async poll(request: PollRequest, traceparent?: string): Promise<PollResponse> {
       const bytes = UTF8_BYTES_MAX * request.queryString.length + headBytes(request);
-      const answer = await lanes.call({ $case: "poll", value: request }, bytes);
+      const answer = await lanes.call({ $case: "poll", value: request }, bytes, traceparent);
       if (answer.$case !== "poll")
         throw new Error("core answered a poll call with an answer of another kind");
       return answer.value;

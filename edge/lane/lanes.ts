@@ -246,7 +246,7 @@ export function createLanes({ open, lanes, inProgressMax, bytesMax, deadlineMs, 
     load: load as Readonly<LaneLoad>,
     greet,
     /** Rejects with `CoreUnavailable` when there is no answer. The call may still have taken effect. */
-    call(call: Call, bytes: number): Promise<Answer> {
+    call(call: Call, bytes: number, traceparent = ""): Promise<Answer> {
       if (closed || load.calls >= inProgressMax || load.bytes + bytes > bytesMax) {
         return refuse("full", "too many calls are pending");
       }
@@ -260,7 +260,7 @@ export function createLanes({ open, lanes, inProgressMax, bytesMax, deadlineMs, 
       turn.bytes += bytes;
       lastNumber = (lastNumber + 1) % NUMBERS;
       const number = lastNumber;
-      calls.push({ number, call });
+      calls.push({ number, call, traceparent });
       lane.calls += 1;
       load.calls += 1;
       load.bytes += bytes;

@@ -2,7 +2,9 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { ERRORS } from "../../contract/errors";
 import { BODY_MAX_BYTES } from "../../contract/numbers";
 import type { CoreClient } from "../lane/core-client";
+import type { Tracer } from "../../runtime/tracing/tracer";
 import { UNAVAILABLE } from "./error-body";
+import { endHookSpan, startHookSpan } from "./hook-span";
 import { sendError } from "./public-listener";
 import { readInboundEvent } from "./read-inbound-event";
 import { readJson } from "./read-json";
@@ -25,10 +27,18 @@ const ACCEPTED_HEADERS = [
   String(ACCEPTED_BODY.length),
 ];
 
+const POST = "POST /hooks/{workspaceId}";
+const POLL = "GET /hooks/{workspaceId}/events";
+
 type HooksRequest = FastifyRequest<{ Params: { workspaceId: string } }>;
 
-/** Adds the two endpoints of the public contract. */
-export function addHooks(app: FastifyInstance, core: CoreClient, unsent: UnsentPages): void {
+/** Adds the two endpoints of the public contract. Without a tracer, requests are not traced. */
+export function addHooks(
+  app: FastifyInstance,
+  core: CoreClient,
+  unsent: UnsentPages,
+  tracer: Tracer | undefined,
+): void {
   // A body is read as bytes, whatever its Content-Type or Content-Encoding says.
   app.removeAllContentTypeParsers();
   app.addContentTypeParser(
@@ -46,20 +56,35 @@ export function addHooks(app: FastifyInstance, core: CoreClient, unsent: UnsentP
     const json = readJson(body); // check 1 in README.md
     if (json === undefined) return sendError(reply, ERRORS.notJson);
     const reading = readInboundEvent(json.value); // check 7 in README.md; core reports a violation after check 6
-    const { outcome } = await core.receive({ ...caller(request), body, reading });
-    if (outcome?.$case === "refused") return sendError(reply, refusalAnswer(outcome.value));
+    const by = caller(request);
+    const span = tracer && startHookSpan(tracer, POST, request.headers);
+    const { outcome } = await core.receive({ ...by, body, reading }, span?.traceparent);
+    if (outcome?.$case === "refused") {
+      const answer = refusalAnswer(outcome.value);
+      if (span) endHookSpan(span, POST, by.workspaceId, answer.status, outcome.value);
+      return sendError(reply, answer);
+    }
+    if (span) endHookSpan(span, POST, by.workspaceId, 202);
     sendPastFastify(reply, 202, ACCEPTED_HEADERS, ACCEPTED_BODY);
   });
 
   app.get("/hooks/:workspaceId/events", async (request: HooksRequest, reply) => {
     const queryString = rawQuery(request);
     const by = caller(request);
-    const { outcome } = await core.poll({ ...by, queryString, reading: readPollQuery(queryString) });
-    if (outcome?.$case === "refused") return sendError(reply, refusalAnswer(outcome.value));
+    const span = tracer && startHookSpan(tracer, POLL, request.headers);
+    const reading = readPollQuery(queryString);
+    const { outcome } = await core.poll({ ...by, queryString, reading }, span?.traceparent);
+    if (outcome?.$case === "refused") {
+      const answer = refusalAnswer(outcome.value);
+      if (span) endHookSpan(span, POLL, by.workspaceId, answer.status, outcome.value);
+      return sendError(reply, answer);
+    }
     if (outcome === undefined) throw new Error("core's answer to a poll has no outcome");
     const { body, signature, workspaceId } = outcome.value;
     const owner = { workspaceId, address: by.sourceAddress };
-    if (!unsent.add(reply.raw, body.length, owner)) return sendError(reply, UNAVAILABLE);
+    const hasRoom = unsent.add(reply.raw, body.length, owner);
+    if (span) endHookSpan(span, POLL, workspaceId, hasRoom ? 200 : UNAVAILABLE.status);
+    if (!hasRoom) return sendError(reply, UNAVAILABLE);
     const headers = [
       "service-signature",
       signature,

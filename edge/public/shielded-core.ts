@@ -23,7 +23,7 @@ export function shieldCore(core: CoreClient, shield: AddressShield): CoreClient 
 
   return {
     ...core,
-    receive: (request) => ask(request.sourceAddress, () => core.receive(request)),
-    poll: (request) => ask(request.sourceAddress, () => core.poll(request)),
+    receive: (request, traceparent) => ask(request.sourceAddress, () => core.receive(request, traceparent)),
+    poll: (request, traceparent) => ask(request.sourceAddress, () => core.poll(request, traceparent)),
   };
 }

@@ -184,7 +184,7 @@ test("each invalid call on a lane gets its own fault, and core does not log the 
     pollOf({ from: undefined, limit: 101 }),
     pollOf({ from: { $case: "after", value: "x" }, limit: 1 }),
   ];
-  const calls = wrong.map((call, number) => ({ number, call }));
+  const calls = wrong.map((call, number) => ({ number, call, traceparent: "" }));
   const events = NO_EVENTS.map((event, i) => receiveOf(wrong.length + i, event));
   lane.write(Buffer.concat([LaneRequest.encode({ calls }).finish(), ...events]));
   const all = wrong.length + events.length;

@@ -217,7 +217,7 @@ test("core accepts no more calls from an edge that does not read answers, and an
   edge.on("data", ({ answers }: LaneResponse) => {
     for (const { number, answer } of answers) if (answer?.$case === "poll") pages.push(number);
   });
-  const send = (number: number) => edge.write({ calls: [{ number, call: pollOf("w") }] });
+  const send = (number: number) => edge.write({ calls: [{ number, call: pollOf("w"), traceparent: "" }] });
   send(0);
   // grpc-js applies no backpressure before the first message, so the edge pauses only after the first answer.
   await until("the first call is answered", () => pages.length > 0);

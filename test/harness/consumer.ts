@@ -21,6 +21,7 @@ export interface Seen {
   /** The text of a command or of a typed message; empty for an action. */
   readonly text: string;
   readonly received: ReceivedEvent;
+  readonly traceparent: string;
 }
 
 export interface Consumer extends ReturnType<typeof streamOf> {
@@ -50,10 +51,10 @@ function streamOf(games: GameServiceClient, token: string) {
   stream.on("data", ({ say }: FollowResponse) => {
     if (say?.$case === "opened") isOpen = true;
     if (say?.$case !== "delivery") return;
-    const { deliveryId: id, attempt, received = ReceivedEvent.create() } = say.value;
+    const { deliveryId: id, attempt, received = ReceivedEvent.create(), traceparent } = say.value;
     const { workspaceId, event } = received;
     const text = event?.kind === undefined || event.kind.$case === "action" ? "" : event.kind.value.text;
-    seen.push({ id, attempt, workspaceId, text, received });
+    seen.push({ id, attempt, workspaceId, text, received, traceparent });
     if (acksAll) ack({ id });
   });
   stream.on("error", ({ code, details }: ServiceError) => (end ??= { code, details }));

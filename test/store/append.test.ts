@@ -158,7 +158,7 @@ test("a stored request id takes less than 60 bytes, even if only 6,000 ids are s
   const { workspace, version } = record;
   const ids = 6_000;
   await forget(record, "id");
-  const request = () => [workspace.id, String(version), "", "id", randomBytes(12), "0", ""];
+  const request = () => [workspace.id, String(version), "", "id", randomBytes(12), "0", "", ""];
   const requests = Array.from({ length: ids }, request);
   const noLimit = String(ids);
   const args = [noLimit, noLimit, "1", "1000000", String(DAY), ...requests.flat()];

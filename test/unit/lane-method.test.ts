@@ -77,7 +77,7 @@ const receive: fc.Arbitrary<ReceiveRequest> = fc.record({
 });
 const poll = fc.record({ ...caller, queryString: text, reading: maybe(violation) });
 const calls = fc.oneof(cased("receive", receive), cased("poll", poll));
-const call: fc.Arbitrary<LaneCall> = fc.record({ number, call: maybe(calls) });
+const call: fc.Arbitrary<LaneCall> = fc.record({ number, call: maybe(calls), traceparent: text });
 
 /** Returns a `ReceiveRequest` as core reads it, but with a decoded event. */
 function decoded(value: Extract<CoreCall["call"], { $case: "receive" }>["value"]): ReceiveRequest {
@@ -89,8 +89,9 @@ function decoded(value: Extract<CoreCall["call"], { $case: "receive" }>["value"]
 test("core decodes calls as the generated code does, but keeps each event as the received bytes", () => {
   forAll(fc.array(call, { maxLength: 5 }), (calls) => {
     const { calls: read } = requestDeserialize(requestSerialize({ calls }));
-    const asGeneratedCalls = read.map(({ number: of, call: made }) => ({
+    const asGeneratedCalls = read.map(({ number: of, call: made, traceparent }) => ({
       number: of,
+      traceparent,
       call: made?.$case === "receive" ? { ...made, value: decoded(made.value) } : made,
     }));
     expect(asGeneratedCalls).toEqual(calls);
@@ -122,7 +123,9 @@ test("unknown fields inside an event are kept, and unknown fields outside the ev
 
 test("a lane message that is cut off within a call cannot be decoded", () => {
   const value = ReceiveRequest.create({ workspaceId: "w1", body: Buffer.from("{}") });
-  const bytes = requestSerialize({ calls: [{ number: 1, call: { $case: "receive", value } }] });
+  const bytes = requestSerialize({
+    calls: [{ number: 1, call: { $case: "receive", value }, traceparent: "" }],
+  });
   for (let end = 1; end < bytes.length; end++) {
     expect(() => requestDeserialize(bytes.subarray(0, end))).toThrow();
   }

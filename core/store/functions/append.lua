@@ -61,7 +61,8 @@ end
 -- ARGV: maximum requests per second from one address, and for one workspace; maximum entries of
 -- the log; maximum bytes of the log; maximum age in seconds of an event in the log. Then for
 -- each request: workspace; version of the workspace's record; key of the address's limiter (''
--- when check 2 has already passed); kind; digest; signed timestamp; event.
+-- when check 2 has already passed); kind; digest; signed timestamp; event; traceparent ('' for
+-- none). An entry of the log has the workspace, the event, and the traceparent if there is one.
 -- The kind is `id` for a request with an id, `same` for a request without an id, and `fault`
 -- for a request that breaks a field rule.
 -- Returns for each request, in order:
@@ -97,7 +98,7 @@ register('append', function(keys, args)
     redis.call('HSET', prefix .. ':st:' .. workspace, 'posted', state[2])
   end
 
-  local function answer_to(workspace, version, address, what, digest, timestamp, event)
+  local function answer_to(workspace, version, address, what, digest, timestamp, event, traceparent)
     local wait = address == '' and 0 or limiters.admit(address, addressLimit)
     if wait > 0 then return { wait } end
     local state = read_state(workspace)
@@ -108,12 +109,13 @@ register('append', function(keys, args)
     if what == 'fault' then return 'fault' end
     if what == 'id' and repeats_id(prefix, digest, seconds) then return 'repeated' end
     if what == 'same' and repeats_request(prefix, digest, tonumber(timestamp)) then return 'repeated' end
-    redis.call('XADD', log, '*', 'w', workspace, 'e', event)
-    isStored, bytes = true, bytes + #event
+    if traceparent == '' then redis.call('XADD', log, '*', 'w', workspace, 'e', event)
+    else redis.call('XADD', log, '*', 'w', workspace, 'e', event, 't', traceparent) end
+    isStored, bytes = true, bytes + #event + #traceparent
     return 'stored'
   end
 
-  for i = 6, #args, 7 do answers[#answers + 1] = answer_to(unpack(args, i, i + 6)) end
+  for i = 6, #args, 8 do answers[#answers + 1] = answer_to(unpack(args, i, i + 7)) end
   limiters.write()
   if isStored then
     -- The log is trimmed by age first, so that events that are too old do not count as lost by

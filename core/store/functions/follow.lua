@@ -24,7 +24,7 @@ local function deliveries(log, group, scope, entries, attempts)
   for _, entry in ipairs(entries) do
     local id, workspace = entry[1], entry[2][2]
     if scope == '*' or string.find(scope, workspace, 1, true) then
-      answer[#answer + 1] = { id, attempts[id] or 1, workspace, entry[2][4] }
+      answer[#answer + 1] = { id, attempts[id] or 1, workspace, entry[2][4], entry[2][6] }
     else
       outside[#outside + 1] = id
     end
@@ -47,7 +47,8 @@ end)
 
 -- Reads events that the group has never read. ARGV: group, token of the lease, scope (see
 -- deliveries), count. Returns false when the token does not hold the lease, else {number of
--- events read; then {entry id, attempt, workspace, event} for each event in the scope}.
+-- events read; then {entry id, attempt, workspace, event, traceparent} for each event in the
+-- scope}. The traceparent is absent when the event is not traced.
 register('read_new', function(keys, args)
   local prefix = keys[1]
   local group, token, scope, count = unpack(args)

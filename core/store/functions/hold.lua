@@ -165,7 +165,8 @@ end
 -- ARGV: seconds for which an idempotency key is stored; maximum length and maximum bytes of
 -- the push queue. Then for each event: workspace; idempotency key ('' for none); event id; and a
 -- list, packed in the same way as arguments: message id, expiry in ms ('' for never), type,
--- push. When the push queue is full, further events are kept as failed, and logged as overloaded.
+-- push; then the traceparent ('' for none), which only the push queue stores. When the push queue
+-- is full, further events are kept as failed, and logged as overloaded.
 -- `push` says how a push workspace gets the event. `retried`: from the queue, with retries.
 -- `once`: from the queue, without retries. `direct`: the caller of `publish` pushes the event.
 -- Bodies, for each event: the parts of the envelope before and after the sequence.
@@ -183,17 +184,18 @@ register('publish', function(keys, args, next_body)
   local states = {}
   local queue
 
-  local function send(workspace, event, sequence, rest, before, after)
+  local function send(workspace, event, sequence, rest, before, after, traceparent)
     queue = queue or open_queue(prefix, tonumber(args[2]), tonumber(args[3]))
     local packed = struct.pack('<I4c0I4c0I4c0', #workspace, workspace, #event, event, #sequence, sequence)
       .. rest .. struct.pack('<I4', #before + #sequence + #after) .. before .. sequence .. after
+    if traceparent ~= '' then packed = packed .. struct.pack('<I4c0', #traceparent, traceparent) end
     if queue.add(packed) then return tonumber(sequence) end
     keep_failed(prefix, workspace, now, event, packed)
     log_drop(prefix, workspace, event, unpack_fields(rest)[3], 'overloaded')
     return { 'full', tonumber(sequence) }
   end
 
-  for i = 4, #args, 4 do
+  for i = 4, #args, 5 do
     local workspace, key = args[i], args[i + 1]
     local before, after = next_body(), next_body()
     local state = states[workspace]
@@ -221,7 +223,7 @@ register('publish', function(keys, args, next_body)
       end
       if is_direct then answer = { mode, number }
       elseif mode == 'poll' then answer = number
-      else answer = send(workspace, event, sequence, rest, before, after) end
+      else answer = send(workspace, event, sequence, rest, before, after, args[i + 4]) end
       if key ~= '' then
         local message, expires = unpack(unpack_fields(rest))
         redis.call('SET', prefix .. ':key:' .. workspace .. ':' .. key,

@@ -13,7 +13,7 @@ local READ_AT_ONCE = 20
 
 -- Reads events from the queue. An entry has one value, which `unpack_fields` unpacks into these
 -- fields: workspace, event id, sequence, message id, expiry in ms ('' for never), type,
--- `retried` or `once`, envelope.
+-- `retried` or `once`, envelope, and the traceparent if the event is traced.
 -- ARGV: token of the lease, the entry id to start after ('-' to start at the first entry),
 -- maximum number of events, maximum bytes of all events. If any events are left, at least one
 -- event is read, however large.

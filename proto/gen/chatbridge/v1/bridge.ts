@@ -77,6 +77,11 @@ export interface LaneCall {
     /** poll is a call of Poll. */
     { $case: "poll"; value: PollRequest }
     | undefined;
+  /**
+   * traceparent is the W3C Trace Context of the edge's span for the request, 55 characters. Empty when the request
+   * is not sampled, or the edge does not trace.
+   */
+  traceparent: string;
 }
 
 /** LaneResponse carries answers. */
@@ -289,7 +294,7 @@ export const LaneRequest: MessageFns<LaneRequest> = {
 };
 
 function createBaseLaneCall(): LaneCall {
-  return { number: 0, call: undefined };
+  return { number: 0, call: undefined, traceparent: "" };
 }
 
 export const LaneCall: MessageFns<LaneCall> = {
@@ -304,6 +309,9 @@ export const LaneCall: MessageFns<LaneCall> = {
       case "poll":
         PollRequest.encode(message.call.value, writer.uint32(26).fork()).join();
         break;
+    }
+    if (message.traceparent !== "") {
+      writer.uint32(34).string(message.traceparent);
     }
     return writer;
   },
@@ -345,6 +353,14 @@ export const LaneCall: MessageFns<LaneCall> = {
             message.call = { $case: "poll", value: PollRequest.decode(reader, reader.uint32()) };
             continue;
           }
+          case 4: {
+            if (tag !== 34) {
+              break;
+            }
+
+            message.traceparent = reader.string();
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -377,6 +393,7 @@ export const LaneCall: MessageFns<LaneCall> = {
         break;
       }
     }
+    message.traceparent = object.traceparent ?? "";
     return message;
   },
 };

@@ -70,7 +70,15 @@ export interface OutboundEvent {
    * lifetime is the time from publication until the event expires: 1 second to 24
    * hours. Unset means the default for the event's type and the message's kind.
    */
-  lifetime: Duration | undefined;
+  lifetime:
+    | Duration
+    | undefined;
+  /**
+   * traceparent is the W3C Trace Context of the span in which the game created the event, e.g. the span that
+   * processed a delivery. If it is empty, the metadata "traceparent" of the call applies. Core ignores an invalid
+   * value, and ignores all values when core does not trace.
+   */
+  traceparent: string;
 }
 
 /** MessageCreate posts a message in a channel. */
@@ -226,7 +234,14 @@ export interface Delivery {
   /** attempt counts the deliveries of the event to the group, from 1. */
   attempt: number;
   /** received is the event. */
-  received: ReceivedEvent | undefined;
+  received:
+    | ReceivedEvent
+    | undefined;
+  /**
+   * traceparent is the W3C Trace Context of this delivery, 55 characters. A game that traces continues the trace of
+   * the member's request with it. Empty when the request was not traced.
+   */
+  traceparent: string;
 }
 
 function createBasePublishEventsRequest(): PublishEventsRequest {
@@ -285,7 +300,7 @@ export const PublishEventsRequest: MessageFns<PublishEventsRequest> = {
 };
 
 function createBaseOutboundEvent(): OutboundEvent {
-  return { workspaceId: "", content: undefined, idempotencyKey: "", lifetime: undefined };
+  return { workspaceId: "", content: undefined, idempotencyKey: "", lifetime: undefined, traceparent: "" };
 }
 
 export const OutboundEvent: MessageFns<OutboundEvent> = {
@@ -312,6 +327,9 @@ export const OutboundEvent: MessageFns<OutboundEvent> = {
     }
     if (message.lifetime !== undefined) {
       Duration.encode(message.lifetime, writer.uint32(58).fork()).join();
+    }
+    if (message.traceparent !== "") {
+      writer.uint32(66).string(message.traceparent);
     }
     return writer;
   },
@@ -385,6 +403,14 @@ export const OutboundEvent: MessageFns<OutboundEvent> = {
             message.lifetime = Duration.decode(reader, reader.uint32());
             continue;
           }
+          case 8: {
+            if (tag !== 66) {
+              break;
+            }
+
+            message.traceparent = reader.string();
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -433,6 +459,7 @@ export const OutboundEvent: MessageFns<OutboundEvent> = {
     message.lifetime = (object.lifetime !== undefined && object.lifetime !== null)
       ? Duration.fromPartial(object.lifetime)
       : undefined;
+    message.traceparent = object.traceparent ?? "";
     return message;
   },
 };
@@ -1397,7 +1424,7 @@ export const FollowOpened: MessageFns<FollowOpened> = {
 };
 
 function createBaseDelivery(): Delivery {
-  return { deliveryId: "", attempt: 0, received: undefined };
+  return { deliveryId: "", attempt: 0, received: undefined, traceparent: "" };
 }
 
 export const Delivery: MessageFns<Delivery> = {
@@ -1410,6 +1437,9 @@ export const Delivery: MessageFns<Delivery> = {
     }
     if (message.received !== undefined) {
       ReceivedEvent.encode(message.received, writer.uint32(26).fork()).join();
+    }
+    if (message.traceparent !== "") {
+      writer.uint32(34).string(message.traceparent);
     }
     return writer;
   },
@@ -1451,6 +1481,14 @@ export const Delivery: MessageFns<Delivery> = {
             message.received = ReceivedEvent.decode(reader, reader.uint32());
             continue;
           }
+          case 4: {
+            if (tag !== 34) {
+              break;
+            }
+
+            message.traceparent = reader.string();
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -1473,6 +1511,7 @@ export const Delivery: MessageFns<Delivery> = {
     message.received = (object.received !== undefined && object.received !== null)
       ? ReceivedEvent.fromPartial(object.received)
       : undefined;
+    message.traceparent = object.traceparent ?? "";
     return message;
   },
 };

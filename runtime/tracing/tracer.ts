@@ -1,0 +1,30 @@
+/**
+ * Attributes of a span, with the names of OpenTelemetry's semantic conventions where these have one: ids, types, counts
+ * and results. An attribute never has a secret, a signature, a body, a text, a name of a member, or a whole URL.
+ */
+export type SpanAttributes = Readonly<Record<string, string | number | boolean>>;
+
+export type SpanKind = "server" | "client" | "producer" | "internal";
+
+/** A sampled span that is in progress. */
+export interface Span {
+  /** The context of the span, as a W3C `traceparent`. The next step of the trace uses this context as its parent. */
+  readonly traceparent: string;
+  /**
+   * Ends the span, and queues it for export. A span that is never ended is never exported.
+   *
+   * @param fault the type of the failure, a word of low cardinality; undefined when the step succeeded
+   * @param links contexts of the events that the span handled, as `traceparent`s
+   */
+  end(attributes: SpanAttributes, fault?: string, links?: readonly string[]): void;
+}
+
+/** Starts spans. A process that does not trace has no tracer. */
+export interface Tracer {
+  /**
+   * Starts a span. Returns undefined if the sampler rejects the trace, so that the later steps cost nothing.
+   *
+   * @param parent the `traceparent` of the previous step; without a valid parent, the span starts a new trace
+   */
+  start(name: string, kind: SpanKind, parent?: string): Span | undefined;
+}
