@@ -119,6 +119,10 @@ const PANELS = [
     ["emails waiting", sum("chatbridge_core_mail_outbox_length")],
     ["failed attempts to send an email, 1 h", increase("1h", "chatbridge_core_mail_faults_total")],
     ["emails dropped, 1 h", increase("1h", "chatbridge_core_mails_dropped_total")],
+    [
+      "failed operator events, 1 h",
+      increase("1h", 'chatbridge_core_operator_events_total{outcome="failed"}'),
+    ],
     ["operator events waiting", sum("chatbridge_core_operator_outbox_length")],
     ["operator events dropped, 1 h", increase("1h", "chatbridge_core_operator_events_dropped_total")],
   ]),

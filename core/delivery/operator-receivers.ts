@@ -74,7 +74,8 @@ function hookSender(
     const outcome = await hookClient.push({ url, eventId: id, workspaceId, signature, envelope });
     return outcome.ok
       ? { became: "accepted", detail: String(outcome.status) }
-      : { became: "failed", detail: outcome.detail };
+      : // The client of pushes calls each receiver a bridge.
+        { became: "failed", detail: outcome.detail.replaceAll("the bridge", "the receiver") };
   };
 }
 

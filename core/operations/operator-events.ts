@@ -42,7 +42,10 @@ export async function setOperatorEventsAddress(
 
 async function findAddressFault(context: WorkspaceContext, address: string): Promise<string | undefined> {
   if (address === "") return undefined;
-  if (isHook(address)) return await context.targetUrlCheck.findFault(address);
+  if (isHook(address)) {
+    const fault = await context.targetUrlCheck.findFault(address);
+    return fault?.replace("the target URL", "the URL");
+  }
   return isEmail(address) ? undefined : "must be an https URL, an email address, or empty";
 }
 
