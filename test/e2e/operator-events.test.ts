@@ -129,7 +129,7 @@ test("an outage of a push workspace is reported as exhausted, failing and recove
   expect(own.requests.map((request) => read(request, [own.secret]))).toEqual([exhausted, failing, recovered]);
   await until("the emails", () => mail.messages.filter(({ raw }) => raw.includes(workspaceId)).length >= 3);
   const mails = mail.messages.filter(({ raw }) => raw.includes(workspaceId));
-  expect(mails.map(({ to }) => to)).toEqual(Array(3).fill(["operators@service.test"]));
+  expect(mails.map(({ to }) => String(to))).toEqual(Array<string>(3).fill("operators@service.test"));
   expect(mails[1]?.raw).toMatch(new RegExp(`Message-ID:\\s+<${failing?.id}@service.test>`));
   expect(mails[1]?.raw).toContain("Subject: Failing: test");
   await own.close();
