@@ -7,6 +7,7 @@ import { CliFailure } from "./failure";
 import { addFailedEvents } from "./failed-events";
 import { addListen } from "./listen";
 import { addPublish } from "./publish";
+import { addSendTestOperatorEvent } from "./operator-events";
 import { addSendTest } from "./send-test";
 import { addSignatureCommands } from "./signature-commands";
 import { addTail } from "./tail";
@@ -69,6 +70,7 @@ export function createProgram(surroundings: Surroundings, endWith: Cli["endWith"
   addWorkspaceCommands(program, cli);
   addChanges(program, cli);
   addSendTest(program, cli);
+  addSendTestOperatorEvent(program, cli);
   addFailedEvents(program, cli);
   addPublish(program, cli);
   addTail(program, cli);

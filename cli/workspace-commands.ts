@@ -2,16 +2,17 @@ import { InvalidArgumentError, type Command } from "commander";
 import {
   Platform,
   type CreateWorkspaceResponse,
-  type Workspace,
   type WorkspaceServiceClient,
 } from "../proto/gen/chatbridge/v1/workspace";
 import type { WorkspaceShape } from "../edge/dashboard/shapes";
 import { toHealthShape, toWorkspaceShape } from "../edge/dashboard/workspace-json";
+import { answerWorkspace } from "./answer-workspace";
 import { answer, WORKSPACE_ARGUMENT, type Cli } from "./cli";
 import { asOperator, type Core } from "./core";
 import { EXIT } from "./exit-code";
 import { CliFailure } from "./failure";
 import { addSecretOptions, makeSecret, type SecretOptions } from "./new-secret";
+import { addOperatorEventsAddress } from "./operator-events";
 import { healthFacts, workspaceFacts, workspaceRows } from "./workspace-text";
 
 /** Maximum number of workspaces that core lists in one answer. */
@@ -97,6 +98,8 @@ Examples:
         answerWorkspace(cli, await call(methods.setTargetUrl, { workspaceId, targetUrl: url ?? "" })),
       );
     });
+
+  addOperatorEventsAddress(workspace, cli);
 
   workspace
     .command("disconnect")
@@ -190,17 +193,6 @@ Examples:
     "reconnect a disconnected workspace, with a new signing secret",
     ({ call, methods }, workspaceId) => call(methods.connectWorkspace, { workspaceId }),
   );
-}
-
-/** Prints a workspace after a change, and `secret` if given. */
-function answerWorkspace(
-  cli: Cli,
-  { workspace: changed }: { readonly workspace: Workspace | undefined },
-  secret?: string,
-): void {
-  const workspace = toWorkspaceShape(changed);
-  const value = { workspace, ...(secret === undefined ? {} : { signingSecret: secret }) };
-  answer(cli, value, workspaceFacts(workspace, secret));
 }
 
 /** Prints at most `limit` workspaces, and a note on stderr if there are more. */

@@ -38,7 +38,18 @@ export function changeRows(changes: readonly ChangeShape[]): readonly string[] {
 
 /** Returns the lines that describe a workspace, and `secret` if given. */
 export function workspaceFacts(workspace: WorkspaceShape, secret?: string): readonly string[] {
-  const { id, name, ownerEmail, custom, connected, targetUrl, mode, secrets, createdAt } = workspace;
+  const {
+    id,
+    name,
+    ownerEmail,
+    custom,
+    connected,
+    targetUrl,
+    mode,
+    secrets,
+    createdAt,
+    operatorEventsAddress,
+  } = workspace;
   const retired = secrets.flatMap(({ expiresAt }) => expiresAt ?? []);
   const lapses = retired.length === 0 ? "" : `; the retired secrets expire at ${retired.join(", ")}`;
   return factLines([
@@ -49,6 +60,7 @@ export function workspaceFacts(workspace: WorkspaceShape, secret?: string): read
     ["state", stateOf(connected)],
     ["mode", MODE_WORDS[mode]],
     ["target URL", targetUrl],
+    ["operator events", operatorEventsAddress],
     ["created", createdAt],
     ["secrets", custom ? `${secrets.length} active${lapses}` : ""],
     ["new secret", secret ?? ""],

@@ -13,6 +13,9 @@ export const CHANGE_NAMES = [
   "target-url-cleared",
   "test-event-sent",
   "events-sent-again",
+  "operator-events-set",
+  "operator-events-cleared",
+  "operator-events-secret-rotated",
 ] as const;
 export type ChangeName = (typeof CHANGE_NAMES)[number];
 

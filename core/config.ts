@@ -1,8 +1,10 @@
+import { createSecretKey, type KeyObject } from "node:crypto";
 import ipaddr from "ipaddr.js";
 import type { AddressBlock } from "./domain/public-address";
 import { parseCoreToken } from "../runtime/core-connection";
 import { readDrainMs } from "../runtime/drain-setting";
 import { LOG_LEVELS } from "../runtime/logger";
+import { parseTargetUrl } from "./domain/target-url";
 import { isLoopback, parseList, readSettings, type Settings } from "../runtime/settings";
 import { checkTokens, parseTokenLabel, type KnownToken } from "./rpc/known-tokens";
 import { readTracing } from "../runtime/tracing/settings";
@@ -90,9 +92,13 @@ export function readCoreConfig(environment: NodeJS.ProcessEnv) {
       ),
       mail: readMail(settings),
       drainMs: readDrainMs(settings),
+      operatorEvents: readOperatorEvents(settings),
       logLevel: settings.choice("LOG_LEVEL", LOG_LEVELS, "info"),
       tracing: readTracing(settings, "chat-bridge-core"),
     };
+    if (config.operatorEvents?.mail !== undefined && config.mail === undefined) {
+      settings.fault("OPERATOR_EVENTS_MAIL requires SMTP_URL and MAIL_FROM");
+    }
     if (config.tokens?.length === 0 && config.listen && !isLoopback(config.listen.host)) {
       settings.fault(
         "CORE_TOKENS is missing: without tokens, core may listen only on loopback, and rejects every call",
@@ -164,6 +170,51 @@ function parseSender(text: string): string {
   const sender = text.trim();
   if (sender !== "" && !/@/.test(sender)) throw new Error("is not an email address");
   return sender;
+}
+
+/** Returns the addresses for the operator events of all workspaces. */
+function readOperatorEvents(settings: Settings) {
+  const url = settings.parsed(
+    "OPERATOR_EVENTS_URL",
+    "https URL for the operator events of all workspaces",
+    parseEventsUrl,
+    " ",
+  );
+  const keys = settings.parsed(
+    "OPERATOR_EVENTS_SECRET",
+    "secret that signs the operator events for OPERATOR_EVENTS_URL, or a comma-separated list of secrets during a rotation, newest first",
+    parseEventsSecrets,
+    " ",
+  );
+  const mail = settings.parsed(
+    "OPERATOR_EVENTS_MAIL",
+    "email address for the operator events of all workspaces",
+    parseSender,
+    " ",
+  );
+  if ((url === undefined) !== (keys?.length === 0)) {
+    settings.fault("OPERATOR_EVENTS_URL and OPERATOR_EVENTS_SECRET must be set together");
+  }
+  return { hook: url && { url, keys }, mail: mail || undefined };
+}
+
+function parseEventsUrl(text: string): URL | undefined {
+  if (text.trim() === "") return undefined;
+  const url = parseTargetUrl(text.trim());
+  if (typeof url === "string")
+    throw new Error("is not an https URL without a user name, password and fragment");
+  return url;
+}
+
+const EVENTS_SECRET_MIN_CHARACTERS = 32;
+
+function parseEventsSecrets(text: string): readonly KeyObject[] {
+  return parseList(text).map((secret) => {
+    if (secret.length < EVENTS_SECRET_MIN_CHARACTERS) {
+      throw new Error(`has a secret of fewer than ${EVENTS_SECRET_MIN_CHARACTERS} characters`);
+    }
+    return createSecretKey(Buffer.from(secret));
+  });
 }
 
 function readTls(settings: Settings): ServerTls | undefined {

@@ -6,8 +6,10 @@ import { BUILD } from "../runtime/version";
 import { startTracing } from "../runtime/tracing/start-tracing";
 import type { CoreConfig } from "./config";
 import { createCoreMetrics } from "./metrics/core-metrics";
+import { operatorEventReports } from "./metrics/operator-event-reports";
 import { createPushClient } from "./delivery/push-client";
 import { createSmtpMailer } from "./delivery/smtp-mailer";
+import { createOperatorReceivers } from "./delivery/operator-receivers";
 import { watchShard } from "./delivery/shard-watch";
 import type { InboundDropped, QueuedPush } from "./ports/store";
 import type { Mailer, NameLookup } from "./ports/outside";
@@ -99,11 +101,22 @@ export async function createCore(
       ? createSmtpMailer({ url: config.mail.smtpUrl, from: config.mail.from })
       : loggedMail(log);
     closers.unshift(async () => mailer.close());
+    // A separate client, so that operator events and pushes do not share connections or metrics.
+    const hookClient = createPushClient({ ...hosts, secureContext });
+    closers.unshift(() => hookClient.close());
+    const operatorReceivers = createOperatorReceivers({
+      now: store.now,
+      hookClient,
+      mailer: config.mail && mailer,
+      installation: config.operatorEvents,
+    });
     const shardContext = {
       ...store,
+      ...operatorEventReports(metrics.counts, log),
       pushClient,
       tracer,
       mailer,
+      operatorReceivers,
       report,
       pushMeter: metrics.push,
       onDrop,
@@ -152,6 +165,7 @@ export async function createCore(
         ids,
         pushTracer: pushClient,
         tracer,
+        operatorReceivers,
         targetUrlCheck: createTargetUrlCheck(hosts),
         stopping: streams.signal,
         whyNotReady: () => whyNotReady(),

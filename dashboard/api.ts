@@ -167,6 +167,9 @@ export const api = {
   delete: (id: string, name: string) => ask<void>("DELETE", of(id), { name }),
   setTargetUrl: (id: string, targetUrl: string) =>
     ask<WorkspaceShape>("PUT", of(id, "/target-url"), { targetUrl }),
+  /** The answer's secret is empty for an email address, and for no address. */
+  setOperatorEvents: (id: string, address: string) =>
+    ask<WorkspaceWithSecret>("PUT", of(id, "/operator-events"), { address }),
   connect: (id: string) => ask<WorkspaceWithSecret>("POST", of(id, "/connect")),
   disconnect: (id: string) => ask<WorkspaceShape>("POST", of(id, "/disconnect")),
   rotateSecret: (id: string) => ask<WorkspaceWithSecret>("POST", of(id, "/rotate-secret")),

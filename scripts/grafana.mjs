@@ -114,11 +114,17 @@ const PANELS = [
   ]),
   { row: "Processes" },
   panel("Shards held", "short", 4, [["{{instance}}", "chatbridge_core_shards_held"]]),
-  panel("Outages and emails", "short", 4, [
+  panel("Outages, emails and operator events", "short", 4, [
     ["bridges that stopped polling, 1 h", increase("1h", "chatbridge_core_outages_total")],
     ["emails waiting", sum("chatbridge_core_mail_outbox_length")],
     ["failed attempts to send an email, 1 h", increase("1h", "chatbridge_core_mail_faults_total")],
     ["emails dropped, 1 h", increase("1h", "chatbridge_core_mails_dropped_total")],
+    [
+      "failed operator events, 1 h",
+      increase("1h", 'chatbridge_core_operator_events_total{outcome="failed"}'),
+    ],
+    ["operator events waiting", sum("chatbridge_core_operator_outbox_length")],
+    ["operator events dropped, 1 h", increase("1h", "chatbridge_core_operator_events_dropped_total")],
   ]),
   panel("Event loop p99", "s", 4, [["{{job}} {{instance}}", "nodejs_eventloop_lag_p99_seconds"]]),
   panel("Memory", "bytes", 4, [["{{job}} {{instance}}", "process_resident_memory_bytes"]]),

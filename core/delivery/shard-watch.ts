@@ -2,12 +2,12 @@ import { FAILING_AFTER_MS, HELD_SECONDS } from "../../contract/numbers";
 import { createWaker } from "../domain/waker";
 import type { Workspace } from "../domain/workspace";
 import { MailRefused, type Mail, type Mailer } from "../ports/outside";
-import { type OutageMail, type PollWatch, StoreUnavailable, type Workspaces } from "../ports/store";
+import { type OperatorEventDrop, type OutageMail, type PollWatch, StoreUnavailable } from "../ports/store";
 import type { Lease } from "../leases/lease";
+import { createOperatorSender, type OperatorSenderContext } from "./operator-sender";
 
-export interface ShardWatchContext {
+export interface ShardWatchContext extends OperatorSenderContext {
   readonly pollWatch: PollWatch;
-  readonly workspaces: Workspaces;
   readonly mailer: Mailer;
   /** Called when a workspace has stopped polling while events wait. */
   onFailing(workspaceId: string): void;
@@ -17,7 +17,8 @@ export interface ShardWatchContext {
   onMailRefused(workspaceId: string, error: unknown): void;
   /** Called when `count` emails left the outbox unsent, because the outbox was full. */
   onMailsDropped(count: number): void;
-  report(where: string, error: unknown): void;
+  /** Called when `count` operator events left the outbox unsent. */
+  onOperatorEventsDropped(count: number, reason: OperatorEventDrop): void;
 }
 
 const LOOK_EVERY_MS = 1_000;
@@ -37,13 +38,13 @@ interface Resting {
  * Watches the poll workspaces of one shard while the shard's lease is held. Finds workspaces that have stopped
  * polling while events wait, and sends the emails in the outbox. An email leaves the outbox when the mail
  * server has accepted it or permanently rejected it. Any other email is retried with growing pauses. New emails
- * are sent before retries.
+ * are sent before retries. Also begins to send the operator events in their outbox, and does not wait for them: the
+ * next holder of the lease sends the events that are still in the outbox when the work on the shard stops.
  */
-export async function watchShard(
-  context: ShardWatchContext,
-  { shard, stopping, isOver }: Lease,
-): Promise<void> {
+export async function watchShard(context: ShardWatchContext, lease: Lease): Promise<void> {
+  const { shard, stopping, isOver } = lease;
   const { pollWatch } = context;
+  const operatorSender = createOperatorSender(context, lease);
   const waker = createWaker();
   stopping.addEventListener("abort", waker.wake, { once: true });
   let mailAgainMs = MAIL_AGAIN_MIN_MS;
@@ -57,9 +58,15 @@ export async function watchShard(
 
   while (!stopping.aborted) {
     try {
-      const { workspaceIds, mails, mailsDropped } = await pollWatch.findFailing(shard);
+      const found = await pollWatch.findFailing(shard);
+      const { workspaceIds, mails, mailsDropped, operatorEvents } = found;
       for (const workspaceId of workspaceIds) context.onFailing(workspaceId);
       if (mailsDropped > 0) context.onMailsDropped(mailsDropped);
+      for (const reason of ["expired", "full"] as const) {
+        const count = found.operatorEventsDropped[reason];
+        if (count > 0) context.onOperatorEventsDropped(count, reason);
+      }
+      if (operatorEvents > 0) operatorSender.look();
       if (mails > 0 && performance.now() >= nextMailAt) await sendMails();
     } catch (error) {
       // After a failover, the clock of Redis may be behind, and new emails may precede `tried`. So the next

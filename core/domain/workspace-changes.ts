@@ -48,6 +48,11 @@ export function changesBetween(
     if (after.targetUrl === "") add("target-url-cleared", withoutQuery(targetUrl));
     else add("target-url-set", withoutQuery(after.targetUrl));
   }
+  const [from, to] = [before?.operatorEvents, after.operatorEvents];
+  if (from?.address !== to?.address) {
+    if (to === undefined) add("operator-events-cleared", withoutQuery(from?.address ?? ""));
+    else add("operator-events-set", withoutQuery(to.address));
+  } else if (from?.secrets[0]?.value !== to?.secrets[0]?.value) add("operator-events-secret-rotated");
   return changes;
 }
 

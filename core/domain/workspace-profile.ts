@@ -20,10 +20,15 @@ export function findProfileFault({
 }): string | undefined {
   const nameFault = name === undefined ? undefined : findNameFault(name);
   if (nameFault !== undefined) return `name ${nameFault}`;
-  if (ownerEmail !== "" && (!EMAIL_FORM.test(ownerEmail) || ownerEmail.length > EMAIL_MAX_CHARACTERS)) {
+  if (ownerEmail !== "" && !isEmail(ownerEmail)) {
     return `owner_email must be an email address of at most ${EMAIL_MAX_CHARACTERS} characters, or empty`;
   }
   return undefined;
+}
+
+/** Whether a text has the form of an email address. */
+export function isEmail(text: string): boolean {
+  return EMAIL_FORM.test(text) && text.length <= EMAIL_MAX_CHARACTERS;
 }
 
 function findNameFault(name: string): string | undefined {

@@ -40,6 +40,21 @@ export interface Workspace {
   /** The secrets, newest first. Some may have expired. */
   readonly secrets: readonly SigningSecret[];
   readonly createdAtMs: number;
+  /** The receiver of the operator events about this workspace; undefined if none is set. */
+  readonly operatorEvents?: OperatorEventsAddress | undefined;
+}
+
+/** An address for operator events. */
+export interface OperatorEventsAddress {
+  /** An https URL or an email address. */
+  readonly address: string;
+  /** The secrets that sign the requests to a URL, newest first. Some may have expired. Empty for an email address. */
+  readonly secrets: readonly SigningSecret[];
+}
+
+/** Whether an address for operator events is a URL. Otherwise it is an email address. */
+export function isHook(address: string): boolean {
+  return /^https?:/i.test(address);
 }
 
 /**
@@ -63,21 +78,32 @@ export function lapsesAtMs(secret: SigningSecret): number | undefined {
   return secret.retiredAtMs === undefined ? undefined : secret.retiredAtMs + ROTATION_OVERLAP_MS;
 }
 
+/** The part of a workspace that has secrets. */
+type WithSecrets = Pick<Workspace, "secrets">;
+
 /** Returns the secrets that are valid at `nowMs`, newest first (bridge guide, "Signatures"). */
-export function activeSecrets(workspace: Workspace, nowMs: number): readonly SigningSecret[] {
+export function activeSecrets(workspace: WithSecrets, nowMs: number): readonly SigningSecret[] {
   return workspace.secrets.filter((secret) => nowMs < (lapsesAtMs(secret) ?? Infinity));
 }
 
 /** Returns the keys for verifying and signing at `nowMs`, newest first. */
-export function activeKeys(workspace: Workspace, nowMs: number): readonly KeyObject[] {
+export function activeKeys(workspace: WithSecrets, nowMs: number): readonly KeyObject[] {
   return activeSecrets(workspace, nowMs).map((secret) => secret.key);
 }
 
+/** Returns the keys that sign operator events for the workspace's own address at `nowMs`, newest first. */
+export function activeOperatorKeys({ operatorEvents }: Workspace, nowMs: number): readonly KeyObject[] {
+  return operatorEvents === undefined ? [] : activeKeys(operatorEvents, nowMs);
+}
+
 /**
- * Returns the workspace with `fresh` as its newest secret. The previous secret stays valid for
+ * Returns the workspace or the address with `fresh` as its newest secret. The previous secret stays valid for
  * `ROTATION_OVERLAP_MS`. Returns undefined when `ACTIVE_SECRETS_MAX` secrets are already active.
  */
-export function withRotatedSecret(workspace: Workspace, fresh: SigningSecret): Workspace | undefined {
+export function withRotatedSecret<Owner extends WithSecrets>(
+  workspace: Owner,
+  fresh: SigningSecret,
+): Owner | undefined {
   const nowMs = fresh.createdAtMs;
   const active = activeSecrets(workspace, nowMs);
   if (active.length >= ACTIVE_SECRETS_MAX) return undefined;

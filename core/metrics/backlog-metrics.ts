@@ -68,6 +68,11 @@ export function addBacklogMetrics({ gauge, beforeReading }: Metrics) {
     total(({ mails }) => mails),
   );
   gauge(
+    "chatbridge_core_operator_outbox_length",
+    "Operator events in the outboxes of the held shards.",
+    total(({ operatorEvents }) => operatorEvents),
+  );
+  gauge(
     "chatbridge_core_inbound_log_length",
     "Events in the inbound logs of the held shards.",
     total(({ inboundEvents }) => inboundEvents),

@@ -1,5 +1,6 @@
 import { byLabel, countsOf, createMetrics, type Metrics } from "../../runtime/metrics";
-import type { InboundDropped } from "../ports/store";
+import type { OperatorSent } from "../ports/outside";
+import type { InboundDropped, OperatorEventDrop } from "../ports/store";
 import { createCallCounts, type CallCounts } from "../rpc/call-counts";
 import { addBacklogMetrics } from "./backlog-metrics";
 import { addPushMetrics } from "./push-metrics";
@@ -14,6 +15,8 @@ export function createCoreMetrics() {
     outages: 0,
     mailFaults: 0,
     mailsDropped: countsOf(["full", "refused"]),
+    operatorEvents: countsOf<OperatorSent["became"]>(["accepted", "failed", "refused"]),
+    operatorEventsDropped: countsOf<OperatorEventDrop>(["expired", "full"]),
   };
   counter(
     "chatbridge_core_inbound_dropped_total",
@@ -28,6 +31,14 @@ export function createCoreMetrics() {
   counter("chatbridge_core_mail_faults_total", "Failed attempts to send an email.", () => counts.mailFaults);
   counter("chatbridge_core_mails_dropped_total", "Emails that left the outbox unsent, by reason.", () =>
     byLabel("reason", counts.mailsDropped),
+  );
+  counter("chatbridge_core_operator_events_total", "Attempts to deliver an operator event, by outcome.", () =>
+    byLabel("outcome", counts.operatorEvents),
+  );
+  counter(
+    "chatbridge_core_operator_events_dropped_total",
+    "Operator events that left the outbox undelivered, by reason.",
+    () => byLabel("reason", counts.operatorEventsDropped),
   );
   return {
     contentType: metrics.contentType,

@@ -28,7 +28,7 @@ export function precondition(message: string): WorkspaceRefusal {
 }
 
 /** The written workspace, or the reason why nothing was written. */
-type Outcome = { readonly workspace: Workspace } | WorkspaceRefusal;
+export type Outcome = { readonly workspace: Workspace } | WorkspaceRefusal;
 
 const MOST_TRIES = 10;
 
@@ -36,7 +36,7 @@ const MOST_TRIES = 10;
  * Changes a workspace. `change` is called with the current workspace and returns the changed workspace or a
  * refusal. `change` is called again when another request has changed the workspace meanwhile.
  */
-async function changeWorkspace(
+export async function changeWorkspace(
   { workspaces, by }: Pick<WorkspaceContext, "workspaces" | "by">,
   id: string,
   change: (workspace: Workspace) => Workspace | WorkspaceRefusal,

@@ -1,5 +1,7 @@
 import type { AttemptStep } from "../../contract/deliveries";
 import type { PushOutcome } from "../domain/delivery";
+import type { OperatorEvent } from "../domain/operator-event";
+import type { Workspace } from "../domain/workspace";
 
 /** Returns the service time in ms since the epoch. The time comes from the store, so all cores have the same time. */
 export type Clock = () => number;
@@ -80,4 +82,31 @@ export interface PushAttempt {
 export interface PushTracer {
   /** Makes one attempt and calls `done` after each step, with details for the owner. Never rejects. */
   trace(attempt: PushAttempt, done: (step: AttemptStep, detail: string) => void): Promise<PushOutcome>;
+}
+
+/**
+ * The result of sending an operator event. After "failed", a retry may succeed; after "refused", it cannot. `detail`
+ * is written for operators, and has no secret.
+ */
+export interface OperatorSent {
+  readonly became: "accepted" | "failed" | "refused";
+  readonly detail: string;
+}
+
+/** An address that gets operator events. */
+export interface OperatorReceiver {
+  /** Identifies the receiver: "installation-hook", "installation-mail", or the id of the receiver's workspace. */
+  readonly key: string;
+  readonly kind: "hook" | "mail";
+  /** Sends an event once. Never rejects. */
+  send(event: OperatorEvent): Promise<OperatorSent>;
+  /** Calls `task` when few enough other tasks for the addresses of workspaces are in progress. */
+  inTurn<T>(task: () => Promise<T>): Promise<T>;
+}
+
+/** The receivers of operator events. */
+export interface OperatorReceivers {
+  readonly ofInstallation: readonly OperatorReceiver[];
+  /** Returns the receiver that a workspace has itself, with the workspace's current address and secrets. */
+  ofWorkspace(workspace: Workspace): OperatorReceiver | undefined;
 }

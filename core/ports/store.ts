@@ -4,6 +4,7 @@ import type { RenderedEnvelope } from "../domain/envelope";
 import type { OutboundType } from "../../contract/messages";
 import type { Delivery, LoggedDelivery, ResponseStart } from "../domain/delivery";
 import type { FailedEvent } from "../domain/failed-event";
+import type { OperatorChange } from "../domain/operator-event";
 import { POLLS_LOGGED_MAX, PUSHES_LOGGED_MAX, type SendAgainResult } from "../../contract/deliveries";
 
 /**
@@ -406,13 +407,33 @@ export interface Found {
   readonly mails: number;
   /** Number of emails that were removed unsent because the outbox was full. */
   readonly mailsDropped: number;
+  /** Number of operator events in the outbox. */
+  readonly operatorEvents: number;
+  /** Number of operator events that were removed unsent, because they were too old or the outbox was full. */
+  readonly operatorEventsDropped: Readonly<Record<OperatorEventDrop, number>>;
+}
+
+/** The reason why an operator event leaves the outbox of its shard unsent. */
+export type OperatorEventDrop = "expired" | "full";
+
+/** An operator event in the outbox of its shard. */
+export interface StoredOperatorEvent extends OperatorChange {
+  readonly entryId: string;
+}
+
+/** The operator events that are not delivered yet. The functions that change a workspace's state add them. */
+export interface OperatorOutbox {
+  /** Returns the oldest events after the entry `after` of the shard's outbox. */
+  read(shard: number, after: string | undefined): Promise<readonly StoredOperatorEvent[]>;
+  remove(shard: number, entryId: string): Promise<void>;
 }
 
 /** Finds poll workspaces whose bridges do not poll, and stores the emails about these workspaces. */
 export interface PollWatch {
   /**
    * Marks poll workspaces of the shard as failing when their events have waited five minutes without a poll. Adds one
-   * email per outage to the outbox. A full outbox drops its oldest emails unsent.
+   * email per outage to the outbox. A full outbox drops its oldest emails unsent. Also adds the operator events about
+   * poll and push workspaces that have begun to fail, and removes operator events that are too old.
    */
   findFailing(shard: number): Promise<Found>;
   health(workspaceId: string): Promise<PollHealth>;
@@ -537,6 +558,7 @@ export interface ShardBacklog {
   readonly oldestPushAtMs: number | undefined;
   readonly mails: number;
   readonly inboundEvents: number;
+  readonly operatorEvents: number;
   readonly groups: readonly GroupBacklog[];
 }
 

@@ -25,6 +25,11 @@ import {
   type WorkspaceContext,
 } from "../operations/workspaces";
 import { listFailedEvents, sendAgain, type FailedEventsContext } from "../operations/failed-events";
+import {
+  sendOperatorTest,
+  setOperatorEventsAddress,
+  type OperatorTestContext,
+} from "../operations/operator-events";
 import { readDelivery } from "../operations/read-delivery";
 import { readHealth } from "../operations/read-health";
 import { sendTestEvent, type TestEventContext } from "../operations/send-test-event";
@@ -38,7 +43,10 @@ const PAGE_DEFAULT = 100;
 const PAGE_MAX = 1_000;
 
 /** `by` is the caller of a single call, so it is not part of the service's context. */
-export type WorkspaceServiceContext = Omit<WorkspaceContext & TestEventContext & FailedEventsContext, "by"> &
+export type WorkspaceServiceContext = Omit<
+  WorkspaceContext & TestEventContext & FailedEventsContext & OperatorTestContext,
+  "by"
+> &
   WatchContext;
 
 export function createWorkspaceService(
@@ -131,6 +139,22 @@ export function createWorkspaceService(
     sendAgain: unary("SendAgain", report, async ({ workspaceId, eventIds }, call) =>
       toSentMessage(accepted(await sendAgain(as(call), readWorkspaceId(workspaceId), eventIds)).results),
     ),
+    setOperatorEventsAddress: unary("SetOperatorEventsAddress", report, async (request, call) => {
+      const id = readWorkspaceId(request.workspaceId);
+      const { workspace } = accepted(await setOperatorEventsAddress(as(call), id, request.address));
+      const signingSecret = workspace.operatorEvents?.secrets[0]?.value ?? "";
+      return { workspace: message(workspace), signingSecret };
+    }),
+    sendTestOperatorEvent: unary("SendTestOperatorEvent", report, async ({ workspaceId }) => {
+      const id = workspaceId === "" ? undefined : readWorkspaceId(workspaceId);
+      const { eventId, results } = accepted(await sendOperatorTest(context, id));
+      const toResult = ({ receiver, became, detail }: (typeof results)[number]) => ({
+        receiver,
+        accepted: became === "accepted",
+        detail,
+      });
+      return { eventId, results: results.map(toResult) };
+    }),
   };
 }
 
@@ -195,5 +219,6 @@ function toMessage(workspace: Workspace, nowMs: number): WorkspaceMessage {
       };
     }),
     createdAt: new Date(workspace.createdAtMs),
+    operatorEventsAddress: workspace.operatorEvents?.address ?? "",
   };
 }

@@ -22,13 +22,14 @@ export function createBacklog(functions: Functions, keys: Keys): Backlog {
   return {
     async read(shard) {
       const reply = await functions.call("read_backlog", keys.prefix(shard), []);
-      const [pushes, pushBytes, oldestPush, mails, inboundEvents, ...groups] = asList(reply);
+      const [pushes, pushBytes, oldestPush, mails, inboundEvents, operatorEvents, ...groups] = asList(reply);
       return {
         pushes: asNumber(pushes),
         pushBytes: asNumber(pushBytes),
         oldestPushAtMs: toTime(oldestPush),
         mails: asNumber(mails),
         inboundEvents: asNumber(inboundEvents),
+        operatorEvents: asNumber(operatorEvents),
         groups: groups.map(toGroup),
       };
     },

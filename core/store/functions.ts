@@ -24,6 +24,8 @@ export type FunctionName =
   | "poll_health"
   | "read_mail"
   | "remove_mail"
+  | "read_operator_events"
+  | "remove_operator_event"
   | "put_workspace"
   | "get_workspaces"
   | "delete_workspace"

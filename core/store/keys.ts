@@ -21,8 +21,10 @@ import { shardOf } from "../domain/shard";
  * | `:failedevents:<workspace>` | hash   | as `:failed:`                | as `:failed:`: the kept events by their ids, and in `bytes` their size; at most 100 events and 1 MB |
  * | `:failed`, `:failedbytes`   | zset, string | as `:failed:` of the last failure | as `:failed:`: sizes and ids of the kept events of the shard, by the time of the failure; the sum of the sizes, at most 64 MB |
  * | `:responses:<workspace>`    | stream | 24 h after last response     | record_pushes, log_delivery: starts of bridges' responses; id is that of the attempt in `:log:`; the last hundred |
- * | `:due`                      | zset   | while events wait            | publish, record_pushes, page, put_workspace: time at which a poll workspace begins to fail, ms |
+ * | `:due`                      | zset   | while events wait or pushes fail | publish, record_pushes, log_delivery, page, put_workspace: time at which a workspace begins to fail, ms |
  * | `:mail`                     | stream | an email until it is sent    | find_failing: emails about outages |
+ * | `:operator`                 | stream | an event until it is sent, 24 h | find_failing, page, record_pushes, log_delivery, put_workspace: operator events: workspace (`w`), type (`t`) and facts (`f`) |
+ * | `:operatordropped`          | string | until it is read             | as `:operator`: number of events that a full outbox has dropped; find_failing reads and deletes it |
  * | `:key:<workspace>:<digest>` | string | 24 h                         | publish: the answer for an idempotency key |
  * | `:in`                       | stream | an event 24 h                | append: workspace (`w`) and event (`e`); read by groups of followers |
  * | `:infirst`                  | string | as `:in`                     | append: first id that was in `:in` after its last trim |
@@ -50,6 +52,7 @@ import { shardOf } from "../domain/shard";
  * | `posted`              | time of the first signed POST, ms                      | append                            |
  * | `failing`             | time at which polling began to fail, ms                | find_failing                      |
  * | `recovered`           | time of the poll that ended the last outage, ms        | page                              |
+ * | `faulty`, `alerted`, `warned`, `exhausted`, `lost` | failures of pushes, see operator.lua | record_pushes, log_delivery, find_failing, put_workspace |
  * | `lifted`              | sequence of the last event moved from `:push`          | record_pushes                     |
  * | `published`           | value of `held` before the latest moves from `:push`   | record_pushes                     |
  *

@@ -23,15 +23,21 @@ export function createPollWatch(functions: Functions, keys: Keys): PollWatch {
     most: keys.shards,
     toArguments: () => [String(OUTBOX_MAX)],
     toOutputs(reply, callers) {
-      const [mails, dropped, ...workspaceIds] = asList(reply);
+      const [mails, dropped, operator, ...workspaceIds] = asList(reply);
+      const [waiting, expired, full] = asList(operator).map(asNumber);
       const found = {
         workspaceIds: workspaceIds.map(asText),
         mails: asNumber(mails),
         mailsDropped: asNumber(dropped),
+        operatorEvents: waiting ?? 0,
+        operatorEventsDropped: { expired: expired ?? 0, full: full ?? 0 },
       };
-      return callers.map((_, i) =>
-        i === 0 ? found : { workspaceIds: [], mails: found.mails, mailsDropped: 0 },
-      );
+      const nothingNew = {
+        workspaceIds: [],
+        mailsDropped: 0,
+        operatorEventsDropped: { expired: 0, full: 0 },
+      };
+      return callers.map((_, i) => (i === 0 ? found : { ...found, ...nothingNew }));
     },
   });
   return {

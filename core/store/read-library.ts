@@ -3,6 +3,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { CHANGES_LOGGED_MAX } from "../../contract/changes";
 import {
+  DROP_REASONS,
   FAILED_MAX,
   FAILED_MAX_BYTES,
   FAILED_SECONDS,
@@ -21,6 +22,12 @@ import {
   REQUEST_ID_SECONDS,
   TIMESTAMP_TOLERANCE_SECONDS,
 } from "../../contract/numbers";
+import {
+  OPERATOR_EVENT_EVERY_MS,
+  OPERATOR_EVENT_SECONDS,
+  OPERATOR_EVENTS_MAX,
+  PUSH_FAILING_AFTER_MS,
+} from "../domain/operator-event";
 
 /**
  * The files of the function library, in the order in which they are joined. A file can use local functions of earlier
@@ -33,6 +40,7 @@ const FILES = [
   "backlog",
   "append",
   "held",
+  "operator",
   "health",
   "failed",
   "log",
@@ -44,9 +52,11 @@ const FILES = [
   "follow",
 ];
 
-/** The contract's numbers that the library uses. In the Lua source, each name is written between two `@`. */
-const NUMBERS: Readonly<Record<string, number>> = {
+/** The constants that the library uses. In the Lua source, each name is written between two `@`. */
+const CONSTANTS: Readonly<Record<string, number | string>> = {
   CHANGES_LOGGED_MAX,
+  /** A Lua table whose keys are the reasons. */
+  DROP_REASONS: `{ ${DROP_REASONS.map((reason) => `['${reason}'] = true`).join(", ")} }`,
   FAILED_MAX,
   FAILED_MAX_BYTES,
   FAILED_SECONDS,
@@ -54,7 +64,11 @@ const NUMBERS: Readonly<Record<string, number>> = {
   FAILING_AFTER_MS,
   HELD_SECONDS,
   LOGGED_SECONDS,
+  OPERATOR_EVENT_EVERY_MS,
+  OPERATOR_EVENT_SECONDS,
+  OPERATOR_EVENTS_MAX,
   POLLS_LOGGED_MAX,
+  PUSH_FAILING_AFTER_MS,
   PUSHES_LOGGED_MAX,
   REQUEST_ID_SECONDS,
   RESPONSE_SECONDS,
@@ -71,9 +85,10 @@ const NUMBERS: Readonly<Record<string, number>> = {
 export function readLibrary(): { readonly version: string; readonly code: string } {
   const parts = FILES.map((file) => readFileSync(join(__dirname, "functions", `${file}.lua`), "utf8"));
   const source = parts.join("\n").replace(/@([A-Z_]{2,})@/g, (_text, name: string) => {
-    const number = NUMBERS[name];
-    if (number === undefined) throw new TypeError(`the function library names an unknown number: ${name}`);
-    return String(number);
+    const constant = CONSTANTS[name];
+    if (constant === undefined)
+      throw new TypeError(`the function library names an unknown constant: ${name}`);
+    return String(constant);
   });
   const version = createHash("sha256").update(source).digest("hex").slice(0, 12);
   return { version, code: `#!lua name=chatbridge_${version}\n${source.replaceAll("@V@", version)}` };

@@ -11,6 +11,7 @@ import { createHeldEvents } from "./held-events";
 import { createInboundLog, type InboundLogOptions } from "./inbound-log";
 import { createKeys, SHARDS_KEY } from "./keys";
 import { createLeases } from "./leases";
+import { createOperatorOutbox } from "./operator-outbox";
 import { createOutboundEvents, type OutboundEventsOptions } from "./outbound-events";
 import { connectRedis } from "./redis/redis";
 import { findAdvice, type RedisAdvice } from "./redis/advice";
@@ -94,6 +95,7 @@ export async function openStore(options: StoreOptions) {
       followLog: createFollowLog(functions, keys, wakes),
       pushQueue: createPushQueue(functions, keys, wakes),
       pollWatch: createPollWatch(functions, keys),
+      operatorOutbox: createOperatorOutbox(functions, keys),
       changeLog: createChangeLog(redis, functions, keys),
       deliveryLog: createDeliveryLog(functions, keys, clock.now),
       failedEvents: createFailedEvents(functions, keys, options),

@@ -16,6 +16,7 @@ import { DeliveryLog } from "../workspace/delivery-log";
 import { HealthCard } from "../workspace/health-card";
 import { LivenessBadge, LivenessNotice } from "../workspace/liveness";
 import { NextStepsCard } from "../workspace/next-steps-card";
+import { OperatorEventsCard } from "../workspace/operator-events-card";
 import { ProfileCard } from "../workspace/profile-card";
 import { SecretsCard } from "../workspace/secrets-card";
 import { TargetUrlCard } from "../workspace/target-url-card";
@@ -100,6 +101,7 @@ export function WorkspacePage({ id, publicUrl }: { readonly id: string; readonly
         {workspace.custom && <TargetUrlCard workspace={workspace} health={health} onChange={changed} />}
         {isAlive && <SecretsCard workspace={workspace} onSecret={withSecret} />}
         <ProfileCard workspace={workspace} onChange={changed} />
+        <OperatorEventsCard workspace={workspace} onChange={changed} />
         <ChangesCard id={id} />
         <DangerZone workspace={workspace} onChange={changed} onSecret={withSecret} />
       </div>

@@ -12,4 +12,7 @@ export const CHANGE_TEXTS: Readonly<Record<ChangeName, string>> = {
   "target-url-cleared": "Target URL cleared",
   "test-event-sent": "Test event sent",
   "events-sent-again": "Events sent again",
+  "operator-events-set": "Address for operator events set",
+  "operator-events-cleared": "Address for operator events cleared",
+  "operator-events-secret-rotated": "Secret for operator events rotated",
 };

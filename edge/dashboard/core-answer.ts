@@ -26,6 +26,7 @@ const FIELDS: Readonly<Record<string, readonly [field: string, words: string]>> 
   owner_email: ["ownerEmail", "the owner's email"],
   name: ["name", "the name"],
   delivery_id: ["deliveryId", "the id of the delivery"],
+  address: ["address", "the address"],
   event_ids: ["eventIds", "the request"],
 };
 

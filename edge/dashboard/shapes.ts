@@ -22,6 +22,8 @@ export interface WorkspaceShape {
   /** Active secrets, newest first, without their values. */
   readonly secrets: readonly SecretShape[];
   readonly createdAt: string;
+  /** The URL or email address that gets the operator events about the workspace; empty for none. */
+  readonly operatorEventsAddress: string;
 }
 
 export interface SecretShape {

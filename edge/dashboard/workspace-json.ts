@@ -31,7 +31,18 @@ const MODES: Readonly<Record<DeliveryMode, Mode>> = {
 };
 
 export function toWorkspaceShape(workspace: Workspace | undefined): WorkspaceShape {
-  const { id, name, ownerEmail, connected, targetUrl, mode, platform, secrets, createdAt } = there(workspace);
+  const {
+    id,
+    name,
+    ownerEmail,
+    connected,
+    targetUrl,
+    mode,
+    platform,
+    secrets,
+    createdAt,
+    operatorEventsAddress,
+  } = there(workspace);
   return {
     id,
     name,
@@ -45,6 +56,7 @@ export function toWorkspaceShape(workspace: Workspace | undefined): WorkspaceSha
       expiresAt: toText(secret.expiresAt),
     })),
     createdAt: there(toText(createdAt)),
+    operatorEventsAddress,
   };
 }
 

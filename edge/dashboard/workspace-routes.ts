@@ -106,6 +106,16 @@ export function addWorkspaceRoutes(
     return toWorkspaceShape((await call(methods.setTargetUrl, wanted)).workspace);
   });
 
+  app.put<Of<{ address: string }>>(
+    "/workspaces/:id/operator-events",
+    texts(["address"]),
+    async (request): Promise<WorkspaceWithSecret> => {
+      const { call, methods } = operatorOf(request);
+      const wanted = { ...named(request), address: request.body.address };
+      return withSecret(await call(methods.setOperatorEventsAddress, wanted));
+    },
+  );
+
   app.post<Of>("/workspaces/:id/connect", async (request): Promise<WorkspaceWithSecret> => {
     const { call, methods } = operatorOf(request);
     return withSecret(await call(methods.connectWorkspace, named(request)));

@@ -192,6 +192,7 @@ test("for each group, the backlog of a shard has the numbers of unread and unack
     oldestPushAtMs: undefined,
     mails: 0,
     inboundEvents: 0,
+    operatorEvents: 0,
     groups: [],
   });
   const record = await addWorkspace(store);

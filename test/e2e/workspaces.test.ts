@@ -43,6 +43,7 @@ describe("a new workspace", () => {
       mode: DeliveryMode.POLL,
       secrets: [{ createdAt: workspace?.createdAt, expiresAt: undefined }],
       createdAt: expect.any(Date) as Date,
+      operatorEventsAddress: "",
     });
     expect(Math.abs(Number(workspace?.createdAt) - before)).toBeLessThan(HANG_MS);
     expect(Buffer.from(signingSecret, "base64url")).toHaveLength(32);

@@ -153,7 +153,7 @@ test("a full outbox drops its oldest email when a new email is added, and counts
   );
   await publish(record);
   await pass(FIVE_MINUTES);
-  expect(await store.pollWatch.findFailing(shardOf(record))).toEqual({
+  expect(await store.pollWatch.findFailing(shardOf(record))).toMatchObject({
     workspaceIds: [id],
     mails: OUTBOX_MAX,
     mailsDropped: 1,

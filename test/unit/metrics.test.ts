@@ -68,7 +68,7 @@ test("a label's value can be any text", async () => {
 
 describe("the backlog of a core's shards:", () => {
   const NOW_MS = 1_000_000;
-  const NOTHING = { pushes: 0, pushBytes: 0, mails: 0, inboundEvents: 0 };
+  const NOTHING = { pushes: 0, pushBytes: 0, mails: 0, operatorEvents: 0, inboundEvents: 0 };
   const EMPTY: ShardBacklog = { ...NOTHING, oldestPushAtMs: undefined, groups: [] };
 
   /** Returns the metrics of a core that holds these shards, as a function from a metric's name to its values. */

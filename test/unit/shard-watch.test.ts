@@ -25,7 +25,8 @@ function startWatch() {
     pollWatch: {
       async findFailing() {
         if (lease.isStoreAway) throw new StoreUnavailable("the store is unavailable");
-        return { workspaceIds: [], mails: outbox.length, mailsDropped: 0 };
+        const operator = { operatorEvents: 0, operatorEventsDropped: { expired: 0, full: 0 } };
+        return { workspaceIds: [], mails: outbox.length, mailsDropped: 0, ...operator };
       },
       readMail: async (_shard: number, after = "0") =>
         outbox.filter(({ entryId }) => Number(entryId) > Number(after)).slice(0, PAGE),

@@ -86,8 +86,8 @@ end
 
 -- Reads the backlog of a shard. ARGV: none.
 -- Returns {length of the push queue, bytes of the push queue, publication time of the oldest
--- queued event, number of emails in the outbox, number of events in the inbound log, then the
--- groups}. Each group of followers is {name, number of unread events, number of events read
+-- queued event, number of emails in the outbox, number of events in the inbound log, number of
+-- operator events in the outbox, then the groups}. Each group of followers is {name, number of unread events, number of events read
 -- but not acked, arrival time of the oldest unread or unacked event}. Times are in ms, or ''
 -- for none.
 register('read_backlog', function(keys, args)
@@ -100,7 +100,7 @@ register('read_backlog', function(keys, args)
   local pushes, bytes = queue_size(prefix)
   local answer = { pushes, bytes,
     time_of(redis.call('XRANGE', prefix .. ':push', '-', '+', 'COUNT', 1)[1]),
-    redis.call('XLEN', prefix .. ':mail'), length }
+    redis.call('XLEN', prefix .. ':mail'), length, redis.call('XLEN', prefix .. ':operator') }
   for _, group in ipairs(groups_of(log)) do
     local name, last, lag, pending = unpack(group, 1, 4)
     -- Entries that were read are older than unread entries.

@@ -10,6 +10,7 @@
 --      └─────────────────────────────a poll gets all events─────────────────┘
 --
 -- A waiting workspace is in `:due`. The state of a failing workspace has the field `failing`.
+-- `:due` also has push workspaces: operator.lua describes these.
 local FAILING_AFTER_MS = @FAILING_AFTER_MS@
 
 -- Records that the workspace has waiting events from now on.
@@ -41,6 +42,7 @@ local function note_poll(prefix, workspace, now, held, served, through, fields, 
   if failing then
     redis.call('HDEL', state, 'failing')
     redis.call('HSET', state, 'recovered', digits(now / 1000))
+    add_operator_event(prefix, workspace, 'workspace.recovered', { mode = 'poll', reason = 'polled', since = tonumber(failing) })
   end
   if held > through then
     begin_waiting(prefix, workspace, now)
@@ -57,12 +59,13 @@ local function waiting(prefix, workspace, now, served, total)
   return count, entries[1] and sequence_of(entries[1])
 end
 
--- Finds workspaces whose polling has begun to fail, marks them, and adds an email for each to
--- the outbox, in one step. So each outage causes one email, however often the function is
--- called. A full outbox drops its oldest emails.
+-- Finds workspaces whose polling has begun to fail, marks them, and adds an email and an operator
+-- event for each to the outboxes, in one step. So each outage causes one email, however often the
+-- function is called. A full outbox drops its oldest emails. Also adds the operator events for
+-- push workspaces that have begun to fail.
 -- ARGV: maximum number of emails in the outbox.
--- Returns {number of emails in the outbox, number of emails dropped unsent, then the ids of
--- the workspaces that were found}.
+-- Returns {number of emails in the outbox, number of emails dropped unsent, the result of
+-- tidy_operator_events, then the ids of the poll workspaces that were found}.
 register('find_failing', function(keys, args)
   local prefix = keys[1]
   local now = clock()
@@ -77,11 +80,14 @@ register('find_failing', function(keys, args)
     if oldest then
       redis.call('HSET', state, 'failing', digits(now / 1000))
       redis.call('XADD', prefix .. ':mail', '*', 'w', workspace, 's', digits(now / 1000), 'o', digits(oldest / 1000))
+      add_operator_event(prefix, workspace, 'workspace.failing',
+        { mode = 'poll', reason = 'not-polling', since = math.floor(now / 1000), oldest = math.floor(oldest / 1000) })
       found[#found + 1] = workspace
     end
+    if fields[1] == 'push' then begin_push_outage(prefix, workspace) end
   end
   local dropped = #found > 0 and redis.call('XTRIM', prefix .. ':mail', 'MAXLEN', args[1]) or 0
-  return { redis.call('XLEN', prefix .. ':mail'), dropped, unpack(found) }
+  return { redis.call('XLEN', prefix .. ':mail'), dropped, tidy_operator_events(prefix), unpack(found) }
 end, { 'allow-oom' })
 
 local WAITING_MAX = 1000

@@ -39,17 +39,22 @@ local function add_polls(prefix, workspace, line)
   outlive(key, LOGGED_SECONDS)
 end
 
--- Returns the run in progress as a line; nil when there is none.
+-- Returns the run in progress as a line (nil when there is none), and the field `faulty` of the
+-- workspace's state.
 local function run_line(prefix, workspace)
-  local fields = redis.call('HMGET', prefix .. ':st:' .. workspace, 'run', 'polled')
-  if fields[1] then return fields[1] .. ' ' .. digits(tonumber(fields[2]) / 1000) .. ' 0' end
+  local fields = redis.call('HMGET', prefix .. ':st:' .. workspace, 'run', 'polled', 'faulty')
+  return fields[1] and fields[1] .. ' ' .. digits(tonumber(fields[2]) / 1000) .. ' 0' or nil, fields[3]
 end
 
+-- Ends the run in progress, if there is one. Returns the field `faulty`, because log_delivery
+-- needs both, and one read is cheaper than two.
 local function end_run(prefix, workspace)
-  local line = run_line(prefix, workspace)
-  if not line then return end
-  add_polls(prefix, workspace, line)
-  redis.call('HDEL', prefix .. ':st:' .. workspace, 'run')
+  local line, faulty = run_line(prefix, workspace)
+  if line then
+    add_polls(prefix, workspace, line)
+    redis.call('HDEL', prefix .. ':st:' .. workspace, 'run')
+  end
+  return faulty
 end
 
 -- Logs a poll that returned `events` events. `first` is the entry of the first event. `run` and
@@ -71,11 +76,12 @@ end
 -- of the bridge's response to the attempt, after a first character that says whether this is the
 -- whole body (w) or not (t); '' for none. Returns the id of the entry.
 local function log_delivery(prefix, workspace, delivery, response)
-  end_run(prefix, workspace)
+  local faulty = end_run(prefix, workspace)
   local log = prefix .. ':log:' .. workspace
   local entry = redis.call('XADD', log, 'MAXLEN', '~', DELIVERIES_MAX, '*', 'd', delivery)
   outlive(log, LOGGED_SECONDS)
   if response ~= '' then keep_response(prefix, workspace, clock(), entry, response) end
+  note_attempt(prefix, workspace, delivery, faulty)
   return entry
 end
 

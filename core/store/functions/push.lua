@@ -151,7 +151,10 @@ register('record_pushes', function(keys, args)
       is_new = answer ~= 'pushed' and take_out(prefix, entry, tried)
       if is_new then freed = freed + bytes end
     end
-    if is_new and delivery ~= '' and exists(workspace) then log_delivery(prefix, workspace, delivery, response) end
+    if is_new and delivery ~= '' and exists(workspace) then
+      log_delivery(prefix, workspace, delivery, response)
+      if next == 'keep' then note_exhausted(prefix, workspace, delivery) end
+    end
     answers[#answers + 1] = answer
   end
   if freed > 0 then set_queue_bytes(prefix, select(2, queue_size(prefix)) - freed) end

@@ -26,17 +26,25 @@ register('put_workspace', function(keys, args)
   local now = clock()
   local fresh = math.max(tonumber(version) + 1, now)
   local was = redis.call('HGET', state, 'mode')
-  if mode ~= was then end_run(prefix, workspace) end
+  if mode ~= was then
+    end_run(prefix, workspace)
+    if was == 'push' then end_push_outage(prefix, workspace, 'reconfigured') end
+  end
   redis.call('SET', prefix .. ':ws:' .. workspace, record)
   redis.call('HSET', state, 'version', digits(fresh), 'mode', mode)
   redis.call('ZADD', prefix .. ':all', 0, entry)
   for i = 6, #args do log_change(prefix, workspace, now + i - 6, args[i]) end
-  local fields = redis.call('HMGET', state, 'held', 'served')
+  local fields = redis.call('HMGET', state, 'held', 'served', 'failing')
   if mode ~= 'poll' then
     -- The workspace is no longer a poll workspace, so no event waits for a poll, and any
-    -- outage has ended.
-    redis.call('ZREM', prefix .. ':due', workspace)
-    redis.call('HDEL', state, 'failing')
+    -- outage has ended. In `:due`, a push workspace that was not a poll workspace has another
+    -- meaning.
+    if was ~= 'push' or mode ~= 'push' then redis.call('ZREM', prefix .. ':due', workspace) end
+    if fields[3] then
+      redis.call('HDEL', state, 'failing')
+      add_operator_event(prefix, workspace, 'workspace.recovered',
+        { mode = 'poll', reason = 'reconfigured', since = tonumber(fields[3]) })
+    end
   elseif was ~= 'poll' and tonumber(fields[1] or 0) > tonumber(fields[2] or 0) then
     begin_waiting(prefix, workspace, now)
   end

@@ -144,6 +144,12 @@ export enum ChangeKind {
   TEST_EVENT_SENT = 9,
   /** EVENTS_SENT_AGAIN - CHANGE_KIND_EVENTS_SENT_AGAIN: events that were not delivered were sent again. */
   EVENTS_SENT_AGAIN = 10,
+  /** OPERATOR_EVENTS_SET - CHANGE_KIND_OPERATOR_EVENTS_SET: the address for operator events was set or changed. */
+  OPERATOR_EVENTS_SET = 11,
+  /** OPERATOR_EVENTS_CLEARED - CHANGE_KIND_OPERATOR_EVENTS_CLEARED: the address for operator events was cleared. */
+  OPERATOR_EVENTS_CLEARED = 12,
+  /** OPERATOR_EVENTS_SECRET_ROTATED - CHANGE_KIND_OPERATOR_EVENTS_SECRET_ROTATED: the URL for operator events got a new secret. */
+  OPERATOR_EVENTS_SECRET_ROTATED = 13,
 }
 
 /** SendAgainOutcome says what SendAgain did with an event. */
@@ -182,7 +188,14 @@ export interface Workspace {
   /** secrets are the active signing secrets, newest first, without their values. */
   secrets: SigningSecretInfo[];
   /** created_at is when the workspace was created. */
-  createdAt: Date | undefined;
+  createdAt:
+    | Date
+    | undefined;
+  /**
+   * operator_events_address gets the operator events about the workspace: an https URL or an email address; empty for
+   * none.
+   */
+  operatorEventsAddress: string;
 }
 
 /** SigningSecretInfo describes a secret without its value. */
@@ -683,6 +696,48 @@ export interface SendAgainResult {
   outcome: SendAgainOutcome;
 }
 
+/** SetOperatorEventsAddressRequest says where operator events go. */
+export interface SetOperatorEventsAddressRequest {
+  /** workspace_id of the workspace. */
+  workspaceId: string;
+  /** address is an https URL or an email address; empty for none. */
+  address: string;
+}
+
+/** SetOperatorEventsAddressResponse carries the workspace, and the new secret. */
+export interface SetOperatorEventsAddressResponse {
+  /** workspace in its new state. */
+  workspace:
+    | Workspace
+    | undefined;
+  /** signing_secret signs the requests to the URL; empty for an email address. It is never shown again. */
+  signingSecret: string;
+}
+
+/** SendTestOperatorEventRequest says which addresses to test. */
+export interface SendTestOperatorEventRequest {
+  /** workspace_id of the workspace whose address is tested; empty for the addresses of the whole installation. */
+  workspaceId: string;
+}
+
+/** SendTestOperatorEventResponse has one result for each address. */
+export interface SendTestOperatorEventResponse {
+  /** event_id of the event. */
+  eventId: string;
+  /** results of the addresses. */
+  results: OperatorEventResult[];
+}
+
+/** OperatorEventResult is the result for one address. */
+export interface OperatorEventResult {
+  /** receiver is "installation-hook", "installation-mail", "workspace-hook" or "workspace-mail". */
+  receiver: string;
+  /** accepted is true when the receiver accepted the event. */
+  accepted: boolean;
+  /** detail is the status, or the reason why the receiver did not accept the event. */
+  detail: string;
+}
+
 function createBaseWorkspace(): Workspace {
   return {
     id: "",
@@ -694,6 +749,7 @@ function createBaseWorkspace(): Workspace {
     mode: 0,
     secrets: [],
     createdAt: undefined,
+    operatorEventsAddress: "",
   };
 }
 
@@ -725,6 +781,9 @@ export const Workspace: MessageFns<Workspace> = {
     }
     if (message.createdAt !== undefined) {
       Timestamp.encode(toTimestamp(message.createdAt), writer.uint32(74).fork()).join();
+    }
+    if (message.operatorEventsAddress !== "") {
+      writer.uint32(82).string(message.operatorEventsAddress);
     }
     return writer;
   },
@@ -814,6 +873,14 @@ export const Workspace: MessageFns<Workspace> = {
             message.createdAt = fromTimestamp(Timestamp.decode(reader, reader.uint32()));
             continue;
           }
+          case 10: {
+            if (tag !== 82) {
+              break;
+            }
+
+            message.operatorEventsAddress = reader.string();
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -840,6 +907,7 @@ export const Workspace: MessageFns<Workspace> = {
     message.mode = object.mode ?? 0;
     message.secrets = object.secrets?.map((e) => SigningSecretInfo.fromPartial(e)) || [];
     message.createdAt = object.createdAt ?? undefined;
+    message.operatorEventsAddress = object.operatorEventsAddress ?? "";
     return message;
   },
 };
@@ -4286,6 +4354,343 @@ export const SendAgainResult: MessageFns<SendAgainResult> = {
   },
 };
 
+function createBaseSetOperatorEventsAddressRequest(): SetOperatorEventsAddressRequest {
+  return { workspaceId: "", address: "" };
+}
+
+export const SetOperatorEventsAddressRequest: MessageFns<SetOperatorEventsAddressRequest> = {
+  encode(message: SetOperatorEventsAddressRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.workspaceId !== "") {
+      writer.uint32(10).string(message.workspaceId);
+    }
+    if (message.address !== "") {
+      writer.uint32(18).string(message.address);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): SetOperatorEventsAddressRequest {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseSetOperatorEventsAddressRequest();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.workspaceId = reader.string();
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.address = reader.string();
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<SetOperatorEventsAddressRequest>): SetOperatorEventsAddressRequest {
+    return SetOperatorEventsAddressRequest.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<SetOperatorEventsAddressRequest>): SetOperatorEventsAddressRequest {
+    const message = createBaseSetOperatorEventsAddressRequest();
+    message.workspaceId = object.workspaceId ?? "";
+    message.address = object.address ?? "";
+    return message;
+  },
+};
+
+function createBaseSetOperatorEventsAddressResponse(): SetOperatorEventsAddressResponse {
+  return { workspace: undefined, signingSecret: "" };
+}
+
+export const SetOperatorEventsAddressResponse: MessageFns<SetOperatorEventsAddressResponse> = {
+  encode(message: SetOperatorEventsAddressResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.workspace !== undefined) {
+      Workspace.encode(message.workspace, writer.uint32(10).fork()).join();
+    }
+    if (message.signingSecret !== "") {
+      writer.uint32(18).string(message.signingSecret);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): SetOperatorEventsAddressResponse {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseSetOperatorEventsAddressResponse();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.workspace = Workspace.decode(reader, reader.uint32());
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.signingSecret = reader.string();
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<SetOperatorEventsAddressResponse>): SetOperatorEventsAddressResponse {
+    return SetOperatorEventsAddressResponse.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<SetOperatorEventsAddressResponse>): SetOperatorEventsAddressResponse {
+    const message = createBaseSetOperatorEventsAddressResponse();
+    message.workspace = (object.workspace !== undefined && object.workspace !== null)
+      ? Workspace.fromPartial(object.workspace)
+      : undefined;
+    message.signingSecret = object.signingSecret ?? "";
+    return message;
+  },
+};
+
+function createBaseSendTestOperatorEventRequest(): SendTestOperatorEventRequest {
+  return { workspaceId: "" };
+}
+
+export const SendTestOperatorEventRequest: MessageFns<SendTestOperatorEventRequest> = {
+  encode(message: SendTestOperatorEventRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.workspaceId !== "") {
+      writer.uint32(10).string(message.workspaceId);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): SendTestOperatorEventRequest {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseSendTestOperatorEventRequest();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.workspaceId = reader.string();
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<SendTestOperatorEventRequest>): SendTestOperatorEventRequest {
+    return SendTestOperatorEventRequest.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<SendTestOperatorEventRequest>): SendTestOperatorEventRequest {
+    const message = createBaseSendTestOperatorEventRequest();
+    message.workspaceId = object.workspaceId ?? "";
+    return message;
+  },
+};
+
+function createBaseSendTestOperatorEventResponse(): SendTestOperatorEventResponse {
+  return { eventId: "", results: [] };
+}
+
+export const SendTestOperatorEventResponse: MessageFns<SendTestOperatorEventResponse> = {
+  encode(message: SendTestOperatorEventResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.eventId !== "") {
+      writer.uint32(10).string(message.eventId);
+    }
+    for (const v of message.results) {
+      OperatorEventResult.encode(v!, writer.uint32(18).fork()).join();
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): SendTestOperatorEventResponse {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseSendTestOperatorEventResponse();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.eventId = reader.string();
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.results.push(OperatorEventResult.decode(reader, reader.uint32()));
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<SendTestOperatorEventResponse>): SendTestOperatorEventResponse {
+    return SendTestOperatorEventResponse.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<SendTestOperatorEventResponse>): SendTestOperatorEventResponse {
+    const message = createBaseSendTestOperatorEventResponse();
+    message.eventId = object.eventId ?? "";
+    message.results = object.results?.map((e) => OperatorEventResult.fromPartial(e)) || [];
+    return message;
+  },
+};
+
+function createBaseOperatorEventResult(): OperatorEventResult {
+  return { receiver: "", accepted: false, detail: "" };
+}
+
+export const OperatorEventResult: MessageFns<OperatorEventResult> = {
+  encode(message: OperatorEventResult, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.receiver !== "") {
+      writer.uint32(10).string(message.receiver);
+    }
+    if (message.accepted !== false) {
+      writer.uint32(16).bool(message.accepted);
+    }
+    if (message.detail !== "") {
+      writer.uint32(26).string(message.detail);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): OperatorEventResult {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseOperatorEventResult();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.receiver = reader.string();
+            continue;
+          }
+          case 2: {
+            if (tag !== 16) {
+              break;
+            }
+
+            message.accepted = reader.bool();
+            continue;
+          }
+          case 3: {
+            if (tag !== 26) {
+              break;
+            }
+
+            message.detail = reader.string();
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<OperatorEventResult>): OperatorEventResult {
+    return OperatorEventResult.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<OperatorEventResult>): OperatorEventResult {
+    const message = createBaseOperatorEventResult();
+    message.receiver = object.receiver ?? "";
+    message.accepted = object.accepted ?? false;
+    message.detail = object.detail ?? "";
+    return message;
+  },
+};
+
 /**
  * WorkspaceService creates, changes, shows and deletes workspaces, for the
  * dashboard and operators. Every call needs a token of the role "operator". A token
@@ -4562,6 +4967,44 @@ export const WorkspaceServiceService = {
     responseSerialize: (value: SendAgainResponse): Buffer => Buffer.from(SendAgainResponse.encode(value).finish()),
     responseDeserialize: (value: Buffer): SendAgainResponse => SendAgainResponse.decode(value),
   },
+  /**
+   * SetOperatorEventsAddress sets the address that gets the operator events about a
+   * workspace: an https URL, an email address, or empty for none. For a URL, each
+   * call creates a new secret, which only this answer shows. If the URL is
+   * unchanged, the previous secret also signs the requests for another 24 hours.
+   * Errors: NOT_FOUND; INVALID_ARGUMENT with the reason when the address is not
+   * allowed; FAILED_PRECONDITION when the URL already has four active secrets.
+   */
+  setOperatorEventsAddress: {
+    path: "/chatbridge.v1.WorkspaceService/SetOperatorEventsAddress" as const,
+    requestStream: false as const,
+    responseStream: false as const,
+    requestSerialize: (value: SetOperatorEventsAddressRequest): Buffer =>
+      Buffer.from(SetOperatorEventsAddressRequest.encode(value).finish()),
+    requestDeserialize: (value: Buffer): SetOperatorEventsAddressRequest =>
+      SetOperatorEventsAddressRequest.decode(value),
+    responseSerialize: (value: SetOperatorEventsAddressResponse): Buffer =>
+      Buffer.from(SetOperatorEventsAddressResponse.encode(value).finish()),
+    responseDeserialize: (value: Buffer): SetOperatorEventsAddressResponse =>
+      SetOperatorEventsAddressResponse.decode(value),
+  },
+  /**
+   * SendTestOperatorEvent sends an operator event of the type "test" once, and
+   * returns the result for each address. The answer takes up to 10 seconds. Errors:
+   * NOT_FOUND, also when the token is limited and the request has no workspace;
+   * FAILED_PRECONDITION when no address is set.
+   */
+  sendTestOperatorEvent: {
+    path: "/chatbridge.v1.WorkspaceService/SendTestOperatorEvent" as const,
+    requestStream: false as const,
+    responseStream: false as const,
+    requestSerialize: (value: SendTestOperatorEventRequest): Buffer =>
+      Buffer.from(SendTestOperatorEventRequest.encode(value).finish()),
+    requestDeserialize: (value: Buffer): SendTestOperatorEventRequest => SendTestOperatorEventRequest.decode(value),
+    responseSerialize: (value: SendTestOperatorEventResponse): Buffer =>
+      Buffer.from(SendTestOperatorEventResponse.encode(value).finish()),
+    responseDeserialize: (value: Buffer): SendTestOperatorEventResponse => SendTestOperatorEventResponse.decode(value),
+  },
 } as const;
 
 export interface WorkspaceServiceServer extends UntypedServiceImplementation {
@@ -4670,6 +5113,22 @@ export interface WorkspaceServiceServer extends UntypedServiceImplementation {
    * been queued: an event that was queued is then no longer kept.
    */
   sendAgain: handleUnaryCall<SendAgainRequest, SendAgainResponse>;
+  /**
+   * SetOperatorEventsAddress sets the address that gets the operator events about a
+   * workspace: an https URL, an email address, or empty for none. For a URL, each
+   * call creates a new secret, which only this answer shows. If the URL is
+   * unchanged, the previous secret also signs the requests for another 24 hours.
+   * Errors: NOT_FOUND; INVALID_ARGUMENT with the reason when the address is not
+   * allowed; FAILED_PRECONDITION when the URL already has four active secrets.
+   */
+  setOperatorEventsAddress: handleUnaryCall<SetOperatorEventsAddressRequest, SetOperatorEventsAddressResponse>;
+  /**
+   * SendTestOperatorEvent sends an operator event of the type "test" once, and
+   * returns the result for each address. The answer takes up to 10 seconds. Errors:
+   * NOT_FOUND, also when the token is limited and the request has no workspace;
+   * FAILED_PRECONDITION when no address is set.
+   */
+  sendTestOperatorEvent: handleUnaryCall<SendTestOperatorEventRequest, SendTestOperatorEventResponse>;
 }
 
 export interface WorkspaceServiceClient extends Client {
@@ -5009,6 +5468,50 @@ export interface WorkspaceServiceClient extends Client {
     metadata: Metadata,
     options: Partial<CallOptions>,
     callback: (error: ServiceError | null, response: SendAgainResponse) => void,
+  ): ClientUnaryCall;
+  /**
+   * SetOperatorEventsAddress sets the address that gets the operator events about a
+   * workspace: an https URL, an email address, or empty for none. For a URL, each
+   * call creates a new secret, which only this answer shows. If the URL is
+   * unchanged, the previous secret also signs the requests for another 24 hours.
+   * Errors: NOT_FOUND; INVALID_ARGUMENT with the reason when the address is not
+   * allowed; FAILED_PRECONDITION when the URL already has four active secrets.
+   */
+  setOperatorEventsAddress(
+    request: SetOperatorEventsAddressRequest,
+    callback: (error: ServiceError | null, response: SetOperatorEventsAddressResponse) => void,
+  ): ClientUnaryCall;
+  setOperatorEventsAddress(
+    request: SetOperatorEventsAddressRequest,
+    metadata: Metadata,
+    callback: (error: ServiceError | null, response: SetOperatorEventsAddressResponse) => void,
+  ): ClientUnaryCall;
+  setOperatorEventsAddress(
+    request: SetOperatorEventsAddressRequest,
+    metadata: Metadata,
+    options: Partial<CallOptions>,
+    callback: (error: ServiceError | null, response: SetOperatorEventsAddressResponse) => void,
+  ): ClientUnaryCall;
+  /**
+   * SendTestOperatorEvent sends an operator event of the type "test" once, and
+   * returns the result for each address. The answer takes up to 10 seconds. Errors:
+   * NOT_FOUND, also when the token is limited and the request has no workspace;
+   * FAILED_PRECONDITION when no address is set.
+   */
+  sendTestOperatorEvent(
+    request: SendTestOperatorEventRequest,
+    callback: (error: ServiceError | null, response: SendTestOperatorEventResponse) => void,
+  ): ClientUnaryCall;
+  sendTestOperatorEvent(
+    request: SendTestOperatorEventRequest,
+    metadata: Metadata,
+    callback: (error: ServiceError | null, response: SendTestOperatorEventResponse) => void,
+  ): ClientUnaryCall;
+  sendTestOperatorEvent(
+    request: SendTestOperatorEventRequest,
+    metadata: Metadata,
+    options: Partial<CallOptions>,
+    callback: (error: ServiceError | null, response: SendTestOperatorEventResponse) => void,
   ): ClientUnaryCall;
 }
 

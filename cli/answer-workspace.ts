@@ -1,0 +1,15 @@
+import type { Workspace } from "../proto/gen/chatbridge/v1/workspace";
+import { toWorkspaceShape } from "../edge/dashboard/workspace-json";
+import { answer, type Cli } from "./cli";
+import { workspaceFacts } from "./workspace-text";
+
+/** Prints a workspace after a change, and `secret` if given. */
+export function answerWorkspace(
+  cli: Cli,
+  { workspace: changed }: { readonly workspace?: Workspace | undefined },
+  secret?: string,
+): void {
+  const workspace = toWorkspaceShape(changed);
+  const value = { workspace, ...(secret === undefined ? {} : { signingSecret: secret }) };
+  answer(cli, value, workspaceFacts(workspace, secret));
+}

@@ -1,0 +1,100 @@
+import type { KeyObject } from "node:crypto";
+import type { OperatorEvent } from "../domain/operator-event";
+import { signatureHeader } from "../domain/signature";
+import { activeOperatorKeys, isHook } from "../domain/workspace";
+import {
+  MailRefused,
+  type Clock,
+  type Mailer,
+  type OperatorReceiver,
+  type OperatorReceivers,
+  type OperatorSent,
+} from "../ports/outside";
+import type { PushClient } from "./push-client";
+import { createSlots } from "./slots";
+
+/** Maximum number of operator events that a core sends to the addresses of workspaces at the same time. */
+const WORKSPACE_SLOTS = 16;
+
+/** The addresses for the events of all workspaces. */
+export interface InstallationAddresses {
+  /** An https URL, and the keys that sign the requests to it, newest first. */
+  readonly hook?: { readonly url: URL; readonly keys: readonly KeyObject[] } | undefined;
+  readonly mail?: string | undefined;
+}
+
+export interface OperatorReceiversContext {
+  readonly now: Clock;
+  /** A client that only operator events use, so that pushes and these events do not share connections. */
+  readonly hookClient: Pick<PushClient, "push">;
+  /** Undefined without a mail server. */
+  readonly mailer: Mailer | undefined;
+  readonly installation: InstallationAddresses;
+}
+
+/** Creates the receivers of operator events (operator guide, "Operator events"). */
+export function createOperatorReceivers(context: OperatorReceiversContext): OperatorReceivers {
+  const { installation, mailer } = context;
+  const slots = createSlots(WORKSPACE_SLOTS);
+  const ofInstallation: OperatorReceiver[] = [];
+  // The addresses of workspaces never delay the few addresses of the installation.
+  const atOnce: OperatorReceiver["inTurn"] = (task) => task();
+  if (installation.hook !== undefined) {
+    const { url, keys } = installation.hook;
+    const send = hookSender(context, url, () => keys);
+    ofInstallation.push({ key: "installation-hook", kind: "hook", send, inTurn: atOnce });
+  }
+  if (installation.mail !== undefined && mailer !== undefined) {
+    const send = mailSender(mailer, installation.mail);
+    ofInstallation.push({ key: "installation-mail", kind: "mail", send, inTurn: atOnce });
+  }
+  return {
+    ofInstallation,
+    ofWorkspace(workspace) {
+      const address = workspace.operatorEvents?.address ?? "";
+      if (address === "") return undefined;
+      const own = { key: workspace.id, inTurn: slots.run };
+      if (!isHook(address)) {
+        return { ...own, kind: "mail", send: mailer ? mailSender(mailer, address) : sendNoMail };
+      }
+      const keys = () => activeOperatorKeys(workspace, context.now());
+      return { ...own, kind: "hook", send: hookSender(context, new URL(address), keys) };
+    },
+  };
+}
+
+function hookSender(
+  { hookClient, now }: OperatorReceiversContext,
+  url: URL,
+  keysNow: () => readonly KeyObject[],
+): OperatorReceiver["send"] {
+  return async ({ id, workspaceId, json }) => {
+    const envelope = Buffer.from(json);
+    const signature = signatureHeader(envelope, keysNow(), now());
+    const outcome = await hookClient.push({ url, eventId: id, workspaceId, signature, envelope });
+    return outcome.ok
+      ? { became: "accepted", detail: String(outcome.status) }
+      : // The client of pushes calls each receiver a bridge.
+        { became: "failed", detail: outcome.detail.replaceAll("the bridge", "the receiver") };
+  };
+}
+
+function mailSender(mailer: Mailer, to: string): OperatorReceiver["send"] {
+  return async ({ id, json, subject }: OperatorEvent): Promise<OperatorSent> => {
+    const text = `${JSON.stringify(JSON.parse(json), undefined, 2)}\n`;
+    try {
+      await mailer.send({ to, subject, text, messageId: id });
+      return { became: "accepted", detail: "the mail server accepted the email" };
+    } catch (error) {
+      const isForGood = error instanceof MailRefused && error.isForGood;
+      return isForGood
+        ? { became: "refused", detail: "the mail server rejected the email permanently" }
+        : { became: "failed", detail: "the mail server did not accept the email" };
+    }
+  };
+}
+
+const sendNoMail: OperatorReceiver["send"] = async () => ({
+  became: "refused",
+  detail: "core has no mail server: set SMTP_URL",
+});

@@ -1,0 +1,100 @@
+import { DAY_SECONDS, FAILING_AFTER_MS } from "../../contract/numbers";
+import type { Failure } from "../../contract/deliveries";
+import type { Workspace } from "./workspace";
+
+/** Maximum number of undelivered operator events of a shard. The oldest events are dropped first. */
+export const OPERATOR_EVENTS_MAX = 5_000;
+/** Seconds for which core tries to deliver an operator event. */
+export const OPERATOR_EVENT_SECONDS = DAY_SECONDS;
+/** Minimum milliseconds between two operator events of one type about one workspace. */
+export const OPERATOR_EVENT_EVERY_MS = FAILING_AFTER_MS;
+/** Milliseconds from the first failed attempt to `workspace.failing`, if no attempt is accepted. */
+export const PUSH_FAILING_AFTER_MS = 60_000;
+
+/** The types of the operator events that core creates when a state changes. */
+export const OPERATOR_EVENT_TYPES = [
+  "workspace.failing",
+  "workspace.recovered",
+  "event.retries_exhausted",
+] as const;
+
+/** A change of a workspace's delivery. Times are in ms since the epoch. */
+export interface OperatorChange {
+  /** Identifies the change. All deliveries of the event have this id. */
+  readonly id: string;
+  readonly type: (typeof OPERATOR_EVENT_TYPES)[number];
+  readonly atMs: number;
+  readonly workspaceId: string;
+  readonly mode: "poll" | "push";
+  readonly reason: Failure | "not-polling" | "polled" | "accepted" | "reconfigured" | undefined;
+  /** The HTTP status of the last failed attempt; undefined if the bridge did not answer. */
+  readonly status: number | undefined;
+  /** The time at which the outage began. For pushes, this is the first failed attempt after the last accepted attempt. */
+  readonly sinceMs: number;
+  /** The time at which the oldest waiting event was published, for a poll workspace that fails. */
+  readonly oldestWaitingAtMs: number | undefined;
+  /** The event whose last attempt has failed, for `event.retries_exhausted`. */
+  readonly event: ExhaustedEvent | undefined;
+}
+
+export interface ExhaustedEvent {
+  readonly id: string;
+  readonly type: string;
+  readonly attempts: number;
+  /** The number of events whose last attempt has failed since the previous report, including this event. */
+  readonly count: number;
+}
+
+/** An operator event as its receivers get it (docs/operator-guide.md, "Operator events"). */
+export interface OperatorEvent {
+  readonly id: string;
+  /** The workspace of the event; empty for a test of the addresses of the whole installation. */
+  readonly workspaceId: string;
+  /** The event as JSON: the body of the request. */
+  readonly json: string;
+  readonly subject: string;
+}
+
+const time = (ms: number): string => new Date(ms).toISOString();
+
+/** Returns the event that the receivers get about a change of a workspace. */
+export function renderOperatorEvent(
+  change: OperatorChange,
+  { name }: Pick<Workspace, "name">,
+): OperatorEvent {
+  const { id, type, atMs, workspaceId, mode, reason, status, sinceMs, oldestWaitingAtMs, event } = change;
+  const body = {
+    id,
+    type,
+    time: time(atMs),
+    workspace: { id: workspaceId, name },
+    mode,
+    reason,
+    status,
+    since: time(sinceMs),
+    oldestWaitingAt: oldestWaitingAtMs === undefined ? undefined : time(oldestWaitingAtMs),
+    event,
+  };
+  return { id, workspaceId, json: JSON.stringify(body), subject: `${SUBJECTS[type]}: ${name}` };
+}
+
+const SUBJECTS: Readonly<Record<OperatorChange["type"], string>> = {
+  "workspace.failing": "Failing",
+  "workspace.recovered": "Recovered",
+  "event.retries_exhausted": "Retries exhausted",
+};
+
+/** Returns an event that tests an address. `workspace` is undefined for the addresses of the whole installation. */
+export function renderOperatorTest(
+  id: string,
+  nowMs: number,
+  workspace: Pick<Workspace, "id" | "name"> | undefined,
+): OperatorEvent {
+  const named = workspace && { id: workspace.id, name: workspace.name };
+  return {
+    id,
+    workspaceId: workspace?.id ?? "",
+    json: JSON.stringify({ id, type: "test", time: time(nowMs), workspace: named }),
+    subject: `Test of operator events${workspace === undefined ? "" : `: ${workspace.name}`}`,
+  };
+}

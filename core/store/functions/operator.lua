@@ -1,0 +1,129 @@
+-- Operator events: the changes of a workspace's delivery that operators are notified of. The
+-- function that makes a change also adds the event to the outbox of the shard (`:operator`), in
+-- the same step. So each change has exactly one event.
+--
+-- Polls: find_failing adds `workspace.failing`, and the next poll adds `workspace.recovered`.
+-- Pushes: the state of the workspace has these fields (times are in ms):
+-- - `faulty`: the first failed attempt after the last accepted attempt
+-- - `alerted`: the value of `faulty` when `workspace.failing` was added; deleted with `faulty`
+-- - `warned`: the time at which the last `workspace.failing` was added
+-- - `exhausted`: the time at which the last `event.retries_exhausted` was added
+-- - `lost`: the number of events whose last attempt has failed since then
+-- `:due` has the time at which a faulty workspace begins to fail. An accepted attempt is the
+-- common case, so it reads `faulty` together with other fields, and writes nothing if `faulty`
+-- is not set.
+
+local OPERATOR_EVENTS_MAX = @OPERATOR_EVENTS_MAX@
+local OPERATOR_EVENT_SECONDS = @OPERATOR_EVENT_SECONDS@
+local OPERATOR_EVENT_EVERY_MS = @OPERATOR_EVENT_EVERY_MS@
+local PUSH_FAILING_AFTER_MS = @PUSH_FAILING_AFTER_MS@
+-- The results that are not attempts.
+local DROP_REASONS = @DROP_REASONS@
+-- Maximum number of log entries that are read to find the last attempt.
+local LAST_ATTEMPT_WITHIN = 20
+
+-- Adds an event to the outbox. A full outbox drops its oldest event. `:operatordropped` counts
+-- the dropped events until read_operator_events is called.
+local function add_operator_event(prefix, workspace, type, facts)
+  local key = prefix .. ':operator'
+  redis.call('XADD', key, '*', 'w', workspace, 't', type, 'f', cjson.encode(facts))
+  local dropped = redis.call('XTRIM', key, 'MAXLEN', OPERATOR_EVENTS_MAX)
+  if dropped > 0 then redis.call('INCRBY', prefix .. ':operatordropped', dropped) end
+end
+
+-- Ends the outage of a push workspace, if there is one.
+local function end_push_outage(prefix, workspace, reason)
+  local state = prefix .. ':st:' .. workspace
+  local mode, alerted = unpack(redis.call('HMGET', state, 'mode', 'alerted'))
+  redis.call('HDEL', state, 'faulty', 'alerted')
+  if mode == 'push' then redis.call('ZREM', prefix .. ':due', workspace) end
+  if alerted then
+    add_operator_event(prefix, workspace, 'workspace.recovered', { mode = 'push', reason = reason, since = tonumber(alerted) })
+  end
+end
+
+-- Notes a logged delivery. `faulty` is the field of the workspace's state.
+local function note_attempt(prefix, workspace, delivery, faulty)
+  -- Only the result of a delivery can have this text: the list's other texts are ids, types of
+  -- events and addresses.
+  if string.find(delivery, '"success"', 1, true) then
+    if faulty then end_push_outage(prefix, workspace, 'accepted') end
+    return
+  end
+  if faulty or DROP_REASONS[cjson.decode(delivery)[4]] then return end
+  local state, now = prefix .. ':st:' .. workspace, math.floor(clock() / 1000)
+  local mode, warned = unpack(redis.call('HMGET', state, 'mode', 'warned'))
+  -- An attempt can end after its workspace has become a poll workspace, which uses `:due` itself.
+  if mode ~= 'push' then return end
+  redis.call('HSET', state, 'faulty', digits(now))
+  local due = math.max(now + PUSH_FAILING_AFTER_MS, tonumber(warned or 0) + OPERATOR_EVENT_EVERY_MS)
+  redis.call('ZADD', prefix .. ':due', digits(due), workspace)
+end
+
+-- Returns the last logged attempt of a workspace, decoded; nil if the last entries are drops.
+local function last_attempt(prefix, workspace)
+  local entries = redis.call('XREVRANGE', prefix .. ':log:' .. workspace, '+', '-', 'COUNT', LAST_ATTEMPT_WITHIN)
+  for _, entry in ipairs(entries) do
+    local delivery = cjson.decode(entry[2][2])
+    if not DROP_REASONS[delivery[4]] and delivery[2] ~= 'poll' then return delivery end
+  end
+end
+
+-- Marks a push workspace as failing, after it was found in `:due`.
+local function begin_push_outage(prefix, workspace)
+  local state, now = prefix .. ':st:' .. workspace, math.floor(clock() / 1000)
+  local faulty = redis.call('HGET', state, 'faulty')
+  if not faulty then return end
+  local attempt = last_attempt(prefix, workspace) or {}
+  if attempt[4] == 'success' then
+    -- A core of an older release logged the attempt, and did not delete `faulty`.
+    redis.call('HDEL', state, 'faulty')
+    return
+  end
+  redis.call('HSET', state, 'alerted', faulty, 'warned', digits(now))
+  add_operator_event(prefix, workspace, 'workspace.failing',
+    { mode = 'push', reason = attempt[4], status = attempt[5], since = tonumber(faulty) })
+end
+
+-- Notes that the last attempt of an event has failed, after the attempt was logged. Only the
+-- first such event after an accepted attempt is reported, and at most one event per
+-- OPERATOR_EVENT_EVERY_MS. The other events are counted.
+local function note_exhausted(prefix, workspace, delivery)
+  local event, type, attempts, result, status = unpack(cjson.decode(delivery))
+  if DROP_REASONS[result] then return end
+  local state, now = prefix .. ':st:' .. workspace, math.floor(clock() / 1000)
+  local fields = redis.call('HMGET', state, 'faulty', 'exhausted')
+  local faulty, exhausted = tonumber(fields[1] or now), tonumber(fields[2] or 0)
+  local count = redis.call('HINCRBY', state, 'lost', 1)
+  if exhausted >= faulty or now - exhausted < OPERATOR_EVENT_EVERY_MS then return end
+  redis.call('HSET', state, 'exhausted', digits(now), 'lost', 0)
+  add_operator_event(prefix, workspace, 'event.retries_exhausted', { mode = 'push', reason = result, status = status,
+    since = faulty, event = event, eventtype = type, attempts = attempts, count = count })
+end
+
+-- Removes the events that are too old. Returns {number of events in the outbox, number of events
+-- that were removed now, number of events that a full outbox has dropped since the last call}.
+local function tidy_operator_events(prefix)
+  local key, lost = prefix .. ':operator', prefix .. ':operatordropped'
+  if redis.call('XLEN', key) == 0 then return { 0, 0, 0 } end
+  local oldest = digits(math.floor(clock() / 1000) - OPERATOR_EVENT_SECONDS * 1000)
+  local expired = redis.call('XTRIM', key, 'MINID', oldest)
+  local dropped = redis.call('GET', lost)
+  if dropped then redis.call('DEL', lost) end
+  return { redis.call('XLEN', key), expired, tonumber(dropped or 0) }
+end
+
+-- Reads events from the outbox. ARGV: maximum count, start in the syntax of XRANGE. Returns
+-- {entry id, workspace, type, facts as JSON} for each event.
+register('read_operator_events', function(keys, args)
+  local answers = {}
+  for i, entry in ipairs(redis.call('XRANGE', keys[1] .. ':operator', args[2], '+', 'COUNT', args[1])) do
+    answers[i] = { entry[1], entry[2][2], entry[2][4], entry[2][6] }
+  end
+  return answers
+end, { 'no-writes' })
+
+-- Removes an event from the outbox. ARGV: entry id. Returns 1 if the outbox had the event, else 0.
+register('remove_operator_event', function(keys, args)
+  return redis.call('XDEL', keys[1] .. ':operator', args[1])
+end, { 'allow-oom' })

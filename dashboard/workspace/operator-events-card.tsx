@@ -1,0 +1,85 @@
+import { useState } from "preact/hooks";
+import type { WorkspaceShape } from "../../edge/dashboard/shapes";
+import { announce } from "../announce";
+import { api } from "../api";
+import { ActionButton } from "../parts/action-button";
+import { CopyButton } from "../parts/copy-button";
+import { Field } from "../parts/field";
+import { Form } from "../parts/form";
+import { ErrorNotice, Notice } from "../parts/notice";
+import { useAction } from "../use-action";
+import { useDraft } from "../use-draft";
+
+export interface OperatorEventsCardProps {
+  readonly workspace: WorkspaceShape;
+  onChange(workspace: WorkspaceShape): void;
+}
+
+/** Sets and clears the address that is notified when the workspace fails or recovers. */
+export function OperatorEventsCard({ workspace, onChange }: OperatorEventsCardProps) {
+  const { id, operatorEventsAddress: address } = workspace;
+  const [typed, setTyped] = useDraft(address);
+  const [secret, setSecret] = useState("");
+  const wanted = typed.trim();
+  const isUrl = address.startsWith("https:");
+
+  async function set(to: string): Promise<void> {
+    const made = await api.setOperatorEvents(id, to);
+    setSecret(made.signingSecret);
+    onChange(made.workspace);
+    announce(to === "" ? "Operator events are no longer sent." : "Operator events are sent to the address.");
+  }
+  const saving = useAction(() => set(wanted));
+  const rotating = useAction(() => set(address));
+  const clearing = useAction(() => set(""));
+
+  return (
+    <section class="card" aria-labelledby="operator-events-title">
+      <h2 id="operator-events-title">Operator events</h2>
+      <Form action={saving} fields={["address"]} onSubmit={saving.run}>
+        <Field
+          label="Failures and recoveries are reported to"
+          name="address"
+          value={typed}
+          onText={setTyped}
+          placeholder="https://ops.example/events"
+          required
+          hint="An https URL, which gets signed requests, or an email address."
+        />
+        <ErrorNotice error={rotating.error ?? clearing.error} />
+        <div class="row">
+          <ActionButton
+            type="submit"
+            look="primary"
+            pending={saving.pending}
+            disabled={wanted === address || wanted === ""}
+          >
+            {address === "" ? "Set address" : "Change address"}
+          </ActionButton>
+          {isUrl && (
+            <ActionButton pending={rotating.pending} onClick={rotating.run}>
+              New secret
+            </ActionButton>
+          )}
+          {address !== "" && (
+            <ActionButton pending={clearing.pending} onClick={clearing.run}>
+              Clear address
+            </ActionButton>
+          )}
+        </div>
+      </Form>
+      {secret !== "" && (
+        <>
+          <Notice tone="warn">
+            Give this secret to the receiver: it is not shown again. The previous secret of the same URL stays
+            valid for 24 hours.
+          </Notice>
+          <div class="secret-line">
+            <code data-secret>{secret}</code>
+            <CopyButton text={secret} what="the secret for operator events" />
+          </div>
+        </>
+      )}
+    </section>
+  );
+}
