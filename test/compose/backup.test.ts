@@ -22,6 +22,7 @@ const kept = join(folder, "secrets/kept");
 let redis: TestRedis;
 let address: string;
 let folders = 0;
+const closers: (() => Promise<unknown>)[] = [];
 
 beforeAll(async () => {
   const port = String(await freePort());
@@ -32,7 +33,10 @@ beforeAll(async () => {
   }
   writeSecrets(join(folder, "secrets"));
 });
-afterAll(() => redis.close());
+afterAll(async () => {
+  for (const close of closers) await close();
+  await redis.close();
+});
 
 type Environment = Readonly<Record<string, string>> & { readonly BACKUPS: string };
 
@@ -69,19 +73,21 @@ async function startProcesses() {
   const edge = await startEdge(core.port);
   const clients = connectToCore(core.port);
   const url = `http://127.0.0.1:${edge.port}`;
+  const close = async () => {
+    clients.close();
+    await edge.stop();
+    await core.stop();
+  };
+  closers.push(close);
   return {
     url,
     clients,
+    close,
     workspaces: createWorkspaceApi(clients.workspaces),
     async page(workspace: TestWorkspace, query = "") {
       const { status, json } = await poll(url, workspace, query);
       expect(status).toBe(200);
       return json as Page;
-    },
-    async close() {
-      clients.close();
-      await edge.stop();
-      await core.stop();
     },
   };
 }
@@ -199,6 +205,7 @@ test("the schedule writes backups until SIGTERM, keeps the newest, and does not 
       child.kill("SIGTERM");
       return (await exited)[0] as unknown;
     };
+    closers.push(async () => child.kill("SIGKILL"));
     return { stop, count: (words: string) => printed.split(words).length - 1, printed: () => printed };
   };
   const first = start(env);
