@@ -1,14 +1,22 @@
 import { createOperator, demoWorkspace, signInLink } from "../local/operator";
 import { VERSION_TEXT } from "../runtime/version";
 import { readComposeConfig, type ComposeConfig } from "./config";
-import { addSecretsKey, keepWorkspace, knownWorkspace, operatorToken, writeSecrets } from "./secrets";
+import {
+  addSecretsKey,
+  grafanaPassword,
+  keepWorkspace,
+  knownWorkspace,
+  operatorToken,
+  writeSecrets,
+} from "./secrets";
 
 const HELP = `Commands that docker-compose.yml runs once at each start, and commands for operators:
 
-  secrets     creates missing secrets, and writes the secrets of each container
-  workspace   creates the demo workspace, and writes its id and secret for the chat
-  sign-in     prints a link that signs one person in to the dashboard, once
-  add-key     adds a new key that encrypts signing secrets, and keeps the old keys; restart core afterwards
+  secrets           creates missing secrets, and writes the secrets of each container
+  workspace         creates the demo workspace, and writes its id and secret for the chat
+  sign-in           prints a link that signs one person in to the dashboard, once
+  add-key           adds a new key that encrypts signing secrets, and keeps the old keys; restart core afterwards
+  grafana-password  prints the first password of Grafana's user admin
 
 --help prints this page, and --version prints the version.
 `;
@@ -19,6 +27,7 @@ const EXIT_USAGE = 64; // EX_USAGE
 const COMMANDS: Readonly<Record<string, (config: ComposeConfig) => Promise<void> | void>> = {
   secrets: ({ secretsDir }) => writeSecrets(secretsDir),
   "add-key": ({ secretsDir }) => addSecretsKey(secretsDir),
+  "grafana-password": ({ secretsDir }) => void process.stdout.write(`${grafanaPassword(secretsDir)}\n`),
   async workspace({ secretsDir, coreAddress }) {
     const operator = createOperator(coreAddress, operatorToken(secretsDir));
     try {

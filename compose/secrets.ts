@@ -4,18 +4,18 @@ import { join } from "node:path";
 import { readKeptSettings, writeKeptSettings, type DemoWorkspace } from "../local/settings-file";
 
 /**
- * File modes. Redis runs as another user, so the files for Redis are readable by all users. Only the Redis
- * container mounts them.
+ * File modes. Redis and Grafana run as other users, so their files are readable by all users. Only containers that need
+ * these files mount them.
  */
 const OWNER_ONLY = 0o600;
-const FOR_REDIS = 0o644;
+const OTHER_USER = 0o644;
 
 const kept = (folder: string): string => join(folder, "kept", "settings.json");
 
 /** Creates missing secrets, and writes each container's secrets to the folder of that container. */
 export function writeSecrets(folder: string): void {
   const { secretsKey, tokens } = readKeptSettings(kept(folder));
-  const password = redisPassword(join(folder, "redis", "password"));
+  const password = keptRandom(join(folder, "redis", "password"));
   const write = (path: string, lines: readonly string[], mode = OWNER_ONLY): void =>
     writeFileSync(join(folder, path), `${lines.join("\n")}\n`, { mode });
 
@@ -25,7 +25,7 @@ export function writeSecrets(folder: string): void {
     "appendfsync always",
     "maxmemory-policy noeviction",
   ];
-  write("redis/redis.conf", conf, FOR_REDIS);
+  write("redis/redis.conf", conf, OTHER_USER);
   const pairs = Object.entries(tokens).map(([role, token]) => `${role}=${token}`);
   write("core/core.env", [
     `SECRETS_KEY=${secretsKey}`,
@@ -34,6 +34,7 @@ export function writeSecrets(folder: string): void {
   ]);
   write("edge/edge.env", [`CORE_TOKEN=${tokens.edge}`]);
   write("game/game.env", [`CORE_TOKEN=${tokens.game}`]);
+  for (const name of ["password", "secret-key"]) keptRandom(join(folder, "grafana", name));
   const { operator, game } = tokens;
   write("operator/tokens.json", [JSON.stringify({ tokens: { operator, game } })]);
 }
@@ -68,7 +69,13 @@ export function keepWorkspace(folder: string, workspace: DemoWorkspace): void {
   writeFileSync(join(folder, "chat", "chat.env"), `${lines.join("\n")}\n`, { mode: OWNER_ONLY });
 }
 
-function redisPassword(file: string): string {
-  if (!existsSync(file)) writeFileSync(file, randomBytes(24).toString("hex"), { mode: FOR_REDIS });
+/** Returns the password of Grafana's user `admin`. Grafana uses the password when it first creates its database. */
+export function grafanaPassword(folder: string): string {
+  return keptRandom(join(folder, "grafana", "password"));
+}
+
+/** Returns the text of a file. If there is no file, creates the file with a random text. */
+function keptRandom(file: string): string {
+  if (!existsSync(file)) writeFileSync(file, randomBytes(24).toString("hex"), { mode: OTHER_USER });
   return readFileSync(file, "utf8").trim();
 }

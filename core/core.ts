@@ -151,7 +151,7 @@ export async function createCore(
     });
     closers.unshift(() => leases.close());
     metrics.store.begin(store.now);
-    metrics.backlog.begin({ ...store, heldShards: () => leases.held });
+    metrics.backlog.begin({ ...store, shards: config.shards, heldShards: () => leases.held });
 
     const streams = new AbortController();
     // Every stream adds a listener, so Node must not warn about the number of listeners.

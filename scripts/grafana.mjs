@@ -113,7 +113,10 @@ const PANELS = [
     ["p99", quantile(0.99, "", "chatbridge_core_push_retry_lateness_seconds")],
   ]),
   { row: "Processes" },
-  panel("Shards held", "short", 4, [["{{instance}}", "chatbridge_core_shards_held"]]),
+  panel("Shards held", "short", 4, [
+    ["{{instance}}", "chatbridge_core_shards_held"],
+    ["all shards", "max(chatbridge_core_shards)"],
+  ]),
   panel("Outages, emails and operator events", "short", 4, [
     ["bridges that stopped polling, 1 h", increase("1h", "chatbridge_core_outages_total")],
     ["emails waiting", sum("chatbridge_core_mail_outbox_length")],

@@ -5,6 +5,8 @@ import type { Clock } from "../ports/outside";
 interface BacklogSources {
   readonly now: Clock;
   readonly backlog: Backlog;
+  /** The number of shards of the service. */
+  readonly shards: number;
   /**
    * The shards that this core holds. Each shard is held by one core, so all cores together report each shard
    * once.
@@ -47,6 +49,7 @@ export function addBacklogMetrics({ gauge, beforeReading }: Metrics) {
   };
 
   gauge("chatbridge_core_shards_held", "Shards that this core works on.", () => sources?.heldShards().length);
+  gauge("chatbridge_core_shards", "Shards of the service.", () => sources?.shards);
   gauge(
     "chatbridge_core_push_queue_length",
     "Events in the push queues of the held shards.",

@@ -14,7 +14,15 @@ const servers = services.filter(([, { restart }]) => restart !== undefined);
 const KEYS = [
   "build,cap_drop,command,depends_on,entrypoint,environment,healthcheck,image,logging,network_mode,networks",
   "ports,profiles,read_only,restart,security_opt,stop_grace_period,tmpfs,user,volumes",
+  "cpus,mem_limit,pids_limit",
 ].flatMap((line) => line.split(","));
+
+/** The kind of secrets of each server whose kind is not the name of the server. */
+const OTHER_KINDS: Readonly<Record<string, string>> = {
+  dashboard: "edge",
+  backup: "redis",
+  "backup-secrets": "kept",
+};
 
 describe("docker-compose.yml", () => {
   test("has only keys that every Compose release since 1.29 supports", () => {
@@ -27,7 +35,8 @@ describe("docker-compose.yml", () => {
   });
 
   test("defines all services, networks and volumes that it names, and uses all volumes", () => {
-    const used = services.flatMap(([, { volumes = [] }]) => volumes.map((volume) => volume.split(":")[0]));
+    const mounted = services.flatMap(([, { volumes = [] }]) => volumes.map((volume) => volume.split(":")[0]));
+    const used = mounted.filter((name) => name?.startsWith("./") === false);
     expect(new Set(used)).toEqual(new Set(Object.keys(file.volumes)));
     for (const [, { depends_on = {}, networks = [] }] of services) {
       expect(Object.keys(file.services)).toEqual(expect.arrayContaining(Object.keys(depends_on)));
@@ -59,7 +68,7 @@ describe("docker-compose.yml", () => {
     "runs %s once, and starts its dependents only after it has succeeded",
     (name) => {
       expect(file.services[name]).not.toHaveProperty("restart");
-      expect(waitingFor(name)).toEqual(["service_completed_successfully"]);
+      expect(new Set(waitingFor(name))).toEqual(new Set(["service_completed_successfully"]));
     },
   );
 
@@ -88,24 +97,35 @@ describe("docker-compose.yml", () => {
     },
   );
 
-  test("lets only core reach Redis, over an internal network", () => {
-    const onStore = services.filter(([, { networks = [] }]) => networks.includes("store"));
-    expect(onStore.map(([name]) => name).toSorted()).toEqual(["core", "redis"]);
-    expect(file.networks["store"]).toEqual({ internal: true });
+  test.each([
+    ["store", ["backup", "core", "redis", "restore"]],
+    ["metrics", ["core", "dashboard", "edge", "prometheus"]],
+  ])("connects the internal network %s only to %j", (network, names) => {
+    const connected = services.filter(([, { networks = [] }]) => networks.includes(network));
+    expect(connected.map(([name]) => name).toSorted()).toEqual(names);
+    expect(file.networks[network]).toEqual({ internal: true });
   });
 
-  test.each(servers)(
-    "lets %s mount only its own secrets, read-only",
-    (_name, { command = [], volumes = [] }) => {
-      const secrets = volumes.filter((volume) => volume.includes("/secrets/"));
-      expect(secrets.length).toBeLessThanOrEqual(1);
-      for (const volume of secrets) {
-        const [, folder = "", mode] = volume.split(":");
-        expect(mode).toBe("ro");
-        expect(command.some((argument) => argument.includes(`${folder}/`))).toBe(true);
-      }
-    },
-  );
+  test("gives no container both the data and the key, and no way out to a container with a backup", () => {
+    const mounting = (...volumes: readonly string[]) =>
+      services
+        .filter(([, each]) => each.volumes?.some((volume) => volumes.includes(volume.split(":")[0] ?? "")))
+        .map(([name]) => name);
+    const data = mounting("redis-data", "backups");
+    const keys = mounting("kept-secrets", "core-secrets", "secrets-backups");
+    expect(data.filter((name) => keys.includes(name))).toEqual([]);
+    for (const name of mounting("backups", "secrets-backups")) {
+      const { networks = ["none"] } = file.services[name] ?? {};
+      expect([name, networks]).toEqual([name, [networks[0] === "none" ? "none" : "store"]]);
+    }
+  });
+
+  test.each(servers)("lets %s mount only one kind of secrets, read-only", (name, { volumes = [] }) => {
+    const secrets = volumes.filter((volume) => /^[a-z]+-secrets:/.test(volume));
+    expect(secrets.length).toBeLessThanOrEqual(1);
+    const kind = OTHER_KINDS[name] ?? name;
+    for (const volume of secrets) expect(volume).toBe(`${kind}-secrets:/secrets/${kind}:ro`);
+  });
 
   test("passes no secret in the environment", () => {
     const names = services.flatMap(([, { environment = {} }]) => Object.keys(environment)).join(" ");
@@ -182,6 +202,7 @@ describe("the Dockerfile", () => {
   });
 });
 
+const PROFILES = ["tools", "metrics", "backup"];
 const hasCompose = spawnSync("docker", ["compose", "version"]).status === 0;
 if (!hasCompose)
   process.stderr.write("SKIPPED: docker compose config (this machine has no docker compose)\n");
@@ -189,10 +210,14 @@ if (!hasCompose)
 (hasCompose ? test : test.skip)(
   "docker compose accepts docker-compose.yml (skipped without docker compose)",
   () => {
-    const { status, stderr } = spawnSync("docker", ["compose", "--profile", "tools", "config", "--quiet"], {
-      cwd: ROOT,
-      encoding: "utf8",
-    });
+    const { status, stderr } = spawnSync(
+      "docker",
+      ["compose", ...PROFILES.flatMap((name) => ["--profile", name]), "config", "--quiet"],
+      {
+        cwd: ROOT,
+        encoding: "utf8",
+      },
+    );
     expect({ status, stderr }).toEqual({ status: 0, stderr: "" });
   },
 );

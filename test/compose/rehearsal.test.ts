@@ -14,7 +14,7 @@ import { until } from "../harness/wait";
 // settings and the secret files are the same as in the containers.
 
 const { services } = readComposeFile();
-const SECRETS = ["kept", "redis", "core", "edge", "game", "chat", "operator"];
+const SECRETS = ["kept", "redis", "core", "edge", "game", "chat", "operator", "grafana"];
 
 let redis: ChildProcess;
 const ports: Record<string, number> = {};
@@ -104,15 +104,21 @@ test("the health check succeeds if the process is ready, and fails if nothing li
   expect(checked(await freePort())).toBe(1);
 });
 
-test("a later start keeps the keys, tokens, passwords and workspace; all secret files except those of Redis have mode 600", () => {
+test("a later start keeps the keys, tokens, passwords and workspace; all secret files except those of Redis and Grafana have mode 600", () => {
   const read = () => SECRETS.flatMap((name) => filesOf(name).map((file) => readFileSync(file, "utf8")));
   const before = read();
   runOnce("secrets");
   runOnce("demo-workspace");
   expect(read()).toEqual(before);
-  for (const file of SECRETS.filter((name) => name !== "redis").flatMap(filesOf)) {
+  for (const file of SECRETS.filter((name) => name !== "redis" && name !== "grafana").flatMap(filesOf)) {
     expect({ file, mode: (statSync(file).mode & 0o777).toString(8) }).toEqual({ file, mode: "600" });
   }
+});
+
+test("operators can read the random password of Grafana's user admin", () => {
+  const password = readFileSync(join(folder, "grafana/password"), "utf8");
+  expect(password).toMatch(/^[0-9a-f]{48}$/);
+  expect(runOnce("operator", "grafana-password")).toBe(`${password}\n`);
 });
 
 test("add-key puts a new key first, and keeps the previous key", () => {

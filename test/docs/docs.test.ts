@@ -158,7 +158,7 @@ describe("commands", () => {
     const services = Object.keys(readComposeFile().services);
     const lists = named(/docker compose (?:run --rm|restart|up) ((?:(?:--[a-z]+(?: \w+=\d+)?|[a-z]+) ?)+)/g);
     const names = lists.flatMap((list) =>
-      /^(?:operator|cli)/.test(list) ? [list.split(" ")[0] ?? ""] : list.split(" "),
+      /^(?:operator|cli|backup|restore)/.test(list) ? [list.split(" ")[0] ?? ""] : list.split(" "),
     );
     const plain = names.filter((name) => /^[a-z]+$/.test(name));
     expect(plain).toEqual(expect.arrayContaining(["operator", "cli", "core"]));

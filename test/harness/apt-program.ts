@@ -49,6 +49,14 @@ export const findNgircd = (say?: Say): Promise<string> =>
 export const findInspircd = (say?: Say): Promise<string> =>
   findAptProgram({ name: "InspIRCd", commands: ["inspircd"], package: "inspircd", size: "10 MB" }, say);
 
+/** Returns the path of promtool, the checker of Prometheus's files, which is installed if it is missing. */
+export const findPromtool = (say?: Say): Promise<string> =>
+  findAptProgram({ name: "promtool", commands: ["promtool"], package: "prometheus", size: "150 MB" }, say);
+
+/** Returns the path of the linter ShellCheck, which is installed if it is missing. */
+export const findShellcheck = (say?: Say): Promise<string> =>
+  findAptProgram({ name: "ShellCheck", commands: ["shellcheck"], package: "shellcheck", size: "20 MB" }, say);
+
 /** Installs a package of Debian. Rejects if the installation is not permitted or fails. */
 export async function aptInstall(packageName: string): Promise<void> {
   const [program = "", ...rights] = process.getuid?.() === 0 ? ["apt-get"] : ["sudo", "-n", "apt-get"];

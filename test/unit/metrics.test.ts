@@ -76,6 +76,7 @@ describe("the backlog of a core's shards:", () => {
     const metrics = createMetrics();
     addBacklogMetrics(metrics).begin({
       now: () => NOW_MS,
+      shards: 16,
       heldShards: () => shards.map((_shard, i) => i),
       backlog: {
         async read(shard) {
@@ -103,6 +104,7 @@ describe("the backlog of a core's shards:", () => {
     expect(of("mail_outbox_length")).toEqual({ "": 1 });
     expect(of("inbound_log_length")).toEqual({ "": 30 });
     expect(of("shards_held")).toEqual({ "": 3 });
+    expect(of("shards")).toEqual({ "": 16 });
   });
 
   test.each([[{}], [{ oldestPushAtMs: NOW_MS + 10 }]])(
