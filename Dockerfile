@@ -28,7 +28,7 @@ FROM ${NODE_IMAGE}
 ENV NODE_ENV=production NODE_OPTIONS=--max-semi-space-size=64
 WORKDIR /app
 # A new volume gets its owner from the folder at its mount point.
-RUN for each in kept redis core edge game chat operator; do mkdir -p "/secrets/$each"; done \
+RUN for each in kept redis core edge game chat operator cli; do mkdir -p "/secrets/$each"; done \
   && chown -R 1000:1000 /secrets
 COPY --from=build /app/node_modules node_modules
 COPY --from=build /app/dist dist
