@@ -36,7 +36,7 @@ ENV NODE_ENV=production NODE_OPTIONS=--max-semi-space-size=64
 WORKDIR /app
 # A new volume gets its owner from the folder at its mount point. Package managers are removed, because no program needs
 # them, and scanners report their vulnerabilities.
-RUN for each in kept redis core edge game chat operator grafana backups; do mkdir -p "/secrets/$each"; done \
+RUN for each in kept redis core edge game chat operator cli grafana backups; do mkdir -p "/secrets/$each"; done \
   && chown -R 1000:1000 /secrets \
   && rm -rf /usr/local/lib/node_modules /opt/yarn-* \
   && cd /usr/local/bin && rm -f npm npx corepack yarn yarnpkg pnpm pnpx

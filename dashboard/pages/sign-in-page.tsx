@@ -30,7 +30,8 @@ export function SignInPage({ why }: { readonly why: string | undefined }) {
           hint={
             <>
               One of core's <code>CORE_TOKENS</code> with the role <code>operator</code>.{" "}
-              <code>npm start</code> prints it, and a link that signs you in.
+              <code>npm start</code> prints it, and a link that signs you in. With Docker,{" "}
+              <code>docker compose run --rm operator sign-in</code> prints such a link.
             </>
           }
         />

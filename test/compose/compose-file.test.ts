@@ -1,7 +1,6 @@
 import { execFileSync, spawnSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { Script } from "node:vm";
 import { NODE_FLAGS } from "../../local/children";
 import { COMPOSE_TEXT, COMPOSE_VARIABLES, readComposeFile, ROOT } from "../harness/compose-file";
 
@@ -12,9 +11,9 @@ const servers = services.filter(([, { restart }]) => restart !== undefined);
 
 /** The keys that a service can have in both Compose 1.29 and Compose 2. */
 const KEYS = [
-  "build,cap_drop,command,depends_on,entrypoint,environment,healthcheck,image,logging,network_mode,networks",
-  "ports,profiles,read_only,restart,security_opt,stop_grace_period,tmpfs,user,volumes",
-  "cpus,mem_limit,pids_limit",
+  "build,cap_drop,command,cpus,depends_on,entrypoint,environment,healthcheck,image,logging,mem_limit,network_mode",
+  "networks,pids_limit,ports,profiles,pull_policy,read_only,restart,scale,security_opt,stop_grace_period,stop_signal",
+  "tmpfs,user,volumes,working_dir",
 ].flatMap((line) => line.split(","));
 
 /** The kind of secrets of each server whose kind is not the name of the server. */
@@ -36,7 +35,7 @@ describe("docker-compose.yml", () => {
 
   test("defines all services, networks and volumes that it names, and uses all volumes", () => {
     const mounted = services.flatMap(([, { volumes = [] }]) => volumes.map((volume) => volume.split(":")[0]));
-    const used = mounted.filter((name) => name?.startsWith("./") === false);
+    const used = mounted.filter((name) => !name?.startsWith("./"));
     expect(new Set(used)).toEqual(new Set(Object.keys(file.volumes)));
     for (const [, { depends_on = {}, networks = [] }] of services) {
       expect(Object.keys(file.services)).toEqual(expect.arrayContaining(Object.keys(depends_on)));
@@ -56,12 +55,11 @@ describe("docker-compose.yml", () => {
   const waitingFor = (name: string) =>
     services.flatMap(([, service]) => service.depends_on?.[name]?.condition ?? []);
 
-  test.each(servers)("gives %s a health check that its dependents wait for", (name, service) => {
+  test.each(servers)("gives %s a health check", (name, service) => {
     const [how, ...check] = service.healthcheck?.test ?? [];
     expect(how).toMatch(/^CMD/);
     for (const argument of check) expect(typeof argument).toBe("string");
-    if (check[0] === "node") expect(() => new Script(check.at(-1) ?? "")).not.toThrow();
-    for (const condition of waitingFor(name)) expect(condition).toBe("service_healthy");
+    for (const condition of waitingFor(name)) expect(condition).toMatch(/^service_(?:healthy|started)$/);
   });
 
   test.each(["secrets", "demo-workspace"])(
@@ -86,16 +84,45 @@ describe("docker-compose.yml", () => {
   });
 
   test.each(["core", "edge"])(
-    "lets %s be scaled: the service has no fixed name, and its ports are ranges",
+    "lets %s be scaled: the service has no fixed name, and only the proxy publishes its port",
     (name) => {
-      const { container_name, ports = [] } = file.services[name] ?? {};
-      expect(container_name).toBeUndefined();
-      for (const port of ports) {
-        const [, from = 0, to = 0] = (/:(\d+)-(\d+):/.exec(port) ?? []).map(Number);
-        expect(to - from).toBeGreaterThanOrEqual(3);
-      }
+      expect(file.services[name]).not.toHaveProperty("container_name");
+      expect(file.services[name]).not.toHaveProperty("ports");
+      expect(file.services["proxy"]?.networks).toEqual(expect.arrayContaining(["inside"]));
     },
   );
+
+  test("builds the image in one service, and no service looks for that image in a registry", () => {
+    expect(services.filter(([, { build }]) => build !== undefined).map(([name]) => name)).toEqual([
+      "secrets",
+    ]);
+    const image = file.services["secrets"]?.image;
+    for (const [, service] of services.filter((each) => each[1].image === image))
+      expect(service.pull_policy).toBe("never");
+  });
+
+  test.each(services)("limits the memory, processor time and processes of %s", (_name, service) => {
+    expect(service).toMatchObject({ mem_limit: expect.stringMatching(/^\d+[mg]$/) as string });
+    // An engine rejects a limit above the number of its processors, so the limit must not exceed 1.
+    expect(Number(service.cpus)).toBeGreaterThan(0);
+    expect(Number(service.cpus)).toBeLessThanOrEqual(1);
+    expect(service.pids_limit).toBeLessThanOrEqual(256);
+  });
+
+  test("limits the data of Redis to less than half of the memory of its container", () => {
+    const { command = [], mem_limit = "" } = file.services["redis"] ?? {};
+    const bytes = (text = ""): number => parseInt(text) * (text.includes("g") ? 1024 : 1);
+    const limit = bytes(command[command.indexOf("--maxmemory") + 1]);
+    expect(limit).toBeGreaterThan(0);
+    expect(2 * limit).toBeLessThan(bytes(mem_limit));
+  });
+
+  test.each(["core", "edge", "dashboard"])("gives %s time to drain and to stop", (name) => {
+    const { environment = {}, stop_grace_period = "" } = file.services[name] ?? {};
+    const drain = Number(environment["DRAIN_SECONDS"]);
+    expect(drain).toBeGreaterThanOrEqual(3);
+    expect(parseInt(stop_grace_period)).toBeGreaterThanOrEqual(drain + 15);
+  });
 
   test.each([
     ["store", ["backup", "core", "redis", "restore"]],

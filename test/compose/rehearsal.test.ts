@@ -1,5 +1,7 @@
 import { spawn, spawnSync, type ChildProcess } from "node:child_process";
+import { once } from "node:events";
 import { mkdirSync, readdirSync, readFileSync, statSync } from "node:fs";
+import { createServer, type AddressInfo } from "node:net";
 import { join } from "node:path";
 import { parseEnv } from "node:util";
 import { joinChat } from "../harness/chat-member";
@@ -14,7 +16,7 @@ import { until } from "../harness/wait";
 // settings and the secret files are the same as in the containers.
 
 const { services } = readComposeFile();
-const SECRETS = ["kept", "redis", "core", "edge", "game", "chat", "operator", "grafana"];
+const SECRETS = ["kept", "redis", "core", "edge", "game", "chat", "operator", "cli", "grafana"];
 
 let redis: ChildProcess;
 const ports: Record<string, number> = {};
@@ -40,14 +42,19 @@ const folder = testFolder();
 
 /** Returns a container's setting with the paths and addresses of this machine. */
 function local(text: string): string {
-  return text
-    .replaceAll("/secrets", folder)
-    .replaceAll("dns:///", "")
-    .replace(/^0\.0\.0\.0:\d+$|^127\.0\.0\.1:8080$/, "127.0.0.1:0")
-    .replaceAll(
-      /\b(redis|core|edge|dashboard):\d+/g,
-      (_all, name: string) => `127.0.0.1:${ports[name] ?? 9}`,
-    );
+  return (
+    text
+      .replaceAll("/secrets", folder)
+      .replaceAll("dns:///", "")
+      .replaceAll("/app/", "")
+      .replace(/^0\.0\.0\.0:\d+$|^127\.0\.0\.1:8080$/, "127.0.0.1:0")
+      // Without containers, there is no proxy between the chat and the edge.
+      .replaceAll("proxy:8088", "edge:8080")
+      .replaceAll(
+        /\b(redis|core|edge|dashboard):\d+/g,
+        (_all, name: string) => `127.0.0.1:${ports[name] ?? 9}`,
+      )
+  );
 }
 
 function environmentOf(name: string): Record<string, string> {
@@ -56,13 +63,15 @@ function environmentOf(name: string): Record<string, string> {
   const secrets = file === undefined ? {} : parseEnv(readFileSync(local(file), "utf8"));
   const all = Object.entries({ ...secrets, ...environment }) as [string, string][];
   const ours = { SECRETS_DIR: folder, DASHBOARD_INSIDE: `http://127.0.0.1:${ports["dashboard"] ?? 9}` };
-  return { ...ours, ...Object.fromEntries(all.map(([key, value]) => [key, local(value)])) };
+  const locals = Object.fromEntries(all.map(([key, value]) => [key, local(value)]));
+  // No proxy sends requests, so the test need not wait for the drain.
+  return { ...ours, ...locals, DRAIN_SECONDS: "0" };
 }
 
 /** Runs the program of a container until the program exits, and returns the output. */
 function runOnce(name: string, ...more: readonly string[]): string {
   const { command = [], entrypoint = [] } = services[name] ?? {};
-  const args = [...entrypoint.slice(1), ...command, ...more];
+  const args = [...entrypoint.slice(1).map(local), ...command, ...more];
   const env = { PATH: process.env["PATH"], ...environmentOf(name) };
   const { status, stdout, stderr } = spawnSync(process.execPath, args, { cwd: ROOT, env, encoding: "utf8" });
   expect({ name, status, stderr }).toEqual({ name, status: 0, stderr: "" });
@@ -95,13 +104,29 @@ test("each container finds its secrets, the demo's bridge works with the game, a
   expect(runOnce("cli", "workspace", "list", "--json")).toContain('"Demo"');
 });
 
-test("the health check succeeds if the process is ready, and fails if nothing listens on the port", async () => {
-  const [, ...command] = services["edge"]?.healthcheck?.test ?? [];
-  const checked = (port: number) =>
-    spawnSync("sh", ["-c", '"$@"', "check", ...command.map((each) => each.replace("8081", String(port)))])
-      .status;
-  expect(checked(started[1]?.healthPort ?? 0)).toBe(0);
-  expect(checked(await freePort())).toBe(1);
+test("the health check succeeds if the process is ready, and fails after a 503, without an answer, and on a closed port", async () => {
+  const [, program = "", ...args] = services["edge"]?.healthcheck?.test ?? [];
+  const check = (port: number): Promise<boolean> => {
+    const child = spawn(
+      program,
+      args.map((each) => each.replace("8081", String(port))),
+      { stdio: "ignore" },
+    );
+    return once(child, "exit").then(([code]) => code === 0);
+  };
+  const answering = async (answer: string): Promise<boolean> => {
+    const server = createServer((socket) => void socket.on("error", () => undefined).write(answer));
+    server.listen(0, "127.0.0.1");
+    await once(server, "listening");
+    const succeeded = await check((server.address() as AddressInfo).port);
+    server.close();
+    return succeeded;
+  };
+  expect(await check(started[1]?.healthPort ?? 0)).toBe(true);
+  expect(await answering("HTTP/1.1 200 OK\r\n\r\n")).toBe(true);
+  expect(await answering("HTTP/1.1 503 Service Unavailable\r\n\r\n")).toBe(false);
+  expect(await answering("")).toBe(false);
+  expect(await check(await freePort())).toBe(false);
 });
 
 test("a later start keeps the keys, tokens, passwords and workspace; all secret files except those of Redis and Grafana have mode 600", () => {

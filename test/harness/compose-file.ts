@@ -10,9 +10,12 @@ type Named<T> = Readonly<Record<string, T>>;
 type Listed = "command" | "entrypoint" | "ports" | "volumes" | "networks";
 /** The fields that tests read from a service in docker-compose.yml. */
 interface ComposeService extends Partial<
-  Record<Listed, Texts> & Record<"restart" | "container_name", string>
+  Record<Listed, Texts> & Record<"restart" | "mem_limit" | "pull_policy" | "stop_grace_period", string>
 > {
+  readonly image: string;
   readonly user: string;
+  readonly cpus?: string | number;
+  readonly pids_limit?: number;
   readonly build?: object;
   readonly environment?: Named<string>;
   readonly healthcheck?: { readonly test: Texts };

@@ -1,0 +1,123 @@
+#!/usr/bin/env bash
+# Replaces the containers of docker-compose.yml by those of a new release, without losing a request. See --help.
+set -euo pipefail
+
+help() {
+  cat <<'HELP'
+usage: compose/roll.sh [--no-build]
+
+Upgrades a running installation. For each core, then for each edge, the script starts an additional container, waits until
+it is healthy and the proxy uses it, and stops the old container. Then the script replaces the dashboard, the game and the
+chat, each of which is unavailable for some seconds. Containers that are up to date stay.
+
+  --no-build   use the image CHAT_BRIDGE_IMAGE as it is, e.g. a published image that was pulled before
+
+The script does not replace Redis, the proxy and the mail catcher. After an interruption or a failure, run it again.
+COMPOSE_PROJECT_NAME, COMPOSE_FILE and .env apply as for docker compose. Exit codes: 0 done, 1 failed, 64 wrong usage.
+HELP
+}
+
+# Seconds until a new container must be healthy, and until the proxy must use it.
+readonly HEALTHY_WITHIN=180 PROXIED_WITHIN=30
+
+say() { printf '%s roll: %s\n' "$(date -u +%H:%M:%S)" "$*"; }
+fail() { say "$*" >&2; exit 1; }
+
+containers() { docker compose ps --quiet --no-trunc "$1"; }
+health() { docker inspect --format '{{.State.Health.Status}}' "$1" 2>/dev/null || echo removed; }
+healthy() { local id; for id in "$@"; do [ "$(health "$id")" != healthy ] || echo "$id"; done; }
+
+# Prints the containers of a service that the current image and settings did not create ("old"), or the others ("new").
+which_are() {
+  local state=$1 service=$2 hash id is
+  hash=$(docker compose config --hash "$service" | cut -d ' ' -f 2)
+  for id in $(containers "$service"); do
+    is=$(docker inspect --format '{{.Image}} {{index .Config.Labels "com.docker.compose.config-hash"}}' "$id")
+    if [ "$is" = "$image_id $hash" ]; then is=new; else is=old; fi
+    [ "$is" != "$state" ] || echo "$id"
+  done
+}
+
+# Prints the number of containers of a service that the proxy sends requests to.
+proxied() {
+  docker compose exec -T proxy bash -c \
+    'exec 3<>/dev/tcp/127.0.0.1/8081 && printf "GET /ready HTTP/1.0\r\n\r\n" >&3 && tail -n 1 <&3' \
+    | grep -o "$1 [0-9]*" | cut -d ' ' -f 2
+}
+
+wait_for() { # seconds, then a command
+  local until=$((SECONDS + $1)); shift
+  until "$@"; do [ $SECONDS -lt $until ] || return 1; sleep 0.5; done
+}
+all_healthy() { [ "$(healthy "$@" | wc -l)" -eq $# ]; }
+proxy_has() { [ "$(proxied "$1")" -ge "$2" ]; }
+
+# Replaces all old containers of a service behind the proxy. New containers start before the old containers stop.
+double() {
+  local service=$1 old new serving wanted id
+  mapfile -t old < <(which_are old "$service")
+  mapfile -t new < <(which_are new "$service")
+  if [ ${#old[@]} -eq 0 ]; then
+    [ ${#new[@]} -gt 0 ] || fail "no container of $service runs: start it with docker compose up --detach"
+    return 0
+  fi
+  # After an interruption, some old containers may be gone, and some new containers may exist.
+  serving=$(healthy "${old[@]}" | wc -l)
+  wanted=$((serving > ${#new[@]} ? serving : ${#new[@]}))
+  wanted=$((wanted > 0 ? wanted : 1))
+  say "$service: starts $((wanted - ${#new[@]})) containers beside ${#old[@]} old containers"
+  docker compose up --detach --no-deps --no-recreate --no-build --scale "$service=$((${#old[@]} + wanted))" "$service" 2>&1 \
+    | sed 's/^/  /'
+  mapfile -t new < <(which_are new "$service")
+  [ ${#new[@]} -ge "$wanted" ] || fail "$service: ${#new[@]} of $wanted new containers run; the old containers still run"
+  wait_for "$HEALTHY_WITHIN" all_healthy "${new[@]}" || give_up "$service" "are not healthy" "${new[@]}"
+  wait_for "$PROXIED_WITHIN" proxy_has "$service" $((serving + wanted)) || give_up "$service" "are not used by the proxy" "${new[@]}"
+  for id in "${old[@]}"; do
+    say "$service: stops ${id:0:12}"
+    docker stop "$id" >/dev/null
+    docker rm "$id" >/dev/null
+  done
+  say "$service: $wanted new containers run"
+}
+
+give_up() {
+  local service=$1 why=$2
+  shift 2
+  docker logs --tail 5 "$1" >&2 || true
+  docker rm --force "$@" >/dev/null
+  fail "$service: the new containers $why, and were removed; the old containers still run"
+}
+
+# Replaces the only container of a service.
+replace() {
+  local service=$1 old new
+  mapfile -t old < <(which_are old "$service")
+  if [ ${#old[@]} -eq 0 ]; then return 0; fi
+  say "$service: replaces the container"
+  docker compose up --detach --no-deps --no-build "$service" 2>&1 | sed 's/^/  /'
+  mapfile -t new < <(containers "$service")
+  wait_for "$HEALTHY_WITHIN" all_healthy "${new[@]}" || fail "$service: the new container is not healthy: see docker compose logs $service"
+}
+
+build=yes
+for argument in "$@"; do
+  case $argument in
+    --help) help; exit 0 ;;
+    --no-build) build=no ;;
+    *) help >&2; exit 64 ;;
+  esac
+done
+
+cd "$(dirname "$0")/.."
+proxy_has edge 1 || fail "the proxy uses no edge: start the service with docker compose up --detach"
+if [ $build = yes ]; then
+  say "builds the image"
+  docker compose build secrets
+fi
+image=$(docker compose config --images secrets)
+image_id=$(docker image inspect --format '{{.Id}}' "$image") || fail "there is no image $image: pull it, or leave out --no-build"
+docker compose run --rm --no-deps -T secrets
+double core
+double edge
+for service in dashboard game chat; do replace "$service"; done
+say "done: all containers run $image"
