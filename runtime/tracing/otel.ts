@@ -19,8 +19,7 @@ import {
 import { BasicTracerProvider, BatchSpanProcessor } from "@opentelemetry/sdk-trace-base";
 import type { Logger } from "pino";
 import type { TracingConfig } from "./settings";
-import type { Tracing } from "./start-tracing";
-import type { Span, SpanKind, Tracer } from "./tracer";
+import type { Span, SpanKind, Tracer, Tracing } from "./tracer";
 
 /** Bounds of one span. */
 const SPAN_LIMITS = {

@@ -1,13 +1,6 @@
 import type { Logger } from "pino";
 import type { TracingConfig } from "./settings";
-import type { Tracer } from "./tracer";
-
-/** Traces of a process. */
-export interface Tracing {
-  readonly tracer: Tracer;
-  /** Exports the spans that have ended, for up to 2 seconds. Never rejects. */
-  close(): Promise<void>;
-}
+import type { Tracing } from "./tracer";
 
 /** Starts traces. Returns undefined when traces are off. The OpenTelemetry SDK is loaded only when traces are on. */
 export async function startTracing(

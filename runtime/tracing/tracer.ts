@@ -28,3 +28,10 @@ export interface Tracer {
    */
   start(name: string, kind: SpanKind, parent?: string): Span | undefined;
 }
+
+/** Traces of a process. */
+export interface Tracing {
+  readonly tracer: Tracer;
+  /** Exports the spans that have ended, for up to 2 seconds. Never rejects. */
+  close(): Promise<void>;
+}

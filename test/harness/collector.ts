@@ -1,4 +1,4 @@
-import { createServer, type IncomingHttpHeaders } from "node:http";
+import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { buffer } from "node:stream/consumers";
 import { bytesTo, eachField, textTo, WireReader } from "../../core/rpc/wire-fields";
@@ -25,13 +25,13 @@ export async function startCollector() {
   const spans: CollectedSpan[] = [];
   const requests: IncomingHttpHeaders[] = [];
   let status = 200;
-  const server = createServer((request, response) => {
-    void buffer(request).then((body) => {
-      requests.push(request.headers);
-      if (status === 200) spans.push(...readSpans(body));
-      response.writeHead(status, { "content-type": "application/x-protobuf" }).end();
-    });
-  });
+  async function receive(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const body = await buffer(request);
+    requests.push(request.headers);
+    if (status === 200) spans.push(...readSpans(body));
+    response.writeHead(status, { "content-type": "application/x-protobuf" }).end();
+  }
+  const server = createServer((request, response) => void receive(request, response));
   await new Promise<void>((resolve) => {
     server.listen(0, "127.0.0.1", resolve);
   });

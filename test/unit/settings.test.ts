@@ -174,6 +174,14 @@ describe("the edge", () => {
     ["DASHBOARD_LISTEN", "on", /^DASHBOARD_LISTEN /],
     ["PUBLIC_URL", "bridge.example", /^PUBLIC_URL /],
     ["PUBLIC_URL", "ftp://bridge.example", /^PUBLIC_URL /],
+    ["OTEL_SDK_DISABLED", "maybe", /^OTEL_SDK_DISABLED .*one of true, false/],
+    ["OTEL_TRACES_EXPORTER", "zipkin", /^OTEL_TRACES_EXPORTER .*neither otlp nor none/],
+    ["OTEL_EXPORTER_OTLP_ENDPOINT", "otel-host:4318", /^OTEL_EXPORTER_OTLP_ENDPOINT .*URL/],
+    ["OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "ftp://x", /^OTEL_EXPORTER_OTLP_TRACES_ENDPOINT .*URL/],
+    ["OTEL_EXPORTER_OTLP_PROTOCOL", "grpc", /^OTEL_EXPORTER_OTLP_PROTOCOL .*http\/protobuf/],
+    ["OTEL_TRACES_SAMPLER", "some", /^OTEL_TRACES_SAMPLER .*one of parentbased_always_on/],
+    ["OTEL_TRACES_SAMPLER_ARG", "1.01", /^OTEL_TRACES_SAMPLER_ARG .*from 0 to 1/],
+    ["OTEL_BSP_MAX_QUEUE_SIZE", "65537", /^OTEL_BSP_MAX_QUEUE_SIZE .*from 1 to 65536/],
   ])("rejects %s if it is %j", (name, value, fault) => {
     const found = faults(() => readEdgeConfig({ ...EDGE, [name]: value }));
     expect(found.filter((line) => fault.test(line))).toHaveLength(1);
@@ -245,4 +253,30 @@ test("all faults are reported in one message, with one line for each fault, with
   const { message } = new SettingsError(found);
   expect(message.split("\n")).toHaveLength(6 + 1);
   expect(message).not.toContain("VALUE");
+});
+
+describe("traces", () => {
+  const endpoint = { OTEL_EXPORTER_OTLP_ENDPOINT: "http://collector:4318" };
+
+  test.each([
+    ["no variable is set", {}, false],
+    ["the exporter is otlp", { OTEL_TRACES_EXPORTER: "otlp" }, true],
+    ["an endpoint is set", endpoint, true],
+    ["an endpoint for traces is set", { OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: "https://x/v1/traces" }, true],
+    ["the exporter is none", { ...endpoint, OTEL_TRACES_EXPORTER: "none" }, false],
+    ["the SDK is disabled", { ...endpoint, OTEL_TRACES_EXPORTER: "otlp", OTEL_SDK_DISABLED: "true" }, false],
+    ["only a sampler is set", { OTEL_TRACES_SAMPLER: "always_on" }, false],
+  ])("if %s, tracing is on: %p", (_if, environment, isOn) => {
+    expect(readEdgeConfig({ ...EDGE, ...environment }).tracing !== undefined).toBe(isOn);
+    expect(readCoreConfig({ ...CORE, ...environment }).tracing !== undefined).toBe(isOn);
+  });
+
+  test("each process has its own name in traces, unless OTEL_SERVICE_NAME is set", () => {
+    const nameOf = (more = {}) => [
+      readEdgeConfig({ ...EDGE, ...endpoint, ...more }).tracing?.serviceName,
+      readCoreConfig({ ...CORE, ...endpoint, ...more }).tracing?.serviceName,
+    ];
+    expect(nameOf()).toEqual(["chat-bridge-edge", "chat-bridge-core"]);
+    expect(nameOf({ OTEL_SERVICE_NAME: "x" })).toEqual(["x", "x"]);
+  });
 });
