@@ -1,5 +1,3 @@
-export type Slots = ReturnType<typeof createSlots>;
-
 /** Limits how many tasks run at the same time. Further tasks wait in the order of their calls. */
 export function createSlots(count: number) {
   const queue: (() => void)[] = [];

@@ -16,9 +16,11 @@ function startSender() {
   const sent: string[] = [];
   const reports: unknown[] = [];
   const results = new Map<string, OperatorSent["became"]>();
-  const state = { isStoreAway: false, isUnreadable: false, isLeaseOver: false };
+  const state = { isStoreAway: false, isUnreadable: false, isLeaseOver: false, failures: 0 };
   const failIfAway = (): void => {
-    if (state.isStoreAway) throw new StoreUnavailable("the store is unavailable");
+    if (!state.isStoreAway) return;
+    state.failures += 1;
+    throw new StoreUnavailable("the store is unavailable");
   };
   const receiver = (key: string): OperatorReceiver => ({
     key,
@@ -111,11 +113,11 @@ test("an event that a receiver rejects permanently, or that is too old, is not r
 });
 
 test("after an outage of the store, the sender reads the outbox again from its beginning", async () => {
-  const { add, sent, outbox, state, reports, look, lookUntil } = startSender();
+  const { add, sent, outbox, state, reports, lookUntil } = startSender();
   add("5");
   await lookUntil("the outbox is empty", () => outbox.length === 0);
   state.isStoreAway = true;
-  look();
+  await lookUntil("a read fails", () => state.failures > 0);
   state.isStoreAway = false;
   // After a failover, new entries can have lower ids.
   add("4");
