@@ -19,6 +19,8 @@ HELP
 
 # Seconds until a new container must be healthy, and until the proxy must use it.
 readonly HEALTHY_WITHIN=180 PROXIED_WITHIN=30
+# Seconds after which the edges have looked up the addresses of new cores. They do so every 30 seconds.
+readonly KNOWN_WITHIN=40
 
 say() { printf '%s roll: %s\n' "$(date -u +%H:%M:%S)" "$*"; }
 fail() { say "$*" >&2; exit 1; }
@@ -72,6 +74,10 @@ double() {
   [ ${#new[@]} -ge "$wanted" ] || fail "$service: ${#new[@]} of $wanted new containers run; the old containers still run"
   wait_for "$HEALTHY_WITHIN" all_healthy "${new[@]}" || give_up "$service" "are not healthy" "${new[@]}"
   wait_for "$PROXIED_WITHIN" proxy_has "$service" $((serving + wanted)) || give_up "$service" "are not used by the proxy" "${new[@]}"
+  if [ "$service" = core ]; then
+    say "core: waits $KNOWN_WITHIN seconds, until the edges use the new containers"
+    sleep "$KNOWN_WITHIN"
+  fi
   for id in "${old[@]}"; do
     say "$service: stops ${id:0:12}"
     docker stop "$id" >/dev/null
