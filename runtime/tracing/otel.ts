@@ -18,6 +18,7 @@ import {
 } from "@opentelemetry/resources";
 import { BasicTracerProvider, BatchSpanProcessor } from "@opentelemetry/sdk-trace-base";
 import type { Logger } from "pino";
+import { BUILD } from "../version";
 import type { TracingConfig } from "./settings";
 import type { Span, SpanKind, Tracer, Tracing } from "./tracer";
 
@@ -44,7 +45,7 @@ export function createTracing({ serviceName, queueMax }: TracingConfig, log: Log
   setGlobalErrorHandler(faultLogger(log));
   const provider = new BasicTracerProvider({
     resource: defaultResource()
-      .merge(resourceFromAttributes({ "service.name": serviceName }))
+      .merge(resourceFromAttributes({ "service.name": serviceName, "service.version": BUILD.version }))
       // OTEL_RESOURCE_ATTRIBUTES can also set the name.
       .merge(detectResources({ detectors: [envDetector] })),
     spanLimits: SPAN_LIMITS,

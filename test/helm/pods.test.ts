@@ -46,7 +46,7 @@ describe.each(EXAMPLES)("with the values of the example %s,", (example) => {
   });
 
   test("all secrets come from Secrets: no other place has a password, a key or a token", () => {
-    const secret = /^(?:SECRETS_KEY|CORE_TOKENS?|SMTP_URL|.*PASSWORD)$/;
+    const secret = /^(?:SECRETS_KEY|CORE_TOKENS?|SMTP_URL|OPERATOR_EVENTS_SECRET|.*PASSWORD)$/;
     for (const component of componentsOf(example)) {
       const { env } = containerOf(of(example), component);
       const secrets = env.filter(({ name }) => secret.test(name));

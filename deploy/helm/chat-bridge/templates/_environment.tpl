@@ -27,6 +27,10 @@
 - name: SMTP_URL
   valueFrom: { secretKeyRef: { name: {{ $secret }}, key: SMTP_URL } }
 {{- end }}
+{{- if index $core.settings "OPERATOR_EVENTS_URL" }}
+- name: OPERATOR_EVENTS_SECRET
+  valueFrom: { secretKeyRef: { name: {{ $secret }}, key: OPERATOR_EVENTS_SECRET } }
+{{- end }}
 {{- include "chat-bridge.redisEnv" . }}
 {{- if .Values.tls.serverSecret }}
 - name: CORE_TLS_CERT
