@@ -56,7 +56,8 @@ test("an entry of the wire shows how its request was signed, and its commands se
   const { stdout } = await run("sh", ["-c", commands], { env });
   expect(stdout).toMatch(/^HTTP\/1\.1 202[^]*\{"ok":true\}$/);
 
-  const poll = bridge.getByRole("listitem").filter({ hasText: /^Poll/ }).first();
+  // Later polls are listed above this one.
+  const poll = bridge.getByRole("listitem").filter({ hasText: /^Poll/ }).last();
   await poll.locator("summary").click();
   await poll.getByText("query string").waitFor();
   await poll.getByRole("button", { name: "Copy as curl" }).click();

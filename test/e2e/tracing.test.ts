@@ -210,8 +210,8 @@ test("a process that stops exports the spans that have ended", async () => {
 
 // time: smoke
 test("with tracing off, nothing is exported, stored or sent", async () => {
-  const before = collector.requests.length;
-  const off = { ...collector.environment, OTEL_SDK_DISABLED: "true" };
+  const unused = await startCollector();
+  const off = { ...unused.environment, OTEL_SDK_DISABLED: "true" };
   const untraced = await startPushService(() => off);
   const other = await startEdge(untraced.service.core.port, off);
   const { games } = untraced.service.clients;
@@ -228,7 +228,8 @@ test("with tracing off, nothing is exported, stored or sent", async () => {
   consumer.cancel();
   await other.stop();
   await untraced.close();
-  expect(collector.requests).toHaveLength(before);
+  await unused.close();
+  expect(unused.requests).toEqual([]);
 });
 
 // time: smoke
