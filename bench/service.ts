@@ -102,7 +102,15 @@ async function startProcess(
   const health = await freeAddress();
   const file = `${name}-${Date.now()}.cpuprofile`;
   const profiling = ["--cpu-prof", `--cpu-prof-dir=${profile}`, `--cpu-prof-name=${file}`];
-  const env = { PATH: process.env["PATH"], LOG_LEVEL: "warn", HEALTH_LISTEN: health, ...environment };
+  // The variables of OpenTelemetry are passed on, so that the cost of traces can be measured.
+  const tracing = Object.entries(process.env).filter(([name]) => name.startsWith("OTEL_"));
+  const env = {
+    PATH: process.env["PATH"],
+    LOG_LEVEL: "warn",
+    HEALTH_LISTEN: health,
+    ...Object.fromEntries(tracing),
+    ...environment,
+  };
   const child = startChild(name, env, scope.logFile(name), profile === undefined ? [] : profiling);
   await scope.own(child, ({ stop }) => stop());
   await untilReady(child, () => whyNotHealthy(`http://${health}/ready`), scope.signal);

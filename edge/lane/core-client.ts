@@ -104,6 +104,8 @@ export function createCoreClient({
     },
     /** Rejects when core accepts no lane in time, with `CoreRefusesToken` if core rejects the token. */
     async probe(): Promise<void> {
+      // While a core stops, the client may have no connection for new lanes, and the open lanes still carry calls.
+      if (lanes.isOpen()) return;
       await untilConnected(renewed.current, PROBE_WITHIN_MS);
       await Promise.race([lanes.greet(), failAfter(PROBE_WITHIN_MS)]);
     },

@@ -227,9 +227,13 @@ export function createLanes({ open, lanes, inProgressMax, bytesMax, deadlineMs, 
       : new CoreUnavailable("no lane to core");
   }
 
+  function isOpen(): boolean {
+    return all.some(({ state }) => state.name === "open");
+  }
+
   /** Resolves when a lane is open, and opens a lane if necessary. Rejects if no lane can be opened now. */
   async function greet(): Promise<void> {
-    if (all.some(({ state }) => state.name === "open")) return;
+    if (isOpen()) return;
     const lane = closed ? undefined : pick();
     if (lane === undefined) throw noLane();
     const stream = streamOf(lane);
@@ -245,6 +249,8 @@ export function createLanes({ open, lanes, inProgressMax, bytesMax, deadlineMs, 
   return {
     load: load as Readonly<LaneLoad>,
     greet,
+    /** Whether a lane is open, so that core can answer calls. */
+    isOpen,
     /** Rejects with `CoreUnavailable` when there is no answer. The call may still have taken effect. */
     call(call: Call, bytes: number, traceparent = ""): Promise<Answer> {
       if (closed || load.calls >= inProgressMax || load.bytes + bytes > bytesMax) {

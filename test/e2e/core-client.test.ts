@@ -15,16 +15,13 @@ const lookup = jest.spyOn(dns, "lookup").mockImplementation((async () => {
 /** An id that no workspace has. */
 const WORKSPACE = "0b8c3a52-6f0e-4c9e-9d53-2f6a3d0c7b11";
 
-test("an edge also uses a core that was added to the name, and no call fails when the other core is removed from the name and stops", async () => {
-  const redis = await startTestRedis();
-  const port = await freePort();
-  const first = await startCore(redis.url, { CORE_LISTEN: `127.0.0.1:${port}` });
+function connect(port: number, renewEveryMs?: number) {
   const client = createCoreClient({
     address: `dns:///core.test:${port}`,
     token: TOKENS.edge,
     tls: undefined,
     onRefused: jest.fn(),
-    renewEveryMs: 100,
+    ...(renewEveryMs !== undefined && { renewEveryMs }),
   });
   const call = () =>
     client.poll({
@@ -34,6 +31,18 @@ test("an edge also uses a core that was added to the name, and no call fails whe
       queryString: "",
       reading: { $case: "query", value: { limit: 1, from: undefined } },
     });
+  return { client, call };
+}
+
+beforeEach(() => {
+  addresses = ["127.0.0.1"];
+});
+
+test("an edge also uses a core that was added to the name, and no call fails when the other core is removed from the name and stops", async () => {
+  const redis = await startTestRedis();
+  const port = await freePort();
+  const first = await startCore(redis.url, { CORE_LISTEN: `127.0.0.1:${port}` });
+  const { client, call } = connect(port, 100);
   let second: typeof first | undefined;
   try {
     expect((await call()).outcome?.$case).toBe("refused");
@@ -61,6 +70,38 @@ test("an edge also uses a core that was added to the name, and no call fails whe
       await call();
       return lookup.mock.calls.length > lookups + 2;
     });
+  } finally {
+    client.close();
+    await first.stop();
+    await second?.stop();
+    await redis.close();
+  }
+});
+
+test("an edge stays ready, and no call fails, when the only core that it knows stops after another core was added", async () => {
+  const redis = await startTestRedis();
+  const port = await freePort();
+  const first = await startCore(redis.url, { CORE_LISTEN: `127.0.0.1:${port}` });
+  const { client, call } = connect(port);
+  let second: typeof first | undefined;
+  try {
+    await client.probe();
+    await call();
+    second = await startCore(redis.url, { CORE_LISTEN: `127.0.0.2:${port}` });
+    addresses = ["127.0.0.1", "127.0.0.2"];
+    let isStopped = false;
+    const stopped = first.stop().finally(() => (isStopped = true));
+    const probes: Promise<void>[] = [];
+    await until("the first core has stopped", async () => {
+      probes.push(client.probe());
+      await call();
+      return isStopped;
+    });
+    expect(await stopped).toBe(0);
+    await Promise.all(probes);
+    await client.probe();
+    await call();
+    expect(Object.values(client.load.failures).every((count) => count === 0)).toBe(true);
   } finally {
     client.close();
     await first.stop();
