@@ -4,7 +4,6 @@ import {
   SpanKind as OtelSpanKind,
   SpanStatusCode,
   trace,
-  type Context,
   type Span as OtelSpan,
   type SpanContext,
 } from "@opentelemetry/api";
@@ -16,7 +15,12 @@ import {
   envDetector,
   resourceFromAttributes,
 } from "@opentelemetry/resources";
-import { BasicTracerProvider, BatchSpanProcessor } from "@opentelemetry/sdk-trace-base";
+import {
+  AlwaysOnSampler,
+  BasicTracerProvider,
+  BatchSpanProcessor,
+  ParentBasedSampler,
+} from "@opentelemetry/sdk-trace-base";
 import type { Logger } from "pino";
 import { BUILD } from "../version";
 import type { TracingConfig } from "./settings";
@@ -41,7 +45,7 @@ const KINDS: Readonly<Record<SpanKind, OtelSpanKind>> = {
 };
 
 /** Creates the tracer of the process with the OpenTelemetry SDK. The SDK reads the sampler and the exporter's settings. */
-export function createTracing({ serviceName, queueMax }: TracingConfig, log: Logger): Tracing {
+export function createTracing({ serviceName, queueMax, rootShare }: TracingConfig, log: Logger): Tracing {
   setGlobalErrorHandler(faultLogger(log));
   const provider = new BasicTracerProvider({
     resource: defaultResource()
@@ -49,13 +53,17 @@ export function createTracing({ serviceName, queueMax }: TracingConfig, log: Log
       // OTEL_RESOURCE_ATTRIBUTES can also set the name.
       .merge(detectResources({ detectors: [envDetector] })),
     spanLimits: SPAN_LIMITS,
+    // `start` samples the traces without a parent: for a span that is dropped, the SDK needs several microseconds.
+    ...(rootShare !== undefined && { sampler: new ParentBasedSampler({ root: new AlwaysOnSampler() }) }),
     spanProcessors: [new BatchSpanProcessor(new OTLPTraceExporter(), { maxQueueSize: queueMax })],
   });
   const otel = provider.getTracer("chat-bridge");
   const tracer: Tracer = {
     start(name, kind, parent) {
-      const context = parent === undefined ? ROOT_CONTEXT : contextOf(parent);
-      const span = otel.startSpan(name, { kind: KINDS[kind] }, context);
+      const context = parent === undefined ? undefined : parse(parent);
+      if (context === undefined && rootShare !== undefined && Math.random() >= rootShare) return undefined;
+      const above = context === undefined ? ROOT_CONTEXT : trace.setSpanContext(ROOT_CONTEXT, context);
+      const span = otel.startSpan(name, { kind: KINDS[kind] }, above);
       return span.isRecording() ? toSpan(span) : undefined;
     },
   };
@@ -84,11 +92,6 @@ function toSpan(span: OtelSpan): Span {
       span.end();
     },
   };
-}
-
-function contextOf(traceparent: string): Context {
-  const parent = parse(traceparent);
-  return parent === undefined ? ROOT_CONTEXT : trace.setSpanContext(ROOT_CONTEXT, parent);
 }
 
 /** Returns the context in a `traceparent`; undefined when the text is not valid. */

@@ -5,6 +5,11 @@ export interface TracingConfig {
   readonly serviceName: string;
   /** Maximum number of ended spans that wait for export. Further spans are dropped. */
   readonly queueMax: number;
+  /**
+   * With the sampler parentbased_traceidratio, the share of the traces without a parent that are kept; otherwise
+   * undefined.
+   */
+  readonly rootShare: number | undefined;
 }
 
 const SAMPLERS = [
@@ -48,8 +53,8 @@ export function readTracing(settings: Settings, serviceName: string): TracingCon
   for (const name of ["OTEL_EXPORTER_OTLP_PROTOCOL", "OTEL_EXPORTER_OTLP_TRACES_PROTOCOL"]) {
     settings.choice(name, ["http/protobuf"], "http/protobuf");
   }
-  settings.choice("OTEL_TRACES_SAMPLER", SAMPLERS, "parentbased_always_on");
-  settings.parsed(
+  const sampler = settings.choice("OTEL_TRACES_SAMPLER", SAMPLERS, "parentbased_always_on");
+  const share = settings.parsed(
     "OTEL_TRACES_SAMPLER_ARG",
     "share of the traces that a traceidratio sampler keeps, 0 to 1",
     parseShare,
@@ -63,6 +68,7 @@ export function readTracing(settings: Settings, serviceName: string): TracingCon
       { min: 1, max: QUEUE_MAX },
       QUEUE_DEFAULT,
     ),
+    rootShare: sampler === "parentbased_traceidratio" ? share : undefined,
   };
   const isOn = exporter === "otlp" || (exporter === "" && endpoints.some((url) => url !== ""));
   return isOn && !isDisabled ? config : undefined;

@@ -208,6 +208,26 @@ test("a process that stops exports the spans that have ended", async () => {
   expect(collector.spans.some(({ service }) => service === "stopped")).toBe(true);
 });
 
+test("a sampler with a share of 0 keeps only the requests whose caller samples them", async () => {
+  const sampler = { OTEL_TRACES_SAMPLER: "parentbased_traceidratio", OTEL_TRACES_SAMPLER_ARG: "0" };
+  const edge = await startEdge(push.service.core.port, {
+    ...collector.environment,
+    ...sampler,
+    OTEL_SERVICE_NAME: "share",
+  });
+  for (const [id, headers] of [
+    ["none", {}],
+    ["invalid", { traceparent: "invalid" }],
+    ["sampled", { traceparent: SAMPLED }],
+  ] as const) {
+    const event = { ...MESSAGE, id: `share-${id}` };
+    expect((await post(`http://127.0.0.1:${edge.port}`, workspace(), event, { headers })).status).toBe(202);
+  }
+  expect(await edge.stop()).toBe(0);
+  const traces = collector.spans.filter(({ service }) => service === "share").map(({ traceId }) => traceId);
+  expect(traces).toEqual([SAMPLED.split("-")[1]]);
+});
+
 // time: smoke
 test("with tracing off, nothing is exported, stored or sent", async () => {
   const unused = await startCollector();
