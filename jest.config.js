@@ -1,7 +1,7 @@
 /** The tests of `npm test`: the service, its contract, and the fast tests of the kit. */
 /** @type {import("jest").Config} */
 module.exports = {
-  testEnvironment: "node",
+  testEnvironment: "<rootDir>/test/harness/environment.js",
   roots: [
     ...["unit", "store", "e2e"].map((folder) => `<rootDir>/test/${folder}`),
     ...["unit", "http"].map((folder) => `<rootDir>/bridge/test/${folder}`),
@@ -12,9 +12,9 @@ module.exports = {
   globalSetup: "<rootDir>/test/harness/global-setup.ts",
   globalTeardown: "<rootDir>/test/harness/global-teardown.ts",
   // The tests start real processes besides the workers, so two workers suit a machine with two processors.
-  maxWorkers: 2,
+  maxWorkers: 4,
   workerIdleMemoryLimit: "512MB",
   // Milliseconds. Only tests that hang reach this limit.
   testTimeout: 120_000,
-  reporters: ["default", "<rootDir>/test/harness/closing-line.js"],
+  reporters: ["default", "<rootDir>/test/harness/running-files.js", "<rootDir>/test/harness/summary.js"],
 };

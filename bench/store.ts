@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { createClient } from "redis";
+import { createClient } from "@redis/client";
 import { check } from "./part";
 
 /** The service's Redis, in which the benchmark counts entries and measures memory. */

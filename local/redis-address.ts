@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { createClient } from "redis";
+import { createClient } from "@redis/client";
 import { freePort } from "./listen-addresses";
 
 /** The address of a private Redis. */

@@ -1,4 +1,4 @@
-import { ErrorReply } from "redis";
+import { ErrorReply } from "@redis/client";
 import type { StoreMeter } from "../ports/meters";
 import { StoreUnavailable } from "../ports/store";
 import type { Argument, Redis, Reply } from "./redis/redis";

@@ -3,6 +3,7 @@
 //   node docs/site/build.mjs                 builds the site in dist/docs-site/
 //   node docs/site/build.mjs --out <folder>  builds the site in another folder
 //   node docs/site/build.mjs --serve         builds the site, and serves it on this machine
+//   node docs/site/build.mjs --install       only installs the packages that the build needs
 //   node docs/site/build.mjs --check         only checks the links of the pages
 import { spawnSync } from "node:child_process";
 import { existsSync, readFileSync } from "node:fs";
@@ -34,8 +35,17 @@ function fail(message) {
 }
 
 const { values: options } = parseArgs({
-  options: { check: { type: "boolean" }, out: { type: "string" }, serve: { type: "boolean" } },
+  options: {
+    check: { type: "boolean" },
+    install: { type: "boolean" },
+    out: { type: "string" },
+    serve: { type: "boolean" },
+  },
 });
+if (options.install) {
+  install();
+  process.exit();
+}
 const repository = readRepository(ROOT);
 const dead = deadLinks(repository);
 if (dead.length > 0) fail(dead.join("\n"));

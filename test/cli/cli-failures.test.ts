@@ -1,6 +1,6 @@
 import { once } from "node:events";
 import { writeFileSync } from "node:fs";
-import { createServer, type AddressInfo } from "node:net";
+import { createServer, type AddressInfo, type Socket } from "node:net";
 import { join } from "node:path";
 import { EXIT } from "../../cli/exit-code";
 import { runCli, startCli, startCliProcess } from "../harness/cli";
@@ -137,7 +137,8 @@ test("a core that is down, or does not serve TLS, is reported as unreachable, wi
 });
 
 test("without arguments, the command prints its usage; Ctrl-C aborts a call that gets no answer", async () => {
-  const silent = createServer().listen(0, "127.0.0.1");
+  const accepted: Socket[] = [];
+  const silent = createServer((socket) => void accepted.push(socket)).listen(0, "127.0.0.1");
   await once(silent, "listening");
   const connected = new Promise((resolve) => silent.once("connection", resolve));
   const { port } = silent.address() as AddressInfo;
@@ -145,6 +146,7 @@ test("without arguments, the command prints its usage; Ctrl-C aborts a call that
   await connected;
   call.interrupt();
   expect((await call.ended).code).toBe(EXIT.INTERRUPTED);
+  for (const socket of accepted) socket.destroy();
   silent.close();
   const { code, stdout, stderr } = await usage.ended;
   expect([code, stdout, stderr]).toEqual([EXIT.USAGE, "", expect.stringContaining("Usage: chat-bridge")]);

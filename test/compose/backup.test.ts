@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, utimesSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { writeSecrets } from "../../compose/secrets";
-import { findShellcheck } from "../harness/apt-program";
+import { findShellcheck } from "../programs/apt";
 import { poll, post } from "../harness/bridge";
 import { ROOT } from "../harness/compose-file";
 import { connectToCore } from "../harness/core-clients";

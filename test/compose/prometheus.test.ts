@@ -2,7 +2,7 @@ import { spawnSync } from "node:child_process";
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { parse } from "yaml";
-import { findPromtool } from "../harness/apt-program";
+import { findPromtool } from "../programs/apt";
 import { readComposeFile, ROOT } from "../harness/compose-file";
 
 const read = (path: string): string => readFileSync(join(ROOT, path), "utf8");

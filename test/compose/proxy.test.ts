@@ -6,7 +6,7 @@ import { request } from "node:https";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { json } from "node:stream/consumers";
-import { findAptProgram } from "../harness/apt-program";
+import { findHaproxy } from "../programs/apt";
 import { send, type SendOptions } from "../harness/bridge";
 import { ROOT } from "../harness/compose-file";
 import { testFolder } from "../harness/folder";
@@ -26,12 +26,7 @@ const running: ChildProcess[] = [];
 const folder = testFolder();
 
 beforeAll(async () => {
-  haproxy = await findAptProgram({
-    name: "HAProxy",
-    commands: ["haproxy"],
-    package: "haproxy",
-    size: "5 MB",
-  });
+  haproxy = await findHaproxy();
   edges.push(await startEdge(), await startEdge());
 }, 300_000);
 afterEach(() => {

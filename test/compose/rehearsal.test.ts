@@ -1,7 +1,7 @@
 import { spawn, spawnSync, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { mkdirSync, readdirSync, readFileSync, statSync } from "node:fs";
-import { createServer, type AddressInfo } from "node:net";
+import { createServer, type AddressInfo, type Socket } from "node:net";
 import { join } from "node:path";
 import { parseEnv } from "node:util";
 import { joinChat } from "../harness/chat-member";
@@ -115,10 +115,15 @@ test("the health check succeeds if the process is ready, and fails after a 503, 
     return once(child, "exit").then(([code]) => code === 0);
   };
   const answering = async (answer: string): Promise<boolean> => {
-    const server = createServer((socket) => void socket.on("error", () => undefined).write(answer));
+    const accepted: Socket[] = [];
+    const server = createServer((socket) => {
+      accepted.push(socket);
+      socket.on("error", () => undefined).write(answer);
+    });
     server.listen(0, "127.0.0.1");
     await once(server, "listening");
     const succeeded = await check((server.address() as AddressInfo).port);
+    for (const socket of accepted) socket.destroy();
     server.close();
     return succeeded;
   };

@@ -5,7 +5,7 @@ import { transformSync } from "@swc/core";
 import { docBlocks, docProgram } from "../harness/doc-blocks";
 import { testFolder } from "../harness/folder";
 import { openChat, type Shown } from "../harness/game-chat";
-import { findGo, goEnvironment } from "../harness/go";
+import { findGo, goEnvironment } from "../programs/go";
 import { freePort, startCore, TOKENS } from "../harness/processes";
 import { startProgram } from "../harness/program";
 import { startService, type TestService } from "../harness/service";

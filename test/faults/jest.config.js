@@ -12,5 +12,10 @@ module.exports = {
   roots: ["<rootDir>/test/faults"],
   testMatch: ["**/*.fault.ts", "**/account.test.ts"],
   testTimeout: 300_000,
-  reporters: ["default", "<rootDir>/test/faults/table-reporter.js", "<rootDir>/test/harness/closing-line.js"],
+  reporters: [
+    "default",
+    "<rootDir>/test/faults/table-reporter.js",
+    "<rootDir>/test/harness/running-files.js",
+    "<rootDir>/test/harness/summary.js",
+  ],
 };

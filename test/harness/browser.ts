@@ -1,17 +1,8 @@
-import {
-  chromium,
-  type Browser,
-  type BrowserContext,
-  type BrowserContextOptions,
-  type Page,
-} from "playwright-core";
-import { findChromium } from "./chromium";
+import type { Browser, BrowserContext, BrowserContextOptions, Page } from "playwright-core";
 import { askApi } from "./dashboard";
 import { TOKENS } from "./processes";
+import { connectToBrowser } from "./shared-browsers";
 import { HANG_MS, until } from "./wait";
-
-const ARGUMENTS =
-  "--no-sandbox --headless --disable-gpu --disable-background-networking --disable-component-update --disable-sync --no-first-run --disable-quic";
 
 export const DESKTOP = { width: 1280, height: 900 };
 export const PHONE = { width: 390, height: 844 };
@@ -21,7 +12,7 @@ export type TestBrowser = ReturnType<typeof testBrowser>;
 export type Visitor = Awaited<ReturnType<TestBrowser["visit"]>>;
 
 /**
- * A browser for the tests of a file. A test fails if a page has an error or violates its content security policy.
+ * The worker's browser, for the tests of a file. A test fails if a page has an error or violates its content security policy.
  * The visitors of a test leave after the test; the visitors of a `beforeAll` hook stay for all tests of the file.
  */
 export function testBrowser() {
@@ -30,8 +21,7 @@ export function testBrowser() {
   const visiting = new Set<BrowserContext>();
   let resident = new Set<BrowserContext>();
   beforeAll(async () => {
-    const executablePath = await findChromium();
-    browser = await chromium.launch({ executablePath, args: ARGUMENTS.split(" "), timeout: HANG_MS });
+    browser = await connectToBrowser();
   });
   beforeEach(() => void (resident = new Set(visiting)));
   afterEach(async () => {

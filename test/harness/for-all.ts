@@ -14,3 +14,22 @@ export function forMany<Ts extends [unknown, ...unknown[]]>(
 ): void {
   fc.assert(fc.property<Ts>(...property), { numRuns });
 }
+
+const SURROGATES_FROM = 0xd800;
+const SURROGATES = 0x800;
+const CODE_POINTS = 0x110000;
+/** Parts of text that are one character for people, but several code points. */
+const COMPOSED = ["e\u0301", "👩‍👩‍👧", "🇵🇹", "👍🏽", "ष\u093F"];
+
+/**
+ * Any character, as the unit of `fc.string`. fast-check's own units "binary" and "grapheme" take half a second of
+ * processor time in each file, because they list all characters.
+ */
+export const ANY_CHARACTER = fc.oneof(
+  { weight: 9, arbitrary: fc.nat(CODE_POINTS - SURROGATES - 1).map(toCharacter) },
+  { weight: 1, arbitrary: fc.constantFrom(...COMPOSED) },
+);
+
+function toCharacter(index: number): string {
+  return String.fromCodePoint(index < SURROGATES_FROM ? index : index + SURROGATES);
+}

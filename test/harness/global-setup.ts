@@ -1,11 +1,25 @@
 import { readdirSync, readFileSync } from "node:fs";
-import { join, sep } from "node:path";
-import { installSynapse } from "../../bridges/matrix/test/harness/install-synapse";
-import { findInspircd, findNgircd } from "./apt-program";
-import { findChromium } from "./chromium";
-import { findGo } from "./go";
-import { preparePython } from "./python-venv";
+import { join } from "node:path";
+import {
+  findChromium,
+  findHaproxy,
+  findInspircd,
+  findNgircd,
+  findPromtool,
+  findShellcheck,
+} from "../programs/apt";
+import {
+  findGatewayApi,
+  findGo,
+  findPrometheusOperator,
+  installActionlint,
+  installHelm,
+} from "../programs/go";
+import { installTypeScripts } from "../programs/npm";
+import { installKubernetesValidate, installSynapse, preparePython } from "../programs/pypi";
+import type { Say } from "../programs/tools-folder";
 import { prepareRedisServer } from "./redis-server";
+import { startSharedBrowsers, type SharedBrowsers } from "./shared-browsers";
 import { startSharedServices, type SharedServices } from "./shared-services";
 
 /** The parts of jest's configuration that `prepare` uses. */
@@ -23,24 +37,34 @@ interface ProjectConfig {
 
 declare global {
   var sharedServices: SharedServices | undefined;
+  var sharedBrowsers: SharedBrowsers | undefined;
 }
 
 /** Programs that some tests need: a pattern for the text of these tests, and a function that finds or installs it. */
-const PROGRAMS: readonly (readonly [RegExp, (say: (line: string) => void) => Promise<unknown>])[] = [
+const PROGRAMS: readonly (readonly [RegExp, (say: Say) => Promise<unknown>])[] = [
+  [/\btestBrowser\(/, findChromium],
   [/ngircd/i, findNgircd],
   [/inspircd/i, findInspircd],
+  [/\bfindHaproxy\(/, findHaproxy],
+  [/\bfindPromtool\(/, findPromtool],
+  [/\bfindShellcheck\(/, findShellcheck],
   [/\bstartSynapse\(/, installSynapse],
-  [/\bfindGo\(/, findGo],
+  [/\binstallKubernetesValidate\(/, installKubernetesValidate],
   [/\bpython3 -m venv/, preparePython],
+  [/\binstallTypeScripts\(/, installTypeScripts],
+  [/\bfindGo\(/, findGo],
+  [/\binstallActionlint\(/, installActionlint],
+  [/\/harness\/helm"/, installHelm],
+  [/\bfindGatewayApi\b/, findGatewayApi],
+  [/\bfindPrometheusOperator\b/, findPrometheusOperator],
 ];
 
 /**
- * Runs before all tests. Finds the Redis server of the tests, and installs Redis if it is missing. Installs Chromium if
- * it is missing and this run has browser tests, and other programs that the tests of this run need. The installations
- * run one after the other, because apt-get locks its files. Starts the shared services that the files of this run need.
+ * Runs before all tests. Finds the Redis server of the tests, and installs Redis if it is missing. Installs the
+ * programs that the tests of this run need and that are missing. Starts the shared services and browsers that the files of this run need.
  */
 export default async function prepare(run: RunConfig, { roots }: ProjectConfig): Promise<void> {
-  const say = (line: string): void => void process.stderr.write(`${line}\n`);
+  const say: Say = (line) => void process.stderr.write(`${line}\n`);
   const wanted = run.testPathPatterns.toExecutor({ rootDir: run.rootDir });
   const files = roots
     .flatMap((root) =>
@@ -48,11 +72,11 @@ export default async function prepare(run: RunConfig, { roots }: ProjectConfig):
     )
     .filter((file) => file.endsWith(".test.ts") && wanted.isMatch(file));
   await prepareRedisServer(say);
-  if (files.some((file) => file.includes(`${sep}browser${sep}`))) await findChromium(say);
   const texts = files.map((file) => readFileSync(file, "utf8"));
   for (const [pattern, install] of PROGRAMS) if (texts.some((text) => pattern.test(text))) await install(say);
-  const isShared = texts.some((text) => /\bshared(Service|Push)\(/.test(text));
-  // Any worker may run a file that uses a shared service, so each worker gets one.
-  const count = isShared ? Math.min(run.maxWorkers, files.length) : 0;
-  globalThis.sharedServices = await startSharedServices(count);
+  // Any worker may run a file that uses a shared service or browser, so each worker gets one.
+  const workersFor = (use: RegExp) =>
+    texts.some((text) => use.test(text)) ? Math.min(run.maxWorkers, files.length) : 0;
+  globalThis.sharedServices = await startSharedServices(workersFor(/\bshared(Service|Push)\(/));
+  globalThis.sharedBrowsers = await startSharedBrowsers(workersFor(/\btestBrowser\(/));
 }

@@ -1,4 +1,4 @@
-/** Stops the shared services after all tests. */
+/** Stops the shared services and browsers after all tests. */
 export default async function tidyUp(): Promise<void> {
-  await globalThis.sharedServices?.close();
+  await Promise.all([globalThis.sharedServices?.close(), globalThis.sharedBrowsers?.close()]);
 }

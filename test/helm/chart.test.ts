@@ -6,34 +6,17 @@ import Ajv, { type AnySchemaObject } from "ajv";
 import { parse, parseAllDocuments, stringify } from "yaml";
 import { ROOT } from "../harness/compose-file";
 import { testFolder } from "../harness/folder";
-import {
-  EXAMPLES,
-  helm,
-  installHelm,
-  KUBERNETES,
-  moduleFolder,
-  render,
-  renderText,
-  valuesOf,
-} from "../harness/helm";
+import { EXAMPLES, helm, KUBERNETES, render, renderText, valuesOf } from "../harness/helm";
 import type { Manifest } from "../harness/manifests";
-import { installFromPypi } from "../harness/python-venv";
+import { findGatewayApi, findPrometheusOperator } from "../programs/go";
+import { installKubernetesValidate } from "../programs/pypi";
 
 const run = promisify(execFile);
-const say = (line: string): void => void process.stderr.write(`${line}\n`);
-const VALIDATOR = {
-  name: "kubernetes-validate",
-  package: "kubernetes-validate",
-  version: "1.37.0",
-  size: "150 MB",
-};
-const INSTALL_MS = 900_000;
 
 let python: string;
 beforeAll(async () => {
-  await installHelm(say);
-  python = await installFromPypi(VALIDATOR, say);
-}, INSTALL_MS);
+  python = await installKubernetesValidate();
+});
 const folder = testFolder();
 
 const isCustom = ({ apiVersion }: { apiVersion: string }): boolean =>
@@ -92,15 +75,13 @@ describe("custom resources", () => {
   /** Definitions of custom resources, from the releases of the projects that define them. */
   const DEFINED_BY = [
     {
-      module: "sigs.k8s.io/gateway-api",
-      version: "v1.6.3",
+      find: findGatewayApi,
       files: ["httproutes", "grpcroutes"].map(
         (name) => `config/crd/standard/gateway.networking.k8s.io_${name}.yaml`,
       ),
     },
     {
-      module: "github.com/prometheus-operator/prometheus-operator",
-      version: "v0.85.0",
+      find: findPrometheusOperator,
       files: ["servicemonitors"].map(
         (name) => `example/prometheus-operator-crd/monitoring.coreos.com_${name}.yaml`,
       ),
@@ -110,8 +91,8 @@ describe("custom resources", () => {
 
   beforeAll(async () => {
     const ajv = new Ajv({ strict: false, validateFormats: false, allErrors: true });
-    for (const { module, version, files } of DEFINED_BY) {
-      const from = await moduleFolder(module, version);
+    for (const { find, files } of DEFINED_BY) {
+      const from = await find();
       for (const file of files) {
         const { spec } = parse(readFileSync(join(from, file), "utf8")) as Definition;
         for (const { name, schema } of spec.versions) {
@@ -121,7 +102,7 @@ describe("custom resources", () => {
         }
       }
     }
-  }, INSTALL_MS);
+  });
 
   interface Definition {
     readonly spec: {

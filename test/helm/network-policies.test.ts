@@ -1,11 +1,10 @@
 import ipaddr from "ipaddr.js";
 import { whyNotPublic } from "../../core/domain/public-address";
-import { EXAMPLES, installHelm, render, type Example } from "../harness/helm";
+import { EXAMPLES, render, type Example } from "../harness/helm";
 import { matches, ofKind, one, type Manifest, type Peer, type Rule } from "../harness/manifests";
 
 const rendered = new Map<Example, readonly Manifest[]>();
 beforeAll(async () => {
-  await installHelm((line) => void process.stderr.write(`${line}\n`));
   for (const example of EXAMPLES) rendered.set(example, await render(example));
 }, 900_000);
 

@@ -1,12 +1,11 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { ROOT } from "../harness/compose-file";
-import { EXAMPLES, installHelm, render, type Example } from "../harness/helm";
+import { EXAMPLES, render, type Example } from "../harness/helm";
 import { containerOf, matches, ofKind, one, type Manifest } from "../harness/manifests";
 
 const rendered = new Map<Example, readonly Manifest[]>();
 beforeAll(async () => {
-  await installHelm((line) => void process.stderr.write(`${line}\n`));
   for (const example of EXAMPLES) rendered.set(example, await render(example));
 }, 900_000);
 

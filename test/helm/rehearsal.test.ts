@@ -5,7 +5,7 @@ import { parseEnv } from "node:util";
 import { ROOT } from "../harness/compose-file";
 import { dashboardUrlOf } from "../harness/dashboard";
 import { testFolder } from "../harness/folder";
-import { installHelm, render, type Example } from "../harness/helm";
+import { render, type Example } from "../harness/helm";
 import { containerOf, type Manifest } from "../harness/manifests";
 import { startProcess, type TestProcess } from "../harness/processes";
 import { startTestCluster } from "../harness/redis-cluster";
@@ -20,7 +20,6 @@ const started: TestProcess[] = [];
 const closers: (() => Promise<void>)[] = [];
 
 beforeAll(async () => {
-  await installHelm((line) => void process.stderr.write(`${line}\n`));
   createSecrets();
 }, 900_000);
 afterAll(async () => {

@@ -1,6 +1,6 @@
 import { joinIrc } from "../../bridges/irc/test/harness/irc-member";
 import { findIrcServer } from "../../local/irc";
-import { findNgircd } from "../harness/apt-program";
+import { findNgircd } from "../programs/apt";
 import { fact, pathWith, start, stop } from "./npm-start";
 
 test("a start with --with irc runs an IRC server, on which members play the demo's game", async () => {

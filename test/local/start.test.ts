@@ -3,7 +3,7 @@ import { mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { createServer, type AddressInfo } from "node:net";
 import { join } from "node:path";
 import { rootCertificates } from "node:tls";
-import { createClient } from "redis";
+import { createClient } from "@redis/client";
 import { LISTENERS } from "../../local/start-settings";
 import { joinChat } from "../harness/chat-member";
 import { startTestRedis } from "../harness/redis";

@@ -1,5 +1,5 @@
 import { execFile } from "node:child_process";
-import { symlinkSync, writeFileSync } from "node:fs";
+import { readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { testFolder } from "../harness/folder";
@@ -13,11 +13,20 @@ beforeAll(() => {
 });
 
 /** Runs test files through `runJest`, and returns its result. */
-async function outcomeOf(files: Readonly<Record<string, string>>): Promise<unknown> {
+async function outcomeOf(
+  files: Readonly<Record<string, string>>,
+  env: Readonly<Record<string, string>> = {},
+): Promise<unknown> {
   for (const [name, text] of Object.entries(files)) writeFileSync(join(folder, name), text);
-  const program = `import(${JSON.stringify(join(ROOT, "scripts/run-jest.mjs"))}).then(({ runJest }) =>
-    process.stdout.write("\\n" + JSON.stringify(runJest(${JSON.stringify(Object.keys(files))}))))`;
-  const { stdout } = await promisify(execFile)(process.execPath, ["-e", program], { cwd: folder });
+  const program = `
+    import { runJest } from ${JSON.stringify(join(ROOT, "scripts/run-jest"))};
+    void runJest(${JSON.stringify(Object.keys(files))}).then((totals) =>
+      process.stdout.write("\\n" + JSON.stringify(totals)));`;
+  writeFileSync(join(folder, "program.ts"), program);
+  const { stdout } = await promisify(execFile)(process.execPath, ["--import", "tsx", "program.ts"], {
+    cwd: folder,
+    env: { ...process.env, ...env },
+  });
   return JSON.parse(stdout.slice(stdout.lastIndexOf("\n")));
 }
 
@@ -50,3 +59,35 @@ test("a file that fails to load is repeated as a whole", async () => {
   });
   expect(outcome).toEqual({ passed: 1, failed: 1, flaky: ["loads-later.spec.js › (the file)"] });
 }, 60_000);
+
+test("while a file runs, RUNNING_FILES names the file; afterwards, it names no file", async () => {
+  const list = join(folder, "running-files");
+  const reporter = JSON.stringify(join(ROOT, "test/harness/running-files.js"));
+  const config = join(folder, "jest.config.js");
+  writeFileSync(config, `module.exports = { testMatch: ["**/*.spec.js"], reporters: [${reporter}] };`);
+  const text = `test("reads the list", () =>
+    expect(require("node:fs").readFileSync(${JSON.stringify(list)}, "utf8")).toBe("reads.spec.js"));`;
+  expect(await outcomeOf({ "reads.spec.js": text }, { RUNNING_FILES: list })).toEqual({
+    passed: 1,
+    failed: 0,
+    flaky: [],
+  });
+  expect(readFileSync(list, "utf8")).toBe("");
+}, 60_000);
+
+test("a file that leaves a timer, a server or a process open fails, and the report names what is open", async () => {
+  const environment = JSON.stringify(join(ROOT, "test/harness/environment.js"));
+  const config = join(folder, "jest.config.js");
+  writeFileSync(config, `module.exports = { testMatch: ["**/*.spec.js"], testEnvironment: ${environment} };`);
+  // Longer than the environment waits, but jest must be able to exit.
+  const leak = `const open = () => {
+      const server = require("node:net").createServer().listen(0);
+      setTimeout(() => server.close(), 15_000);
+      require("node:child_process").spawn("sleep", ["15"], { stdio: "ignore" });
+    };`;
+  const files = {
+    "closes.spec.js": `test("passes", () => void clearTimeout(setTimeout(() => undefined, 1e6)));`,
+    "leaks.spec.js": `${leak} test("passes", open);`,
+  };
+  expect(await outcomeOf(files)).toEqual({ passed: 2, failed: 1, flaky: [] });
+}, 120_000);

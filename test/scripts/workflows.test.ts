@@ -2,10 +2,10 @@ import { execFile } from "node:child_process";
 import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { parse } from "yaml";
-import { findAptProgram } from "../harness/apt-program";
+import { findShellcheck } from "../programs/apt";
 import { ROOT } from "../harness/compose-file";
 import { testFolder } from "../harness/folder";
-import { installGoProgram } from "../harness/go";
+import { installActionlint } from "../programs/go";
 
 interface Step {
   readonly uses?: string;
@@ -29,16 +29,13 @@ const textOf = (name: string): string => readFileSync(join(FOLDER, name), "utf8"
 const read = (name: string): Workflow => parse(textOf(name)) as Workflow;
 
 const folder = testFolder();
-const BUILD_WITHIN_MS = 15 * 60_000;
 
 let shellcheck: string;
 let actionlint: string;
 beforeAll(async () => {
-  const say = (line: string) => void process.stderr.write(`${line}\n`);
-  const wanted = { name: "ShellCheck", commands: ["shellcheck"], package: "shellcheck", size: "30 MB" };
-  shellcheck = await findAptProgram(wanted, say);
-  actionlint = await installGoProgram("github.com/rhysd/actionlint/cmd/actionlint", "1.7.12", say);
-}, BUILD_WITHIN_MS);
+  shellcheck = await findShellcheck();
+  actionlint = await installActionlint();
+});
 
 /** Runs actionlint on a file. Returns the faults, one per line; the text is empty if there are none. */
 function lint(path: string): Promise<string> {

@@ -1,4 +1,4 @@
-import { ErrorReply } from "redis";
+import { ErrorReply } from "@redis/client";
 import { StoreUnavailable } from "../../core/ports/store";
 import { createFunctions } from "../../core/store/functions";
 import { asList } from "../../core/store/redis/reply";

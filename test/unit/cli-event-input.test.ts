@@ -3,7 +3,7 @@ import { MESSAGE_KINDS } from "../../bridge/events";
 import { checkEvent, readEventJson, toOutboundEvent, type EventInput } from "../../cli/event-input";
 import { EXIT } from "../../cli/exit-code";
 import { readOutboundEvent } from "../../core/rpc/outbound-message";
-import { forAll } from "../harness/for-all";
+import { ANY_CHARACTER, forAll } from "../harness/for-all";
 
 const MESSAGE = { text: "hi" };
 
@@ -15,7 +15,7 @@ function asCoreReads(input: EventInput) {
 }
 
 test("core reads every field of an event with the value that the JSON input has", () => {
-  const text = fc.string({ unit: "binary" }).filter((each) => each.isWellFormed());
+  const text = fc.string({ unit: ANY_CHARACTER }).filter((each) => each.isWellFormed());
   const button = fc.oneof(fc.record({ label: text, action: text }), fc.record({ label: text, url: text }));
   const message = fc.record({
     kind: fc.constantFrom(...MESSAGE_KINDS),

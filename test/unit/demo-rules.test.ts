@@ -8,7 +8,7 @@ import type { Input, Output } from "../../demo/game/rules/input-output";
 import { nextTickAt, play } from "../../demo/game/rules/play";
 import { emptyWorkspace, type Rules } from "../../demo/game/rules/workspace";
 import { MessageKind } from "../../proto/gen/chatbridge/v1/event";
-import { forAll } from "../harness/for-all";
+import { ANY_CHARACTER, forAll } from "../harness/for-all";
 
 const RULES: Rules = {
   names: { own: "trivia", all: ["trivia", "quiz"] },
@@ -27,7 +27,7 @@ const anyGame = fc.oneof(
   fc.nat(12).map((n) => `e${n}`),
 );
 
-const anyText = fc.string({ unit: "grapheme", minLength: 1 });
+const anyText = fc.string({ unit: ANY_CHARACTER, minLength: 1 });
 const COMMANDS = ["start", "START now", "stop", "", "help", "suggest", "dance", "trivia stop"];
 const REMATCHES = "rematch:c1 rematch:dm:u1 no-rematch".split(" ");
 
@@ -41,7 +41,7 @@ const anyStep: fc.Arbitrary<Step> = fc
   .record({
     waitMs: fc.oneof(fc.integer({ min: 0, max: 300 }), fc.integer({ min: 0, max: 20_000 })),
     id: fc.constantFrom("u1", "u2", "u3", "u4", "u5"),
-    name: fc.oneof(fc.constantFrom("Ann", "*B* | ~b~", "[x](http://y)"), fc.string({ unit: "grapheme" })),
+    name: fc.oneof(fc.constantFrom("Ann", "*B* | ~b~", "[x](http://y)"), fc.string({ unit: ANY_CHARACTER })),
     channel: fc.constantFrom("c1", "c2"),
     text: fc.oneof(fc.constantFrom(...COMMANDS), fc.constantFrom("42", "1 969", "-3.5"), anyText),
     action: fc.oneof(
@@ -150,7 +150,7 @@ test("a question is updated at most twice a second, however fast answers arrive,
 });
 
 test("no text of a button's `action` causes an error; an action that was read stays the same when it is written and read again", () => {
-  forAll(fc.string({ unit: "binary" }), (text) => {
+  forAll(fc.string({ unit: ANY_CHARACTER }), (text) => {
     const action = readAction(text);
     if (action !== undefined) expect(readAction(writeAction(action))).toEqual(action);
   });

@@ -34,16 +34,23 @@ async function start(of = room(2, 2, 2)): Promise<void> {
   await once(server, "listening");
 }
 afterEach(() => {
+  for (const page of pages.splice(0)) page.destroy();
   unsent.close();
   server.closeAllConnections();
   server.close();
   jest.useRealTimers();
 });
 
+const pages: IncomingMessage[] = [];
+
 /** Sends a request, and returns the answer as soon as its head arrives. The body is not read. */
 function ask(path = "/w1/a1"): Promise<IncomingMessage> {
   return new Promise((resolve, reject) => {
-    get({ port: (server.address() as AddressInfo).port, path, agent: false }, resolve).on("error", reject);
+    const { port } = server.address() as AddressInfo;
+    get({ port, path, agent: false }, (page) => {
+      pages.push(page);
+      resolve(page);
+    }).on("error", reject);
   });
 }
 

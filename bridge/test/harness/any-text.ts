@@ -1,4 +1,5 @@
 import * as fc from "fast-check";
+import { ANY_CHARACTER } from "../../../test/harness/for-all";
 
 /** A short piece of text. Most pieces can be markup. */
 const MARKUP = fc.constantFrom(
@@ -10,7 +11,7 @@ const MARKUP = fc.constantFrom(
 /** Text with much markup, most of it incomplete. */
 const MARKED_UP = fc.array(MARKUP, { maxLength: 12 }).map((parts) => parts.join(""));
 /** Any text that a member can type. */
-export const ANY_TEXT = fc.oneof(MARKED_UP, fc.string({ unit: "binary", maxLength: 40 }));
+export const ANY_TEXT = fc.oneof(MARKED_UP, fc.string({ unit: ANY_CHARACTER, maxLength: 40 }));
 
 const PIECES = fc.constantFrom(
   ..."*;**;_;__;*;**;a;b ; ;(;);.;\n;\n\n;\n> ;> ;\\;\\*;\\\n;`;``;`a`;\n#;🎲;é;1.;|".split(";"),

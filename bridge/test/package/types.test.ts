@@ -1,6 +1,7 @@
 import { execFileSync, spawnSync } from "node:child_process";
 import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { installTypeScripts, TYPESCRIPTS } from "../../../test/programs/npm";
 import { packKit } from "../harness/kit-package";
 
 const PROJECT = join(__dirname, "../../..");
@@ -8,20 +9,13 @@ const kit = packKit();
 // `chat-bridge-kit/fastify-receiver` needs the types of Fastify.
 symlinkSync(join(PROJECT, "node_modules/fastify"), join(kit.folder, "node_modules/fastify"));
 
-const installed = spawnSync(process.execPath, ["scripts/install-typescripts.mjs"], {
-  cwd: PROJECT,
-  encoding: "utf8",
-});
-if (installed.status !== 0) throw new Error(`TypeScript could not be installed: ${installed.stderr}`);
-const COMPILERS = [
-  ...installed.stdout.trim().split("\n"),
-  join(PROJECT, "node_modules/typescript/bin/tsc"),
-].map((path) => {
-  const { version } = JSON.parse(readFileSync(join(path, "../../package.json"), "utf8")) as {
-    version: string;
-  };
-  return { path, version };
-});
+const OWN = join(PROJECT, "node_modules/typescript/bin/tsc");
+const { version: ownVersion } = JSON.parse(readFileSync(join(OWN, "../../package.json"), "utf8")) as {
+  version: string;
+};
+const COMPILERS = [...TYPESCRIPTS, ownVersion].map((version) => ({ version }));
+let paths: readonly string[];
+beforeAll(async () => void (paths = [...(await installTypeScripts()), OWN]));
 
 const { exports } = JSON.parse(
   readFileSync(join(kit.folder, "node_modules/chat-bridge-kit/package.json"), "utf8"),
@@ -77,7 +71,9 @@ function compile(tsc: (typeof COMPILERS)[number], source: string, file: string, 
   const types = { types: ["node"], typeRoots: [join(PROJECT, "node_modules/@types")], lib: ["es2022"] };
   const compilerOptions = { ...strict, ...types, target: "es2022", ...options };
   writeFileSync(join(folder, "tsconfig.json"), JSON.stringify({ compilerOptions, files: [file] }));
-  return spawnSync(process.execPath, [tsc.path, "-p", folder], { encoding: "utf8" }).stdout;
+  return spawnSync(process.execPath, [paths[COMPILERS.indexOf(tsc)] ?? "", "-p", folder], {
+    encoding: "utf8",
+  }).stdout;
 }
 
 describe.each(COMPILERS)("with TypeScript $version", (tsc) => {

@@ -1,4 +1,4 @@
-import { createClient, ErrorReply, RESP_TYPES } from "redis";
+import { createClient, ErrorReply, RESP_TYPES } from "@redis/client";
 import { StoreUnavailable } from "../../ports/store";
 import type { StoreMeter } from "../../ports/meters";
 import type { Access, Address } from "./url";

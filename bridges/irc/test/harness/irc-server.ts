@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { mkdirSync, writeFileSync } from "node:fs";
 import { connect } from "node:net";
 import { join } from "node:path";
-import { findInspircd, findNgircd } from "../../../../test/harness/apt-program";
+import { findInspircd, findNgircd } from "../../../../test/programs/apt";
 import { freePort } from "../../../../test/harness/processes";
 import type { Certificate } from "../../../../test/harness/test-ca";
 import { until } from "../../../../test/harness/wait";

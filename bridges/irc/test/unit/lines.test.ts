@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import type { Message } from "chat-bridge-kit";
-import { forAll } from "../../../../test/harness/for-all";
+import { ANY_CHARACTER, forAll } from "../../../../test/harness/for-all";
 import { printLines, TEXT_MAX_BYTES } from "../../print/print-lines";
 import { choicesLine } from "../../text/choices-line";
 import { messageParts } from "../../text/message-parts";
@@ -82,7 +82,7 @@ test("a long message is cut, with the number of missing lines, and keeps its cho
 });
 
 test("no text can end a line or begin a command of the protocol", () => {
-  forAll(fc.string({ unit: "binary" }), (text) => {
+  forAll(fc.string({ unit: ANY_CHARACTER }), (text) => {
     const hostile = `${text}\r\nQUIT\u0001\u2028`;
     const buttons = [
       [

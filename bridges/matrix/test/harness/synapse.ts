@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { freePort } from "../../../../test/harness/processes";
 import { until } from "../../../../test/harness/wait";
-import { installSynapse } from "./install-synapse";
+import { installSynapse } from "../../../../test/programs/pypi";
 import { createMember, type MatrixMember } from "./matrix-member";
 
 /** Milliseconds for the installation of Synapse and its start, for `beforeAll`. */

@@ -1,31 +1,54 @@
 // Runs jest, and then runs the failed tests of each file once more, one file at a time. So a test that fails once by
 // chance does not fail the whole run. A test that passes the second time is reported as flaky; a test that fails
 // twice counts as failed.
-import { spawnSync } from "node:child_process";
+import { spawn, type ChildProcess } from "node:child_process";
+import { once } from "node:events";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, relative } from "node:path";
 
-/**
- * @param args arguments of jest
- * @param node path of the Node program, for jest and for the processes that tests start
- * @param env more environment variables of jest
- * @returns {{ passed: number, failed: number, flaky: string[] }} `flaky` lists each flaky test as `<file> › <title>`
- */
-export function runJest(args, node = process.execPath, env = {}) {
-  const first = jestResults(args, node, env);
+export interface JestOptions {
+  /** Path of the Node program, for jest and for the processes that tests start. */
+  readonly node?: string;
+  /** More environment variables of jest. */
+  readonly env?: Readonly<Record<string, string>>;
+  /** Is called with each process of jest. */
+  readonly onStart?: (jest: ChildProcess) => void;
+}
+
+export interface JestTotals {
+  passed: number;
+  failed: number;
+  /** Each flaky test as `<file> › <title>`. */
+  flaky: string[];
+}
+
+/** The parts of jest's JSON report that `runJest` uses. */
+interface Report {
+  readonly success: boolean;
+  readonly numPassedTests: number;
+  readonly testResults: readonly {
+    readonly name: string;
+    readonly status: string;
+    readonly assertionResults: readonly { readonly fullName: string; readonly status: string }[];
+  }[];
+}
+
+/** Runs jest with the arguments `args` in the current folder. Returns the totals. */
+export async function runJest(args: readonly string[], options: JestOptions = {}): Promise<JestTotals> {
+  const first = await jestReport(args, options);
   if (first === undefined) return { passed: 0, failed: 1, flaky: [] };
   let { numPassedTests: passed } = first;
   const broken = first.testResults.filter(({ status }) => status === "failed");
   let failed = first.success || broken.length > 0 ? 0 : 1;
-  const flaky = [];
+  const flaky: string[] = [];
   for (const { name, assertionResults } of broken) {
     const file = relative(process.cwd(), name);
     const titles = assertionResults
       .filter(({ status }) => status === "failed")
       .map(({ fullName }) => fullName);
     process.stdout.write(`── running again, alone: ${file}\n`);
-    const again = jestResults([...args, ...alone(name, titles)], node, env)?.testResults[0];
+    const again = (await jestReport([...args, ...alone(name, titles)], options))?.testResults[0];
     // If there are no titles, the file could not be loaded.
     for (const title of titles.length > 0 ? titles : ["(the file)"]) {
       const result = again?.assertionResults.find(({ fullName }) => fullName === title)?.status;
@@ -41,27 +64,32 @@ export function runJest(args, node = process.execPath, env = {}) {
   return { passed, failed, flaky };
 }
 
-function alone(file, titles) {
+function alone(file: string, titles: readonly string[]): readonly string[] {
   const chosen = titles.length > 0 ? ["-t", `^(${titles.map(escape).join("|")})$`] : [];
-  return ["--runInBand", "--runTestsByPath", file, ...chosen];
+  // A file that leaves handles open fails, and must not keep jest from exiting.
+  return ["--runInBand", "--forceExit", "--runTestsByPath", file, ...chosen];
 }
 
-function escape(title) {
+function escape(title: string): string {
   return title.replaceAll(/[\\^$.*+?()[\]{}|]/g, "\\$&");
 }
 
 /** Returns jest's JSON report; undefined when jest could not start. */
-function jestResults(args, node, env) {
+async function jestReport(
+  args: readonly string[],
+  { node = process.execPath, env = {}, onStart }: JestOptions,
+): Promise<Report | undefined> {
   const folder = mkdtempSync(join(tmpdir(), "run-jest-"));
   const file = join(folder, "results.json");
   try {
-    const jest = ["node_modules/jest/bin/jest.js", ...args, "--json", `--outputFile=${file}`];
-    // `scripts/check.mjs` prints the totals of all runs, so a single run prints no totals.
-    spawnSync(node, jest, {
+    const jest = spawn(node, ["node_modules/jest/bin/jest.js", ...args, "--json", `--outputFile=${file}`], {
       stdio: ["ignore", "inherit", "inherit"],
+      // `scripts/check.ts` prints the totals of all runs, so a single run prints no totals.
       env: { ...process.env, ...env, CLOSING_LINE: "off" },
     });
-    return JSON.parse(readFileSync(file, "utf8"));
+    onStart?.(jest);
+    await once(jest, "exit");
+    return JSON.parse(readFileSync(file, "utf8")) as Report;
   } catch {
     return undefined;
   } finally {

@@ -1,0 +1,64 @@
+import { spawnSync } from "node:child_process";
+
+/** A check: its name, and its command. */
+export type Step = readonly [name: string, ...command: string[]];
+
+const FOLDERS = [
+  "contract",
+  "core",
+  "edge",
+  "runtime",
+  "local",
+  "bridge",
+  "bridges",
+  "bench",
+  "demo",
+  "cli",
+  "compose",
+  "proto",
+];
+
+export const buildOfWorkspaces: Step = [
+  "build of the kit and the bridges",
+  "npm",
+  "run",
+  "--silent",
+  "build",
+  "--workspaces",
+  "--if-present",
+];
+
+/** Returns the checks that start no service. */
+export function staticSteps(): readonly Step[] {
+  return [
+    ["format", "prettier", "--check", "--log-level", "warn", "."],
+    ["types", "tsc", "-p", "tsconfig.json"],
+    ["types of the dashboard", "tsc", "-p", "dashboard/tsconfig.json"],
+    ["types of the chat's page", "tsc", "-p", "demo/chat/page/tsconfig.json"],
+    buildOfWorkspaces,
+    // The linter reads the compiled types of the kit and of the bridges.
+    ["lint", "oxlint", "--type-aware"],
+    ["allowed imports", "depcruise", "--config", ".dependency-cruiser.cjs", ...FOLDERS],
+    ["dead code", "knip"],
+    ["protos", "buf", "lint"],
+    // `buf breaking` compares the protos with the branch `main`. A clone without this branch skips the check.
+    ...(hasMain()
+      ? [
+          [
+            "proto compatibility",
+            "buf",
+            "breaking",
+            "proto",
+            "--against",
+            ".git#branch=main,subdir=proto",
+          ] as const,
+        ]
+      : []),
+    ["generated code", "node", "scripts/gen.mjs", "--check"],
+    ["contract page", "node", "scripts/contract-page.mjs", "--check"],
+  ];
+}
+
+function hasMain(): boolean {
+  return spawnSync("git", ["rev-parse", "--verify", "--quiet", "main"]).status === 0;
+}

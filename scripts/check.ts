@@ -1,0 +1,197 @@
+// Runs all checks that a change must pass. The last line of output counts the tests of all suites.
+import { spawn, type ChildProcess } from "node:child_process";
+import { once } from "node:events";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { timeFixedWork } from "../bench/machine-speed";
+import { installAll, type Installs } from "../test/programs/install-all";
+import { installNode, NODES } from "../test/programs/npm";
+import { REDIS_SERVERS } from "../test/programs/redis-servers";
+import { buildOfWorkspaces, staticSteps, type Step } from "./check-steps";
+import { runJest, type JestTotals } from "./run-jest";
+import { currentCommit, turnOf } from "./turns";
+
+const HELP = `Usage: npm run check [-- <part>]
+
+Runs all checks that a change must pass. Without a part, it runs the static checks and all tests. Then it repeats
+some tests on one other release of Node and on one other store. The commit chooses both, so that all take turns.
+
+Parts:
+  all      the same, but repeats the tests on every other Node and every other store
+  static   only the checks that start no service: format, types, lint, allowed imports, generated files
+  tests    only the tests, repeated on one other Node and one other store
+`;
+const PARTS = ["all", "static", "tests"];
+
+/** End-to-end tests that run on other releases of Node: inbound events, polls, pushes, `Follow` and a graceful stop. */
+const ROUND = ["inbound-order", "poll-page", "push-delivery", "follow", "graceful-stop"].map(
+  (name) => `test/e2e/${name}.test`,
+);
+/** File patterns for jest. `test/unit` also matches the unit tests of the bridge kit, in bridge/test/unit. */
+const ON_ANOTHER_NODE = ["test/unit", "test/store", ...ROUND];
+
+/** File patterns for jest: the tests of the store, alone, behind Sentinel and in a cluster, and of crashes. */
+const ON_ANOTHER_STORE = [
+  "test/store",
+  ...["redis-topologies", "crash"].map((name) => `test/e2e/${name}.test`),
+];
+
+const SUITES: readonly (readonly [name: string, args: readonly string[]])[] = [
+  ["npm test", []],
+  ["npm run test:extras", ["-c", "jest.extras.config.js"]],
+  ["npm run test:bridges", ["-c", "jest.bridges.config.js"]],
+  ["npm run test:faults", ["-c", "test/faults/jest.config.js"]],
+];
+
+const say = (line: string): void => void process.stdout.write(`── ${line}\n`);
+const began = performance.now();
+const secondsSince = (from: number): number => Math.round((performance.now() - from) / 1000);
+
+const total: JestTotals = { passed: 0, failed: 0, flaky: [] };
+const took: string[] = [];
+const folder = mkdtempSync(join(tmpdir(), "cb-check-"));
+const runningFiles = join(folder, "running-files");
+let current: { readonly name: string; child?: ChildProcess } = { name: "the start" };
+
+/** Prints how long each part took, the flaky tests and the totals of all suites, and exits. */
+function close(code: number): never {
+  rmSync(folder, { recursive: true, force: true });
+  if (took.length > 0) say(`took ${secondsSince(began)} s: ${took.join(", ")}`);
+  for (const each of total.flaky) process.stdout.write(`flaky: ${each}\n`);
+  process.stdout.write(`${total.passed} passed, ${total.failed} failed\n`);
+  process.exit(code);
+}
+
+/** Reports what was running when a signal stopped the checks, e.g. from the time limit of `.ci/run`. */
+function stop(signal: NodeJS.Signals): never {
+  current.child?.kill(signal);
+  say(`stopped by ${signal} after ${secondsSince(began)} s, in: ${current.name}`);
+  for (const each of filesInProgress()) say(`this file was running: ${each}`);
+  total.failed++;
+  close(1);
+}
+
+function filesInProgress(): readonly string[] {
+  try {
+    return readFileSync(runningFiles, "utf8").split("\n").filter(Boolean);
+  } catch {
+    return [];
+  }
+}
+
+async function runStep([name, ...command]: Step): Promise<void> {
+  say(name);
+  const from = performance.now();
+  const isOurs = command[0] === "node" || command[0] === "npm";
+  const [program = "", ...args] = isOurs ? command : ["npx", "--no-install", ...command];
+  const child = spawn(program, args, { stdio: "inherit" });
+  current = { name, child };
+  const [code] = (await once(child, "exit")) as [number | null];
+  took.push(`${name} ${secondsSince(from)} s`);
+  if (code === 0) return;
+  say(`${name} failed`);
+  close(1);
+}
+
+async function runSuite(name: string, args: readonly string[], { node = process.execPath, env = {} } = {}) {
+  say(name);
+  const from = performance.now();
+  const { passed, failed, flaky } = await runJest(args, {
+    node,
+    env: { ...env, RUNNING_FILES: runningFiles },
+    onStart: (child) => void (current = { name, child }),
+  });
+  total.passed += passed;
+  total.failed += failed;
+  total.flaky.push(...flaky);
+  took.push(`${name} ${secondsSince(from)} s`);
+  say(`${name}: passed ${passed}, failed ${failed}, in ${secondsSince(from)} s`);
+  if (failed > 0) close(1);
+}
+
+/** Waits for an installation. If it fails, says why, and ends the checks. */
+async function installed(installing: Promise<unknown>): Promise<void> {
+  const from = performance.now();
+  current = { name: "the installation of programs" };
+  try {
+    await installing;
+  } catch (error) {
+    const { message, cause } = error as Error;
+    say(`${message}${cause instanceof Error ? `: ${cause.message}` : ""}`);
+    total.failed++;
+    close(1);
+  }
+  if (secondsSince(from) > 0) took.push(`waiting for installations ${secondsSince(from)} s`);
+}
+
+/** The releases of Node and the stores on which some tests are repeated. */
+function chooseRepeats(isAll: boolean) {
+  const commit = currentCommit();
+  const [major = ""] = process.versions.node.split(".");
+  const lines = Object.keys(NODES).filter((line) => line !== major) as [string, ...string[]];
+  const names = Object.keys(REDIS_SERVERS) as [string, ...string[]];
+  const chosen = isAll ? lines : [turnOf(lines, commit, 0)];
+  return {
+    nodes: chosen.map((line) => ({ line, version: NODES[line] ?? line })),
+    stores: isAll ? names : [turnOf(names, commit, 1)],
+  };
+}
+
+async function runTests(
+  { nodes, stores }: ReturnType<typeof chooseRepeats>,
+  installs: Installs,
+): Promise<void> {
+  await runStep(["build", "npm", "run", "--silent", "build"]);
+  await runStep(buildOfWorkspaces);
+  await installed(installs.redis);
+  for (const [index, [name, args]] of SUITES.entries()) {
+    if (index === 1) await installed(installs.all);
+    await runSuite(name, args);
+  }
+  for (const { line, version } of nodes) {
+    await runSuite(`Node ${line}`, ON_ANOTHER_NODE, { node: await installNode(version, say) });
+  }
+  for (const name of stores) {
+    const server = await REDIS_SERVERS[name]?.(say);
+    if (server !== undefined) await runSuite(name, ON_ANOTHER_STORE, { env: { REDIS_SERVER: server } });
+    else say(`SKIPPED: tests on ${name} (no server on the PATH, and not Debian 12)`);
+  }
+}
+
+/** Starts to install the programs of the tests, and runs the checks meanwhile. */
+async function runChecks(part: string | undefined): Promise<void> {
+  if (part === "static") {
+    for (const step of staticSteps()) await runStep(step);
+    return;
+  }
+  const repeats = chooseRepeats(part === "all");
+  const { nodes, stores } = repeats;
+  say(
+    `some tests are repeated on Node ${nodes.map(({ line }) => line).join(", ")}, and on ${stores.join(", ")}`,
+  );
+  const versions = nodes.map(({ version }) => version);
+  const installs = installAll(versions, stores, (line) => say(`[install] ${line}`));
+  if (part !== "tests") for (const step of staticSteps()) await runStep(step);
+  await runTests(repeats, installs);
+}
+
+async function main([part, ...more]: readonly string[]): Promise<void> {
+  if (part === "--help" || part === "-h") {
+    process.stdout.write(HELP);
+    return;
+  }
+  if (more.length > 0 || (part !== undefined && !PARTS.includes(part))) {
+    process.stderr.write(`unknown arguments: ${[part, ...more].join(" ")}\n\n${HELP}`);
+    process.exitCode = 2;
+    return;
+  }
+  for (const signal of ["SIGTERM", "SIGINT"] as const) process.once(signal, stop);
+  const speed = timeFixedWork();
+  await runChecks(part);
+  const speeds = `${speed.toFixed(0)} ms before, ${timeFixedWork().toFixed(0)} ms after the checks`;
+  say(`this machine takes ${speeds} for a fixed piece of work`);
+  close(0);
+}
+
+void main(process.argv.slice(2));

@@ -1,0 +1,22 @@
+import { spawnSync } from "node:child_process";
+
+/** Hexadecimal digits of a commit that choose an item: enough that all items are equally likely. */
+const DIGITS = 8;
+
+/**
+ * Returns the item that a commit chooses. The choice is the same whenever the commit is checked, and over many commits
+ * all items take turns. A shallow clone is enough: the hash alone decides.
+ *
+ * @param commit hash of the commit, at least 16 hexadecimal digits
+ * @param choice 0 or 1: two choices of one commit are independent of each other
+ */
+export function turnOf<T>(items: readonly [T, ...T[]], commit: string, choice: 0 | 1): T {
+  const number = Number.parseInt(commit.slice(choice * DIGITS, (choice + 1) * DIGITS), 16);
+  return items[number % items.length] ?? items[0];
+}
+
+/** Returns the hash of the commit that is checked out; zeros if this folder is not a git repository. */
+export function currentCommit(): string {
+  const { status, stdout } = spawnSync("git", ["rev-parse", "HEAD"], { encoding: "utf8" });
+  return status === 0 ? stdout.trim() : "0".repeat(2 * DIGITS);
+}

@@ -1,0 +1,107 @@
+import { execFile } from "node:child_process";
+import { mkdirSync } from "node:fs";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { TOOLS_FOLDER, type Say } from "./tools-folder";
+
+const run = promisify(execFile);
+const INSTALL_WITHIN_MS = 15 * 60_000;
+
+/** A program that tests need, and that Debian has. */
+export interface AptProgram {
+  /** The name of the program for people, e.g. "Chromium". */
+  readonly name: string;
+  /** The commands under which the program can be installed; the first that exists is used. */
+  readonly commands: readonly string[];
+  /** The package of Debian. */
+  readonly package: string;
+  /** The size of the installation, e.g. "400 MB". */
+  readonly size: string;
+}
+
+const CHROMIUM: AptProgram = {
+  name: "Chromium",
+  // The headless shell takes a sixth of Chromium's processor time to open a page.
+  commands: [
+    "chromium-headless-shell",
+    "chromium",
+    "chromium-browser",
+    "google-chrome-stable",
+    "google-chrome",
+  ],
+  package: "chromium-headless-shell",
+  size: "260 MB",
+};
+const NGIRCD = { name: "ngIRCd", commands: ["ngircd"], package: "ngircd", size: "1 MB" };
+const INSPIRCD = { name: "InspIRCd", commands: ["inspircd"], package: "inspircd", size: "10 MB" };
+/** The checker of Prometheus's files. */
+const PROMTOOL = { name: "promtool", commands: ["promtool"], package: "prometheus", size: "150 MB" };
+const SHELLCHECK = { name: "ShellCheck", commands: ["shellcheck"], package: "shellcheck", size: "20 MB" };
+const HAPROXY = { name: "HAProxy", commands: ["haproxy"], package: "haproxy", size: "5 MB" };
+
+/** All programs of Debian that the tests need, except Redis, which `npm start` also installs. */
+export const APT_PROGRAMS: readonly AptProgram[] = [
+  CHROMIUM,
+  NGIRCD,
+  INSPIRCD,
+  PROMTOOL,
+  SHELLCHECK,
+  HAPROXY,
+];
+
+// Each function returns the path of its program, and first installs a missing program. Each throws if the installation
+// is not permitted or fails.
+export const findChromium = (say?: Say): Promise<string> => findAptProgram(CHROMIUM, say);
+export const findNgircd = (say?: Say): Promise<string> => findAptProgram(NGIRCD, say);
+export const findInspircd = (say?: Say): Promise<string> => findAptProgram(INSPIRCD, say);
+export const findPromtool = (say?: Say): Promise<string> => findAptProgram(PROMTOOL, say);
+export const findShellcheck = (say?: Say): Promise<string> => findAptProgram(SHELLCHECK, say);
+export const findHaproxy = (say?: Say): Promise<string> => findAptProgram(HAPROXY, say);
+
+async function findAptProgram(wanted: AptProgram, say: Say = () => undefined): Promise<string> {
+  await installMissing([wanted], say);
+  const installed = await onPath(wanted.commands);
+  if (installed === undefined) throw new Error(`${wanted.name} is not on the PATH: ${byHand([wanted])}`);
+  return installed;
+}
+
+/** Installs the programs that are missing, with one call of apt-get. Throws if that is not permitted or fails. */
+export async function installMissing(wanted: readonly AptProgram[], say: Say): Promise<void> {
+  const found = await Promise.all(wanted.map(({ commands }) => onPath(commands)));
+  const missing = wanted.filter((_, i) => found[i] === undefined);
+  if (missing.length === 0) return;
+  const names = missing.map(({ name, size }) => `${name} (${size})`).join(", ");
+  say(`installing with apt-get: ${names} …`);
+  try {
+    await aptInstall(...missing.map((each) => each.package));
+  } catch (error) {
+    throw new Error(`the tests need ${names}, and apt-get failed: ${byHand(missing)}`, { cause: error });
+  }
+}
+
+const byHand = (missing: readonly AptProgram[]): string =>
+  missing
+    .map((each) => `install ${each.commands[0] ?? ""} (Debian: apt-get install ${each.package})`)
+    .join("; ");
+
+/**
+ * Installs packages of Debian. Rejects if the installation is not permitted or fails. apt-get fails while another
+ * apt-get runs, so processes that call this function take turns.
+ */
+export async function aptInstall(...packages: readonly string[]): Promise<void> {
+  // A server that a package installs must not start, because the tests start their own.
+  const quiet = ["env", "DEBIAN_FRONTEND=noninteractive", "RUNLEVEL=1"];
+  const command = [...(process.getuid?.() === 0 ? [] : ["sudo", "-n"]), ...quiet].join(" ");
+  const install = `${command} apt-get update && ${command} apt-get install -y --no-install-recommends "$@"`;
+  mkdirSync(TOOLS_FOLDER, { recursive: true });
+  const options = { timeout: INSTALL_WITHIN_MS, maxBuffer: 64 * 1024 * 1024 };
+  await run("flock", [join(TOOLS_FOLDER, "apt.lock"), "sh", "-c", install, "sh", ...packages], options);
+}
+
+async function onPath(commands: readonly string[]): Promise<string | undefined> {
+  // Servers can be in a folder that is only on the PATH of root.
+  const env = { ...process.env, PATH: `${process.env["PATH"] ?? ""}:/usr/sbin:/sbin` };
+  const look = commands.map((command) => `command -v ${command}`).join(" || ");
+  const found = run("/bin/sh", ["-c", look], { env });
+  return found.then(({ stdout }) => stdout.trim()).catch(() => undefined);
+}
