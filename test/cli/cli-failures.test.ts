@@ -1,6 +1,4 @@
-import { once } from "node:events";
 import { writeFileSync } from "node:fs";
-import { createServer, type AddressInfo, type Socket } from "node:net";
 import { join } from "node:path";
 import { EXIT } from "../../cli/exit-code";
 import { runCli, startCli, startCliProcess } from "../harness/cli";
@@ -9,6 +7,7 @@ import { testFolder } from "../harness/folder";
 import { freePort, startCore, TOKENS } from "../harness/processes";
 import { startService } from "../harness/service";
 import { sharedService } from "../harness/shared-service";
+import { startSilentServer } from "../harness/silent-server";
 import { createTestCa } from "../harness/test-ca";
 import { until } from "../harness/wait";
 
@@ -137,16 +136,11 @@ test("a core that is down, or does not serve TLS, is reported as unreachable, wi
 });
 
 test("without arguments, the command prints its usage; Ctrl-C aborts a call that gets no answer", async () => {
-  const accepted: Socket[] = [];
-  const silent = createServer((socket) => void accepted.push(socket)).listen(0, "127.0.0.1");
-  await once(silent, "listening");
-  const connected = new Promise((resolve) => silent.once("connection", resolve));
-  const { port } = silent.address() as AddressInfo;
-  const [usage, call] = [startCliProcess([]), startCliProcess(LIST, { corePort: port })];
-  await connected;
+  const silent = await startSilentServer();
+  const [usage, call] = [startCliProcess([]), startCliProcess(LIST, { corePort: silent.port })];
+  await silent.connected;
   call.interrupt();
   expect((await call.ended).code).toBe(EXIT.INTERRUPTED);
-  for (const socket of accepted) socket.destroy();
   silent.close();
   const { code, stdout, stderr } = await usage.ended;
   expect([code, stdout, stderr]).toEqual([EXIT.USAGE, "", expect.stringContaining("Usage: chat-bridge")]);

@@ -1,7 +1,6 @@
 import { spawn, spawnSync, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { mkdirSync, readdirSync, readFileSync, statSync } from "node:fs";
-import { createServer, type AddressInfo, type Socket } from "node:net";
 import { join } from "node:path";
 import { parseEnv } from "node:util";
 import { joinChat } from "../harness/chat-member";
@@ -9,6 +8,7 @@ import { readComposeFile, ROOT } from "../harness/compose-file";
 import { dashboardUrlOf } from "../harness/dashboard";
 import { testFolder } from "../harness/folder";
 import { freePort, startProcess, type TestProcess } from "../harness/processes";
+import { startSilentServer } from "../harness/silent-server";
 import { redisServer } from "../harness/redis-server";
 import { until } from "../harness/wait";
 
@@ -115,15 +115,8 @@ test("the health check succeeds if the process is ready, and fails after a 503, 
     return once(child, "exit").then(([code]) => code === 0);
   };
   const answering = async (answer: string): Promise<boolean> => {
-    const accepted: Socket[] = [];
-    const server = createServer((socket) => {
-      accepted.push(socket);
-      socket.on("error", () => undefined).write(answer);
-    });
-    server.listen(0, "127.0.0.1");
-    await once(server, "listening");
-    const succeeded = await check((server.address() as AddressInfo).port);
-    for (const socket of accepted) socket.destroy();
+    const server = await startSilentServer(answer);
+    const succeeded = await check(server.port);
     server.close();
     return succeeded;
   };

@@ -24,7 +24,9 @@ export function startBridgeProcess(name: "irc" | "matrix", settings: Readonly<Re
   let errors = "";
   createInterface({ input: child.stdout }).on("line", (line) => log.push(JSON.parse(line) as LogLine));
   child.stderr.on("data", (chunk: Buffer) => (errors += chunk.toString()));
+  let hasExited = false;
   const exited = new Promise<number | null>((resolve) => child.once("close", (code) => resolve(code)));
+  child.once("close", () => (hasExited = true));
 
   const bridge = {
     log: log as readonly LogLine[],
@@ -36,11 +38,14 @@ export function startBridgeProcess(name: "irc" | "matrix", settings: Readonly<Re
     /** Returns everything that the bridge has printed. */
     output: () => log.map((line) => `${JSON.stringify(line)}\n`).join("") + errors,
     logged: (message: string) => log.filter(({ msg }) => msg === message),
-    /** Resolves to the log line with this message. */
+    /** Resolves to the log line with this message. Rejects when the process has exited without this line. */
     logs: (message: string): Promise<LogLine> =>
-      until(`the bridge logs “${message}”; it logged ${JSON.stringify(log.slice(-8))} ${errors}`, () =>
-        log.find(({ msg }) => msg === message),
-      ),
+      until(`the bridge logs “${message}”; it logged ${JSON.stringify(log.slice(-8))} ${errors}`, () => {
+        const line = log.find(({ msg }) => msg === message);
+        if (line === undefined && hasExited)
+          throw new Error(`the bridge exited without “${message}”: ${errors}`);
+        return line;
+      }),
     /** Resolves to the answer of the health listener: the status, and the connections. */
     async health(): Promise<{ status: number; body: unknown }> {
       const { healthPort } = await bridge.logs(`${program} is running`);

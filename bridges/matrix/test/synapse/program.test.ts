@@ -1,11 +1,10 @@
-import { once } from "node:events";
 import { readFileSync, statSync, writeFileSync } from "node:fs";
-import { createServer } from "node:net";
 import { join } from "node:path";
 import { CARD, create, published, update } from "../../../../test/harness/contents";
 import { testFolder } from "../../../../test/harness/folder";
 import { sharedService } from "../../../../test/harness/shared-service";
 import { until } from "../../../../test/harness/wait";
+import { startSilentServer } from "../../../../test/harness/silent-server";
 import { startBridge } from "../harness/bridge-process";
 import { startRig } from "../harness/matrix-rig";
 import { PASSWORD, startSynapse, SYNAPSE_WITHIN_MS, type TestSynapse } from "../harness/synapse";
@@ -125,10 +124,8 @@ test("the health listener reports an outage of the homeserver, and the program s
 });
 
 test("the bridge starts while the homeserver does not answer, and stops gracefully", async () => {
-  const silent = createServer().listen(0, "127.0.0.1");
-  await once(silent, "listening");
-  const address = silent.address() as { port: number };
-  const { rig } = await newRig({ MATRIX_HOMESERVER: `http://127.0.0.1:${address.port}` });
+  const silent = await startSilentServer();
+  const { rig } = await newRig({ MATRIX_HOMESERVER: `http://127.0.0.1:${silent.port}` });
   expect((await rig.bridge.health()).status).toBe(503);
   expect(await rig.bridge.stop("SIGTERM")).toBe(0);
   await rig.close();
