@@ -50,6 +50,8 @@ export function installAll(nodes: readonly string[], stores: readonly string[], 
   const redis = step((each) => findRedisServer(each));
   const apt = redis.then(() => inTurn([preparePython, (each) => installMissing(APT_PROGRAMS, each)]));
   const others = inTurn([
+    // The installation of Redis locks apt-get, which a later step may need for Python.
+    () => redis,
     installTypeScripts,
     installSite,
     ...nodes.map((version) => (each: Say) => installNode(version, each)),
