@@ -109,11 +109,6 @@ const PAGES: readonly (readonly [
     "/workspaces/11111111-2222-4333-8444-555555555555",
     (page) => page.getByRole("heading", { name: "There is no such workspace" }).waitFor(),
   ],
-  [
-    "the API reference with an operation open",
-    "/docs",
-    (page) => page.getByRole("button", { name: "Fetch held events" }).click(),
-  ],
 ];
 
 test.each(PAGES)(

@@ -18,6 +18,7 @@ import {
 import { installTypeScripts } from "../programs/npm";
 import { installKubernetesValidate, installSynapse, preparePython } from "../programs/pypi";
 import type { Say } from "../programs/tools-folder";
+import { shareKit } from "../../bridge/test/harness/shared-kit";
 import { prepareRedisServer } from "./redis-server";
 import { startSharedBrowsers, type SharedBrowsers } from "./shared-browsers";
 import { startSharedServices, type SharedServices } from "./shared-services";
@@ -38,6 +39,7 @@ interface ProjectConfig {
 declare global {
   var sharedServices: SharedServices | undefined;
   var sharedBrowsers: SharedBrowsers | undefined;
+  var sharedKit: ReturnType<typeof shareKit> | undefined;
 }
 
 /** Programs that some tests need: a pattern for the text of these tests, and a function that finds or installs it. */
@@ -77,6 +79,7 @@ export default async function prepare(run: RunConfig, { roots }: ProjectConfig):
   // Any worker may run a file that uses a shared service or browser, so each worker gets one.
   const workersFor = (use: RegExp) =>
     texts.some((text) => use.test(text)) ? Math.min(run.maxWorkers, files.length) : 0;
+  if (texts.some((text) => /\bpackedKit\(/.test(text))) globalThis.sharedKit = shareKit();
   globalThis.sharedServices = await startSharedServices(workersFor(/\bshared(Service|Push)\(/));
   globalThis.sharedBrowsers = await startSharedBrowsers(workersFor(/\btestBrowser\(/));
 }

@@ -1,4 +1,5 @@
 /** Stops the shared services and browsers after all tests. */
 export default async function tidyUp(): Promise<void> {
+  globalThis.sharedKit?.close();
   await Promise.all([globalThis.sharedServices?.close(), globalThis.sharedBrowsers?.close()]);
 }

@@ -11,8 +11,10 @@ const INSTALL_WITHIN_MS = 15 * 60_000;
 export interface AptProgram {
   /** The name of the program for people, e.g. "Chromium". */
   readonly name: string;
-  /** The commands under which the program can be installed; the first that exists is used. */
-  readonly commands: readonly string[];
+  /** The command that the package installs. */
+  readonly command: string;
+  /** Commands that are used if the package cannot be installed; the first that exists is used. */
+  readonly substitutes?: readonly string[];
   /** The package of Debian. */
   readonly package: string;
   /** The size of the installation, e.g. "400 MB". */
@@ -21,23 +23,18 @@ export interface AptProgram {
 
 const CHROMIUM: AptProgram = {
   name: "Chromium",
-  // The headless shell takes a sixth of Chromium's processor time to open a page.
-  commands: [
-    "chromium-headless-shell",
-    "chromium",
-    "chromium-browser",
-    "google-chrome-stable",
-    "google-chrome",
-  ],
+  // The headless shell takes a sixth of Chromium's processor time to open a page, so it is installed beside Chromium.
+  command: "chromium-headless-shell",
+  substitutes: ["chromium", "chromium-browser", "google-chrome-stable", "google-chrome"],
   package: "chromium-headless-shell",
   size: "260 MB",
 };
-const NGIRCD = { name: "ngIRCd", commands: ["ngircd"], package: "ngircd", size: "1 MB" };
-const INSPIRCD = { name: "InspIRCd", commands: ["inspircd"], package: "inspircd", size: "10 MB" };
+const NGIRCD = { name: "ngIRCd", command: "ngircd", package: "ngircd", size: "1 MB" };
+const INSPIRCD = { name: "InspIRCd", command: "inspircd", package: "inspircd", size: "10 MB" };
 /** The checker of Prometheus's files. */
-const PROMTOOL = { name: "promtool", commands: ["promtool"], package: "prometheus", size: "150 MB" };
-const SHELLCHECK = { name: "ShellCheck", commands: ["shellcheck"], package: "shellcheck", size: "20 MB" };
-const HAPROXY = { name: "HAProxy", commands: ["haproxy"], package: "haproxy", size: "5 MB" };
+const PROMTOOL = { name: "promtool", command: "promtool", package: "prometheus", size: "150 MB" };
+const SHELLCHECK = { name: "ShellCheck", command: "shellcheck", package: "shellcheck", size: "20 MB" };
+const HAPROXY = { name: "HAProxy", command: "haproxy", package: "haproxy", size: "5 MB" };
 
 /** All programs of Debian that the tests need, except Redis, which `npm start` also installs. */
 export const APT_PROGRAMS: readonly AptProgram[] = [
@@ -60,14 +57,19 @@ export const findHaproxy = (say?: Say): Promise<string> => findAptProgram(HAPROX
 
 async function findAptProgram(wanted: AptProgram, say: Say = () => undefined): Promise<string> {
   await installMissing([wanted], say);
-  const installed = await onPath(wanted.commands);
+  const installed = await onPath(commandsOf(wanted));
   if (installed === undefined) throw new Error(`${wanted.name} is not on the PATH: ${byHand([wanted])}`);
   return installed;
 }
 
-/** Installs the programs that are missing, with one call of apt-get. Throws if that is not permitted or fails. */
+const commandsOf = ({ command, substitutes = [] }: AptProgram) => [command, ...substitutes];
+
+/**
+ * Installs the programs that are missing, with one call of apt-get. Throws if the installation is not permitted or
+ * fails, unless each missing program has a substitute on the PATH.
+ */
 export async function installMissing(wanted: readonly AptProgram[], say: Say): Promise<void> {
-  const found = await Promise.all(wanted.map(({ commands }) => onPath(commands)));
+  const found = await Promise.all(wanted.map(({ command }) => onPath([command])));
   const missing = wanted.filter((_, i) => found[i] === undefined);
   if (missing.length === 0) return;
   const names = missing.map(({ name, size }) => `${name} (${size})`).join(", ");
@@ -75,13 +77,15 @@ export async function installMissing(wanted: readonly AptProgram[], say: Say): P
   try {
     await aptInstall(...missing.map((each) => each.package));
   } catch (error) {
+    const usable = await Promise.all(missing.map((each) => onPath(commandsOf(each))));
+    if (!usable.includes(undefined)) return;
     throw new Error(`the tests need ${names}, and apt-get failed: ${byHand(missing)}`, { cause: error });
   }
 }
 
 const byHand = (missing: readonly AptProgram[]): string =>
   missing
-    .map((each) => `install ${each.commands[0] ?? ""} (Debian: apt-get install ${each.package})`)
+    .map((each) => `install ${each.command} (Debian: apt-get install ${each.package})`)
     .join("; ");
 
 /**

@@ -15,7 +15,7 @@ import { chatCalls, createMemoryChat, SECRET, type MemoryChat } from "./broken-b
 import { startPlainBridge } from "./broken-bridges/plain-bridge";
 import { startPlainPoller, type PollerChange } from "./broken-bridges/plain-poller";
 import { testFolder } from "../../../test/harness/folder";
-import { unbuiltProject } from "../harness/kit-package";
+import { unbuiltProject } from "../harness/shared-kit";
 import { plainHost } from "../../../test/harness/plain-host";
 import { sharedService } from "../../../test/harness/shared-service";
 import { createTestCa } from "../../../test/harness/test-ca";

@@ -1,17 +1,22 @@
 import { execFileSync, spawnSync } from "node:child_process";
-import { cpSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { testFolder } from "../../../test/harness/folder";
 import { startProgram } from "../../../test/harness/program";
 
 const PROJECT = join(__dirname, "../../..");
 
-/** Packs the kit as `npm publish` would, and installs the package and its dependencies in an empty project. */
-export function packKit() {
+/**
+ * Installs the packed kit and its dependencies in an empty project. The package is the one that `shareKit` has packed for
+ * all test files.
+ */
+export function packedKit() {
+  const archive = process.env["KIT_PACKAGE"];
+  if (archive === undefined) throw new Error("the kit is not packed: see test/harness/global-setup.ts");
   const folder = testFolder();
   const installed = join(folder, "node_modules/chat-bridge-kit");
   mkdirSync(installed, { recursive: true });
-  execFileSync("tar", ["-xzf", pack(folder), "-C", installed, "--strip-components=1"]);
+  execFileSync("tar", ["-xzf", archive, "-C", installed, "--strip-components=1"]);
   const { dependencies = {} } = JSON.parse(readFileSync(join(installed, "package.json"), "utf8")) as {
     dependencies?: Readonly<Record<string, string>>;
   };
@@ -19,12 +24,12 @@ export function packKit() {
     symlinkSync(join(PROJECT, "node_modules", name), join(folder, "node_modules", name));
   }
   const readme = readFileSync(join(installed, "README.md"), "utf8");
-  const examples = compileExamples(folder, readme);
 
   return {
     folder,
     readme,
-    examples,
+    /** Compiles the README's examples. Returns the names of their files. */
+    compileExamples: () => compileExamples(folder, readme),
     start: (example: `${string}.mjs`, environment: Record<string, string>) =>
       startProgram([process.execPath, example], { cwd: folder, environment }),
   };
@@ -59,35 +64,4 @@ function compileExamples(folder: string, readme: string): readonly string[] {
   });
   if (status !== 0) throw new Error(`the README's examples do not compile:\n${stdout}`);
   return files;
-}
-
-/**
- * Creates a project in `folder` with the kit's sources and `cli/chat-bridge.mjs`, but without build output. Returns the
- * project's path.
- */
-export function unbuiltProject(folder: string): string {
-  const project = join(folder, "project");
-  const built = join(PROJECT, "bridge/dist");
-  cpSync(join(PROJECT, "bridge"), join(project, "bridge"), {
-    recursive: true,
-    filter: (path) => path !== built,
-  });
-  for (const file of ["package.json", "tsconfig.json", "LICENSE", "cli/chat-bridge.mjs"]) {
-    cpSync(join(PROJECT, file), join(project, file));
-  }
-  symlinkSync(join(PROJECT, "node_modules"), join(project, "node_modules"));
-  return project;
-}
-
-/**
- * Packs the kit into a folder, and returns the path of the archive. Packs a copy of the sources, because npm builds in
- * place before it packs. Otherwise, concurrent test files would build in the same folder.
- */
-function pack(folder: string): string {
-  const project = unbuiltProject(folder);
-  const bridge = join(project, "bridge");
-  execFileSync("npm", ["pack", "--silent", "--pack-destination", folder], { cwd: bridge, stdio: "pipe" });
-  const { version } = JSON.parse(readFileSync(join(bridge, "package.json"), "utf8")) as { version: string };
-  rmSync(project, { recursive: true });
-  return join(folder, `chat-bridge-kit-${version}.tgz`);
 }

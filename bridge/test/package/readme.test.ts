@@ -3,7 +3,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { CARD, create } from "../../../test/harness/contents";
 import { startConsumer, type Consumer, type Seen } from "../../../test/harness/consumer";
-import { packKit } from "../harness/kit-package";
+import { packedKit } from "../harness/kit-package";
 import { freePort } from "../../../test/harness/processes";
 import { sharedPush } from "../../../test/harness/push";
 import { textEvent } from "../../../test/harness/service";
@@ -11,7 +11,8 @@ import { until } from "../../../test/harness/wait";
 
 const push = sharedPush();
 let consumer: Consumer;
-const kit = packKit();
+const kit = packedKit();
+const examples = kit.compileExamples();
 beforeAll(async () => {
   consumer = await startConsumer(push.service.clients.games, { group: "bridge-readme" }).opened();
   consumer.ackAll();
@@ -54,9 +55,9 @@ test("the package has its code, types, README and licence; all exports can be im
 });
 
 test("the README's examples compile with strict options, and no page of the package has a relative link", () => {
-  // `packKit` has already compiled the examples: it throws if they do not compile.
-  expect(kit.examples).toEqual(expect.arrayContaining(["poll-bridge.mts", "push-bridge.mts"]));
-  expect(kit.examples).toHaveLength(5);
+  // `compileExamples` throws if the examples do not compile.
+  expect(examples).toEqual(expect.arrayContaining(["poll-bridge.mts", "push-bridge.mts"]));
+  expect(examples).toHaveLength(5);
   expect(kit.readme).not.toContain("```js");
   const template = readFileSync(join(kit.folder, "node_modules/chat-bridge-kit/template/README.md"), "utf8");
   for (const page of [kit.readme, template]) {

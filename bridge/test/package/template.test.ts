@@ -6,13 +6,13 @@ import { checkBridge } from "../../check/push/check-bridge";
 import { freePort } from "../../../test/harness/processes";
 import { startProgram } from "../../../test/harness/program";
 import { HANG_MS, until } from "../../../test/harness/wait";
-import { packKit } from "../harness/kit-package";
+import { packedKit } from "../harness/kit-package";
 
 const PROJECT = join(__dirname, "../../..");
 const SECRET = "test";
 const WORKSPACE = "6f1c0bd8-6d2f-4b5e-9a53-1f7c0c1d2e3f";
 
-const kit = packKit();
+const kit = packedKit();
 const folder = join(kit.folder, "my-bridge");
 beforeAll(() => {
   cpSync(join(kit.folder, "node_modules/chat-bridge-kit/template"), folder, { recursive: true });

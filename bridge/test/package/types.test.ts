@@ -2,10 +2,10 @@ import { execFileSync, spawnSync } from "node:child_process";
 import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { installTypeScripts, TYPESCRIPTS } from "../../../test/programs/npm";
-import { packKit } from "../harness/kit-package";
+import { packedKit } from "../harness/kit-package";
 
 const PROJECT = join(__dirname, "../../..");
-const kit = packKit();
+const kit = packedKit();
 // `chat-bridge-kit/fastify-receiver` needs the types of Fastify.
 symlinkSync(join(PROJECT, "node_modules/fastify"), join(kit.folder, "node_modules/fastify"));
 
@@ -56,21 +56,34 @@ console.log(toHtml(message.text), typeof bridge.start, typeof send, typeof chann
 `;
 }
 
+/** The kinds of modules; the sources, which are compiled together; and the compiled files. */
 const MODULES = [
-  ["an ES module", "nodenext", "bridge.mts", "bridge.mjs"],
-  ["a CommonJS module of Node", "nodenext", "bridge.cts", "bridge.cjs"],
-  ["a classic CommonJS module", "commonjs", "bridge.ts", "bridge.js"],
+  [
+    "an ES module and a CommonJS module of Node",
+    "nodenext",
+    ["bridge.mts", "bridge.cts"],
+    ["bridge.mjs", "bridge.cjs"],
+  ],
+  ["a classic CommonJS module", "commonjs", ["bridge.ts"], ["bridge.js"]],
 ] as const;
 
-/** Compiles a file under `strict`. Returns the compiler's output. */
-function compile(tsc: (typeof COMPILERS)[number], source: string, file: string, options: object): string {
-  const folder = join(kit.folder, `${tsc.version}-${file}`);
+const folderOf = ({ version }: { readonly version: string }, [file]: readonly string[]): string =>
+  join(kit.folder, `${version}-${file}`);
+
+/** Compiles files that have the same source under `strict`. Returns the compiler's output. */
+function compile(
+  tsc: (typeof COMPILERS)[number],
+  source: string,
+  files: readonly string[],
+  options: object,
+): string {
+  const folder = folderOf(tsc, files);
   mkdirSync(folder, { recursive: true });
-  writeFileSync(join(folder, file), source);
+  for (const file of files) writeFileSync(join(folder, file), source);
   const strict = { strict: true, exactOptionalPropertyTypes: true, noUncheckedIndexedAccess: true };
   const types = { types: ["node"], typeRoots: [join(PROJECT, "node_modules/@types")], lib: ["es2022"] };
   const compilerOptions = { ...strict, ...types, target: "es2022", ...options };
-  writeFileSync(join(folder, "tsconfig.json"), JSON.stringify({ compilerOptions, files: [file] }));
+  writeFileSync(join(folder, "tsconfig.json"), JSON.stringify({ compilerOptions, files }));
   return spawnSync(process.execPath, [paths[COMPILERS.indexOf(tsc)] ?? "", "-p", folder], {
     encoding: "utf8",
   }).stdout;
@@ -83,22 +96,26 @@ describe.each(COMPILERS)("with TypeScript $version", (tsc) => {
     module === "commonjs" ? { module, moduleResolution: classic } : { module };
 
   test.each(MODULES)(
-    "the kit's types are valid for %s, and the compiled module runs",
-    (_, module, file, compiled) => {
+    "the kit's types are valid for %s, and each compiled module runs",
+    (_, module, files, compiled) => {
       // Fastify's own types need TypeScript 5.4 and `esModuleInterop`.
       const entries = ENTRIES.filter((entry) => !entry.includes("fastify"));
       expect(entries.length).toBeGreaterThan(15);
-      expect(compile(tsc, consumerOf(entries), file, { ...optionsOf(module), skipLibCheck: false })).toBe("");
-      const path = join(kit.folder, `${tsc.version}-${file}`, compiled);
-      const printed = execFileSync(process.execPath, [path], { encoding: "utf8" });
-      expect(printed).toBe(
-        `<p><strong>a</strong></p> function function function function function ${entries.length}\n`,
+      expect(compile(tsc, consumerOf(entries), files, { ...optionsOf(module), skipLibCheck: false })).toBe(
+        "",
       );
+      for (const name of compiled) {
+        const path = join(folderOf(tsc, files), name);
+        const printed = execFileSync(process.execPath, [path], { encoding: "utf8" });
+        expect(printed).toBe(
+          `<p><strong>a</strong></p> function function function function function ${entries.length}\n`,
+        );
+      }
     },
   );
 
   test("a module can import the Fastify receiver, if the compiler skips the types of libraries", () => {
     const options = { ...optionsOf("commonjs"), skipLibCheck: true };
-    expect(compile(tsc, consumerOf(ENTRIES), "fastify.ts", options)).toBe("");
+    expect(compile(tsc, consumerOf(ENTRIES), ["fastify.ts"], options)).toBe("");
   });
 });
