@@ -84,9 +84,7 @@ export async function installMissing(wanted: readonly AptProgram[], say: Say): P
 }
 
 const byHand = (missing: readonly AptProgram[]): string =>
-  missing
-    .map((each) => `install ${each.command} (Debian: apt-get install ${each.package})`)
-    .join("; ");
+  missing.map((each) => `install ${each.command} (Debian: apt-get install ${each.package})`).join("; ");
 
 /**
  * Installs packages of Debian. Rejects if the installation is not permitted or fails. apt-get fails while another
