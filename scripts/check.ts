@@ -52,10 +52,15 @@ const total: JestTotals = { passed: 0, failed: 0, flaky: [] };
 const took: string[] = [];
 const folder = mkdtempSync(join(tmpdir(), "cb-check-"));
 const runningFiles = join(folder, "running-files");
-let current: { readonly name: string; child?: ChildProcess } = { name: "the start" };
+/** The processes that run now, by what they do. An installation has no process of its own. */
+const running = new Map<string, ChildProcess | undefined>();
 
-/** Prints how long each part took, the flaky tests and the totals of all suites, and exits. */
-function close(code: number): never {
+/**
+ * Ends the processes that still run, prints how long each part took, the flaky tests and the totals of all suites, and
+ * exits.
+ */
+function close(code: number, signal?: NodeJS.Signals): never {
+  for (const child of running.values()) child?.kill(signal);
   rmSync(folder, { recursive: true, force: true });
   if (took.length > 0) say(`took ${secondsSince(began)} s: ${took.join(", ")}`);
   for (const each of total.flaky) process.stdout.write(`flaky: ${each}\n`);
@@ -65,11 +70,12 @@ function close(code: number): never {
 
 /** Reports what was running when a signal stopped the checks, e.g. from the time limit of `.ci/run`. */
 function stop(signal: NodeJS.Signals): never {
-  current.child?.kill(signal);
-  say(`stopped by ${signal} after ${secondsSince(began)} s, in: ${current.name}`);
+  say(
+    `stopped by ${signal} after ${secondsSince(began)} s, in: ${[...running.keys()].join(", ") || "the start"}`,
+  );
   for (const each of filesInProgress()) say(`this file was running: ${each}`);
   total.failed++;
-  close(1);
+  close(1, signal);
 }
 
 function filesInProgress(): readonly string[] {
@@ -86,12 +92,21 @@ async function runStep([name, ...command]: Step): Promise<void> {
   const isOurs = command[0] === "node" || command[0] === "npm";
   const [program = "", ...args] = isOurs ? command : ["npx", "--no-install", ...command];
   const child = spawn(program, args, { stdio: "inherit" });
-  current = { name, child };
+  running.set(name, child);
   const [code] = (await once(child, "exit")) as [number | null];
+  running.delete(name);
   took.push(`${name} ${secondsSince(from)} s`);
   if (code === 0) return;
   say(`${name} failed`);
   close(1);
+}
+
+/** Runs the checks that start no service, as many at a time as there are lanes of steps. */
+async function runStatic(): Promise<void> {
+  const inTurn = async (steps: readonly Step[]): Promise<void> => {
+    for (const step of steps) await runStep(step);
+  };
+  await Promise.all(staticSteps().map(inTurn));
 }
 
 async function runSuite(name: string, args: readonly string[], { node = process.execPath, env = {} } = {}) {
@@ -100,8 +115,9 @@ async function runSuite(name: string, args: readonly string[], { node = process.
   const { passed, failed, flaky } = await runJest(args, {
     node,
     env: { ...env, RUNNING_FILES: runningFiles },
-    onStart: (child) => void (current = { name, child }),
+    onStart: (child) => void running.set(name, child),
   });
+  running.delete(name);
   total.passed += passed;
   total.failed += failed;
   total.flaky.push(...flaky);
@@ -113,9 +129,11 @@ async function runSuite(name: string, args: readonly string[], { node = process.
 /** Waits for an installation. If it fails, says why, and ends the checks. */
 async function installed(installing: Promise<unknown>): Promise<void> {
   const from = performance.now();
-  current = { name: "the installation of programs" };
+  const name = "the installation of programs";
+  running.set(name, undefined);
   try {
     await installing;
+    running.delete(name);
   } catch (error) {
     const { message, cause } = error as Error;
     say(`${message}${cause instanceof Error ? `: ${cause.message}` : ""}`);
@@ -162,7 +180,7 @@ async function runTests(
 /** Starts to install the programs of the tests, and runs the checks meanwhile. */
 async function runChecks(part: string | undefined): Promise<void> {
   if (part === "static") {
-    for (const step of staticSteps()) await runStep(step);
+    await runStatic();
     return;
   }
   const repeats = chooseRepeats(part === "all");
@@ -172,7 +190,7 @@ async function runChecks(part: string | undefined): Promise<void> {
   );
   const versions = nodes.map(({ version }) => version);
   const installs = installAll(versions, stores, (line) => say(`[install] ${line}`));
-  if (part !== "tests") for (const step of staticSteps()) await runStep(step);
+  if (part !== "tests") await runStatic();
   await runTests(repeats, installs);
 }
 
