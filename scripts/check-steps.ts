@@ -33,13 +33,13 @@ export const buildOfWorkspaces: Step = [
  * the other.
  */
 export function staticSteps(): readonly (readonly Step[])[] {
-  return [[FORMAT], others()];
+  return [[FORMAT], otherSteps()];
 }
 
-/** Takes as long as all other static checks together, and mostly one processor. */
+/** This check takes about as long as all other static checks together, and mostly uses one processor. */
 const FORMAT: Step = ["format", "prettier", "--check", "--log-level", "warn", "."];
 
-function others(): readonly Step[] {
+function otherSteps(): readonly Step[] {
   return [
     ["types", "tsc", "-p", "tsconfig.json"],
     ["types of the dashboard", "tsc", "-p", "dashboard/tsconfig.json"],

@@ -36,7 +36,6 @@ export function testBrowser() {
     const context = await browser.newContext({
       viewport: DESKTOP,
       colorScheme: "light",
-      reducedMotion: "reduce",
       timezoneId: "Europe/Lisbon",
       locale: "en-GB",
       permissions: ["clipboard-read", "clipboard-write"],

@@ -63,7 +63,8 @@ const PROGRAMS: readonly (readonly [RegExp, (say: Say) => Promise<unknown>])[] =
 
 /**
  * Runs before all tests. Finds the Redis server of the tests, and installs Redis if it is missing. Installs the
- * programs that the tests of this run need and that are missing. Starts the shared services and browsers that the files of this run need.
+ * programs that the tests of this run need and that are missing. Packs the kit, and starts the shared services and
+ * browsers, if the files of this run need them.
  */
 export default async function prepare(run: RunConfig, { roots }: ProjectConfig): Promise<void> {
   const say: Say = (line) => void process.stderr.write(`${line}\n`);

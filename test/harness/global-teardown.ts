@@ -1,4 +1,4 @@
-/** Stops the shared services and browsers after all tests. */
+/** Removes the packed kit, and stops the shared services and browsers, after all tests. */
 export default async function tidyUp(): Promise<void> {
   globalThis.sharedKit?.close();
   await Promise.all([globalThis.sharedServices?.close(), globalThis.sharedBrowsers?.close()]);

@@ -13,9 +13,9 @@ export interface SharedBrowsers {
 /** Starts `count` browsers. Stores the address of each in an environment variable, which the jest workers inherit. */
 export async function startSharedBrowsers(count: number): Promise<SharedBrowsers> {
   const workers = Array.from({ length: count }, (_, i) => String(i + 1));
+  const executablePath = count > 0 ? await findChromium() : "";
   const servers = await Promise.all(
     workers.map(async (worker) => {
-      const executablePath = await findChromium();
       const server = await chromium.launchServer({
         executablePath,
         args: ARGUMENTS.split(" "),

@@ -15,14 +15,14 @@ const PICTURES = process.env["PAGE_PICTURES"];
 
 /**
  * Fails when axe finds a violation of any severity on the page, or when the page is wider than its window.
- * Checks both themes at each of `sizes`. Leaves the page at the last size, in the light theme.
+ * Checks both themes at each of `sizes`. Leaves the page at the last size, in the light theme, without animations.
  */
 export async function expectUsable(page: Page, name: string, sizes = [PHONE, DESKTOP]): Promise<void> {
   await page.evaluate(AXE);
   for (const size of sizes) {
     await page.setViewportSize(size);
     for (const colorScheme of ["dark", "light"] as const) {
-      await page.emulateMedia({ colorScheme });
+      await page.emulateMedia({ colorScheme, reducedMotion: "reduce" });
       // The page's script applies the new theme in the next frame.
       await page.evaluate("new Promise(requestAnimationFrame)");
       await untilStill(page);

@@ -16,7 +16,7 @@ import {
 
 describe("when a part exits unexpectedly, the error names the part and its log, and all other parts stop", () => {
   test.each(Object.entries(PARTS))("%s", async (name, command) => {
-    // The other parts show what the game and the chat do when a part exits.
+    // Without the demo, a start takes less time. The cases of Redis, the game and the chat have the demo.
     const run = await start({ env: name === "core" || name === "edge" ? NO_DEMO : {} });
     await run.ready();
     process.kill(pidOf(run.folder, command), "SIGKILL");

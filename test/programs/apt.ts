@@ -64,22 +64,36 @@ async function findAptProgram(wanted: AptProgram, say: Say = () => undefined): P
 
 const commandsOf = ({ command, substitutes = [] }: AptProgram) => [command, ...substitutes];
 
+/** Programs that could not be installed and have a substitute. This process does not try to install them again. */
+const substituted = new Set<AptProgram>();
+
 /**
- * Installs the programs that are missing, with one call of apt-get. Throws if the installation is not permitted or
- * fails, unless each missing program has a substitute on the PATH.
+ * Installs the programs that are missing. Throws if the installation is not permitted or fails. A program with a
+ * substitute on the PATH is then not installed, e.g. on a release of Ubuntu that does not have its package.
  */
 export async function installMissing(wanted: readonly AptProgram[], say: Say): Promise<void> {
-  const found = await Promise.all(wanted.map(({ command }) => onPath([command])));
-  const missing = wanted.filter((_, i) => found[i] === undefined);
-  if (missing.length === 0) return;
-  const names = missing.map(({ name, size }) => `${name} (${size})`).join(", ");
+  const required: AptProgram[] = [];
+  for (const each of wanted) {
+    if (substituted.has(each) || (await onPath([each.command])) !== undefined) continue;
+    const substitute = await onPath(each.substitutes ?? []);
+    if (substitute === undefined) required.push(each);
+    else
+      await install([each], say).catch(() => {
+        substituted.add(each);
+        say(`${each.package} could not be installed: the tests use ${substitute}`);
+      });
+  }
+  if (required.length > 0) await install(required, say);
+}
+
+/** Installs programs with one call of apt-get. */
+async function install(programs: readonly AptProgram[], say: Say): Promise<void> {
+  const names = programs.map(({ name, size }) => `${name} (${size})`).join(", ");
   say(`installing with apt-get: ${names} …`);
   try {
-    await aptInstall(...missing.map((each) => each.package));
+    await aptInstall(...programs.map((each) => each.package));
   } catch (error) {
-    const usable = await Promise.all(missing.map((each) => onPath(commandsOf(each))));
-    if (!usable.includes(undefined)) return;
-    throw new Error(`the tests need ${names}, and apt-get failed: ${byHand(missing)}`, { cause: error });
+    throw new Error(`the tests need ${names}, and apt-get failed: ${byHand(programs)}`, { cause: error });
   }
 }
 
@@ -103,6 +117,7 @@ export async function aptInstall(...packages: readonly string[]): Promise<void> 
 async function onPath(commands: readonly string[]): Promise<string | undefined> {
   // Servers can be in a folder that is only on the PATH of root.
   const env = { ...process.env, PATH: `${process.env["PATH"] ?? ""}:/usr/sbin:/sbin` };
+  if (commands.length === 0) return undefined;
   const look = commands.map((command) => `command -v ${command}`).join(" || ");
   const found = run("/bin/sh", ["-c", look], { env });
   return found.then(({ stdout }) => stdout.trim()).catch(() => undefined);
