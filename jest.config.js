@@ -16,5 +16,6 @@ module.exports = {
   workerIdleMemoryLimit: "512MB",
   // Milliseconds. Only tests that hang reach this limit.
   testTimeout: 120_000,
+  testSequencer: "<rootDir>/test/harness/sequencer.js",
   reporters: ["default", "<rootDir>/test/harness/running-files.js", "<rootDir>/test/harness/summary.js"],
 };

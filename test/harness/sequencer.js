@@ -1,0 +1,53 @@
+const { sep } = require("node:path");
+const Sequencer = require("@jest/test-sequencer").default;
+
+/**
+ * The files that take longest, slowest first. A file that is missing here only makes the run longer: `npm test` prints the
+ * ten slowest files at its end.
+ */
+const SLOWEST = [
+  "test/docs/site",
+  "bridge/test/package/types",
+  "test/docs/game-service-guide",
+  "test/local/start.",
+  "test/browser/dashboard-away",
+  "test/browser/demo-chat-thumb",
+  "test/local/sudden-end",
+  "test/browser/dashboard-connect",
+  "bridge/test/check/check-command",
+  "bridge/test/check/check-pollers",
+  "test/browser/demo-chat-page",
+  "bridge/test/package/template",
+  "test/scripts/run-jest",
+  "test/browser/api-reference",
+  "test/faults/hostile",
+  "test/faults/processes",
+  "test/faults/failover",
+  "irc/test/game",
+  "synapse/game",
+  "synapse/check",
+  "irc/test/check",
+  "synapse/rooms",
+  "irc/test/stop",
+  "test/e2e/rolling-restart",
+  "test/e2e/operator-events",
+  "test/e2e/outage-mail",
+  "test/e2e/scale",
+  "test/e2e/graceful-stop",
+  "test/store/sentinel",
+  "test/unit/follow-always",
+  "test/e2e/crash",
+  "bridge/test/unit/hostile-text",
+].map((each) => each.replaceAll("/", sep));
+
+/** Starts the slowest files first, so that at the end of a run no worker waits long for another worker's file. */
+module.exports = class SlowestFirst extends Sequencer {
+  sort(tests) {
+    return super.sort(tests).toSorted((a, b) => rankOf(a) - rankOf(b));
+  }
+};
+
+function rankOf({ path }) {
+  const index = SLOWEST.findIndex((each) => path.includes(each));
+  return index < 0 ? SLOWEST.length : index;
+}
