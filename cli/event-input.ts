@@ -1,4 +1,4 @@
-import { Ajv2020 } from "ajv/dist/2020.js";
+import { Ajv2020, type ValidateFunction } from "ajv/dist/2020.js";
 import type { Button as ButtonInput, Message as MessageInput } from "../bridge/events";
 import { MESSAGE_KINDS, OUTBOUND_TYPES, type OutboundType } from "../contract/messages";
 import { Message, MessageKind, type Button } from "../proto/gen/chatbridge/v1/event";
@@ -59,7 +59,10 @@ const SCHEMA = {
   additionalProperties: false,
 };
 
-const validate = new Ajv2020({ strict: false, logger: false }).compile<EventInput>(SCHEMA);
+let compiled: ValidateFunction<EventInput> | undefined;
+/** Compiles the schema at the first use, because the compilation would slow down the start of every command. */
+const validator = (): ValidateFunction<EventInput> =>
+  (compiled ??= new Ajv2020({ strict: false, logger: false }).compile(SCHEMA));
 
 /** Reads one event from JSON. Throws a `CliFailure` for invalid JSON or an invalid field. */
 export function readEventJson(text: string): EventInput {
@@ -73,6 +76,7 @@ export function readEventJson(text: string): EventInput {
 }
 
 export function checkEvent(value: unknown): EventInput {
+  const validate = validator();
   if (validate(value)) return value;
   const [fault] = validate.errors ?? [];
   const where = fault?.instancePath.slice(1).replaceAll("/", ".") || "the event";

@@ -98,7 +98,7 @@ export async function createCore(
     const pushClient = metrics.push.meter(createPushClient({ ...hosts, secureContext }));
     closers.unshift(() => pushClient.close());
     const mailer = config.mail
-      ? createSmtpMailer({ url: config.mail.smtpUrl, from: config.mail.from })
+      ? await createSmtpMailer({ url: config.mail.smtpUrl, from: config.mail.from })
       : loggedMail(log);
     closers.unshift(async () => mailer.close());
     // A separate client, so that operator events and pushes do not share connections or metrics.

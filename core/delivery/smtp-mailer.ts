@@ -1,4 +1,3 @@
-import { createTransport } from "nodemailer";
 import { MailRefused, type Mailer } from "../ports/outside";
 
 const WITHIN_MS = 10_000;
@@ -9,7 +8,9 @@ export interface SmtpOptions {
   readonly from: string;
 }
 
-export function createSmtpMailer({ url, from }: SmtpOptions): Mailer {
+export async function createSmtpMailer({ url, from }: SmtpOptions): Promise<Mailer> {
+  // The library takes 50 ms of a start, so only a core that sends emails loads it.
+  const { createTransport } = await import("nodemailer");
   const transport = createTransport(
     { url, connectionTimeout: WITHIN_MS, greetingTimeout: WITHIN_MS, socketTimeout: WITHIN_MS },
     { from },

@@ -8,7 +8,14 @@ import { INBOUND_EVENT_SCHEMAS, type InboundEventBody } from "./inbound-event-sc
 /** Maximum characters of an unknown field's name in an answer, because a sender can send a long name. */
 const FIELD_NAME_MAX = 256;
 
-const ajv = new Ajv2020({ strict: true, strictTypes: false, ownProperties: true, logger: false });
+const ajv = new Ajv2020({
+  strict: true,
+  strictTypes: false,
+  ownProperties: true,
+  logger: false,
+  // To check the schemas, Ajv would compile the schema of schemas at each start. A unit test checks them instead.
+  validateSchema: false,
+});
 ajv.addKeyword({
   keyword: "wellFormed",
   type: "string",
@@ -32,16 +39,6 @@ const VALID = Object.fromEntries(
     ajv.compile<InboundEventBody>(schema),
   ]),
 ) as Readonly<Record<InboundType, ValidateFunction<InboundEventBody>>>;
-for (const schema of Object.values(INBOUND_EVENT_SCHEMAS)) compileFields(schema as Schema);
-
-/** Compiles the schema of each field, for `findFieldFault`. Ajv caches the compiled schemas. */
-function compileFields({ properties = {} }: Schema): void {
-  for (const property of Object.values(properties)) {
-    ajv.compile(property);
-    compileFields(fieldsOf(property) ?? {});
-  }
-}
-
 /** Returns the schema of a field's inner fields; undefined when the field cannot be an object. */
 function fieldsOf(property: Schema): Schema | undefined {
   return property.type === "object" ? property : property.then;
@@ -89,6 +86,7 @@ function findFieldFault(
   }
   const value = object[name];
   const property = properties?.[name] ?? {};
+  // Ajv compiles the schema of a field at the first call, and caches the compiled schema.
   if (ajv.validate(property, value)) return undefined;
   const fault = { field: name, message: wording(ajv.errors?.[0]) };
   const inner = fieldsOf(property);

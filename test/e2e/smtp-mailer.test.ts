@@ -10,7 +10,7 @@ afterEach(() => server?.close());
 
 /** Sends an email; returns the outcome. */
 async function outcomeOf(url: string, mail = MAIL): Promise<string> {
-  const mailer = createSmtpMailer({ url, from: "Bridges <bridges@service.test>" });
+  const mailer = await createSmtpMailer({ url, from: "Bridges <bridges@service.test>" });
   try {
     await mailer.send(mail);
     return "sent";

@@ -1,3 +1,5 @@
+import { Ajv2020 } from "ajv/dist/2020.js";
+import { INBOUND_EVENT_SCHEMAS } from "../../edge/public/inbound-event-schema";
 import { readInboundEvent } from "../../edge/public/read-inbound-event";
 import { outcomeOf } from "./inbound-event-model";
 
@@ -47,4 +49,10 @@ test("a name that every object inherits is an unknown field, and never satisfies
 
 test("a long name of an unknown field is shortened in the answer", () => {
   expect(outcomeOf({ ...COMMAND, ["x".repeat(60_000)]: 1 })?.length).toBeLessThan(1_000);
+});
+
+test("the schemas of inbound events are valid JSON Schema, which the edge does not check when it starts", () => {
+  const ajv = new Ajv2020();
+  for (const schema of Object.values(INBOUND_EVENT_SCHEMAS)) expect(ajv.validateSchema(schema)).toBe(true);
+  expect(ajv.validateSchema({ ...INBOUND_EVENT_SCHEMAS.command, required: "type" })).toBe(false);
 });
