@@ -7,13 +7,19 @@ export function forAll<Ts extends [unknown, ...unknown[]]>(
   fc.assert(fc.property<Ts>(...property));
 }
 
-/** Asserts that a property holds for `numRuns` random values. */
+/** Asserts that a property holds for `many(numRuns)` random values. */
 export function forMany<Ts extends [unknown, ...unknown[]]>(
   numRuns: number,
   ...property: [...{ [K in keyof Ts]: fc.Arbitrary<Ts[K]> }, (...values: Ts) => void]
 ): void {
-  fc.assert(fc.property<Ts>(...property), { numRuns });
+  fc.assert(fc.property<Ts>(...property), { numRuns: many(numRuns) });
 }
+
+/**
+ * Returns how many random values a test tries that normally tries `count`. The environment variable FEWER divides the
+ * number: `npm run check` sets it where it repeats tests that have already tried all of their values.
+ */
+export const many = (count: number): number => Math.ceil(count / Number(process.env["FEWER"] ?? 1));
 
 const SURROGATES_FROM = 0xd800;
 const SURROGATES = 0x800;

@@ -1,4 +1,5 @@
 import * as fc from "fast-check";
+import { many } from "../harness/for-all";
 import {
   closeAll,
   createGroup,
@@ -110,7 +111,7 @@ test.each([
         expect(group.memory.unacked).toBe(0);
         await closeAll(group);
       }),
-      { numRuns: 300 },
+      { numRuns: many(300) },
     );
   },
 );
