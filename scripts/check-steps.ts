@@ -33,40 +33,36 @@ export const buildOfWorkspaces: Step = [
  * the other.
  */
 export function staticSteps(): readonly (readonly Step[])[] {
-  return [[FORMAT], otherSteps()];
-}
-
-/** This check takes about as long as all other static checks together, and mostly uses one processor. */
-const FORMAT: Step = ["format", "prettier", "--check", "--log-level", "warn", "."];
-
-function otherSteps(): readonly Step[] {
   return [
-    ["types", "tsc", "-p", "tsconfig.json"],
-    ["types of the dashboard", "tsc", "-p", "dashboard/tsconfig.json"],
-    ["types of the chat's page", "tsc", "-p", "demo/chat/page/tsconfig.json"],
-    buildOfWorkspaces,
-    // The linter reads the compiled types of the kit and of the bridges.
-    ["lint", "oxlint", "--type-aware"],
-    ["allowed imports", "depcruise", "--config", ".dependency-cruiser.cjs", ...FOLDERS],
-    ["dead code", "knip"],
-    ["protos", "buf", "lint"],
-    // `buf breaking` compares the protos with the branch `main`. A clone without this branch skips the check.
-    ...(hasMain()
-      ? [
-          [
-            "proto compatibility",
-            "buf",
-            "breaking",
-            "proto",
-            "--against",
-            ".git#branch=main,subdir=proto",
-          ] as const,
-        ]
-      : []),
-    ["generated code", "node", "scripts/gen.mjs", "--check"],
-    ["contract page", "node", "scripts/contract-page.mjs", "--check"],
+    [
+      ["format", "oxfmt", "--check"],
+      ["types", "tsc", "-p", "tsconfig.json"],
+      ["types of the dashboard", "tsc", "-p", "dashboard/tsconfig.json"],
+      ["types of the chat's page", "tsc", "-p", "demo/chat/page/tsconfig.json"],
+      ["dead code", "knip"],
+      ["generated code", "node", "scripts/gen.mjs", "--check"],
+    ],
+    [
+      buildOfWorkspaces,
+      // The linter reads the compiled types of the kit and of the bridges.
+      ["lint", "oxlint", "--type-aware"],
+      ["allowed imports", "depcruise", "--config", ".dependency-cruiser.cjs", ...FOLDERS],
+      ["protos", "buf", "lint"],
+      ...(hasMain() ? [PROTO_COMPATIBILITY] : []),
+      ["contract page", "node", "scripts/contract-page.mjs", "--check"],
+    ],
   ];
 }
+
+/** Compares the protos with the branch `main`. A clone without this branch skips the check. */
+const PROTO_COMPATIBILITY: Step = [
+  "proto compatibility",
+  "buf",
+  "breaking",
+  "proto",
+  "--against",
+  ".git#branch=main,subdir=proto",
+];
 
 function hasMain(): boolean {
   return spawnSync("git", ["rev-parse", "--verify", "--quiet", "main"]).status === 0;

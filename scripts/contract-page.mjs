@@ -3,8 +3,8 @@
 // names an unknown sentence.
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join, relative } from "node:path";
-import { format } from "prettier";
 import { parse } from "yaml";
+import { format } from "./format.mjs";
 
 const PAGE = "test/CONTRACT.md";
 const NAMES = /^\s*\/\/ contract: (.+)$/;
@@ -56,7 +56,7 @@ const page = [
     ["| Sentence | Tests |", "| --- | --- |", ...table(sentences)].join("\n"),
   ]),
 ].join("\n");
-const formatted = await format(page, { parser: "markdown" });
+const formatted = await format(PAGE, page);
 
 for (const fault of faults) process.stderr.write(`${fault}\n`);
 if (!process.argv.includes("--check")) {

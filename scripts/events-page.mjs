@@ -2,7 +2,7 @@
 // OpenAPI document and its examples. `--check` writes nothing, and fails when a page is out of date. Needs dist/.
 import { readFileSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
-import { format, resolveConfig } from "prettier";
+import { format } from "./format.mjs";
 
 const REFERENCE = "docs/events.md";
 const GUIDE = "docs/bridge-guide.md";
@@ -190,7 +190,7 @@ for (const [path, render] of [
   [GUIDE, withExamples],
 ]) {
   const page = readFileSync(path, "utf8");
-  const fresh = await format(render(page), { ...(await resolveConfig(path)), parser: "markdown" });
+  const fresh = await format(path, render(page));
   if (fresh === page) continue;
   if (process.argv.includes("--check")) outdated.push(path);
   else writeFileSync(path, fresh);

@@ -5,7 +5,7 @@ import { execFileSync } from "node:child_process";
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { format, resolveConfig } from "prettier";
+import { format } from "./format.mjs";
 import { grafanaDashboard } from "./grafana.mjs";
 
 const COMMITTED = "proto/gen";
@@ -36,10 +36,7 @@ const SINGLE = {
 };
 
 async function singleFiles() {
-  const made = Object.entries(SINGLE).map(async ([path, make]) => {
-    const options = { ...(await resolveConfig(path)), filepath: path };
-    return [path, await format(make(), options)];
-  });
+  const made = Object.entries(SINGLE).map(async ([path, make]) => [path, await format(path, make())]);
   return Promise.all(made);
 }
 

@@ -1,8 +1,8 @@
 // Writes the table of the chart's values into docs/kubernetes.md, from deploy/helm/chat-bridge/values.yaml. `--check`
 // writes nothing, and fails when the table is out of date.
 import { readFileSync, writeFileSync } from "node:fs";
-import { format, resolveConfig } from "prettier";
 import { isMap, parseDocument } from "yaml";
+import { format } from "./format.mjs";
 
 const PAGE = "docs/kubernetes.md";
 const VALUES = "deploy/helm/chat-bridge/values.yaml";
@@ -40,7 +40,7 @@ const page = readFileSync(PAGE, "utf8");
 const [from, to] = [page.indexOf(BEGIN), page.indexOf(END)];
 if (from < 0 || to < from) throw new Error(`${PAGE} lacks the markers ${BEGIN} and ${END}`);
 const text = `${page.slice(0, from + BEGIN.length)}\n\n${table}\n\n${page.slice(to)}`;
-const fresh = await format(text, { ...(await resolveConfig(PAGE)), parser: "markdown" });
+const fresh = await format(PAGE, text);
 
 if (!process.argv.includes("--check")) writeFileSync(PAGE, fresh);
 else if (fresh !== page) {

@@ -3,7 +3,7 @@
 // prints the names of the settings. Needs dist/.
 import { readFileSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
-import { format, resolveConfig } from "prettier";
+import { format } from "./format.mjs";
 
 const PAGE = "docs/operator-guide.md";
 const require = createRequire(import.meta.url);
@@ -119,7 +119,7 @@ async function withTables(page) {
     if (from < 0 || to < from) throw new Error(`${PAGE} lacks the markers ${begin} and ${end}`);
     text = `${text.slice(0, from + begin.length)}\n\n${tableOf(program)}\n\n${text.slice(to)}`;
   }
-  return format(text, { ...(await resolveConfig(PAGE)), parser: "markdown" });
+  return format(PAGE, text);
 }
 
 const known = new Set(Object.values(PROGRAMS).flatMap((program) => [...settingsOf(program).keys()]));

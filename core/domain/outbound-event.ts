@@ -4,7 +4,8 @@ import type { MessageKind } from "../../contract/messages";
 
 /** A button that sends its action back, or opens its URL. */
 export type Button =
-  { readonly label: string; readonly action: string } | { readonly label: string; readonly url: string };
+  | { readonly label: string; readonly action: string }
+  | { readonly label: string; readonly url: string };
 
 /** A message without its id. Core creates the id of a new message. An update has the id of the message to replace. */
 export interface MessageBody {

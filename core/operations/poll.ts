@@ -10,7 +10,8 @@ export interface PollInput extends Omit<Caller, "signed"> {
   readonly queryString: string;
   /** The query as the edge parsed it, or the first rule that the query breaks. */
   readonly reading:
-    { readonly start: PageStart; readonly limit: number } | { readonly violation: FieldViolation };
+    | { readonly start: PageStart; readonly limit: number }
+    | { readonly violation: FieldViolation };
 }
 
 /** A page, in the exact bytes that were signed. */

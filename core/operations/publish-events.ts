@@ -10,7 +10,8 @@ import type { Clock, Ids } from "../ports/outside";
 import type { Publication } from "../ports/store";
 
 export type Unpublishable =
-  { readonly outcome: "unknown-workspace" } | { readonly outcome: "invalid"; readonly fault: OutboundFault };
+  | { readonly outcome: "unknown-workspace" }
+  | { readonly outcome: "invalid"; readonly fault: OutboundFault };
 
 /**
  * Prepares one event for `OutboundEvents`: checks the event, creates the ids, and renders the envelope once.

@@ -13,7 +13,8 @@ interface StoredWorkspace extends Omit<Workspace, "secrets" | "operatorEvents"> 
   readonly secrets: readonly StoredSecret[];
   /** Records of older releases lack this field. */
   readonly operatorEvents?:
-    { readonly address: string; readonly secrets: readonly StoredSecret[] } | undefined;
+    | { readonly address: string; readonly secrets: readonly StoredSecret[] }
+    | undefined;
 }
 
 export function toRecord(workspace: Workspace, box: SecretBox): string {

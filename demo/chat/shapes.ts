@@ -16,7 +16,9 @@ export interface Channel {
 
 /** The state of a post's report to the service. */
 export type Report =
-  { readonly is: "sending" } | { readonly is: "sent" } | { readonly is: "failed"; readonly why: string };
+  | { readonly is: "sending" }
+  | { readonly is: "sent" }
+  | { readonly is: "failed"; readonly why: string };
 
 interface PostHead {
   /** The chat's own id for the post. */

@@ -10,7 +10,8 @@ export interface SocketOptions {
   readonly port: number;
   /** Options of TLS; undefined for a connection without encryption. */
   readonly tls:
-    { readonly ca?: Buffer | undefined; readonly cert?: Buffer; readonly key?: Buffer } | undefined;
+    | { readonly ca?: Buffer | undefined; readonly cert?: Buffer; readonly key?: Buffer }
+    | undefined;
 }
 
 const CONNECT_WITHIN_MS = 20_000;

@@ -22,7 +22,8 @@ interface MessageRecord {
 }
 
 type JournalLine =
-  { readonly e: string; readonly n: number } | { readonly m: string; readonly r: MessageRecord };
+  | { readonly e: string; readonly n: number }
+  | { readonly m: string; readonly r: MessageRecord };
 
 export type Journal = ReturnType<typeof openJournal>;
 
