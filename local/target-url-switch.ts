@@ -1,6 +1,5 @@
 import { rmSync } from "node:fs";
 import type { ServiceError } from "@grpc/grpc-js";
-import fastify from "fastify";
 import type { Operator } from "./operator";
 
 export interface TargetUrlSwitchOptions {
@@ -28,6 +27,8 @@ export async function startTargetUrlSwitch({
   workspaceId,
   targetUrl,
 }: TargetUrlSwitchOptions): Promise<{ close(): Promise<void> }> {
+  // A start without the demo does not need the library.
+  const { fastify } = await import("fastify");
   const app = fastify({ bodyLimit: BODY_MAX_BYTES, forceCloseConnections: true });
   app.put<{ Body: { targetUrl?: unknown } | null }>("/target-url", async (request, reply) => {
     const wanted = request.body?.targetUrl;

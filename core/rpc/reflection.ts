@@ -1,6 +1,7 @@
 import type {
   handleBidiStreamingCall,
   Server,
+  ServerDuplexStream,
   ServiceDefinition,
   UntypedServiceImplementation,
 } from "@grpc/grpc-js";
@@ -40,15 +41,16 @@ export function addReflection(server: Server): void {
       responseSerialize: (message: unknown) => loaded().definition.responseSerialize(message),
       responseDeserialize: (bytes: Buffer) => loaded().definition.responseDeserialize(bytes) as unknown,
     };
-    const handle: Method["handle"] = (call) => {
-      // The server reads no message of the call before the library's handler listens to the messages.
-      (loading ??= loadMethods())
-        .then((methods) => {
-          method = methods.get(path);
-          loaded().handle(call);
-        })
-        .catch((error: unknown) => void call.emit("error", error));
+    // The server reads no message of the call before the library's handler listens to the messages.
+    const serve = async (call: ServerDuplexStream<unknown, unknown>): Promise<void> => {
+      try {
+        method = (await (loading ??= loadMethods())).get(path);
+        loaded().handle(call);
+      } catch (error) {
+        call.emit("error", error);
+      }
     };
+    const handle: Method["handle"] = (call) => void serve(call);
     server.addService({ ServerReflectionInfo: definition }, { ServerReflectionInfo: handle });
   }
 }
@@ -70,6 +72,6 @@ async function loadMethods(): Promise<ReadonlyMap<string, Method>> {
       }
     },
   };
-  reflection.addToServer(collector as unknown as Server);
+  reflection.addToServer(collector);
   return methods;
 }
