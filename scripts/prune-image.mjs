@@ -1,26 +1,71 @@
 // Removes from node_modules/ and dist/ of a folder what the programs never load: source maps, TypeScript, Markdown,
-// tests, benchmarks and examples. Keeps all licenses. The Dockerfile runs this script.
+// tests, benchmarks and examples, the program of `npm start`, and libraries that are only in the bundles. Keeps all licenses.
+// The Dockerfile runs this script.
 //
 //   node scripts/prune-image.mjs <folder>
-import { readdirSync, rmSync } from "node:fs";
-import { join } from "node:path";
+import { existsSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { dirname, join } from "node:path";
 
 const LICENSE = /^(licen[cs]e|notice|copying|copyright)/i;
 const UNUSED_FILE = /\.(map|[cm]?ts|md|markdown|tsbuildinfo)$/i;
 const UNUSED_FOLDER = /^(tests?|__tests__|benchmarks?|examples?|\.github)$/;
 
-/** @param isPackage whether the folder is in a package of npm; folders of `dist` can have any name */
-function prune(folder, isPackage) {
+/** Removes unused files of a folder of compiled programs. */
+function prunePrograms(folder) {
   for (const entry of readdirSync(folder, { withFileTypes: true })) {
     const path = join(folder, entry.name);
-    if (entry.isDirectory()) {
-      if (isPackage && UNUSED_FOLDER.test(entry.name)) rmSync(path, { recursive: true });
-      else prune(path, isPackage);
-    } else if (UNUSED_FILE.test(entry.name) && !LICENSE.test(entry.name)) rmSync(path);
+    if (entry.isDirectory()) prunePrograms(path);
+    else if (UNUSED_FILE.test(entry.name)) rmSync(path);
   }
+}
+
+/**
+ * Removes unused files of a package, and of the packages in its own `node_modules`. Of a package that is only in the
+ * bundles, the licenses stay, and package.json, in which scanners find the package's version.
+ */
+function prunePackage(folder, isLoaded) {
+  for (const entry of readdirSync(folder, { withFileTypes: true })) {
+    const path = join(folder, entry.name);
+    const isUnused = !isLoaded && entry.name !== "package.json";
+    if (entry.isDirectory()) {
+      if (entry.name === "node_modules") prunePackages(path);
+      else if (UNUSED_FOLDER.test(entry.name)) rmSync(path, { recursive: true });
+      else prunePackage(path, isLoaded);
+    } else if ((isUnused || UNUSED_FILE.test(entry.name)) && !LICENSE.test(entry.name)) rmSync(path);
+  }
+}
+
+/** Removes unused files of the packages in a folder `node_modules`, or in the folder of a scope. */
+function prunePackages(folder) {
+  for (const entry of readdirSync(folder, { withFileTypes: true })) {
+    const path = join(folder, entry.name);
+    if (!entry.isDirectory()) rmSync(path);
+    else if (entry.name.startsWith("@")) prunePackages(path);
+    else prunePackage(path, loaded.has(path));
+  }
+}
+
+/** Adds the folder of a package, and the folders of all packages that it needs. `from` is a folder that uses the package. */
+function addPackage(name, from, folders) {
+  const path = join(from, "node_modules", name);
+  if (!existsSync(path)) {
+    // Peers can be optional, so a package that no folder has is skipped.
+    if (dirname(from) !== from) addPackage(name, dirname(from), folders);
+    return;
+  }
+  if (folders.has(path)) return;
+  folders.add(path);
+  const { dependencies, peerDependencies } = JSON.parse(readFileSync(join(path, "package.json"), "utf8"));
+  for (const each of Object.keys({ ...dependencies, ...peerDependencies })) addPackage(each, path, folders);
 }
 
 const [folder] = process.argv.slice(2);
 if (folder === undefined) throw new Error("give the folder that contains node_modules and dist");
-prune(join(folder, "node_modules"), true);
-prune(join(folder, "dist"), false);
+/** The folders of the packages that Node loads. All other packages are only in the bundles. */
+const loaded = new Set();
+const external = JSON.parse(readFileSync(new URL("external-libraries.json", import.meta.url), "utf8"));
+for (const name of external) addPackage(name, folder, loaded);
+prunePackages(join(folder, "node_modules"));
+prunePrograms(join(folder, "dist"));
+// The program of `npm start`, which starts all others on one machine.
+rmSync(join(folder, "dist/local"), { recursive: true, force: true });

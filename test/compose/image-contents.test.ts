@@ -1,5 +1,5 @@
 import { execFileSync, spawnSync } from "node:child_process";
-import { cpSync, existsSync, lstatSync, mkdirSync, readdirSync, statSync } from "node:fs";
+import { cpSync, existsSync, lstatSync, mkdirSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { join, relative } from "node:path";
 import { ROOT } from "../harness/compose-file";
 import { testFolder } from "../harness/folder";
@@ -10,6 +10,8 @@ const MEGABYTE = 1_000_000;
 const MOST_BYTES = 30 * MEGABYTE;
 const PROGRAMS = ["core", "edge", "cli", "compose", "demo/game", "demo/chat"];
 
+const EXTERNAL = JSON.parse(readFileSync(join(ROOT, "scripts/external-libraries.json"), "utf8")) as string[];
+
 const folder = testFolder();
 
 beforeAll(() => {
@@ -19,7 +21,7 @@ beforeAll(() => {
     encoding: "utf8",
     stdio: ["ignore", "pipe", "ignore"],
   });
-  const packages = listed.split("\n").filter((path) => path.includes("/node_modules/"));
+  const packages = listed.split("\n").filter((path) => path.startsWith(join(ROOT, "node_modules/")));
   expect(packages.length).toBeGreaterThan(50);
   for (const path of packages) {
     // The image has no npm workspaces, which are links.
@@ -62,3 +64,14 @@ test.each(PROGRAMS)("the image has all modules that %s loads", (name) => {
   const { status, stdout, stderr } = spawnSync(process.execPath, args, { encoding: "utf8" });
   expect([status, stdout, stderr]).toEqual([0, expect.stringMatching(/^chat-bridge \d/), ""]);
 });
+
+test.each(EXTERNAL)(
+  "the image has %s, which is not in the bundles, and all modules that it loads",
+  (name) => {
+    const { status, stderr } = spawnSync(process.execPath, ["-e", `require("${name}")`], {
+      cwd: folder,
+      encoding: "utf8",
+    });
+    expect([status, stderr]).toEqual([0, ""]);
+  },
+);
