@@ -5,4 +5,6 @@ const base = require("./jest.config.js");
 module.exports = {
   ...base,
   roots: ["<rootDir>/bridges"],
+  // These tests often wait for a chat server, so more workers than in the other suites use both processors fully.
+  maxWorkers: 6,
 };
