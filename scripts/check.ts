@@ -37,7 +37,7 @@ const ON_ANOTHER_STORE = [
   ...["redis-topologies", "crash"].map((name) => `test/e2e/${name}.test`),
 ];
 
-/** Divides the number of random values that property tests try on another Node: here, all were tried already. */
+/** On another Node, property tests try this many times fewer random values, because the main run tries all of them. */
 const FEWER = "5";
 
 const SUITES: readonly (readonly [name: string, args: readonly string[]])[] = [
@@ -101,6 +101,7 @@ async function runStep([name, ...command]: Step): Promise<void> {
   took.push(`${name} ${secondsSince(from)} s`);
   if (code === 0) return;
   say(`${name} failed`);
+  total.failed++;
   close(1);
 }
 

@@ -16,8 +16,8 @@ export function forMany<Ts extends [unknown, ...unknown[]]>(
 }
 
 /**
- * Returns how many random values a test tries that normally tries `count`. The environment variable FEWER divides the
- * number: `npm run check` sets it where it repeats tests that have already tried all of their values.
+ * Returns how many random values to try: `count`, divided by the environment variable FEWER if it is set. `npm run check`
+ * sets FEWER for the tests on another Node.
  */
 export const many = (count: number): number => Math.ceil(count / Number(process.env["FEWER"] ?? 1));
 

@@ -2,8 +2,8 @@ const { sep } = require("node:path");
 const Sequencer = require("@jest/test-sequencer").default;
 
 /**
- * The files that take longest, slowest first. A file that is missing here only makes the run longer: `npm test` prints the
- * ten slowest files at its end.
+ * Parts of the paths of the slowest files of each suite, slowest first. The order affects only how long a run takes. At its
+ * end, a run prints its ten slowest files.
  */
 const SLOWEST = [
   "test/docs/site",
