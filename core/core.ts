@@ -10,6 +10,7 @@ import { operatorEventReports } from "./metrics/operator-event-reports";
 import { createPushClient } from "./delivery/push-client";
 import { createSmtpMailer } from "./delivery/smtp-mailer";
 import { createOperatorReceivers } from "./delivery/operator-receivers";
+import { tidyShard } from "./delivery/shard-tidy";
 import { watchShard } from "./delivery/shard-watch";
 import type { InboundDropped, QueuedPush } from "./ports/store";
 import type { Mailer, NameLookup } from "./ports/outside";
@@ -74,6 +75,7 @@ export async function createCore(
       openStore({
         ...config,
         limits: CONTRACT_LIMITS,
+        limitedGames: limitedGames(config.tokens),
         secretBox: createSecretBox(config.secretsKeys),
         onError: (error) =>
           log.warn({ code: errorCode(error), reason: error.message }, "no connection to Redis"),
@@ -145,7 +147,11 @@ export async function createCore(
       leases: store.leases,
       member: { group: CORES_GROUP, name: ids.token(), token: ids.token() },
       async work(lease) {
-        await Promise.all([dispatchShard(shardContext, lease), watchShard(shardContext, lease)]);
+        await Promise.all([
+          dispatchShard(shardContext, lease),
+          watchShard(shardContext, lease),
+          tidyShard(shardContext, lease),
+        ]);
       },
       onFault: (error) => report("leases", error),
     });

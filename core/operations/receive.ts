@@ -1,4 +1,4 @@
-import type { InboundLog, RequestIdentity } from "../ports/store";
+import { StoreFull, type InboundLog, type RequestIdentity } from "../ports/store";
 import { judgeCaller, type Caller, type JudgeContext } from "./judge-caller";
 import type { FieldViolation, Refusal } from "./refusal";
 
@@ -20,7 +20,8 @@ export interface Accepted {
 
 /**
  * Receives an inbound event (`POST /hooks/{workspaceId}`). Applies checks 2 to 7 of the table in README.md. If several
- * checks fail, the first of them determines the answer. Stores the event, unless it repeats a stored event.
+ * checks fail, the first of them determines the answer. Stores the event, unless it repeats a stored event. Rejects with
+ * `StoreFull` when the log has no room for the event.
  */
 export function receive(
   context: JudgeContext & { readonly inboundLog: InboundLog },
@@ -45,6 +46,8 @@ export function receive(
           return { refused: "workspace-limit", retryAfterSeconds: appended.retryAfterSeconds };
         case "fault": // check 7
           return { refused: "invalid", violation: violationOf(reading) };
+        case "full":
+          throw new StoreFull(LOG_IS_FULL);
         case "stored":
         case "repeated":
           return { accepted: appended.outcome };
@@ -52,6 +55,9 @@ export function receive(
     },
   );
 }
+
+const LOG_IS_FULL =
+  "the log of inbound events is full of events that no game has acked: check that the games follow and ack";
 
 function identify(requestId: string | undefined, timestamp: number, body: Uint8Array): RequestIdentity {
   return requestId === undefined ? { by: "bytes", timestamp, body } : { by: "id", id: requestId };

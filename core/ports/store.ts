@@ -12,7 +12,15 @@ import { POLLS_LOGGED_MAX, PUSHES_LOGGED_MAX, type SendAgainResult } from "../..
  * The operation may or may not have been done, so it must not be confirmed to a client.
  */
 export class StoreUnavailable extends Error {
-  override readonly name = "StoreUnavailable";
+  override readonly name: string = "StoreUnavailable";
+}
+
+/**
+ * The store is full, so it rejects what adds data: Redis is at its `maxmemory`, or the log of inbound events is at its
+ * bound. Reads, acks and deletions succeed, and free memory. The message says what is full, and what to do.
+ */
+export class StoreFull extends StoreUnavailable {
+  override readonly name = "StoreFull";
 }
 
 /**
@@ -114,6 +122,8 @@ export type Appended =
   | { readonly outcome: "stored" }
   | { readonly outcome: "repeated" }
   | { readonly outcome: "fault" }
+  /** Not stored: the log has no room for events of this workspace until games have acked earlier events. */
+  | { readonly outcome: "full" }
   /** The record has changed since it was read. The caller must repeat the checks from check 3. */
   | { readonly outcome: "stale" }
   /** Rejected by check 2 ("address-limited") or check 6 ("limited"). */
@@ -126,11 +136,16 @@ export interface InboundLog {
    * event. The event is durable when the promise resolves. On a cluster, check 2 is a separate step, before this step.
    */
   append(append: Append): Promise<Appended>;
+  /** Removes the events of a shard that every group has acked, and the events that are too old. */
+  tidy(shard: number): Promise<void>;
   /** Returns the time of the first signed POST to a workspace, in ms since the epoch; undefined when none has arrived. */
   firstAtMs(workspaceId: string): Promise<number | undefined>;
 }
 
-/** Events that were removed from the log before every group of followers had acked them, or while no group existed. */
+/**
+ * Events that were removed from the log before every group of followers had acked them, or while no group existed. By
+ * size, only events that at least one group has acked are removed, unless no group exists.
+ */
 export interface InboundDropped {
   readonly count: number;
   /** The limit that was exceeded: the size of the log or the age of the events. */

@@ -1,7 +1,7 @@
 import { status, type handleUnaryCall, type ServiceError, type StatusObject } from "@grpc/grpc-js";
 import { parseWorkspaceId } from "../domain/workspace";
 import { NOT_FOUND, type WorkspaceRefusal } from "../operations/workspaces";
-import { StoreUnavailable } from "../ports/store";
+import { StoreFull, StoreUnavailable } from "../ports/store";
 import type { ServedCall } from "./call-caller";
 
 /** An answer with a gRPC status other than OK; the message is for the caller. */
@@ -23,6 +23,7 @@ export type ReportFault = (where: string, error: unknown) => void;
  */
 export function toStatus(where: string, error: unknown, report: ReportFault): Partial<StatusObject> {
   if (error instanceof StatusError) return { code: error.code, details: error.message };
+  if (error instanceof StoreFull) return { code: status.UNAVAILABLE, details: error.message };
   if (error instanceof StoreUnavailable) {
     return { code: status.UNAVAILABLE, details: "the store is unavailable: try again" };
   }

@@ -9,6 +9,7 @@ import { asList } from "./redis/reply";
 export type FunctionName =
   | "admit"
   | "append"
+  | "tidy_inbound"
   | "first_post"
   | "page"
   | "publish"
@@ -26,6 +27,7 @@ export type FunctionName =
   | "remove_mail"
   | "read_operator_events"
   | "remove_operator_event"
+  | "create_workspace"
   | "put_workspace"
   | "get_workspaces"
   | "delete_workspace"
@@ -50,6 +52,7 @@ export type FunctionName =
 const CONFIRMED: ReadonlySet<FunctionName> = new Set([
   "append",
   "publish",
+  "create_workspace",
   "put_workspace",
   "delete_workspace",
   "page",

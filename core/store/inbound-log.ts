@@ -50,6 +50,7 @@ function toAppended(reply: Reply): Appended {
     case "stored":
     case "repeated":
     case "fault":
+    case "full":
     case "stale":
       return { outcome };
     default:
@@ -57,21 +58,18 @@ function toAppended(reply: Reply): Appended {
   }
 }
 
-function toDropped(reply: Reply): InboundDropped {
-  const [, reason, count, group] = asList(reply);
-  return {
-    count: asNumber(count),
-    reason: asText(reason) === "age" ? "age" : "size",
-    group: asText(group) || undefined,
-  };
+function toDropped(reason: InboundDropped["reason"], [count, group]: readonly Reply[]): InboundDropped {
+  return { count: asNumber(count), reason, group: asText(group) || undefined };
 }
 
 export interface InboundLogOptions {
   readonly limits: Limits;
-  /** Maximum number of entries in the log of a shard. When there are more, the oldest entries are removed. */
+  /** Maximum number of entries in the log of a shard (see functions/room.lua). */
   readonly inboundLogMax: number;
-  /** Maximum bytes of the log of a shard. When the log is larger, the oldest entries are removed. */
+  /** Maximum bytes of the log of a shard. */
   readonly inboundLogMaxBytes: number;
+  /** Names of the game tokens that are limited to some workspaces. */
+  readonly limitedGames: readonly string[];
   /** Called when entries were removed before all groups had acked them. */
   onDropped?(dropped: InboundDropped): void;
 }
@@ -79,21 +77,37 @@ export interface InboundLogOptions {
 export function createInboundLog(
   functions: Functions,
   keys: Keys,
-  { limits, inboundLogMax, inboundLogMaxBytes, onDropped }: InboundLogOptions,
+  { limits, inboundLogMax, inboundLogMaxBytes, limitedGames, onDropped }: InboundLogOptions,
 ): InboundLog {
   const { address, workspace } = limits;
-  const head = [address, workspace, inboundLogMax, inboundLogMaxBytes, INBOUND_LOG_SECONDS].map(String);
+  const head = [address, workspace, inboundLogMax, inboundLogMaxBytes, limitedGames.join(",")].map(String);
   const { one: append } = batchFunction<Append, Appended>(functions, keys, {
     name: "append",
     most: BATCH_MAX,
     toArguments: (appends) => [...head, ...appends.flatMap((each) => toArguments(each, keys))],
     toOutputs(reply, appends) {
       const answers = asList(reply);
-      for (const dropped of answers.slice(appends.length)) onDropped?.(toDropped(dropped));
+      for (const lost of answers.slice(appends.length)) {
+        onDropped?.(toDropped("size", asList(lost).slice(1)));
+      }
       return answers.slice(0, appends.length).map(toAppended);
     },
   });
+  // A core usually tidies all its shards in one turn of the event loop.
+  const { one: tidy } = batchFunction<undefined, boolean>(functions, keys, {
+    name: "tidy_inbound",
+    most: keys.shards,
+    toArguments: () => [String(INBOUND_LOG_SECONDS)],
+    toOutputs(reply, callers) {
+      const lost = asList(reply);
+      if (lost.length > 0) onDropped?.(toDropped("age", lost));
+      return callers.map(() => true);
+    },
+  });
   return {
+    async tidy(shard) {
+      await tidy(shard, undefined);
+    },
     append: (item) => append(keys.shard(item.record.workspace.id), item),
     async firstAtMs(workspaceId) {
       const prefix = keys.prefix(keys.shard(workspaceId));

@@ -38,6 +38,7 @@ const FILES = [
   "leases",
   "admit",
   "backlog",
+  "room",
   "append",
   "held",
   "operator",

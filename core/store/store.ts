@@ -58,7 +58,9 @@ export async function openStore(options: StoreOptions) {
    */
   async function keepShards(): Promise<string> {
     const shards = String(options.shards);
-    const kept = await redis.command(SHARDS_KEY, ["SET", SHARDS_KEY, shards, "NX", "GET"]);
+    // Redis rejects SET while its memory is full, but not GET.
+    const known = await redis.command(SHARDS_KEY, ["GET", SHARDS_KEY]);
+    const kept = known ?? (await redis.command(SHARDS_KEY, ["SET", SHARDS_KEY, shards, "NX", "GET"]));
     return kept === null ? shards : asText(kept);
   }
 

@@ -87,7 +87,8 @@ export function createWorkspaces(
   ): Promise<boolean> {
     remembered.delete(workspace.id);
     const text = toRecord(workspace, box);
-    const reply = await functions.call("put_workspace", keys.prefix(keys.shard(workspace.id)), [
+    const name = version === 0 ? "create_workspace" : "put_workspace";
+    const reply = await functions.call(name, keys.prefix(keys.shard(workspace.id)), [
       workspace.id,
       String(version),
       text,

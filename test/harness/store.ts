@@ -29,6 +29,7 @@ export async function openTestStore(redisUrl: string, options: Partial<StoreOpti
     shards: SHARDS,
     inboundLogMax: 1_000_000,
     inboundLogMaxBytes: 268_435_456,
+    limitedGames: [],
     pushQueueMax: 50_000,
     pushQueueMaxBytes: 64 * 1024 * 1024,
     limits: CONTRACT_LIMITS,

@@ -12,4 +12,4 @@ register('admit', function(keys, args)
   end
   limiters.write()
   return answers
-end)
+end, { 'allow-oom' })

@@ -36,9 +36,9 @@ local function remember(key, field, value, untilSeconds)
   return true
 end
 
--- Returns true when the request id was stored within the last day. Else stores the id and
--- returns false.
-local function repeats_id(prefix, digest, seconds)
+-- Returns true when the request id was stored within the last day. Else returns false, and
+-- stores the id unless `isClosed`.
+local function repeats_id(prefix, digest, seconds, isClosed)
   local bucket, field = bucket_of(digest), string.sub(digest, 3)
   local slot = math.floor(seconds / HALF_DAY)
   if redis.call('HEXISTS', id_key(prefix, slot - 1, bucket), field) == 1 then return true end
@@ -46,32 +46,34 @@ local function repeats_id(prefix, digest, seconds)
   local offset = redis.call('HGET', id_key(prefix, slot - 2, bucket), field)
   -- The times are whole seconds, so a repeat is found for up to a day and one second.
   if offset and seconds - ((slot - 2) * HALF_DAY + tonumber(offset)) <= DAY then return true end
+  if isClosed then return redis.call('HEXISTS', id_key(prefix, slot, bucket), field) == 1 end
   return not remember(id_key(prefix, slot, bucket), field, seconds - slot * HALF_DAY,
     (slot + 1) * HALF_DAY + DAY + TEN_MINUTES)
 end
 
--- Returns true when the digest of the signed request was stored before. Else stores the digest
--- and returns false.
-local function repeats_request(prefix, digest, timestamp)
+-- Returns true when the digest of the signed request was stored before. Else returns false, and
+-- stores the digest unless `isClosed`.
+local function repeats_request(prefix, digest, timestamp, isClosed)
   local slot = math.floor(timestamp / TEN_MINUTES)
   local key = prefix .. ':same:' .. slot .. ':' .. bucket_of(digest)
+  if isClosed then return redis.call('HEXISTS', key, string.sub(digest, 3)) == 1 end
   return not remember(key, string.sub(digest, 3), 1, (slot + 2) * TEN_MINUTES)
 end
 
 -- ARGV: maximum requests per second from one address, and for one workspace; maximum entries of
--- the log; maximum bytes of the log; maximum age in seconds of an event in the log. Then for
--- each request: workspace; version of the workspace's record; key of the address's limiter (''
+-- the log; maximum bytes of the log; names of the limited tokens, separated by commas. Then for each request: workspace; version of the workspace's record; key of the address's limiter (''
 -- when check 2 has already passed); kind; digest; signed timestamp; event; traceparent ('' for
 -- none). An entry of the log has the workspace, the event, and the traceparent if there is one.
 -- The kind is `id` for a request with an id, `same` for a request without an id, and `fault`
 -- for a request that breaks a field rule.
 -- Returns for each request, in order:
 -- - stored, repeated or fault
+-- - full: the event was not stored, because the log has no room for events of this workspace
 -- - stale: the record has changed since it was read
 -- - a number: microseconds to wait, because the workspace is over its limit
 -- - {number}: microseconds to wait, because the address is over its limit
--- These results are followed by one item for each trimming of the log that lost events (see
--- count_lost): {lost, age | size, count, group or ''}.
+-- If events were lost because the log was at its bound (see room.lua), the item {lost, count,
+-- group or ''} follows.
 register('append', function(keys, args)
   local prefix = keys[1]
   local now = clock()
@@ -82,7 +84,7 @@ register('append', function(keys, args)
   -- For each workspace: {version, time of the first signed request in ms, or false}
   local states = {}
   local answers = {}
-  local isStored, bytes = false, 0
+  local isStored, room = false, open_room(prefix, now, { most = tonumber(args[3]), bytes = tonumber(args[4]), limited = args[5] })
 
   local function read_state(workspace)
     if states[workspace] == nil then
@@ -107,27 +109,22 @@ register('append', function(keys, args)
     if wait > 0 then return wait end
     note_first(workspace, state)
     if what == 'fault' then return 'fault' end
-    if what == 'id' and repeats_id(prefix, digest, seconds) then return 'repeated' end
-    if what == 'same' and repeats_request(prefix, digest, tonumber(timestamp)) then return 'repeated' end
+    local isClosed = room.is_closed_to(workspace)
+    if what == 'id' and repeats_id(prefix, digest, seconds, isClosed) then return 'repeated' end
+    if what == 'same' and repeats_request(prefix, digest, tonumber(timestamp), isClosed) then return 'repeated' end
+    if isClosed then return 'full' end
     if traceparent == '' then redis.call('XADD', log, '*', 'w', workspace, 'e', event)
     else redis.call('XADD', log, '*', 'w', workspace, 'e', event, 't', traceparent) end
-    isStored, bytes = true, bytes + #event + #traceparent
+    isStored = true
+    room.add(workspace, #event + #traceparent)
     return 'stored'
   end
 
   for i = 6, #args, 8 do answers[#answers + 1] = answer_to(unpack(args, i, i + 7)) end
   limiters.write()
-  if isStored then
-    -- The log is trimmed by age first, so that events that are too old do not count as lost by
-    -- size.
-    local age = trim_inbound(prefix, 'MINID', digits((seconds - tonumber(args[5])) * 1000))
-    local length = trim_inbound(prefix, 'MAXLEN', args[3])
-    local room = trim_inbound_bytes(prefix, tonumber(args[4]), bytes)
-    if age then answers[#answers + 1] = { 'lost', 'age', unpack(age) } end
-    if length then answers[#answers + 1] = { 'lost', 'size', unpack(length) } end
-    if room then answers[#answers + 1] = { 'lost', 'size', unpack(room) } end
-    redis.call('PUBLISH', prefix .. ':wake:in', '')
-  end
+  local lost = room.close()
+  if lost then answers[#answers + 1] = { 'lost', unpack(lost) } end
+  if isStored then redis.call('PUBLISH', prefix .. ':wake:in', '') end
   return answers
 end)
 

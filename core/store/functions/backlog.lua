@@ -1,4 +1,4 @@
--- The backlog of a shard, and the trimming of its inbound log.
+-- The backlog of a shard: its queues, and the groups that follow its inbound log.
 
 local function field_of(reply, name)
   for i = 1, #reply, 2 do
@@ -48,40 +48,6 @@ local function count_lost(log, from, trimmed)
     if lost > most then most, loser = lost, name end
   end
   return most, loser
-end
-
--- Trims the log of inbound events by length or by age. Redis removes only whole nodes of
--- the stream, so few calls remove anything. The key `:infirst` stores the id of the first
--- entry that remained after the last trimming. Unacked entries below this id were counted
--- then, so each entry is counted only once.
--- Returns {count, group} of the lost entries; nil when none were lost.
-local function trim_inbound(prefix, how, threshold)
-  local log = prefix .. ':in'
-  local trimmed = redis.call('XTRIM', log, how, '~', threshold)
-  if trimmed == 0 then return nil end
-  local lost, group = count_lost(log, redis.call('GET', prefix .. ':infirst') or '-', trimmed)
-  local left = redis.call('XRANGE', log, '-', '+', 'COUNT', 1)[1]
-  if left then redis.call('SET', prefix .. ':infirst', left[1]) end
-  return lost > 0 and { lost, group } or nil
-end
-
--- Trims the log of inbound events to `most` bytes. The bytes are estimated from the number of
--- the stream's nodes, which Redis returns in constant time. Each node has up to 4,096 bytes
--- (`stream-node-max-bytes`), or one larger entry. Querying this number costs as much as storing
--- an event. So the function queries only after a 64th of `most` has been appended, and at the
--- first call after Redis has restarted. `appended` is the number of bytes just appended.
--- Returns the same as trim_inbound.
-local NODE_BYTES = 4096
-local LOOKS = 64
-local unseen = {}
-local function trim_inbound_bytes(prefix, most, appended)
-  local log = prefix .. ':in'
-  unseen[prefix] = (unseen[prefix] or most) + appended
-  if unseen[prefix] < most / LOOKS then return nil end
-  unseen[prefix] = 0
-  local bytes = field_of(redis.call('XINFO', 'STREAM', log), 'radix-tree-keys') * NODE_BYTES
-  if bytes <= most then return nil end
-  return trim_inbound(prefix, 'MAXLEN', digits(math.floor(redis.call('XLEN', log) * most / bytes)))
 end
 
 -- Reads the backlog of a shard. ARGV: none.

@@ -43,7 +43,7 @@ register('open_group', function(keys, args)
     info.err and 0 or field_of(info, 'entries-added'))
   if type(made) == 'table' and made.err and not string.find(made.err, 'BUSYGROUP', 1, true) then error(made) end
   return 1
-end)
+end, { 'allow-oom' })
 
 -- Reads events that the group has never read. ARGV: group, token of the lease, scope (see
 -- deliveries), count. Returns false when the token does not hold the lease, else {number of
@@ -55,7 +55,7 @@ register('read_new', function(keys, args)
   if not holds_lease(prefix, group, token) then return false end
   local entries = read_group(prefix .. ':in', group, count)
   return { #entries, unpack(deliveries(prefix .. ':in', group, scope, entries, {})) }
-end)
+end, { 'allow-oom' })
 
 -- Reads events that the group has read but not acked, and increments the attempt of each.
 -- ARGV: group, token of the lease, scope (see deliveries), count, the entry id to start after
@@ -88,7 +88,7 @@ register('read_again', function(keys, args)
   if #ids == 0 then return { '' } end
   local entries = redis.call('XCLAIM', log, group, READER, 0, unpack(ids))
   return { ids[#ids], unpack(deliveries(log, group, scope, entries, attempts)) }
-end)
+end, { 'allow-oom' })
 
 -- Acks events. ARGV: group, then entry ids. Returns the number of entries that were pending.
 register('ack', function(keys, args)

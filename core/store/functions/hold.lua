@@ -103,7 +103,7 @@ register('page', function(keys, args)
   for i = 3, #args, 6 do answers[#answers + 1] = answer_to(unpack(args, i, i + 5)) end
   limiters.write()
   return answers
-end)
+end, { 'allow-oom' })
 
 -- Returns the next sequence of a workspace after `last`: the clock in microseconds, or
 -- `last` + 1 when the clock is not ahead of `last`.

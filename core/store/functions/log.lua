@@ -98,7 +98,7 @@ register('log_delivery', function(keys, args)
   if redis.call('EXISTS', prefix .. ':st:' .. workspace) == 0 then return '' end
   if packed ~= '' then keep_failed(prefix, workspace, clock(), event, packed) end
   return log_delivery(prefix, workspace, delivery, response)
-end)
+end, { 'allow-oom' })
 
 local function to_deliveries(entries)
   for i, entry in ipairs(entries) do entries[i] = { entry[1], entry[2][2] } end

@@ -18,7 +18,7 @@ end
 -- Returns the new version, or 0 when the current version is not the version to replace.
 -- The new version is at least the current time, because a failover may undo a change. The next
 -- change must then get a different version, because a core may have cached the undone change.
-register('put_workspace', function(keys, args)
+local function put_workspace(keys, args)
   local prefix = keys[1]
   local workspace, version, record, mode, entry = unpack(args)
   local state = prefix .. ':st:' .. workspace
@@ -49,7 +49,11 @@ register('put_workspace', function(keys, args)
     begin_waiting(prefix, workspace, now)
   end
   return fresh
-end)
+end
+
+-- While Redis is full, workspaces cannot be created, but can be changed, e.g. disconnected.
+register('create_workspace', put_workspace)
+register('put_workspace', put_workspace, { 'allow-oom' })
 
 -- Reads workspaces.
 -- ARGV: for each workspace, its id and the version that the caller has cached ('0' for none).
@@ -78,7 +82,7 @@ register('log_change', function(keys, args)
   if redis.call('EXISTS', keys[1] .. ':st:' .. args[1]) == 0 then return 0 end
   log_change(keys[1], args[1], clock(), args[2])
   return 1
-end)
+end, { 'allow-oom' })
 
 -- Deletes a workspace, its held and kept events, and its logs of deliveries and changes.
 -- ARGV: workspace, index entry. Returns 1 if the workspace existed, else 0.

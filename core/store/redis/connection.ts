@@ -1,5 +1,5 @@
 import { createClient, ErrorReply, RESP_TYPES } from "@redis/client";
-import { StoreUnavailable } from "../../ports/store";
+import { StoreFull, StoreUnavailable } from "../../ports/store";
 import type { StoreMeter } from "../../ports/meters";
 import type { Access, Address } from "./url";
 
@@ -195,7 +195,13 @@ function socketOf(address: Address, { access, reconnects }: ConnectionOptions, c
     : { ...address, tls: false as const, ...timeouts };
 }
 
-/** Waits for a reply. Throws StoreUnavailable after a timeout, a lost connection or a temporary error reply. */
+const REDIS_IS_FULL =
+  "Redis is full (maxmemory), and rejects new data until bridges have polled and games have acked, or maxmemory is raised";
+
+/**
+ * Waits for a reply. Throws StoreUnavailable after a timeout, a lost connection or a temporary error reply; StoreFull
+ * when Redis is out of memory.
+ */
 export async function answered<T>(reply: Promise<T>, withinMs = ANSWER_TIMEOUT_MS): Promise<T> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<never>((_resolve, reject) => {
@@ -204,6 +210,9 @@ export async function answered<T>(reply: Promise<T>, withinMs = ANSWER_TIMEOUT_M
   try {
     return await Promise.race([reply, late]);
   } catch (error) {
+    if (error instanceof ErrorReply && error.message.startsWith("OOM")) {
+      throw new StoreFull(REDIS_IS_FULL, { cause: error });
+    }
     throw isOutOfReach(error) ? new StoreUnavailable("Redis is unavailable", { cause: error }) : error;
   } finally {
     clearTimeout(timer);
