@@ -80,12 +80,16 @@ export function healthFacts(health: HealthShape): readonly string[] {
     ["first post", firstPostAt ?? "never"],
   ];
   if (health.mode === "poll") {
-    const { failingSince, lastPollAt, waiting, oldestWaitingAt } = health;
+    const { failingSince, lastPollAt, waiting, oldestWaitingAt, eventsRefusedAt } = health;
     return factLines([
       ...common,
       ["failing since", failingSince ?? ""],
       ["last poll", lastPollAt ?? "never"],
       ["events waiting", oldestWaitingAt === null ? String(waiting) : `${waiting}, since ${oldestWaitingAt}`],
+      [
+        "event refused",
+        eventsRefusedAt === null ? "" : `${eventsRefusedAt}, because too many bytes are held`,
+      ],
     ]);
   }
   const { attempts, successes, latencyP50Ms, latencyP95Ms, latencyP99Ms, lastSuccess, lastFailure } = health;

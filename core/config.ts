@@ -61,9 +61,9 @@ export function readCoreConfig(environment: NodeJS.ProcessEnv) {
       ),
       inboundLogMaxBytes: settings.integer(
         "INBOUND_LOG_MAX_BYTES",
-        "bytes of inbound events kept for followers, per shard",
-        { min: 1_048_576, max: 1_099_511_627_776 },
-        268_435_456,
+        "bytes of inbound events kept for followers, per shard; 0 for a part of Redis's memory (docs/scaling.md)",
+        { min: 0, max: 1_099_511_627_776 },
+        0,
       ),
       pushQueueMax: settings.integer(
         "PUSH_QUEUE_MAX",
@@ -73,9 +73,21 @@ export function readCoreConfig(environment: NodeJS.ProcessEnv) {
       ),
       pushQueueMaxBytes: settings.integer(
         "PUSH_QUEUE_MAX_BYTES",
-        "bytes of the events that can wait to be pushed, per shard; further events are dropped",
-        { min: 1_000_000, max: 10_000_000_000 },
-        64 * 1024 * 1024,
+        "bytes of the events that can wait to be pushed, per shard; further events are dropped; 0 for a part of Redis's memory",
+        { min: 0, max: 10_000_000_000 },
+        0,
+      ),
+      heldMaxBytes: settings.integer(
+        "HELD_MAX_BYTES",
+        "bytes of the events held for polling, per workspace; further events are refused; 0 for an eighth of Redis's memory",
+        { min: 0, max: 1_099_511_627_776 },
+        0,
+      ),
+      redisMemoryBytes: settings.integer(
+        "REDIS_MEMORY_BYTES",
+        "bytes of memory of each Redis master, for a Redis without maxmemory; 0 for no limit",
+        { min: 0, max: 1_099_511_627_776 },
+        0,
       ),
       pushAllow: settings.parsed(
         "PUSH_ALLOW",

@@ -86,6 +86,7 @@ export async function createCore(
         },
         onOverloaded: ({ workspaceId, eventId, type }) =>
           onDrop({ workspaceId, eventId, eventType: type }, "overloaded"),
+        onOverbooking: (advice) => log.warn({}, advice),
         onAdvice: ({ level, server, advice }) => log[level]({ server }, `Redis may lose data: ${advice}`),
       }),
       failOnceAborted(stopping),

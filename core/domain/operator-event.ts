@@ -16,6 +16,7 @@ export const OPERATOR_EVENT_TYPES = [
   "workspace.failing",
   "workspace.recovered",
   "event.retries_exhausted",
+  "workspace.events_refused",
 ] as const;
 
 /** A change of a workspace's delivery. Times are in ms since the epoch. */
@@ -26,7 +27,7 @@ export interface OperatorChange {
   readonly atMs: number;
   readonly workspaceId: string;
   readonly mode: "poll" | "push";
-  readonly reason: Failure | "not-polling" | "polled" | "accepted" | "reconfigured" | undefined;
+  readonly reason: Failure | "not-polling" | "polled" | "accepted" | "reconfigured" | "held-full" | undefined;
   /** The HTTP status of the last failed attempt; undefined if the bridge did not answer. */
   readonly status: number | undefined;
   /** The time at which the outage began. For pushes, this is the first failed attempt after the last accepted attempt. */
@@ -82,6 +83,7 @@ const SUBJECTS: Readonly<Record<OperatorChange["type"], string>> = {
   "workspace.failing": "Failing",
   "workspace.recovered": "Recovered",
   "event.retries_exhausted": "Retries exhausted",
+  "workspace.events_refused": "Events refused",
 };
 
 /** Returns an event that tests an address. `workspace` is undefined for the addresses of the whole installation. */

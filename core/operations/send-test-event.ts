@@ -72,6 +72,9 @@ export async function sendTestEvent(
   if (published.outcome === "unknown-workspace") {
     return precondition("the workspace is not connected: connect it first");
   }
+  if (published.outcome === "held-full") {
+    return precondition("the held events of the workspace are at their bound: check that the bridge polls");
+  }
   await context.changeLog.append(id, createChange(context.by, "test-event-sent"));
   if (published.mode === "poll") {
     const { lastPollAtMs } = await context.pollWatch.health(id);

@@ -187,7 +187,12 @@ export type Published =
       /** The delivery mode of the workspace, for a published event whose `push` is "direct"; otherwise undefined. */
       readonly mode: "poll" | "push" | undefined;
     }
-  | { readonly outcome: "unknown-workspace" };
+  | { readonly outcome: "unknown-workspace" }
+  /**
+   * Not stored: the held events of the workspace have the maximum of `bytes`. `waiting` of them wait for a bridge that
+   * does not poll; 0 if the bridge polls.
+   */
+  | { readonly outcome: "held-full"; readonly bytes: number; readonly waiting: number };
 
 /** Accepts outbound events. An event is held for a poll workspace and queued for a push workspace. */
 export interface OutboundEvents {
@@ -404,6 +409,8 @@ export interface PollHealth {
   readonly oldestWaitingAtMs: number | undefined;
   /** Time of the poll that ended the last outage. */
   readonly recoveredAtMs: number | undefined;
+  /** Time of the last event that was refused because the held events were at their bound, exact to 10 seconds. */
+  readonly refusedAtMs: number | undefined;
 }
 
 /** An email about an outage: the bridge of a workspace has stopped polling. */

@@ -54,6 +54,7 @@ export function toHealthMessage(health: WorkspaceHealth): HealthMessage {
             lastPollAt: toDate(health.lastPollAtMs),
             waiting: health.waiting,
             oldestWaitingAt: toDate(health.oldestWaitingAtMs),
+            eventsRefusedAt: toDate(health.refusedAtMs),
           },
         },
       };

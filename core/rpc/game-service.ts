@@ -67,6 +67,9 @@ export function createGameService(context: GameServiceContext, report: ReportFau
 
   function toResult(outcome: Published): PublishResult {
     counts[outcome.outcome] += 1;
+    if (outcome.outcome === "held-full") {
+      return refusedResult(PublishRefusal.HELD_FULL, "workspace_id", whyHeldFull(outcome));
+    }
     if (outcome.outcome !== "unknown-workspace") return publishedResult(outcome);
     return refusedResult(
       PublishRefusal.UNKNOWN_WORKSPACE,
@@ -114,6 +117,13 @@ export function createGameService(context: GameServiceContext, report: ReportFau
     publishEvents: unary("PublishEvents", report, publishEvents),
     follow: createFollowHandler(context, report),
   };
+}
+
+function whyHeldFull({ bytes, waiting }: Extract<Published, { outcome: "held-full" }>): string {
+  const held = `the events of the last 24 hours that are held for this workspace take ${Math.ceil(bytes / 1024)} KB, which is the limit`;
+  return waiting === 0
+    ? `${held}: send fewer or smaller events, or raise HELD_MAX_BYTES`
+    : `${held}, and its bridge does not poll (${waiting} events wait): check the bridge, and send the event again later`;
 }
 
 function isPublication(prepared: Publication | PublishResult): prepared is Publication {

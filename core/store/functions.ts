@@ -125,8 +125,8 @@ function isNotFound(error: unknown): boolean {
 }
 
 /** Returns functions that call the library, and that load the library on a server that does not have it. */
-export function createFunctions(redis: Redis, meter?: StoreMeter) {
-  const { version, code } = readLibrary();
+export function createFunctions(redis: Redis, meter?: StoreMeter, failedShardMaxBytes?: number) {
+  const { version, code } = readLibrary(failedShardMaxBytes);
   let loading: Promise<unknown> | undefined;
 
   // Many calls may find the library missing at the same time, so all of them share one load.

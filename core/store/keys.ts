@@ -51,6 +51,7 @@ import { shardOf } from "../domain/shard";
  * | `run`                 | run of polls without events: id and number of polls    | page                              |
  * | `posted`              | time of the first signed POST, ms                      | append                            |
  * | `failing`             | time at which polling began to fail, ms                | find_failing                      |
+ * | `refused`             | time of the last event that was refused because the held events were at their bound, ms (10 s exact) | publish |
  * | `recovered`           | time of the poll that ended the last outage, ms        | page                              |
  * | `faulty`, `alerted`, `warned`, `exhausted`, `lost` | failures of pushes, see operator.lua | record_pushes, log_delivery, find_failing, put_workspace |
  * | `lifted`              | sequence of the last event moved from `:push`          | record_pushes                     |

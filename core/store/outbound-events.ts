@@ -55,6 +55,11 @@ function toPublished(
       return { published: published(rest[0], outcome), isDropped: false };
     case "repeated":
       return { published: toRepeated(rest), isDropped: false };
+    case "held-full":
+      return {
+        published: { outcome: "held-full", bytes: asNumber(rest[0]), waiting: asNumber(rest[1]) },
+        isDropped: false,
+      };
     case "unknown":
       return { published: { outcome: "unknown-workspace" }, isDropped: false };
     default:
@@ -78,6 +83,8 @@ export interface OutboundEventsOptions {
   readonly pushQueueMax: number;
   /** Maximum bytes of the events in the push queue of a shard. */
   readonly pushQueueMaxBytes: number;
+  /** Maximum bytes of the held events of a workspace. */
+  readonly heldMaxBytes: number;
   readonly meter?: StoreMeter;
   /** Called when an event was dropped because the push queue was full. */
   onOverloaded?(publication: Publication): void;
@@ -86,9 +93,9 @@ export interface OutboundEventsOptions {
 export function createOutboundEvents(
   functions: Functions,
   keys: Keys,
-  { pushQueueMax, pushQueueMaxBytes, meter, onOverloaded }: OutboundEventsOptions,
+  { pushQueueMax, pushQueueMaxBytes, heldMaxBytes, meter, onOverloaded }: OutboundEventsOptions,
 ): OutboundEvents {
-  const head = [IDEMPOTENCY_KEY_SECONDS, pushQueueMax, pushQueueMaxBytes].map(String);
+  const head = [IDEMPOTENCY_KEY_SECONDS, pushQueueMax, pushQueueMaxBytes, heldMaxBytes].map(String);
   const batch = batchFunction<Publication, Published>(functions, keys, {
     name: "publish",
     most: BATCH_MAX,

@@ -44,7 +44,7 @@ export function createPollWatch(functions: Functions, keys: Keys): PollWatch {
     findFailing: (shard) => find(shard, undefined),
     async health(workspaceId) {
       const prefix = keys.prefix(keys.shard(workspaceId));
-      const [failing, polled, waiting, oldest, recovered] = asList(
+      const [failing, polled, waiting, oldest, recovered, refused] = asList(
         await functions.call("poll_health", prefix, [workspaceId]),
       );
       return {
@@ -53,6 +53,7 @@ export function createPollWatch(functions: Functions, keys: Keys): PollWatch {
         waiting: asNumber(waiting),
         oldestWaitingAtMs: asTime(oldest),
         recoveredAtMs: asTime(recovered),
+        refusedAtMs: asTime(refused),
       };
     },
     async readMail(shard, after) {

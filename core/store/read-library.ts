@@ -61,7 +61,6 @@ const CONSTANTS: Readonly<Record<string, number | string>> = {
   FAILED_MAX,
   FAILED_MAX_BYTES,
   FAILED_SECONDS,
-  FAILED_SHARD_MAX_BYTES,
   FAILING_AFTER_MS,
   HELD_SECONDS,
   LOGGED_SECONDS,
@@ -82,11 +81,16 @@ const CONSTANTS: Readonly<Record<string, number | string>> = {
 /**
  * Reads the library. The names of the library and its functions contain a hash of the source. So cores of two releases
  * can share one Redis: each release has its own library there.
+ *
+ * @param failedShardMaxBytes maximum bytes of the kept failures of a shard
  */
-export function readLibrary(): { readonly version: string; readonly code: string } {
+export function readLibrary(failedShardMaxBytes = FAILED_SHARD_MAX_BYTES): {
+  readonly version: string;
+  readonly code: string;
+} {
   const parts = FILES.map((file) => readFileSync(join(__dirname, "functions", `${file}.lua`), "utf8"));
   const source = parts.join("\n").replace(/@([A-Z_]{2,})@/g, (_text, name: string) => {
-    const constant = CONSTANTS[name];
+    const constant = name === "FAILED_SHARD_MAX_BYTES" ? failedShardMaxBytes : CONSTANTS[name];
     if (constant === undefined)
       throw new TypeError(`the function library names an unknown constant: ${name}`);
     return String(constant);

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { StoreUnavailable } from "../ports/store";
+import { failedShardMaxBytes, findOverbooking, planMemory } from "../domain/memory-budget";
 import { createBacklog } from "./backlog";
 import { createChangeLog } from "./change-log";
 import { createRedisClock } from "./clock";
@@ -16,6 +17,7 @@ import { createOutboundEvents, type OutboundEventsOptions } from "./outbound-eve
 import { connectRedis } from "./redis/redis";
 import { findAdvice, type RedisAdvice } from "./redis/advice";
 import { asText } from "./redis/reply";
+import { readMemory, readShardMemory } from "./memory";
 import { createPollWatch } from "./poll-watch";
 import { createPushQueue } from "./push-queue";
 import { checkAddressFirst, createRequestLimits } from "./request-limits";
@@ -27,6 +29,8 @@ import { createWorkspaces } from "./workspaces";
 export type Store = Awaited<ReturnType<typeof openStore>>;
 
 export interface StoreOptions extends InboundLogOptions, OutboundEventsOptions {
+  /** The memory of a Redis master without `maxmemory`, in bytes; 0 by default, which means no limit. */
+  readonly redisMemoryBytes?: number;
   readonly redisUrl: string;
   /** An additional root certificate for Redis over TLS, in PEM. */
   readonly redisCa?: Buffer | undefined;
@@ -35,6 +39,8 @@ export interface StoreOptions extends InboundLogOptions, OutboundEventsOptions {
   readonly shards: number;
   readonly secretBox: SecretBox;
   onError(error: Error): void;
+  /** Called at the start if the bounds add up to more than the memory of Redis, with the arithmetic and advice. */
+  onOverbooking?(advice: string): void;
   /** Called at the start, with each piece of advice about Redis settings. */
   onAdvice?(advice: RedisAdvice): void;
 }
@@ -66,7 +72,9 @@ export async function openStore(options: StoreOptions) {
 
   try {
     const keys = createKeys(options.shards);
-    const functions = createFunctions(redis, options.meter);
+    const memory = await onceAvailable(() => readShardMemory(redis, keys, options.redisMemoryBytes ?? 0));
+    const bounds = planMemory(memory, options);
+    const functions = createFunctions(redis, options.meter, failedShardMaxBytes(memory));
     const kept = await onceAvailable(async () => {
       await functions.load();
       return keepShards();
@@ -77,11 +85,13 @@ export async function openStore(options: StoreOptions) {
       );
     }
     for (const advice of await findAdvice(redis)) options.onAdvice?.(advice);
+    const overbooking = findOverbooking(memory, bounds);
+    if (overbooking !== undefined) options.onOverbooking?.(overbooking);
     const clock = await onceAvailable(() => createRedisClock(redis));
     const wakes = await listenForWakes(redis);
     void clock.follow(following.signal);
     const requestLimits = createRequestLimits(functions, keys, options.limits);
-    const inboundLog = createInboundLog(functions, keys, options);
+    const inboundLog = createInboundLog(functions, keys, { ...options, ...bounds });
     const heldEvents = createHeldEvents(redis, functions, keys, options.limits);
     return {
       now: clock.now,
@@ -93,16 +103,20 @@ export async function openStore(options: StoreOptions) {
       heldEvents: redis.isOneMaster
         ? heldEvents
         : { page: checkAddressFirst(requestLimits, heldEvents.page) },
-      outboundEvents: createOutboundEvents(functions, keys, options),
+      outboundEvents: createOutboundEvents(functions, keys, { ...options, ...bounds }),
       followLog: createFollowLog(functions, keys, wakes),
       pushQueue: createPushQueue(functions, keys, wakes),
       pollWatch: createPollWatch(functions, keys),
       operatorOutbox: createOperatorOutbox(functions, keys),
       changeLog: createChangeLog(redis, functions, keys),
       deliveryLog: createDeliveryLog(functions, keys, clock.now),
-      failedEvents: createFailedEvents(functions, keys, options),
+      failedEvents: createFailedEvents(functions, keys, { ...options, ...bounds }),
       leases: createLeases(functions, keys),
       backlog: createBacklog(functions, keys),
+      /** The bounds that are in effect. */
+      bounds,
+      /** Returns the memory of each master. */
+      readMemory: () => readMemory(redis),
       /** Throws when a master does not answer, or when the master that stores the number of shards rejects writes. */
       async probe(): Promise<void> {
         await Promise.all([keepShards(), redis.everywhere(["PING"])]);

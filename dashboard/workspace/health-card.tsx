@@ -50,7 +50,8 @@ function Figure({ name, children }: { readonly name: string; readonly children: 
 
 type Of<Mode> = { readonly health: Extract<HealthShape, { mode: Mode }> };
 
-function PollFigures({ health: { waiting, oldestWaitingAt, lastPollAt, failingSince } }: Of<"poll">) {
+function PollFigures({ health }: Of<"poll">) {
+  const { waiting, oldestWaitingAt, lastPollAt, failingSince, eventsRefusedAt } = health;
   return (
     <>
       <Figure name="Events waiting">{waiting >= 1_000 ? "1,000 or more" : waiting}</Figure>
@@ -61,6 +62,11 @@ function PollFigures({ health: { waiting, oldestWaitingAt, lastPollAt, failingSi
       {failingSince !== null && (
         <Figure name="Failing since">
           <Instant at={failingSince} as="ago" />
+        </Figure>
+      )}
+      {eventsRefusedAt !== null && (
+        <Figure name="Event refused, too many bytes held">
+          <Instant at={eventsRefusedAt} as="ago" />
         </Figure>
       )}
     </>

@@ -74,6 +74,8 @@ export interface PollHealthShape extends CommonHealthShape {
   /** Number of waiting events. Core counts at most 1,000. */
   readonly waiting: number;
   readonly oldestWaitingAt: string | null;
+  /** Time of the last event that was refused because too many bytes are held; null when none was refused. */
+  readonly eventsRefusedAt: string | null;
 }
 
 /**

@@ -95,7 +95,7 @@ export function toHealthShape(health: WorkspaceHealth | undefined): HealthShape 
     case undefined:
       return null;
     case "poll": {
-      const { failingSince, lastPollAt, oldestWaitingAt } = health.mode.value;
+      const { failingSince, lastPollAt, oldestWaitingAt, eventsRefusedAt } = health.mode.value;
       return {
         mode: "poll",
         ...common,
@@ -103,6 +103,7 @@ export function toHealthShape(health: WorkspaceHealth | undefined): HealthShape 
         failingSince: toText(failingSince),
         lastPollAt: toText(lastPollAt),
         oldestWaitingAt: toText(oldestWaitingAt),
+        eventsRefusedAt: toText(eventsRefusedAt),
       };
     }
     case "push": {

@@ -30,6 +30,7 @@ export async function openTestStore(redisUrl: string, options: Partial<StoreOpti
     inboundLogMax: 1_000_000,
     inboundLogMaxBytes: 268_435_456,
     limitedGames: [],
+    heldMaxBytes: 0,
     pushQueueMax: 50_000,
     pushQueueMaxBytes: 64 * 1024 * 1024,
     limits: CONTRACT_LIMITS,
@@ -151,7 +152,7 @@ export function publication(
 
 /** Returns the sequence of a published event. Throws when the event was not published. */
 export function sequenceOf(published: Published): number {
-  if (published.outcome === "unknown-workspace") throw new Error(published.outcome);
+  if (!("sequence" in published)) throw new Error(published.outcome);
   return published.sequence;
 }
 

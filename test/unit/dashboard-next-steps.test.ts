@@ -12,6 +12,7 @@ const poll = (more: Partial<PollHealthShape> = {}): HealthShape => ({
   lastPollAt: null,
   waiting: 0,
   oldestWaitingAt: null,
+  eventsRefusedAt: null,
   ...more,
 });
 const push = (more: Partial<PushHealthShape> = {}): HealthShape => ({

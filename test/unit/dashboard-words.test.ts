@@ -17,6 +17,7 @@ const NO_POLL = {
   lastPollAt: null,
   waiting: 0,
   oldestWaitingAt: null,
+  eventsRefusedAt: null,
 };
 const polled = (more: Partial<Record<keyof typeof NO_POLL, unknown>> = {}): HealthShape =>
   ({ mode: "poll", ...NO_POLL, ...more }) as HealthShape;

@@ -94,14 +94,15 @@ local WAITING_MAX = 1000
 
 -- Reads the polling health of a workspace. ARGV: workspace.
 -- Returns {failing since, last poll, number of waiting events (up to 1,000), publication time
--- of the oldest waiting event, end of the last outage}. Times are in ms, or 0 for never.
+-- of the oldest waiting event, end of the last outage, last time at which an event was refused
+-- because too many bytes were held}. Times are in ms, or 0 for never.
 register('poll_health', function(keys, args)
   local now = clock()
-  local fields = redis.call('HMGET', keys[1] .. ':st:' .. args[1], 'failing', 'polled', 'served', 'total', 'recovered')
+  local fields = redis.call('HMGET', keys[1] .. ':st:' .. args[1], 'failing', 'polled', 'served', 'total', 'recovered', 'refused')
   local count, oldest = waiting(keys[1], args[1], now, fields[3], fields[4])
   return { digits(tonumber(fields[1] or 0)), digits(tonumber(fields[2] or 0) / 1000),
     math.min(count, WAITING_MAX), digits((oldest or 0) / 1000),
-    digits(tonumber(fields[5] or 0)) }
+    digits(tonumber(fields[5] or 0)), digits(tonumber(fields[6] or 0)) }
 end, { 'no-writes' })
 
 -- Reads emails from the outbox. ARGV: maximum count, start in the syntax of XRANGE. Returns

@@ -70,3 +70,27 @@ local function append_held(prefix, workspace, held, total, fresh)
   end
   return total, isLost
 end
+
+-- The bytes of the held events of recently published workspaces, in the memory of the functions: `used` as Redis last
+-- measured them, and `added` since then.
+local HELD_LOOKS = 16
+local HELD_SIZES_MAX = 10000
+local held_sizes, held_sizes_count = {}, 0
+
+-- Reserves room for an event of a workspace. `pending` is the number of bytes that were reserved in this call.
+-- Returns false when the held events would have more than `most` bytes, and their bytes.
+local function reserve_held(prefix, workspace, bytes, most, pending)
+  local key = held_key(prefix, workspace)
+  local size = held_sizes[key]
+  if not size then
+    if held_sizes_count >= HELD_SIZES_MAX then held_sizes, held_sizes_count = {}, 0 end
+    size = { used = 0, added = most }
+    held_sizes[key], held_sizes_count = size, held_sizes_count + 1
+  end
+  if size.added * HELD_LOOKS > most or size.used + size.added + bytes > most then
+    size.used, size.added = (redis.call('MEMORY', 'USAGE', key) or 0) + pending, 0
+  end
+  if size.used + bytes > most then return false, size.used end
+  size.added = size.added + bytes
+  return true, size.used
+end

@@ -105,6 +105,11 @@ register('page', function(keys, args)
   return answers
 end, { 'allow-oom' })
 
+-- Bytes of a held event besides its envelope.
+local HELD_ENTRY_BYTES = 50
+-- Minimum milliseconds between two writes of the time of the last refused event.
+local REFUSED_NOTED_EVERY_MS = 10000
+
 -- Returns the next sequence of a workspace after `last`: the clock in microseconds, or
 -- `last` + 1 when the clock is not ahead of `last`.
 local function next_sequence(last, now)
@@ -160,10 +165,24 @@ local function open_queue(prefix, most, mostBytes)
   return { add = add, close = close }
 end
 
+-- Records that an event was refused because the held events of a workspace are at their bound. The first such event
+-- after OPERATOR_EVENT_EVERY_MS without one is reported. Returns the number of waiting events; 0 when the bridge polls.
+local function note_refused(prefix, workspace, now, state)
+  local key, ms = prefix .. ':st:' .. workspace, math.floor(now / 1000)
+  local fields = redis.call('HMGET', key, 'refused', 'polled')
+  local since = ms - tonumber(fields[1] or 0)
+  if since >= REFUSED_NOTED_EVERY_MS then redis.call('HSET', key, 'refused', digits(ms)) end
+  if since >= OPERATOR_EVENT_EVERY_MS then
+    add_operator_event(prefix, workspace, 'workspace.events_refused', { mode = 'poll', reason = 'held-full', since = ms })
+  end
+  if ms - tonumber(fields[2] or 0) / 1000 < FAILING_AFTER_MS then return 0 end
+  return (waiting(prefix, workspace, now, state.served, state.total))
+end
+
 -- Publishes events. Assigns each sequence and appends the event in the same step, so no reader
 -- sees an event before an event with a lower sequence.
 -- ARGV: seconds for which an idempotency key is stored; maximum length and maximum bytes of
--- the push queue. Then for each event: workspace; idempotency key ('' for none); event id; and a
+-- the push queue; maximum bytes of the held events of a workspace. Then for each event: workspace; idempotency key ('' for none); event id; and a
 -- list, packed in the same way as arguments: message id, expiry in ms ('' for never), type,
 -- push; then the traceparent ('' for none), which only the push queue stores. When the push queue
 -- is full, further events are kept as failed, and logged as overloaded.
@@ -175,6 +194,8 @@ end
 -- - {full, sequence}: the event was dropped, because the push queue is full
 -- - {poll | push, sequence}: a direct event, with the mode of the workspace
 -- - {repeated, event id, sequence, message id, expiry}
+-- - {held-full, bytes, waiting}: the held events of the workspace have the maximum of bytes;
+--   `waiting` is the number of events that wait for a bridge that does not poll
 -- - {unknown}: the workspace does not exist, is native or is disconnected
 register('publish', function(keys, args, next_body)
   local prefix = keys[1]
@@ -195,13 +216,24 @@ register('publish', function(keys, args, next_body)
     return { 'full', tonumber(sequence) }
   end
 
-  for i = 4, #args, 5 do
+  -- Whether there is room to hold one more event; and the bytes of the held events.
+  local function has_room(workspace, state, bytes)
+    local most = tonumber(args[4])
+    local fits, used = reserve_held(prefix, workspace, bytes, most, state.pending)
+    if fits then return true, used end
+    local gone = drop_expired(prefix, workspace, now, state.held, state.gone, state.oldest)
+    if gone == state.gone then return false, used end
+    state.gone, state.oldest = gone, tonumber(redis.call('HGET', prefix .. ':st:' .. workspace, 'oldest'))
+    return reserve_held(prefix, workspace, bytes, most, state.pending)
+  end
+
+  for i = 5, #args, 5 do
     local workspace, key = args[i], args[i + 1]
     local before, after = next_body(), next_body()
     local state = states[workspace]
     if not state then
       state = read_state(prefix, workspace)
-      state.fresh = {}
+      state.fresh, state.pending = {}, 0
       states[workspace] = state
     end
     local mode, answer = state.mode, nil
@@ -210,7 +242,11 @@ register('publish', function(keys, args, next_body)
       answer = { 'unknown' }
     elseif known then
       answer = { 'repeated', cmsgpack.unpack(known) }
-    else
+    elseif mode == 'poll' then
+      local fits, used = has_room(workspace, state, #before + #after + HELD_ENTRY_BYTES)
+      if not fits then answer = { 'held-full', used, note_refused(prefix, workspace, now, state) } end
+    end
+    if not answer then
       local number, event, rest = next_sequence(state.last, now), args[i + 2], args[i + 3]
       local sequence = digits(number)
       state.last, state.sequence = number, sequence
@@ -220,6 +256,7 @@ register('publish', function(keys, args, next_body)
       if mode == 'poll' then
         local fresh = state.fresh
         fresh[#fresh + 1], fresh[#fresh + 2] = sequence, before .. sequence .. after
+        state.pending = state.pending + #before + #after + HELD_ENTRY_BYTES
       end
       if is_direct then answer = { mode, number }
       elseif mode == 'poll' then answer = number

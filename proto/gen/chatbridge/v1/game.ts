@@ -33,6 +33,11 @@ export enum PublishRefusal {
   INVALID = 1,
   /** UNKNOWN_WORKSPACE - PUBLISH_REFUSAL_UNKNOWN_WORKSPACE: the workspace does not exist, has no bridge, or is disconnected. */
   UNKNOWN_WORKSPACE = 2,
+  /**
+   * HELD_FULL - PUBLISH_REFUSAL_HELD_FULL: the events held for the workspace have reached the limit in bytes (HELD_MAX_BYTES),
+   * e.g. because its bridge has stopped polling. Other workspaces are not affected. Events leave after 24 hours.
+   */
+  HELD_FULL = 3,
 }
 
 /** PublishEventsRequest carries the events to publish. */
@@ -129,7 +134,10 @@ export interface PublishResult {
     /** published says what was stored. */
     { $case: "published"; value: PublishedEvent }
     | //
-    /** refused says why the event was not stored. Do not send the event again unchanged. */
+    /**
+     * refused says why the event was not stored. Do not send the event again unchanged, except after
+     * PUBLISH_REFUSAL_HELD_FULL.
+     */
     { $case: "refused"; value: PublishRefused }
     | undefined;
 }

@@ -397,7 +397,14 @@ export interface PollHealth {
   /** waiting is the number of held events after the last page that the bridge got, at most 1,000. */
   waiting: number;
   /** oldest_waiting_at is when the oldest of these events was published; unset when no events are waiting. */
-  oldestWaitingAt: Date | undefined;
+  oldestWaitingAt:
+    | Date
+    | undefined;
+  /**
+   * events_refused_at is when an event was last refused because the events held for the workspace had reached the limit
+   * in bytes (HELD_MAX_BYTES), exact to 10 seconds; unset when none was refused.
+   */
+  eventsRefusedAt: Date | undefined;
 }
 
 /** PushHealth is the health of pushing, computed from the attempts that are still in the log. */
@@ -2235,7 +2242,14 @@ export const WorkspaceHealth: MessageFns<WorkspaceHealth> = {
 };
 
 function createBasePollHealth(): PollHealth {
-  return { failing: false, failingSince: undefined, lastPollAt: undefined, waiting: 0, oldestWaitingAt: undefined };
+  return {
+    failing: false,
+    failingSince: undefined,
+    lastPollAt: undefined,
+    waiting: 0,
+    oldestWaitingAt: undefined,
+    eventsRefusedAt: undefined,
+  };
 }
 
 export const PollHealth: MessageFns<PollHealth> = {
@@ -2254,6 +2268,9 @@ export const PollHealth: MessageFns<PollHealth> = {
     }
     if (message.oldestWaitingAt !== undefined) {
       Timestamp.encode(toTimestamp(message.oldestWaitingAt), writer.uint32(42).fork()).join();
+    }
+    if (message.eventsRefusedAt !== undefined) {
+      Timestamp.encode(toTimestamp(message.eventsRefusedAt), writer.uint32(50).fork()).join();
     }
     return writer;
   },
@@ -2311,6 +2328,14 @@ export const PollHealth: MessageFns<PollHealth> = {
             message.oldestWaitingAt = fromTimestamp(Timestamp.decode(reader, reader.uint32()));
             continue;
           }
+          case 6: {
+            if (tag !== 50) {
+              break;
+            }
+
+            message.eventsRefusedAt = fromTimestamp(Timestamp.decode(reader, reader.uint32()));
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -2333,6 +2358,7 @@ export const PollHealth: MessageFns<PollHealth> = {
     message.lastPollAt = object.lastPollAt ?? undefined;
     message.waiting = object.waiting ?? 0;
     message.oldestWaitingAt = object.oldestWaitingAt ?? undefined;
+    message.eventsRefusedAt = object.eventsRefusedAt ?? undefined;
     return message;
   },
 };

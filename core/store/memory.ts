@@ -1,0 +1,59 @@
+import type { ShardMemory } from "../domain/memory-budget";
+import type { Keys } from "./keys";
+import type { Redis } from "./redis/redis";
+import { asText } from "./redis/reply";
+
+/** The memory of a master, in bytes. */
+export interface ServerMemory {
+  readonly server: string;
+  /** The memory that Redis compares with `maxmemory`. */
+  readonly usedBytes: number;
+  /** `maxmemory`; undefined when there is no limit. */
+  readonly maxBytes: number | undefined;
+}
+
+/** Returns the value of a field of a reply to INFO; undefined when the reply does not have the field. */
+function fieldOf(info: string, name: string): string | undefined {
+  return new RegExp(`^${name}:(.*?)\\r?$`, "m").exec(info)?.[1];
+}
+
+function toMemory(info: string): Omit<ServerMemory, "server"> {
+  const number = (name: string): number => Number(fieldOf(info, name) ?? 0);
+  // Buffers of replicas and of the append-only file do not count toward maxmemory.
+  const usedBytes = number("used_memory") - number("mem_not_counted_for_evict");
+  return { usedBytes, maxBytes: number("maxmemory") || undefined };
+}
+
+/** Returns the memory of each master. */
+export async function readMemory(redis: Redis): Promise<readonly ServerMemory[]> {
+  const replies = await redis.everywhere(["INFO", "memory"]);
+  return replies.map(({ server, reply }) => ({ server, ...toMemory(asText(reply)) }));
+}
+
+/**
+ * Returns the memory that each shard can use. The result is undefined when a master has no limit.
+ *
+ * @param assumedBytes the memory of a master without `maxmemory`; 0 for no limit
+ */
+export async function readShardMemory(
+  redis: Redis,
+  keys: Keys,
+  assumedBytes: number,
+): Promise<ShardMemory | undefined> {
+  const prefixes = Array.from({ length: keys.shards }, (_, shard) => keys.prefix(shard));
+  const asked = redis.isOneMaster ? prefixes.slice(0, 1) : prefixes;
+  const infos = await Promise.all(
+    asked.map(async (prefix) => asText(await redis.command(prefix, ["INFO", "server", "memory"]))),
+  );
+  const shardsOf = new Map<string, number>();
+  const maxOf = new Map<string, number>();
+  for (const info of infos) {
+    const server = fieldOf(info, "run_id") ?? "";
+    const maxBytes = toMemory(info).maxBytes ?? assumedBytes;
+    if (maxBytes === 0) return undefined;
+    shardsOf.set(server, (shardsOf.get(server) ?? 0) + (redis.isOneMaster ? keys.shards : 1));
+    maxOf.set(server, maxBytes);
+  }
+  const ofShards = [...maxOf].map(([server, maxBytes]) => maxBytes / (shardsOf.get(server) ?? 1));
+  return { ofMaster: Math.min(...maxOf.values()), ofShard: Math.min(...ofShards) };
+}
