@@ -1,4 +1,5 @@
 import { status, type ServiceError } from "@grpc/grpc-js";
+import { STORE_FULL } from "../proto/codes";
 import { SettingsError } from "../runtime/settings";
 import { EXIT, type ExitCode } from "./exit-code";
 
@@ -29,6 +30,12 @@ export interface Called {
 export function callFailure(error: ServiceError, { address, role }: Called): CliFailure {
   const { code } = error;
   const details = error.details.replaceAll(/\s+/g, " ").replace(/\.? Resolution note: $/, "");
+  if (code === status.UNAVAILABLE && details.startsWith(STORE_FULL)) {
+    return new CliFailure(
+      EXIT.OUT_OF_REACH,
+      `core at ${address} rejects the change: ${details}; then try again`,
+    );
+  }
   switch (code) {
     case status.UNAVAILABLE:
     case status.DEADLINE_EXCEEDED:

@@ -200,13 +200,15 @@ function listWorkspaces(cli: Cli, limit: number): Promise<void> {
   return asOperator(cli, async ({ call, methods }) => {
     const found: WorkspaceShape[] = [];
     let pageToken = "";
+    let notice = "";
     do {
       const pageSize = Math.min(PAGE_MAX, limit - found.length);
       const page = await call(methods.listWorkspaces, { pageSize, pageToken });
       found.push(...page.workspaces.map(toWorkspaceShape));
-      pageToken = page.nextPageToken;
+      ({ nextPageToken: pageToken, notice } = page);
     } while (pageToken !== "" && found.length < limit);
     answer(cli, found, workspaceRows(found));
+    if (notice !== "") cli.terminal.tell(notice);
     if (pageToken !== "") cli.terminal.tell(`There are more workspaces: use --limit <n> or --limit all.`);
   });
 }

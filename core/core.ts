@@ -58,7 +58,12 @@ export async function createCore(
   let isStopping = false;
   let whyNotReady: () => Promise<string | undefined> = async () => "waiting for Redis";
   const metrics = createCoreMetrics();
-  const health = await listenForProbes(config.healthListen, () => whyNotReady(), metrics);
+  const health = await listenForProbes(
+    config.healthListen,
+    () => whyNotReady(),
+    metrics,
+    () => metrics.memory.notice(),
+  );
   const tracing = await startTracing(config.tracing, log);
   const tracer = tracing?.tracer;
   const closers: (() => Promise<void>)[] = [async () => tracing?.close(), () => health.close()];
@@ -79,7 +84,7 @@ export async function createCore(
         secretBox: createSecretBox(config.secretsKeys),
         onError: (error) =>
           log.warn({ code: errorCode(error), reason: error.message }, "no connection to Redis"),
-        meter: metrics.store,
+        meter: { ...metrics.store, rejected: metrics.memory.rejected },
         onDropped(dropped) {
           metrics.counts.inboundDropped[dropped.reason] += dropped.count;
           tellInboundDropped(dropped);
@@ -158,6 +163,9 @@ export async function createCore(
     });
     closers.unshift(() => leases.close());
     metrics.store.begin(store.now);
+    const watching = new AbortController();
+    closers.unshift(async () => watching.abort());
+    void metrics.memory.watch(store.readMemory, log, watching.signal);
     metrics.backlog.begin({ ...store, shards: config.shards, heldShards: () => leases.held });
 
     const streams = new AbortController();
@@ -176,6 +184,7 @@ export async function createCore(
         targetUrlCheck: createTargetUrlCheck(hosts),
         stopping: streams.signal,
         whyNotReady: () => whyNotReady(),
+        notice: metrics.memory.notice,
         isStopping: () => isStopping,
       },
       {

@@ -36,3 +36,6 @@ export const SEND_AGAIN_CODES = codesOf(SEND_AGAIN_RESULTS, SendAgainOutcome);
 export const SEND_AGAIN_WORDS = wordsOf(SEND_AGAIN_CODES);
 export const STATE_CODES = codesOf(HEALTH_STATES, HealthState);
 export const STATE_WORDS = wordsOf(STATE_CODES);
+
+/** The start of the details of UNAVAILABLE while core rejects what adds data, because its store is full. */
+export const STORE_FULL = "the store is full";

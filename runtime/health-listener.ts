@@ -17,12 +17,14 @@ export interface HealthListener {
 
 /**
  * Answers probes with JSON: `GET /live` with 200 while the process runs; `GET /ready` with 200, or with 503 and
- * the reason, and in both cases with the version and the commit. Also answers `GET /metrics` if the process has metrics.
+ * the reason, and in both cases with the version and the commit. A process that is ready can add a `notice`, e.g. that
+ * memory is nearly full. Also answers `GET /metrics` if the process has metrics.
  */
 export async function listenForProbes(
   at: HostPort,
   whyNotReady: WhyNotReady,
   metrics?: Pick<Metrics, "contentType" | "text">,
+  notice: () => string | undefined = () => undefined,
 ): Promise<HealthListener> {
   const server = createServer(REQUEST_TIMEOUTS, (request, response) => {
     const answer = (status: number, body: object): void => {
@@ -36,7 +38,7 @@ export async function listenForProbes(
         void whyNotReady().then(
           (reason) =>
             reason === undefined
-              ? answer(200, { ready: true, ...BUILD })
+              ? answer(200, { ready: true, notice: notice(), ...BUILD })
               : answer(503, { ready: false, reason, ...BUILD }),
           () => answer(503, { ready: false, reason: "the probe failed", ...BUILD }),
         );

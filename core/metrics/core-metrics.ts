@@ -3,6 +3,7 @@ import type { OperatorSent } from "../ports/outside";
 import type { InboundDropped, OperatorEventDrop } from "../ports/store";
 import { createCallCounts, type CallCounts } from "../rpc/call-counts";
 import { addBacklogMetrics } from "./backlog-metrics";
+import { addMemoryMetrics } from "./memory-watch";
 import { addPushMetrics } from "./push-metrics";
 import { addStoreMetrics } from "./store-metrics";
 
@@ -45,6 +46,7 @@ export function createCoreMetrics() {
     text: metrics.text,
     callCounts: addCallCounts(metrics),
     store: addStoreMetrics(metrics),
+    memory: addMemoryMetrics(metrics),
     push: addPushMetrics(metrics),
     backlog: addBacklogMetrics(metrics),
     counts,

@@ -46,7 +46,7 @@ export function addStoreMetrics({ counter, gauge, histograms }: Metrics) {
     "Seconds by which this core's highest sequence is ahead of the service clock; 0 if it is not ahead.",
     () => clock && Math.max(0, newestSequence / US_PER_SECOND - clock() / MS_PER_SECOND),
   );
-  const meter: StoreMeter = {
+  const meter: Omit<StoreMeter, "rejected"> = {
     called(name, items, ms, isAnswered) {
       durations(name).observe(ms / MS_PER_SECOND);
       if (items !== undefined) sizes(name).observe(items);

@@ -47,7 +47,7 @@ export function receive(
         case "fault": // check 7
           return { refused: "invalid", violation: violationOf(reading) };
         case "full":
-          throw new StoreFull(LOG_IS_FULL);
+          throw new StoreFull("the log of inbound events has no room for the event");
         case "stored":
         case "repeated":
           return { accepted: appended.outcome };
@@ -55,9 +55,6 @@ export function receive(
     },
   );
 }
-
-const LOG_IS_FULL =
-  "the log of inbound events is full of events that no game has acked: check that the games follow and ack";
 
 function identify(requestId: string | undefined, timestamp: number, body: Uint8Array): RequestIdentity {
   return requestId === undefined ? { by: "bytes", timestamp, body } : { by: "id", id: requestId };

@@ -72,6 +72,9 @@ export async function sendTestEvent(
   if (published.outcome === "unknown-workspace") {
     return precondition("the workspace is not connected: connect it first");
   }
+  if (published.outcome === "store-full") {
+    return precondition("Redis has no memory left to hold events: raise its maxmemory, or try again later");
+  }
   if (published.outcome === "held-full") {
     return precondition("the held events of the workspace are at their bound: check that the bridge polls");
   }

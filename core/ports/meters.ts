@@ -10,6 +10,8 @@ export interface StoreMeter {
   called(name: string, items: number | undefined, ms: number, isAnswered: boolean): void;
   /** Called with each sequence that the store has assigned. */
   minted(sequence: number): void;
+  /** Called when the store rejects a write because it is full. `why` says what is full, and what to do. */
+  rejected(why: string): void;
   /** Called when a connection is ready, for the first time or after a reconnection. */
   connected(): void;
   /** Called when a connection is lost or cannot be made. */

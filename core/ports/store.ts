@@ -32,6 +32,15 @@ export interface WorkspaceRecord {
   readonly version: number;
 }
 
+/** The memory of a Redis master, in bytes. */
+export interface ServerMemory {
+  readonly server: string;
+  /** The memory that Redis compares with `maxmemory`. */
+  readonly usedBytes: number;
+  /** The limit of the memory; undefined when there is no limit. */
+  readonly maxBytes: number | undefined;
+}
+
 /** A page of workspaces, newest first. */
 export interface WorkspacePage {
   readonly workspaces: readonly Workspace[];
@@ -192,7 +201,9 @@ export type Published =
    * Not stored: the held events of the workspace have the maximum of `bytes`. `waiting` of them wait for a bridge that
    * does not poll; 0 if the bridge polls.
    */
-  | { readonly outcome: "held-full"; readonly bytes: number; readonly waiting: number };
+  | { readonly outcome: "held-full"; readonly bytes: number; readonly waiting: number }
+  /** Not stored: the store has no memory left for held events. */
+  | { readonly outcome: "store-full" };
 
 /** Accepts outbound events. An event is held for a poll workspace and queued for a push workspace. */
 export interface OutboundEvents {

@@ -26,7 +26,14 @@ export function createCallCounts() {
     /** Bytes of the `PublishEvents` requests in progress. */
     publishing: { bytes: 0 },
     /** Events that games published, by outcome. */
-    published: { published: 0, repeated: 0, "unknown-workspace": 0, "held-full": 0, invalid: 0 },
+    published: {
+      published: 0,
+      repeated: 0,
+      "unknown-workspace": 0,
+      "held-full": 0,
+      "store-full": 0,
+      invalid: 0,
+    },
     /** Open streams of games. */
     followers: new Set<Follower>(),
     /** Events sent on the streams of games: `first` counts first deliveries, and `again` counts redeliveries. */

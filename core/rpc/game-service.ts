@@ -67,6 +67,9 @@ export function createGameService(context: GameServiceContext, report: ReportFau
 
   function toResult(outcome: Published): PublishResult {
     counts[outcome.outcome] += 1;
+    if (outcome.outcome === "store-full") {
+      return refusedResult(PublishRefusal.HELD_FULL, "workspace_id", NO_MEMORY_TO_HOLD);
+    }
     if (outcome.outcome === "held-full") {
       return refusedResult(PublishRefusal.HELD_FULL, "workspace_id", whyHeldFull(outcome));
     }
@@ -118,6 +121,9 @@ export function createGameService(context: GameServiceContext, report: ReportFau
     follow: createFollowHandler(context, report),
   };
 }
+
+const NO_MEMORY_TO_HOLD =
+  "Redis has no memory left to hold events for polling bridges: send the event again later, or raise Redis's maxmemory";
 
 function whyHeldFull({ bytes, waiting }: Extract<Published, { outcome: "held-full" }>): string {
   const held = `the events of the last 24 hours that are held for this workspace take ${Math.ceil(bytes / 1024)} KB, which is the limit`;

@@ -1,4 +1,5 @@
 import { status, type handleUnaryCall, type ServiceError, type StatusObject } from "@grpc/grpc-js";
+import { STORE_FULL } from "../../proto/codes";
 import { parseWorkspaceId } from "../domain/workspace";
 import { NOT_FOUND, type WorkspaceRefusal } from "../operations/workspaces";
 import { StoreFull, StoreUnavailable } from "../ports/store";
@@ -23,7 +24,8 @@ export type ReportFault = (where: string, error: unknown) => void;
  */
 export function toStatus(where: string, error: unknown, report: ReportFault): Partial<StatusObject> {
   if (error instanceof StatusError) return { code: error.code, details: error.message };
-  if (error instanceof StoreFull) return { code: status.UNAVAILABLE, details: error.message };
+  if (error instanceof StoreFull)
+    return { code: status.UNAVAILABLE, details: `${STORE_FULL}: ${error.message}` };
   if (error instanceof StoreUnavailable) {
     return { code: status.UNAVAILABLE, details: "the store is unavailable: try again" };
   }

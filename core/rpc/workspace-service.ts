@@ -47,7 +47,10 @@ export type WorkspaceServiceContext = Omit<
   WorkspaceContext & TestEventContext & FailedEventsContext & OperatorTestContext,
   "by"
 > &
-  WatchContext;
+  WatchContext & {
+    /** Returns what operators should know about the whole installation; undefined when there is nothing to know. */
+    notice(): string | undefined;
+  };
 
 export function createWorkspaceService(
   context: WorkspaceServiceContext,
@@ -84,7 +87,9 @@ export function createWorkspaceService(
       const scope = callerOf(call).workspaces;
       const page = await workspaces.list(readPageSize(pageSize), pageToken || undefined, scope);
       if (page === undefined) throw badPageToken();
-      return { workspaces: page.workspaces.map(message), nextPageToken: page.next ?? "" };
+      // A limited token is for the owner of some workspaces, who cannot act on the memory of the installation.
+      const notice = (scope === undefined && context.notice()) || "";
+      return { workspaces: page.workspaces.map(message), nextPageToken: page.next ?? "", notice };
     }),
     updateWorkspace: unary("UpdateWorkspace", report, async ({ workspaceId, name, ownerEmail }, call) =>
       answered(accepted(await updateWorkspace(as(call), readWorkspaceId(workspaceId), { name, ownerEmail }))),

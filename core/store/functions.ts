@@ -1,6 +1,6 @@
 import { ErrorReply } from "@redis/client";
 import type { StoreMeter } from "../ports/meters";
-import { StoreUnavailable } from "../ports/store";
+import { StoreFull, StoreUnavailable } from "../ports/store";
 import type { Argument, Redis, Reply } from "./redis/redis";
 import { readLibrary } from "./read-library";
 import { asList } from "./redis/reply";
@@ -165,6 +165,9 @@ export function createFunctions(redis: Redis, meter?: StoreMeter, failedShardMax
       const reply = await call(name, shards);
       isAnswered = true;
       return reply;
+    } catch (error) {
+      if (error instanceof StoreFull) meter?.rejected(error.message);
+      throw error;
     } finally {
       meter?.called(name, items, performance.now() - began, isAnswered);
     }

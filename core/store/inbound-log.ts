@@ -1,5 +1,6 @@
 import { hash } from "node:crypto";
 import { INBOUND_LOG_SECONDS, type Limits } from "../domain/bounds";
+import type { StoreMeter } from "../ports/meters";
 import type { Append, Appended, InboundDropped, InboundLog, RequestIdentity } from "../ports/store";
 import { batchFunction } from "./function-batch";
 import type { Functions } from "./functions";
@@ -62,8 +63,12 @@ function toDropped(reason: InboundDropped["reason"], [count, group]: readonly Re
   return { count: asNumber(count), reason, group: asText(group) || undefined };
 }
 
+const LOG_IS_FULL =
+  "the log of inbound events is full of events that no game has acked; check that the games follow and ack";
+
 export interface InboundLogOptions {
   readonly limits: Limits;
+  readonly meter?: StoreMeter;
   /** Maximum number of entries in the log of a shard (see functions/room.lua). */
   readonly inboundLogMax: number;
   /** Maximum bytes of the log of a shard. */
@@ -77,7 +82,7 @@ export interface InboundLogOptions {
 export function createInboundLog(
   functions: Functions,
   keys: Keys,
-  { limits, inboundLogMax, inboundLogMaxBytes, limitedGames, onDropped }: InboundLogOptions,
+  { limits, inboundLogMax, inboundLogMaxBytes, limitedGames, onDropped, meter }: InboundLogOptions,
 ): InboundLog {
   const { address, workspace } = limits;
   const head = [address, workspace, inboundLogMax, inboundLogMaxBytes, limitedGames.join(",")].map(String);
@@ -90,7 +95,9 @@ export function createInboundLog(
       for (const lost of answers.slice(appends.length)) {
         onDropped?.(toDropped("size", asList(lost).slice(1)));
       }
-      return answers.slice(0, appends.length).map(toAppended);
+      const appended = answers.slice(0, appends.length).map(toAppended);
+      if (appended.some(({ outcome }) => outcome === "full")) meter?.rejected(LOG_IS_FULL);
+      return appended;
     },
   });
   // A core usually tidies all its shards in one turn of the event loop.

@@ -1,16 +1,8 @@
 import type { ShardMemory } from "../domain/memory-budget";
+import type { ServerMemory } from "../ports/store";
 import type { Keys } from "./keys";
 import type { Redis } from "./redis/redis";
 import { asText } from "./redis/reply";
-
-/** The memory of a master, in bytes. */
-export interface ServerMemory {
-  readonly server: string;
-  /** The memory that Redis compares with `maxmemory`. */
-  readonly usedBytes: number;
-  /** `maxmemory`; undefined when there is no limit. */
-  readonly maxBytes: number | undefined;
-}
 
 /** Returns the value of a field of a reply to INFO; undefined when the reply does not have the field. */
 function fieldOf(info: string, name: string): string | undefined {
@@ -24,10 +16,17 @@ function toMemory(info: string): Omit<ServerMemory, "server"> {
   return { usedBytes, maxBytes: number("maxmemory") || undefined };
 }
 
-/** Returns the memory of each master. */
-export async function readMemory(redis: Redis): Promise<readonly ServerMemory[]> {
+/**
+ * Returns the memory of each master.
+ *
+ * @param assumedBytes the memory of a master without `maxmemory`; 0 for no limit
+ */
+export async function readMemory(redis: Redis, assumedBytes: number): Promise<readonly ServerMemory[]> {
   const replies = await redis.everywhere(["INFO", "memory"]);
-  return replies.map(({ server, reply }) => ({ server, ...toMemory(asText(reply)) }));
+  return replies.map(({ server, reply }) => {
+    const { usedBytes, maxBytes = assumedBytes || undefined } = toMemory(asText(reply));
+    return { server, usedBytes, maxBytes };
+  });
 }
 
 /**

@@ -60,6 +60,8 @@ function toPublished(
         published: { outcome: "held-full", bytes: asNumber(rest[0]), waiting: asNumber(rest[1]) },
         isDropped: false,
       };
+    case "store-full":
+      return { published: { outcome: "store-full" }, isDropped: false };
     case "unknown":
       return { published: { outcome: "unknown-workspace" }, isDropped: false };
     default:
@@ -78,6 +80,9 @@ function toRepeated([eventId, sequence, messageId, expires]: readonly Reply[]): 
   };
 }
 
+const NO_MEMORY_TO_HOLD =
+  "Redis has used most of its memory, and cannot hold more events for polling; held events leave after 24 hours; raise maxmemory";
+
 export interface OutboundEventsOptions {
   /** Maximum number of events in the push queue of a shard. */
   readonly pushQueueMax: number;
@@ -85,6 +90,8 @@ export interface OutboundEventsOptions {
   readonly pushQueueMaxBytes: number;
   /** Maximum bytes of the held events of a workspace. */
   readonly heldMaxBytes: number;
+  /** The memory of a Redis master without `maxmemory`, in bytes; 0 by default, which means no limit. */
+  readonly redisMemoryBytes?: number;
   readonly meter?: StoreMeter;
   /** Called when an event was dropped because the push queue was full. */
   onOverloaded?(publication: Publication): void;
@@ -93,9 +100,18 @@ export interface OutboundEventsOptions {
 export function createOutboundEvents(
   functions: Functions,
   keys: Keys,
-  { pushQueueMax, pushQueueMaxBytes, heldMaxBytes, meter, onOverloaded }: OutboundEventsOptions,
+  options: OutboundEventsOptions,
 ): OutboundEvents {
-  const head = [IDEMPOTENCY_KEY_SECONDS, pushQueueMax, pushQueueMaxBytes, heldMaxBytes].map(String);
+  const {
+    pushQueueMax,
+    pushQueueMaxBytes,
+    heldMaxBytes,
+    redisMemoryBytes = 0,
+    meter,
+    onOverloaded,
+  } = options;
+  const bounds = [pushQueueMax, pushQueueMaxBytes, heldMaxBytes, redisMemoryBytes];
+  const head = [IDEMPOTENCY_KEY_SECONDS, ...bounds].map(String);
   const batch = batchFunction<Publication, Published>(functions, keys, {
     name: "publish",
     most: BATCH_MAX,
@@ -107,6 +123,7 @@ export function createOutboundEvents(
       return publications.map((publication, i) => {
         const { published, isDropped } = toPublished(answers[i], publication);
         if (published.outcome === "published") meter?.minted(published.sequence);
+        if (published.outcome === "store-full") meter?.rejected(NO_MEMORY_TO_HOLD);
         if (isDropped) onOverloaded?.(publication);
         return published;
       });

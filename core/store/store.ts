@@ -29,8 +29,6 @@ import { createWorkspaces } from "./workspaces";
 export type Store = Awaited<ReturnType<typeof openStore>>;
 
 export interface StoreOptions extends InboundLogOptions, OutboundEventsOptions {
-  /** The memory of a Redis master without `maxmemory`, in bytes; 0 by default, which means no limit. */
-  readonly redisMemoryBytes?: number;
   readonly redisUrl: string;
   /** An additional root certificate for Redis over TLS, in PEM. */
   readonly redisCa?: Buffer | undefined;
@@ -116,7 +114,7 @@ export async function openStore(options: StoreOptions) {
       /** The bounds that are in effect. */
       bounds,
       /** Returns the memory of each master. */
-      readMemory: () => readMemory(redis),
+      readMemory: () => readMemory(redis, options.redisMemoryBytes ?? 0),
       /** Throws when a master does not answer, or when the master that stores the number of shards rejects writes. */
       async probe(): Promise<void> {
         await Promise.all([keepShards(), redis.everywhere(["PING"])]);

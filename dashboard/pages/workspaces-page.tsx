@@ -3,7 +3,7 @@ import { ActionButton } from "../parts/action-button";
 import { Icon } from "../parts/icon";
 import { LimitedToken } from "../parts/limited-token";
 import { Loading } from "../parts/loading";
-import { ErrorNotice } from "../parts/notice";
+import { ErrorNotice, Notice } from "../parts/notice";
 import { PageHeading } from "../parts/page-heading";
 import { Link, navigate, useHere } from "../router";
 import { useSession } from "../session";
@@ -79,7 +79,7 @@ function AllWorkspaces() {
       <ErrorNotice error={page.error} again={page.again} />
     );
   }
-  const { workspaces, next } = page.data;
+  const { workspaces, next, notice } = page.data;
   if (workspaces.length === 0 && number === 1 && !isLimited) {
     return (
       <div class="empty card">
@@ -98,6 +98,7 @@ function AllWorkspaces() {
   return (
     <>
       <ErrorNotice error={page.error} again={page.again} />
+      {notice !== null && <Notice tone="warn">{notice}</Notice>}
       <WorkspaceTable workspaces={workspaces} busy={page.loading} caption="Workspaces, newest first" />
       <nav class="pager" aria-label="Pages of workspaces">
         <ActionButton disabled={number === 1} onClick={goFirst}>

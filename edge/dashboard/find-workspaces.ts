@@ -18,11 +18,12 @@ export async function listWorkspaces(
   pageSize: number,
   pageToken: string,
 ): Promise<WorkspacePage> {
-  const { workspaces, nextPageToken } = await call(methods.listWorkspaces, { pageSize, pageToken });
+  const { workspaces, nextPageToken, notice } = await call(methods.listWorkspaces, { pageSize, pageToken });
   return {
     workspaces: workspaces.map(toWorkspaceShape),
     next: nextPageToken || null,
     lookedThrough: workspaces.length,
+    notice: notice || null,
   };
 }
 
@@ -47,16 +48,16 @@ export async function findWorkspaces(
     lookedThrough += page.lookedThrough;
     ({ next } = page);
   } while (next !== null && found.length < ENOUGH_FOUND && lookedThrough < LOOK_THROUGH_MAX);
-  return { workspaces: found, next, lookedThrough };
+  return { workspaces: found, next, lookedThrough, notice: null };
 }
 
 async function findById({ call, methods }: Operator, workspaceId: string): Promise<WorkspacePage> {
   try {
     const { workspace } = await call(methods.getWorkspace, { workspaceId });
-    return { workspaces: [toWorkspaceShape(workspace)], next: null, lookedThrough: 1 };
+    return { workspaces: [toWorkspaceShape(workspace)], next: null, lookedThrough: 1, notice: null };
   } catch (error) {
     if (!isServiceError(error) || error.code !== status.NOT_FOUND) throw error;
-    return { workspaces: [], next: null, lookedThrough: 1 };
+    return { workspaces: [], next: null, lookedThrough: 1, notice: null };
   }
 }
 

@@ -111,6 +111,8 @@ export interface WorkspacePage {
   readonly next: string | null;
   /** Number of workspaces that were read for this answer. */
   readonly lookedThrough: number;
+  /** What operators should know about the whole installation, e.g. that memory is nearly full; usually null. */
+  readonly notice: string | null;
 }
 
 export type TestOutcome =

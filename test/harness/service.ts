@@ -27,9 +27,14 @@ export interface TestService extends Service {
  * Starts a service. A test file that does not stop, kill or configure the service should call `sharedService` instead.
  */
 export async function startService(
-  environment: { readonly core?: Record<string, string>; readonly edge?: Record<string, string> } = {},
+  environment: {
+    readonly core?: Record<string, string>;
+    readonly edge?: Record<string, string>;
+    /** Settings of Redis, as arguments of redis-server. */
+    readonly redis?: readonly string[];
+  } = {},
 ): Promise<TestService> {
-  const redis = await startTestRedis();
+  const redis = await startTestRedis(environment.redis);
   const core = await startCore(redis.url, environment.core);
   const edge = await startEdge(core.port, environment.edge);
   const clients = connectToCore(core.port);

@@ -94,3 +94,23 @@ local function reserve_held(prefix, workspace, bytes, most, pending)
   size.added = size.added + bytes
   return true, size.used
 end
+
+-- Held events stay for a day even if the bridge polls, so they must not take the memory of events that leave sooner. When
+-- Redis has used this part of its memory, no more events are held. The rest is for inbound events and pushes.
+local HELD_MEMORY_MAX = 0.85
+local MEMORY_LOOK_US, MEMORY_LOOK_BYTES = MICROSECONDS / 10, 1048576
+local memory = { looked = 0, added = 0, is_tight = false }
+
+-- Whether Redis has no memory left for held events. `bytes` is the size of the event to add, and `limit` the memory of
+-- a Redis without maxmemory (0 for no limit).
+local function is_memory_tight(now, bytes, limit)
+  memory.added = memory.added + bytes
+  if math.abs(now - memory.looked) < MEMORY_LOOK_US and memory.added < MEMORY_LOOK_BYTES then return memory.is_tight end
+  local info = redis.call('INFO', 'memory')
+  local function field(name) return tonumber(string.match(info, name .. ':(%d+)') or 0) end
+  local most = field('maxmemory')
+  if most == 0 then most = limit end
+  local used = field('used_memory') - field('mem_not_counted_for_evict')
+  memory = { looked = now, added = 0, is_tight = most > 0 and used > HELD_MEMORY_MAX * most }
+  return memory.is_tight
+end

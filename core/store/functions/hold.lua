@@ -182,7 +182,8 @@ end
 -- Publishes events. Assigns each sequence and appends the event in the same step, so no reader
 -- sees an event before an event with a lower sequence.
 -- ARGV: seconds for which an idempotency key is stored; maximum length and maximum bytes of
--- the push queue; maximum bytes of the held events of a workspace. Then for each event: workspace; idempotency key ('' for none); event id; and a
+-- the push queue; maximum bytes of the held events of a workspace; memory of a Redis without
+-- maxmemory in bytes, 0 for no limit. Then for each event: workspace; idempotency key ('' for none); event id; and a
 -- list, packed in the same way as arguments: message id, expiry in ms ('' for never), type,
 -- push; then the traceparent ('' for none), which only the push queue stores. When the push queue
 -- is full, further events are kept as failed, and logged as overloaded.
@@ -196,6 +197,7 @@ end
 -- - {repeated, event id, sequence, message id, expiry}
 -- - {held-full, bytes, waiting}: the held events of the workspace have the maximum of bytes;
 --   `waiting` is the number of events that wait for a bridge that does not poll
+-- - {store-full}: Redis has no memory left for held events
 -- - {unknown}: the workspace does not exist, is native or is disconnected
 register('publish', function(keys, args, next_body)
   local prefix = keys[1]
@@ -227,7 +229,7 @@ register('publish', function(keys, args, next_body)
     return reserve_held(prefix, workspace, bytes, most, state.pending)
   end
 
-  for i = 5, #args, 5 do
+  for i = 6, #args, 5 do
     local workspace, key = args[i], args[i + 1]
     local before, after = next_body(), next_body()
     local state = states[workspace]
@@ -243,8 +245,10 @@ register('publish', function(keys, args, next_body)
     elseif known then
       answer = { 'repeated', cmsgpack.unpack(known) }
     elseif mode == 'poll' then
-      local fits, used = has_room(workspace, state, #before + #after + HELD_ENTRY_BYTES)
-      if not fits then answer = { 'held-full', used, note_refused(prefix, workspace, now, state) } end
+      local bytes = #before + #after + HELD_ENTRY_BYTES
+      local fits, used = has_room(workspace, state, bytes)
+      if not fits then answer = { 'held-full', used, note_refused(prefix, workspace, now, state) }
+      elseif is_memory_tight(now, bytes, tonumber(args[5])) then answer = { 'store-full' } end
     end
     if not answer then
       local number, event, rest = next_sequence(state.last, now), args[i + 2], args[i + 3]

@@ -196,7 +196,7 @@ function socketOf(address: Address, { access, reconnects }: ConnectionOptions, c
 }
 
 const REDIS_IS_FULL =
-  "Redis is full (maxmemory), and rejects new data until bridges have polled and games have acked, or maxmemory is raised";
+  "Redis has reached its maxmemory and rejects new data; check that games ack and bridges poll, or raise maxmemory";
 
 /**
  * Waits for a reply. Throws StoreUnavailable after a timeout, a lost connection or a temporary error reply; StoreFull

@@ -35,7 +35,8 @@ export enum PublishRefusal {
   UNKNOWN_WORKSPACE = 2,
   /**
    * HELD_FULL - PUBLISH_REFUSAL_HELD_FULL: the events held for the workspace have reached the limit in bytes (HELD_MAX_BYTES),
-   * e.g. because its bridge has stopped polling. Other workspaces are not affected. Events leave after 24 hours.
+   * e.g. because its bridge has stopped polling, and other workspaces are not affected. Or Redis has no memory left
+   * for held events of any workspace; the message says which. Held events leave after 24 hours.
    */
   HELD_FULL = 3,
 }

@@ -266,6 +266,11 @@ export interface ListWorkspacesResponse {
   workspaces: Workspace[];
   /** next_page_token is the page_token of the next page; empty on the last page. */
   nextPageToken: string;
+  /**
+   * notice says what operators should know about the whole installation, e.g. that the memory of Redis is nearly full;
+   * usually empty, and always empty for a token that is limited to some workspaces.
+   */
+  notice: string;
 }
 
 /** UpdateWorkspaceRequest says what to change. */
@@ -1340,7 +1345,7 @@ export const ListWorkspacesRequest: MessageFns<ListWorkspacesRequest> = {
 };
 
 function createBaseListWorkspacesResponse(): ListWorkspacesResponse {
-  return { workspaces: [], nextPageToken: "" };
+  return { workspaces: [], nextPageToken: "", notice: "" };
 }
 
 export const ListWorkspacesResponse: MessageFns<ListWorkspacesResponse> = {
@@ -1350,6 +1355,9 @@ export const ListWorkspacesResponse: MessageFns<ListWorkspacesResponse> = {
     }
     if (message.nextPageToken !== "") {
       writer.uint32(18).string(message.nextPageToken);
+    }
+    if (message.notice !== "") {
+      writer.uint32(26).string(message.notice);
     }
     return writer;
   },
@@ -1383,6 +1391,14 @@ export const ListWorkspacesResponse: MessageFns<ListWorkspacesResponse> = {
             message.nextPageToken = reader.string();
             continue;
           }
+          case 3: {
+            if (tag !== 26) {
+              break;
+            }
+
+            message.notice = reader.string();
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -1402,6 +1418,7 @@ export const ListWorkspacesResponse: MessageFns<ListWorkspacesResponse> = {
     const message = createBaseListWorkspacesResponse();
     message.workspaces = object.workspaces?.map((e) => Workspace.fromPartial(e)) || [];
     message.nextPageToken = object.nextPageToken ?? "";
+    message.notice = object.notice ?? "";
     return message;
   },
 };
