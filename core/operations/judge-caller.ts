@@ -45,7 +45,7 @@ const MOST_TRIES = 5;
  *
  * Core first performs checks 3 to 5 with the cached record. If the request passes, core calls the store only once: in
  * that call, `next` performs check 2 before anything else. Otherwise check 2 is a separate call, and core repeats
- * checks 3 to 5 with the stored record. So no request is rejected because of an outdated record.
+ * checks 3 to 5 if the stored record is a newer one. So no request is rejected because of an outdated record.
  */
 export async function judgeCaller<Outcome>(
   { now, requestLimits, workspaces }: JudgeContext,
@@ -68,7 +68,10 @@ export async function judgeCaller<Outcome>(
 
   if (id === undefined) return { refused: "unknown-workspace" }; // check 3: not a UUID
   for (let tries = 0; tries < MOST_TRIES; tries++) {
-    const again = judgeByRecord(await workspaces.read(id), signature, signed, now());
+    const record = await workspaces.read(id);
+    // The record is unchanged, so the result is the same. Core does not calculate the HMACs of the request again.
+    if ("refused" in judged && record === recalled) return judged;
+    const again = judgeByRecord(record, signature, signed, now());
     if ("refused" in again) return again;
     const outcome = await next({ ...again, address: undefined });
     if (outcome !== "stale") return outcome;

@@ -4,6 +4,7 @@ import { sign, verify } from "../../bridge/signature";
 import { parseSignature, signatureHeader, signatureMatches } from "../../core/domain/signature";
 import { createSigningSecret } from "../../core/domain/workspace";
 import { judgeCaller } from "../../core/operations/judge-caller";
+import type { WorkspaceRecord } from "../../core/ports/store";
 import { SIGNATURE_VECTORS } from "../e2e/vectors";
 import { signatureOf } from "../harness/bridge";
 import { forAll, forMany } from "../harness/for-all";
@@ -153,13 +154,17 @@ describe("when core checks a request,", () => {
   /** Returns the outcome of a request that is signed with `secret` at `t`, when the service clock is at `nowMs`. */
   async function judge(nowMs: number, t: number | string, secret = "newest", workspace = ROTATED) {
     const record = { workspace, version: 1 };
+    return judgeHeader(nowMs, signatureOf(secret, "{}", t), record);
+  }
+
+  /** Returns the outcome of a request with a signature header. `stored` is the record in Redis. */
+  async function judgeHeader(nowMs: number, signature: string, cached: WorkspaceRecord, stored = cached) {
     const context = {
       now: () => nowMs,
       requestLimits: { admitAddress: async () => undefined },
-      workspaces: { recall: () => record, read: async () => record },
+      workspaces: { recall: () => cached, read: async () => stored },
     } as unknown as Parameters<typeof judgeCaller>[0];
-    const signature = signatureOf(secret, "{}", t);
-    const caller = { workspaceId: workspace.id, sourceAddress: "127.0.0.1", signature, signed: "{}" };
+    const caller = { workspaceId: cached.workspace.id, sourceAddress: "127.0.0.1", signature, signed: "{}" };
     const outcome = await judgeCaller(context, caller, async () => ({ accepted: true }));
     return "refused" in outcome ? outcome.refused : "accepted";
   }
@@ -170,6 +175,39 @@ describe("when core checks a request,", () => {
       createSigningSecret("retired", 0, NOW_S * 1000),
       createSigningSecret("retired before", 0, NOW_S * 1000 - HOUR_MS),
     ],
+  });
+
+  // `read` of the workspaces resolves with the cached object while the stored record is unchanged.
+  test.each([
+    ["a wrong signature", NOW_S, "unknown", "signature"],
+    ["an outdated timestamp", NOW_S - 301, "retired before", "timestamp"],
+  ])(
+    "core calculates one HMAC per active secret for a request with %s, unless the stored record has changed",
+    async (_what, t, secret, outcome) => {
+      const create = jest.spyOn(crypto, "createHmac");
+      const cached = { workspace: ROTATED, version: 1 };
+      const judgeWith = async (stored: typeof cached) => {
+        const header = signatureOf(secret, "{}", t);
+        create.mockClear();
+        return [await judgeHeader(NOW_S * 1000 - HOUR_MS, header, cached, stored), create.mock.calls.length];
+      };
+      try {
+        expect(await judgeWith(cached)).toEqual([outcome, 3]);
+        expect(await judgeWith({ ...cached, version: 2 })).toEqual([outcome, 6]);
+      } finally {
+        create.mockRestore();
+      }
+    },
+  );
+
+  // contract: rotation-inbound
+  test("a secret that was created after the record was cached is accepted", async () => {
+    const cached = { workspace: ROTATED, version: 1 };
+    const secrets = [createSigningSecret("created now", NOW_S * 1000), ...ROTATED.secrets];
+    const stored = { workspace: { ...ROTATED, secrets }, version: 2 };
+    const header = signatureOf("created now", "{}", NOW_S);
+    expect(await judgeHeader(NOW_S * 1000, header, cached, cached)).toBe("signature");
+    expect(await judgeHeader(NOW_S * 1000, header, cached, stored)).toBe("accepted");
   });
 
   // time: controlled
