@@ -100,17 +100,21 @@ export async function createCore(
 
     const report: ReportFault = (where, error) => log.error({ where, err: error }, "unexpected error");
     const ids = createIds(store.now);
-    const hosts = { names: overrides.names ?? createNameLookup(config.dnsServers), allow: config.pushAllow };
+    // Each client has separate lookups, so that one of them cannot take all places of the others.
+    const createHosts = () => ({
+      names: overrides.names ?? createNameLookup({ servers: config.dnsServers }),
+      allow: config.pushAllow,
+    });
     const roots = config.pushCa === undefined ? [...rootCertificates] : [...rootCertificates, config.pushCa];
     const secureContext = createSecureContext({ ca: roots });
-    const pushClient = metrics.push.meter(createPushClient({ ...hosts, secureContext }));
+    const pushClient = metrics.push.meter(createPushClient({ ...createHosts(), secureContext }));
     closers.unshift(() => pushClient.close());
     const mailer = config.mail
       ? await createSmtpMailer({ url: config.mail.smtpUrl, from: config.mail.from })
       : loggedMail(log);
     closers.unshift(async () => mailer.close());
     // A separate client, so that operator events and pushes do not share connections or metrics.
-    const hookClient = createPushClient({ ...hosts, secureContext });
+    const hookClient = createPushClient({ ...createHosts(), secureContext });
     closers.unshift(() => hookClient.close());
     const operatorReceivers = createOperatorReceivers({
       now: store.now,
@@ -181,7 +185,7 @@ export async function createCore(
         pushTracer: pushClient,
         tracer,
         operatorReceivers,
-        targetUrlCheck: createTargetUrlCheck(hosts),
+        targetUrlCheck: createTargetUrlCheck(createHosts()),
         stopping: streams.signal,
         whyNotReady: () => whyNotReady(),
         notice: metrics.memory.notice,

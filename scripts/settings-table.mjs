@@ -17,7 +17,7 @@ const NOTES = {
     "see [names and workspaces of tokens](#names-and-workspaces-of-tokens); tokens of 16 characters or more, of visible ASCII without commas; none: core listens on loopback only and rejects every call",
   DASHBOARD_LISTEN: "put TLS in front of it",
   DEMO: "whether the demo game and chat run",
-  DNS_SERVERS: "unset: the system's",
+  DNS_SERVERS: "unset: the hosts file, then the system's",
   DRAIN_SECONDS: "see [Stopping](#stopping)",
   EDGE_LISTEN: "put TLS in front of it",
   FOLLOW_GROUP: "unset: the name of the game",

@@ -1,6 +1,6 @@
 import { isInBlocks, whyNotPublic, type AddressBlock } from "../domain/public-address";
 import { literalAddress, parseTargetUrl } from "../domain/target-url";
-import type { NameLookup, TargetUrlCheck } from "../ports/outside";
+import { TooManyLookups, type NameLookup, type TargetUrlCheck } from "../ports/outside";
 
 export interface PublicHostOptions {
   readonly names: NameLookup;
@@ -26,10 +26,14 @@ export async function findPublicAddresses(
   let addresses: readonly string[];
   try {
     addresses = literal === undefined ? await names.addresses(host) : [literal];
-  } catch {
+  } catch (error) {
+    const advice =
+      error instanceof TooManyLookups
+        ? "core is looking up too many other names; try again"
+        : "check its spelling and its DNS records";
     return {
       failure: "dns",
-      detail: `the name ${host} could not be looked up: check its spelling and its DNS records`,
+      detail: `the name ${host} could not be looked up: ${advice}`,
       addresses: [],
     };
   }

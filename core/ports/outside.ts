@@ -20,9 +20,20 @@ export interface Ids {
   token(): string;
 }
 
-/** Resolves host names with DNS. */
+/** Too many other names are being looked up, so a name was not looked up. */
+export class TooManyLookups extends Error {
+  override readonly name = "TooManyLookups";
+  constructor() {
+    super("too many names are being looked up");
+  }
+}
+
+/** Resolves host names of target URLs and other addresses that belong to workspaces. */
 export interface NameLookup {
-  /** Returns all addresses of a name, as text. Throws when the name has no address or DNS does not answer. */
+  /**
+   * Returns all addresses of a name, as text. Throws `TooManyLookups`, or another error when the name has no address or
+   * DNS does not answer in time.
+   */
   addresses(name: string): Promise<readonly string[]>;
 }
 
