@@ -17,7 +17,7 @@ const FATAL = pino.levels.values["fatal"] ?? Infinity;
 const KINDS_MAX = 256;
 
 /**
- * The log of a process: one JSON line on stdout for each entry. Callers log ids,
+ * The log of a process: one JSON line on stdout for each entry, with the name of its level. Callers log ids,
  * counts, and the names and stacks of errors; never secrets, signatures, bodies,
  * message text or names of users.
  *
@@ -36,6 +36,7 @@ export function createLogger(process: string, level: LogLevel, to = openStdout()
     {
       level,
       base: { process },
+      formatters: { level: (label) => ({ level: label }) },
       timestamp: pino.stdTimeFunctions.isoTime,
       ...(isLimited && { hooks: { logMethod: limitRepeats() } }),
     },

@@ -163,7 +163,7 @@ test("if Redis does not answer, the backup fails with the reason, and leaves no 
   const { status, output } = run(env, "redis", "now");
   expect(status).toBe(1);
   expect(JSON.parse(output)).toMatchObject({
-    level: 50,
+    level: "error",
     msg: "a backup could not be written",
     reason: expect.stringContaining("Connection refused") as string,
   });

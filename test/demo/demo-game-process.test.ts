@@ -1,3 +1,4 @@
+import { isWarning } from "../harness/output";
 import { MessageKind } from "../../proto/gen/chatbridge/v1/event";
 import { startConsumer } from "../harness/consumer";
 import { create } from "../harness/contents";
@@ -67,7 +68,7 @@ test("on SIGTERM, the program ends its games, announces the end in their channel
     const end = await chat.sees("message.update", "game_end", { channel });
     expect(end.message.text).toContain("shutting down");
   }
-  expect(game.log.filter(({ level }) => Number(level) >= 40)).toEqual([]);
+  expect(game.log.filter(isWarning)).toEqual([]);
 });
 
 test("a game continues after an outage of core, and receives events again", async () => {

@@ -1,3 +1,4 @@
+import { isWarning } from "../harness/output";
 import { setTimeout as pause } from "node:timers/promises";
 import { status } from "@grpc/grpc-js";
 import { FollowAck, FollowOpen, FollowRequest } from "../../proto/gen/chatbridge/v1/game";
@@ -104,7 +105,7 @@ test("streams that are cancelled or closed leave their group, and core logs no w
   const seen = await last.sees(workspaces.length);
   expect(new Set(seen.map(({ workspaceId }) => workspaceId)).size).toBe(workspaces.length);
   const warnings = service.core.log.filter(
-    ({ level, msg }) => Number(level) >= 40 || /leak|unexpected/i.test(String(msg)),
+    (line) => isWarning(line) || /leak|unexpected/i.test(String(line["msg"])),
   );
   expect(warnings).toEqual([]);
 });

@@ -184,7 +184,7 @@ test("inbound events that are dropped before every group has acked them are coun
       ({ msg }) => msg === "inbound events were dropped before every group had acked them",
     ),
   );
-  expect(told).toMatchObject({ level: 40, count: lost, reason: "size", group: expect.any(String) });
+  expect(told).toMatchObject({ level: "warn", count: lost, reason: "size", group: expect.any(String) });
 });
 
 test("calls to Redis are timed by function, and the number of requests in each call is recorded", async () => {

@@ -76,12 +76,12 @@ describe("repeated entries", () => {
     ]);
     jest.advanceTimersByTime(60_000);
     expect(counts(300)).toEqual([
-      [50, "a", "repeated lines were suppressed: failed", 150],
-      [40, undefined, "repeated lines were suppressed: failed", 1],
+      ["error", "a", "repeated lines were suppressed: failed", 150],
+      ["warn", undefined, "repeated lines were suppressed: failed", 1],
     ]);
     log.error({ where: "a" }, "failed");
     jest.advanceTimersByTime(60_000);
-    expect(counts(302)).toEqual([[50, "a", "failed", undefined]]);
+    expect(counts(302)).toEqual([["error", "a", "failed", undefined]]);
   });
 
   test("are all written if they are fatal, or if the log level is debug", () => {
@@ -97,8 +97,8 @@ describe("repeated entries", () => {
     repeat(102, () => log.warn("first"));
     for (let i = 0; i < 256; i++) log.warn(`kind ${i}`);
     expect(counts(100 + 255)).toEqual([
-      [40, undefined, "repeated lines were suppressed: first", 2],
-      [40, undefined, "kind 255", undefined],
+      ["warn", undefined, "repeated lines were suppressed: first", 2],
+      ["warn", undefined, "kind 255", undefined],
     ]);
   });
 
@@ -106,6 +106,6 @@ describe("repeated entries", () => {
     const { stdout } = await run(0, `for (let i = 0; i < 1000; i++) log.error({ where: "Lane" }, "failed");`);
     const lines = stdout.trim().split("\n");
     expect(lines).toHaveLength(101);
-    expect(JSON.parse(lines.at(-1) ?? "")).toMatchObject({ level: 50, where: "Lane", suppressed: 900 });
+    expect(JSON.parse(lines.at(-1) ?? "")).toMatchObject({ level: "error", where: "Lane", suppressed: 900 });
   });
 });
