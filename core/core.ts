@@ -24,6 +24,8 @@ import { createIds } from "./ids";
 import { limitedGames } from "./rpc/known-tokens";
 import type { ReportFault } from "./rpc/status";
 import { listenForRpc } from "./rpc/server";
+import { createRedisWatch } from "./redis-watch";
+import { replyFault } from "./store/redis/fault-words";
 import { createSecretBox } from "./store/secret-box";
 import { openStore } from "./store/store";
 
@@ -66,6 +68,7 @@ export async function createCore(
   );
   const tracing = await startTracing(config.tracing, log);
   const tracer = tracing?.tracer;
+  const redisWatch = createRedisWatch(log);
   const closers: (() => Promise<void>)[] = [async () => tracing?.close(), () => health.close()];
   const tellInboundDropped = inboundDropTeller(log);
   function onDrop(
@@ -82,8 +85,7 @@ export async function createCore(
         limits: CONTRACT_LIMITS,
         limitedGames: limitedGames(config.tokens),
         secretBox: createSecretBox(config.secretsKeys),
-        onError: (error) =>
-          log.warn({ code: errorCode(error), reason: error.message }, "no connection to Redis"),
+        onError: redisWatch.onError,
         meter: { ...metrics.store, rejected: metrics.memory.rejected },
         onDropped(dropped) {
           metrics.counts.inboundDropped[dropped.reason] += dropped.count;
@@ -96,7 +98,11 @@ export async function createCore(
       }),
       failOnceAborted(stopping),
     ]);
-    closers.unshift(() => store.close());
+    closers.unshift(async () => {
+      redisWatch.stop();
+      await store.close();
+    });
+    redisWatch.begin(() => store.probe());
 
     const report: ReportFault = (where, error) => log.error({ where, err: error }, "unexpected error");
     const ids = createIds(store.now);
@@ -212,8 +218,8 @@ export async function createCore(
       try {
         await store.probe();
         return undefined;
-      } catch {
-        return "Redis does not answer";
+      } catch (error) {
+        return replyFault(error) ?? "Redis does not answer";
       }
     };
     log.info({ port: rpc.port, healthPort: health.port, ...BUILD }, "core is ready");

@@ -10,6 +10,7 @@ import type { EdgeConfig } from "./config";
 import { createCoreClient, type CoreClient } from "./lane/core-client";
 import { CoreRefusesToken } from "./lane/core-unavailable";
 import { startDashboard, type Dashboard } from "./dashboard/dashboard";
+import { watchCore } from "./core-watch";
 import { createEdgeMetrics } from "./edge-metrics";
 import { addHooks } from "./public/hooks";
 import { shieldCore } from "./public/shielded-core";
@@ -103,7 +104,13 @@ export async function createEdge(
     throw error;
   }
   const ports = { port: portOf(app), healthPort: health.port, dashboardPort: dashboard?.port };
-  log.info({ ...ports, ...BUILD }, "edge is ready");
+  log.info(ports, "edge is listening");
+  const stopWatch = watchCore({
+    log,
+    address: config.core.address,
+    probe: () => core.probe(),
+    onReady: () => log.info({ ...ports, ...BUILD }, "edge is ready"),
+  });
   let closing: Promise<void> | undefined;
   return {
     ...ports,
@@ -114,12 +121,15 @@ export async function createEdge(
     close() {
       stopping = true;
       closing ??= (async () => {
+        // The watch stops first, so that no line says that core is unavailable because the edge stops.
+        const watched = stopWatch();
         // A request that never arrives completely must not delay the shutdown.
         const late = setTimeout(() => app.server.closeAllConnections(), FINISH_WITHIN_MS);
         await Promise.all([app.close(), dashboard?.close()]);
         clearTimeout(late);
         unsent.close();
         core.close();
+        await watched;
         await tracing?.close();
         await health.close();
       })();

@@ -14,6 +14,7 @@ import { createKeys, SHARDS_KEY } from "./keys";
 import { createLeases } from "./leases";
 import { createOperatorOutbox } from "./operator-outbox";
 import { createOutboundEvents, type OutboundEventsOptions } from "./outbound-events";
+import { errorReply } from "./redis/connection";
 import { connectRedis } from "./redis/redis";
 import { findAdvice, type RedisAdvice } from "./redis/advice";
 import { asText } from "./redis/reply";
@@ -36,6 +37,7 @@ export interface StoreOptions extends InboundLogOptions, OutboundEventsOptions {
   readonly redisWaitReplicas?: number;
   readonly shards: number;
   readonly secretBox: SecretBox;
+  /** Called with errors of connections, and with error replies that delay the start, e.g. while Redis loads its data. */
   onError(error: Error): void;
   /** Called at the start if the bounds add up to more than the memory of Redis, with the arithmetic and advice. */
   onOverbooking?(advice: string): void;
@@ -66,6 +68,20 @@ export async function openStore(options: StoreOptions) {
     const known = await redis.command(SHARDS_KEY, ["GET", SHARDS_KEY]);
     const kept = known ?? (await redis.command(SHARDS_KEY, ["SET", SHARDS_KEY, shards, "NX", "GET"]));
     return kept === null ? shards : asText(kept);
+  }
+
+  /** Repeats `ask` until Redis is available. Redis may be loading its data, or failing over. */
+  async function onceAvailable<T>(ask: () => Promise<T>): Promise<T> {
+    for (;;) {
+      try {
+        return await ask();
+      } catch (error) {
+        if (!(error instanceof StoreUnavailable)) throw error;
+        // Other errors are errors of the connection, which reports them itself.
+        if (errorReply(error) !== undefined) options.onError(error);
+        await sleep(AGAIN_MS);
+      }
+    }
   }
 
   try {
@@ -131,15 +147,3 @@ export async function openStore(options: StoreOptions) {
 }
 
 const AGAIN_MS = 250;
-
-/** Repeats `ask` until Redis is available. Redis may be loading its data, or failing over. */
-async function onceAvailable<T>(ask: () => Promise<T>): Promise<T> {
-  for (;;) {
-    try {
-      return await ask();
-    } catch (error) {
-      if (!(error instanceof StoreUnavailable)) throw error;
-      await sleep(AGAIN_MS);
-    }
-  }
-}

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { Metadata } from "@grpc/grpc-js";
+import { Metadata, type ServiceError } from "@grpc/grpc-js";
 import {
   BridgeServiceClient,
   type PollRequest,
@@ -31,6 +31,8 @@ const BYTES_UNDER_WAY_MAX = 64 * 1024 * 1024;
 /** Milliseconds to wait for an answer. Core's own timeouts are shorter, so that core can still answer with an error. */
 const DEADLINE_MS = 5_000;
 const PROBE_WITHIN_MS = 1_000;
+/** Milliseconds to wait for the reason of a failed connection. */
+const REASON_WITHIN_MS = 200;
 /** The default of `renewEveryMs`. A renewal takes one lookup of core's name, and one connection to each core. */
 const RENEW_EVERY_MS = 30_000;
 /** Maximum bytes of an answer. A page of 100 events of the largest size fits. */
@@ -70,14 +72,28 @@ export function createCoreClient({
   const metadata = new Metadata();
   metadata.set("authorization", `Bearer ${token}`);
 
+  const open = () =>
+    renewed.current.makeBidiStreamRequest(
+      LANE_METHOD.path,
+      LANE_METHOD.requestSerialize,
+      LANE_METHOD.responseDeserialize,
+      metadata,
+    );
+
+  /** Returns why there is no connection to core. gRPC gives the reason only to calls. */
+  async function whyNotConnected(): Promise<string> {
+    const stream = open();
+    const failed = new Promise<string>((resolve) =>
+      stream.on("error", ({ details }: ServiceError) => resolve(details.replace(/ Resolution note: ?$/, ""))),
+    );
+    const late = sleep(REASON_WITHIN_MS, "no connection in time", { ref: false });
+    const reason = await Promise.race([failed, late]);
+    stream.cancel();
+    return reason;
+  }
+
   const lanes = createLanes({
-    open: () =>
-      renewed.current.makeBidiStreamRequest(
-        LANE_METHOD.path,
-        LANE_METHOD.requestSerialize,
-        LANE_METHOD.responseDeserialize,
-        metadata,
-      ),
+    open,
     lanes: LANES,
     inProgressMax: IN_PROGRESS_MAX,
     bytesMax: BYTES_UNDER_WAY_MAX,
@@ -102,11 +118,16 @@ export function createCoreClient({
         throw new Error("core answered a poll call with an answer of another kind");
       return answer.value;
     },
-    /** Rejects when core accepts no lane in time, with `CoreRefusesToken` if core rejects the token. */
+    /**
+     * Rejects when core accepts no lane in time: with `CoreRefusesToken` if core rejects the token, and otherwise with an
+     * error that has the reason.
+     */
     async probe(): Promise<void> {
       // While a core stops, the client may have no connection for new lanes, and the open lanes still carry calls.
       if (lanes.isOpen()) return;
-      await untilConnected(renewed.current, PROBE_WITHIN_MS);
+      await untilConnected(renewed.current, PROBE_WITHIN_MS).catch(async () => {
+        throw new CoreUnavailable(await whyNotConnected());
+      });
       await Promise.race([lanes.greet(), failAfter(PROBE_WITHIN_MS)]);
     },
     close(): void {

@@ -7,6 +7,7 @@ import {
   HealthClient,
 } from "../../proto/gen/grpc/health/v1/health";
 import { BUILD } from "../harness/build";
+import { isWarning } from "../harness/output";
 import { LIVE, notReady, probe, READY, untilReadiness } from "../harness/probe";
 import { freePort, SECRETS_KEY, startCore, startEdge, TOKENS, type TestProcess } from "../harness/processes";
 import { startProgram } from "../harness/program";
@@ -82,7 +83,8 @@ test("gRPC's health service needs no token, and reports whether core and each of
 });
 
 test("an edge with a token that core rejects is never ready, reports the reason, and logs the reason once", async () => {
-  const edge = await startEdge((await core).port, { CORE_TOKEN: "a-token-that-core-does-not-know" });
+  const token = { CORE_TOKEN: "a-token-that-core-does-not-know" };
+  const edge = await startEdge((await core).port, token, "listening");
   const refused = JSON.stringify(notReady("core rejects CORE_TOKEN"));
   // While core answers slowly, the edge reports that core is unavailable. So the test waits for the report that core
   // rejects the token.
@@ -93,8 +95,9 @@ test("an edge with a token that core rejects is never ready, reports the reason,
       return JSON.stringify(answer) === refused;
     });
   }
-  const errors = () => edge.log.filter(({ level }) => Number(level) >= 50).map(({ msg }) => msg);
+  const errors = () => edge.log.filter(isWarning).map(({ msg }) => msg);
   await until("the rejection is logged", () => errors().length > 0);
   expect(await edge.stop()).toBe(0);
   expect(errors()).toEqual([expect.stringContaining("core rejects CORE_TOKEN")]);
+  expect(edge.log.map(({ msg }) => msg)).not.toContain("edge is ready");
 });

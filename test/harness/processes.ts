@@ -45,14 +45,22 @@ export function startCore(redisUrl: string, environment: Environment = {}): Prom
   });
 }
 
-/** Starts an edge on free ports, connected to a core on loopback. Resolves when the edge is ready. */
-export function startEdge(corePort: number, environment: Environment = {}): Promise<TestProcess> {
-  return startProcess("edge", {
+/**
+ * Starts an edge on free ports, connected to a core on loopback. Resolves when the edge is ready, or already when the edge
+ * listens, which needs no core.
+ */
+export function startEdge(
+  corePort: number,
+  environment: Environment = {},
+  when: "ready" | "listening" = "ready",
+): Promise<TestProcess> {
+  const settings = {
     CORE_ADDRESS: `127.0.0.1:${corePort}`,
     CORE_TOKEN: TOKENS.edge,
     EDGE_LISTEN: "127.0.0.1:0",
     ...environment,
-  });
+  };
+  return startProcess("edge", settings, when);
 }
 
 /**
@@ -83,10 +91,13 @@ export async function freePort(protocol: "tcp" | "udp4" = "tcp"): Promise<number
 /**
  * Starts dist/<name>/main.js. The process's environment has only `PATH`, `HEALTH_LISTEN` and the variables in
  * `environment`. Rejects with the output on stderr when the process exits before it is ready.
+ *
+ * @param when the end of the log line after which the process counts as started
  */
 export function startProcess(
   name: "core" | "edge" | "demo/game" | "demo/chat",
   environment: Environment,
+  when = "ready",
 ): Promise<TestProcess> {
   const main = join(__dirname, "../../dist", name, "main.js");
   const child = spawn(process.execPath, [main], {
@@ -102,7 +113,7 @@ export function startProcess(
     createInterface({ input: child.stdout }).on("line", (line) => {
       const entry = JSON.parse(line) as LogLine;
       log.push(entry);
-      if (entry["msg"] !== `${name} is ready`) return;
+      if (entry["msg"] !== `${name} is ${when}`) return;
       resolve({
         port: Number(entry["port"]),
         healthPort: Number(entry["healthPort"]),

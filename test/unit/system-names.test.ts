@@ -93,13 +93,13 @@ describe("a lookup", () => {
   test.each(["NXDOMAIN", "SERVFAIL"] as const)(
     "that is answered with %s fails, and does not use getaddrinfo, whose threads core's own lookups need",
     async (answer) => {
-      const spies = [jest.spyOn(dns, "lookup"), jest.spyOn(dnsPromises, "lookup")];
+      const spies = [jest.spyOn(dns, "lookup"), jest.spyOn(dnsPromises, "lookup")] as const;
       names.set("missing.test", answer);
       await expect(
         createNameLookup({ servers: servers(), hosts: NO_HOSTS }).addresses("missing.test"),
       ).rejects.toThrow();
       expect(names.lookups("missing.test")).toBeGreaterThan(0);
-      expect(spies.flatMap(({ mock }) => mock.calls)).toEqual([]);
+      expect(spies.map(({ mock }) => mock.calls.length)).toEqual([0, 0]);
       for (const spy of spies) spy.mockRestore();
     },
   );

@@ -10,22 +10,11 @@ export interface RedisOptions extends ConnectorOptions {
   readonly url: string;
 }
 
-const SAME_ERROR_EVERY_MS = 3_000;
-
-/**
- * Connects to Redis, and waits until the connection is ready. Reconnects automatically until `close` is called. Calls
- * `onError` at most once every three seconds for the same message.
- */
+/** Connects to Redis, and waits until the connection is ready. Reconnects automatically until `close` is called. */
 export function connectRedis({ url, ...options }: RedisOptions): Promise<Redis> {
   const target = parseRedisUrl(url);
-  const toldAt = new Map<string, number>();
-  const onError = (error: Error): void => {
-    const now = performance.now();
-    if (now - (toldAt.get(error.message) ?? -Infinity) < SAME_ERROR_EVERY_MS) return;
-    toldAt.set(error.message, now);
-    options.onError(error);
-  };
-  const connect = createConnector({ ...options, onError });
+  const { onError } = options;
+  const connect = createConnector(options);
   switch (target.kind) {
     case "server":
       return connectServer(target, connect);

@@ -1,0 +1,27 @@
+import { errorReply } from "./connection";
+
+/** Explanations of error replies, by their first word. The replies of Redis say more, but not what to do. */
+const WORDS: Readonly<Record<string, string>> = {
+  LOADING: "Redis is loading its data (LOADING)",
+  NOAUTH: "Redis requires a password (NOAUTH): add it to REDIS_URL",
+  NOPERM: "the user of REDIS_URL lacks a permission (NOPERM)",
+  WRONGPASS: "Redis rejects the user name or the password (WRONGPASS): check REDIS_URL",
+};
+
+/**
+ * Returns why Redis rejects calls, from an error reply or from a `StoreUnavailable` that an error reply has caused;
+ * undefined if the error is not from a reply.
+ */
+export function replyFault(error: unknown): string | undefined {
+  const reply = errorReply(error);
+  if (reply === undefined) return undefined;
+  const [word = ""] = reply.split(/\s/, 1);
+  // Redis can repeat the arguments of an unknown command, which may contain a password.
+  return WORDS[word] ?? `Redis rejects calls: ${reply.replace(/,? with args beginning with.*/s, "")}`;
+}
+
+/** Returns the reason of a failed connection or call in one line, without secrets. */
+export function redisFault(error: unknown): string {
+  const [first = error] = error instanceof AggregateError ? (error.errors as readonly unknown[]) : [];
+  return replyFault(first) ?? (first instanceof Error ? first.message : String(first));
+}
