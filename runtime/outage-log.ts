@@ -33,8 +33,6 @@ export interface OutageLogOptions {
   readonly now?: () => number;
 }
 
-export type OutageLog = ReturnType<typeof createOutageLog>;
-
 /**
  * Logs the outages of a service that the process needs: one line per reason and minute while the outage lasts, and one
  * line with its duration when the service works again.

@@ -13,7 +13,7 @@ const LOOK_UP_WITHIN_MS = 4_000;
  */
 const OTHER_FAMILY_WITHIN_MS = 500;
 /** Maximum number of names that are looked up at the same time. */
-export const LOOKUPS_MAX = 1_000;
+const LOOKUPS_MAX = 1_000;
 
 export interface NameLookupOptions {
   /** Name servers as `address:port`; empty to use the hosts file and the system's name servers. */
