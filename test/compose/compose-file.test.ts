@@ -13,7 +13,7 @@ const servers = services.filter(([, { restart }]) => restart !== undefined);
 const KEYS = [
   "build,cap_drop,command,cpus,depends_on,entrypoint,environment,healthcheck,image,logging,mem_limit,network_mode",
   "networks,pids_limit,ports,profiles,pull_policy,read_only,restart,scale,security_opt,stop_grace_period,stop_signal",
-  "tmpfs,user,volumes,working_dir",
+  "tmpfs,ulimits,user,volumes,working_dir",
 ].flatMap((line) => line.split(","));
 
 /** The kind of secrets of each server whose kind is not the name of the server. */

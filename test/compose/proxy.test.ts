@@ -1,28 +1,32 @@
-import { spawn, spawnSync, type ChildProcess } from "node:child_process";
+import { spawnSync } from "node:child_process";
 import { once } from "node:events";
-import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { createServer, type IncomingHttpHeaders, type IncomingMessage, type Server } from "node:http";
 import { request } from "node:https";
 import type { AddressInfo } from "node:net";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { json } from "node:stream/consumers";
+import { ERRORS } from "../../contract/errors";
+import { HEADERS_MAX_BYTES } from "../../contract/numbers";
+import { errorBody } from "../../edge/public/error-body";
 import { findHaproxy } from "../programs/apt";
 import { send, type SendOptions } from "../harness/bridge";
-import { ROOT } from "../harness/compose-file";
+import { readComposeFile, ROOT } from "../harness/compose-file";
 import { testFolder } from "../harness/folder";
-import { freePort } from "../harness/processes";
+import { NO_CERTIFICATES, PROXY_CONFIG, startHaproxy, type HaproxyOptions } from "../harness/haproxy";
+import { exchange, parseAnswers, statusesOf } from "../harness/raw-http";
 import { createTestCa } from "../harness/test-ca";
 import { until } from "../harness/wait";
 
 // Runs HAProxy with compose/proxy/haproxy.cfg. Two servers that answer with the headers of each request are the edges.
 
-const CONFIG = readFileSync(join(ROOT, "compose/proxy/haproxy.cfg"), "utf8");
-const NO_CERTIFICATES = "./compose/proxy";
 const NAME = "hooks.example";
+const ERRORS_FOLDER = join(ROOT, "compose/proxy/errors");
+const ERROR_FILES = readdirSync(ERRORS_FOLDER);
 
 let haproxy: string;
 const edges: Edge[] = [];
-const running: ChildProcess[] = [];
+const running: { stop(): unknown }[] = [];
 const folder = testFolder();
 
 beforeAll(async () => {
@@ -30,7 +34,7 @@ beforeAll(async () => {
   edges.push(await startEdge(), await startEdge());
 }, 300_000);
 afterEach(() => {
-  for (const each of running.splice(0)) each.kill("SIGKILL");
+  for (const each of running.splice(0)) each.stop();
 });
 afterAll(() => {
   for (const { server } of edges) server.close();
@@ -43,7 +47,7 @@ interface Edge {
 }
 
 async function startEdge(): Promise<Edge> {
-  const edge = { server: createServer(), ready: true, posts: 0 };
+  const edge = { server: createServer({ maxHeaderSize: HEADERS_MAX_BYTES }), ready: true, posts: 0 };
   edge.server.on("request", (asked, answer) => {
     if (asked.url === "/ready") return void answer.writeHead(edge.ready ? 200 : 503).end();
     if (asked.method === "POST") edge.posts++;
@@ -57,30 +61,19 @@ async function startEdge(): Promise<Edge> {
 
 const portOf = (server: Server): number => (server.address() as AddressInfo).port;
 
-/** Starts the proxy on a free port. `certificates` is a folder, and `trusted` is the value of TRUST_PROXY. */
-async function startProxy({ certificates = NO_CERTIFICATES, trusted = "" } = {}): Promise<number> {
-  const ports: Record<string, number> = {};
-  for (const each of ["8080", "8081", "8082", "8088", "50051"]) ports[each] = await freePort();
-  const servers = edges.map(
-    ({ server }, at) => `server s${at} 127.0.0.1:${portOf(server)} port ${portOf(server)}`,
-  );
-  const config = CONFIG.replaceAll(
-    /bind :(\d+)/g,
-    (_all, port: string) => `bind 127.0.0.1:${ports[port] ?? 0}`,
-  )
-    .replaceAll("/certificates/", `${certificates}/`)
-    .replace(/^ *server-template edge .*$/m, servers.join("\n  "));
-  const file = join(folder, `${ports["8080"]}.cfg`);
-  writeFileSync(file, config);
-  const env = { ...process.env, PROXY_CERTIFICATES: certificates, TRUST_PROXY: trusted };
-  running.push(spawn(haproxy, ["-db", "-f", file], { env, stdio: "ignore" }));
-  const status = (): Promise<boolean> =>
-    send(`http://127.0.0.1:${ports["8081"]}`, "/ready").then(
-      ({ body }) => body.toString("utf8") === "edge 2 core 0 dashboard 0",
-      () => false,
-    );
-  await until("the proxy uses both edges", status);
-  return ports["8080"] ?? 0;
+/** Starts the proxy in front of the edges. Returns the port for bridges. */
+async function startProxy(options: Pick<HaproxyOptions, "certificates" | "trusted"> = {}): Promise<number> {
+  const servers = edges.map(({ server }) => ({ port: portOf(server), healthPort: portOf(server) }));
+  const proxy = await startHaproxy({ folder, servers: { edge: servers }, ...options });
+  running.push(proxy);
+  return proxy.portOf(8080);
+}
+
+/** Whether the output of `haproxy -v` names a release before `least`. */
+function isBefore(output: string, least: readonly number[]): boolean {
+  const release = (/version (\d+)\.(\d+)\.(\d+)/.exec(output) ?? []).slice(1).map(Number);
+  const at = least.findIndex((part, i) => release[i] !== part);
+  return at >= 0 && (release[at] ?? 0) < (least[at] ?? 0);
 }
 
 async function headersAt(port: number, options: SendOptions = {}): Promise<IncomingHttpHeaders> {
@@ -96,6 +89,82 @@ test("HAProxy accepts the configuration without a warning", () => {
   });
   expect({ status: checked.status, stderr: checked.stderr }).toEqual({ status: 0, stderr: "" });
 });
+
+test("all listeners together accept fewer connections than the process, and have file descriptors for them", () => {
+  const numbersOf = (pattern: RegExp) => [...PROXY_CONFIG.matchAll(pattern)].map(([, max]) => Number(max));
+  const [all = 0] = numbersOf(/^ {2}maxconn (\d+)/gm);
+  const binds = new Map(
+    [...PROXY_CONFIG.matchAll(/^ {2}bind :(\d+) maxconn (\d+)/gm)].map(([, port, max]) => [
+      port,
+      Number(max),
+    ]),
+  );
+  expect([...binds.keys()]).toEqual([...new Set(numbersOf(/^ {2}bind :(\d+)/gm).map(String))]);
+  expect([...binds.values()].reduce((sum, max) => sum + max, 0)).toBeLessThan(all);
+  expect(readComposeFile().services["proxy"]?.ulimits?.["nofile"]).toBeGreaterThan(2 * all + 500);
+});
+
+test("the error of each file has the contract's error body", () => {
+  const answers = ERROR_FILES.map((name) => {
+    const [answer] = parseAnswers(readFileSync(join(ERRORS_FOLDER, name)));
+    const { statusCode, message, error } = JSON.parse(answer?.body ?? "") as Record<string, string | number>;
+    expect(answer).toMatchObject({
+      status: Number(basename(name, ".http")),
+      headers: { "content-type": "application/json" },
+    });
+    expect({ statusCode, message, error }).toEqual({
+      ...errorBody({ status: answer?.status ?? 0, message: String(message) }),
+      ...(statusCode === 413 && { error: undefined }),
+    });
+    return [statusCode, message, answer?.headers["retry-after"]];
+  });
+  const known = new Set<unknown>(Object.values(ERRORS).map(({ message }) => message));
+  expect(answers.filter(([, message]) => !known.has(message))).toEqual([]);
+  expect(answers.filter(([, , retryAfter]) => retryAfter !== undefined).map(([status]) => status)).toEqual([
+    429, 503,
+  ]);
+  const used = [...PROXY_CONFIG.matchAll(/^ {2}errorfile (\d+) errors\/\1\.http$/gm)].map(
+    ([, status]) => `${status}.http`,
+  );
+  expect(used.toSorted()).toEqual(ERROR_FILES.toSorted());
+});
+
+const LONG = "x".repeat(17_000);
+const head = (lines: string): string => `GET /hooks/x HTTP/1.1\r\nHost: a\r\n${lines}\r\n`;
+
+test.each<[string, string, number]>([
+  ["17 KB of headers", head(`X-Long: ${LONG}\r\n`), 431],
+  ["a path of 17 KB", `GET /${LONG} HTTP/1.1\r\nHost: a\r\n\r\n`, 431],
+  ["150 headers", head("X: a\r\n".repeat(150)), 200],
+])("an edge answers a request with %s", async (_what, bytes, status) => {
+  const base = `http://127.0.0.1:${await startProxy()}`;
+  expect(await statusesOf(base, (socket) => void socket.end(bytes))).toEqual([status]);
+});
+
+// time: smoke
+test.each<[string, string, number]>([
+  ["is not HTTP", "nonsense\r\n\r\n", 400],
+  [
+    "has a chunk without a length",
+    `POST /hooks/x HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n`,
+    400,
+  ],
+  ["does not arrive in time", "GET /hooks/x HTTP/1.1\r\nHost: a\r\nX-", 408],
+  ["has more headers than the proxy can read", head(`X-Long: ${"x".repeat(70_000)}\r\n`), 431],
+])(
+  "the proxy's own answer to a request that %s has the contract's error body",
+  async (_what, bytes, status) => {
+    const base = `http://127.0.0.1:${await startProxy()}`;
+    const { answers } = await exchange(base, bytes);
+    // Older releases cannot replace these answers, and answer 431 as 400.
+    if (isBefore(spawnSync(haproxy, ["-v"], { encoding: "utf8" }).stdout, [3, 2, 8])) {
+      expect(answers).toMatchObject([{ status: status === 431 ? 400 : status }]);
+      return;
+    }
+    expect(answers).toMatchObject([{ status, headers: { "content-type": "application/json" } }]);
+    expect(JSON.parse(answers[0]?.body ?? "")).toMatchObject({ statusCode: status });
+  },
+);
 
 test("an edge sees the address of each client, and not what the client says about itself", async () => {
   const port = await startProxy();

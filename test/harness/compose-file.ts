@@ -16,6 +16,7 @@ interface ComposeService extends Partial<
   readonly user: string;
   readonly cpus?: string | number;
   readonly pids_limit?: number;
+  readonly ulimits?: Named<number>;
   readonly build?: object;
   readonly environment?: Named<string>;
   readonly healthcheck?: { readonly test: Texts };

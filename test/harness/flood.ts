@@ -1,0 +1,60 @@
+import { connect, createServer, type AddressInfo, type Socket } from "node:net";
+import { once } from "node:events";
+
+/** Connections opened at the same time. A listener's backlog has room for all of them. */
+const AT_ONCE = 200;
+
+export type Flood = Awaited<ReturnType<typeof openFlood>>;
+
+/**
+ * Opens `count` connections from the local address `from`, one batch after the other, and sends `bytes` on each.
+ * The connections stay open until `end`.
+ */
+export async function openFlood(port: number, from: string, count: number, bytes: string) {
+  const sockets: Socket[] = [];
+  const answers = new Map<Socket, string>();
+  let closed = 0;
+  async function open(): Promise<void> {
+    const socket = connect({ host: "127.0.0.1", port, localAddress: from });
+    sockets.push(socket);
+    socket.on("error", () => undefined).on("close", () => (closed += 1));
+    socket.on("data", (chunk) => answers.set(socket, `${answers.get(socket) ?? ""}${chunk.toString()}`));
+    // A connection that the server refuses can close before "connect".
+    await Promise.race([once(socket, "connect"), once(socket, "close")]).catch(() => undefined);
+    if (bytes !== "" && socket.writable) socket.write(bytes);
+  }
+  for (let left = count; left > 0; left -= AT_ONCE) {
+    await Promise.all(Array.from({ length: Math.min(left, AT_ONCE) }, open));
+  }
+  return {
+    /** Number of connections that the server has closed. */
+    closed: (): number => closed,
+    /** The bytes that arrived on each connection. */
+    answers: (): readonly string[] => [...answers.values()],
+    end: (): void => sockets.forEach((socket) => socket.destroy()),
+  };
+}
+
+/** Forwards connections to a port of loopback, from the local address `from`. */
+export async function forwardFrom(from: string, port: number) {
+  const sockets = new Set<Socket>();
+  const server = createServer((near) => {
+    const far = connect({ host: "127.0.0.1", port, localAddress: from });
+    for (const [socket, other] of [
+      [near, far],
+      [far, near],
+    ] as const) {
+      sockets.add(socket);
+      socket.on("error", () => undefined).on("close", () => other.destroy());
+    }
+    near.pipe(far).pipe(near);
+  }).listen(0, "127.0.0.1");
+  await once(server, "listening");
+  return {
+    port: (server.address() as AddressInfo).port,
+    close(): void {
+      for (const socket of sockets) socket.destroy();
+      server.close();
+    },
+  };
+}
