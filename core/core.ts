@@ -2,6 +2,7 @@ import { once, setMaxListeners } from "node:events";
 import { createSecureContext, rootCertificates } from "node:tls";
 import { pino, type Logger } from "pino";
 import { listenForProbes } from "../runtime/health-listener";
+import { limitConnections } from "../runtime/limit-connections";
 import { BUILD } from "../runtime/version";
 import { startTracing } from "../runtime/tracing/start-tracing";
 import type { CoreConfig } from "./config";
@@ -201,6 +202,7 @@ export async function createCore(
         at: config.listen,
         tokens: config.tokens,
         tls: config.tls,
+        limitConnections: (listener) => void limitConnections(listener, CONNECTIONS),
         report,
       },
     );
@@ -245,6 +247,11 @@ export async function createCore(
   }
 }
 
+/**
+ * The bounds of open gRPC connections, which take about 100 KB each. A game, an operator or an edge uses one or two
+ * connections. The share has room for all connections that a TCP proxy such as that of docker-compose.yml forwards.
+ */
+const CONNECTIONS = { max: 4_000, share: 1_000 } as const;
 /** The group in which cores share the shards. No group of games can have this name. */
 const CORES_GROUP = "!cores";
 

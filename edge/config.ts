@@ -9,39 +9,59 @@ export type EdgeConfig = ReturnType<typeof readEdgeConfig>;
 
 /** Reads the edge's settings from the environment; docs/operator-guide.md describes them. Throws SettingsError. */
 export function readEdgeConfig(environment: NodeJS.ProcessEnv) {
-  return readSettings(environment, (settings) => ({
-    listen: settings.hostPort(
-      "EDGE_LISTEN",
-      "address of the listener for bridges, host:port",
-      "127.0.0.1:8080",
-    ),
-    healthListen: settings.hostPort(
-      "HEALTH_LISTEN",
-      "address of the listener for probes, host:port",
-      "127.0.0.1:8081",
-    ),
-    core: readCoreConnection(settings, "edge"),
-    trustProxy: settings.parsed(
-      "TRUST_PROXY",
-      "comma-separated addresses or CIDRs of the proxies in front of the edge",
-      parseBlocks,
-      " ",
-    ),
-    dashboardListen:
-      settings.text("DASHBOARD_LISTEN", "", "off") === "off"
-        ? undefined
-        : settings.hostPort("DASHBOARD_LISTEN", "address of the dashboard, host:port, or off"),
-    publicUrl: environment["PUBLIC_URL"]
-      ? settings.parsed(
-          "PUBLIC_URL",
-          "URL at which bridges reach the edge, e.g. https://hooks.example",
-          parseBase,
-        )
-      : undefined,
-    drainMs: readDrainMs(settings),
-    logLevel: settings.choice("LOG_LEVEL", LOG_LEVELS, "info"),
-    tracing: readTracing(settings, "chat-bridge-edge"),
-  }));
+  return readSettings(environment, (settings) => {
+    const config = {
+      listen: settings.hostPort(
+        "EDGE_LISTEN",
+        "address of the listener for bridges, host:port",
+        "127.0.0.1:8080",
+      ),
+      healthListen: settings.hostPort(
+        "HEALTH_LISTEN",
+        "address of the listener for probes, host:port",
+        "127.0.0.1:8081",
+      ),
+      core: readCoreConnection(settings, "edge"),
+      trustProxy: settings.parsed(
+        "TRUST_PROXY",
+        "comma-separated addresses or CIDRs of the proxies in front of the edge",
+        parseBlocks,
+        " ",
+      ),
+      connectionsMax: settings.integer(
+        "CONNECTIONS_MAX",
+        "open connections of bridges; further connections are closed",
+        { min: 100, max: 1_000_000 },
+        8_000,
+      ),
+      addressConnectionsMax: settings.integer(
+        "ADDRESS_CONNECTIONS_MAX",
+        "open connections of bridges from one address that is not in TRUST_PROXY; further connections are closed",
+        { min: 10, max: 1_000_000 },
+        1_000,
+      ),
+      dashboardListen:
+        settings.text("DASHBOARD_LISTEN", "", "off") === "off"
+          ? undefined
+          : settings.hostPort("DASHBOARD_LISTEN", "address of the dashboard, host:port, or off"),
+      publicUrl: environment["PUBLIC_URL"]
+        ? settings.parsed(
+            "PUBLIC_URL",
+            "URL at which bridges reach the edge, e.g. https://hooks.example",
+            parseBase,
+          )
+        : undefined,
+      drainMs: readDrainMs(settings),
+      logLevel: settings.choice("LOG_LEVEL", LOG_LEVELS, "info"),
+      tracing: readTracing(settings, "chat-bridge-edge"),
+    };
+    if (config.addressConnectionsMax >= config.connectionsMax) {
+      settings.fault(
+        "ADDRESS_CONNECTIONS_MAX must be below CONNECTIONS_MAX: one address could use up all connections",
+      );
+    }
+    return config;
+  });
 }
 
 function parseBase(text: string): string {

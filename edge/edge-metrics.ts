@@ -1,5 +1,6 @@
 import type { onResponseHookHandler } from "fastify";
 import { byLabel, createMetrics, SECONDS_BUCKETS } from "../runtime/metrics";
+import type { RefusedConnections } from "../runtime/limit-connections";
 import type { AddressShield } from "./public/address-shield";
 import type { LaneLoad } from "./lane/lane-load";
 import type { UnsentPages } from "./public/unsent-pages";
@@ -17,10 +18,12 @@ export function createEdgeMetrics({
   load,
   shield,
   unsent,
+  refused,
 }: {
   readonly load: Readonly<LaneLoad>;
   readonly shield: AddressShield;
   readonly unsent: Pick<UnsentPages, "bytes">;
+  readonly refused: Readonly<RefusedConnections>;
 }) {
   const { contentType, text, counter, gauge, histograms } = createMetrics();
   /** The number of answers, by endpoint, then by status. */
@@ -58,6 +61,12 @@ export function createEdgeMetrics({
     "chatbridge_edge_unsent_page_bytes",
     "Bytes of pages that bridges have not received yet.",
     () => unsent.bytes,
+  );
+
+  counter(
+    "chatbridge_edge_connections_refused_total",
+    "Connections of bridges that the edge closed because a bound was reached, by bound.",
+    () => byLabel("bound", refused),
   );
 
   function count(endpoint: string, status: number): void {

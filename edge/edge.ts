@@ -2,6 +2,7 @@ import type { AddressInfo } from "node:net";
 import type { FastifyInstance } from "fastify";
 import { pino, type Logger } from "pino";
 import { listenForProbes } from "../runtime/health-listener";
+import { limitConnections } from "../runtime/limit-connections";
 import { formatHostPort, isLoopback } from "../runtime/settings";
 import { BUILD } from "../runtime/version";
 import { startTracing } from "../runtime/tracing/start-tracing";
@@ -55,9 +56,22 @@ export async function createEdge(
         log.error({ why }, "core rejects CORE_TOKEN: set it to one of core's CORE_TOKENS with the role edge"),
     });
   let stopping = false;
+  const report = (where: string, error: unknown): void =>
+    log.error({ where, err: error }, "a request failed unexpectedly");
   const shield = createAddressShield();
   const unsent = createUnsentPages();
-  const metrics = createEdgeMetrics({ load: core.load, shield, unsent });
+  const app = createPublicListener({
+    trustProxy: config.trustProxy,
+    report,
+    onUnreadable: (status) => metrics.onUnreadable(status),
+    isDraining: () => stopping,
+  });
+  const refused = limitConnections(app.server, {
+    max: config.connectionsMax,
+    share: config.addressConnectionsMax,
+    trusted: config.trustProxy,
+  });
+  const metrics = createEdgeMetrics({ load: core.load, shield, unsent, refused });
   const whyNotReady = async (): Promise<string | undefined> => {
     if (stopping) return "stopping";
     return core.probe().then(
@@ -67,15 +81,6 @@ export async function createEdge(
   };
   const health = await listenForProbes(config.healthListen, whyNotReady, metrics);
   const tracing = await startTracing(config.tracing, log);
-  const report = (where: string, error: unknown): void =>
-    log.error({ where, err: error }, "a request failed unexpectedly");
-  const { onUnreadable } = metrics;
-  const app = createPublicListener({
-    trustProxy: config.trustProxy,
-    report,
-    onUnreadable,
-    isDraining: () => stopping,
-  });
   app.addHook("onResponse", metrics.onResponse);
   let dashboard: Dashboard | undefined;
   try {

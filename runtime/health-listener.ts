@@ -1,10 +1,14 @@
 import { createServer } from "node:http";
 import { once } from "node:events";
 import type { AddressInfo } from "node:net";
+import { limitConnections } from "./limit-connections";
 import type { Metrics } from "./metrics";
 import { REQUEST_TIMEOUTS } from "./request-timeouts";
 import type { HostPort } from "./settings";
 import { BUILD } from "./version";
+
+/** The bounds of open connections. Probes and Prometheus use a few connections. */
+const CONNECTIONS = { max: 256, share: 64 } as const;
 
 /** Returns the reason why a process is not ready for requests; undefined when the process is ready. */
 export type WhyNotReady = () => Promise<string | undefined>;
@@ -54,6 +58,7 @@ export async function listenForProbes(
         return answer(404, { message: "not found: the paths are /live, /ready and /metrics" });
     }
   });
+  limitConnections(server, CONNECTIONS);
   server.listen(at.port, at.host);
   await once(server, "listening");
   return {

@@ -1,5 +1,5 @@
 import { once } from "node:events";
-import { createServer, type AddressInfo, type Socket } from "node:net";
+import { createServer, type AddressInfo, type Server as NetServer, type Socket } from "node:net";
 import { Server, ServerCredentials } from "@grpc/grpc-js";
 import { createAuthorization, type Connection } from "./authorization";
 import type { KnownToken } from "./known-tokens";
@@ -19,6 +19,8 @@ export interface ListenerOptions {
   readonly at: { readonly host: string; readonly port: number };
   readonly tokens: readonly KnownToken[];
   readonly tls: ServerTls | undefined;
+  /** Bounds the open connections of the listener. */
+  limitConnections(listener: NetServer): void;
 }
 
 /** Time limits for silent connections. */
@@ -45,7 +47,7 @@ const PATIENCE: Patience = { silentMs: 15_000, pingEveryMs: 30_000, pongWithinMs
  * long as it answers pings.
  */
 export async function listen(
-  { at, tokens, tls }: ListenerOptions,
+  { at, tokens, tls, limitConnections }: ListenerOptions,
   addServices: (server: Server) => void,
   { silentMs, pingEveryMs, pongWithinMs }: Patience = PATIENCE,
 ) {
@@ -68,9 +70,11 @@ export async function listen(
   // gRPC's own listener does not expose its sockets.
   const injector = server.createConnectionInjector(credentials);
   const listener = createServer((socket) => {
+    if (socket.destroyed) return;
     connections.add(socket);
     injector.injectConnection(socket);
   });
+  limitConnections(listener);
   listener.listen(at.port, at.host);
   await once(listener, "listening");
 

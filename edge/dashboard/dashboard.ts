@@ -4,6 +4,7 @@ import { join } from "node:path";
 import fastifyStatic from "@fastify/static";
 import fastify, { type FastifyInstance, type FastifyRequest } from "fastify";
 import type { ClientTls } from "../../runtime/core-connection";
+import { limitConnections } from "../../runtime/limit-connections";
 import { REQUEST_TIMEOUTS } from "../../runtime/request-timeouts";
 import type { HostPort } from "../../runtime/settings";
 import type { ErrorAnswer } from "../public/error-body";
@@ -34,6 +35,8 @@ export interface DashboardOptions {
 export type Dashboard = Awaited<ReturnType<typeof startDashboard>>;
 
 const BODY_MAX_BYTES = 16_384;
+/** The bounds of open connections. A browser opens up to 6 connections. */
+const CONNECTIONS = { max: 1_000, share: 250 } as const;
 /** Directory of the built pages, which `npm run build` puts beside the compiled edge. */
 const PAGES = join(__dirname, "../../dashboard");
 /** The file name of the built page for each path. */
@@ -72,6 +75,7 @@ export async function startDashboard(options: DashboardOptions) {
     frameworkErrors: (_error, request, reply) =>
       void sendError(addSecureHeaders(request, reply), NOTHING_HERE),
   });
+  limitConnections(app.server, { ...CONNECTIONS, trusted: trustProxy });
   app.server.maxHeadersCount = 0;
   app.addHook("onRequest", async (request, reply) => void addSecureHeaders(request, reply));
   app.setNotFoundHandler((_request, reply) => sendError(reply, NOTHING_HERE));

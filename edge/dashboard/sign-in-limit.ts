@@ -1,5 +1,5 @@
-import ipaddr from "ipaddr.js";
 import { LRUCache } from "lru-cache";
+import { networkOf } from "../../runtime/limit-connections";
 
 export type SignInLimit = ReturnType<typeof createSignInLimit>;
 
@@ -17,7 +17,7 @@ export function createSignInLimit(now: () => number = Date.now) {
   return {
     /** Counts an attempt. Returns the seconds to wait when the limit is exceeded; undefined otherwise. */
     refuse(address: string): number | undefined {
-      const place = placeOf(address);
+      const place = networkOf(address);
       const kept = places.get(place);
       const attempts =
         kept !== undefined && kept.until > now() ? kept : { count: 0, until: now() + WINDOW_MS };
@@ -26,14 +26,6 @@ export function createSignInLimit(now: () => number = Date.now) {
       return attempts.count > ATTEMPTS_MAX ? Math.ceil((attempts.until - now()) / 1_000) : undefined;
     },
     /** Resets the count after a successful attempt. */
-    forget: (address: string) => void places.delete(placeOf(address)),
+    forget: (address: string) => void places.delete(networkOf(address)),
   };
-}
-
-/**
- * Returns the key of the count: an IPv4 address, or the /64 of an IPv6 address, because one client can use a whole /64.
- */
-function placeOf(address: string): string {
-  if (!ipaddr.IPv6.isValid(address)) return address;
-  return ipaddr.IPv6.parse(address).toByteArray().slice(0, 8).join(".");
 }

@@ -67,7 +67,7 @@ describe("while one address floods the proxy", () => {
     ["with silent connections, to the cores", 50051, "", 250],
     ["with silent connections, to the status", 8081, "", 50],
   ])("another address is served: %s", async (_how, port, bytes, share) => {
-    const flooding = openFlood(proxy.portOf(port), GREEDY, FLOOD, bytes);
+    const flooding = openFlood(proxy.portOf(port), GREEDY, FLOOD, () => bytes);
     await useService();
     const flood = await flooding;
     try {
@@ -87,7 +87,7 @@ describe("while one address floods the proxy", () => {
         [8082, ""],
         [50051, ""],
         [8081, ""],
-      ].map(([port, bytes]) => openFlood(proxy.portOf(Number(port)), GREEDY, 1, String(bytes))),
+      ].map(([port, bytes]) => openFlood(proxy.portOf(Number(port)), GREEDY, 1, () => String(bytes))),
     );
     await until("all connections are closed", () => floods.every((flood) => flood.closed() === 1));
   });
@@ -117,29 +117,25 @@ describe("behind a proxy of TRUST_PROXY", () => {
     ["an IPv4 address in IPv6 form", () => "::ffff:192.0.2.3", "::ffff:192.0.2.4"],
     ["an IPv6 network", (i) => `2001:db8:0:1::${i.toString(16)}`, "2001:db8:0:2::1"],
   ])("only %s with 1,000 requests in progress gets 429", async (_what, client, other) => {
-    const floods = await Promise.all(
-      Array.from({ length: 1_100 }, (_, i) =>
-        openFlood(
-          proxy.portOf(8080),
-          FRONT,
-          1,
-          rawRequest("POST", "/waits", { "X-Forwarded-For": client(i) }).toString(),
-        ),
-      ),
-    );
     const answerTo = (address: string) =>
       send(`http://127.0.0.1:${proxy.portOf(8080)}`, "/", {
         headers: { "X-Forwarded-For": address },
         from: FRONT,
       });
+    const isServed = async () => (await answerTo(other)).status === 200;
+    await until("the proxy uses the edge", isServed);
+    const flood = await openFlood(proxy.portOf(8080), FRONT, 1_100, (i) =>
+      rawRequest("POST", "/waits", { "X-Forwarded-For": client(i) }),
+    );
     try {
       await until("the client is over its share", async () => (await answerTo(client(1_001))).status === 429);
       const { headers, json } = await answerTo(client(1_001));
       expect(headers).toMatchObject({ "retry-after": "1", "content-type": "application/json" });
       expect(json).toMatchObject({ statusCode: 429, error: "Too Many Requests" });
-      expect((await answerTo(other)).status).toBe(200);
+      // The proxy can miss the edge for a moment, because the edge runs in this process.
+      await until("another client is served", isServed);
     } finally {
-      for (const flood of floods) flood.end();
+      flood.end();
       // The proxy waits for the answer of an edge, even if the client has disconnected.
       waiting.closeAllConnections();
     }

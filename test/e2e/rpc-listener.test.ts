@@ -15,9 +15,11 @@ import {
   HealthCheckResponse_ServingStatus as ServingStatus,
   HealthClient,
 } from "../../proto/gen/grpc/health/v1/health";
+import { limitConnections } from "../../runtime/limit-connections";
 import { bearer } from "../../runtime/core-channel";
 import { call } from "../harness/core-clients";
 import { TOKENS } from "../harness/processes";
+import { openFlood } from "../harness/flood";
 import { createTestCa } from "../harness/test-ca";
 import { until } from "../harness/wait";
 
@@ -47,6 +49,7 @@ async function start(options: Partial<ListenerOptions & Patience> = {}) {
       at: { host: "127.0.0.1", port: 0 },
       tokens: [{ role: "edge", name: "edge", workspaces: undefined, token: TOKENS.edge }],
       tls: undefined,
+      limitConnections: () => undefined,
       ...options,
     },
     (server: Server) => {
@@ -194,4 +197,16 @@ test("closing a listener closes connections without a call immediately, and clos
   await ended(silent);
   await Promise.all(closed);
   await expect(open(rpc)).rejects.toThrow("ECONNREFUSED");
+});
+
+test("an address with as many connections as its share gets no more, and another address is served", async () => {
+  const rpc = await start({
+    silentMs: 60_000,
+    limitConnections: (listener) => void limitConnections(listener, { max: 200, share: 20 }),
+  });
+  const flood = await openFlood(rpc.port, "127.0.0.2", 300, () => "");
+  closers.push(flood.end);
+  await until("the connections above the share are closed", () => flood.closed() >= 280);
+  await poll(clientOf(rpc), TOKENS.edge);
+  expect(flood.closed()).toBe(280);
 });

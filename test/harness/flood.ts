@@ -2,26 +2,30 @@ import { connect, createServer, type AddressInfo, type Socket } from "node:net";
 import { once } from "node:events";
 
 /** Connections opened at the same time. A listener's backlog has room for all of them. */
-const AT_ONCE = 200;
+const AT_ONCE = 100;
 
 export type Flood = Awaited<ReturnType<typeof openFlood>>;
 
 /**
- * Opens `count` connections from the local address `from`, one batch after the other, and sends `bytes` on each.
- * The connections stay open until `end`.
+ * Opens `count` connections from the local address `from`, one batch after the other, and sends `bytesOf` its number on
+ * each. The connections stay open until `end`.
  */
-export async function openFlood(port: number, from: string, count: number, bytes: string) {
+export async function openFlood(
+  port: number,
+  from: string,
+  count: number,
+  bytesOf: (number: number) => string | Buffer,
+) {
   const sockets: Socket[] = [];
-  const answers = new Map<Socket, string>();
   let closed = 0;
   async function open(): Promise<void> {
     const socket = connect({ host: "127.0.0.1", port, localAddress: from });
-    sockets.push(socket);
+    const bytes = bytesOf(sockets.push(socket));
     socket.on("error", () => undefined).on("close", () => (closed += 1));
-    socket.on("data", (chunk) => answers.set(socket, `${answers.get(socket) ?? ""}${chunk.toString()}`));
+    socket.resume();
     // A connection that the server refuses can close before "connect".
     await Promise.race([once(socket, "connect"), once(socket, "close")]).catch(() => undefined);
-    if (bytes !== "" && socket.writable) socket.write(bytes);
+    if (bytes.length > 0 && socket.writable) socket.write(bytes);
   }
   for (let left = count; left > 0; left -= AT_ONCE) {
     await Promise.all(Array.from({ length: Math.min(left, AT_ONCE) }, open));
@@ -29,8 +33,6 @@ export async function openFlood(port: number, from: string, count: number, bytes
   return {
     /** Number of connections that the server has closed. */
     closed: (): number => closed,
-    /** The bytes that arrived on each connection. */
-    answers: (): readonly string[] => [...answers.values()],
     end: (): void => sockets.forEach((socket) => socket.destroy()),
   };
 }
