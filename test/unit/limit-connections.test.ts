@@ -1,6 +1,6 @@
 import { once } from "node:events";
 import { connect, createServer, type AddressInfo } from "node:net";
-import fc from "fast-check";
+import * as fc from "fast-check";
 import { limitConnections, networkOf, type ConnectionBounds } from "../../runtime/limit-connections";
 import { forAll } from "../harness/for-all";
 import { openFlood, type Flood } from "../harness/flood";
