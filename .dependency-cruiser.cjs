@@ -28,7 +28,7 @@ const ARROWS = {
   "^bridges/irc/(?!test/)": ["^bridge/index\\.ts$", "^bridges/common/index\\.ts$"],
   "^bridges/matrix/(?!test/)": ["^bridge/(index|durable-file)\\.ts$", "^bridges/common/index\\.ts$"],
   "^proto/": ["^contract/"],
-  "^bench/": ["^contract/", "^proto/gen/", "^local/"],
+  "^bench/": ["^contract/", "^proto/gen/", "^local/", "^runtime/core-channel\\.ts$"],
   "^demo/game/": ["^contract/", "^bridge/", "^proto/gen/", "^runtime/"],
   "^demo/game/(rules|view)/": ["^contract/", "^bridge/", "^proto/gen/"],
   // The demo chat is a bridge: it may use the bridge kit and runtime/, but no other part of the service.

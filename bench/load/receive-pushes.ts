@@ -11,17 +11,20 @@ export interface Certificate {
 
 const KEEP_ALIVE_MS = 60_000;
 
+type Take = (request: IncomingMessage, body: Buffer, response: ServerResponse) => void;
+
 /** Listens for pushes like a bridge, and calls `take` to answer each push. Resolves to the port. */
-export function receivePushes(
-  { key, cert }: Certificate,
-  take: (request: IncomingMessage, body: Buffer, response: ServerResponse) => void,
-): Promise<number> {
-  const server = createServer({ key, cert, keepAliveTimeout: KEEP_ALIVE_MS }, (request, response) => {
+export function receivePushes(certificate: Certificate, take: Take): Promise<number> {
+  return listen(createPushServer(certificate, take));
+}
+
+/** Creates a server like that of `receivePushes`, which does not listen yet. */
+export function createPushServer({ key, cert }: Certificate, take: Take) {
+  return createServer({ key, cert, keepAliveTimeout: KEEP_ALIVE_MS }, (request, response) => {
     const chunks: Buffer[] = [];
     request.on("data", (chunk: Buffer) => chunks.push(chunk));
     request.on("end", () => take(request, Buffer.concat(chunks), response));
   });
-  return listen(server);
 }
 
 /** Listens on a free port of loopback. Resolves to the port. */

@@ -1,0 +1,23 @@
+import { attempt } from "../tally";
+import type { Attack } from "./hostile";
+
+/** More sign-ins than the dashboard keeps sessions for all operators. */
+const SIGN_INS = 1_100;
+const SIGN_INS_AT_ONCE = 16;
+
+/** Signs in again and again. The sessions stay open after the attack. */
+export const signIns: Attack = ({ client, signal }) =>
+  attempt({ count: SIGN_INS, atOnce: SIGN_INS_AT_ONCE, signal }, () => client.signIn());
+
+/** More pages than the dashboard serves for all operators. */
+const PAGES = 240;
+
+/** Opens pages of the dashboard, and keeps them open. */
+export const openPages: Attack = async ({ client, tenant, signal }) => {
+  const cookie = await client.signIn();
+  const closers: (() => void)[] = [];
+  const counts = await attempt({ count: PAGES, atOnce: SIGN_INS_AT_ONCE, signal }, async () => {
+    closers.push(await client.openPage(tenant.polled, cookie));
+  });
+  return { ...counts, release: () => closers.forEach((close) => close()) };
+};

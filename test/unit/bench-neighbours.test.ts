@@ -1,0 +1,81 @@
+import type { Kind, Outcomes } from "../../bench/neighbours/neighbour";
+import { addUp, attempt, Refused } from "../../bench/neighbours/tally";
+import { tenantTokens } from "../../bench/neighbours/tenant";
+import { worstOf } from "../../bench/neighbours/worst-kind";
+import { readCoreConfig } from "../../core/config";
+
+const outcomes = (latencies: Partial<Record<Kind, readonly number[]>>): Outcomes =>
+  Object.fromEntries(
+    Object.entries(latencies).map(([kind, latenciesMs]) => [
+      kind,
+      { accepted: latenciesMs.length, refused: {}, latenciesMs },
+    ]),
+  ) as unknown as Outcomes;
+const times = (count: number, ms: number): readonly number[] => Array<number>(count).fill(ms);
+
+describe("the kind of calls that an attack slows down most", () => {
+  test("is the kind with the highest ratio of its p99 beside the attack to its p99 without the attack", () => {
+    const alone = outcomes({ post: times(100, 10), poll: times(100, 2), page: times(100, 50) });
+    const beside = outcomes({ post: times(100, 20), poll: times(100, 8), page: times(100, 60) });
+    expect(worstOf(alone, beside)).toEqual({ kind: "poll", aloneMs: 2, besideMs: 8, ratio: 4 });
+  });
+
+  test("is not a kind that was rare without the attack", () => {
+    const alone = outcomes({ post: times(100, 10), "sign in": times(19, 1) });
+    const beside = outcomes({ post: times(100, 11), "sign in": times(19, 100) });
+    expect(worstOf(alone, beside).kind).toBe("post");
+  });
+
+  test("is a kind of which no call was accepted beside the attack", () => {
+    const alone = outcomes({ post: times(100, 10), watch: times(20, 10) });
+    const beside = outcomes({ post: times(100, 90), watch: [] });
+    expect(worstOf(alone, beside)).toMatchObject({ kind: "watch", ratio: Infinity });
+  });
+});
+
+test("an attack makes at most its number of attempts, of which at most some at once, and counts the refused ones by reason", async () => {
+  let inProgress = 0;
+  let most = 0;
+  const signal = new AbortController().signal;
+  const counts = await attempt({ count: 10, atOnce: 3, signal }, async (number) => {
+    most = Math.max(most, ++inProgress);
+    await new Promise(setImmediate);
+    inProgress -= 1;
+    if (number === 4) throw Object.assign(new Error("too many"), { code: 8 });
+    if (number > 7) throw new Refused("429");
+  });
+  expect(most).toBe(3);
+  expect(counts).toMatchObject({ accepted: 7, refused: { RESOURCE_EXHAUSTED: 1, 429: 2 } });
+  expect(addUp([counts, counts])).toEqual({ accepted: 14, refused: { RESOURCE_EXHAUSTED: 2, 429: 4 } });
+});
+
+test("an attack makes no attempt after its end", async () => {
+  const over = new AbortController();
+  const counts = await attempt({ count: 10, atOnce: 1, signal: over.signal }, async (number) => {
+    if (number === 2) over.abort();
+  });
+  expect(counts.accepted).toBe(3);
+});
+
+test("core reads the tokens of tenants as tokens that are limited to the workspaces of each tenant", () => {
+  const workspace = (digit: number) => ({ id: `00000000-0000-4000-8000-00000000000${digit}`, secret: "s" });
+  const tenant = (name: string, digit: number) => ({
+    name,
+    gameToken: `game-token-of-the-tenant-${name}`,
+    operatorToken: `operator-token-of-the-tenant-${name}`,
+    polled: workspace(digit),
+    pushed: workspace(digit + 1),
+    address: "127.0.0.2",
+  });
+  const { tokens } = readCoreConfig({
+    REDIS_URL: "redis://127.0.0.1:6379",
+    SECRETS_KEY: "00".repeat(32),
+    CORE_TOKENS: tenantTokens([tenant("ann", 1), tenant("held-events", 3)]),
+  });
+  const read = tokens.map(({ role, name, workspaces }) => [role, name, [...(workspaces ?? [])].length]);
+  const both = (name: string) => [
+    ["game", name, 2],
+    ["operator", name, 2],
+  ];
+  expect(read).toEqual([...both("ann"), ...both("held-events")]);
+});
