@@ -1,0 +1,22 @@
+import { expectBounded, expectUndisturbed, neighbourhood } from "./neighbourhood";
+
+/** The number of groups that a limited token can have. */
+const GROUPS_OF_TOKEN = 4;
+/** More streams than a limited token can have, but fewer than a core serves for all tokens. */
+const STREAMS_BELOW_ALL = 200;
+
+const street = neighbourhood();
+
+// time: ordering
+test("a limited game gets only its share of the groups, and no other game is refused a stream", async () => {
+  const { taken, report } = await street.attack("groups");
+  expectUndisturbed(report);
+  expectBounded(taken, "RESOURCE_EXHAUSTED", GROUPS_OF_TOKEN);
+});
+
+// time: ordering
+test("a limited game gets only its share of a core's Follow streams, and no other game is refused a stream", async () => {
+  const { taken, report } = await street.attack("follows");
+  expectUndisturbed(report);
+  expectBounded(taken, "RESOURCE_EXHAUSTED", STREAMS_BELOW_ALL);
+});
