@@ -11,6 +11,7 @@ import { isolation } from "./parts/isolation";
 import { latency } from "./parts/latency";
 import { memory } from "./parts/memory";
 import { mixed } from "./parts/mixed";
+import { neighbours } from "./parts/neighbours";
 import { pollEmpty, pollFew, pollPage } from "./parts/polls";
 import { publish } from "./parts/publish";
 import { push } from "./parts/push";
@@ -30,6 +31,7 @@ const PARTS: readonly Part[] = [
   idle,
   retries,
   isolation,
+  neighbours,
   memory,
   growth,
 ];

@@ -18,7 +18,18 @@ export type Service = Awaited<ReturnType<typeof startService>>;
 const LOOPBACK = "127.0.0.1";
 const SECRETS_KEY = "00112233445566778899aabbccddeeff00112233445566778899aabbccddeeff";
 
-export async function startService(context: PartContext, coreEnvironment: NodeJS.ProcessEnv = {}) {
+/** Settings of core and of the edge that differ between parts. */
+interface Settings {
+  readonly core?: NodeJS.ProcessEnv;
+  readonly edge?: NodeJS.ProcessEnv;
+  /**
+   * Returns more tokens for `CORE_TOKENS`. Another core serves at `coreAddress` during the call, so that the tokens can be
+   * limited to workspaces that the call creates.
+   */
+  readonly tokens?: (coreAddress: string) => Promise<string>;
+}
+
+export async function startService(context: PartContext, settings: Settings = {}) {
   const { scope, say } = context;
   const server = await findRedisServer(say, scope.signal);
   const logFile = scope.logFile("redis");
@@ -31,18 +42,25 @@ export async function startService(context: PartContext, coreEnvironment: NodeJS
   await store.assertDurable();
 
   const coreAddress = await freeAddress();
-  const core = await startProcess(context, "core", {
-    REDIS_URL: redis.url,
-    CORE_LISTEN: coreAddress,
-    CORE_TOKENS: Object.entries(TOKENS)
-      .map(([role, token]) => `${role}=${token}`)
-      .join(","),
-    SECRETS_KEY,
-    // The inbound log must not be trimmed, because its entries are counted afterwards.
-    INBOUND_LOG_MAX: "100000000",
-    INBOUND_LOG_MAX_BYTES: "1099511627776",
-    ...coreEnvironment,
-  });
+  const roleTokens = Object.entries(TOKENS).map(([role, token]) => `${role}=${token}`);
+  const startCore = (moreTokens: readonly string[]) =>
+    startProcess(context, "core", {
+      REDIS_URL: redis.url,
+      CORE_LISTEN: coreAddress,
+      CORE_TOKENS: [...roleTokens, ...moreTokens].join(","),
+      SECRETS_KEY,
+      // The inbound log must not be trimmed, because its entries are counted afterwards.
+      INBOUND_LOG_MAX: "100000000",
+      INBOUND_LOG_MAX_BYTES: "1099511627776",
+      ...settings.core,
+    });
+  const moreTokens: string[] = [];
+  if (settings.tokens !== undefined) {
+    const first = await startCore([]);
+    moreTokens.push(await settings.tokens(coreAddress));
+    await first.stop();
+  }
+  const core = await startCore(moreTokens);
   const edgeAddress = await freeAddress();
   const edge = await startProcess(context, "edge", {
     EDGE_LISTEN: edgeAddress,
@@ -50,6 +68,7 @@ export async function startService(context: PartContext, coreEnvironment: NodeJS
     CORE_TOKEN: TOKENS.edge,
     // With this setting, the load can come from many simulated addresses, each below its limit.
     TRUST_PROXY: LOOPBACK,
+    ...settings.edge,
   });
   return {
     store,
@@ -64,12 +83,12 @@ export async function startService(context: PartContext, coreEnvironment: NodeJS
 }
 
 /** Starts a service that can push to loopback, and makes a certificate for a receiver of pushes on loopback. */
-export async function startPushService(context: PartContext, coreEnvironment: NodeJS.ProcessEnv = {}) {
+export async function startPushService(context: PartContext, settings: Settings = {}) {
   const files = await makeCertificate(context.scope.folder, LOOPBACK);
   if (files === undefined)
     throw new StartFault("cannot make a certificate: openssl is not installed or fails");
   const pushes = { PUSH_ALLOW: "127.0.0.0/8", PUSH_CA: files.certPath };
-  const service = await startService(context, { ...pushes, ...coreEnvironment });
+  const service = await startService(context, { ...settings, core: { ...pushes, ...settings.core } });
   const [key, cert] = [readFileSync(files.keyPath, "utf8"), readFileSync(files.certPath, "utf8")];
   return { service, certificate: { key, cert } satisfies Certificate };
 }
@@ -79,7 +98,7 @@ export async function startPushService(context: PartContext, coreEnvironment: No
  * the service's pushes.
  */
 export async function startLoadedService(context: PartContext, coreEnvironment: NodeJS.ProcessEnv = {}) {
-  const { service, certificate } = await startPushService(context, coreEnvironment);
+  const { service, certificate } = await startPushService(context, { core: coreEnvironment });
   const { clients, coreAddress } = service;
   const load = await startWorker<LatencyLoad>(context.scope, "latency-load", LOAD_FLAGS);
   const { port, deadPort } = await load.call("start", { ...certificate, coreAddress });
@@ -122,6 +141,6 @@ function pidOf({ name, process: { pid } }: Child): number {
   return pid;
 }
 
-async function freeAddress(): Promise<string> {
+export async function freeAddress(): Promise<string> {
   return `${LOOPBACK}:${await freePort(LOOPBACK)}`;
 }

@@ -1,0 +1,105 @@
+import { createSocket, type Socket } from "node:dgram";
+import { once } from "node:events";
+import { setTimeout as sleep } from "node:timers/promises";
+import { TOKENS } from "../core-clients";
+import { ATTACK_NAMES, type AttackName } from "../neighbours/attacks";
+import { refusedOf } from "../neighbours/neighbour";
+import { sumOf, type Counts } from "../neighbours/tally";
+import { createTenants, tenantTokens, type Tenant } from "../neighbours/tenant";
+import { worstOf, type Worst } from "../neighbours/worst-kind";
+import type { Part, PartContext } from "../part";
+import { freeAddress, startPushService } from "../service";
+import { createTable } from "../table";
+import { LOAD_FLAGS, startWorker } from "../worker";
+import type { AttackerWorker } from "../workers/attacker";
+import type { NeighbourWorker } from "../workers/neighbour";
+
+/** Milliseconds between two POSTs of the neighbour. */
+const EVERY_MS = 50;
+const WARM_UP_SECONDS = 5;
+/** Seconds after an attack, in which the service works off what the attack left. */
+const REST_SECONDS = 3;
+
+/** Measures how much longer a tenant waits while another tenant takes as much as the service gives. */
+export const neighbours: Part = {
+  name: "neighbours",
+  what: "how long a tenant's calls take while another tenant takes all it can, compared with the tenant alone",
+  async run(context) {
+    const { options, say, scope } = context;
+    const { place, tenants, certificate } = await startTenants(context);
+    const [neighbour, ...attackers] = tenants;
+    if (neighbour === undefined) throw new Error("there is no neighbour");
+    const steady = await startWorker<NeighbourWorker>(scope, "neighbour", LOAD_FLAGS);
+    await steady.call("start", { place, tenant: neighbour, certificate, everyMs: EVERY_MS });
+    const hostile = await startWorker<AttackerWorker>(scope, "attacker");
+    const attackBy = (tenant: Tenant) =>
+      hostile.call("attack", {
+        name: tenant.name as AttackName,
+        place,
+        tenant,
+        victimId: neighbour.polled.id,
+        seconds: options.seconds,
+      });
+
+    await steady.call("measure", { seconds: WARM_UP_SECONDS });
+    const row = createTable(say, [
+      "attack         ",
+      "worst kind    ",
+      "p99 ms",
+      "beside ms",
+      "ratio",
+      "refused",
+      "attack got",
+      "attack refused",
+    ]);
+    const rows: (Worst & { readonly name: string; readonly refused: number; readonly attack: Taken })[] = [];
+    for (const tenant of attackers) {
+      const alone = await steady.call("measure", options);
+      const [beside, attack] = await Promise.all([steady.call("measure", options), attackBy(tenant)]);
+      const all = Object.values(refusedOf(beside));
+      const refused = all.reduce((sum, each) => sum + sumOf(each), 0);
+      const worst = worstOf(alone, beside);
+      rows.push({ name: tenant.name, ...worst, refused, attack });
+      const { kind, aloneMs, besideMs, ratio } = worst;
+      const figures = [aloneMs.toFixed(1), besideMs.toFixed(1), ratio.toFixed(2), refused];
+      row([tenant.name, kind, ...figures, attack.accepted, sumOf(attack.refused)]);
+      for (const [each, reasons] of Object.entries(refusedOf(beside)))
+        say(`  the neighbour's calls of the kind "${each}" were refused: ${JSON.stringify(reasons)}`);
+      await sleep(REST_SECONDS * 1000);
+    }
+    const { lost } = await steady.call("stop", undefined);
+    for (const event of lost) say(`lost: ${event}`);
+    const highest = rows
+      .filter(({ ratio }) => !Number.isNaN(ratio))
+      .reduce<Highest>((high, each) => (each.ratio > high.ratio ? each : high), { name: "none", ratio: 0 });
+    const refused = rows.reduce((sum, each) => sum + each.refused, 0);
+    const lastLine = `ratio=${highest.ratio.toFixed(3)} attack=${highest.name} refused=${refused} lost=${lost.length}`;
+    return { lastLine, raw: { rows, lost } };
+  },
+};
+
+type Taken = Pick<Counts, "accepted" | "refused">;
+type Highest = Pick<Worst, "ratio"> & { readonly name: string };
+
+/** Starts a service with a neighbour and a tenant for each attack. The name server of core never answers. */
+async function startTenants(context: PartContext) {
+  let tenants: readonly Tenant[] = [];
+  const names = await context.scope.own(silentNames(), (socket) => void socket.close());
+  const dashboard = await freeAddress();
+  const { service, certificate } = await startPushService(context, {
+    core: { DNS_SERVERS: `127.0.0.1:${names.address().port}` },
+    edge: { DASHBOARD_LISTEN: dashboard },
+    async tokens(coreAddress) {
+      tenants = await createTenants(coreAddress, TOKENS.operator, ["neighbour", ...ATTACK_NAMES]);
+      return tenantTokens(tenants);
+    },
+  });
+  const { coreAddress, url } = service;
+  return { place: { coreAddress, url, dashboardUrl: `http://${dashboard}` }, tenants, certificate };
+}
+
+async function silentNames(): Promise<Socket> {
+  const socket = createSocket("udp4").bind(0, "127.0.0.1");
+  await once(socket, "listening");
+  return socket;
+}
