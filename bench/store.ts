@@ -72,6 +72,10 @@ export async function connectToStore(url: string) {
         "Redis does not write durably: appendonly must be yes, and appendfsync always",
       );
     },
+    /** Returns the number of stored inbound events. */
+    inboundEntries: () => countEntries(INBOUND_STREAMS),
+    /** Removes all inbound events. */
+    emptyInbound: () => emptyStreams(INBOUND_STREAMS),
     /** Compares the number of stored inbound events with the number accepted, and removes the events. */
     async settleInbound(count: number, what = "events were answered with 202") {
       await assertEntries(INBOUND_STREAMS, count, what);

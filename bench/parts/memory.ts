@@ -1,5 +1,7 @@
 import { execFileSync } from "node:child_process";
 import { setTimeout as sleep } from "node:timers/promises";
+import { dailyPosts } from "../daily-posts";
+import { ackPosts } from "../load/acked-posts";
 import { createWorkspaces, type Workspace } from "../core-clients";
 import { receiveOverLane } from "../load/lane-receives";
 import { poll } from "../load/polls";
@@ -15,6 +17,7 @@ const SIZES = {
   events: 100_000,
   heldBy: 100,
   requestIds: 1_000_000,
+  acked: 64_000,
   polling: 1_000,
   deliveries: 18_000,
 };
@@ -40,10 +43,12 @@ const SETTLE_MS = 1_000;
 /** Measures the memory that Redis reports, and the resident memory of core and the edge. */
 export const memory: Part = {
   name: "memory",
-  what: "Redis bytes of a held event, a request id, a workspace, a polling workspace and a delivery; memory of core and the edge",
+  what: "Redis bytes of a held event, a request id, a workspace, a polling workspace and a delivery; POSTs that 512 MB carry; memory of core and the edge",
   async run(context) {
     const { options, say } = context;
-    const { clients, store, url, pids, load, createPushed } = await startLoadedService(context);
+    const service = await startLoadedService(context);
+    const { clients, store, url, pids, load, createPushed } = service;
+    const emptyBytes = await store.usedBytes();
     const scaled = (size: number): number => Math.max(1, Math.round(size * options.scale));
     const sizes = Object.fromEntries(
       Object.entries(SIZES).map(([name, size]) => [name, name === "heldBy" ? size : scaled(size)]),
@@ -79,6 +84,17 @@ export const memory: Part = {
       await store.removeLimiters();
     });
 
+    const before = await store.usedBytes();
+    let left = 0;
+    const ackedAndIdBytes = await growth(store, sizes.acked, async () => {
+      left = await ackPosts(service, workspaces.slice(0, RECEIVING), sizes.acked);
+      await store.removeLimiters();
+    });
+    await store.emptyInbound();
+    await sleep(SETTLE_MS);
+    const ackedBytes = ackedAndIdBytes - ((await store.usedBytes()) - before) / sizes.acked;
+    const posts = dailyPosts({ emptyBytes, idBytes, ackedBytes });
+
     const pollingBytes = await growth(store, sizes.polling, async () => {
       const polling = await createWorkspaces(clients, sizes.polling);
       for (const rate of POLLED) await load.call("poll", { workspaces: polling, origin: url, ...rate });
@@ -95,14 +111,20 @@ export const memory: Part = {
     const ratio = (heldBytes / eventBytes).toFixed(3);
     say(`${events} held events: ${heldBytes.toFixed(0)} bytes each, ${eventBytes.toFixed(0)} as JSON`);
     say(`${sizes.requestIds} request ids: ${idBytes.toFixed(1)} bytes each`);
+    say(`${sizes.acked} events that the only group has acked: ${left} are still in the logs`);
+    for (const line of posts.lines) say(line);
     const bytes = { workspace: workspaceBytes, polling: pollingBytes, delivery: deliveryBytes };
     say(`${few} workspaces: ${workspaceBytes.toFixed(0)} bytes each`);
     say(`${sizes.polling} workspaces whose polls find nothing: ${pollingBytes.toFixed(0)} bytes each`);
     say(`${sizes.deliveries} deliveries logged: ${deliveryBytes.toFixed(0)} bytes each`);
     const named = Object.entries(bytes).map(([name, each]) => `${name}_bytes=${each.toFixed(0)}`);
     return {
-      lastLine: [`ratio=${ratio} id_bytes=${idBytes.toFixed(1)}`, ...named].join(" "),
-      raw: { sizes, heldBytes, eventBytes, idBytes, ...bytes, residents },
+      lastLine: [
+        `ratio=${ratio} id_bytes=${idBytes.toFixed(1)}`,
+        ...named,
+        `posts_per_second=${posts.perSecond.toFixed(1)}`,
+      ].join(" "),
+      raw: { sizes, heldBytes, eventBytes, idBytes, ackedBytes, emptyBytes, posts, ...bytes, residents },
     };
   },
 };

@@ -1,0 +1,44 @@
+import { DAY_SECONDS } from "../contract/numbers";
+
+/** What a service with one group that acks everything keeps in Redis. */
+export interface Kept {
+  /** Bytes that the service uses before the first POST. */
+  readonly emptyBytes: number;
+  /** Bytes of a request id. */
+  readonly idBytes: number;
+  /** Bytes of an acked event in the logs; 0 when core removes acked events. */
+  readonly ackedBytes: number;
+}
+
+const MB = 1024 * 1024;
+/** The memory of Redis in docker-compose.yml. */
+const REDIS_BYTES = 512 * MB;
+/**
+ * Maximum seconds for which Redis keeps a request id: the half day in which the id arrived, and then a day and ten
+ * minutes (core/store/functions/append.lua).
+ */
+const ID_SECONDS = 1.5 * DAY_SECONDS + 600;
+const HOUR_SECONDS = 3_600;
+
+/** Returns the POSTs per second, averaged over a day, that 512 MB of Redis carry, and lines that show the calculation. */
+export function dailyPosts({ emptyBytes, idBytes, ackedBytes }: Kept) {
+  const kept = [
+    { what: "request id", bytes: idBytes, seconds: ID_SECONDS },
+    { what: "acked event in the logs", bytes: ackedBytes, seconds: DAY_SECONDS },
+  ];
+  const perPost = kept.reduce((sum, { bytes, seconds }) => sum + bytes * seconds, 0);
+  const perSecond = (REDIS_BYTES - emptyBytes) / perPost;
+  const lines = kept.map(
+    ({ what, bytes, seconds }) =>
+      `  ${what}: ${bytes.toFixed(1)} bytes for at most ${(seconds / HOUR_SECONDS).toFixed(1)} hours, so ` +
+      `${((bytes * seconds) / MB).toFixed(2)} MB for one POST per second`,
+  );
+  return {
+    perSecond,
+    lines: [
+      ...lines,
+      `  (512 MB - ${(emptyBytes / MB).toFixed(1)} MB of an empty service) / ${(perPost / MB).toFixed(2)} MB = ` +
+        `${perSecond.toFixed(1)} POSTs per second, averaged over a day, whose events one group acks`,
+    ],
+  };
+}
