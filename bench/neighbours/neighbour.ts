@@ -21,8 +21,8 @@ const RARITY = {
   follow: 5,
   "test event": 5,
   "open page": 5,
-  "sign in": 10,
-  "operator event": 100,
+  "sign in": 5,
+  "operator event": 50,
 } as const;
 export type Kind = keyof typeof RARITY;
 const KINDS = Object.keys(RARITY) as readonly Kind[];
@@ -59,7 +59,7 @@ const OVERDUE_MAX_MS = 1_000;
  * Starts a neighbour. A latency counts from the moment at which a call is due, so that a stall counts for every call
  * that was due during the stall.
  */
-export async function play(place: Place, tenant: Tenant, { certificate, everyMs = 100 }: PlayOptions) {
+export async function play(place: Place, tenant: Tenant, { certificate, everyMs = 200 }: PlayOptions) {
   const { polled, pushed, name } = tenant;
   const client = connectTenant(place, tenant);
   const { workspaces, operator } = client;
@@ -163,7 +163,7 @@ export async function play(place: Place, tenant: Tenant, { certificate, everyMs 
 
   return {
     /** Waits until `by` more calls of each kind were answered. By default, waits for all kinds but the rarest. */
-    async grows(by = 3, kinds: readonly Kind[] = FREQUENT): Promise<void> {
+    async grows(by = 2, kinds: readonly Kind[] = FREQUENT): Promise<void> {
       const before = tallies;
       const counts = kinds.map((kind) => before[kind].total());
       const still = (): readonly Kind[] =>

@@ -78,8 +78,9 @@ export const connections: Attack = async (attacker) => {
   );
   await sleep(REFUSED_WITHIN_MS);
   const accepted = sockets.filter(({ closed }) => !closed).length;
+  const closed = sockets.length - accepted;
   const release = (): void => sockets.forEach((socket) => socket.destroy());
-  return { accepted, refused: { ...refused, closed: sockets.length - accepted }, release };
+  return { accepted, refused: { ...refused, ...(closed > 0 && { closed }) }, release };
 };
 
 const UNREAD_EVENTS = 60;

@@ -3,11 +3,12 @@ import type { Attack } from "./hostile";
 
 /** More sign-ins than the dashboard keeps sessions for all operators. */
 const SIGN_INS = 1_100;
-const SIGN_INS_AT_ONCE = 16;
+/** At most 10, because the dashboard limits the attempts of an address that have not succeeded yet. */
+const AT_ONCE = 8;
 
 /** Signs in again and again. The sessions stay open after the attack. */
 export const signIns: Attack = ({ client, signal }) =>
-  attempt({ count: SIGN_INS, atOnce: SIGN_INS_AT_ONCE, signal }, () => client.signIn());
+  attempt({ count: SIGN_INS, atOnce: AT_ONCE, signal }, () => client.signIn());
 
 /** More pages than the dashboard serves for all operators. */
 const PAGES = 240;
@@ -16,7 +17,7 @@ const PAGES = 240;
 export const openPages: Attack = async ({ client, tenant, signal }) => {
   const cookie = await client.signIn();
   const closers: (() => void)[] = [];
-  const counts = await attempt({ count: PAGES, atOnce: SIGN_INS_AT_ONCE, signal }, async () => {
+  const counts = await attempt({ count: PAGES, atOnce: AT_ONCE, signal }, async () => {
     closers.push(await client.openPage(tenant.polled, cookie));
   });
   return { ...counts, release: () => closers.forEach((close) => close()) };
