@@ -60,7 +60,7 @@ export function untilOpen(stream: GrpcStream): Promise<OpenStream> {
       const end = (error: unknown): void => {
         clearTimeout(timer);
         resolveEnd(error);
-        reject(error as Error);
+        reject(error);
       };
       stream.on("error", end);
       // A stream that fails also ends, but emits its error first.

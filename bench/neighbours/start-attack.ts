@@ -42,7 +42,7 @@ export async function startAttack(
     const deadUrl = `https://127.0.0.1:${await listen(dead)}/`;
     const taken = await ATTACKS[name]({ place, tenant, client, victimId, deadUrl, signal });
     const release = async (): Promise<void> => {
-      taken.release?.();
+      await taken.release?.();
       await close();
     };
     return { ...taken, keeps: taken.release !== undefined, release };

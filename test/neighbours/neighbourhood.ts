@@ -39,10 +39,10 @@ export function neighbourhood() {
 
     // A token can be limited only to workspaces that exist, so another core creates them first.
     const first = await startCore(redis.url, settings);
+    closers.push(() => first.stop());
     const all = ["neighbour", ...ATTACK_NAMES];
-    const made = await createTenants(`127.0.0.1:${first.port}`, TOKENS.operator, all).finally(() =>
-      first.stop(),
-    );
+    const made = await createTenants(`127.0.0.1:${first.port}`, TOKENS.operator, all);
+    await first.stop();
     tenants = new Map(made.map((tenant) => [tenant.name, tenant]));
     const unlimited = Object.entries(TOKENS).map(([role, token]) => `${role}=${token}`);
     const tokens = [...unlimited, tenantTokens(made)].join(",");

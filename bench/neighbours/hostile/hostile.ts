@@ -18,7 +18,7 @@ export interface Attacker {
 /** What an attack got, and did not get. */
 export interface Taken extends Pick<Counts, "accepted" | "refused"> {
   /** Gives back what the attack still occupies, e.g. open streams. */
-  readonly release?: () => void;
+  readonly release?: () => Promise<void> | void;
 }
 
 /**
