@@ -1,0 +1,73 @@
+import * as fc from "fast-check";
+import { createShares } from "../../runtime/shares";
+import { forAll } from "../harness/for-all";
+
+const MAX = { all: 10, token: 6, address: 4 };
+
+test("a full share refuses only its owner, and names the kind of the share", () => {
+  const shares = createShares(MAX);
+  expect(shares.acquire({ token: "a" }, 6)).toBeInstanceOf(Function);
+  expect(shares.acquire({ token: "a" })).toBe("token");
+  expect(shares.acquire({ token: "b", address: "x" }, 4)).toBeInstanceOf(Function);
+  expect(shares.acquire({ token: "b", address: "x" })).toBe("address");
+  expect(shares.acquire({ token: "c", address: "y" })).toBe("all");
+  expect(shares.used).toBe(10);
+});
+
+test("a share that is released twice frees its amount once", () => {
+  const shares = createShares(MAX);
+  const release = shares.acquire({ token: "a" }, 3);
+  shares.acquire({ token: "a" }, 2);
+  if (typeof release === "string") throw new Error(`${release} is full`);
+  release();
+  release();
+  expect(shares.used).toBe(2);
+});
+
+test("no maximum is ever exceeded, only a full maximum refuses, and everything that is released can be acquired again", () => {
+  const step = fc.oneof(
+    fc.record({
+      token: fc.option(fc.constantFrom("a", "b", "c"), { nil: undefined }),
+      address: fc.option(fc.constantFrom("a", "x", "y"), { nil: undefined }),
+      amount: fc.integer({ min: 1, max: 5 }),
+    }),
+    fc.record({ released: fc.nat() }),
+  );
+  forAll(fc.array(step, { maxLength: 60 }), (steps) => {
+    const shares = createShares(MAX);
+    const held: { token?: string; address?: string; amount: number; release: () => void }[] = [];
+    const sum = (those: typeof held) => those.reduce((total, { amount }) => total + amount, 0);
+    for (const each of steps) {
+      if ("released" in each) {
+        for (const { release } of held.splice(each.released % (held.length || 1), 1)) release();
+        continue;
+      }
+      const { amount } = each;
+      const owners = {
+        ...(each.token !== undefined && { token: each.token }),
+        ...(each.address !== undefined && { address: each.address }),
+      };
+      const room = {
+        token: owners.token && MAX.token - sum(held.filter(({ token }) => token === owners.token)),
+        address:
+          owners.address && MAX.address - sum(held.filter(({ address }) => address === owners.address)),
+        all: MAX.all - sum(held),
+      };
+      const full = Object.entries(room).filter(([, left]) => typeof left === "number" && left < amount);
+      const acquired = shares.acquire(owners, amount);
+      if (typeof acquired === "string") expect(full.map(([kind]) => kind)).toContain(acquired);
+      else {
+        expect(full).toEqual([]);
+        held.push({ ...owners, amount, release: acquired });
+      }
+      expect(shares.used).toBe(sum(held));
+    }
+    for (const { release } of held) release();
+    for (const token of ["a", "b", "c"]) {
+      const again = shares.acquire({ token, address: "x" }, MAX.address);
+      expect(again).toBeInstanceOf(Function);
+      if (typeof again !== "string") again();
+    }
+    expect(shares.used).toBe(0);
+  });
+});
