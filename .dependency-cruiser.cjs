@@ -68,7 +68,7 @@ module.exports = {
     {
       name: "only-main-and-composition-root-use-runtime",
       severity: "error",
-      from: { path: "^core/", pathNot: "^core/((main|core|config|redis-watch)\.ts$|metrics/)" },
+      from: { path: "^core/", pathNot: "^core/((main|core|config|redis-watch)\\.ts$|metrics/)" },
       to: { path: "^runtime/", pathNot: [TRACER, SHARES] },
     },
     {

@@ -16,6 +16,8 @@ export const CONTRACT_LIMITS: Limits = {
   address: ADDRESS_REQUESTS_PER_SECOND,
   workspace: WORKSPACE_REQUESTS_PER_SECOND,
 };
+const MB = 1_048_576;
+
 /** The maximum number of active secrets of one workspace. */
 export const ACTIVE_SECRETS_MAX = 4;
 /** Seconds for which an accepted inbound event is kept for games. */
@@ -38,5 +40,15 @@ export const LIFETIME_MAX_MS = HELD_SECONDS * 1_000;
  * regularly.
  */
 export const GROUP_STREAMS_MAX = 64;
+/**
+ * Maximum bytes of the `PublishEvents` requests in progress at a core (eight requests of the largest size), and the shares
+ * of one token. Half of the bound is left to the games with other tokens.
+ */
+export const PUBLISHING_MAX_BYTES = { all: 64 * MB, token: 32 * MB, limitedToken: 16 * MB } as const;
+/** Maximum bytes of the answers to unary calls of `WorkspaceService` in progress at a core, and the shares of one token. */
+export const WORKSPACE_CALLS_MAX_BYTES = { all: 128 * MB, token: 64 * MB, limitedToken: 16 * MB } as const;
+/** Maximum number of watches of workspaces at a core, and the shares of one token. */
+export const WATCHES_MAX = { all: 1_000, token: 500, limitedToken: 100 } as const;
+
 /** Maximum number of `Follow` streams of all groups on one core. */
 export const CORE_STREAMS_MAX = 256;

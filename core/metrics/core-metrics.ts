@@ -76,7 +76,7 @@ function addCallCounts({ counter, gauge }: Metrics): CallCounts {
   gauge(
     "chatbridge_core_publishing_bytes",
     "Bytes of the publish requests in progress.",
-    () => callCounts.publishing.bytes,
+    () => callCounts.publishing.used,
   );
   counter("chatbridge_core_published_total", "Events that games published, by outcome.", () =>
     byLabel("outcome", callCounts.published),

@@ -16,33 +16,100 @@ const HEALTH_EVERY_MS = 2_000;
 /** Milliseconds without a change until `report` is called with a heartbeat. */
 const BEAT_AFTER_MS = 1_000;
 
+type Report = (change: WorkspaceChange) => void;
+
 /**
- * Follows a workspace. Calls `report` with the workspace's health, immediately and after each change, and with
+ * Follows a workspace. Calls `report` with the workspace's health, at the next round and after each change, and with
  * each new delivery. A run of polls is one delivery, which is reported again each time the run has grown. After a
  * second without a change, calls `report` with a heartbeat, if the store answers.
  * Resolves with undefined when the signal is aborted, or with a refusal when the workspace does not exist or is
  * deleted.
- *
- * Each round reads only the deliveries that were logged since the previous round. The pushes from which the health is
- * computed are read once. Each round then adds the new pushes, and keeps at most `PUSHES_LOGGED_MAX` pushes.
  */
-export async function watchWorkspace(
-  context: HealthContext & { readonly workspaces: Workspaces },
+export type WatchWorkspace = (
   id: string,
-  report: (change: WorkspaceChange) => void,
+  report: Report,
+  signal: AbortSignal,
+) => Promise<WorkspaceRefusal | undefined>;
+
+interface Watcher {
+  readonly report: Report;
+  readonly signal: AbortSignal;
+  hasHealth: boolean;
+}
+
+interface Watched {
+  readonly watchers: Set<Watcher>;
+  readonly stop: AbortController;
+  readonly ended: Promise<WorkspaceRefusal | undefined>;
+}
+
+type Context = HealthContext & { readonly workspaces: Workspaces };
+
+/** Creates the watches of a core. All watches of a workspace share its reads, so a further watch costs no call to the store. */
+export function createWorkspaceWatches(context: Context): WatchWorkspace {
+  const open = new Map<string, Watched>();
+
+  function start(id: string): Watched {
+    const watchers = new Set<Watcher>();
+    const stop = new AbortController();
+    const forget = (): void => {
+      if (open.get(id)?.watchers === watchers) open.delete(id);
+    };
+    stop.signal.addEventListener("abort", forget);
+    const watched = { watchers, stop, ended: follow(context, id, watchers, stop.signal).finally(forget) };
+    open.set(id, watched);
+    return watched;
+  }
+
+  return async (id, report, signal) => {
+    const { watchers, stop, ended } = open.get(id) ?? start(id);
+    const watcher = { report, signal, hasHealth: false };
+    watchers.add(watcher);
+    try {
+      return await Promise.race([ended, whenAborted(signal)]);
+    } finally {
+      watchers.delete(watcher);
+      if (watchers.size === 0) {
+        stop.abort();
+        // The last watch ends with its reads, so that watches which open and close quickly cannot add reads.
+        await ended.catch(() => undefined);
+      }
+    }
+  };
+}
+
+/**
+ * Reads the changes of a workspace for all its watchers, until `signal` is aborted. Each round reads only the deliveries
+ * that were logged since the previous round. The pushes from which the health is computed are read once. Each round then
+ * adds the new pushes, and keeps at most `PUSHES_LOGGED_MAX` pushes.
+ */
+async function follow(
+  context: Context,
+  id: string,
+  watchers: ReadonlySet<Watcher>,
   signal: AbortSignal,
 ): Promise<WorkspaceRefusal | undefined> {
   const readFresh = await context.deliveryLog.watch(id);
   let pushes: readonly LoggedDelivery[] | undefined;
-  let told: string | undefined;
+  let told: { readonly text: string; readonly change: WorkspaceChange } | undefined;
   let healthAt = 0;
   let beatAt = 0;
   function tell(change: WorkspaceChange): void {
-    report(change);
+    for (const watcher of watchers) {
+      if (watcher.signal.aborted) continue;
+      watcher.report(change);
+      if ("health" in change) watcher.hasHealth = true;
+    }
     beatAt = performance.now() + BEAT_AFTER_MS;
   }
   while (!signal.aborted) {
     const fresh = await readFresh();
+    // Watchers that joined since the previous round get the last health, now that the store has answered.
+    for (const watcher of watchers) {
+      if (watcher.hasHealth || told === undefined) continue;
+      watcher.report(told.change);
+      watcher.hasHealth = true;
+    }
     for (const delivery of fresh) tell({ delivery });
     if (pushes !== undefined) pushes = withFresh(pushes, fresh);
     if (fresh.length > 0 || performance.now() >= healthAt) {
@@ -50,8 +117,10 @@ export async function watchWorkspace(
       if (record === undefined) return NOT_FOUND;
       const health = await readHealth(context, record.workspace, readPushes);
       const text = JSON.stringify(health ?? null);
-      if (text !== told) tell({ health });
-      told = text;
+      if (text !== told?.text) {
+        told = { text, change: { health } };
+        tell(told.change);
+      }
       healthAt = performance.now() + HEALTH_EVERY_MS;
     }
     if (performance.now() >= beatAt) tell({ unchanged: true });
@@ -63,6 +132,13 @@ export async function watchWorkspace(
     pushes ??= withFresh([], (await context.deliveryLog.read(id, LOGGED_MAX, undefined)).toReversed());
     return pushes;
   }
+}
+
+function whenAborted(signal: AbortSignal): Promise<undefined> {
+  return new Promise((resolve) => {
+    if (signal.aborted) resolve(undefined);
+    else signal.addEventListener("abort", () => resolve(undefined), { once: true });
+  });
 }
 
 /** Returns `pushes` (newest first) with the pushes of `fresh` (oldest first) that `pushes` does not contain yet. */

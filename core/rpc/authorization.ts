@@ -66,6 +66,7 @@ export function createAuthorization(
   return (method, call) =>
     new ServerInterceptingCall(call, {
       start(next) {
+        const over = new AbortController();
         const listener = new ServerListenerBuilder()
           .withOnReceiveMetadata((metadata, proceed) => {
             const needed = ROLE_OF_SERVICE[method.path.split("/")[1] ?? ""];
@@ -74,10 +75,12 @@ export function createAuthorization(
               call.sendStatus(judged);
               return;
             }
-            if (judged !== undefined) setCaller(metadata, judged);
+            if (judged !== undefined) setCaller(metadata, judged, over.signal);
             onCall(call.getConnectionInfo(), needed !== "no token");
             proceed(metadata);
           })
+          // gRPC calls this for each call: after a cancellation, and after the last byte of the answer.
+          .withOnCancel(() => over.abort())
           .build();
         next(listener);
       },

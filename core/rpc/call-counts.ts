@@ -1,4 +1,6 @@
+import { PUBLISHING_MAX_BYTES } from "../domain/bounds";
 import type { Follower } from "../operations/follow";
+import { createShares } from "../../runtime/shares";
 
 /** Counts of the work that core has done for its callers, and of the work in progress. The metrics use these counts. */
 export type CallCounts = ReturnType<typeof createCallCounts>;
@@ -24,7 +26,7 @@ export function createCallCounts() {
     receives: { stored: 0, repeated: 0, ...REFUSED },
     polls: { page: 0, ...REFUSED },
     /** Bytes of the `PublishEvents` requests in progress. */
-    publishing: { bytes: 0 },
+    publishing: createShares(PUBLISHING_MAX_BYTES),
     /** Events that games published, by outcome. */
     published: {
       published: 0,

@@ -11,7 +11,8 @@ import type { OutboundFault } from "../domain/outbound-rules";
 import { preparePublication } from "../operations/publish-events";
 import type { Clock, Ids } from "../ports/outside";
 import type { OutboundEvents, Publication, Published } from "../ports/store";
-import { callerOf, type ServedCall } from "./call-caller";
+import { callerOf, whenOver, type ServedCall } from "./call-caller";
+import { ownerOf, tooMuch } from "./call-shares";
 import { createFollowHandler, type FollowContext } from "./follow-stream";
 import { messageOf, type Decoded, type EventsRequest } from "./game-methods";
 import { faultField, readOutboundEvent } from "./outbound-message";
@@ -26,8 +27,7 @@ export interface GameServiceContext extends FollowContext {
   readonly tracer?: Tracer | undefined;
 }
 
-/** Maximum bytes of the `PublishEvents` requests in progress at a core: eight requests of the largest size. */
-const PUBLISHING_MAX_BYTES = 64 * 1024 * 1024;
+const MB = 1_048_576;
 
 /** Returns the handlers of `GAME_METHODS`. */
 export function createGameService(context: GameServiceContext, report: ReportFault) {
@@ -97,13 +97,12 @@ export function createGameService(context: GameServiceContext, report: ReportFau
         `events must have 1 to ${PUBLISH_BATCH_MAX} entries, not ${count}`,
       );
     }
-    if (publishing.bytes + bytes > PUBLISHING_MAX_BYTES) {
-      throw new StatusError(
-        status.UNAVAILABLE,
-        "core is publishing too many events: send the call again later",
-      );
+    const release = publishing.acquire(ownerOf(callerOf(call)), bytes);
+    if (typeof release === "string") {
+      const calls = `${Math.floor(publishing.max[release] / MB)} MB of calls to PublishEvents in progress`;
+      // Games repeat calls after this status.
+      throw new StatusError(status.UNAVAILABLE, tooMuch(calls, release, callerOf(call)));
     }
-    publishing.bytes += bytes;
     const spans = context.tracer && startPublishSpans(context.tracer, call.metadata);
     try {
       const results = await publish(events, callerOf(call), spans);
@@ -113,7 +112,7 @@ export function createGameService(context: GameServiceContext, report: ReportFau
       spans?.end(error instanceof Error ? error.name : "error");
       throw error;
     } finally {
-      publishing.bytes -= bytes;
+      whenOver(call, release);
     }
   }
   return {

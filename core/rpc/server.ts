@@ -3,6 +3,7 @@ import { WorkspaceServiceService } from "../../proto/gen/chatbridge/v1/workspace
 import { BRIDGE_METHODS } from "./bridge-methods";
 import { createBridgeService, type BridgeServiceContext } from "./bridge-service";
 import { GAME_METHODS } from "./game-methods";
+import { withinShares } from "./call-shares";
 import { createGameService, type GameServiceContext } from "./game-service";
 import { createHealthService, HEALTH_METHODS, type HealthServiceContext } from "./health-service";
 import { listen, type ListenerOptions } from "./listener";
@@ -26,10 +27,8 @@ export function listenForRpc(
       server.addService(definition, service as UntypedServiceImplementation);
     add(BRIDGE_METHODS, createBridgeService(context, options.report));
     add(GAME_METHODS, createGameService(context, options.report));
-    add(
-      WorkspaceServiceService,
-      withinScope(createWorkspaceService(context, options.report), options.report),
-    );
+    const workspaceService = withinShares(createWorkspaceService(context, options.report), options.report);
+    add(WorkspaceServiceService, withinScope(workspaceService, options.report));
     add(HEALTH_METHODS, createHealthService(context, options.report));
     addReflection(server);
   });

@@ -1,8 +1,16 @@
 import { status, type ServerWritableStream } from "@grpc/grpc-js";
 import type { WatchWorkspaceRequest, WatchWorkspaceResponse } from "../../proto/gen/chatbridge/v1/workspace";
+import { createShares } from "../../runtime/shares";
+import { WATCHES_MAX } from "../domain/bounds";
 import type { HealthContext } from "../operations/read-health";
-import { watchWorkspace, type WorkspaceChange } from "../operations/watch-workspace";
+import {
+  createWorkspaceWatches,
+  type WatchWorkspace,
+  type WorkspaceChange,
+} from "../operations/watch-workspace";
 import type { Workspaces } from "../ports/store";
+import { callerOf } from "./call-caller";
+import { ownerOf, tooMuch } from "./call-shares";
 import { toDeliveryMessage, toHealthMessage } from "./delivery-message";
 import { accepted, readWorkspaceId, StatusError, toStatus, type ReportFault } from "./status";
 
@@ -15,37 +23,43 @@ export interface WatchContext extends HealthContext {
 export type WatchStream = ServerWritableStream<WatchWorkspaceRequest, WatchWorkspaceResponse>;
 
 /**
- * Maximum number of watches that a core serves at the same time. Each watch reads from the store three times a second.
- */
-const WATCHES_MAX = 1_000;
-/**
  * Number of unread changes at which core closes the watch of a slow client. A change has at most 1 KB.
  */
 const UNREAD_MAX = 1_000;
 
-/** Returns the handler of `WorkspaceService.WatchWorkspace`. */
+/**
+ * Returns the handler of `WorkspaceService.WatchWorkspace`. Workspaces have no share of the watches, because only tokens
+ * open watches, and all watches of a workspace share the reads of the store.
+ */
 export function createWatchHandler(
   context: WatchContext,
   report: ReportFault,
 ): (stream: WatchStream) => void {
-  let watches = 0;
+  const shares = createShares(WATCHES_MAX);
+  const watchWorkspace = createWorkspaceWatches(context);
   return (stream) => {
-    if (watches >= WATCHES_MAX) {
-      const full = `this core already has ${WATCHES_MAX} watches, which is the limit: use another core, or retry later`;
-      stream.emit("error", toStatus("WatchWorkspace", tooMany(full), report));
+    const caller = callerOf(stream);
+    const release = shares.acquire(ownerOf(caller));
+    if (typeof release === "string") {
+      const refusal = tooMany(tooMuch(`${shares.max[release]} watches`, release, caller));
+      stream.emit("error", toStatus("WatchWorkspace", refusal, report));
       return;
     }
-    watches += 1;
-    void serveWatch(context, stream, report).finally(() => (watches -= 1));
+    void serveWatch(watchWorkspace, context.stopping, stream, report).finally(release);
   };
 }
 
 /** Serves one watch until the client cancels the watch or reads too slowly, core stops, or the workspace is deleted. */
-async function serveWatch(context: WatchContext, stream: WatchStream, report: ReportFault): Promise<void> {
+async function serveWatch(
+  watchWorkspace: WatchWorkspace,
+  stopping: AbortSignal,
+  stream: WatchStream,
+  report: ReportFault,
+): Promise<void> {
   const over = new AbortController();
   const end = (): void => over.abort();
   let isUnread = false;
-  context.stopping.addEventListener("abort", end, { once: true });
+  stopping.addEventListener("abort", end, { once: true });
   stream.on("cancelled", end);
 
   function tell(change: WorkspaceChange): void {
@@ -57,14 +71,14 @@ async function serveWatch(context: WatchContext, stream: WatchStream, report: Re
 
   try {
     const id = readWorkspaceId(stream.request.workspaceId);
-    accepted((await watchWorkspace(context, id, tell, over.signal)) ?? {});
+    accepted((await watchWorkspace(id, tell, over.signal)) ?? {});
     if (isUnread)
       throw tooMany(`${UNREAD_MAX} changes were not read: watch again, and read changes as they arrive`);
     if (!stream.cancelled) throw new StatusError(status.UNAVAILABLE, "core is stopping: watch again");
   } catch (error) {
     if (!stream.cancelled) stream.emit("error", toStatus("WatchWorkspace", error, report));
   } finally {
-    context.stopping.removeEventListener("abort", end);
+    stopping.removeEventListener("abort", end);
   }
 }
 

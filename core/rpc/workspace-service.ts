@@ -35,12 +35,10 @@ import { readHealth } from "../operations/read-health";
 import { sendTestEvent, type TestEventContext } from "../operations/send-test-event";
 import { callerOf, type ServedCall } from "./call-caller";
 import { toChangeMessage, toDeliveryMessage, toHealthMessage, toTestMessage } from "./delivery-message";
+import { readPageSize } from "./page-size";
 import { toDetailMessage, toFailedMessage, toSentMessage } from "./stored-message";
 import { accepted, readWorkspaceId, StatusError, unary, type ReportFault } from "./status";
 import { createWatchHandler, type WatchContext } from "./watch-stream";
-
-const PAGE_DEFAULT = 100;
-const PAGE_MAX = 1_000;
 
 /** `by` is the caller of a single call, so it is not part of the service's context. */
 export type WorkspaceServiceContext = Omit<
@@ -165,12 +163,6 @@ export function createWorkspaceService(
 
 /** The form of the ids in the log of deliveries. */
 const LOG_ID_FORM = /^\d{1,19}-\d{1,19}$/;
-
-function readPageSize(size: number): number {
-  if (size > PAGE_MAX)
-    throw new StatusError(status.INVALID_ARGUMENT, `page_size must be at most ${PAGE_MAX}`);
-  return size || PAGE_DEFAULT;
-}
 
 function badPageToken(): StatusError {
   return new StatusError(status.INVALID_ARGUMENT, "page_token is not the next_page_token of another page");

@@ -1,5 +1,5 @@
 import type { Delivery, LoggedDelivery } from "../../core/domain/delivery";
-import { watchWorkspace, type WorkspaceChange } from "../../core/operations/watch-workspace";
+import { createWorkspaceWatches, type WorkspaceChange } from "../../core/operations/watch-workspace";
 import type { WorkspaceRecord } from "../../core/ports/store";
 import {
   addWorkspace,
@@ -129,7 +129,8 @@ test("a watch of a workspace reads the whole log only once, and keeps the health
   };
   const changes: WorkspaceChange[] = [];
   const over = new AbortController();
-  const watch = watchWorkspace({ ...store, deliveryLog }, id, (change) => changes.push(change), over.signal);
+  const watchWorkspace = createWorkspaceWatches({ ...store, deliveryLog });
+  const watch = watchWorkspace(id, (change) => changes.push(change), over.signal);
   const toldOf = () => changes.flatMap((change) => ("delivery" in change ? [change.delivery] : []));
   const attempts = () =>
     changes.flatMap((each) =>

@@ -1,11 +1,13 @@
 import { EventEmitter, setMaxListeners } from "node:events";
 import { connect, type AddressInfo } from "node:net";
 import { PassThrough } from "node:stream";
-import type { ClientReadableStream } from "@grpc/grpc-js";
+import { Metadata, type ClientReadableStream } from "@grpc/grpc-js";
 import fastify from "fastify";
+import type { Caller } from "../../core/domain/caller";
 import { createPushRecorder } from "../../core/delivery/push-recorder";
 import { createPendingAcks } from "../../core/operations/pending-acks";
 import type { FollowLog, PushQueue, Recorded } from "../../core/ports/store";
+import { setCaller } from "../../core/rpc/call-caller";
 import { createWatchHandler, type WatchContext, type WatchStream } from "../../core/rpc/watch-stream";
 import { createSessions } from "../../edge/dashboard/sessions";
 import { createSignInLimit } from "../../edge/dashboard/sign-in-limit";
@@ -92,8 +94,14 @@ describe("a watch of a workspace", () => {
   afterAll(() => stop.abort());
 
   /** Opens a stream whose client reads nothing; `faults` lists the errors that end the stream. */
-  function open(watch: (stream: WatchStream) => void) {
+  function open(
+    watch: (stream: WatchStream) => void,
+    caller: Caller = { name: "ann", workspaces: undefined },
+  ) {
+    const metadata = new Metadata();
+    setCaller(metadata, caller, AbortSignal.abort());
     const stream = Object.assign(new EventEmitter(), {
+      metadata,
       request: { workspaceId: newWorkspace().id },
       cancelled: false,
       writableLength: 0,
@@ -115,15 +123,17 @@ describe("a watch of a workspace", () => {
     expect(stream.writableLength).toBeLessThan(1_300);
   });
 
-  test("is rejected if 1,000 watches are open, and accepted when another watch has ended", async () => {
+  test("is rejected if 500 watches of its token or 1,000 of all tokens are open, and accepted when another watch has ended", async () => {
     const watch = watchesOf(0);
-    const [first] = Array.from({ length: 1_000 }, () => open(watch));
-    const late = open(watch);
-    await until("the watch is rejected", () => late.faults.length > 0);
-    expect(late.faults).toMatchObject(naming("1000 watches"));
+    const as = (name: string): Caller => ({ name, workspaces: undefined });
+    const [first] = Array.from({ length: 500 }, () => open(watch));
+    expect(open(watch).faults).toMatchObject(naming("the token ann already has 500 watches"));
+    const neighbours = Array.from({ length: 500 }, () => open(watch, as("eve")));
+    expect(neighbours.flatMap(({ faults }) => faults)).toEqual([]);
+    expect(open(watch, as("bob")).faults).toMatchObject(naming("this core already has 1000 watches"));
     Object.assign(first ?? {}, { cancelled: true });
     first?.emit("cancelled");
-    await until("there is room", () => open(watch).faults.length === 0);
+    await until("there is room", () => open(watch, as("bob")).faults.length === 0);
   });
 });
 

@@ -141,7 +141,7 @@ test("if the ack deadline of an opening message is not a valid duration, the mes
   expect(GAME_METHODS.follow.requestDeserialize(tenSeconds)).toEqual({ message });
 });
 
-test("calls of up to 64 MB in total are accepted; further calls are answered with UNAVAILABLE until there is room again", async () => {
+test("calls of up to 32 MB of one token, and of 64 MB in total, are accepted; further calls are answered with UNAVAILABLE until there is room again", async () => {
   const counts = createCallCounts();
   const stored: ((published: Published) => void)[] = [];
   const publishAll = (): Promise<readonly Published[]> =>
@@ -153,23 +153,26 @@ test("calls of up to 64 MB in total are accepted; further calls are answered wit
     callCounts: counts,
   };
   const { publishEvents } = createGameService(context as unknown as GameServiceContext, () => undefined);
-  const metadata = new Metadata();
-  setCaller(metadata, { name: "game", workspaces: undefined });
-  const ask = (bytes: number): Promise<string> =>
+  const ask = (name: string, bytes: number): Promise<string> =>
     new Promise((resolve) => {
+      const metadata = new Metadata();
+      setCaller(metadata, { name, workspaces: undefined }, AbortSignal.abort());
       const message = { bytes, count: 1, events: [{ message: { ...GOOD, workspaceId: randomUUID() } }] };
       const call = { request: { message }, metadata } as unknown as Parameters<typeof publishEvents>[0];
-      publishEvents(call, (error) => resolve(error === null ? "OK" : String(status[error.code ?? 0])));
+      publishEvents(call, (error) =>
+        resolve(error === null ? "OK" : `${status[error.code ?? 0]}: ${error.details}`),
+      );
     });
   const large = 8 * 1024 * 1024;
-  const taken = Array.from({ length: 8 }, () => ask(large));
+  const taken = ["quiz", "dice"].flatMap((name) => Array.from({ length: 4 }, () => ask(name, large)));
   await until("all calls have reached the store", () => stored.length === 8);
-  expect(counts.publishing.bytes).toBe(8 * large);
-  expect(await ask(1)).toBe("UNAVAILABLE");
+  expect(counts.publishing.used).toBe(8 * large);
+  expect(await ask("quiz", 1)).toMatch(/^UNAVAILABLE: the token quiz already has 32 MB /);
+  expect(await ask("chess", 1)).toMatch(/^UNAVAILABLE: this core already has 64 MB /);
   for (const done of stored) done({ outcome: "unknown-workspace" });
   expect(await Promise.all(taken)).toEqual(Array(8).fill("OK"));
-  expect(counts.publishing.bytes).toBe(0);
-  const again = ask(1);
+  expect(counts.publishing.used).toBe(0);
+  const again = ask("quiz", 1);
   await until("the call has reached the store", () => stored.length === 9);
   stored.at(-1)?.({ outcome: "unknown-workspace" });
   expect(await again).toBe("OK");

@@ -1545,7 +1545,8 @@ export const GameServiceService = {
    * Errors: INVALID_ARGUMENT when there are no events or more than 100;
    * UNAUTHENTICATED or PERMISSION_DENIED for the token; UNAVAILABLE when the
    * store is unavailable, or when this core already has 64 MB of PublishEvents
-   * requests in progress. After UNAVAILABLE, it is unknown which events were
+   * requests in progress, or 32 MB with this token (16 MB if the token is limited
+   * to some workspaces). A request is in progress until its response is read. After UNAVAILABLE, it is unknown which events were
    * stored, so send the call again with the same idempotency keys.
    */
   publishEvents: {
@@ -1607,7 +1608,8 @@ export interface GameServiceServer extends UntypedServiceImplementation {
    * Errors: INVALID_ARGUMENT when there are no events or more than 100;
    * UNAUTHENTICATED or PERMISSION_DENIED for the token; UNAVAILABLE when the
    * store is unavailable, or when this core already has 64 MB of PublishEvents
-   * requests in progress. After UNAVAILABLE, it is unknown which events were
+   * requests in progress, or 32 MB with this token (16 MB if the token is limited
+   * to some workspaces). A request is in progress until its response is read. After UNAVAILABLE, it is unknown which events were
    * stored, so send the call again with the same idempotency keys.
    */
   publishEvents: handleUnaryCall<PublishEventsRequest, PublishEventsResponse>;
@@ -1652,7 +1654,8 @@ export interface GameServiceClient extends Client {
    * Errors: INVALID_ARGUMENT when there are no events or more than 100;
    * UNAUTHENTICATED or PERMISSION_DENIED for the token; UNAVAILABLE when the
    * store is unavailable, or when this core already has 64 MB of PublishEvents
-   * requests in progress. After UNAVAILABLE, it is unknown which events were
+   * requests in progress, or 32 MB with this token (16 MB if the token is limited
+   * to some workspaces). A request is in progress until its response is read. After UNAVAILABLE, it is unknown which events were
    * stored, so send the call again with the same idempotency keys.
    */
   publishEvents(

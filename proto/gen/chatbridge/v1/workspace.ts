@@ -4741,8 +4741,10 @@ export const OperatorEventResult: MessageFns<OperatorEventResult> = {
  *
  * Errors of every RPC: UNAUTHENTICATED when the token is missing or unknown;
  * PERMISSION_DENIED when the token has another role; INVALID_ARGUMENT, which names
- * the invalid field; UNAVAILABLE when the store is unavailable. RPCs for one
- * workspace fail with NOT_FOUND when the workspace does not exist.
+ * the invalid field; UNAVAILABLE when the store is unavailable; RESOURCE_EXHAUSTED,
+ * which names the limit, when too many calls of this token, or of all tokens, are
+ * in progress at this core: nothing was changed, so send the call again later. RPCs
+ * for one workspace fail with NOT_FOUND when the workspace does not exist.
  */
 export type WorkspaceServiceService = typeof WorkspaceServiceService;
 export const WorkspaceServiceService = {
@@ -4927,12 +4929,13 @@ export const WorkspaceServiceService = {
   },
   /**
    * WatchWorkspace streams the health and the new deliveries of a workspace. The
-   * health is sent immediately, and again whenever the health changes. When a run
+   * health is sent within a second, and again whenever the health changes. When a run
    * of polls has grown, the run is sent again with the same id. When core has read
    * the store and has sent nothing for a second, it sends a heartbeat. Errors: NOT_FOUND,
    * also when the workspace is deleted; UNAVAILABLE when core stops: watch again;
-   * RESOURCE_EXHAUSTED when this core already has 1,000 watches, or the client has
-   * not read 1,000 messages of this watch.
+   * RESOURCE_EXHAUSTED when this core already has 1,000 watches, or 500 with this
+   * token (100 if the token is limited to some workspaces), or the client has not
+   * read 1,000 messages of this watch.
    */
   watchWorkspace: {
     path: "/chatbridge.v1.WorkspaceService/WatchWorkspace" as const,
@@ -5117,12 +5120,13 @@ export interface WorkspaceServiceServer extends UntypedServiceImplementation {
   listDeliveries: handleUnaryCall<ListDeliveriesRequest, ListDeliveriesResponse>;
   /**
    * WatchWorkspace streams the health and the new deliveries of a workspace. The
-   * health is sent immediately, and again whenever the health changes. When a run
+   * health is sent within a second, and again whenever the health changes. When a run
    * of polls has grown, the run is sent again with the same id. When core has read
    * the store and has sent nothing for a second, it sends a heartbeat. Errors: NOT_FOUND,
    * also when the workspace is deleted; UNAVAILABLE when core stops: watch again;
-   * RESOURCE_EXHAUSTED when this core already has 1,000 watches, or the client has
-   * not read 1,000 messages of this watch.
+   * RESOURCE_EXHAUSTED when this core already has 1,000 watches, or 500 with this
+   * token (100 if the token is limited to some workspaces), or the client has not
+   * read 1,000 messages of this watch.
    */
   watchWorkspace: handleServerStreamingCall<WatchWorkspaceRequest, WatchWorkspaceResponse>;
   /**
@@ -5409,12 +5413,13 @@ export interface WorkspaceServiceClient extends Client {
   ): ClientUnaryCall;
   /**
    * WatchWorkspace streams the health and the new deliveries of a workspace. The
-   * health is sent immediately, and again whenever the health changes. When a run
+   * health is sent within a second, and again whenever the health changes. When a run
    * of polls has grown, the run is sent again with the same id. When core has read
    * the store and has sent nothing for a second, it sends a heartbeat. Errors: NOT_FOUND,
    * also when the workspace is deleted; UNAVAILABLE when core stops: watch again;
-   * RESOURCE_EXHAUSTED when this core already has 1,000 watches, or the client has
-   * not read 1,000 messages of this watch.
+   * RESOURCE_EXHAUSTED when this core already has 1,000 watches, or 500 with this
+   * token (100 if the token is limited to some workspaces), or the client has not
+   * read 1,000 messages of this watch.
    */
   watchWorkspace(
     request: WatchWorkspaceRequest,

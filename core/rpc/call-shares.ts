@@ -1,0 +1,71 @@
+import { status, type ServiceError } from "@grpc/grpc-js";
+import type { WorkspaceServiceServer } from "../../proto/gen/chatbridge/v1/workspace";
+import { createShares } from "../../runtime/shares";
+import { WORKSPACE_CALLS_MAX_BYTES } from "../domain/bounds";
+import type { Caller } from "../domain/caller";
+import { callerOf, whenOver, type ServedCall } from "./call-caller";
+import { PAGE_DEFAULT, PAGE_MAX } from "./page-size";
+import { StatusError, toStatus, type ReportFault } from "./status";
+
+/** The kinds of tokens: a token that is limited to some workspaces has a smaller share. */
+export type TokenKind = "token" | "limitedToken";
+
+/** Returns the owner of what a caller acquires. All tokens with the same name share one share. */
+export function ownerOf({ name, workspaces }: Caller): Partial<Record<TokenKind, string>> {
+  return workspaces === undefined ? { token: name } : { limitedToken: name };
+}
+
+/** Returns the message of a refusal, which names the full share, or the bound for all, and what to do. */
+export function tooMuch(what: string, full: TokenKind | "all", { name }: Caller): string {
+  if (full === "all")
+    return `this core already has ${what}, which is the limit: use another core, or retry later`;
+  const of = full === "token" ? "one token" : "a token that is limited to some workspaces";
+  return `the token ${name} already has ${what} at this core, which is the limit of ${of}: wait for them to end, or retry later`;
+}
+
+/**
+ * Bytes counted for each call, and for each row of a page. A call reads at most the log of the deliveries of one
+ * workspace. A row is at most a workspace with all fields at their maximum length.
+ */
+const CALL_BYTES = 256 * 1024;
+const ROW_BYTES = 4 * 1024;
+const MB = 1_048_576;
+
+interface UnaryCall extends ServedCall {
+  readonly request: { readonly pageSize?: number };
+}
+type Callback = (error: Partial<ServiceError> | null, response?: unknown) => void;
+type Handler = (call: UnaryCall, callback?: Callback) => void;
+
+/**
+ * Returns the handlers of `WorkspaceService` with a bound of the bytes of all unary calls in progress, and a share for
+ * each token. A call past a bound is rejected: if the call waited, core would have to keep its request, and its caller
+ * could not choose another core. A call is in progress until its answer is sent. `WatchWorkspace` has its own bound.
+ */
+export function withinShares(service: WorkspaceServiceServer, report: ReportFault): WorkspaceServiceServer {
+  const shares = createShares(WORKSPACE_CALLS_MAX_BYTES);
+  const handlers = Object.entries(service as unknown as Readonly<Record<string, Handler>>);
+  const bounded = handlers.map(([method, handle]): readonly [string, Handler] => [
+    method,
+    (call, callback) => {
+      if (callback === undefined) return handle(call);
+      const caller = callerOf(call);
+      const release = shares.acquire(ownerOf(caller), bytesOf(call));
+      if (typeof release === "string") {
+        const calls = `${shares.max[release] / MB} MB of calls in progress`;
+        const refusal = new StatusError(status.RESOURCE_EXHAUSTED, tooMuch(calls, release, caller));
+        return callback(toStatus(method, refusal, report) as Partial<ServiceError>);
+      }
+      handle(call, (...answer) => {
+        callback(...answer);
+        whenOver(call, release);
+      });
+    },
+  ]);
+  return Object.fromEntries(bounded) as unknown as WorkspaceServiceServer;
+}
+
+function bytesOf({ request: { pageSize } }: UnaryCall): number {
+  if (pageSize === undefined) return CALL_BYTES;
+  return CALL_BYTES + Math.min(pageSize || PAGE_DEFAULT, PAGE_MAX) * ROW_BYTES;
+}

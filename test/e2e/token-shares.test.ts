@@ -1,0 +1,150 @@
+import { connect, constants, type ClientHttp2Session, type IncomingHttpHeaders } from "node:http2";
+import { status, type ClientReadableStream, type ServiceError } from "@grpc/grpc-js";
+import { OutboundEvent, PublishEventsRequest } from "../../proto/gen/chatbridge/v1/game";
+import { ListWorkspacesRequest, type WatchWorkspaceResponse } from "../../proto/gen/chatbridge/v1/workspace";
+import { bearer } from "../../runtime/core-channel";
+import { call, connectToCore, type CoreClients } from "../harness/core-clients";
+import { startCore, TOKENS, type TestProcess } from "../harness/processes";
+import { textEvent, type TestWorkspace } from "../harness/service";
+import { sharedService } from "../harness/shared-service";
+import { until } from "../harness/wait";
+
+const ANN = "token-of-ann-for-tests";
+const TRIVIA = "token-of-trivia-for-tests";
+const MB = 1_048_576;
+
+const service = sharedService();
+let core: TestProcess;
+let clients: CoreClients;
+let inside: TestWorkspace;
+let outside: TestWorkspace;
+const sessions: ClientHttp2Session[] = [];
+
+beforeAll(async () => {
+  [inside, outside] = await Promise.all([service.workspaces.make(), service.workspaces.make()]);
+  const all = Object.entries(TOKENS).map(([role, token]) => `${role}=${token}`);
+  const limited = [`operator:ann@${inside.id}=${ANN}`, `game:trivia@${inside.id}=${TRIVIA}`];
+  core = await startCore(service.redis.url, { CORE_TOKENS: [...all, ...limited].join() });
+  clients = connectToCore(core.port);
+});
+afterAll(async () => {
+  for (const session of sessions) session.destroy();
+  clients.close();
+  await core.stop();
+});
+
+/**
+ * Makes calls whose client never reads the answers. Returns the headers of each answer: a rejected call has its status in
+ * the headers, and an accepted call has none, because its answer is never sent completely.
+ */
+function callWithoutReading(token: string, path: string, request: Uint8Array, count: number) {
+  const session = connect(`http://127.0.0.1:${core.port}`, { settings: { initialWindowSize: 0 } });
+  sessions.push(session);
+  session.on("error", () => undefined);
+  const heads = Array.from({ length: count }, (): { head: IncomingHttpHeaders | undefined } => {
+    const answer: { head: IncomingHttpHeaders | undefined } = { head: undefined };
+    const frame = Buffer.alloc(5 + request.length);
+    frame.writeUInt32BE(request.length, 1);
+    frame.set(request, 5);
+    session
+      .request({
+        [constants.HTTP2_HEADER_METHOD]: "POST",
+        [constants.HTTP2_HEADER_PATH]: `/chatbridge.v1.${path}`,
+        "content-type": "application/grpc",
+        te: "trailers",
+        authorization: `Bearer ${token}`,
+      })
+      .on("error", () => undefined)
+      .on("response", (head) => (answer.head = head))
+      .end(frame);
+    return answer;
+  });
+  return {
+    session,
+    heads: () =>
+      until("core answers all calls", () => heads.every(({ head }) => head) && heads.map(({ head }) => head)),
+  };
+}
+
+const rejected = (heads: readonly (IncomingHttpHeaders | undefined)[]) =>
+  heads.filter((head) => head?.["grpc-status"] !== undefined);
+
+test("a token that is limited to workspaces has at most 100 watches; another token can watch meanwhile", async () => {
+  const watch = (token: string, workspaceId: string) => {
+    const stream = clients.workspaces.watchWorkspace({ workspaceId }, bearer(token));
+    const seen: { error?: ServiceError; hasHealth: boolean } = { hasHealth: false };
+    stream.on(
+      "data",
+      ({ change }: WatchWorkspaceResponse) => (seen.hasHealth ||= change?.$case === "health"),
+    );
+    stream.on("error", (error: ServiceError) => (seen.error = error));
+    return Object.assign(seen, { stream: stream as ClientReadableStream<WatchWorkspaceResponse> });
+  };
+  const open = Array.from({ length: 100 }, () => watch(ANN, inside.id));
+  await until("all watches have the health", () => open.every(({ hasHealth }) => hasHealth));
+  const late = watch(ANN, inside.id);
+  const { code, details } = await until("the further watch is rejected", () => late.error);
+  expect(code).toBe(status.RESOURCE_EXHAUSTED);
+  expect(details).toContain("the token ann already has 100 watches");
+  const neighbours = [watch(TOKENS.operator, inside.id), watch(TOKENS.operator, outside.id)];
+  await until("the other token can watch", () => neighbours.every(({ hasHealth }) => hasHealth));
+  open.pop()?.stream.cancel();
+  await until("there is room", async () => {
+    const again = watch(ANN, inside.id);
+    open.push(again);
+    return until("the watch is answered", () => again.hasHealth || again.error !== undefined).then(
+      () => again.hasHealth,
+    );
+  });
+  for (const { stream } of [...open, ...neighbours]) stream.cancel();
+});
+
+test("lists of a token are rejected while it has 16 MB of unread lists; another token can list meanwhile", async () => {
+  const { workspaces } = clients;
+  const page = { pageSize: 1_000, pageToken: "" };
+  const request = ListWorkspacesRequest.encode(page).finish();
+  const { session, heads } = callWithoutReading(ANN, "WorkspaceService/ListWorkspaces", request, 5);
+  const refusals = rejected(await heads());
+  expect(refusals).toHaveLength(2);
+  expect(refusals[0]?.["grpc-status"]).toBe(String(status.RESOURCE_EXHAUSTED));
+  expect(decodeURI(String(refusals[0]?.["grpc-message"]))).toContain(
+    "the token ann already has 16 MB of calls",
+  );
+  await expect(call(workspaces, workspaces.listWorkspaces, page, ANN)).rejects.toMatchObject({
+    code: status.RESOURCE_EXHAUSTED,
+  });
+  const listed = await call(workspaces, workspaces.listWorkspaces, page);
+  expect(listed.workspaces.length).toBeGreaterThan(0);
+  session.destroy();
+  await until("there is room", () =>
+    call(workspaces, workspaces.listWorkspaces, page, ANN).then(
+      () => true,
+      () => false,
+    ),
+  );
+});
+
+test("publish calls of a token are rejected while it has 16 MB in progress; another game can publish meanwhile", async () => {
+  const { games } = clients;
+  const event = (length: number) => OutboundEvent.fromPartial(textEvent(inside.id, "x".repeat(length)));
+  const large = PublishEventsRequest.encode({ events: [event(7 * MB)] }).finish();
+  const { session, heads } = callWithoutReading(TRIVIA, "GameService/PublishEvents", large, 3);
+  const refusals = rejected(await heads());
+  expect(refusals.map((head) => head?.["grpc-status"])).toEqual([String(status.UNAVAILABLE)]);
+  expect(decodeURI(String(refusals[0]?.["grpc-message"]))).toContain(
+    "the token trivia already has 16 MB of calls",
+  );
+  const events = [event(3 * MB)];
+  await expect(call(games, games.publishEvents, { events }, TRIVIA)).rejects.toMatchObject({
+    code: status.UNAVAILABLE,
+  });
+  const { results } = await call(games, games.publishEvents, { events: [event(5)] });
+  expect(results).toMatchObject([{ outcome: { $case: "published" } }]);
+  session.destroy();
+  await until("there is room", () =>
+    call(games, games.publishEvents, { events }, TRIVIA).then(
+      () => true,
+      () => false,
+    ),
+  );
+});
