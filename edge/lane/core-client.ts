@@ -25,8 +25,14 @@ export interface CoreClientOptions extends CoreConnection {
 
 /** Number of lanes that are kept open. The gRPC channel connects each new lane to the next core in turn. */
 const LANES = 4;
-const IN_PROGRESS_MAX = 4_096;
-const BYTES_UNDER_WAY_MAX = 64 * 1024 * 1024;
+const MB = 1_048_576;
+/**
+ * Bounds of the pending calls and of their bytes. An address that sends 500 requests per second reaches its share when
+ * core takes 3 seconds, which is core's own timeout. The share of an address is smaller than the share of a workspace:
+ * the edge cannot check signatures, so anybody can send requests to the workspace of another.
+ */
+const IN_PROGRESS_MAX = { all: 4_096, workspace: 2_048, address: 1_536 } as const;
+const BYTES_UNDER_WAY_MAX = { all: 64 * MB, workspace: 32 * MB, address: 24 * MB } as const;
 
 /** Milliseconds to wait for an answer. Core's own timeouts are shorter, so that core can still answer with an error. */
 const DEADLINE_MS = 5_000;

@@ -5,6 +5,7 @@ import {
   type LaneCall,
   type LaneResponse,
 } from "../../proto/gen/chatbridge/v1/bridge";
+import { createShares } from "../../runtime/shares";
 import { CoreRefusesToken, CoreUnavailable } from "./core-unavailable";
 import { idleLane, type Lane, type LaneStream } from "./lane";
 import { createLaneLoad, type LaneFailure, type LaneLoad } from "./lane-load";
@@ -18,11 +19,11 @@ export interface LanesOptions {
   /** Number of lanes. Each lane is opened by its first call, and then kept open. */
   readonly lanes: number;
   /**
-   * Maximum number of pending calls, and maximum of their total bytes. A call that would exceed a maximum is rejected
-   * immediately.
+   * Maximum number of pending calls, and maximum of their total bytes, for all senders and for one. A call that would
+   * exceed a maximum is rejected immediately.
    */
-  readonly inProgressMax: number;
-  readonly bytesMax: number;
+  readonly inProgressMax: LanesMax;
+  readonly bytesMax: LanesMax;
   readonly deadlineMs: number;
   /**
    * Called with core's message when core rejects the token. Later rejections are ignored until core accepts a lane.
@@ -30,12 +31,16 @@ export interface LanesOptions {
   onRefused(why: string): void;
 }
 
+/** The maximum of all calls, of the calls from one address, and of the calls for one workspace. */
+export type LanesMax = Readonly<Record<"all" | "address" | "workspace", number>>;
+
 export type Lanes = ReturnType<typeof createLanes>;
 
 interface Waiting {
   readonly lane: Lane;
   readonly bytes: number;
   readonly deadline: number;
+  release(): void;
   resolve(answer: Answer): void;
   reject(error: Error): void;
 }
@@ -72,6 +77,8 @@ export function createLanes({ open, lanes, inProgressMax, bytesMax, deadlineMs, 
   const further = new Set<Lane>();
   /** Pending calls by number, in the order of their deadlines. */
   const inProgress = new Map<number, Waiting>();
+  const calls = createShares(inProgressMax);
+  const bodies = createShares(bytesMax);
   const load = createLaneLoad();
   /** Whether core has rejected the token, and has accepted no lane since. */
   let isRefused = false;
@@ -81,6 +88,22 @@ export function createLanes({ open, lanes, inProgressMax, bytesMax, deadlineMs, 
   let closed = false;
   const deadlines = setInterval(rejectOverdue, CHECK_DEADLINES_EVERY_MS);
 
+  /** Returns the function that releases the room of a call; undefined when there is no room. */
+  function acquire({ value: { workspaceId, sourceAddress } }: Call, bytes: number): (() => void) | undefined {
+    const owners = { address: sourceAddress, workspace: workspaceId };
+    const releaseCall = calls.acquire(owners);
+    if (typeof releaseCall === "string") return undefined;
+    const releaseBytes = bodies.acquire(owners, bytes);
+    if (typeof releaseBytes !== "string") {
+      return () => {
+        releaseCall();
+        releaseBytes();
+      };
+    }
+    releaseCall();
+    return undefined;
+  }
+
   function settle(number: number): Waiting | undefined {
     const waiting = inProgress.get(number);
     if (waiting !== undefined) {
@@ -88,6 +111,7 @@ export function createLanes({ open, lanes, inProgressMax, bytesMax, deadlineMs, 
       load.calls -= 1;
       load.bytes -= waiting.bytes;
       waiting.lane.calls -= 1;
+      waiting.release();
       if (waiting.lane.isRetired) closeRetired(waiting.lane);
     }
     return waiting;
@@ -253,27 +277,36 @@ export function createLanes({ open, lanes, inProgressMax, bytesMax, deadlineMs, 
     isOpen,
     /** Rejects with `CoreUnavailable` when there is no answer. The call may still have taken effect. */
     call(call: Call, bytes: number, traceparent = ""): Promise<Answer> {
-      if (closed || load.calls >= inProgressMax || load.bytes + bytes > bytesMax) {
-        return refuse("full", "too many calls are pending");
-      }
+      const release = closed ? undefined : acquire(call, bytes);
+      if (release === undefined) return refuse("full", "too many calls are pending");
       if (turn === undefined) {
         const lane = pick();
-        if (lane === undefined) return refuse("no-connection", "no connection to core");
+        if (lane === undefined) {
+          release();
+          return refuse("no-connection", "no connection to core");
+        }
         turn = { lane, calls: [], bytes: 0 };
         setImmediate(flush);
       }
-      const { lane, calls } = turn;
+      const { lane, calls: next } = turn;
       turn.bytes += bytes;
       lastNumber = (lastNumber + 1) % NUMBERS;
       const number = lastNumber;
-      calls.push({ number, call, traceparent });
+      next.push({ number, call, traceparent });
       lane.calls += 1;
       load.calls += 1;
       load.bytes += bytes;
       const answer = new Promise<Answer>((resolve, reject) => {
-        inProgress.set(number, { lane, bytes, deadline: performance.now() + deadlineMs, resolve, reject });
+        inProgress.set(number, {
+          lane,
+          bytes,
+          deadline: performance.now() + deadlineMs,
+          release,
+          resolve,
+          reject,
+        });
       });
-      if (calls.length >= MESSAGE_CALLS || turn.bytes >= MESSAGE_BYTES) flush();
+      if (next.length >= MESSAGE_CALLS || turn.bytes >= MESSAGE_BYTES) flush();
       return answer;
     },
     /** Replaces all streams by new streams, without losing a call. */

@@ -1,4 +1,5 @@
 import type { ServerResponse } from "node:http";
+import { createShares } from "../../runtime/shares";
 
 /**
  * The workspace and the sender of a poll. Each workspace and each address has its own maximum of unsent bytes, so no
@@ -31,9 +32,7 @@ export function createUnsentPages(
 ) {
   /** For each page, the `performance.now()` at which the page was added; oldest first. */
   const unsent = new Map<ServerResponse, number>();
-  const byWorkspace = new Map<string, number>();
-  const byAddress = new Map<string, number>();
-  let total = 0;
+  const shares = createShares(room);
   const look = setInterval(() => {
     for (const [response, beganAt] of unsent) {
       if (performance.now() - beganAt < takenWithinMs) return;
@@ -41,44 +40,29 @@ export function createUnsentPages(
     }
   }, LOOK_EVERY_MS);
 
-  function count({ workspaceId, address }: PageOwner, bytes: number): void {
-    total += bytes;
-    change(byWorkspace, workspaceId, bytes);
-    change(byAddress, address, bytes);
-  }
-
   return {
     /** Bytes of the pages that bridges have not received yet. */
     get bytes() {
-      return total;
+      return shares.used;
     },
     /** Counts a page until the page is sent. Returns false when there is no room for the page. */
-    add(response: ServerResponse, bytes: number, owner: PageOwner): boolean {
+    add(response: ServerResponse, bytes: number, { workspaceId, address }: PageOwner): boolean {
       if (bytes <= SMALL_BYTES) return true;
-      if (
-        total + bytes > room.all ||
-        (byWorkspace.get(owner.workspaceId) ?? 0) + bytes > room.workspace ||
-        (byAddress.get(owner.address) ?? 0) + bytes > room.address
-      )
-        return false;
+      const release = shares.acquire({ workspace: workspaceId, address }, bytes);
+      if (typeof release === "string") return false;
       // If the client has already disconnected, the page is not counted, because "close" will not be emitted again.
-      if (response.req.socket.destroyed) return true;
+      if (response.req.socket.destroyed) {
+        release();
+        return true;
+      }
       unsent.set(response, performance.now());
-      count(owner, bytes);
       // "close" is emitted after the last byte is sent, or when the connection closes.
       response.once("close", () => {
         unsent.delete(response);
-        count(owner, -bytes);
+        release();
       });
       return true;
     },
     close: () => clearInterval(look),
   };
-}
-
-/** Adds `bytes` to the count of one owner. Removes an owner whose count is 0. */
-function change(bytesOf: Map<string, number>, key: string, bytes: number): void {
-  const sum = (bytesOf.get(key) ?? 0) + bytes;
-  if (sum === 0) bytesOf.delete(key);
-  else bytesOf.set(key, sum);
 }

@@ -36,6 +36,9 @@ const report = jest.fn();
 let asked: number[];
 let answered: number[];
 
+/** A maximum for all calls, which one address or workspace can use up. */
+const forAny = (all: number) => ({ all, address: all, workspace: all });
+
 async function start(options: Partial<LanesOptions> = {}): Promise<void> {
   [asked, answered, streams, edgeStreams] = [[], [], [], []];
   stopping = new AbortController();
@@ -65,8 +68,8 @@ async function start(options: Partial<LanesOptions> = {}): Promise<void> {
       return stream;
     },
     lanes: 2,
-    inProgressMax: 1_000,
-    bytesMax: 1_000_000,
+    inProgressMax: forAny(1_000),
+    bytesMax: forAny(1_000_000),
     deadlineMs: 60_000,
     onRefused: jest.fn(),
     ...options,
@@ -100,8 +103,8 @@ function pageFor({ workspaceId }: PollRequest, bytes = 1) {
   return { body: PAGES.subarray(0, bytes), signature: "", workspaceId };
 }
 
-function pollOf(workspaceId: string, queryString = ""): Call {
-  const value = { workspaceId, sourceAddress: "", signature: undefined, queryString, reading: undefined };
+function pollOf(workspaceId: string, queryString = "", sourceAddress = ""): Call {
+  const value = { workspaceId, sourceAddress, signature: undefined, queryString, reading: undefined };
   return { $case: "poll", value };
 }
 
@@ -193,7 +196,7 @@ test("each call gets its own answer, whenever the call is made and however long 
 });
 
 test("a call over the limit of calls or bytes fails immediately, and calls are accepted again when pending calls are answered", async () => {
-  await start({ inProgressMax: 3, bytesMax: 100 });
+  await start({ inProgressMax: forAny(3), bytesMax: forAny(100) });
   const release = holdPolls(() => true);
   const large = ask("large", 90);
   await expect(ask("too large", 11)).rejects.toThrow("too many calls are pending");
@@ -203,6 +206,27 @@ test("a call over the limit of calls or bytes fails immediately, and calls are a
   release();
   expect(await Promise.all([large, ...small])).toEqual(["large", "a", "b"]);
   expect(await ask("again", 100)).toBe("again");
+});
+
+test.each([
+  ["calls", { inProgressMax: { all: 5, address: 2, workspace: 3 } }],
+  ["bytes", { bytesMax: { all: 5, address: 2, workspace: 3 } }],
+])("one address or workspace cannot use up the %s of an edge", async (_what, options) => {
+  await start(options);
+  const release = holdPolls(() => true);
+  const from = (sourceAddress: string, workspaceId: string) =>
+    lanes.call(pollOf(workspaceId, "", sourceAddress), 1);
+  const full = { message: "too many calls are pending" };
+  const first = [from("a", "w1"), from("a", "w1")];
+  await expect(from("a", "w2")).rejects.toMatchObject(full);
+  const others = [from("b", "w1"), from("b", "w2")];
+  await expect(from("c", "w1")).rejects.toMatchObject(full);
+  others.push(from("c", "w2"));
+  await expect(from("d", "w3")).rejects.toMatchObject(full);
+  release();
+  await Promise.all([...first, ...others]);
+  await from("a", "w1");
+  expect(lanes.load).toMatchObject({ calls: 0, bytes: 0, failures: { full: 3 } });
 });
 
 test("core accepts no more calls from an edge that does not read answers, and answers all calls when the edge reads again", async () => {
@@ -258,7 +282,7 @@ test.each([
 });
 
 test("the bodies of a lane's calls are at most 64 MB in total, and a call over that limit fails immediately", async () => {
-  await start({ lanes: 1, bytesMax: Infinity });
+  await start({ lanes: 1, bytesMax: forAny(Infinity) });
   const release = holdPolls(() => true);
   const body = "x".repeat(MB);
   const within = names(64).map((name) => ask(name, MB, body));
