@@ -39,12 +39,13 @@ export function callFailure(error: ServiceError, { address, role }: Called): Cli
   switch (code) {
     case status.UNAVAILABLE:
     case status.DEADLINE_EXCEEDED:
-    case status.RESOURCE_EXHAUSTED:
       return new CliFailure(
         EXIT.OUT_OF_REACH,
         `core at ${address} is unavailable (${details}): check that core is running, and check CORE_ADDRESS or --core, ` +
           "and CORE_TLS_CA if core uses TLS; a change may or may not have been made",
       );
+    case status.RESOURCE_EXHAUSTED:
+      return new CliFailure(EXIT.OUT_OF_REACH, `core at ${address} has no room for this call: ${details}`);
     case status.UNAUTHENTICATED:
       return new CliFailure(
         EXIT.TOKEN,

@@ -12,12 +12,18 @@ export const CORE_AWAY: ErrorAnswer = {
   retryAfterSeconds: 1,
 };
 
-/** Statuses of calls for which core was unavailable or overloaded. */
+/** The answer when the token of the session, or all tokens, have too many calls in progress at core. */
+export const CORE_BUSY: ErrorAnswer = {
+  status: 503,
+  message: "The service's core has too many calls in progress. Try again in a moment.",
+  retryAfterSeconds: 1,
+};
+
+/** Statuses of calls for which core was unavailable. */
 const OUT_OF_REACH: ReadonlySet<status> = new Set([
   status.UNAVAILABLE,
   status.DEADLINE_EXCEEDED,
   status.CANCELLED,
-  status.RESOURCE_EXHAUSTED,
 ]);
 
 /** Maps each of core's field names to the front end's name for the field, and to its name in error messages. */
@@ -45,6 +51,8 @@ export function coreAnswer({ code, details }: ServiceError): ErrorAnswer | undef
       return details.startsWith("delivery_id:") ? NO_ENTRY : NO_WORKSPACE;
     case status.UNAUTHENTICATED:
       return SIGNED_OUT;
+    case status.RESOURCE_EXHAUSTED:
+      return CORE_BUSY;
     case status.PERMISSION_DENIED:
       return { status: 403, message: sentence(details) };
     case status.FAILED_PRECONDITION:

@@ -46,6 +46,17 @@ const SPENT_LINK: ErrorAnswer = {
     "This sign-in link has already been used or has expired. Sign in with an operator's token instead.",
 };
 
+/** The answer when other tokens have all sessions or links, and this token has none that could end. */
+const NO_ROOM: ErrorAnswer = {
+  status: 503,
+  message: "Too many people are signed in, or too many sign-in links are unused. Try again later.",
+  retryAfterSeconds: 60,
+};
+
+function tooMany(what: string, wait: number): ErrorAnswer {
+  return { status: 429, message: `Too many ${what}. Try again in ${wait} seconds.`, retryAfterSeconds: wait };
+}
+
 /** Adds the routes for signing in and out, and for sign-in links. */
 export function addSessionRoutes(app: FastifyInstance, context: SessionContext): void {
   const { core, sessions, limit, publicUrl } = context;
@@ -62,10 +73,7 @@ export function addSessionRoutes(app: FastifyInstance, context: SessionContext):
   ): Promise<T | ErrorAnswer> {
     const address = canonicalAddress(request.ip, request.socket.remoteAddress);
     const wait = limit.refuse(address);
-    if (wait !== undefined) {
-      const message = `Too many attempts to sign in from your address. Try again in ${wait} seconds.`;
-      return { status: 429, message, retryAfterSeconds: wait };
-    }
+    if (wait !== undefined) return tooMany("attempts to sign in from your address", wait);
     if (token === undefined || !isCoreToken(token)) return wrong;
     let described: SignedInToken;
     try {
@@ -75,16 +83,21 @@ export function addSessionRoutes(app: FastifyInstance, context: SessionContext):
       if (answer === undefined) throw error;
       return answer.status === 401 || answer.status === 403 ? wrong : answer;
     }
-    limit.forget(address);
+    const acceptedWait = limit.accept(address, described.tokenName);
+    if (acceptedWait !== undefined) {
+      return tooMany("people have signed in with this token or from your address", acceptedWait);
+    }
     return accept(token, described) ?? wrong;
   }
+
+  const begin = (token: string, described: SignedInToken) => sessions.begin(token, described) ?? NO_ROOM;
 
   /** Invalidates the link only after core has accepted its token. After a failed attempt, the link stays valid. */
   function signInByLink(request: FastifyRequest, code: string) {
     return attempt(request, sessions.tokenOf(code), SPENT_LINK, (_token, described) => {
       // Another request may have used the link in the meantime.
       const token = sessions.takeCode(code);
-      return token === undefined ? undefined : sessions.begin(token, described);
+      return token === undefined ? undefined : begin(token, described);
     });
   }
 
@@ -94,7 +107,7 @@ export function addSessionRoutes(app: FastifyInstance, context: SessionContext):
     async (request, reply) => {
       const { token, code } = request.body;
       const answer = await (code === undefined
-        ? attempt(request, token, WRONG_TOKEN, sessions.begin)
+        ? attempt(request, token, WRONG_TOKEN, begin)
         : signInByLink(request, code));
       if (!("session" in answer)) return sendError(reply, answer);
       const shown = readSessionCookie(request);
@@ -120,7 +133,12 @@ export function addSessionRoutes(app: FastifyInstance, context: SessionContext):
   // This route is for programs that have a token and sign a person in, such as `npm start`.
   app.post("/sign-in-links", async (request, reply): Promise<FastifyReply> => {
     const [, token] = /^Bearer +(\S+)$/i.exec(request.headers.authorization ?? "") ?? [];
-    const answer = await attempt(request, token, WRONG_TOKEN, sessions.makeCode);
+    const answer = await attempt(
+      request,
+      token,
+      WRONG_TOKEN,
+      (accepted, described) => sessions.makeCode(accepted, described) ?? NO_ROOM,
+    );
     if (!("code" in answer)) return sendError(reply, answer);
     const expiresAt = new Date(answer.endsAtMs).toISOString();
     return reply.code(201).send({ path: `/#sign-in=${answer.code}`, expiresAt });

@@ -3,29 +3,70 @@ import { networkOf } from "../../runtime/limit-connections";
 
 export type SignInLimit = ReturnType<typeof createSignInLimit>;
 
-const ATTEMPTS_MAX = 10;
+/** Maximum number of failed attempts of an address per minute. Attempts in progress count as failed. */
+const FAILED_MAX = 10;
+/**
+ * Maximum number of successful sign-ins and new sign-in links per minute, for an address and for the name of a token.
+ * Each of them can end an older session or link of the same token.
+ */
+const ACCEPTED_MAX = 240;
 const WINDOW_MS = 60_000;
 /**
- * Maximum number of addresses whose attempts are counted. When there are more addresses, the least recently seen
- * address loses its count, and can make more attempts.
+ * Maximum number of addresses, and of names, whose attempts are counted. When there are more, the least recently seen
+ * loses its count, and can make more attempts.
  */
 const PLACES_MAX = 10_000;
 
-/** Limits the sign-in attempts of each address per minute, so that tokens cannot be guessed quickly. */
+/** Limits the sign-in attempts per minute, so that tokens cannot be guessed quickly. */
 export function createSignInLimit(now: () => number = Date.now) {
-  const places = new LRUCache<string, { count: number; readonly until: number }>({ max: PLACES_MAX });
+  const failed = createCounts(FAILED_MAX, now);
+  const accepted = createCounts(ACCEPTED_MAX, now);
+  const acceptedOfToken = createCounts(ACCEPTED_MAX, now);
   return {
-    /** Counts an attempt. Returns the seconds to wait when the limit is exceeded; undefined otherwise. */
-    refuse(address: string): number | undefined {
+    /** Counts an attempt as failed. Returns the seconds to wait when the limit is exceeded; undefined otherwise. */
+    refuse: (address: string): number | undefined => failed.add(networkOf(address)),
+    /**
+     * Counts an attempt with a right token as accepted, and no longer as failed. The other failed attempts of the address
+     * stay counted, so a right token allows no further guesses. Returns the seconds to wait when a limit of accepted
+     * attempts is exceeded. The attempt then still counts as failed.
+     */
+    accept(address: string, tokenName: string): number | undefined {
       const place = networkOf(address);
-      const kept = places.get(place);
-      const attempts =
-        kept !== undefined && kept.until > now() ? kept : { count: 0, until: now() + WINDOW_MS };
-      places.set(place, attempts);
-      attempts.count++;
-      return attempts.count > ATTEMPTS_MAX ? Math.ceil((attempts.until - now()) / 1_000) : undefined;
+      const wait = accepted.waitOf(place) ?? acceptedOfToken.waitOf(tokenName);
+      if (wait !== undefined) return wait;
+      accepted.add(place);
+      acceptedOfToken.add(tokenName);
+      failed.takeBack(place);
+      return undefined;
     },
-    /** Resets the count after a successful attempt. */
-    forget: (address: string) => void places.delete(networkOf(address)),
+  };
+}
+
+/** Counts per key and minute. */
+function createCounts(max: number, now: () => number) {
+  const counts = new LRUCache<string, { count: number; readonly until: number }>({ max: PLACES_MAX });
+  const current = (key: string) => {
+    const kept = counts.get(key);
+    return kept !== undefined && kept.until > now() ? kept : { count: 0, until: now() + WINDOW_MS };
+  };
+  const waitFor = (until: number) => Math.ceil((until - now()) / 1_000);
+  return {
+    /** Returns the seconds until there is room for one more; undefined when there is room now. */
+    waitOf(key: string): number | undefined {
+      const { count, until } = current(key);
+      return count >= max ? waitFor(until) : undefined;
+    },
+    /** Adds one. Returns the seconds to wait when the count is now above the maximum; undefined otherwise. */
+    add(key: string): number | undefined {
+      const kept = current(key);
+      counts.set(key, kept);
+      kept.count += 1;
+      return kept.count > max ? waitFor(kept.until) : undefined;
+    },
+    /** Undoes one `add`. */
+    takeBack(key: string): void {
+      const kept = counts.get(key);
+      if (kept !== undefined && kept.count > 0) kept.count -= 1;
+    },
   };
 }

@@ -3,7 +3,8 @@ import type { ClientReadableStream } from "@grpc/grpc-js";
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import type { WatchWorkspaceResponse } from "../../proto/gen/chatbridge/v1/workspace";
 import { sendError } from "../public/public-listener";
-import { CORE_AWAY, coreAnswer, isServiceError, NO_WORKSPACE } from "./core-answer";
+import { createShares } from "../../runtime/shares";
+import { CORE_AWAY, CORE_BUSY, coreAnswer, isServiceError, NO_WORKSPACE, SIGNED_OUT } from "./core-answer";
 import type { Session } from "./sessions";
 import type { Operator } from "./workspace-client";
 import { toDeliveryShape, toHealthShape } from "./workspace-json";
@@ -16,8 +17,14 @@ export interface WatchContext {
   report(where: string, error: unknown): void;
 }
 
-/** Maximum number of open watches. For each watch, core reads the workspace's log several times a second. */
-const WATCHES_MAX = 200;
+/** Maximum number of open watches of an edge, of one session, and of all sessions of one token. */
+const WATCHES_MAX = { all: 200, session: 20, token: 100, limitedToken: 40 } as const;
+const TOO_MANY = {
+  all: "Too many pages are watching workspaces.",
+  session: `You have ${WATCHES_MAX.session} pages open: close some.`,
+  token: "Too many pages of people with your token are watching workspaces: close some.",
+  limitedToken: "Too many pages of people with your token are watching workspaces: close some.",
+} as const;
 /**
  * Milliseconds between heartbeats. A heartbeat says whether core answers, and helps to detect a closed connection. The
  * front end considers a stream broken after 5 s without any event.
@@ -41,17 +48,22 @@ const UNREAD_MAX_BYTES = 1024 * 1024;
  */
 export function addWatchRoute(app: FastifyInstance, context: WatchContext): void {
   const { sessionOf, operatorOf, stopping, report } = context;
-  let watches = 0;
+  const shares = createShares(WATCHES_MAX);
 
   app.get<{ Params: { id: string } }>(
     "/workspaces/:id/watch",
     { exposeHeadRoute: false },
     async (request, reply) => {
-      if (watches >= WATCHES_MAX) {
-        const message = "Too many pages are watching workspaces. This page shows the last known state.";
+      const session = sessionOf(request);
+      if (session === undefined) return sendError(reply, SIGNED_OUT);
+      const { key, tokenName, workspaces } = session;
+      const token = workspaces === null ? { token: tokenName } : { limitedToken: tokenName };
+      const release = shares.acquire({ session: key, ...token });
+      if (typeof release === "string") {
+        const message = `${TOO_MANY[release]} This page shows the last known state.`;
         return sendError(reply, { status: 503, message, retryAfterSeconds: 10 });
       }
-      const over = AbortSignal.any([stopping, sessionOf(request)?.over ?? AbortSignal.abort()]);
+      const over = AbortSignal.any([stopping, session.over]);
       const out = new PassThrough({ highWaterMark: UNREAD_MAX_BYTES });
       out.write(`retry: ${COME_BACK_AFTER_MS}\n\n`);
       /** Core's stream; undefined when the stream must be reopened. */
@@ -71,10 +83,9 @@ export function addWatchRoute(app: FastifyInstance, context: WatchContext): void
         if (changes === undefined && out.writable) follow();
       }, BEAT_EVERY_MS);
       const end = (): void => void out.end();
-      watches++;
       over.addEventListener("abort", end, { once: true });
       out.once("close", () => {
-        watches--;
+        release();
         clearInterval(beat);
         clearTimeout(silence);
         over.removeEventListener("abort", end);
@@ -108,7 +119,7 @@ export function addWatchRoute(app: FastifyInstance, context: WatchContext): void
         stream.on("end", lose);
         stream.on("error", (error: Error) => {
           const answer = isServiceError(error) ? coreAnswer(error) : undefined;
-          if (answer === CORE_AWAY) return lose();
+          if (answer === CORE_AWAY || answer === CORE_BUSY) return lose();
           if (answer === NO_WORKSPACE) send("gone", {});
           else if (answer === undefined) report("watch", error);
           end();

@@ -22,13 +22,14 @@ afterAll(async () => {
 });
 
 const ask = (path: string, request?: ApiRequest) => askApi(service.dashboardUrl, path, request);
-const post = (path: string, body: unknown, headers: Record<string, string> = {}) =>
-  ask(path, { method: "POST", body, headers });
+/** Sends a request from an address, which a trusted proxy reports. Each address has its own limit of attempts. */
+const postFrom = (from: string, path: string, body: unknown, headers: Record<string, string> = {}) =>
+  askApi(behindTls.url, path, { method: "POST", body, headers: { ...headers, "x-forwarded-for": from } });
 const signedIn = () => signIn(service.dashboardUrl);
 
 describe("signing in", () => {
   test("requires an operator's token, and sets a cookie that scripts and other sites cannot use", async () => {
-    const answer = await post("/session", { token: TOKENS.operator });
+    const answer = await ask("/session", { method: "POST", body: { token: TOKENS.operator } });
     expect(answer.status).toBe(200);
     expect(answer.headers["set-cookie"]).toEqual([
       expect.stringMatching(/^dashboard=[\w-]{43}; Path=\/; HttpOnly; SameSite=Strict$/),
@@ -70,13 +71,14 @@ describe("signing in", () => {
     ["a token that is not a string", { token: 1 }, 400],
     ["a token and a code", { token: TOKENS.operator, code: "x" }, 400],
   ])("fails with %s", async (_what, body, status) => {
-    const answer = await post("/session", body);
+    const answer = await postFrom("203.0.113.1", "/session", body);
     expect([answer.status, answer.headers["set-cookie"]]).toEqual([status, undefined]);
-    await signedIn(); // A successful sign-in resets the count of attempts.
   });
 
   test("with a link works once, and only an operator's token can create a link", async () => {
-    const make = (token: string) => post("/sign-in-links", undefined, { authorization: `Bearer ${token}` });
+    const place = "203.0.113.2";
+    const make = (token: string) =>
+      postFrom(place, "/sign-in-links", undefined, { authorization: `Bearer ${token}` });
     for (const wrong of [TOKENS.game, `${TOKENS.operator}é`, `«${TOKENS.operator}»`]) {
       expect((await make(wrong)).status).toBe(401);
     }
@@ -85,10 +87,28 @@ describe("signing in", () => {
     const { path } = made.json as { path: string };
     expect(path).not.toContain(TOKENS.operator);
     const code = path.slice("/#sign-in=".length);
-    const [first, second] = [await post("/session", { code }), await post("/session", { code })];
+    const [first, second] = [
+      await postFrom(place, "/session", { code }),
+      await postFrom(place, "/session", { code }),
+    ];
     expect([first.status, second.status]).toEqual([200, 401]);
     expect(second.json).toMatchObject({ message: expect.stringContaining("already been used") as string });
   });
+});
+
+// time: smoke
+test("wrong tokens are rejected with 429 after ten attempts, also if right tokens are between them; other addresses sign in meanwhile", async () => {
+  const attempt = async (from: string, token: string): Promise<number> =>
+    (await postFrom(from, "/session", { token })).status;
+  const guesser = "203.0.113.3";
+  const statuses: number[] = [];
+  for (let i = 0; i < 10; i++) {
+    statuses.push(await attempt(guesser, `guess-number-${i}`));
+    if (i < 9) expect(await attempt(guesser, TOKENS.operator)).toBe(200);
+  }
+  expect(statuses).toEqual(Array(10).fill(401));
+  expect([await attempt(guesser, "guess"), await attempt(guesser, TOKENS.operator)]).toEqual([429, 429]);
+  expect(await attempt("203.0.113.4", TOKENS.operator)).toBe(200);
 });
 
 describe("a session", () => {

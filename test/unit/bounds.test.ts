@@ -23,17 +23,44 @@ import { until } from "../harness/wait";
 
 // Each of these tests exceeds one or more of the bounds in docs/metrics.md. Other bounds are tested in other files.
 
-test("an edge keeps at most 1,000 sessions and 100 sign-in links, and removes the least recently used sessions and links", () => {
-  const { begin, find, makeCode, tokenOf } = createSessions();
-  const described = { tokenName: "operator", workspaces: null };
-  const [first, second] = [begin("a", described), begin("b", described)];
-  for (let i = 0; i < 998; i++) begin("c", described);
-  find(first.id);
-  begin("d", described);
-  const found = [find(first.id)?.token, find(second.id)];
-  expect([...found, second.session.over.aborted]).toEqual(["a", undefined, true]);
-  const codes = Array.from({ length: 101 }, () => makeCode("token").code);
-  expect(codes.filter((code) => tokenOf(code) === undefined)).toEqual(codes.slice(0, 1));
+describe("past its share, a token loses only its own least recently used sessions and oldest sign-in links:", () => {
+  const ofToken = (tokenName: string, workspaces: readonly string[] | null = null) => ({
+    tokenName,
+    workspaces,
+  });
+  type Described = ReturnType<typeof ofToken>;
+
+  test.each<[share: string, sessions: number, links: number, described: Described]>([
+    ["an unlimited token has 500 sessions and 50 links", 500, 50, ofToken("ann")],
+    ["a token that is limited to workspaces has 100 sessions and 10 links", 100, 10, ofToken("eve", ["w"])],
+  ])("%s", (_share, most, mostLinks, described) => {
+    const { begin, find, makeCode, tokenOf } = createSessions();
+    const neighbour = begin("n", ofToken("bob"));
+    const link = makeCode("n", ofToken("bob"))?.code ?? "";
+    const [first, second] = [begin("a", described), begin("b", described)];
+    for (let i = 2; i < most; i++) begin("c", described);
+    find(first?.id ?? "");
+    begin("d", described);
+    const found = [first, second, neighbour].map((begun) => find(begun?.id ?? "")?.token);
+    expect(found).toEqual(["a", undefined, "n"]);
+    expect([second?.session.over.aborted, neighbour?.session.over.aborted]).toEqual([true, false]);
+    const codes = Array.from({ length: mostLinks + 1 }, () => makeCode("token", described)?.code ?? "");
+    expect(codes.filter((code) => tokenOf(code) === undefined)).toEqual(codes.slice(0, 1));
+    expect(tokenOf(link)).toBe("n");
+  });
+
+  test("an edge has 1,000 sessions and 100 links; a token without any is then refused, and no session ends", () => {
+    const { begin, find, makeCode, end, takeCode } = createSessions();
+    const both = [ofToken("ann"), ofToken("bob")];
+    const begun = both.flatMap((described) => Array.from({ length: 500 }, () => begin("t", described)));
+    const codes = both.flatMap((described) => Array.from({ length: 50 }, () => makeCode("t", described)));
+    expect([begin("t", ofToken("eve")), makeCode("t", ofToken("eve"))]).toEqual([undefined, undefined]);
+    expect(begun.filter((each) => find(each?.id ?? "") === undefined)).toEqual([]);
+    end(begun[0]?.id ?? "");
+    takeCode(codes[0]?.code ?? "");
+    expect(begin("t", ofToken("eve"))).toBeDefined();
+    expect(makeCode("t", ofToken("eve"))).toBeDefined();
+  });
 });
 
 test("an edge counts the sign-in attempts from at most 10,000 addresses; a further address replaces the least recently seen address", () => {
@@ -148,22 +175,33 @@ describe("a dashboard page with live updates", () => {
   const app = fastify({ forceCloseConnections: true });
   const over = new AbortController().signal;
   addWatchRoute(app, {
-    sessionOf: () => ({ over, token: "", tokenName: "", workspaces: null, endsAtMs: Infinity }),
+    sessionOf({ headers }) {
+      const [key = "", tokenName = ""] = String(headers["x-session"] ?? "s/t").split("/");
+      return { over, key, token: "", tokenName, workspaces: null, endsAtMs: Infinity };
+    },
     operatorOf: () => ({ watch }) as Partial<Operator> as Operator,
     stopping: over,
     report: () => undefined,
   });
   beforeAll(async () => void (await app.listen({ port: 0, host: "127.0.0.1" })));
   afterAll(() => app.close());
+  /** Returns the session and the token of a page. Ten pages share a session, and 100 pages share a token. */
+  const ownerOf = (page: number): string => `s${Math.floor(page / 10)}/t${Math.floor(page / 100)}`;
+  const answerTo = async (owner: string): Promise<readonly [status: number, message: string]> => {
+    const answer = await app.inject({ url: "/workspaces/w/watch", headers: { "x-session": owner } });
+    return [answer.statusCode, answer.body];
+  };
   /** Opens a page that requests live updates, but never reads the updates. */
-  function open() {
+  function open(_: unknown, of: number) {
     const page = connect({ host: "127.0.0.1", port: (app.server.address() as AddressInfo).port });
-    page.on("error", () => undefined).write("GET /workspaces/w/watch HTTP/1.1\r\nHost: e\r\n\r\n");
+    page
+      .on("error", () => undefined)
+      .write(`GET /workspaces/w/watch HTTP/1.1\r\nHost: e\r\nX-Session: ${ownerOf(of)}\r\n\r\n`);
     return page;
   }
 
   test("is disconnected when it leaves 1 MB unread", async () => {
-    const page = open();
+    const page = open(undefined, 0);
     await until("the page is connected", () => cores.size === 1);
     const [core] = cores;
     const event = { eventId: "e".repeat(1_000), result: DeliveryResult.SUCCESS };
@@ -175,14 +213,26 @@ describe("a dashboard page with live updates", () => {
     page.destroy();
   });
 
+  test("is answered with 503 if its session has 20 pages, or its token 100; pages of another token are connected meanwhile", async () => {
+    const pages = Array.from({ length: 20 }, () => open(undefined, 0));
+    await until("the pages of a session are connected", () => cores.size === 20);
+    expect(await answerTo("s0/t0")).toEqual([503, expect.stringContaining("You have 20 pages open")]);
+    pages.push(...Array.from({ length: 80 }, (_, i) => open(undefined, 10 + i)));
+    await until("the pages of a token are connected", () => cores.size === 100);
+    expect(await answerTo("s9/t0")).toEqual([503, expect.stringContaining("people with your token")]);
+    pages.push(open(undefined, 100));
+    await until("a page of another token is connected", () => cores.size === 101);
+    for (const page of pages) page.destroy();
+    await until("all pages have disconnected", () => cores.size === 0);
+  });
+
   test("is answered with 503 if 200 pages are connected, and accepted when another page has disconnected", async () => {
     const pages = Array.from({ length: 200 }, open);
     await until("all pages are connected", () => cores.size === 200);
-    const answerOf = async () => (await app.inject("/workspaces/w/watch")).statusCode;
-    expect(await answerOf()).toBe(503);
+    expect(await answerTo("s20/t2")).toEqual([503, expect.stringContaining("Too many pages are watching")]);
     pages.pop()?.destroy();
     await until("the page has disconnected", () => cores.size === 199);
-    pages.push(open());
+    pages.push(open(undefined, 200));
     await until("200 pages are connected again", () => cores.size === 200);
     for (const page of pages) page.destroy();
     await until("all pages have disconnected", () => cores.size === 0);

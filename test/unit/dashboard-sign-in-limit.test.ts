@@ -15,11 +15,31 @@ test("an address can try to sign in ten times within a minute, and then again wh
   expect(refuse("192.0.2.1")).toBeUndefined();
 });
 
-test("the addresses of one IPv6 /64 network count as one address, and a successful sign-in resets the number of attempts", () => {
-  const { refuse, forget } = limit();
+test("the addresses of one IPv6 /64 network count as one address", () => {
+  const { refuse } = limit();
   for (let i = 0; i < 10; i++) expect(refuse(`2001:db8:0:1::${i}`)).toBeUndefined();
   expect(refuse("2001:db8:0:1:ffff::")).toBe(60);
   expect(refuse("2001:db8:0:2::")).toBeUndefined();
-  forget("2001:db8:0:1::77");
-  expect(refuse("2001:db8:0:1::1")).toBeUndefined();
+});
+
+test("a right token does not count as a failed attempt, and allows no further wrong tokens", () => {
+  const { refuse, accept } = limit();
+  for (let i = 0; i < 9; i++) {
+    expect(refuse("192.0.2.1")).toBeUndefined(); // a wrong token
+    expect([refuse("192.0.2.1"), accept("192.0.2.1", "ann")]).toEqual([undefined, undefined]);
+  }
+  expect([refuse("192.0.2.1"), refuse("192.0.2.1")]).toEqual([undefined, 60]);
+});
+
+// time: controlled
+test("a token signs in at most 240 times a minute, and so does an address; other tokens and addresses sign in meanwhile", () => {
+  const { refuse, accept } = limit();
+  const signIn = (address: string, name: string) => refuse(address) ?? accept(address, name);
+  for (let i = 0; i < 240; i++) expect(signIn(`192.0.2.${i}`, "ann")).toBeUndefined();
+  expect(signIn("192.0.2.250", "ann")).toBe(60);
+  for (let i = 0; i < 240; i++) expect(signIn("198.51.100.1", `token-${i}`)).toBeUndefined();
+  expect(signIn("198.51.100.1", "bob")).toBe(60);
+  expect(signIn("192.0.2.1", "bob")).toBeUndefined();
+  nowMs += 60_000;
+  expect([signIn("192.0.2.250", "ann"), signIn("198.51.100.1", "bob")]).toEqual([undefined, undefined]);
 });
