@@ -54,7 +54,7 @@ export function withinShares(service: WorkspaceServiceServer, report: ReportFaul
       if (typeof release === "string") {
         const calls = `${shares.max[release] / MB} MB of calls in progress`;
         const refusal = new StatusError(status.RESOURCE_EXHAUSTED, tooMuch(calls, release, caller));
-        return callback(toStatus(method, refusal, report) as Partial<ServiceError>);
+        return callback(toStatus(method, refusal, report));
       }
       handle(call, (...answer) => {
         callback(...answer);

@@ -1,5 +1,5 @@
 import { connect, constants, type ClientHttp2Session, type IncomingHttpHeaders } from "node:http2";
-import { status, type ClientReadableStream, type ServiceError } from "@grpc/grpc-js";
+import { status, type ServiceError } from "@grpc/grpc-js";
 import { OutboundEvent, PublishEventsRequest } from "../../proto/gen/chatbridge/v1/game";
 import { ListWorkspacesRequest, type WatchWorkspaceResponse } from "../../proto/gen/chatbridge/v1/workspace";
 import { bearer } from "../../runtime/core-channel";
@@ -78,7 +78,7 @@ test("a token that is limited to workspaces has at most 100 watches; another tok
       ({ change }: WatchWorkspaceResponse) => (seen.hasHealth ||= change?.$case === "health"),
     );
     stream.on("error", (error: ServiceError) => (seen.error = error));
-    return Object.assign(seen, { stream: stream as ClientReadableStream<WatchWorkspaceResponse> });
+    return Object.assign(seen, { stream });
   };
   const open = Array.from({ length: 100 }, () => watch(ANN, inside.id));
   await until("all watches have the health", () => open.every(({ hasHealth }) => hasHealth));
