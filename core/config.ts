@@ -5,6 +5,7 @@ import { parseCoreToken } from "../runtime/core-connection";
 import { readDrainMs } from "../runtime/drain-setting";
 import { LOG_LEVELS } from "../runtime/logger";
 import { parseTargetUrl } from "./domain/target-url";
+import { isEmail } from "./domain/workspace-profile";
 import { isLoopback, parseList, readSettings, type Settings } from "../runtime/settings";
 import { checkTokens, parseTokenLabel, type KnownToken } from "./rpc/known-tokens";
 import { readTracing } from "../runtime/tracing/settings";
@@ -184,6 +185,14 @@ function parseSender(text: string): string {
   return sender;
 }
 
+function parseRecipient(text: string): string {
+  const recipient = text.trim();
+  if (recipient !== "" && !isEmail(recipient)) {
+    throw new Error("is not one email address such as operators@example.com");
+  }
+  return recipient;
+}
+
 /** Returns the addresses for the operator events of all workspaces. */
 function readOperatorEvents(settings: Settings) {
   const url = settings.parsed(
@@ -201,7 +210,7 @@ function readOperatorEvents(settings: Settings) {
   const mail = settings.parsed(
     "OPERATOR_EVENTS_MAIL",
     "email address for the operator events of all workspaces",
-    parseSender,
+    parseRecipient,
     " ",
   );
   if ((url === undefined) !== (keys?.length === 0)) {

@@ -1,6 +1,9 @@
+import { isEmail } from "../domain/workspace-profile";
 import { MailRefused, type Mailer } from "../ports/outside";
 
 const WITHIN_MS = 10_000;
+/** Maximum bytes of an encoded word in a subject. The standard allows 75 (RFC 2047, section 2). */
+const ENCODED_WORD_BYTES = 52;
 
 export interface SmtpOptions {
   /** smtp://user:password@host:port, or smtps://… */
@@ -11,15 +14,26 @@ export interface SmtpOptions {
 export async function createSmtpMailer({ url, from }: SmtpOptions): Promise<Mailer> {
   // The library takes 50 ms of a start, so only a core that sends emails loads it.
   const { createTransport } = await import("nodemailer");
+  const { encodeWord } = await import("nodemailer/lib/mime-funcs");
   const transport = createTransport(
     { url, connectionTimeout: WITHIN_MS, greetingTimeout: WITHIN_MS, socketTimeout: WITHIN_MS },
     { from },
   );
   const domain = /@([^\s>]+)/.exec(from)?.[1] ?? "localhost";
   return {
-    async send({ messageId, ...mail }) {
+    async send({ messageId, to, subject, text }) {
+      // A core of an older release may have stored another form.
+      if (!isEmail(to)) throw new MailRefused(true, new Error("the recipient is not one email address"));
       try {
-        await transport.sendMail({ ...mail, messageId: `<${messageId}@${domain}>` });
+        await transport.sendMail({
+          // An object, because the library parses a string as a list of addresses.
+          to: { name: "", address: to },
+          // The library does not encode a subject that already has the form of encoded words. But mail programs must not
+          // decode a text that is e.g. a part of a workspace's name.
+          subject: subject.includes("=?") ? encodeWord(subject, "Q", ENCODED_WORD_BYTES) : subject,
+          text,
+          messageId: `<${messageId}@${domain}>`,
+        });
       } catch (error) {
         throw isOfTheMail(error) ? new MailRefused(isForGood(error), error) : error;
       }

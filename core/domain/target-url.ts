@@ -7,10 +7,11 @@ export function parseTargetUrl(text: string): URL | string {
   if (text.length > TARGET_URL_MAX_CHARACTERS) {
     return `the target URL must be at most ${TARGET_URL_MAX_CHARACTERS} characters`;
   }
-  if (/\s/.test(text) || !URL.canParse(text))
+  // The parser of URLs also accepts backslashes, and e.g. "https:bridge.example". People would read such a URL wrongly.
+  if (/[\s\\]/.test(text) || !URL.canParse(text))
     return "the target URL must be an absolute URL, such as https://bridge.example/events";
   const url = new URL(text);
-  if (url.protocol !== "https:") return "the target URL must begin with https://";
+  if (!/^https:\/\/[^/]/i.test(text)) return "the target URL must begin with https://";
   if (url.username !== "" || url.password !== "") {
     return "the target URL must not contain a user name or password: pushes are signed, check the signature instead";
   }

@@ -1,3 +1,4 @@
+import parseAddresses from "nodemailer/lib/addressparser";
 import { ID_MAX_CHARACTERS as NAME_MAX_CHARACTERS } from "../../contract/numbers";
 import { isBlank } from "./blank-text";
 
@@ -7,8 +8,11 @@ const EMAIL_MAX_CHARACTERS = 254;
  * name in emails and pages.
  */
 const NAME_CONTROL = /[\p{Cc}\u2028\u2029\u202a-\u202e\u2066-\u2069]/u;
-/** One @ with text on both sides. Only sending an email can show whether the address exists. */
-const EMAIL_FORM = /^[^\s\p{Cc}\p{Cf}@,<>]+@[^\s\p{Cc}\p{Cf}@,<>]+$/u;
+/**
+ * One @ with text on both sides. Only sending an email can show whether the address exists. "%" and "!" before the @
+ * are excluded, because some mail servers forward such an email to another host.
+ */
+const EMAIL_FORM = /^[^\s\p{Cc}\p{Cf}@,<>%!]+@[^\s\p{Cc}\p{Cf}@,<>]+$/u;
 
 /** Returns the rule that a workspace's name or owner's email breaks, or undefined. Undefined fields are skipped. */
 export function findProfileFault({
@@ -26,9 +30,12 @@ export function findProfileFault({
   return undefined;
 }
 
-/** Whether a text has the form of an email address. */
+/** Whether a text has the form of one email address, without a display name. */
 export function isEmail(text: string): boolean {
-  return EMAIL_FORM.test(text) && text.length <= EMAIL_MAX_CHARACTERS;
+  if (text.length > EMAIL_MAX_CHARACTERS || !EMAIL_FORM.test(text)) return false;
+  // The library that sends the emails must read the same address, and not e.g. the group "mailto:a@b".
+  const [parsed, ...more] = parseAddresses(text);
+  return parsed?.address === text && parsed.name === "" && more.length === 0;
 }
 
 function findNameFault(name: string): string | undefined {

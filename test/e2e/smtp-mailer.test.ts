@@ -43,6 +43,46 @@ test("an email to an invalid address is permanently rejected", async () => {
   expect(await outcomeOf(server.url, { ...MAIL, to: "nobody" })).toBe("refused for good");
 });
 
+test.each(["owner@customer.test, other@customer.test", "group:owner@customer.test;", "owner@customer.test;"])(
+  "an email to %j, which is not one address, is sent to nobody",
+  async (to) => {
+    server = await startMailServer();
+    expect(await outcomeOf(server.url, { ...MAIL, to })).toBe("refused for good");
+    expect(server.messages).toEqual([]);
+  },
+);
+
+test.each([
+  "=?UTF-8?Q?Your_invoice?=",
+  "Test of operator events: =?utf-8?B?WW91ciBpbnZvaWNl?= and =?UTF-8?Q?more?=",
+  `Ä =?UTF-8?Q?x?= "quoted" ${"=?UTF-8?Q?long?= ".repeat(10).trim()}`,
+  "plain",
+  "Grüße",
+])("mail programs show the subject %j unchanged", async (subject) => {
+  server = await startMailServer();
+  expect(await outcomeOf(server.url, { ...MAIL, subject })).toBe("sent");
+  const [, header = ""] = /^Subject: (.*(?:\r?\n[ \t].*)*)/m.exec(server.messages[0]?.raw ?? "") ?? [];
+  expect(decodeHeader(header)).toBe(subject);
+});
+
+/** Decodes the encoded words of a header as a mail program does (RFC 2047). */
+function decodeHeader(header: string): string {
+  return header
+    .replaceAll(/\r?\n(?=[ \t])/g, "")
+    .replaceAll(/(\?=)\s+(?==\?)/g, "$1")
+    .replaceAll(/(?:=\?utf-8\?[qb]\?[^?\s]*\?=)+/gi, (words) =>
+      Buffer.concat([...words.matchAll(/=\?utf-8\?([qb])\?([^?]*)\?=/gi)].map(decodeWord)).toString(),
+    );
+}
+
+function decodeWord([, encoding = "", text = ""]: RegExpMatchArray): Buffer {
+  if (encoding.toUpperCase() === "B") return Buffer.from(text, "base64");
+  const bytes = text
+    .replaceAll("_", " ")
+    .replaceAll(/=([0-9A-F]{2})/gi, (_all, hex: string) => String.fromCharCode(Number.parseInt(hex, 16)));
+  return Buffer.from(bytes, "latin1");
+}
+
 test("a server that is down or rejects the login counts as unavailable", async () => {
   server = await startMailServer({ login: LOGIN });
   const url = (password: string): string => `smtp://${LOGIN.user}:${password}@127.0.0.1:${server?.port}`;

@@ -2,7 +2,13 @@ import { createTargetUrlCheck } from "../../core/delivery/public-host";
 import { parseTargetUrl } from "../../core/domain/target-url";
 
 const FAULTS: Readonly<Record<string, readonly string[]>> = {
-  "must begin with https://": ["http://bridge.example/events", "ftp://bridge.example/events"],
+  "must begin with https://": [
+    "http://bridge.example/events",
+    "ftp://bridge.example/events",
+    "https:bridge.example",
+    "https:/bridge.example",
+    "https:///bridge.example",
+  ],
   "must be an absolute URL": [
     "bridge.example/events",
     "/events",
@@ -10,6 +16,8 @@ const FAULTS: Readonly<Record<string, readonly string[]>> = {
     " https://bridge.example/",
     "https://bridge.example/a b",
     "https://bridge.example/\n",
+    "https:\\\\bridge.example",
+    "https://bridge.example\\@other.example/",
   ],
   "must not contain a user name or password": ["user", ":word", "user:word"].map(
     (user) => `https://${user}@bridge.example/`,
