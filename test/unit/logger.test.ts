@@ -64,6 +64,16 @@ describe("repeated entries", () => {
   afterEach(() => jest.useRealTimers());
 
   // time: controlled
+  test("by one token suppress no entries by another token", () => {
+    start("info");
+    repeat(150, () => log.info({ by: "ann" }, "changed"));
+    repeat(2, () => log.info({ by: "bob" }, "changed"));
+    expect(written).toHaveLength(102);
+    jest.advanceTimersByTime(60_000);
+    expect(written.slice(102)).toMatchObject([{ by: "ann", suppressed: 50 }]);
+  });
+
+  // time: controlled
   test("are written at most 100 times a minute per level, message and `where`, and a later entry counts the rest", () => {
     start("info");
     repeat(250, () => log.error({ where: "a", id: Math.random() }, "failed"));
