@@ -45,7 +45,7 @@ export function callFailure(error: ServiceError, { address, role }: Called): Cli
           "and CORE_TLS_CA if core uses TLS; a change may or may not have been made",
       );
     case status.RESOURCE_EXHAUSTED:
-      return new CliFailure(EXIT.OUT_OF_REACH, `core at ${address} has no room for this call: ${details}`);
+      return new CliFailure(EXIT.OUT_OF_REACH, `core at ${address} rejects the call for now: ${details}`);
     case status.UNAUTHENTICATED:
       return new CliFailure(
         EXIT.TOKEN,

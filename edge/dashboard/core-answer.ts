@@ -4,6 +4,8 @@ import type { ErrorAnswer } from "../public/error-body";
 
 /** The answer when there is no session, or when core no longer accepts the session's token. */
 export const SIGNED_OUT: ErrorAnswer = { status: 401, message: "You are not signed in." };
+/** The HTTP status of the answer when the operator or the workspace has used its share of core. */
+export const TOO_MANY = 429;
 export const NO_WORKSPACE: ErrorAnswer = { status: 404, message: "The workspace does not exist." };
 const NO_ENTRY: ErrorAnswer = { status: 404, message: "The log no longer has this entry." };
 export const CORE_AWAY: ErrorAnswer = {
@@ -12,14 +14,7 @@ export const CORE_AWAY: ErrorAnswer = {
   retryAfterSeconds: 1,
 };
 
-/** The answer when the token of the session, or all tokens, have too many calls in progress at core. */
-export const CORE_BUSY: ErrorAnswer = {
-  status: 503,
-  message: "The service's core has too many calls in progress. Try again in a moment.",
-  retryAfterSeconds: 1,
-};
-
-/** Statuses of calls for which core was unavailable. */
+/** Statuses of calls that core did not answer. */
 const OUT_OF_REACH: ReadonlySet<status> = new Set([
   status.UNAVAILABLE,
   status.DEADLINE_EXCEEDED,
@@ -51,14 +46,14 @@ export function coreAnswer({ code, details }: ServiceError): ErrorAnswer | undef
       return details.startsWith("delivery_id:") ? NO_ENTRY : NO_WORKSPACE;
     case status.UNAUTHENTICATED:
       return SIGNED_OUT;
-    case status.RESOURCE_EXHAUSTED:
-      return CORE_BUSY;
     case status.PERMISSION_DENIED:
       return { status: 403, message: sentence(details) };
     case status.FAILED_PRECONDITION:
       return { status: 409, message: sentence(details) };
     case status.INVALID_ARGUMENT:
       return invalid(details);
+    case status.RESOURCE_EXHAUSTED:
+      return { status: TOO_MANY, message: sentence(details) };
     default:
       return undefined;
   }
