@@ -55,6 +55,8 @@ export type AttemptStep = (typeof ATTEMPT_STEPS)[number];
 
 /** Maximum number of attempts and drops in a workspace's delivery log. */
 export const PUSHES_LOGGED_MAX = 1_000;
+/** Maximum number of test events among the attempts, so that they displace few other attempts. */
+export const TESTS_LOGGED_MAX = 20;
 /** Maximum number of entries for polls in a workspace's delivery log. */
 export const POLLS_LOGGED_MAX = 500;
 /** Seconds for which the delivery log keeps an entry. */

@@ -4,7 +4,14 @@ import type { FastifyInstance, FastifyRequest } from "fastify";
 import type { WatchWorkspaceResponse } from "../../proto/gen/chatbridge/v1/workspace";
 import { sendError } from "../public/public-listener";
 import { createShares } from "../../runtime/shares";
-import { CORE_AWAY, coreAnswer, isServiceError, NO_WORKSPACE, SIGNED_OUT, TOO_MANY } from "./core-answer";
+import {
+  CORE_AWAY,
+  coreAnswer,
+  isServiceError,
+  NO_WORKSPACE,
+  SIGNED_OUT,
+  TOO_MANY as TOO_MANY_CALLS,
+} from "./core-answer";
 import type { Session } from "./sessions";
 import type { Operator } from "./workspace-client";
 import { toDeliveryShape, toHealthShape } from "./workspace-json";
@@ -119,7 +126,7 @@ export function addWatchRoute(app: FastifyInstance, context: WatchContext): void
         stream.on("end", lose);
         stream.on("error", (error: Error) => {
           const answer = isServiceError(error) ? coreAnswer(error) : undefined;
-          if (answer === CORE_AWAY || answer?.status === TOO_MANY) return lose();
+          if (answer === CORE_AWAY || answer?.status === TOO_MANY_CALLS) return lose();
           if (answer === NO_WORKSPACE) send("gone", {});
           else if (answer === undefined) report("watch", error);
           end();

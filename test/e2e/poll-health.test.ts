@@ -124,6 +124,7 @@ test.each([
     workspaces: { read: async () => ({}) },
     outboundEvents: { publish: async () => ({ outcome: "published", mode: "poll" }) },
     changeLog: { append: async () => undefined },
+    onChanged: () => undefined,
     pollWatch: { health: async () => ({ lastPollAtMs: now - agoMs }) },
   } as unknown as TestEventContext;
   expect(await sendTestEvent(context, workspace.id)).toMatchObject({ polledWithinLastMinute });

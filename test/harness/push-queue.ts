@@ -6,7 +6,11 @@ import { addWorkspace, publication, sequenceOf, type TestStore } from "./store";
 export const TOKEN = "a token";
 
 /** Returns the log entry of an attempt. */
-export const deliveryOf = (push: QueuedPush, attempt: number, result: Delivery["result"]): Delivery => ({
+export const deliveryOf = (
+  push: Pick<QueuedPush, "eventId" | "eventType">,
+  attempt: number,
+  result: Delivery["result"],
+): Delivery => ({
   eventId: push.eventId,
   eventType: push.eventType,
   attempt,

@@ -81,11 +81,15 @@ test("there is no entry for an unknown id or another workspace's id", async () =
 
 // time: controlled
 test("the last 100 responses of a workspace are kept for 24 hours, and their entries for longer", async () => {
-  const { id } = await addPushed();
+  const workspace = await addPushed();
+  const { id } = workspace;
   const ids: string[] = [];
   for (let i = 0; i <= 100; i++) {
+    const push = await queue(workspace, String(i));
     const response = startOf(String(i).padEnd(KB, "x"));
-    ids.push((await store.deliveryLog.append(id, { ...ATTEMPT, eventId: `evt_${i}` }, { response })).id);
+    expect(await record(push, "done", deliveryOf(push, 1, "status"), { response })).toBe("recorded");
+    const [entry] = await store.deliveryLog.read(id, 1, undefined);
+    ids.push(entry?.id ?? "");
   }
   const responseAt = async (i: number) =>
     (await entryOf(id, ids[i] ?? "")).response?.bytes.toString().slice(0, 4);

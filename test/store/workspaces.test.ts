@@ -7,6 +7,7 @@ import { createSecretBox } from "../../core/store/secret-box";
 import { createWorkspaces } from "../../core/store/workspaces";
 import { newWorkspace } from "../harness/new-workspace";
 import { SECRETS_KEY } from "../harness/processes";
+import { deliveryOf } from "../harness/push-queue";
 import { addNeighbour, addWorkspace, inbound, keyOf, testStore, publication, texts } from "../harness/store";
 
 const store = testStore();
@@ -214,9 +215,13 @@ test("deleting a workspace leaves only data that expires within a day", async ()
   await store.heldEvents.page({ record, page: { start: { from: "oldest" }, limit: 1 } });
   await store.inboundLog.append(inbound(record, "1"));
   await store.changeLog.append(id, createChange("alice", "test-event-sent"));
+  await store.workspaces.replace(record.workspace, record.version, [createChange("alice", "renamed")]);
+  await store.deliveryLog.append(id, deliveryOf({ eventId: "evt_1", eventType: "ping" }, 1, "success"));
+  await store.operatorTestLimits.admit(id, undefined);
   const kinds = async (): Promise<readonly string[]> =>
     (await texts(store, "KEYS", `*${id}*`)).map((key) => key.split(":")[2] ?? "").toSorted();
-  expect(await kinds()).toEqual(expect.arrayContaining(["changes", "held", "key", "rate", "st", "ws"]));
+  const kept = ["changes", "held", "key", "log", "rate", "sends", "st", "tested", "tests", "ws"];
+  expect(await kinds()).toEqual(expect.arrayContaining(kept));
 
   expect(await other.workspaces.delete(record.workspace)).toBe(true);
   expect(await kinds()).toEqual(["key"]);

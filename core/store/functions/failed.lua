@@ -46,10 +46,26 @@ local function forget_failed(prefix, workspace, event)
   end
 end
 
+-- Whether an event of `bytes` bytes can be kept without removing another event.
+local function has_room(prefix, workspace, bytes)
+  local order, events = failed_keys(prefix, workspace)
+  return redis.call('ZCARD', order) < FAILED_MAX
+    and tonumber(redis.call('HGET', events, 'bytes') or 0) + bytes <= FAILED_MAX_BYTES
+    and tonumber(redis.call('GET', prefix .. ':failedbytes') or 0) + bytes <= FAILED_SHARD_MAX_BYTES
+end
+
+-- Forgets the last test event of a workspace, if it is kept (see note_test in log.lua).
+local function forget_test(prefix, workspace)
+  local last = redis.call('LINDEX', prefix .. ':tests:' .. workspace, -1)
+  if last then forget_failed(prefix, workspace, string.match(last, '%S+$')) end
+end
+
 -- Removes the oldest failures of a workspace until there is room for an event of `bytes` bytes.
 -- Also removes the events that are no longer kept. Returns the bytes of the events that are left.
 local function make_room(prefix, workspace, cutoff, bytes)
   local order, events = failed_keys(prefix, workspace)
+  -- A test event makes room first, because nobody needs to send it again.
+  if not has_room(prefix, workspace, bytes) then forget_test(prefix, workspace) end
   local count = redis.call('ZCARD', order)
   while count > 0 do
     local sum = tonumber(redis.call('HGET', events, 'bytes'))

@@ -9,6 +9,7 @@
 -- `run` has the first two fields, and `polled` has the time of the last poll in µs.
 
 local DELIVERIES_MAX = @PUSHES_LOGGED_MAX@
+local TESTS_MAX = @TESTS_LOGGED_MAX@
 local POLLS_MAX = @POLLS_LOGGED_MAX@
 local LOGGED_SECONDS = @LOGGED_SECONDS@
 
@@ -90,14 +91,36 @@ local function log_drop(prefix, workspace, event, type, reason)
   log_delivery(prefix, workspace, cjson.encode({ event, type, 0, reason, 0, 0, '' }), '')
 end
 
+-- Notes the log entry of a test event. Then removes the entry and the response of the oldest test
+-- event if there are too many. So test events displace few other entries. `:tests:<workspace>` has the
+-- lines '<entry id> <event id>', oldest first.
+local function note_test(prefix, workspace, entry, event)
+  local key = prefix .. ':tests:' .. workspace
+  if redis.call('RPUSH', key, entry .. ' ' .. event) > TESTS_MAX then
+    local oldest = id_of(redis.call('LPOP', key))
+    redis.call('XDEL', prefix .. ':log:' .. workspace, oldest)
+    redis.call('XDEL', responses_key(prefix, workspace), oldest)
+  end
+  outlive(key, LOGGED_SECONDS)
+end
+
 -- Logs a delivery of an event that is not in the push queue. ARGV: workspace; delivery; response
 -- (see log_delivery above); event id and packed event to keep, or '' and '' to keep no event.
 -- Returns the id of the entry, or '' when the workspace no longer exists.
+-- A ping is a test event: only the last failed test event is kept, and only if there is room. So
+-- it displaces no other failed event, which an operator may want to send again.
 register('log_delivery', function(keys, args)
   local prefix, workspace, delivery, response, event, packed = keys[1], unpack(args)
   if redis.call('EXISTS', prefix .. ':st:' .. workspace) == 0 then return '' end
-  if packed ~= '' then keep_failed(prefix, workspace, clock(), event, packed) end
-  return log_delivery(prefix, workspace, delivery, response)
+  local delivered, type = unpack(cjson.decode(delivery))
+  local is_test = type == 'ping'
+  if is_test then forget_test(prefix, workspace) end
+  if packed ~= '' and (not is_test or has_room(prefix, workspace, #packed)) then
+    keep_failed(prefix, workspace, clock(), event, packed)
+  end
+  local entry = log_delivery(prefix, workspace, delivery, response)
+  if is_test then note_test(prefix, workspace, entry, delivered) end
+  return entry
 end, { 'allow-oom' })
 
 local function to_deliveries(entries)
