@@ -19,5 +19,10 @@ export const CHANGE_NAMES = [
 ] as const;
 export type ChangeName = (typeof CHANGE_NAMES)[number];
 
-/** Maximum number of entries in a workspace's log of changes. */
+/** Maximum number of entries in a workspace's log of changes, besides `SENDS_LOGGED_MAX`. */
 export const CHANGES_LOGGED_MAX = 200;
+/**
+ * Maximum number of entries "test-event-sent" and "events-sent-again" in a workspace's log of changes. They are counted
+ * separately, so that they displace no other changes.
+ */
+export const SENDS_LOGGED_MAX = 50;

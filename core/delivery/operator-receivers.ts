@@ -11,10 +11,19 @@ import {
   type OperatorSent,
 } from "../ports/outside";
 import type { PushClient } from "./push-client";
-import { createSlots } from "./slots";
+import { createFairSlots, SlotsFull } from "./fair-slots";
 
-/** Maximum number of operator events that a core sends to the addresses of workspaces at the same time. */
-const WORKSPACE_SLOTS = 16;
+/**
+ * Maximum numbers of operator events that a core sends to the addresses of workspaces at the same time: in all, and of
+ * one workspace. `inAll` is twice the share of a token in `OUTSIDE_CALLS_MAX`, so that tests with one token leave slots
+ * to the events of others.
+ */
+const WORKSPACE_SLOTS = { inAll: 128, ofOne: 2 } as const;
+/**
+ * Maximum number of tests of one workspace that wait for a slot. Each waiting test has an event of at most 2 KB. The
+ * events of a workspace are sent one at a time, so at most one of them waits, and it is never refused.
+ */
+const WAITING_TESTS_MAX = 8;
 
 /** The addresses for the events of all workspaces. */
 export interface InstallationAddresses {
@@ -35,25 +44,39 @@ export interface OperatorReceiversContext {
 /** Creates the receivers of operator events (operator guide, "Operator events"). */
 export function createOperatorReceivers(context: OperatorReceiversContext): OperatorReceivers {
   const { installation, mailer } = context;
-  const slots = createSlots(WORKSPACE_SLOTS);
+  const slots = createFairSlots(WORKSPACE_SLOTS);
   const ofInstallation: OperatorReceiver[] = [];
   // The addresses of workspaces never delay the few addresses of the installation.
-  const atOnce: OperatorReceiver["inTurn"] = (task) => task();
+  const atOnce: Pick<OperatorReceiver, "inTurn" | "testInTurn"> = {
+    inTurn: (task) => task(),
+    testInTurn: (task) => task(),
+  };
+  const inSlotOf = (id: string): Pick<OperatorReceiver, "inTurn" | "testInTurn"> => ({
+    inTurn: (task) => slots.run(id, task),
+    async testInTurn(task, signal) {
+      try {
+        return await slots.run(id, task, { signal, waitingMax: WAITING_TESTS_MAX });
+      } catch (error) {
+        if (error instanceof SlotsFull) return "full";
+        throw error;
+      }
+    },
+  });
   if (installation.hook !== undefined) {
     const { url, keys } = installation.hook;
     const send = hookSender(context, url, () => keys);
-    ofInstallation.push({ key: "installation-hook", kind: "hook", send, inTurn: atOnce });
+    ofInstallation.push({ key: "installation-hook", kind: "hook", send, ...atOnce });
   }
   if (installation.mail !== undefined && mailer !== undefined) {
     const send = mailSender(mailer, installation.mail);
-    ofInstallation.push({ key: "installation-mail", kind: "mail", send, inTurn: atOnce });
+    ofInstallation.push({ key: "installation-mail", kind: "mail", send, ...atOnce });
   }
   return {
     ofInstallation,
     ofWorkspace(workspace) {
       const address = workspace.operatorEvents?.address ?? "";
       if (address === "") return undefined;
-      const own = { key: workspace.id, inTurn: slots.run };
+      const own = { key: workspace.id, ...inSlotOf(workspace.id) };
       if (!isHook(address)) {
         return { ...own, kind: "mail", send: mailer ? mailSender(mailer, address) : sendNoMail };
       }
@@ -68,10 +91,10 @@ function hookSender(
   url: URL,
   keysNow: () => readonly KeyObject[],
 ): OperatorReceiver["send"] {
-  return async ({ id, workspaceId, json }) => {
+  return async ({ id, workspaceId, json }, signal) => {
     const envelope = Buffer.from(json);
     const signature = signatureHeader(envelope, keysNow(), now());
-    const outcome = await hookClient.push({ url, eventId: id, workspaceId, signature, envelope });
+    const outcome = await hookClient.push({ url, eventId: id, workspaceId, signature, envelope, signal });
     return outcome.ok
       ? { became: "accepted", detail: String(outcome.status) }
       : // The client of pushes calls each receiver a bridge.

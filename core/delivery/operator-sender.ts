@@ -1,4 +1,9 @@
-import { OPERATOR_EVENT_SECONDS, OPERATOR_EVENTS_MAX, renderOperatorEvent } from "../domain/operator-event";
+import {
+  OPERATOR_EVENT_SECONDS,
+  OPERATOR_EVENTS_MAX,
+  OPERATOR_EVENTS_WORKSPACE_MAX,
+  renderOperatorEvent,
+} from "../domain/operator-event";
 import type { Lease } from "../leases/lease";
 import type { Clock, OperatorReceiver, OperatorReceivers, OperatorSent } from "../ports/outside";
 import {
@@ -88,14 +93,24 @@ export function createOperatorSender(
 
   async function enqueue(event: StoredOperatorEvent): Promise<void> {
     const { receivers } = await readAddressees(event.workspaceId);
-    if (receivers.length === 0) return operatorOutbox.remove(shard, event.entryId);
+    if (receivers.length === 0) return operatorOutbox.remove(shard, event);
     const entry = { event, left: receivers.length };
     waiting += 1;
     for (const { key } of receivers) {
       const queue = queues.get(key) ?? { events: [], isSending: false, againMs: AGAIN_MIN_MS, notBefore: 0 };
       queue.events.push(entry);
       queues.set(key, queue);
+      if (key === event.workspaceId) forgetDropped(queue);
     }
+  }
+
+  /** Removes the events that the outbox has dropped because of the workspace's share, except an event that is sent now. */
+  function forgetDropped({ events, isSending }: Queue): void {
+    if (events.length <= OPERATOR_EVENTS_WORKSPACE_MAX) return;
+    const [dropped] = events.splice(isSending ? 1 : 0, 1);
+    if (dropped === undefined) return;
+    dropped.left -= 1;
+    if (dropped.left === 0) waiting -= 1;
   }
 
   /** Returns no receivers if the workspace was deleted. */
@@ -134,7 +149,7 @@ export function createOperatorSender(
         entry.left -= 1;
         if (entry.left === 0) {
           waiting -= 1;
-          await operatorOutbox.remove(shard, entry.event.entryId);
+          await operatorOutbox.remove(shard, entry.event);
         }
       }
       if (queue.events.length === 0) queues.delete(key);

@@ -6,7 +6,7 @@ import type { AnswerListener, PushConnection } from "./push-connection";
 export interface PushProgress {
   /** The connection over which the request was sent; undefined before the request was sent. */
   connection: PushConnection | undefined;
-  /** Whether the deadline passed before an answer arrived. */
+  /** Whether the deadline passed, or the attempt was aborted, before an answer arrived. */
   isLate: boolean;
 }
 
@@ -25,7 +25,7 @@ export const BODY_WITHIN_MS = 250;
 /**
  * Sends the request of an attempt once. Resolves when the head of the answer is complete. If the status is not 2xx,
  * then waits up to `BODY_WITHIN_MS` for the start of the body. Rejects when the connection breaks, or when that head is
- * not complete within `withinMs`, including the time to connect. When a reused connection breaks, `sendPush` does not
+ * not complete within `withinMs`, including the time to connect, or when the attempt is aborted. When a reused connection breaks, `sendPush` does not
  * send the request again, because the bridge may have received the request. Only the contract's retry rules allow
  * another attempt.
  */
@@ -38,15 +38,22 @@ export function sendPush(
 ): Promise<PushAnswer> {
   const until = performance.now() + withinMs;
   return new Promise((resolve, reject) => {
-    const timer = setTimeout(() => {
+    const end = (): void => {
       progress.isLate = true;
       reject(new Error("the deadline has passed"));
       progress.connection?.destroy();
-    }, withinMs);
+    };
+    const timer = setTimeout(end, withinMs);
+    attempt.signal?.addEventListener("abort", end, { once: true });
+    // After the attempt, `end` would close a connection that another attempt may use.
+    const stopWaiting = (): void => {
+      clearTimeout(timer);
+      attempt.signal?.removeEventListener("abort", end);
+    };
     let onBody = (_isOver: boolean): void => {};
     const answer: AnswerListener = {
       onStatus(status, body) {
-        clearTimeout(timer);
+        stopWaiting();
         const at = performance.now();
         if (body === undefined) return resolve({ status, at, response: undefined });
         const end = (isOver: boolean): void => resolve({ status, at, response: body.read(isOver) });
@@ -58,7 +65,7 @@ export function sendPush(
       },
       onBody: (isOver) => onBody(isOver),
       onFailed(error) {
-        clearTimeout(timer);
+        stopWaiting();
         reject(error);
       },
     };

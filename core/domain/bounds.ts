@@ -52,3 +52,17 @@ export const WATCHES_MAX = { all: 1_000, token: 500, limitedToken: 100 } as cons
 
 /** Maximum number of `Follow` streams of all groups on one core. */
 export const CORE_STREAMS_MAX = 256;
+
+/**
+ * Maximum numbers of test events (also of operator events) in progress on one core, and the same for checks of URLs,
+ * which look names up: in all, for one workspace, and with one token.
+ */
+export const OUTSIDE_CALLS_MAX = { inAll: 256, ofWorkspace: 16, ofToken: 64 } as const;
+/**
+ * Maximum numbers of tests of the address for operator events, per workspace (and for the installation) and per email
+ * address: each within that many seconds.
+ */
+export const OPERATOR_TEST_LIMITS = [
+  { max: 5, seconds: 60 },
+  { max: 30, seconds: 3_600 },
+] as const;

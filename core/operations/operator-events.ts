@@ -2,11 +2,13 @@ import { renderOperatorTest } from "../domain/operator-event";
 import { createSigningSecret, isHook, withRotatedSecret, type Workspace } from "../domain/workspace";
 import { isEmail } from "../domain/workspace-profile";
 import type { Clock, Ids, OperatorReceivers, OperatorSent } from "../ports/outside";
-import type { Workspaces } from "../ports/store";
+import type { OperatorTestLimits, Workspaces } from "../ports/store";
 import {
   changeWorkspace,
+  findUrlRefusal,
   NOT_FOUND,
   precondition,
+  tooMany,
   type Outcome,
   type WorkspaceContext,
   type WorkspaceRefusal,
@@ -21,8 +23,8 @@ export async function setOperatorEventsAddress(
   id: string,
   address: string,
 ): Promise<Outcome> {
-  const fault = await findAddressFault(context, address);
-  if (fault !== undefined) return { refused: "invalid", message: `address: ${fault}` };
+  const refusal = await findAddressRefusal(context, id, address);
+  if (refusal !== undefined) return refusal;
   const { ids, now } = context;
   return changeWorkspace(context, id, (workspace) => {
     const { operatorEvents: before, ...rest } = workspace;
@@ -40,13 +42,19 @@ export async function setOperatorEventsAddress(
   });
 }
 
-async function findAddressFault(context: WorkspaceContext, address: string): Promise<string | undefined> {
-  if (address === "") return undefined;
+async function findAddressRefusal(
+  context: WorkspaceContext,
+  id: string,
+  address: string,
+): Promise<WorkspaceRefusal | undefined> {
   if (isHook(address)) {
-    const fault = await context.targetUrlCheck.findFault(address);
-    return fault?.replace("the target URL", "the URL");
+    const refusal = await findUrlRefusal(context, id, "address", address);
+    return refusal?.refused === "invalid"
+      ? { ...refusal, message: refusal.message.replace("the target URL", "the URL") }
+      : refusal;
   }
-  return isEmail(address) ? undefined : "must be an https URL, an email address, or empty";
+  if (address === "" || isEmail(address)) return undefined;
+  return { refused: "invalid", message: "address: must be an https URL, an email address, or empty" };
 }
 
 export interface OperatorTestContext {
@@ -54,6 +62,7 @@ export interface OperatorTestContext {
   readonly ids: Ids;
   readonly workspaces: Workspaces;
   readonly operatorReceivers: OperatorReceivers;
+  readonly operatorTestLimits: OperatorTestLimits;
 }
 
 export interface OperatorTestOutcome {
@@ -63,11 +72,14 @@ export interface OperatorTestOutcome {
 
 /**
  * Sends a test once to the address of a workspace, or to the addresses of the whole installation if `id` is undefined.
+ * Rejects with the reason of `signal` if the signal is aborted while the test waits.
  */
 export async function sendOperatorTest(
-  { now, ids, workspaces, operatorReceivers }: OperatorTestContext,
+  context: OperatorTestContext,
   id: string | undefined,
+  signal: AbortSignal,
 ): Promise<OperatorTestOutcome | WorkspaceRefusal> {
+  const { now, ids, workspaces, operatorReceivers } = context;
   let workspace: Workspace | undefined;
   if (id !== undefined) {
     workspace = (await workspaces.read(id))?.workspace;
@@ -83,12 +95,34 @@ export async function sendOperatorTest(
         : "the workspace has no address for operator events: set one first",
     );
   }
+  const refusal = await countTest(context, workspace);
+  if (refusal !== undefined) return refusal;
   const event = renderOperatorTest(`op_test_${ids.token()}`, now(), workspace);
   const results = await Promise.all(
-    receivers.map(async (receiver) => ({
-      ...(await receiver.inTurn(() => receiver.send(event))),
-      receiver: workspace === undefined ? receiver.key : `workspace-${receiver.kind}`,
-    })),
+    receivers.map(async (receiver) => {
+      const sent = await receiver.testInTurn(() => receiver.send(event, signal), signal);
+      const name = workspace === undefined ? receiver.key : `workspace-${receiver.kind}`;
+      return sent === "full" ? sent : { ...sent, receiver: name };
+    }),
   );
-  return { eventId: event.id, results };
+  const sent = results.filter((result) => result !== "full");
+  if (sent.length < results.length) {
+    return tooMany(
+      "too many tests of this workspace's address wait for their turn: retry when their answers have arrived",
+    );
+  }
+  return { eventId: event.id, results: sent };
+}
+
+/** Counts a test of the address of a workspace, or of the addresses of the whole installation. */
+async function countTest(
+  { operatorTestLimits }: OperatorTestContext,
+  workspace: Workspace | undefined,
+): Promise<WorkspaceRefusal | undefined> {
+  const address = workspace?.operatorEvents?.address;
+  const email = address === undefined || isHook(address) ? undefined : address;
+  const again = await operatorTestLimits.admit(workspace?.id, email);
+  return again === undefined
+    ? undefined
+    : tooMany(`too many tests of ${again.of} were sent: try again in ${again.afterSeconds} seconds`);
 }

@@ -1,16 +1,15 @@
 import { createSigningSecret, withRotatedSecret, type Platform, type Workspace } from "../domain/workspace";
 import type { Clock, Ids, TargetUrlCheck } from "../ports/outside";
-import type { Workspaces } from "../ports/store";
-import { writeWorkspace } from "./write-workspace";
+import { writeWorkspace, type WriteContext } from "./write-workspace";
 import { findProfileFault } from "../domain/workspace-profile";
+import type { CallsInProgress, ShareFull } from "./calls-in-progress";
 
-export interface WorkspaceContext {
+export interface WorkspaceContext extends WriteContext {
   readonly now: Clock;
   readonly ids: Ids;
-  readonly workspaces: Workspaces;
   readonly targetUrlCheck: TargetUrlCheck;
-  /** Name of the caller's token, for the log of changes. */
-  readonly by: string;
+  /** The checks of URLs in progress. */
+  readonly urlChecks: CallsInProgress;
   /** Called after each deletion, because the log of changes is deleted with its workspace. */
   onDeleted(workspaceId: string, by: string): void;
 }
@@ -19,12 +18,17 @@ export interface WorkspaceContext {
 export type WorkspaceRefusal =
   | { readonly refused: "not-found" }
   | { readonly refused: "invalid"; readonly message: string }
-  | { readonly refused: "precondition"; readonly message: string };
+  | { readonly refused: "precondition"; readonly message: string }
+  | ShareFull;
 
 export const NOT_FOUND: WorkspaceRefusal = { refused: "not-found" };
 
 export function precondition(message: string): WorkspaceRefusal {
   return { refused: "precondition", message };
+}
+
+export function tooMany(message: string): WorkspaceRefusal {
+  return { refused: "too-many", message };
 }
 
 /** The written workspace, or the reason why nothing was written. */
@@ -37,16 +41,16 @@ const MOST_TRIES = 10;
  * refusal. `change` is called again when another request has changed the workspace meanwhile.
  */
 export async function changeWorkspace(
-  { workspaces, by }: Pick<WorkspaceContext, "workspaces" | "by">,
+  context: WriteContext,
   id: string,
   change: (workspace: Workspace) => Workspace | WorkspaceRefusal,
 ): Promise<Outcome> {
   for (let tries = 0; tries < MOST_TRIES; tries++) {
-    const record = await workspaces.read(id);
+    const record = await context.workspaces.read(id);
     if (record === undefined) return NOT_FOUND;
     const changed = change(record.workspace);
     if ("refused" in changed) return changed;
-    if (await writeWorkspace(workspaces, changed, by, record)) return { workspace: changed };
+    if (await writeWorkspace(context, changed, record)) return { workspace: changed };
   }
   return precondition("other requests keep changing the workspace: try again");
 }
@@ -64,8 +68,13 @@ export async function createWorkspace(
   context: WorkspaceContext,
   input: CreateWorkspaceInput,
 ): Promise<Outcome> {
-  const fault = findProfileFault(input) ?? (await findTargetUrlFault(context, input));
+  const fault = findProfileFault(input);
   if (fault !== undefined) return { refused: "invalid", message: fault };
+  if (input.platform !== "custom" && input.targetUrl !== "") {
+    return { refused: "invalid", message: "target_url is for workspaces of the custom platform only" };
+  }
+  const refusal = await findUrlRefusal(context, undefined, "target_url", input.targetUrl);
+  if (refusal !== undefined) return refusal;
   const custom = input.platform === "custom";
   const createdAtMs = context.now();
   const workspace: Workspace = {
@@ -75,19 +84,27 @@ export async function createWorkspace(
     secrets: custom ? [createSigningSecret(context.ids.secret(), createdAtMs)] : [],
     createdAtMs,
   };
-  if (!(await writeWorkspace(context.workspaces, workspace, context.by)))
-    throw new Error("the new workspace id already exists");
+  if (!(await writeWorkspace(context, workspace))) throw new Error("the new workspace id already exists");
   return { workspace };
 }
 
-async function findTargetUrlFault(
-  context: WorkspaceContext,
-  { platform, targetUrl }: CreateWorkspaceInput,
-): Promise<string | undefined> {
-  if (targetUrl === "") return undefined;
-  if (platform !== "custom") return "target_url is for workspaces of the custom platform only";
-  const fault = await context.targetUrlCheck.findFault(targetUrl);
-  return fault === undefined ? undefined : `target_url: ${fault}`;
+/**
+ * Returns why a URL cannot be set; undefined if it can, or if it is empty.
+ *
+ * @param workspaceId undefined for a new workspace
+ * @param field the name of the request's field
+ */
+export async function findUrlRefusal(
+  { urlChecks, targetUrlCheck, by }: WorkspaceContext,
+  workspaceId: string | undefined,
+  field: string,
+  url: string,
+): Promise<WorkspaceRefusal | undefined> {
+  if (url === "") return undefined;
+  return urlChecks.run<WorkspaceRefusal | undefined>({ workspaceId, by }, async () => {
+    const fault = await targetUrlCheck.findFault(url);
+    return fault === undefined ? undefined : { refused: "invalid", message: `${field}: ${fault}` };
+  });
 }
 
 /** Changes the name or the owner's email. An undefined field is not changed. */
@@ -149,8 +166,8 @@ export async function setTargetUrl(
   id: string,
   targetUrl: string,
 ): Promise<Outcome> {
-  const fault = targetUrl === "" ? undefined : await context.targetUrlCheck.findFault(targetUrl);
-  if (fault !== undefined) return { refused: "invalid", message: `target_url: ${fault}` };
+  const refusal = await findUrlRefusal(context, id, "target_url", targetUrl);
+  if (refusal !== undefined) return refusal;
   return changeWorkspace(context, id, (workspace) =>
     workspace.platform === "custom"
       ? { ...workspace, targetUrl }

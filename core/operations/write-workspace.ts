@@ -1,15 +1,23 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { isDeepStrictEqual } from "node:util";
 import type { Workspace } from "../domain/workspace";
-import { changesBetween } from "../domain/workspace-changes";
+import { changesBetween, type Change } from "../domain/workspace-changes";
 import { StoreUnavailable, type WorkspaceRecord, type Workspaces } from "../ports/store";
+
+export interface WriteContext {
+  readonly workspaces: Workspaces;
+  /** Name of the caller's token, for the log of changes. */
+  readonly by: string;
+  /** Called after each change that was made, for core's log. */
+  onChanged(workspaceId: string, change: Change): void;
+}
 
 const AGAIN_AFTER_MS = 200;
 const AGAIN_FOR_MS = 2_000;
 
 /**
  * Replaces the workspace `before` with `written`, or creates `written` if `before` is undefined. Logs the changes with
- * `by`, the name of the caller's token. Resolves with false when another call has changed the workspace meanwhile, or
+ * the name of the caller's token. Resolves with false when another call has changed the workspace meanwhile, or
  * when the id of a new workspace already exists.
  *
  * A write can succeed even if its answer is lost. A new secret that nobody has seen would then be active. So core
@@ -18,9 +26,8 @@ const AGAIN_FOR_MS = 2_000;
  * of replicas has confirmed the write.
  */
 export async function writeWorkspace(
-  workspaces: Workspaces,
+  { workspaces, by, onChanged }: WriteContext,
   written: Workspace,
-  by: string,
   before?: WorkspaceRecord,
 ): Promise<boolean> {
   const changes = changesBetween(before?.workspace, written, by);
@@ -28,6 +35,18 @@ export async function writeWorkspace(
     before === undefined
       ? workspaces.create(written, changes)
       : workspaces.replace(written, before.version, changes);
+  const isWritten = await writeRepeatedly(write, async () =>
+    cameOf(await workspaces.read(written.id), written, before),
+  );
+  if (isWritten) for (const change of changes) onChanged(written.id, change);
+  return isWritten;
+}
+
+/** @param isStored whether the store has the written workspace */
+async function writeRepeatedly(
+  write: () => Promise<boolean>,
+  isStored: () => Promise<boolean>,
+): Promise<boolean> {
   try {
     return await write();
   } catch (error) {
@@ -36,7 +55,7 @@ export async function writeWorkspace(
     while (performance.now() < until) {
       await sleep(AGAIN_AFTER_MS);
       try {
-        if ((await write()) || cameOf(await workspaces.read(written.id), written, before)) return true;
+        if ((await write()) || (await isStored())) return true;
         break;
       } catch (again) {
         if (!(again instanceof StoreUnavailable)) throw again;

@@ -87,6 +87,8 @@ export interface PushAttempt {
   readonly envelope: Uint8Array;
   /** The header `traceparent`; undefined when the event is not traced. */
   readonly traceparent?: string | undefined;
+  /** Aborted when nobody needs the outcome any more. The attempt then fails. */
+  readonly signal?: AbortSignal | undefined;
 }
 
 /** Pushes an event on a separate connection, and reports each step. */
@@ -109,10 +111,18 @@ export interface OperatorReceiver {
   /** Identifies the receiver: "installation-hook", "installation-mail", or the id of the receiver's workspace. */
   readonly key: string;
   readonly kind: "hook" | "mail";
-  /** Sends an event once. Never rejects. */
-  send(event: OperatorEvent): Promise<OperatorSent>;
-  /** Calls `task` when few enough other tasks for the addresses of workspaces are in progress. */
+  /** Sends an event once. Never rejects. The attempt to send to a URL ends when `signal` is aborted. */
+  send(event: OperatorEvent, signal?: AbortSignal): Promise<OperatorSent>;
+  /**
+   * Calls `task` when few enough other tasks for the addresses of workspaces are in progress. The workspaces get their
+   * turns in rotation, so no workspace waits for all tasks of another workspace.
+   */
   inTurn<T>(task: () => Promise<T>): Promise<T>;
+  /**
+   * Calls `task`, a test, as `inTurn` does. Resolves with "full" when too many tests of the workspace already wait.
+   * Rejects with the reason of `signal` when the signal is aborted before the test begins.
+   */
+  testInTurn<T>(task: () => Promise<T>, signal: AbortSignal): Promise<T | "full">;
 }
 
 /** The receivers of operator events. */

@@ -83,7 +83,10 @@ export interface Workspaces {
 
 /** The changes that operators made in each workspace: the last `CHANGES_LOGGED_MAX`. */
 export interface ChangeLog {
-  /** Logs a change that is not part of the workspace's record. Does nothing if the workspace does not exist. */
+  /**
+   * Logs that events were sent: a test event, or events that are sent again. Such entries have their own bound, so that
+   * they never displace other changes. Does nothing if the workspace does not exist.
+   */
   append(workspaceId: string, change: Change): Promise<void>;
   /** Returns all logged changes, newest first. */
   read(workspaceId: string): Promise<readonly LoggedChange[]>;
@@ -91,6 +94,21 @@ export interface ChangeLog {
 
 /** Seconds until the next request from the sender would pass, at least 1; undefined when this request passes. */
 export type RetryAfterSeconds = number | undefined;
+
+/** The limits of the tests that callers send to addresses for operator events. */
+export interface OperatorTestLimits {
+  /**
+   * Counts a test, unless a limit is reached. Then returns which addresses have the limit, and the seconds until a test
+   * passes.
+   *
+   * @param workspaceId the workspace whose address is tested; undefined for the addresses of the installation
+   * @param email the address of the workspace, if it is an email address
+   */
+  admit(
+    workspaceId: string | undefined,
+    email: string | undefined,
+  ): Promise<{ readonly of: string; readonly afterSeconds: number } | undefined>;
+}
 
 /** The limit per sending address (check 2 in README.md), as a separate step. */
 export interface RequestLimits {
@@ -458,7 +476,7 @@ export interface StoredOperatorEvent extends OperatorChange {
 export interface OperatorOutbox {
   /** Returns the oldest events after the entry `after` of the shard's outbox. */
   read(shard: number, after: string | undefined): Promise<readonly StoredOperatorEvent[]>;
-  remove(shard: number, entryId: string): Promise<void>;
+  remove(shard: number, event: Pick<StoredOperatorEvent, "entryId" | "workspaceId">): Promise<void>;
 }
 
 /** Finds poll workspaces whose bridges do not poll, and stores the emails about these workspaces. */

@@ -4,6 +4,9 @@ import type { Caller } from "../domain/caller";
 /** A call that a handler serves. gRPC passes the same metadata object to the interceptor and to the handler. */
 export interface ServedCall {
   readonly metadata: Metadata;
+  /** Whether the client has cancelled the call, or its deadline has passed. */
+  readonly cancelled: boolean;
+  on(event: "cancelled", listener: () => void): unknown;
 }
 
 const callers = new WeakMap<Metadata, { readonly caller: Caller; readonly over: AbortSignal }>();
@@ -17,7 +20,7 @@ export function setCaller(metadata: Metadata, caller: Caller, over: AbortSignal)
 }
 
 /** Returns the caller of a call. Throws if the service of the call requires no token. */
-export function callerOf(call: ServedCall): Caller {
+export function callerOf(call: Pick<ServedCall, "metadata">): Caller {
   return recordOf(call).caller;
 }
 
@@ -31,8 +34,22 @@ export function whenOver(call: ServedCall, done: () => void): void {
   else over.addEventListener("abort", done, { once: true });
 }
 
-function recordOf({ metadata }: ServedCall) {
+function recordOf({ metadata }: Pick<ServedCall, "metadata">) {
   const record = callers.get(metadata);
   if (record === undefined) throw new Error("the call has no caller, because its service requires no token");
   return record;
+}
+
+/** Returns a signal that is aborted when the client cancels the call, or when the call's deadline passes. */
+export function cancelledSignal(call: ServedCall): AbortSignal {
+  const controller = new AbortController();
+  const abort = (): void => controller.abort(new CallCancelled("nobody waits for the answer of this call"));
+  call.on("cancelled", abort);
+  if (call.cancelled) abort();
+  return controller.signal;
+}
+
+/** The client no longer waits for the answer of a call. */
+export class CallCancelled extends Error {
+  override readonly name = "CallCancelled";
 }

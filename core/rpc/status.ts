@@ -3,7 +3,7 @@ import { STORE_FULL } from "../../proto/codes";
 import { parseWorkspaceId } from "../domain/workspace";
 import { NOT_FOUND, type WorkspaceRefusal } from "../operations/workspaces";
 import { StoreFull, StoreUnavailable } from "../ports/store";
-import type { ServedCall } from "./call-caller";
+import { CallCancelled, type ServedCall } from "./call-caller";
 
 /** An answer with a gRPC status other than OK; the message is for the caller. */
 export class StatusError extends Error {
@@ -26,6 +26,7 @@ export function toStatus(where: string, error: unknown, report: ReportFault): Pa
   if (error instanceof StatusError) return { code: error.code, details: error.message };
   if (error instanceof StoreFull)
     return { code: status.UNAVAILABLE, details: `${STORE_FULL}: ${error.message}` };
+  if (error instanceof CallCancelled) return { code: status.CANCELLED, details: error.message };
   if (error instanceof StoreUnavailable) {
     return { code: status.UNAVAILABLE, details: "the store is unavailable: try again" };
   }
@@ -57,6 +58,8 @@ export function accepted<T extends object>(outcome: T | WorkspaceRefusal): T {
       throw new StatusError(status.INVALID_ARGUMENT, outcome.message);
     case "precondition":
       throw new StatusError(status.FAILED_PRECONDITION, outcome.message);
+    case "too-many":
+      throw new StatusError(status.RESOURCE_EXHAUSTED, outcome.message);
   }
 }
 

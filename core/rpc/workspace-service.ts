@@ -5,6 +5,7 @@ import {
   type Workspace as WorkspaceMessage,
   type WorkspaceServiceServer,
 } from "../../proto/gen/chatbridge/v1/workspace";
+import { OUTSIDE_CALLS_MAX } from "../domain/bounds";
 import {
   activeSecrets,
   deliveryMode,
@@ -24,6 +25,7 @@ import {
   NOT_FOUND,
   type WorkspaceContext,
 } from "../operations/workspaces";
+import { createCallsInProgress } from "../operations/calls-in-progress";
 import { listFailedEvents, sendAgain, type FailedEventsContext } from "../operations/failed-events";
 import {
   sendOperatorTest,
@@ -33,17 +35,17 @@ import {
 import { readDelivery } from "../operations/read-delivery";
 import { readHealth } from "../operations/read-health";
 import { sendTestEvent, type TestEventContext } from "../operations/send-test-event";
-import { callerOf, type ServedCall } from "./call-caller";
+import { callerOf, cancelledSignal, type ServedCall } from "./call-caller";
 import { toChangeMessage, toDeliveryMessage, toHealthMessage, toTestMessage } from "./delivery-message";
 import { readPageSize } from "./page-size";
 import { toDetailMessage, toFailedMessage, toSentMessage } from "./stored-message";
 import { accepted, readWorkspaceId, StatusError, unary, type ReportFault } from "./status";
 import { createWatchHandler, type WatchContext } from "./watch-stream";
 
-/** `by` is the caller of a single call, so it is not part of the service's context. */
+/** `by` is the caller of a single call, so it is not part of the service's context. The service creates `urlChecks`. */
 export type WorkspaceServiceContext = Omit<
   WorkspaceContext & TestEventContext & FailedEventsContext & OperatorTestContext,
-  "by"
+  "by" | "urlChecks"
 > &
   WatchContext & {
     /** Returns what operators should know about the whole installation; undefined when there is nothing to know. */
@@ -55,7 +57,9 @@ export function createWorkspaceService(
   report: ReportFault,
 ): WorkspaceServiceServer {
   const { workspaces, now } = context;
-  const as = (call: ServedCall) => ({ ...context, by: callerOf(call).name });
+  const tests = createCallsInProgress("test events", OUTSIDE_CALLS_MAX);
+  const urlChecks = createCallsInProgress("checks of URLs", OUTSIDE_CALLS_MAX);
+  const as = (call: ServedCall) => ({ ...context, urlChecks, by: callerOf(call).name });
   const message = (workspace: Workspace): WorkspaceMessage => toMessage(workspace, now());
   const answered = ({ workspace }: { workspace: Workspace }) => ({ workspace: message(workspace) });
   /**
@@ -109,9 +113,12 @@ export function createWorkspaceService(
     setTargetUrl: unary("SetTargetUrl", report, async ({ workspaceId, targetUrl }, call) =>
       answered(accepted(await setTargetUrl(as(call), readWorkspaceId(workspaceId), targetUrl))),
     ),
-    sendTestEvent: unary("SendTestEvent", report, async ({ workspaceId }, call) =>
-      toTestMessage(accepted(await sendTestEvent(as(call), readWorkspaceId(workspaceId)))),
-    ),
+    sendTestEvent: unary("SendTestEvent", report, async ({ workspaceId }, call) => {
+      const id = readWorkspaceId(workspaceId);
+      const { name } = callerOf(call);
+      const sent = await tests.run({ workspaceId: id, by: name }, () => sendTestEvent(as(call), id));
+      return toTestMessage(accepted(sent));
+    }),
     listDeliveries: unary("ListDeliveries", report, async ({ workspaceId, pageSize, pageToken }) => {
       const size = readPageSize(pageSize);
       if (pageToken !== "" && !LOG_ID_FORM.test(pageToken)) throw badPageToken();
@@ -148,9 +155,12 @@ export function createWorkspaceService(
       const signingSecret = workspace.operatorEvents?.secrets[0]?.value ?? "";
       return { workspace: message(workspace), signingSecret };
     }),
-    sendTestOperatorEvent: unary("SendTestOperatorEvent", report, async ({ workspaceId }) => {
+    sendTestOperatorEvent: unary("SendTestOperatorEvent", report, async ({ workspaceId }, call) => {
       const id = workspaceId === "" ? undefined : readWorkspaceId(workspaceId);
-      const { eventId, results } = accepted(await sendOperatorTest(context, id));
+      const sent = await tests.run({ workspaceId: id, by: callerOf(call).name }, () =>
+        sendOperatorTest(context, id, cancelledSignal(call)),
+      );
+      const { eventId, results } = accepted(sent);
       const toResult = ({ receiver, became, detail }: (typeof results)[number]) => ({
         receiver,
         accepted: became === "accepted",

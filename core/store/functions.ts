@@ -28,6 +28,7 @@ export type FunctionName =
   | "read_operator_events"
   | "remove_operator_event"
   | "create_workspace"
+  | "admit_test"
   | "put_workspace"
   | "get_workspaces"
   | "delete_workspace"

@@ -16,7 +16,9 @@ import { shardOf } from "../domain/shard";
  * | `:tries`                    | hash   | as its event in `:push`      | record_pushes: attempts made, and time of the first failure |
  * | `:log:<workspace>`          | stream | 7 days, the last thousand    | log_delivery, record_pushes, publish: attempts and drops |
  * | `:polls:<workspace>`        | list   | 7 days, the last 500         | page, and each function that ends a run: polls that returned events, and runs of polls without events |
- * | `:changes:<workspace>`      | list   | as the workspace, the last 200 | put_workspace, log_change: changes that operators made, the newest first |
+ * | `:changes:<workspace>`      | list   | as the workspace, the last 200 | put_workspace: changes that operators made, the newest first |
+ * | `:sends:<workspace>`        | list   | as the workspace, the last 50 | log_change: the same for test events and events sent again |
+ * | `:tests:<workspace>`        | list   | 7 days                       | log_delivery: ids of the entries of `:log:` for test events, and the ids of the events; the last 20 |
  * | `:failed:<workspace>`       | zset   | 24 h after last failure      | record_pushes, publish, log_delivery: ids of the kept events, by the time of the failure in ms; send_again removes them |
  * | `:failedevents:<workspace>` | hash   | as `:failed:`                | as `:failed:`: the kept events by their ids, and in `bytes` their size; at most 100 events and 1 MB |
  * | `:failed`, `:failedbytes`   | zset, string | as `:failed:` of the last failure | as `:failed:`: sizes and ids of the kept events of the shard, by the time of the failure; the sum of the sizes, at most 64 MB |
@@ -24,7 +26,9 @@ import { shardOf } from "../domain/shard";
  * | `:due`                      | zset   | while events wait or pushes fail | publish, record_pushes, log_delivery, page, put_workspace: time at which a workspace begins to fail, ms |
  * | `:mail`                     | stream | an email until it is sent    | find_failing: emails about outages |
  * | `:operator`                 | stream | an event until it is sent, 24 h | find_failing, page, record_pushes, log_delivery, put_workspace: operator events: workspace (`w`), type (`t`) and facts (`f`) |
+ * | `:operators:<workspace>`    | list   | 24 h                         | as `:operator`: ids of the workspace's entries in `:operator`, oldest first; the last 100 |
  * | `:operatordropped`          | string | until it is read             | as `:operator`: number of events that a full outbox has dropped; find_failing reads and deletes it |
+ * | `:tested:<name>`            | list   | an hour                      | admit_test: times of the last 30 tests of the address for operator events, µs, newest first; the name is a workspace, `installation`, or the digest of an email address |
  * | `:key:<workspace>:<digest>` | string | 24 h                         | publish: the answer for an idempotency key |
  * | `:in`                       | stream | an event 24 h                | append: workspace (`w`) and event (`e`); read by groups of followers |
  * | `:infirst`                  | string | as `:in`                     | append: first id that was in `:in` after its last trim |

@@ -48,8 +48,8 @@ export function createOperatorOutbox(functions: Functions, keys: Keys): Operator
       const args = [String(READ_MAX), after === undefined ? "-" : `(${after}`];
       return asList(await functions.call("read_operator_events", keys.prefix(shard), args)).map(toEvent);
     },
-    async remove(shard, entryId) {
-      await functions.call("remove_operator_event", keys.prefix(shard), [entryId]);
+    async remove(shard, { entryId, workspaceId }) {
+      await functions.call("remove_operator_event", keys.prefix(shard), [entryId, workspaceId]);
     },
   };
 }

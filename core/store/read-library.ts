@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { CHANGES_LOGGED_MAX } from "../../contract/changes";
+import { CHANGES_LOGGED_MAX, SENDS_LOGGED_MAX } from "../../contract/changes";
 import {
   DROP_REASONS,
   FAILED_MAX,
@@ -15,6 +15,7 @@ import {
   RESPONSES_MAX,
   SHOWN_EVENTS_MAX,
   SHOWN_EVENTS_MAX_BYTES,
+  TESTS_LOGGED_MAX,
 } from "../../contract/deliveries";
 import {
   FAILING_AFTER_MS,
@@ -26,6 +27,7 @@ import {
   OPERATOR_EVENT_EVERY_MS,
   OPERATOR_EVENT_SECONDS,
   OPERATOR_EVENTS_MAX,
+  OPERATOR_EVENTS_WORKSPACE_MAX,
   PUSH_FAILING_AFTER_MS,
 } from "../domain/operator-event";
 
@@ -67,14 +69,17 @@ const CONSTANTS: Readonly<Record<string, number | string>> = {
   OPERATOR_EVENT_EVERY_MS,
   OPERATOR_EVENT_SECONDS,
   OPERATOR_EVENTS_MAX,
+  OPERATOR_EVENTS_WORKSPACE_MAX,
   POLLS_LOGGED_MAX,
   PUSH_FAILING_AFTER_MS,
   PUSHES_LOGGED_MAX,
   REQUEST_ID_SECONDS,
   RESPONSE_SECONDS,
   RESPONSES_MAX,
+  SENDS_LOGGED_MAX,
   SHOWN_EVENTS_MAX,
   SHOWN_EVENTS_MAX_BYTES,
+  TESTS_LOGGED_MAX,
   TIMESTAMP_TOLERANCE_SECONDS,
 };
 

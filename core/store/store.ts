@@ -13,6 +13,7 @@ import { createInboundLog, type InboundLogOptions } from "./inbound-log";
 import { createKeys, SHARDS_KEY } from "./keys";
 import { createLeases } from "./leases";
 import { createOperatorOutbox } from "./operator-outbox";
+import { createOperatorTestLimits } from "./operator-test-limits";
 import { createOutboundEvents, type OutboundEventsOptions } from "./outbound-events";
 import { errorReply } from "./redis/connection";
 import { connectRedis } from "./redis/redis";
@@ -122,6 +123,7 @@ export async function openStore(options: StoreOptions) {
       pushQueue: createPushQueue(functions, keys, wakes),
       pollWatch: createPollWatch(functions, keys),
       operatorOutbox: createOperatorOutbox(functions, keys),
+      operatorTestLimits: createOperatorTestLimits(functions, keys),
       changeLog: createChangeLog(redis, functions, keys),
       deliveryLog: createDeliveryLog(functions, keys, clock.now),
       failedEvents: createFailedEvents(functions, keys, { ...options, ...bounds }),

@@ -1,9 +1,9 @@
-import { OPERATOR_EVENTS_MAX } from "../../core/domain/operator-event";
+import { OPERATOR_EVENTS_MAX, OPERATOR_EVENTS_WORKSPACE_MAX } from "../../core/domain/operator-event";
 import type { Workspace } from "../../core/domain/workspace";
 import type { Delivery } from "../../core/domain/delivery";
 import type { QueuedPush } from "../../core/ports/store";
 import { deliveryOf, pushQueueOf } from "../harness/push-queue";
-import { addWorkspace, evaluate, prefixOf, testStore } from "../harness/store";
+import { addNeighbour, addWorkspace, evaluate, prefixOf, testStore } from "../harness/store";
 
 const store = testStore();
 const { addPushed, shardOf, queue, record, fail, publish, change } = pushQueueOf(store);
@@ -241,7 +241,8 @@ test("a full outbox drops its oldest events and counts them, and an old event is
     operatorEventsDropped: { full: 0, expired: 0 },
   });
   const [event] = await eventsOf(workspace);
-  await store.operatorOutbox.remove(shardOf(workspace), event?.entryId ?? "");
+  if (event === undefined) throw new Error("the outbox is empty");
+  await store.operatorOutbox.remove(shardOf(workspace), event);
   expect(await typesOf(workspace)).toEqual([]);
 });
 
@@ -267,3 +268,42 @@ test("an accepted push of a healthy workspace runs no command for operator event
   expect(calls).not.toHaveProperty("zrem");
   expect(calls).not.toHaveProperty("zadd");
 });
+
+test("a workspace that has used its share of the outbox loses its own oldest events, and no events of others", async () => {
+  const record = await addWorkspace(store, { targetUrl: "https://bridge.example/events" });
+  const { workspace: hostile } = record;
+  const { targetUrl } = hostile;
+  const { workspace: other } = await addNeighbour(store, record, { targetUrl });
+  await fail(other, "other");
+  const prefix = prefixOf(store, hostile.id);
+  /** Lets the exhausted retries of the workspace be reported again. */
+  const forget = () => store.redis.command("", ["HDEL", `${prefix}:st:${hostile.id}`, "exhausted", "faulty"]);
+  for (let i = 0; i < OPERATOR_EVENTS_WORKSPACE_MAX + 3; i++) {
+    await forget();
+    await fail(hostile, `hostile${i}`);
+  }
+  const events = await allEventsOf(hostile);
+  const labels = (id: string) =>
+    events.flatMap(({ workspaceId, event }) => (workspaceId === id ? [event?.id] : []));
+  expect(labels(other.id)).toEqual(["evt_other"]);
+  const kept = Array.from({ length: OPERATOR_EVENTS_WORKSPACE_MAX }, (_, i) => `evt_hostile${i + 3}`);
+  expect(labels(hostile.id)).toEqual(kept);
+  expect((await look(hostile)).operatorEventsDropped).toEqual({ full: 3, expired: 0 });
+  // An event that was delivered no longer counts.
+  const [first] = events.filter(({ workspaceId }) => workspaceId === hostile.id);
+  if (first === undefined) throw new Error("the outbox is empty");
+  await store.operatorOutbox.remove(shardOf(hostile), first);
+  await forget();
+  await fail(hostile, "more");
+  expect((await look(hostile)).operatorEventsDropped).toEqual({ full: 0, expired: 0 });
+});
+
+/** Returns all events of the outbox of the workspace's shard. */
+async function allEventsOf(workspace: Workspace) {
+  const all = [...(await store.operatorOutbox.read(shardOf(workspace), undefined))];
+  for (;;) {
+    const more = await store.operatorOutbox.read(shardOf(workspace), all.at(-1)?.entryId);
+    if (more.length === 0) return all;
+    all.push(...more);
+  }
+}

@@ -1,5 +1,7 @@
 import { randomUUID } from "node:crypto";
+import { OUTSIDE_CALLS_MAX } from "../../core/domain/bounds";
 import type { Workspace } from "../../core/domain/workspace";
+import { createCallsInProgress } from "../../core/operations/calls-in-progress";
 import {
   connectWorkspace,
   createWorkspace,
@@ -11,6 +13,9 @@ import { StoreUnavailable, type Workspaces } from "../../core/ports/store";
 import { addWorkspace, testStore } from "../harness/store";
 
 const store = testStore();
+/** The changes that the operations have reported for core's log. */
+const logged: string[] = [];
+beforeEach(() => void logged.splice(0));
 
 interface Loss {
   readonly writes: number;
@@ -41,6 +46,8 @@ function losing({ writes, isDone, then }: Loss): WorkspaceContext {
     ids: { secret: randomUUID, workspace: randomUUID } as unknown as WorkspaceContext["ids"],
     targetUrlCheck: { findFault: async () => undefined },
     by: "alice",
+    urlChecks: createCallsInProgress("checks of URLs", OUTSIDE_CALLS_MAX),
+    onChanged: (_id, { change }) => void logged.push(change),
     onDeleted: () => undefined,
   };
 }
@@ -67,6 +74,7 @@ test.each([
         const rotated = await rotateSigningSecret(once(), id);
         expect(await secretsOf(id)).toEqual([secretIn(rotated), "a secret"]);
         expect(await changesOf(id)).toEqual(["alice secret-rotated"]);
+        expect(logged.filter((change) => change === "secret-rotated")).toHaveLength(1);
       })(),
       (async () => {
         const { id } = (await addWorkspace(store, { connected: false, secrets: [] })).workspace;

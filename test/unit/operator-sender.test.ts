@@ -1,5 +1,5 @@
 import { createOperatorSender, type OperatorSenderContext } from "../../core/delivery/operator-sender";
-import { OPERATOR_EVENT_SECONDS } from "../../core/domain/operator-event";
+import { OPERATOR_EVENT_SECONDS, OPERATOR_EVENTS_WORKSPACE_MAX } from "../../core/domain/operator-event";
 import type { OperatorReceiver, OperatorSent } from "../../core/ports/outside";
 import { StoreUnavailable, type StoredOperatorEvent } from "../../core/ports/store";
 import { newWorkspace } from "../harness/new-workspace";
@@ -16,7 +16,7 @@ function startSender() {
   const sent: string[] = [];
   const reports: unknown[] = [];
   const results = new Map<string, OperatorSent["became"]>();
-  const state = { isStoreAway: false, isUnreadable: false, isLeaseOver: false, failures: 0 };
+  const state = { hasOwn: false, isStoreAway: false, isUnreadable: false, isLeaseOver: false, failures: 0 };
   const failIfAway = (): void => {
     if (!state.isStoreAway) return;
     state.failures += 1;
@@ -26,6 +26,7 @@ function startSender() {
     key,
     kind: "hook",
     inTurn: (task) => task(),
+    testInTurn: (task) => task(),
     async send({ id, json }) {
       const { workspace } = JSON.parse(json) as { workspace: { name: string } };
       sent.push(`${key} ${id} ${workspace.name}`.trimEnd());
@@ -39,9 +40,9 @@ function startSender() {
         failIfAway();
         return outbox.filter(({ entryId }) => Number(entryId) > Number(after)).slice(0, 2);
       },
-      async remove(_shard, id) {
+      async remove(_shard, event) {
         failIfAway();
-        const at = outbox.findIndex(({ entryId }) => entryId === id);
+        const at = outbox.findIndex(({ entryId }) => entryId === event.entryId);
         if (at >= 0) outbox.splice(at, 1);
       },
     },
@@ -51,7 +52,10 @@ function startSender() {
         return id === "deleted" ? undefined : { version: 1, workspace: newWorkspace({ id, name: "w" }) };
       },
     } as OperatorSenderContext["workspaces"],
-    operatorReceivers: { ofInstallation: [receiver("a"), receiver("b")], ofWorkspace: () => undefined },
+    operatorReceivers: {
+      ofInstallation: [receiver("a"), receiver("b")],
+      ofWorkspace: ({ id }) => (state.hasOwn ? receiver(id) : undefined),
+    },
     onOperatorEventSent: () => undefined,
     report: (_where, error) => reports.push(error),
   };
@@ -135,6 +139,23 @@ test("an event about a deleted workspace is removed, and an unreadable record do
   await lookUntil("the outbox is empty", () => outbox.length === 0);
   expect(sent.toSorted()).toEqual(["a 2", "b 2"]);
   expect(reports.length).toBeGreaterThan(0);
+});
+
+test("a workspace whose own receiver fails has at most its share of events in memory, and the newest are sent later", async () => {
+  const { add, sent, outbox, results, state, lookUntil } = startSender();
+  state.hasOwn = true;
+  results.set("w", "failed");
+  const count = OPERATOR_EVENTS_WORKSPACE_MAX + 5;
+  for (let i = 1; i <= count; i++) add(String(i));
+  await lookUntil("the other receivers have all events", () => sent.includes(`b ${count} w`));
+  // Redis drops the events past the share.
+  outbox.splice(0, 5);
+  results.delete("w");
+  await lookUntil("the outbox is empty", () => outbox.length === 0);
+  const own = sent.filter((each) => each.startsWith("w ")).map((each) => Number(each.split(" ")[1]));
+  expect(new Set(own)).toEqual(
+    new Set(Array.from({ length: OPERATOR_EVENTS_WORKSPACE_MAX }, (_, i) => i + 6)),
+  );
 });
 
 test("without the lease, nothing is sent", () => {

@@ -66,6 +66,22 @@ afterEach(() => void jest.useRealTimers());
 
 const pass = (ms: number): Promise<void> => jest.advanceTimersByTimeAsync(ms);
 
+// time: controlled
+test("an attempt that is aborted ends at once, and an abort after the answer closes no connection", async () => {
+  const bridge = bridgeByHand();
+  const [early, late] = [new AbortController(), new AbortController()];
+  const { results } = await bridge.push({ ...ATTEMPT, signal: early.signal });
+  early.abort();
+  await pass(0);
+  expect([results.length, bridge.open()]).toEqual([1, [false]]);
+  const second = await bridge.push({ ...ATTEMPT, signal: late.signal });
+  await bridge.answer(`${HEAD}\r\ndone`, 1);
+  late.abort();
+  await pass(0);
+  expect([second.results, bridge.open()]).toEqual([[200], [false, true]]);
+  bridge.connections.close();
+});
+
 /** Bridges that do not answer in time, with the bytes that they send immediately and then every second. */
 const STALLS: readonly (readonly [what: string, first: string, everySecond: string])[] = [
   ["gives no answer", "", ""],

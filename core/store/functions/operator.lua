@@ -14,6 +14,7 @@
 -- is not set.
 
 local OPERATOR_EVENTS_MAX = @OPERATOR_EVENTS_MAX@
+local OPERATOR_EVENTS_WORKSPACE_MAX = @OPERATOR_EVENTS_WORKSPACE_MAX@
 local OPERATOR_EVENT_SECONDS = @OPERATOR_EVENT_SECONDS@
 local OPERATOR_EVENT_EVERY_MS = @OPERATOR_EVENT_EVERY_MS@
 local PUSH_FAILING_AFTER_MS = @PUSH_FAILING_AFTER_MS@
@@ -22,12 +23,19 @@ local DROP_REASONS = @DROP_REASONS@
 -- Maximum number of log entries that are read to find the last attempt.
 local LAST_ATTEMPT_WITHIN = 20
 
--- Adds an event to the outbox. A full outbox drops its oldest event. `:operatordropped` counts
--- the dropped events until read_operator_events is called.
+-- Adds an event to the outbox. A full outbox drops its oldest event. A workspace that has used
+-- its share of the outbox loses its own oldest event. `:operators:<workspace>` has the entry ids
+-- of the workspace's events, oldest first. It may also have ids that were trimmed from the
+-- outbox. These are older than the others, so they are the first to be removed.
+-- `:operatordropped` counts the dropped events until find_failing is called.
 local function add_operator_event(prefix, workspace, type, facts)
-  local key = prefix .. ':operator'
-  redis.call('XADD', key, '*', 'w', workspace, 't', type, 'f', cjson.encode(facts))
-  local dropped = redis.call('XTRIM', key, 'MAXLEN', OPERATOR_EVENTS_MAX)
+  local key, own, dropped = prefix .. ':operator', prefix .. ':operators:' .. workspace, 0
+  local entry = redis.call('XADD', key, '*', 'w', workspace, 't', type, 'f', cjson.encode(facts))
+  if redis.call('RPUSH', own, entry) > OPERATOR_EVENTS_WORKSPACE_MAX then
+    dropped = redis.call('XDEL', key, redis.call('LPOP', own))
+  end
+  redis.call('EXPIRE', own, OPERATOR_EVENT_SECONDS)
+  dropped = dropped + redis.call('XTRIM', key, 'MAXLEN', OPERATOR_EVENTS_MAX)
   if dropped > 0 then redis.call('INCRBY', prefix .. ':operatordropped', dropped) end
 end
 
@@ -123,7 +131,24 @@ register('read_operator_events', function(keys, args)
   return answers
 end, { 'no-writes' })
 
--- Removes an event from the outbox. ARGV: entry id. Returns 1 if the outbox had the event, else 0.
+-- Removes an event from the outbox. ARGV: entry id, workspace. Returns 1 if the outbox had the event, else 0.
 register('remove_operator_event', function(keys, args)
+  redis.call('LREM', keys[1] .. ':operators:' .. args[2], 1, args[1])
   return redis.call('XDEL', keys[1] .. ':operator', args[1])
 end, { 'allow-oom' })
+
+-- Counts a test of an address for operator events. ARGV: name of the address; then for each
+-- limit, the maximum number of tests and the seconds, the longest last. Returns 0 when the test
+-- passes, else the µs to wait. Rejected tests do not count.
+register('admit_test', function(keys, args)
+  local key, now, wait = keys[1] .. ':tested:' .. args[1], clock(), 0
+  for i = 2, #args, 2 do
+    local oldest = redis.call('LINDEX', key, args[i] - 1)
+    if oldest then wait = math.max(wait, tonumber(oldest) + args[i + 1] * MICROSECONDS - now) end
+  end
+  if wait > 0 then return wait end
+  redis.call('LPUSH', key, digits(now))
+  redis.call('LTRIM', key, 0, args[#args - 1] - 1)
+  redis.call('EXPIRE', key, args[#args])
+  return 0
+end)

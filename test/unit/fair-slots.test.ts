@@ -1,0 +1,127 @@
+import * as fc from "fast-check";
+import { createFairSlots, SlotsFull } from "../../core/delivery/fair-slots";
+import { many } from "../harness/for-all";
+
+/** Lets all promises that can settle now settle. */
+const settle = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+
+/** Slots whose tasks run until `end` is called. `begun` has the keys of the tasks, in the order in which they began. */
+function createTestSlots(inAll: number, ofOne: number) {
+  const slots = createFairSlots({ inAll, ofOne });
+  const begun: string[] = [];
+  const running: { readonly key: string; readonly end: () => void }[] = [];
+  return {
+    begun,
+    running,
+    runningOf: (key: string) => running.filter((task) => task.key === key).length,
+    async run(key: string, turn?: { signal?: AbortSignal; waitingMax?: number }): Promise<string> {
+      const task = async (): Promise<void> => {
+        begun.push(key);
+        await new Promise<void>((end) => running.push({ key, end }));
+      };
+      return slots.run(key, task, turn).then(
+        () => "done",
+        (error: unknown) => (error instanceof SlotsFull ? "full" : String(error)),
+      );
+    },
+    async end(index: number): Promise<void> {
+      running.splice(index, 1)[0]?.end();
+      await settle();
+    },
+  };
+}
+
+type Step =
+  | { readonly do: "run"; readonly key: string; readonly waitingMax: number }
+  | { readonly do: "cancel" | "end"; readonly which: number };
+
+const KEY = fc.constantFrom("a", "b", "c", "d");
+const STEP: fc.Arbitrary<Step> = fc.oneof(
+  fc.record({ do: fc.constant("run" as const), key: KEY, waitingMax: fc.integer({ min: 1, max: 3 }) }),
+  fc.record({ do: fc.constantFrom("cancel" as const, "end" as const), which: fc.nat(50) }),
+);
+
+test("no bound is ever exceeded, no slot stays free while a task can use it, and only the tasks of a full key are refused", async () => {
+  await fc.assert(
+    fc.asyncProperty(
+      fc.array(STEP, { maxLength: 60 }),
+      fc.integer({ min: 1, max: 4 }),
+      fc.integer({ min: 1, max: 3 }),
+      async (steps, inAll, ofOne) => {
+        const slots = createTestSlots(inAll, ofOne);
+        // A model of the waiting tasks, oldest first. It uses the tasks that have begun, but no order of the keys.
+        let waiting: {
+          readonly key: string;
+          readonly cancel: () => void;
+          readonly ended: Promise<string>;
+        }[] = [];
+        let seen = 0;
+        for (const step of steps) {
+          if (step.do === "run") {
+            const controller = new AbortController();
+            const { key, waitingMax } = step;
+            const isFull = waiting.filter((task) => task.key === key).length >= waitingMax;
+            const ended = slots.run(key, { signal: controller.signal, waitingMax });
+            if (isFull) expect(await ended).toBe("full");
+            else waiting.push({ key, ended, cancel: () => controller.abort("cancelled") });
+          } else if (step.do === "end") {
+            if (slots.running.length > 0) await slots.end(step.which % slots.running.length);
+          } else if (waiting.length > 0) {
+            const [task] = waiting.splice(step.which % waiting.length, 1);
+            task?.cancel();
+            expect(await task?.ended).toBe("cancelled");
+          }
+          await settle();
+          for (const key of slots.begun.slice(seen)) {
+            const first = waiting.find((task) => task.key === key);
+            expect(first).toBeDefined();
+            waiting = waiting.filter((task) => task !== first);
+          }
+          seen = slots.begun.length;
+          expect(slots.running.length).toBeLessThanOrEqual(inAll);
+          for (const key of ["a", "b", "c", "d"]) expect(slots.runningOf(key)).toBeLessThanOrEqual(ofOne);
+          if (slots.running.length < inAll)
+            for (const { key } of waiting) expect(slots.runningOf(key)).toBe(ofOne);
+        }
+        while (slots.running.length > 0) await slots.end(0);
+        for (const { ended } of waiting) expect(await ended).toBe("done");
+      },
+    ),
+    { numRuns: many(100) },
+  );
+});
+
+test("a key with many waiting tasks lets each other key have its turn before its next task", async () => {
+  await fc.assert(
+    fc.asyncProperty(
+      fc.integer({ min: 1, max: 100 }),
+      fc.integer({ min: 1, max: 5 }),
+      async (count, others) => {
+        const slots = createTestSlots(1, 1);
+        void slots.run("running");
+        for (let i = 0; i < count; i++) void slots.run("many");
+        for (let i = 0; i < others; i++) void slots.run(`other${i}`);
+        // The second turn of "many" comes after the turns of all other keys.
+        for (let i = 0; i < others + 2; i++) await slots.end(0);
+        const turns = slots.begun.slice(1, others + 2);
+        expect(new Set(turns).size).toBe(others + 1);
+        while (slots.running.length > 0) await slots.end(0);
+        expect(slots.begun).toHaveLength(1 + count + others);
+      },
+    ),
+    { numRuns: many(20) },
+  );
+});
+
+test("a task that was cancelled before its call never begins, and a task that fails frees its slot", async () => {
+  const slots = createFairSlots({ inAll: 1, ofOne: 1 });
+  const begun: string[] = [];
+  const task = async (): Promise<void> => void begun.push("begun");
+  await expect(slots.run("a", task, { signal: AbortSignal.abort(new Error("cancelled")) })).rejects.toThrow(
+    "cancelled",
+  );
+  expect(begun).toEqual([]);
+  await expect(slots.run("a", () => Promise.reject(new Error("failed")))).rejects.toThrow("failed");
+  await slots.run("a", task);
+  expect(begun).toEqual(["begun"]);
+});
