@@ -187,6 +187,9 @@ export async function createCore(
         ...store,
         callCounts: metrics.callCounts,
         limitedGames: limitedGames(config.tokens),
+        // The message has the change, so that many lines about one kind of change suppress no line about another.
+        onChanged: (workspaceId, { by, change }) =>
+          log.info({ workspaceId, by, change }, `a workspace was changed: ${change}`),
         onDeleted: (workspaceId, by) => log.info({ workspaceId, by }, "a workspace was deleted"),
         ids,
         pushTracer: pushClient,

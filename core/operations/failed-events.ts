@@ -1,18 +1,15 @@
 import { FAILED_MAX, type SendAgainResult } from "../../contract/deliveries";
 import { EVENT_ID_FORM } from "../../contract/forms";
 import { sendAgainUntilMs, type FailedEvent } from "../domain/failed-event";
-import { createChange } from "../domain/workspace-changes";
 import type { Clock } from "../ports/outside";
-import type { ChangeLog, FailedEvents, Workspaces } from "../ports/store";
+import type { FailedEvents, Workspaces } from "../ports/store";
+import { logSent, type SentLogContext } from "./log-sent";
 import { NOT_FOUND, precondition, type WorkspaceRefusal } from "./workspaces";
 
-export interface FailedEventsContext {
+export interface FailedEventsContext extends SentLogContext {
   readonly now: Clock;
   readonly workspaces: Workspaces;
   readonly failedEvents: FailedEvents;
-  readonly changeLog: ChangeLog;
-  /** Name of the caller's token, for the log of changes. */
-  readonly by: string;
 }
 
 /** A kept event, and the time until which it can be sent again, in ms since the epoch; undefined if this is not possible. */
@@ -22,7 +19,7 @@ export interface ListedEvent extends FailedEvent {
 
 /** Lists the kept events of a workspace, newest failure first. */
 export async function listFailedEvents(
-  { now, workspaces, failedEvents }: Omit<FailedEventsContext, "by">,
+  { now, workspaces, failedEvents }: Pick<FailedEventsContext, "now" | "workspaces" | "failedEvents">,
   workspaceId: string,
 ): Promise<{ readonly events: readonly ListedEvent[] } | WorkspaceRefusal> {
   const record = await workspaces.read(workspaceId);
@@ -43,10 +40,11 @@ export interface SentAgain {
 
 /** Puts kept events back into the push queue, and logs this change. Returns the result for each id, in order. */
 export async function sendAgain(
-  { workspaces, failedEvents, changeLog, by }: FailedEventsContext,
+  context: FailedEventsContext,
   workspaceId: string,
   eventIds: readonly string[],
 ): Promise<{ readonly results: readonly SentAgain[] } | WorkspaceRefusal> {
+  const { workspaces, failedEvents } = context;
   if (eventIds.length === 0 || eventIds.length > FAILED_MAX) {
     return { refused: "invalid", message: `event_ids must have 1 to ${FAILED_MAX} ids` };
   }
@@ -63,7 +61,7 @@ export async function sendAgain(
   const queued = results.filter((result) => result === "queued").length;
   if (queued > 0) {
     const detail = queued === 1 ? "1 event" : `${queued} events`;
-    await changeLog.append(workspaceId, createChange(by, "events-sent-again", detail));
+    await logSent(context, workspaceId, "events-sent-again", detail);
   }
   return {
     results: eventIds.map((eventId, i) => ({ eventId, result: results[i] ?? "not-kept" })),

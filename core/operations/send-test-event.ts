@@ -4,21 +4,18 @@ import { deliveryOf, type LoggedDelivery, type PushOutcome } from "../domain/del
 import { renderEnvelope } from "../domain/envelope";
 import { defaultLifetimeMs } from "../domain/lifetime";
 import { signatureHeader } from "../domain/signature";
-import { createChange } from "../domain/workspace-changes";
 import { activeKeys, deliveryMode } from "../domain/workspace";
 import type { Clock, Ids, PushTracer } from "../ports/outside";
-import type { ChangeLog, DeliveryLog, OutboundEvents, PollWatch, Workspaces } from "../ports/store";
+import type { DeliveryLog, OutboundEvents, PollWatch, Workspaces } from "../ports/store";
+import { logSent, type SentLogContext } from "./log-sent";
 import { NOT_FOUND, precondition, type WorkspaceRefusal } from "./workspaces";
 
-export interface TestEventContext {
+export interface TestEventContext extends SentLogContext {
   readonly now: Clock;
   readonly ids: Ids;
   readonly workspaces: Workspaces;
   readonly outboundEvents: OutboundEvents;
   readonly deliveryLog: DeliveryLog;
-  readonly changeLog: ChangeLog;
-  /** Name of the caller's token, for the log of changes. */
-  readonly by: string;
   readonly pollWatch: PollWatch;
   readonly pushTracer: PushTracer;
 }
@@ -78,7 +75,7 @@ export async function sendTestEvent(
   if (published.outcome === "held-full") {
     return precondition("the held events of the workspace are at their bound: check that the bridge polls");
   }
-  await context.changeLog.append(id, createChange(context.by, "test-event-sent"));
+  await logSent(context, id, "test-event-sent");
   if (published.mode === "poll") {
     const { lastPollAtMs } = await context.pollWatch.health(id);
     const polledWithinLastMinute =

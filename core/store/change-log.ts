@@ -1,9 +1,9 @@
 import type { ChangeName } from "../../contract/changes";
-import type { Change } from "../domain/workspace-changes";
+import type { Change, LoggedChange } from "../domain/workspace-changes";
 import type { ChangeLog } from "../ports/store";
 import type { Functions } from "./functions";
 import type { Keys } from "./keys";
-import type { Redis } from "./redis/redis";
+import type { Redis, Reply } from "./redis/redis";
 import { asList, asText } from "./redis/reply";
 
 const US_PER_MS = 1_000;
@@ -16,6 +16,15 @@ export function encodeChange({ by, change, detail }: Change): string {
   return JSON.stringify(stored);
 }
 
+function toLoggedChange(entry: Reply): LoggedChange {
+  const text = asText(entry);
+  const end = text.indexOf(":");
+  // The id of an entry is the time at which Redis stored the entry, in µs.
+  const id = text.slice(0, end);
+  const [by, change, detail] = JSON.parse(text.slice(end + 1)) as StoredChange;
+  return { id, atMs: Math.trunc(Number(id) / US_PER_MS), by, change, detail };
+}
+
 export function createChangeLog(redis: Redis, functions: Functions, keys: Keys): ChangeLog {
   const prefixOf = (workspaceId: string): string => keys.prefix(keys.shard(workspaceId));
   return {
@@ -23,16 +32,11 @@ export function createChangeLog(redis: Redis, functions: Functions, keys: Keys):
       await functions.call("log_change", prefixOf(workspaceId), [workspaceId, encodeChange(change)]);
     },
     async read(workspaceId) {
-      const key = `${prefixOf(workspaceId)}:changes:${workspaceId}`;
-      const reply = await redis.command(key, ["LRANGE", key, "0", "-1"]);
-      return asList(reply).map((entry) => {
-        const text = asText(entry);
-        const end = text.indexOf(":");
-        // The id of an entry is the time at which Redis stored the entry, in µs.
-        const id = text.slice(0, end);
-        const [by, change, detail] = JSON.parse(text.slice(end + 1)) as StoredChange;
-        return { id, atMs: Math.trunc(Number(id) / US_PER_MS), by, change, detail };
+      const lists = ["changes", "sends"].map(async (list) => {
+        const key = `${prefixOf(workspaceId)}:${list}:${workspaceId}`;
+        return asList(await redis.command(key, ["LRANGE", key, "0", "-1"])).map(toLoggedChange);
       });
+      return (await Promise.all(lists)).flat().toSorted((a, b) => Number(b.id) - Number(a.id));
     },
   };
 }

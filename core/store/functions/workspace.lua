@@ -2,14 +2,12 @@
 -- other functions read them. The record and the state change in one step.
 
 local CHANGES_MAX = @CHANGES_LOGGED_MAX@
+local SENDS_MAX = @SENDS_LOGGED_MAX@
 
 -- Logs a change, with the time in µs, which is also its id. The log is a list, because Redis reserves 4 KB for a
 -- stream that has only one entry.
-local function log_change(prefix, workspace, at, change)
-  local key = prefix .. ':changes:' .. workspace
-  if redis.call('LPUSH', key, digits(at) .. ':' .. change) > CHANGES_MAX then
-    redis.call('LTRIM', key, 0, CHANGES_MAX - 1)
-  end
+local function log_change(key, max, at, change)
+  if redis.call('LPUSH', key, digits(at) .. ':' .. change) > max then redis.call('LTRIM', key, 0, max - 1) end
 end
 
 -- Creates or replaces a workspace, and logs the changes.
@@ -33,7 +31,7 @@ local function put_workspace(keys, args)
   redis.call('SET', prefix .. ':ws:' .. workspace, record)
   redis.call('HSET', state, 'version', digits(fresh), 'mode', mode)
   redis.call('ZADD', prefix .. ':all', 0, entry)
-  for i = 6, #args do log_change(prefix, workspace, now + i - 6, args[i]) end
+  for i = 6, #args do log_change(prefix .. ':changes:' .. workspace, CHANGES_MAX, now + i - 6, args[i]) end
   local fields = redis.call('HMGET', state, 'held', 'served', 'failing')
   if mode ~= 'poll' then
     -- The workspace is no longer a poll workspace, so no event waits for a poll, and any
@@ -76,11 +74,11 @@ register('get_workspaces', function(keys, args)
   return answers
 end, { 'no-writes' })
 
--- Logs a change that does not change the record. ARGV: workspace, change. Returns 1 if the
--- workspace exists, else 0.
+-- Logs that events were sent. These entries have their own list, so that they displace no changes
+-- of the record. ARGV: workspace, change. Returns 1 if the workspace exists, else 0.
 register('log_change', function(keys, args)
   if redis.call('EXISTS', keys[1] .. ':st:' .. args[1]) == 0 then return 0 end
-  log_change(keys[1], args[1], clock(), args[2])
+  log_change(keys[1] .. ':sends:' .. args[1], SENDS_MAX, clock(), args[2])
   return 1
 end, { 'allow-oom' })
 
@@ -93,6 +91,7 @@ register('delete_workspace', function(keys, args)
   redis.call('ZREM', prefix .. ':due', workspace)
   redis.call('DEL', prefix .. ':st:' .. workspace, prefix .. ':rate:' .. workspace)
   redis.call('UNLINK', held_key(prefix, workspace), prefix .. ':log:' .. workspace, prefix .. ':polls:' .. workspace,
-    prefix .. ':changes:' .. workspace, responses_key(prefix, workspace), failed_keys(prefix, workspace))
+    prefix .. ':changes:' .. workspace, prefix .. ':sends:' .. workspace, prefix .. ':tests:' .. workspace,
+    prefix .. ':operators:' .. workspace, prefix .. ':tested:' .. workspace, responses_key(prefix, workspace), failed_keys(prefix, workspace))
   return redis.call('DEL', prefix .. ':ws:' .. workspace)
 end, { 'allow-oom' })
