@@ -27,7 +27,7 @@ const KINDS_MAX = 256;
  * reader of stdout stops reading, the process waits until the reader continues. A log that cannot be written, e.g.
  * on a full disk, does not stop the process.
  *
- * Entries with the same level, message and `where` are one kind. Each minute, at most `REPEATS_MAX` entries of a kind
+ * Entries with the same level, message, `where` and `by` (the name of a token) are one kind. Each minute, at most `REPEATS_MAX` entries of a kind
  * are written; further entries are suppressed, and one more entry gives their number. This limits how much a hostile or
  * broken client can add to the log. Fatal entries are always written. At level `debug` or `trace`, every entry is
  * written.
@@ -76,8 +76,9 @@ function limitRepeats() {
     if (level >= FATAL) return write.apply(this, args);
     const [first, second] = args as readonly unknown[];
     const message = String(typeof first === "string" ? first : second);
-    const where = typeof first === "object" && first !== null && "where" in first ? first.where : undefined;
-    const key = JSON.stringify([level, message, where]);
+    const fields = typeof first === "object" && first !== null ? first : {};
+    const { where, by } = fields as { readonly where?: unknown; readonly by?: unknown };
+    const key = JSON.stringify([level, message, where, by]);
     let kind = kinds.get(key);
     if (kind === undefined) {
       const [oldest] = kinds;
@@ -85,7 +86,7 @@ function limitRepeats() {
       kind = {
         seen: 0,
         summarize: (suppressed) =>
-          write.call(this, { where, suppressed }, `repeated lines were suppressed: ${message}`),
+          write.call(this, { where, by, suppressed }, `repeated lines were suppressed: ${message}`),
       };
       kinds.set(key, kind);
     }

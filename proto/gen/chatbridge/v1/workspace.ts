@@ -216,8 +216,8 @@ export interface CreateWorkspaceRequest {
    */
   name: string;
   /**
-   * owner_email is the address to notify when the bridge stops polling while events wait: at most 254 characters,
-   * or empty.
+   * owner_email is the address to notify when the bridge stops polling while events wait: one
+   * email address of at most 254 characters, or empty.
    */
   ownerEmail: string;
   /** platform of the workspace's chat tool. */
@@ -281,7 +281,7 @@ export interface UpdateWorkspaceRequest {
   name?:
     | string
     | undefined;
-  /** owner_email is the new email, at most 254 characters or empty; unset for no change. */
+  /** owner_email is the new email, one address of at most 254 characters, or empty; unset for no change. */
   ownerEmail?: string | undefined;
 }
 
@@ -579,7 +579,7 @@ export interface ListChangesRequest {
 
 /** ListChangesResponse carries the changes of a workspace. */
 export interface ListChangesResponse {
-  /** changes of the workspace, newest first, at most 200. */
+  /** changes of the workspace, newest first, at most 250. */
   changes: LoggedChange[];
 }
 
@@ -4763,7 +4763,8 @@ export const WorkspaceServiceService = {
    * connected immediately, and only this answer shows its signing secret.
    *
    * Errors: INVALID_ARGUMENT, also when pushes to the target URL are not allowed;
-   * PERMISSION_DENIED when the token is limited to some workspaces.
+   * PERMISSION_DENIED when the token is limited to some workspaces;
+   * RESOURCE_EXHAUSTED as for SetTargetUrl.
    */
   createWorkspace: {
     path: "/chatbridge.v1.WorkspaceService/CreateWorkspace" as const,
@@ -4881,7 +4882,9 @@ export const WorkspaceServiceService = {
    * SetTargetUrl sets the URL to which events are pushed. An empty URL clears the
    * target URL, and new events are then held for polling. Errors: NOT_FOUND;
    * INVALID_ARGUMENT with the reason when pushes to the URL are not allowed;
-   * FAILED_PRECONDITION when the workspace is not of the custom platform.
+   * FAILED_PRECONDITION when the workspace is not of the custom platform;
+   * RESOURCE_EXHAUSTED when the workspace (16), the token (64) or the core (256)
+   * already has its maximum number of checks of URLs in progress.
    */
   setTargetUrl: {
     path: "/chatbridge.v1.WorkspaceService/SetTargetUrl" as const,
@@ -4898,7 +4901,9 @@ export const WorkspaceServiceService = {
    * immediately and never retried; the answer shows each step, and takes up to 5
    * seconds. For a poll workspace, the ping is held, and the answer says whether
    * the bridge polled within the last minute. Errors: NOT_FOUND;
-   * FAILED_PRECONDITION when the workspace is not connected.
+   * FAILED_PRECONDITION when the workspace is not connected; RESOURCE_EXHAUSTED when
+   * the workspace (16), the token (64) or the core (256) already has its maximum
+   * number of test events in progress.
    */
   sendTestEvent: {
     path: "/chatbridge.v1.WorkspaceService/SendTestEvent" as const,
@@ -4913,7 +4918,8 @@ export const WorkspaceServiceService = {
   /**
    * ListDeliveries returns one page of the log of deliveries, newest first. The log
    * has the attempts, drops and polls of the last 7 days: at most the last 1,000
-   * attempts and drops, and the last 500 entries for polls. Errors: NOT_FOUND;
+   * attempts and drops, of which at most 20 are test events, and the last 500
+   * entries for polls. Errors: NOT_FOUND;
    * INVALID_ARGUMENT for an invalid page token.
    */
   listDeliveries: {
@@ -4950,7 +4956,8 @@ export const WorkspaceServiceService = {
   },
   /**
    * ListChanges returns what callers of this service changed in a workspace, newest
-   * first: the last 200 changes. Errors: NOT_FOUND.
+   * first: the last 50 test events and events sent again, and the last 200 other
+   * changes. Errors: NOT_FOUND.
    */
   listChanges: {
     path: "/chatbridge.v1.WorkspaceService/ListChanges" as const,
@@ -4980,8 +4987,8 @@ export const WorkspaceServiceService = {
   /**
    * ListFailedEvents returns the kept events of a workspace, newest failure first.
    * These are the events whose pushes failed, or were dropped because of overload,
-   * in the last 24 hours: at most the last 100 events, with 1 MB in total. Errors:
-   * NOT_FOUND.
+   * in the last 24 hours: at most the last 100 events, with 1 MB in total. Only the
+   * last test event is kept, if there is room. Errors: NOT_FOUND.
    */
   listFailedEvents: {
     path: "/chatbridge.v1.WorkspaceService/ListFailedEvents" as const,
@@ -5019,7 +5026,8 @@ export const WorkspaceServiceService = {
    * call creates a new secret, which only this answer shows. If the URL is
    * unchanged, the previous secret also signs the requests for another 24 hours.
    * Errors: NOT_FOUND; INVALID_ARGUMENT with the reason when the address is not
-   * allowed; FAILED_PRECONDITION when the URL already has four active secrets.
+   * allowed; FAILED_PRECONDITION when the URL already has four active secrets;
+   * RESOURCE_EXHAUSTED as for SetTargetUrl.
    */
   setOperatorEventsAddress: {
     path: "/chatbridge.v1.WorkspaceService/SetOperatorEventsAddress" as const,
@@ -5036,9 +5044,12 @@ export const WorkspaceServiceService = {
   },
   /**
    * SendTestOperatorEvent sends an operator event of the type "test" once, and
-   * returns the result for each address. The answer takes up to 10 seconds. Errors:
+   * returns the result for each address. A workspace can send 5 tests in a minute
+   * and 30 in an hour, and an email address gets as many from all workspaces. The
+   * answer takes up to 10 seconds, after up to 20 seconds in a queue. Errors:
    * NOT_FOUND, also when the token is limited and the request has no workspace;
-   * FAILED_PRECONDITION when no address is set.
+   * FAILED_PRECONDITION when no address is set; RESOURCE_EXHAUSTED, with the seconds
+   * to wait, when a limit is reached, and when too many tests are in progress.
    */
   sendTestOperatorEvent: {
     path: "/chatbridge.v1.WorkspaceService/SendTestOperatorEvent" as const,
@@ -5061,7 +5072,8 @@ export interface WorkspaceServiceServer extends UntypedServiceImplementation {
    * connected immediately, and only this answer shows its signing secret.
    *
    * Errors: INVALID_ARGUMENT, also when pushes to the target URL are not allowed;
-   * PERMISSION_DENIED when the token is limited to some workspaces.
+   * PERMISSION_DENIED when the token is limited to some workspaces;
+   * RESOURCE_EXHAUSTED as for SetTargetUrl.
    */
   createWorkspace: handleUnaryCall<CreateWorkspaceRequest, CreateWorkspaceResponse>;
   /** GetWorkspace returns one workspace. Errors: NOT_FOUND. */
@@ -5100,7 +5112,9 @@ export interface WorkspaceServiceServer extends UntypedServiceImplementation {
    * SetTargetUrl sets the URL to which events are pushed. An empty URL clears the
    * target URL, and new events are then held for polling. Errors: NOT_FOUND;
    * INVALID_ARGUMENT with the reason when pushes to the URL are not allowed;
-   * FAILED_PRECONDITION when the workspace is not of the custom platform.
+   * FAILED_PRECONDITION when the workspace is not of the custom platform;
+   * RESOURCE_EXHAUSTED when the workspace (16), the token (64) or the core (256)
+   * already has its maximum number of checks of URLs in progress.
    */
   setTargetUrl: handleUnaryCall<SetTargetUrlRequest, SetTargetUrlResponse>;
   /**
@@ -5108,13 +5122,16 @@ export interface WorkspaceServiceServer extends UntypedServiceImplementation {
    * immediately and never retried; the answer shows each step, and takes up to 5
    * seconds. For a poll workspace, the ping is held, and the answer says whether
    * the bridge polled within the last minute. Errors: NOT_FOUND;
-   * FAILED_PRECONDITION when the workspace is not connected.
+   * FAILED_PRECONDITION when the workspace is not connected; RESOURCE_EXHAUSTED when
+   * the workspace (16), the token (64) or the core (256) already has its maximum
+   * number of test events in progress.
    */
   sendTestEvent: handleUnaryCall<SendTestEventRequest, SendTestEventResponse>;
   /**
    * ListDeliveries returns one page of the log of deliveries, newest first. The log
    * has the attempts, drops and polls of the last 7 days: at most the last 1,000
-   * attempts and drops, and the last 500 entries for polls. Errors: NOT_FOUND;
+   * attempts and drops, of which at most 20 are test events, and the last 500
+   * entries for polls. Errors: NOT_FOUND;
    * INVALID_ARGUMENT for an invalid page token.
    */
   listDeliveries: handleUnaryCall<ListDeliveriesRequest, ListDeliveriesResponse>;
@@ -5131,7 +5148,8 @@ export interface WorkspaceServiceServer extends UntypedServiceImplementation {
   watchWorkspace: handleServerStreamingCall<WatchWorkspaceRequest, WatchWorkspaceResponse>;
   /**
    * ListChanges returns what callers of this service changed in a workspace, newest
-   * first: the last 200 changes. Errors: NOT_FOUND.
+   * first: the last 50 test events and events sent again, and the last 200 other
+   * changes. Errors: NOT_FOUND.
    */
   listChanges: handleUnaryCall<ListChangesRequest, ListChangesResponse>;
   /**
@@ -5145,8 +5163,8 @@ export interface WorkspaceServiceServer extends UntypedServiceImplementation {
   /**
    * ListFailedEvents returns the kept events of a workspace, newest failure first.
    * These are the events whose pushes failed, or were dropped because of overload,
-   * in the last 24 hours: at most the last 100 events, with 1 MB in total. Errors:
-   * NOT_FOUND.
+   * in the last 24 hours: at most the last 100 events, with 1 MB in total. Only the
+   * last test event is kept, if there is room. Errors: NOT_FOUND.
    */
   listFailedEvents: handleUnaryCall<ListFailedEventsRequest, ListFailedEventsResponse>;
   /**
@@ -5166,14 +5184,18 @@ export interface WorkspaceServiceServer extends UntypedServiceImplementation {
    * call creates a new secret, which only this answer shows. If the URL is
    * unchanged, the previous secret also signs the requests for another 24 hours.
    * Errors: NOT_FOUND; INVALID_ARGUMENT with the reason when the address is not
-   * allowed; FAILED_PRECONDITION when the URL already has four active secrets.
+   * allowed; FAILED_PRECONDITION when the URL already has four active secrets;
+   * RESOURCE_EXHAUSTED as for SetTargetUrl.
    */
   setOperatorEventsAddress: handleUnaryCall<SetOperatorEventsAddressRequest, SetOperatorEventsAddressResponse>;
   /**
    * SendTestOperatorEvent sends an operator event of the type "test" once, and
-   * returns the result for each address. The answer takes up to 10 seconds. Errors:
+   * returns the result for each address. A workspace can send 5 tests in a minute
+   * and 30 in an hour, and an email address gets as many from all workspaces. The
+   * answer takes up to 10 seconds, after up to 20 seconds in a queue. Errors:
    * NOT_FOUND, also when the token is limited and the request has no workspace;
-   * FAILED_PRECONDITION when no address is set.
+   * FAILED_PRECONDITION when no address is set; RESOURCE_EXHAUSTED, with the seconds
+   * to wait, when a limit is reached, and when too many tests are in progress.
    */
   sendTestOperatorEvent: handleUnaryCall<SendTestOperatorEventRequest, SendTestOperatorEventResponse>;
 }
@@ -5200,7 +5222,8 @@ export interface WorkspaceServiceClient extends Client {
    * connected immediately, and only this answer shows its signing secret.
    *
    * Errors: INVALID_ARGUMENT, also when pushes to the target URL are not allowed;
-   * PERMISSION_DENIED when the token is limited to some workspaces.
+   * PERMISSION_DENIED when the token is limited to some workspaces;
+   * RESOURCE_EXHAUSTED as for SetTargetUrl.
    */
   createWorkspace(
     request: CreateWorkspaceRequest,
@@ -5351,7 +5374,9 @@ export interface WorkspaceServiceClient extends Client {
    * SetTargetUrl sets the URL to which events are pushed. An empty URL clears the
    * target URL, and new events are then held for polling. Errors: NOT_FOUND;
    * INVALID_ARGUMENT with the reason when pushes to the URL are not allowed;
-   * FAILED_PRECONDITION when the workspace is not of the custom platform.
+   * FAILED_PRECONDITION when the workspace is not of the custom platform;
+   * RESOURCE_EXHAUSTED when the workspace (16), the token (64) or the core (256)
+   * already has its maximum number of checks of URLs in progress.
    */
   setTargetUrl(
     request: SetTargetUrlRequest,
@@ -5373,7 +5398,9 @@ export interface WorkspaceServiceClient extends Client {
    * immediately and never retried; the answer shows each step, and takes up to 5
    * seconds. For a poll workspace, the ping is held, and the answer says whether
    * the bridge polled within the last minute. Errors: NOT_FOUND;
-   * FAILED_PRECONDITION when the workspace is not connected.
+   * FAILED_PRECONDITION when the workspace is not connected; RESOURCE_EXHAUSTED when
+   * the workspace (16), the token (64) or the core (256) already has its maximum
+   * number of test events in progress.
    */
   sendTestEvent(
     request: SendTestEventRequest,
@@ -5393,7 +5420,8 @@ export interface WorkspaceServiceClient extends Client {
   /**
    * ListDeliveries returns one page of the log of deliveries, newest first. The log
    * has the attempts, drops and polls of the last 7 days: at most the last 1,000
-   * attempts and drops, and the last 500 entries for polls. Errors: NOT_FOUND;
+   * attempts and drops, of which at most 20 are test events, and the last 500
+   * entries for polls. Errors: NOT_FOUND;
    * INVALID_ARGUMENT for an invalid page token.
    */
   listDeliveries(
@@ -5432,7 +5460,8 @@ export interface WorkspaceServiceClient extends Client {
   ): ClientReadableStream<WatchWorkspaceResponse>;
   /**
    * ListChanges returns what callers of this service changed in a workspace, newest
-   * first: the last 200 changes. Errors: NOT_FOUND.
+   * first: the last 50 test events and events sent again, and the last 200 other
+   * changes. Errors: NOT_FOUND.
    */
   listChanges(
     request: ListChangesRequest,
@@ -5474,8 +5503,8 @@ export interface WorkspaceServiceClient extends Client {
   /**
    * ListFailedEvents returns the kept events of a workspace, newest failure first.
    * These are the events whose pushes failed, or were dropped because of overload,
-   * in the last 24 hours: at most the last 100 events, with 1 MB in total. Errors:
-   * NOT_FOUND.
+   * in the last 24 hours: at most the last 100 events, with 1 MB in total. Only the
+   * last test event is kept, if there is room. Errors: NOT_FOUND.
    */
   listFailedEvents(
     request: ListFailedEventsRequest,
@@ -5523,7 +5552,8 @@ export interface WorkspaceServiceClient extends Client {
    * call creates a new secret, which only this answer shows. If the URL is
    * unchanged, the previous secret also signs the requests for another 24 hours.
    * Errors: NOT_FOUND; INVALID_ARGUMENT with the reason when the address is not
-   * allowed; FAILED_PRECONDITION when the URL already has four active secrets.
+   * allowed; FAILED_PRECONDITION when the URL already has four active secrets;
+   * RESOURCE_EXHAUSTED as for SetTargetUrl.
    */
   setOperatorEventsAddress(
     request: SetOperatorEventsAddressRequest,
@@ -5542,9 +5572,12 @@ export interface WorkspaceServiceClient extends Client {
   ): ClientUnaryCall;
   /**
    * SendTestOperatorEvent sends an operator event of the type "test" once, and
-   * returns the result for each address. The answer takes up to 10 seconds. Errors:
+   * returns the result for each address. A workspace can send 5 tests in a minute
+   * and 30 in an hour, and an email address gets as many from all workspaces. The
+   * answer takes up to 10 seconds, after up to 20 seconds in a queue. Errors:
    * NOT_FOUND, also when the token is limited and the request has no workspace;
-   * FAILED_PRECONDITION when no address is set.
+   * FAILED_PRECONDITION when no address is set; RESOURCE_EXHAUSTED, with the seconds
+   * to wait, when a limit is reached, and when too many tests are in progress.
    */
   sendTestOperatorEvent(
     request: SendTestOperatorEventRequest,
