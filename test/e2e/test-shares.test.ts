@@ -1,4 +1,5 @@
 import { status as code, type ServiceError } from "@grpc/grpc-js";
+import { OUTSIDE_CALLS_MAX } from "../../core/domain/bounds";
 import { bearer } from "../../runtime/core-channel";
 import { sayNothing, status } from "../harness/behaviours";
 import { call, connectToCore, type CoreClients } from "../harness/core-clients";
@@ -79,6 +80,7 @@ test("600 tests of addresses that never answer delay no event and no test of ano
 
   const calls = ids.flatMap((id) => Array.from({ length: 15 }, () => sendTest(id, hostile, HOSTILE)));
   const { counts, ended } = begin(calls);
+  await until("the other calls are refused", () => counts.pending <= OUTSIDE_CALLS_MAX.ofToken);
   await stalled.waitFor(1);
   expect((await sendTest(bridge.workspaceId)).results).toMatchObject([{ accepted: true }]);
   await push.publish(cardUpdate(bridge.workspaceId));

@@ -97,7 +97,7 @@ test("a key with many waiting tasks lets each other key have its turn before its
       fc.integer({ min: 1, max: 100 }),
       fc.integer({ min: 1, max: 5 }),
       async (count, others) => {
-        const slots = createTestSlots(1, 1);
+        const slots = createTestSlots(1, 2);
         void slots.run("running");
         for (let i = 0; i < count; i++) void slots.run("many");
         for (let i = 0; i < others; i++) void slots.run(`other${i}`);
