@@ -18,10 +18,10 @@ export type ExitCode = (typeof EXIT)[keyof typeof EXIT];
 export const EXIT_CODE_WORDS: Readonly<Record<ExitCode, string>> = {
   [EXIT.DONE]: "success, or tail or listen was stopped with Ctrl-C",
   [EXIT.NO]:
-    "the test event failed, an event was not queued again, the signature is invalid, the workspace's state forbids the call, or the user declined",
+    "the test event failed, an event was not queued again, the signature is invalid, the state of the workspace or the group forbids the call, or the user declined",
   [EXIT.USAGE]: "the command line is invalid",
   [EXIT.DATA]: "the input breaks a rule; the error message names the field",
-  [EXIT.NOT_FOUND]: "the workspace does not exist, or a file cannot be read",
+  [EXIT.NOT_FOUND]: "the workspace or the group does not exist, or a file cannot be read",
   [EXIT.OUT_OF_REACH]:
     "core, its store or the address for bridges is unavailable; a change may or may not have been made",
   [EXIT.FAULT]: "an internal error of the command or of core",

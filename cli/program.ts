@@ -5,6 +5,7 @@ import { addCompletion, COMPLETE, complete, completionLines } from "./completion
 import { EXIT, EXIT_CODE_WORDS, type ExitCode } from "./exit-code";
 import { CliFailure } from "./failure";
 import { addFailedEvents } from "./failed-events";
+import { addGroups } from "./groups";
 import { addListen } from "./listen";
 import { addPublish } from "./publish";
 import { addSendTestOperatorEvent } from "./operator-events";
@@ -74,6 +75,7 @@ export function createProgram(surroundings: Surroundings, endWith: Cli["endWith"
   addFailedEvents(program, cli);
   addPublish(program, cli);
   addTail(program, cli);
+  addGroups(program, cli);
   addListen(program, cli);
   addSignatureCommands(program, cli);
   addCompletion(program, cli);

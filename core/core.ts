@@ -12,6 +12,7 @@ import { createPushClient } from "./delivery/push-client";
 import { createSmtpMailer } from "./delivery/smtp-mailer";
 import { createOperatorReceivers } from "./delivery/operator-receivers";
 import { tidyShard } from "./delivery/shard-tidy";
+import { watchGroups } from "./operations/watch-groups";
 import { watchShard } from "./delivery/shard-watch";
 import type { InboundDropped, QueuedPush } from "./ports/store";
 import type { Mailer, NameLookup } from "./ports/outside";
@@ -155,6 +156,8 @@ export async function createCore(
           "the mail server rejected an email permanently, so core dropped the email; check the owner's address",
         );
       },
+      onGroupRemoved: (group: string) =>
+        log.info({ group }, "a group was removed, because it has had no Follow stream for 24 hours"),
       onMailsDropped(count: number) {
         metrics.counts.mailsDropped.full += count;
         log.error({ count }, "the outbox is full: emails about outages were dropped; check the mail server");
@@ -168,6 +171,7 @@ export async function createCore(
           dispatchShard(shardContext, lease),
           watchShard(shardContext, lease),
           tidyShard(shardContext, lease),
+          watchGroups(shardContext, lease),
         ]);
       },
       onFault: (error) => report("leases", error),
@@ -191,6 +195,7 @@ export async function createCore(
         onChanged: (workspaceId, { by, change }) =>
           log.info({ workspaceId, by, change }, `a workspace was changed: ${change}`),
         onDeleted: (workspaceId, by) => log.info({ workspaceId, by }, "a workspace was deleted"),
+        onGroupDeleted: (group, by) => log.info({ group, by }, "a group was deleted"),
         ids,
         pushTracer: pushClient,
         tracer,

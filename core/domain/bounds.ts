@@ -66,3 +66,17 @@ export const OPERATOR_TEST_LIMITS = [
   { max: 5, seconds: 60 },
   { max: 30, seconds: 3_600 },
 ] as const;
+/** Maximum number of groups of followers, in all shards together. Each scrape reads the backlog of every group. */
+export const GROUPS_MAX = 64;
+/** Milliseconds after which core removes a group that has no streams. The log has no older events. */
+export const GROUP_IDLE_MS = DAY_SECONDS * 1_000;
+
+/** The maximum numbers of groups, and of `Follow` streams on one core, for all game tokens with the same name. */
+export interface FollowShare {
+  readonly groups: number;
+  readonly streams: number;
+}
+/** The share of a token for all workspaces. No share is everything, so one token never uses up what others need. */
+export const FOLLOW_SHARE: FollowShare = { groups: 32, streams: 192 };
+/** The share of a token that is limited to some workspaces. */
+export const LIMITED_FOLLOW_SHARE: FollowShare = { groups: 4, streams: 32 };

@@ -1,3 +1,5 @@
+import { FOLLOW_SHARE, LIMITED_FOLLOW_SHARE, type FollowShare } from "./bounds";
+
 /** The program or person that makes a call, as core's settings describe the token of the call. */
 export interface Caller {
   /** The name of the token, for logs and the log of changes. */
@@ -9,6 +11,11 @@ export interface Caller {
 /** Whether a workspace exists for the caller. */
 export function isInScope({ workspaces }: Pick<Caller, "workspaces">, workspaceId: string): boolean {
   return workspaces === undefined || workspaces.has(workspaceId);
+}
+
+/** Returns the caller's share of the groups of followers and of the `Follow` streams. */
+export function followShareOf({ workspaces }: Pick<Caller, "workspaces">): FollowShare {
+  return workspaces === undefined ? FOLLOW_SHARE : LIMITED_FOLLOW_SHARE;
 }
 
 /** Whether a group is reserved for the games whose token has this name. */

@@ -1,19 +1,21 @@
-import type { FollowLog, Member } from "../ports/store";
+import type { FollowLog, GroupOpened, GroupOpener, Member } from "../ports/store";
+
+/** "full": the group has the maximum number of streams. */
+export type GroupEntered = "full" | GroupOpened;
 
 /**
- * Adds a stream to its group. A new group gets only the events that arrive from then on. Resolves with false when
- * the group is full. The size of the group is checked first, so that a rejected stream costs only one call to the
- * store.
+ * Adds a stream to its group. A new group gets only the events that arrive from then on. The stream joins before the
+ * group is opened: see functions/groups.lua. Unless the result is "opened", the stream is not in the group.
  *
  * If the store is unavailable, rejects with `StoreUnavailable`. In that case, the caller must not call `follow`.
  */
-export async function enterGroup(log: FollowLog, member: Member): Promise<boolean> {
-  if ((await log.join(member, true)) === "full") return false;
+export async function enterGroup(log: FollowLog, member: Member, opener: GroupOpener): Promise<GroupEntered> {
+  if ((await log.join(member, true)) === "full") return "full";
+  let opened: GroupOpened | undefined;
   try {
-    await log.open(member.group);
-  } catch (error) {
-    await log.leave(member).catch(() => undefined);
-    throw error;
+    opened = await log.open(member.group, opener);
+  } finally {
+    if (opened !== "opened") await log.leave(member).catch(() => undefined);
   }
-  return true;
+  return opened;
 }

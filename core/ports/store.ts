@@ -513,10 +513,12 @@ export interface FollowLog extends Leases {
   /** Maximum number of streams in a group, over all cores. */
   readonly streamsMax: number;
   /**
-   * Creates the group in the log of each shard, unless the log already has the group. A new group starts at the end of
-   * the log.
+   * Adds the group to the registry, and creates the group in the log of each shard, unless the log already has the
+   * group. A new group starts at the end of the log. Changes nothing when the new group would exceed a bound.
+   *
+   * @param opener undefined for an unknown token
    */
-  open(group: string): Promise<void>;
+  open(group: string, opener?: GroupOpener): Promise<GroupOpened>;
   /**
    * Reads up to `count` events that the group has never read; undefined when the lease is lost. `isEnd` says whether all
    * events were read.
@@ -546,6 +548,42 @@ export interface FollowLog extends Leases {
   ack(group: string, shard: number, entryIds: readonly string[]): Promise<void>;
   /** Calls `wake` when a shard may have new events. Returns a function that stops the calls. */
   onWake(wake: (shard: number) => void): () => void;
+}
+
+/** The token that opens a group. */
+export interface GroupOpener {
+  readonly tokenName: string;
+  /** Maximum number of groups that tokens with this name can open. */
+  readonly groupsMax: number;
+}
+
+/** "token-full" and "all-full": the token, or all tokens together, already have the maximum number of groups. */
+export type GroupOpened = "opened" | "token-full" | "all-full";
+
+/** A group of followers in the registry of all groups. */
+export interface RegisteredGroup {
+  readonly group: string;
+  /** The name of the token that opened the group first; undefined when it was not recorded. */
+  readonly tokenName: string | undefined;
+  /** Number of live members. */
+  readonly members: number;
+  /** Time when the group last had a member, in ms, as of an earlier `refresh` or `open`. */
+  readonly lastMemberAtMs: number;
+}
+
+/** The registry of all groups of followers. */
+export interface Groups {
+  /**
+   * Returns all groups. Adds the groups that are only in a log to the registry, and records which groups have members
+   * now.
+   */
+  refresh(): Promise<readonly RegisteredGroup[]>;
+  /**
+   * Removes a group from the logs and the registry. The result is "held" when the group has a member, and "missing" when
+   * the group does not exist or had a member in the last `idleMs` milliseconds. A failed removal is completed by
+   * the next call, or undone by the next stream that opens the group.
+   */
+  remove(group: string, idleMs: number): Promise<"removed" | "held" | "missing">;
 }
 
 /** A member of a group: a core, or a stream of a group of followers. */

@@ -1,13 +1,14 @@
 import { status, type ServerDuplexStream } from "@grpc/grpc-js";
 import { InboundEvent } from "../../proto/gen/chatbridge/v1/event";
 import type { FollowOpen, FollowRequest, FollowResponse } from "../../proto/gen/chatbridge/v1/game";
-import { findGroupFault } from "../domain/caller";
-import { CORE_STREAMS_MAX } from "../domain/bounds";
+import { GROUP_IDLE_MS, GROUPS_MAX } from "../domain/bounds";
+import { findGroupFault, followShareOf } from "../domain/caller";
 import { enterGroup } from "../operations/enter-group";
 import { follow, type Follower } from "../operations/follow";
-import type { FollowLog, LogEntry } from "../ports/store";
+import type { FollowLog, GroupOpener, LogEntry } from "../ports/store";
 import type { Ids } from "../ports/outside";
 import { callerOf } from "./call-caller";
+import { createFollowPlaces, type FollowPlace } from "./follow-places";
 import { messageOf, type Decoded } from "./game-methods";
 import { StatusError, toStatus, type ReportFault } from "./status";
 import type { CallCounts } from "./call-counts";
@@ -27,21 +28,18 @@ export interface FollowContext {
 
 export type FollowStream = ServerDuplexStream<Decoded<FollowRequest>, FollowResponse>;
 
-/** Returns the handler of `GameService.Follow`, which serves at most `CORE_STREAMS_MAX` streams at the same time. */
+/** Returns the handler of `GameService.Follow`. */
 export function createFollowHandler(
   context: FollowContext,
   report: ReportFault,
 ): (stream: FollowStream) => void {
-  /** Number of open streams, including streams that have not sent a request yet. */
-  let streams = 0;
+  const enter = createFollowPlaces();
   return (stream) => {
-    if (streams >= CORE_STREAMS_MAX) {
-      const full = `this core already has ${CORE_STREAMS_MAX} Follow streams, which is the limit: use another core, or retry later`;
-      stream.emit("error", { code: status.RESOURCE_EXHAUSTED, details: full });
-      return;
+    try {
+      serveFollow(context, stream, report, enter(callerOf(stream)));
+    } catch (error) {
+      stream.emit("error", toStatus("Follow", error, report));
     }
-    streams += 1;
-    serveFollow(context, stream, report, () => (streams -= 1));
   };
 }
 
@@ -53,13 +51,13 @@ const ACK_DEADLINE_MAX_MS = 600_000;
 
 /**
  * Serves one stream: reads the open request, and then reads acks until the client or core closes the stream. At the
- * end, calls `onOver` once.
+ * end, leaves `place`.
  */
 function serveFollow(
   context: FollowContext,
   stream: FollowStream,
   report: ReportFault,
-  onOver: () => void,
+  place: FollowPlace,
 ): void {
   const { callCounts, followLog } = context;
   const over = new AbortController();
@@ -82,8 +80,16 @@ function serveFollow(
     if (groupFault !== undefined) throw new StatusError(status.PERMISSION_DENIED, groupFault);
     const { workspaces } = caller;
     const member = { group, name: consumer, token: context.ids.token(), workspaces };
-    const enteredAt = performance.now();
-    if (!(await enterGroup(followLog, member))) throw groupIsFull(followLog);
+    const opener = { tokenName: caller.name, groupsMax: followShareOf(caller).groups };
+    let enteredAt = 0;
+    const entered = await place.whenTurn(async () => {
+      if (over.signal.aborted) return undefined;
+      enteredAt = performance.now();
+      return enterGroup(followLog, member, opener);
+    });
+    if (entered === undefined) return close();
+    if (entered === "full") throw groupIsFull(followLog);
+    if (entered !== "opened") throw noMoreGroups(entered, opener);
     stream.write({ say: { $case: "opened", value: {} } });
     spans = context.tracer && createDeliverySpans(context.tracer, group);
     const opened = follow(followLog, {
@@ -107,6 +113,10 @@ function serveFollow(
     if (ended === "replaced")
       throw new StatusError(status.ABORTED, "a newer stream of this consumer has replaced this one");
     if (ended === "full") throw groupIsFull(followLog);
+    close();
+  }
+
+  function close(): void {
     if (context.stopping.aborted) throw coreStops();
     stream.end();
   }
@@ -140,8 +150,8 @@ function serveFollow(
     "abort",
     () => {
       context.stopping.removeEventListener("abort", stop);
-      onOver();
       spans?.close();
+      void (opening ?? Promise.resolve()).finally(place.leave);
       // If an open request has arrived, `open()` ends the stream.
       if (opening !== undefined) return;
       if (context.stopping.aborted) fail(coreStops());
@@ -158,6 +168,16 @@ function groupIsFull({ streamsMax }: FollowLog): StatusError {
     status.RESOURCE_EXHAUSTED,
     `the group already has ${streamsMax} streams, which is the limit: close one of them, or retry later`,
   );
+}
+
+function noMoreGroups(full: "token-full" | "all-full", { tokenName, groupsMax }: GroupOpener): StatusError {
+  const what =
+    full === "token-full"
+      ? `the token ${tokenName} already has ${groupsMax} groups, which is its share`
+      : `there are already ${GROUPS_MAX} groups, which is the limit for all tokens`;
+  const hours = GROUP_IDLE_MS / 3_600_000;
+  const advice = `follow an existing group, let an operator delete a group (chat-bridge groups delete), or wait: core removes a group without streams after ${hours} hours`;
+  return new StatusError(status.RESOURCE_EXHAUSTED, `${what}: ${advice}`);
 }
 
 function coreStops(): StatusError {

@@ -32,11 +32,13 @@ import {
   setOperatorEventsAddress,
   type OperatorTestContext,
 } from "../operations/operator-events";
+import { deleteGroup, listGroups, type GroupsContext } from "../operations/groups";
 import { readDelivery } from "../operations/read-delivery";
 import { readHealth } from "../operations/read-health";
 import { sendTestEvent, type TestEventContext } from "../operations/send-test-event";
 import { callerOf, cancelledSignal, type ServedCall } from "./call-caller";
 import { toChangeMessage, toDeliveryMessage, toHealthMessage, toTestMessage } from "./delivery-message";
+import { toGroupMessage } from "./group-message";
 import { readPageSize } from "./page-size";
 import { toDetailMessage, toFailedMessage, toSentMessage } from "./stored-message";
 import { accepted, readWorkspaceId, StatusError, unary, type ReportFault } from "./status";
@@ -47,9 +49,12 @@ export type WorkspaceServiceContext = Omit<
   WorkspaceContext & TestEventContext & FailedEventsContext & OperatorTestContext,
   "by" | "urlChecks"
 > &
-  WatchContext & {
+  WatchContext &
+  GroupsContext & {
     /** Returns what operators should know about the whole installation; undefined when there is nothing to know. */
     notice(): string | undefined;
+    /** Called when an operator has deleted a group of followers. */
+    onGroupDeleted(group: string, by: string): void;
   };
 
 export function createWorkspaceService(
@@ -167,6 +172,20 @@ export function createWorkspaceService(
         detail,
       });
       return { eventId, results: results.map(toResult) };
+    }),
+    listGroups: unary("ListGroups", report, async () => ({
+      groups: (await listGroups(context)).map((each) => toGroupMessage(each, now())),
+    })),
+    deleteGroup: unary("DeleteGroup", report, async ({ name }, call) => {
+      const deleted = await deleteGroup(context.groups, name);
+      if (deleted === "missing") throw new StatusError(status.NOT_FOUND, "there is no such group");
+      if (deleted === "held") {
+        const held =
+          "a stream follows the group: stop the game or tail that follows it, and delete the group again";
+        throw new StatusError(status.FAILED_PRECONDITION, held);
+      }
+      context.onGroupDeleted(name, callerOf(call).name);
+      return {};
     }),
   };
 }

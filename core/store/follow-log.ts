@@ -1,11 +1,14 @@
-import { GROUP_STREAMS_MAX } from "../domain/bounds";
+import { GROUPS_MAX, GROUP_STREAMS_MAX } from "../domain/bounds";
 import type { FollowLog, LogEntry, Member } from "../ports/store";
 import type { Functions } from "./functions";
-import type { Keys } from "./keys";
+import { registryOf, type Keys } from "./keys";
 import { createLeases } from "./leases";
 import type { Reply } from "./redis/redis";
 import { asBytes, asList, asNumber, asText } from "./redis/reply";
 import type { Wakes } from "./wakes";
+
+/** The opener of a group whose token is unknown: see UNKNOWN_TOKEN in functions/groups.lua. */
+const UNKNOWN_OPENER = { tokenName: "?", groupsMax: GROUPS_MAX };
 
 function toEntry(reply: Reply): LogEntry {
   const [entryId, attempt, workspaceId, event, traceparent] = asList(reply);
@@ -49,8 +52,13 @@ export function createFollowLog(functions: Functions, keys: Keys, wakes: Wakes):
   return {
     ...createLeases(functions, keys, streamsMax),
     streamsMax,
-    async open(group) {
-      await Promise.all(everyShard.map((prefix) => functions.call("open_group", prefix, [group])));
+    async open(group, { tokenName, groupsMax } = UNKNOWN_OPENER) {
+      const args = [group, tokenName, String(groupsMax), String(GROUPS_MAX)];
+      const [state, made] = asList(await functions.call("register_group", registryOf(keys), args));
+      if (made === undefined) return asNumber(state) < 0 ? "all-full" : "token-full";
+      const opening = everyShard.map((prefix) => functions.call("open_group", prefix, [group, asText(made)]));
+      await Promise.all(opening);
+      return "opened";
     },
     async readNew(member, shard, count) {
       const { group, token } = member;

@@ -39,6 +39,8 @@ import { shardOf } from "../domain/shard";
  * | `:lease:<group>`            | string | LEASE_MS                     | take_lease: token of the member that works on the shard: a core (group `!cores`) or a stream of followers |
  * | `:members:<group>`          | hash   | an hour after the last join  | join_group: the members of a group, each with its token, its age, and the time of its last join |
  * | `:alive:<group>`            | string | LEASE_MS                     | join_group: cache of the live members' names; leave_group deletes it |
+ * | `:made`                     | hash   | as the groups in `:in`       | open_group: when each group was made, µs; drop_group deletes the group's field |
+ * | `:groups` of shard 0 only   | hash   | as the groups                | see groups.lua: the registry of all groups of followers |
  *
  * The fields of `:st:<workspace>`. Sequences are in µs.
  *
@@ -67,6 +69,14 @@ export type Keys = ReturnType<typeof createKeys>;
 
 /** The key that stores the number of shards. */
 export const SHARDS_KEY = "cb:shards";
+
+/** The shard whose slot has the registry of the groups of followers. */
+export const REGISTRY_SHARD = 0;
+
+/** Returns the prefix of the shard whose slot has the registry of the groups of followers. */
+export function registryOf(keys: Keys): string {
+  return keys.prefix(REGISTRY_SHARD);
+}
 
 export function createKeys(shards: number) {
   const prefixes = Array.from({ length: shards }, (_, shard) => `cb:{s${shard}}`);

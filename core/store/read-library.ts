@@ -23,6 +23,7 @@ import {
   REQUEST_ID_SECONDS,
   TIMESTAMP_TOLERANCE_SECONDS,
 } from "../../contract/numbers";
+import { GROUPS_MAX } from "../domain/bounds";
 import {
   OPERATOR_EVENT_EVERY_MS,
   OPERATOR_EVENT_SECONDS,
@@ -41,6 +42,7 @@ const FILES = [
   "admit",
   "backlog",
   "room",
+  "groups",
   "append",
   "held",
   "operator",
@@ -64,6 +66,7 @@ const CONSTANTS: Readonly<Record<string, number | string>> = {
   FAILED_MAX_BYTES,
   FAILED_SECONDS,
   FAILING_AFTER_MS,
+  GROUPS_MAX,
   HELD_SECONDS,
   LOGGED_SECONDS,
   OPERATOR_EVENT_EVERY_MS,

@@ -8,6 +8,7 @@ import { createDeliveryLog } from "./delivery-log";
 import { createFailedEvents } from "./failed-events";
 import { createFollowLog } from "./follow-log";
 import { createFunctions } from "./functions";
+import { createGroups } from "./groups";
 import { createHeldEvents } from "./held-events";
 import { createInboundLog, type InboundLogOptions } from "./inbound-log";
 import { createKeys, SHARDS_KEY } from "./keys";
@@ -120,6 +121,7 @@ export async function openStore(options: StoreOptions) {
         : { page: checkAddressFirst(requestLimits, heldEvents.page) },
       outboundEvents: createOutboundEvents(functions, keys, { ...options, ...bounds }),
       followLog: createFollowLog(functions, keys, wakes),
+      groups: createGroups(functions, keys),
       pushQueue: createPushQueue(functions, keys, wakes),
       pollWatch: createPollWatch(functions, keys),
       operatorOutbox: createOperatorOutbox(functions, keys),

@@ -108,7 +108,7 @@ export function createMemoryFollowLog(shardOf: Readonly<Record<string, number>>)
       const log: FollowLog = {
         shards: shards.length,
         streamsMax: Infinity,
-        open: () => call(() => undefined),
+        open: () => call(() => "opened" as const),
         join: (...who) => call(() => book.join(...who)),
         leave: (member) => call(() => book.leave(member)),
         take: (...what) => call(() => book.take(...what)),

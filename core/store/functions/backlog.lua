@@ -67,7 +67,9 @@ register('read_backlog', function(keys, args)
   local answer = { pushes, bytes,
     time_of(redis.call('XRANGE', prefix .. ':push', '-', '+', 'COUNT', 1)[1]),
     redis.call('XLEN', prefix .. ':mail'), length, redis.call('XLEN', prefix .. ':operator') }
-  for _, group in ipairs(groups_of(log)) do
+  for i, group in ipairs(groups_of(log)) do
+    -- Only groups from before the bound for all groups can exceed this number.
+    if i > @GROUPS_MAX@ then break end
     local name, last, lag, pending = unpack(group, 1, 4)
     -- Entries that were read are older than unread entries.
     local oldest = redis.call('XPENDING', log, name, '-', '+', 1)[1]

@@ -33,18 +33,6 @@ local function deliveries(log, group, scope, entries, attempts)
   return answer
 end
 
--- Creates a group that starts at the end of the log, unless the group exists. ARGV: group.
--- Returns 1.
-register('open_group', function(keys, args)
-  local log = keys[1] .. ':in'
-  local info = redis.pcall('XINFO', 'STREAM', log)
-  -- Without ENTRIESREAD, Redis could not compute the group's lag before the first read.
-  local made = redis.pcall('XGROUP', 'CREATE', log, args[1], '$', 'MKSTREAM', 'ENTRIESREAD',
-    info.err and 0 or field_of(info, 'entries-added'))
-  if type(made) == 'table' and made.err and not string.find(made.err, 'BUSYGROUP', 1, true) then error(made) end
-  return 1
-end, { 'allow-oom' })
-
 -- Reads events that the group has never read. ARGV: group, token of the lease, scope (see
 -- deliveries), count. Returns false when the token does not hold the lease, else {number of
 -- events read; then {entry id, attempt, workspace, event, traceparent} for each event in the

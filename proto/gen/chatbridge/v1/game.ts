@@ -1566,7 +1566,7 @@ export const GameServiceService = {
    * an event, core redelivers the event with a higher attempt. Core then also
    * redelivers the later unacked events of the same workspace. A group gets the
    * events that arrive after the group was first opened, and can be up to 24
-   * hours behind.
+   * hours behind. Core removes a group that has had no stream for 24 hours.
    *
    * A token that is limited to some workspaces gets only their events. It can
    * follow only the groups "<token's name>" and "<token's name>.<anything>", and
@@ -1579,7 +1579,10 @@ export const GameServiceService = {
    * not an ack; ABORTED when a newer stream of the consumer has replaced this
    * stream; RESOURCE_EXHAUSTED when the group already has 64 streams (or one for
    * each shard, if core has more than 64 shards), or this core already has 256
-   * streams: retry later; UNAUTHENTICATED or PERMISSION_DENIED for the token;
+   * streams, or 192 streams of the token (32 of a limited token): retry later;
+   * RESOURCE_EXHAUSTED also when the group does not exist, and 64 groups exist, or
+   * 32 groups of the token (4 of a limited token): an operator must delete a group;
+   * UNAUTHENTICATED or PERMISSION_DENIED for the token;
    * PERMISSION_DENIED also for a group that the token cannot follow;
    * UNAVAILABLE when core stops, or the store is unavailable: open a new stream.
    */
@@ -1620,7 +1623,7 @@ export interface GameServiceServer extends UntypedServiceImplementation {
    * an event, core redelivers the event with a higher attempt. Core then also
    * redelivers the later unacked events of the same workspace. A group gets the
    * events that arrive after the group was first opened, and can be up to 24
-   * hours behind.
+   * hours behind. Core removes a group that has had no stream for 24 hours.
    *
    * A token that is limited to some workspaces gets only their events. It can
    * follow only the groups "<token's name>" and "<token's name>.<anything>", and
@@ -1633,7 +1636,10 @@ export interface GameServiceServer extends UntypedServiceImplementation {
    * not an ack; ABORTED when a newer stream of the consumer has replaced this
    * stream; RESOURCE_EXHAUSTED when the group already has 64 streams (or one for
    * each shard, if core has more than 64 shards), or this core already has 256
-   * streams: retry later; UNAUTHENTICATED or PERMISSION_DENIED for the token;
+   * streams, or 192 streams of the token (32 of a limited token): retry later;
+   * RESOURCE_EXHAUSTED also when the group does not exist, and 64 groups exist, or
+   * 32 groups of the token (4 of a limited token): an operator must delete a group;
+   * UNAUTHENTICATED or PERMISSION_DENIED for the token;
    * PERMISSION_DENIED also for a group that the token cannot follow;
    * UNAVAILABLE when core stops, or the store is unavailable: open a new stream.
    */
@@ -1680,7 +1686,7 @@ export interface GameServiceClient extends Client {
    * an event, core redelivers the event with a higher attempt. Core then also
    * redelivers the later unacked events of the same workspace. A group gets the
    * events that arrive after the group was first opened, and can be up to 24
-   * hours behind.
+   * hours behind. Core removes a group that has had no stream for 24 hours.
    *
    * A token that is limited to some workspaces gets only their events. It can
    * follow only the groups "<token's name>" and "<token's name>.<anything>", and
@@ -1693,7 +1699,10 @@ export interface GameServiceClient extends Client {
    * not an ack; ABORTED when a newer stream of the consumer has replaced this
    * stream; RESOURCE_EXHAUSTED when the group already has 64 streams (or one for
    * each shard, if core has more than 64 shards), or this core already has 256
-   * streams: retry later; UNAUTHENTICATED or PERMISSION_DENIED for the token;
+   * streams, or 192 streams of the token (32 of a limited token): retry later;
+   * RESOURCE_EXHAUSTED also when the group does not exist, and 64 groups exist, or
+   * 32 groups of the token (4 of a limited token): an operator must delete a group;
+   * UNAUTHENTICATED or PERMISSION_DENIED for the token;
    * PERMISSION_DENIED also for a group that the token cannot follow;
    * UNAVAILABLE when core stops, or the store is unavailable: open a new stream.
    */

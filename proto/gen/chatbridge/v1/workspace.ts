@@ -750,6 +750,52 @@ export interface OperatorEventResult {
   detail: string;
 }
 
+/** ListGroupsRequest has no fields. */
+export interface ListGroupsRequest {
+}
+
+/** ListGroupsResponse has all groups. */
+export interface ListGroupsResponse {
+  /** groups in the order of their names, at most a few more than 64. */
+  groups: FollowGroup[];
+}
+
+/** FollowGroup is a group of GameService.Follow. */
+export interface FollowGroup {
+  /** name of the group. */
+  name: string;
+  /**
+   * token_name is the name of the token that opened the group first; empty when unknown, because the group was
+   * opened before core recorded this name.
+   */
+  tokenName: string;
+  /** streams is the number of streams that follow the group now, over all cores. */
+  streams: number;
+  /** unread is the number of events in the log that the group has not read. */
+  unread: number;
+  /** unacked is the number of events that the group has read and not acked. */
+  unacked: number;
+  /** oldest_at is the time when the oldest unread or unacked event arrived; unset when there is none. */
+  oldestAt:
+    | Date
+    | undefined;
+  /**
+   * last_stream_at is the time when core last found a stream of the group, exact to about a minute. Core removes
+   * the group 24 hours later, unless a stream follows the group again.
+   */
+  lastStreamAt: Date | undefined;
+}
+
+/** DeleteGroupRequest says which group to remove. */
+export interface DeleteGroupRequest {
+  /** name of the group. */
+  name: string;
+}
+
+/** DeleteGroupResponse has no fields. */
+export interface DeleteGroupResponse {
+}
+
 function createBaseWorkspace(): Workspace {
   return {
     id: "",
@@ -4734,6 +4780,329 @@ export const OperatorEventResult: MessageFns<OperatorEventResult> = {
   },
 };
 
+function createBaseListGroupsRequest(): ListGroupsRequest {
+  return {};
+}
+
+export const ListGroupsRequest: MessageFns<ListGroupsRequest> = {
+  encode(_: ListGroupsRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): ListGroupsRequest {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseListGroupsRequest();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<ListGroupsRequest>): ListGroupsRequest {
+    return ListGroupsRequest.fromPartial(base ?? {});
+  },
+  fromPartial(_: DeepPartial<ListGroupsRequest>): ListGroupsRequest {
+    const message = createBaseListGroupsRequest();
+    return message;
+  },
+};
+
+function createBaseListGroupsResponse(): ListGroupsResponse {
+  return { groups: [] };
+}
+
+export const ListGroupsResponse: MessageFns<ListGroupsResponse> = {
+  encode(message: ListGroupsResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    for (const v of message.groups) {
+      FollowGroup.encode(v!, writer.uint32(10).fork()).join();
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): ListGroupsResponse {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseListGroupsResponse();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.groups.push(FollowGroup.decode(reader, reader.uint32()));
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<ListGroupsResponse>): ListGroupsResponse {
+    return ListGroupsResponse.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<ListGroupsResponse>): ListGroupsResponse {
+    const message = createBaseListGroupsResponse();
+    message.groups = object.groups?.map((e) => FollowGroup.fromPartial(e)) || [];
+    return message;
+  },
+};
+
+function createBaseFollowGroup(): FollowGroup {
+  return { name: "", tokenName: "", streams: 0, unread: 0, unacked: 0, oldestAt: undefined, lastStreamAt: undefined };
+}
+
+export const FollowGroup: MessageFns<FollowGroup> = {
+  encode(message: FollowGroup, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.name !== "") {
+      writer.uint32(10).string(message.name);
+    }
+    if (message.tokenName !== "") {
+      writer.uint32(18).string(message.tokenName);
+    }
+    if (message.streams !== 0) {
+      writer.uint32(24).uint32(message.streams);
+    }
+    if (message.unread !== 0) {
+      writer.uint32(32).uint64(message.unread);
+    }
+    if (message.unacked !== 0) {
+      writer.uint32(40).uint64(message.unacked);
+    }
+    if (message.oldestAt !== undefined) {
+      Timestamp.encode(toTimestamp(message.oldestAt), writer.uint32(50).fork()).join();
+    }
+    if (message.lastStreamAt !== undefined) {
+      Timestamp.encode(toTimestamp(message.lastStreamAt), writer.uint32(58).fork()).join();
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): FollowGroup {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseFollowGroup();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.name = reader.string();
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.tokenName = reader.string();
+            continue;
+          }
+          case 3: {
+            if (tag !== 24) {
+              break;
+            }
+
+            message.streams = reader.uint32();
+            continue;
+          }
+          case 4: {
+            if (tag !== 32) {
+              break;
+            }
+
+            message.unread = longToNumber(reader.uint64());
+            continue;
+          }
+          case 5: {
+            if (tag !== 40) {
+              break;
+            }
+
+            message.unacked = longToNumber(reader.uint64());
+            continue;
+          }
+          case 6: {
+            if (tag !== 50) {
+              break;
+            }
+
+            message.oldestAt = fromTimestamp(Timestamp.decode(reader, reader.uint32()));
+            continue;
+          }
+          case 7: {
+            if (tag !== 58) {
+              break;
+            }
+
+            message.lastStreamAt = fromTimestamp(Timestamp.decode(reader, reader.uint32()));
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<FollowGroup>): FollowGroup {
+    return FollowGroup.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<FollowGroup>): FollowGroup {
+    const message = createBaseFollowGroup();
+    message.name = object.name ?? "";
+    message.tokenName = object.tokenName ?? "";
+    message.streams = object.streams ?? 0;
+    message.unread = object.unread ?? 0;
+    message.unacked = object.unacked ?? 0;
+    message.oldestAt = object.oldestAt ?? undefined;
+    message.lastStreamAt = object.lastStreamAt ?? undefined;
+    return message;
+  },
+};
+
+function createBaseDeleteGroupRequest(): DeleteGroupRequest {
+  return { name: "" };
+}
+
+export const DeleteGroupRequest: MessageFns<DeleteGroupRequest> = {
+  encode(message: DeleteGroupRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.name !== "") {
+      writer.uint32(10).string(message.name);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): DeleteGroupRequest {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseDeleteGroupRequest();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.name = reader.string();
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<DeleteGroupRequest>): DeleteGroupRequest {
+    return DeleteGroupRequest.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<DeleteGroupRequest>): DeleteGroupRequest {
+    const message = createBaseDeleteGroupRequest();
+    message.name = object.name ?? "";
+    return message;
+  },
+};
+
+function createBaseDeleteGroupResponse(): DeleteGroupResponse {
+  return {};
+}
+
+export const DeleteGroupResponse: MessageFns<DeleteGroupResponse> = {
+  encode(_: DeleteGroupResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): DeleteGroupResponse {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseDeleteGroupResponse();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<DeleteGroupResponse>): DeleteGroupResponse {
+    return DeleteGroupResponse.fromPartial(base ?? {});
+  },
+  fromPartial(_: DeepPartial<DeleteGroupResponse>): DeleteGroupResponse {
+    const message = createBaseDeleteGroupResponse();
+    return message;
+  },
+};
+
 /**
  * WorkspaceService creates, changes, shows and deletes workspaces, for the
  * dashboard and operators. Every call needs a token of the role "operator". A token
@@ -5062,6 +5431,37 @@ export const WorkspaceServiceService = {
       Buffer.from(SendTestOperatorEventResponse.encode(value).finish()),
     responseDeserialize: (value: Buffer): SendTestOperatorEventResponse => SendTestOperatorEventResponse.decode(value),
   },
+  /**
+   * ListGroups returns all groups of GameService.Follow, in the order of their names.
+   * Core removes a group that has had no stream for 24 hours. Errors:
+   * PERMISSION_DENIED when the token is limited to some workspaces.
+   */
+  listGroups: {
+    path: "/chatbridge.v1.WorkspaceService/ListGroups" as const,
+    requestStream: false as const,
+    responseStream: false as const,
+    requestSerialize: (value: ListGroupsRequest): Buffer => Buffer.from(ListGroupsRequest.encode(value).finish()),
+    requestDeserialize: (value: Buffer): ListGroupsRequest => ListGroupsRequest.decode(value),
+    responseSerialize: (value: ListGroupsResponse): Buffer => Buffer.from(ListGroupsResponse.encode(value).finish()),
+    responseDeserialize: (value: Buffer): ListGroupsResponse => ListGroupsResponse.decode(value),
+  },
+  /**
+   * DeleteGroup removes a group of GameService.Follow, and with it the position of the
+   * group in the log. If the name is opened again, the group gets only the events that
+   * arrive from then on. Errors: NOT_FOUND when there is no such group;
+   * FAILED_PRECONDITION when a stream follows the group; PERMISSION_DENIED when the
+   * token is limited to some workspaces; UNAVAILABLE, also when the group was removed
+   * from some shards only: core removes the rest within a minute of the store's return.
+   */
+  deleteGroup: {
+    path: "/chatbridge.v1.WorkspaceService/DeleteGroup" as const,
+    requestStream: false as const,
+    responseStream: false as const,
+    requestSerialize: (value: DeleteGroupRequest): Buffer => Buffer.from(DeleteGroupRequest.encode(value).finish()),
+    requestDeserialize: (value: Buffer): DeleteGroupRequest => DeleteGroupRequest.decode(value),
+    responseSerialize: (value: DeleteGroupResponse): Buffer => Buffer.from(DeleteGroupResponse.encode(value).finish()),
+    responseDeserialize: (value: Buffer): DeleteGroupResponse => DeleteGroupResponse.decode(value),
+  },
 } as const;
 
 export interface WorkspaceServiceServer extends UntypedServiceImplementation {
@@ -5198,6 +5598,21 @@ export interface WorkspaceServiceServer extends UntypedServiceImplementation {
    * to wait, when a limit is reached, and when too many tests are in progress.
    */
   sendTestOperatorEvent: handleUnaryCall<SendTestOperatorEventRequest, SendTestOperatorEventResponse>;
+  /**
+   * ListGroups returns all groups of GameService.Follow, in the order of their names.
+   * Core removes a group that has had no stream for 24 hours. Errors:
+   * PERMISSION_DENIED when the token is limited to some workspaces.
+   */
+  listGroups: handleUnaryCall<ListGroupsRequest, ListGroupsResponse>;
+  /**
+   * DeleteGroup removes a group of GameService.Follow, and with it the position of the
+   * group in the log. If the name is opened again, the group gets only the events that
+   * arrive from then on. Errors: NOT_FOUND when there is no such group;
+   * FAILED_PRECONDITION when a stream follows the group; PERMISSION_DENIED when the
+   * token is limited to some workspaces; UNAVAILABLE, also when the group was removed
+   * from some shards only: core removes the rest within a minute of the store's return.
+   */
+  deleteGroup: handleUnaryCall<DeleteGroupRequest, DeleteGroupResponse>;
 }
 
 export interface WorkspaceServiceClient extends Client {
@@ -5594,6 +6009,49 @@ export interface WorkspaceServiceClient extends Client {
     options: Partial<CallOptions>,
     callback: (error: ServiceError | null, response: SendTestOperatorEventResponse) => void,
   ): ClientUnaryCall;
+  /**
+   * ListGroups returns all groups of GameService.Follow, in the order of their names.
+   * Core removes a group that has had no stream for 24 hours. Errors:
+   * PERMISSION_DENIED when the token is limited to some workspaces.
+   */
+  listGroups(
+    request: ListGroupsRequest,
+    callback: (error: ServiceError | null, response: ListGroupsResponse) => void,
+  ): ClientUnaryCall;
+  listGroups(
+    request: ListGroupsRequest,
+    metadata: Metadata,
+    callback: (error: ServiceError | null, response: ListGroupsResponse) => void,
+  ): ClientUnaryCall;
+  listGroups(
+    request: ListGroupsRequest,
+    metadata: Metadata,
+    options: Partial<CallOptions>,
+    callback: (error: ServiceError | null, response: ListGroupsResponse) => void,
+  ): ClientUnaryCall;
+  /**
+   * DeleteGroup removes a group of GameService.Follow, and with it the position of the
+   * group in the log. If the name is opened again, the group gets only the events that
+   * arrive from then on. Errors: NOT_FOUND when there is no such group;
+   * FAILED_PRECONDITION when a stream follows the group; PERMISSION_DENIED when the
+   * token is limited to some workspaces; UNAVAILABLE, also when the group was removed
+   * from some shards only: core removes the rest within a minute of the store's return.
+   */
+  deleteGroup(
+    request: DeleteGroupRequest,
+    callback: (error: ServiceError | null, response: DeleteGroupResponse) => void,
+  ): ClientUnaryCall;
+  deleteGroup(
+    request: DeleteGroupRequest,
+    metadata: Metadata,
+    callback: (error: ServiceError | null, response: DeleteGroupResponse) => void,
+  ): ClientUnaryCall;
+  deleteGroup(
+    request: DeleteGroupRequest,
+    metadata: Metadata,
+    options: Partial<CallOptions>,
+    callback: (error: ServiceError | null, response: DeleteGroupResponse) => void,
+  ): ClientUnaryCall;
 }
 
 export const WorkspaceServiceClient = makeGenericClientConstructor(
@@ -5624,6 +6082,17 @@ function fromTimestamp(t: Timestamp): Date {
   let millis = (t.seconds || 0) * 1_000;
   millis += (t.nanos || 0) / 1_000_000;
   return new globalThis.Date(millis);
+}
+
+function longToNumber(int64: { toString(): string }): number {
+  const num = globalThis.Number(int64.toString());
+  if (num > globalThis.Number.MAX_SAFE_INTEGER) {
+    throw new globalThis.Error("Value is larger than Number.MAX_SAFE_INTEGER");
+  }
+  if (num < globalThis.Number.MIN_SAFE_INTEGER) {
+    throw new globalThis.Error("Value is smaller than Number.MIN_SAFE_INTEGER");
+  }
+  return num;
 }
 
 export interface MessageFns<T> {

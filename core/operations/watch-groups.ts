@@ -1,0 +1,36 @@
+import { createWaker } from "../domain/waker";
+import type { Lease } from "../leases/lease";
+import { StoreUnavailable, type Groups } from "../ports/store";
+import { removeIdleGroups } from "./groups";
+
+export interface GroupWatchContext {
+  readonly groups: Groups;
+  /** Called when a group was removed, because it has had no stream for `GROUP_IDLE_MS`. */
+  onGroupRemoved(group: string): void;
+  /** Called with every error except `StoreUnavailable`. */
+  report(where: string, error: unknown): void;
+}
+
+/** The shard whose holder watches the groups of all shards. Exactly one core holds a shard. */
+const WATCHED_FROM = 0;
+/** The first look is after the same pause, so that the streams of a core that restarts are open again. */
+const LOOK_EVERY_MS = 30_000;
+
+/**
+ * Removes the groups of followers that have had no stream for `GROUP_IDLE_MS`, while the lease of shard 0 is held.
+ * Does nothing for other shards.
+ */
+export async function watchGroups(context: GroupWatchContext, { shard, stopping }: Lease): Promise<void> {
+  if (shard !== WATCHED_FROM) return;
+  const waker = createWaker();
+  stopping.addEventListener("abort", waker.wake, { once: true });
+  for (;;) {
+    if (!stopping.aborted) await waker.wait(LOOK_EVERY_MS);
+    if (stopping.aborted) return;
+    try {
+      await removeIdleGroups(context.groups, context.onGroupRemoved);
+    } catch (error) {
+      if (!(error instanceof StoreUnavailable)) context.report("groups", error);
+    }
+  }
+}

@@ -1,0 +1,67 @@
+import { LEASE_MS, type Groups } from "../ports/store";
+import type { Functions } from "./functions";
+import { registryOf, type Keys } from "./keys";
+import { asList, asNumber, asText } from "./redis/reply";
+
+export function createGroups(functions: Functions, keys: Keys): Groups {
+  const registry = registryOf(keys);
+  const everyShard = Array.from({ length: keys.shards }, (_, shard) => keys.prefix(shard));
+
+  async function list() {
+    return asList(await functions.call("list_groups", registry, [])).map((group) => {
+      const [name, token, seen] = asList(group).map(asText);
+      return { group: name ?? "", tokenName: token || undefined, lastMemberAtMs: Number(seen) };
+    });
+  }
+
+  /** Returns the number of live members of each group that has members. */
+  async function countMembers(groups: readonly string[]): Promise<ReadonlyMap<string, number>> {
+    const counts = new Map<string, number>();
+    const byShard = new Map<number, string[]>();
+    for (const group of groups) {
+      const shard = keys.shard(group);
+      const names = byShard.get(shard);
+      if (names === undefined) byShard.set(shard, [group]);
+      else names.push(group);
+    }
+    const counting = [...byShard].map(async ([shard, names]) => {
+      const args = [String(LEASE_MS), ...names];
+      const found = asList(await functions.call("count_members", keys.prefix(shard), args));
+      for (const [i, name] of names.entries()) {
+        const count = asNumber(found[i] ?? null);
+        if (count > 0) counts.set(name, count);
+      }
+    });
+    await Promise.all(counting);
+    return counts;
+  }
+
+  /** Adds the groups to the registry that only the logs have: an older release opened them. */
+  async function adopt(): Promise<void> {
+    const names = await Promise.all(everyShard.map((prefix) => functions.call("group_names", prefix, [])));
+    const known = new Set((await list()).map(({ group }) => group));
+    const found = new Set(names.flatMap((each) => asList(each).map(asText)));
+    const unknown = [...found].filter((group) => !known.has(group));
+    if (unknown.length > 0) await functions.call("adopt_groups", registry, unknown);
+  }
+
+  return {
+    async refresh() {
+      await adopt();
+      const groups = await list();
+      const counts = await countMembers(groups.map(({ group }) => group));
+      if (counts.size > 0) await functions.call("touch_groups", registry, [...counts.keys()]);
+      return groups.map((each) => ({ ...each, members: counts.get(each.group) ?? 0 }));
+    },
+    async remove(group, idleMs) {
+      const marked = asText(await functions.call("begin_removal", registry, [group, String(idleMs)]));
+      if (marked === "") return "missing";
+      const isHeld = (await countMembers([group])).size > 0;
+      if (!isHeld) {
+        await Promise.all(everyShard.map((prefix) => functions.call("drop_group", prefix, [group, marked])));
+      }
+      await functions.call("end_removal", registry, [group, marked, isHeld ? "1" : "0"]);
+      return isHeld ? "held" : "removed";
+    },
+  };
+}

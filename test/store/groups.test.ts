@@ -1,0 +1,222 @@
+import { GROUP_IDLE_MS, GROUPS_MAX } from "../../core/domain/bounds";
+import { enterGroup } from "../../core/operations/enter-group";
+import { listGroups, removeIdleGroups } from "../../core/operations/groups";
+import type { GroupOpener, Member } from "../../core/ports/store";
+import { REGISTRY_SHARD } from "../../core/store/keys";
+import { asList, asText } from "../../core/store/redis/reply";
+import { startTestRedis, type TestRedis } from "../harness/redis";
+import {
+  addWorkspace,
+  evaluate,
+  inbound,
+  openTestStore,
+  stopClock,
+  redisNowUs,
+  type TestStore,
+} from "../harness/store";
+
+let redis: TestRedis;
+let store: TestStore;
+beforeEach(async () => {
+  redis = await startTestRedis(["--appendfsync", "no"]);
+  store = await openTestStore(redis.url);
+});
+afterEach(async () => {
+  await store.close();
+  await redis.close();
+});
+
+const opener = (tokenName: string, groupsMax = 32): GroupOpener => ({ tokenName, groupsMax });
+const GAME = opener("game");
+const names = (count: number, prefix = "g") => Array.from({ length: count }, (_, i) => `${prefix}${i}`);
+let members = 0;
+const member = (group: string): Member => ({ group, name: "c", token: `token-${++members}` });
+const shards = () => Array.from({ length: store.keys.shards }, (_, shard) => store.keys.prefix(shard));
+
+/** Creates groups in every log, as a release without a registry did. */
+async function openAsBefore(groups: readonly string[]): Promise<void> {
+  const script =
+    "for _, name in ipairs(ARGV) do redis.call('XGROUP', 'CREATE', KEYS[1], name, '$', 'MKSTREAM') end";
+  for (const prefix of shards()) await evaluate(store, script, [`${prefix}:in`], ...groups);
+}
+
+/** Returns the names of the groups in each log. All logs must have the same groups. */
+async function inLogs(): Promise<readonly string[]> {
+  const calls = shards().map((prefix) => store.functions.call("group_names", prefix, []));
+  const [first, ...others] = (await Promise.all(calls)).map((reply) => asList(reply).map(asText));
+  for (const other of others) expect(other).toEqual(first);
+  return first ?? [];
+}
+const inRegistry = async () => (await store.groups.refresh()).map(({ group }) => group).toSorted();
+
+async function removeIdle(): Promise<readonly string[]> {
+  const removed: string[] = [];
+  await removeIdleGroups(store.groups, (group) => removed.push(group));
+  return removed.toSorted();
+}
+
+/** Stops the clock. Returns a function that lets time pass. */
+async function clock() {
+  let us = await redisNowUs(store);
+  const set = await stopClock(store);
+  await set(us);
+  return (ms: number) => set((us += ms * 1_000));
+}
+
+describe("the number of groups", () => {
+  // time: ordering
+  test("never exceeds the share of a token or the bound for all, although two cores open groups at the same time", async () => {
+    const other = await openTestStore(redis.url);
+    const open = async (token: GroupOpener, prefix: string) => {
+      const opening = names(40, prefix).map((group, i) =>
+        (i % 2 ? store : other).followLog.open(group, token),
+      );
+      const results = await Promise.all(opening);
+      const count = (result: string) => results.filter((each) => each === result).length;
+      return [count("opened"), count("token-full"), count("all-full")];
+    };
+    expect(await open(opener("limited", 4), "limited.")).toEqual([4, 36, 0]);
+    expect(await open(opener("one"), "one.")).toEqual([32, 8, 0]);
+    expect(await open(opener("two"), "two.")).toEqual([28, 0, 12]);
+    await other.close();
+    expect(await store.followLog.open("three", opener("three"))).toBe("all-full");
+    expect([await inRegistry(), await inLogs()].map(({ length }) => length)).toEqual([
+      GROUPS_MAX,
+      GROUPS_MAX,
+    ]);
+    // Streams of groups that exist are not affected.
+    expect(await store.followLog.open("one.0", opener("one"))).toBe("opened");
+    const [full] = (await inLogs()).filter((group) => group.startsWith("two."));
+    expect(await store.groups.remove(full ?? "", 0)).toBe("removed");
+    expect(await store.followLog.open("three", opener("three"))).toBe("opened");
+  });
+
+  test("does not grow when a stream is rejected, and the stream does not stay in its group", async () => {
+    expect(await enterGroup(store.followLog, member("a"), opener("t", 1))).toBe("opened");
+    expect(await enterGroup(store.followLog, member("b"), opener("t", 1))).toBe("token-full");
+    expect(await inLogs()).toEqual(["a"]);
+    const key = `${store.keys.prefix(store.keys.shard("b"))}:members:b`;
+    expect(await store.redis.command(key, ["EXISTS", key])).toBe(0);
+  });
+});
+
+describe("groups that an older release opened", () => {
+  test("still work and become a part of the registry, even if there are too many groups", async () => {
+    await openAsBefore(names(70));
+    expect(await store.followLog.open("g7", opener("limited", 1))).toBe("opened");
+    expect(await store.followLog.open("g8", opener("limited", 1))).toBe("opened");
+    expect(await store.followLog.open("new", opener("limited", 1))).toBe("token-full");
+    const groups = await store.groups.refresh();
+    expect(groups).toHaveLength(70);
+    expect(groups.find(({ group }) => group === "g7")?.tokenName).toBe("limited");
+    expect(groups.find(({ group }) => group === "g9")?.tokenName).toBeUndefined();
+    expect(await store.followLog.open("new", GAME)).toBe("all-full");
+    expect(await store.followLog.open("g9", GAME)).toBe("opened");
+    expect((await store.groups.refresh()).find(({ group }) => group === "g9")?.tokenName).toBe("game");
+  });
+
+  test("keep their positions in the log", async () => {
+    await openAsBefore(["old"]);
+    const record = await addWorkspace(store);
+    await store.inboundLog.append(inbound(record, "1"));
+    await store.followLog.open("old", GAME);
+    const [listed] = await listGroups(store);
+    expect(listed).toMatchObject({ group: "old", tokenName: "game", unread: 1, unacked: 0 });
+  });
+
+  test("do not make a scrape read more than 64 groups of a shard", async () => {
+    await openAsBefore(names(70));
+    expect((await store.backlog.read(REGISTRY_SHARD)).groups).toHaveLength(GROUPS_MAX);
+  });
+
+  // time: controlled
+  test("are removed like others", async () => {
+    const pass = await clock();
+    await openAsBefore(names(70));
+    expect(await removeIdle()).toEqual([]);
+    await pass(GROUP_IDLE_MS);
+    expect(await removeIdle()).toEqual(names(70).toSorted());
+    expect([await inLogs(), await inRegistry()]).toEqual([[], []]);
+  });
+});
+
+// time: controlled
+describe("a group without members", () => {
+  test("is removed after 24 hours; a group with a member never is", async () => {
+    const pass = await clock();
+    const held = member("held");
+    for (const each of [held, member("idle")]) await enterGroup(store.followLog, each, GAME);
+    await pass(GROUP_IDLE_MS - 1);
+    await store.followLog.join(held, false);
+    expect(await removeIdle()).toEqual([]);
+    await pass(1);
+    expect(await removeIdle()).toEqual(["idle"]);
+    expect(await inLogs()).toEqual(["held"]);
+    await pass(GROUP_IDLE_MS);
+    await store.followLog.join(held, false);
+    expect(await removeIdle()).toEqual([]);
+    await pass(GROUP_IDLE_MS - 1);
+    expect([await removeIdle(), await inRegistry()]).toEqual([[], ["held"]]);
+    await pass(1);
+    expect([await removeIdle(), await inRegistry(), await inLogs()]).toEqual([["held"], [], []]);
+  });
+
+  test("keeps its place if a stream opens the group again within 24 hours", async () => {
+    const pass = await clock();
+    await enterGroup(store.followLog, member("g"), GAME);
+    await pass(GROUP_IDLE_MS - 1);
+    await enterGroup(store.followLog, member("g"), GAME);
+    await pass(GROUP_IDLE_MS - 1);
+    expect([await removeIdle(), await inLogs()]).toEqual([[], ["g"]]);
+  });
+
+  test("is removed by the next attempt if a removal failed halfway", async () => {
+    await store.followLog.open("g", GAME);
+    const registry = store.keys.prefix(REGISTRY_SHARD);
+    const marked = asText(await store.functions.call("begin_removal", registry, ["g", "0"]));
+    await store.functions.call("drop_group", store.keys.prefix(3), ["g", marked]);
+    expect(await removeIdle()).toEqual(["g"]);
+    expect([await inLogs(), await inRegistry()]).toEqual([[], []]);
+  });
+});
+
+describe("the removal of a group", () => {
+  test("does nothing to a group with a member, or to an unknown group", async () => {
+    await enterGroup(store.followLog, member("g"), GAME);
+    expect(await store.groups.remove("g", 0)).toBe("held");
+    expect(await store.groups.remove("unknown", 0)).toBe("missing");
+    expect([await inLogs(), await inRegistry()]).toEqual([["g"], ["g"]]);
+  });
+
+  test("spares each log in which a stream has opened the group again since the removal began", async () => {
+    const registry = store.keys.prefix(REGISTRY_SHARD);
+    await store.followLog.open("g", GAME);
+    const marked = asText(await store.functions.call("begin_removal", registry, ["g", "0"]));
+    const [first = "", ...others] = shards();
+    await store.functions.call("drop_group", first, ["g", marked]);
+    expect(await enterGroup(store.followLog, member("g"), GAME)).toBe("opened");
+    for (const prefix of [first, ...others]) await store.functions.call("drop_group", prefix, ["g", marked]);
+    await store.functions.call("end_removal", registry, ["g", marked, "0"]);
+    expect([await inLogs(), await inRegistry()]).toEqual([["g"], ["g"]]);
+  });
+
+  // time: ordering
+  test("never takes the group from a stream that opens it at the same time", async () => {
+    for (let i = 0; i < 30; i++) {
+      await store.followLog.open("g", GAME);
+      const stream = member("g");
+      const [entered, ...removed] = await Promise.all([
+        (async () => {
+          for (let turns = 0; turns < i; turns++) await store.redis.command("", ["PING"]);
+          return enterGroup(store.followLog, stream, GAME);
+        })(),
+        store.groups.remove("g", 0),
+        store.groups.remove("g", 0),
+      ]);
+      expect([entered, removed.length]).toEqual(["opened", 2]);
+      expect([i, await inLogs(), await inRegistry()]).toEqual([i, ["g"], ["g"]]);
+      await store.followLog.leave(stream);
+      await store.groups.remove("g", 0);
+    }
+  });
+});
