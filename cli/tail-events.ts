@@ -21,7 +21,8 @@ export function addTailEvents(tail: Command, cli: Cli): void {
       "after",
       `
 The tail follows events in its own group, so games miss none. The first tail of a group shows only new events.
-A later tail resumes where the previous tail stopped, up to 24 hours back. Tails of one group share the
+A later tail resumes where the previous tail stopped, up to 24 hours back. Core removes a group that has had no tail
+for 24 hours, and groups delete removes it at once. Tails of one group share the
 events: to see all events in two tails, give each tail its own --group.
 
 Examples:

@@ -14,7 +14,7 @@ export interface GroupWatchContext {
 /** The shard whose holder watches the groups of all shards. Exactly one core holds a shard. */
 const WATCHED_FROM = 0;
 /** The first look is after the same pause, so that the streams of a core that restarts are open again. */
-const LOOK_EVERY_MS = 30_000;
+const LOOK_EVERY_MS = 15_000;
 
 /**
  * Removes the groups of followers that have had no stream for `GROUP_IDLE_MS`, while the lease of shard 0 is held.

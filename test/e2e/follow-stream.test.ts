@@ -129,17 +129,17 @@ describe("a stream over the limit", () => {
     expect((await start({ group, consumer: "further" }).opened()).end).toBeUndefined();
   });
 
-  test("of a core is rejected with RESOURCE_EXHAUSTED until other streams close; the error names the limit", async () => {
-    const all = numbers(300).map(() => followers.startSilent(service.clients));
+  test("of a token is rejected with RESOURCE_EXHAUSTED until other streams close; the error names the share", async () => {
+    const all = numbers(236).map(() => followers.startSilent(service.clients));
     const refused = () => all.filter(({ end }) => end !== undefined);
     await until("44 streams are rejected", () => refused().length === 44);
     expect(refused()[0]?.end).toMatchObject({
       code: status.RESOURCE_EXHAUSTED,
-      details: expect.stringContaining("256 Follow streams") as string,
+      details: expect.stringContaining("192 Follow streams") as string,
     });
     for (const each of all) if (each.end === undefined) each.halfClose();
     await Promise.all(all.map((each) => each.ended()));
-    expect(all.filter(({ end }) => end?.code === status.OK)).toHaveLength(256);
+    expect(all.filter(({ end }) => end?.code === status.OK)).toHaveLength(192);
     expect((await start({ group: followers.newGroup() }).opened()).end).toBeUndefined();
   });
 });

@@ -1,6 +1,6 @@
 import { readFileSync, statSync } from "node:fs";
 import type { LogLine, RunningProcess } from "./processes";
-import { connectToCore } from "./core-clients";
+import { call, connectToCore, type CoreClients } from "./core-clients";
 import type { Service, TestWorkspace } from "./service";
 import { createWorkspaceApi } from "./workspace-api";
 
@@ -33,6 +33,7 @@ export interface SharedService {
 export function sharedService() {
   const { redisUrl, core, edge } = readSharedService();
   const clients = connectToCore(core.port);
+  beforeAll(() => deleteGroups(clients));
   afterAll(() => clients.close());
   return {
     redis: { url: redisUrl },
@@ -43,6 +44,13 @@ export function sharedService() {
     url: `http://127.0.0.1:${edge.port}`,
     dashboardUrl: `http://127.0.0.1:${edge.dashboardPort}`,
   };
+}
+
+/** Deletes the groups of earlier test files. Otherwise, the files of a worker could use up the share of the token. */
+async function deleteGroups({ workspaces }: CoreClients): Promise<void> {
+  const { groups } = await call(workspaces, workspaces.listGroups, {});
+  const idle = groups.filter(({ streams }) => streams === 0);
+  await Promise.all(idle.map(({ name }) => call(workspaces, workspaces.deleteGroup, { name })));
 }
 
 /** Returns an object that describes a workspace. A hook creates the workspace before all tests, or before each test. */

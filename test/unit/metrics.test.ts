@@ -123,7 +123,7 @@ describe("the backlog of a core's shards:", () => {
     expect(of("follow_oldest_seconds")).toEqual({ 'group="a"': 9, 'group="b"': 0 });
   });
 
-  test("groups after the 20th are summed as one group, because games can create any number of groups", async () => {
+  test("groups after the 20th are summed as one group, so that a scrape stays small", async () => {
     const groups = Array.from({ length: 30 }, (_, i) => group(`g${i}`, { unread: 1 }));
     const unread = (await read([{ groups }, { groups }]))("follow_unread");
     expect(Object.keys(unread)).toHaveLength(21);
