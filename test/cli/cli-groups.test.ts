@@ -21,8 +21,9 @@ async function openGroup() {
 }
 
 async function listed(name: string): Promise<Record<string, unknown> | undefined> {
-  const { json } = await groups("list --json");
-  return (json as Record<string, unknown>[]).find((each) => each["name"] === name);
+  const run = await groups("list --json");
+  expect([run.code, run.stderr]).toEqual([EXIT.DONE, ""]);
+  return (run.json as Record<string, unknown>[]).find((each) => each["name"] === name);
 }
 
 test("groups list shows the groups as a table or JSON", async () => {

@@ -173,6 +173,25 @@ test("core checks the address limit of posts and polls in a separate call; a pos
   }
 });
 
+test("groups of followers are opened, listed and removed, although their keys are on several masters", async () => {
+  const { followLog, groups } = store;
+  const opener = { tokenName: "game", groupsMax: 2 };
+  const open = (group: string) => onceAvailable("the group is opened", () => followLog.open(group, opener));
+  expect([await open("one"), await open("two"), await open("three")]).toEqual([
+    "opened",
+    "opened",
+    "token-full",
+  ]);
+  await followLog.join({ group: "one", name: "c", token: "t" }, true);
+  const found = (await groups.refresh()).filter(({ tokenName }) => tokenName === "game");
+  expect(Object.fromEntries(found.map(({ group, members }) => [group, members]))).toEqual({ one: 1, two: 0 });
+  expect([await groups.remove("one", 0), await groups.remove("two", 0)]).toEqual(["held", "removed"]);
+  const names = await Promise.all(
+    Array.from({ length: store.keys.shards }, (_, shard) => store.backlog.read(shard)),
+  );
+  expect(names.flatMap((each) => each.groups.map(({ group }) => group))).not.toContain("two");
+});
+
 test("data that no replica has confirmed is not acknowledged, and is not sent in a page, a push or a stream", async () => {
   const careful = await openTestStore(cluster.url, { redisWaitReplicas: 1 });
   const polled = await addWorkspace(store);

@@ -130,6 +130,27 @@ describe("the backlog of a core's shards:", () => {
     expect(unread).toMatchObject({ 'group="g0"': 2, 'group="g19"': 2, 'group="(others)"': 20 });
   });
 
+  test("a scrape takes a number of steps that grows only in proportion to the number of groups", async () => {
+    /** Returns how many items of lists a scrape visits or copies. */
+    const itemsOf = async (count: number): Promise<number> => {
+      const groups = Array.from({ length: count }, (_, i) => group(`g${i}`, { unread: 1 }));
+      let items = 0;
+      const counted = function* <T>(this: ArrayLike<T>): Generator<T> {
+        for (let i = 0; i < this.length; i++, items++) yield this[i] as T;
+      };
+      const spy = jest.spyOn(Array.prototype, Symbol.iterator as never).mockImplementation(counted as never);
+      try {
+        await read([{ groups }]);
+      } finally {
+        spy.mockRestore();
+      }
+      return items;
+    };
+    const [few, many] = [await itemsOf(500), await itemsOf(2_000)];
+    expect(few).toBeGreaterThan(500);
+    expect(many).toBeLessThan(few * 5);
+  });
+
   test.each<[string, readonly (Partial<ShardBacklog> | "away")[]]>([
     ["the store is unavailable for one of the shards", [{ pushes: 1 }, "away"]],
     ["no shard is held", []],
