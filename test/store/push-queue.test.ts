@@ -1,4 +1,4 @@
-import type { QueuedPush } from "../../core/ports/store";
+import { StoreFull, type QueuedPush } from "../../core/ports/store";
 import { heldEvents } from "../harness/held-events";
 import { deliveryOf, pushQueueOf, TOKEN } from "../harness/push-queue";
 import { addWorkspace, prefixOf, testStore, texts } from "../harness/store";
@@ -224,7 +224,7 @@ test("when Redis is out of memory, new events are rejected, but lease calls and 
   const member = { group: "g", name: "c", token: "t" };
   await store.redis.command("", ["CONFIG", "SET", "maxmemory", "1000000"]);
   try {
-    await expect(publish(workspace, "more")).rejects.toThrow("Redis is unavailable");
+    await expect(publish(workspace, "more")).rejects.toBeInstanceOf(StoreFull);
     expect(await keepLease(shard)).toBe(true);
     expect(await store.leases.join(member, true)).toEqual(["c"]);
     expect(await queueOf(workspace)).toEqual([push]);

@@ -70,7 +70,7 @@ register('register_group', function(keys, args)
   if full and (known or not is_in_log(prefix, name)) then return { full } end
   put_group(prefix, name, { token = token, made = now, seen = now, marked = 0 })
   return { 1, digits(now) }
-end)
+end, { 'allow-oom' })
 
 -- Registry: ARGV: none. Returns all groups, each as {name, token or '', ms when the group last
 -- had a member}.
@@ -93,7 +93,7 @@ register('adopt_groups', function(keys, args)
     end
   end
   return 1
-end)
+end, { 'allow-oom' })
 
 -- Registry: records that groups have members. ARGV: groups. Returns 1.
 register('touch_groups', function(keys, args)
@@ -174,7 +174,7 @@ register('open_group', function(keys, args)
   local known = tonumber(redis.call('HGET', keys[1] .. ':made', name) or 0)
   if known < tonumber(made) then redis.call('HSET', keys[1] .. ':made', name, made) end
   return 1
-end)
+end, { 'allow-oom' })
 
 -- Destroys a group in the shard's log, unless the group was opened again after the mark.
 -- ARGV: group, time of the mark. Returns 1.
