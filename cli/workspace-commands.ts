@@ -13,6 +13,7 @@ import { EXIT } from "./exit-code";
 import { CliFailure } from "./failure";
 import { addSecretOptions, makeSecret, type SecretOptions } from "./new-secret";
 import { addOperatorEventsAddress } from "./operator-events";
+import { addSecretKeys } from "./secret-keys";
 import { healthFacts, workspaceFacts, workspaceRows } from "./workspace-text";
 
 /** Maximum number of workspaces that core lists in one answer. */
@@ -100,6 +101,7 @@ Examples:
     });
 
   addOperatorEventsAddress(workspace, cli);
+  addSecretKeys(workspace, cli);
 
   workspace
     .command("disconnect")
@@ -190,7 +192,7 @@ Examples:
   );
   addRenewal(
     "connect",
-    "reconnect a disconnected workspace, with a new signing secret",
+    "reconnect a workspace that is disconnected or has an unreadable secret, with a new signing secret",
     ({ call, methods }, workspaceId) => call(methods.connectWorkspace, { workspaceId }),
   );
 }

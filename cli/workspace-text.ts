@@ -19,10 +19,10 @@ const MODE_WORDS: Readonly<Record<WorkspaceShape["mode"], string>> = {
 export function workspaceRows(workspaces: readonly WorkspaceShape[]): readonly string[] {
   return tableLines(
     ["id", "mode", "state", "created", "name"],
-    workspaces.map(({ id, mode, connected, createdAt, name }) => [
+    workspaces.map(({ id, mode, connected, missingKey, createdAt, name }) => [
       id,
       mode === "none" ? NOTHING : mode,
-      stateOf(connected),
+      missingKey === "" ? stateOf(connected) : "secret unreadable",
       createdAt,
       name,
     ]),
@@ -49,6 +49,8 @@ export function workspaceFacts(workspace: WorkspaceShape, secret?: string): read
     secrets,
     createdAt,
     operatorEventsAddress,
+    missingKey,
+    operatorEventsMissingKey,
   } = workspace;
   const retired = secrets.flatMap(({ expiresAt }) => expiresAt ?? []);
   const lapses = retired.length === 0 ? "" : `; the retired secrets expire at ${retired.join(", ")}`;
@@ -63,6 +65,12 @@ export function workspaceFacts(workspace: WorkspaceShape, secret?: string): read
     ["operator events", operatorEventsAddress],
     ["created", createdAt],
     ["secrets", custom ? `${secrets.length} active${lapses}` : ""],
+    ["secret unreadable", missingKey && `add the key ${missingKey} to SECRETS_KEY, or connect the workspace`],
+    [
+      "operator events' secret unreadable",
+      operatorEventsMissingKey &&
+        `add the key ${operatorEventsMissingKey} to SECRETS_KEY, or set the address again`,
+    ],
     ["new secret", secret ?? ""],
   ]);
 }

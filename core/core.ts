@@ -8,6 +8,7 @@ import { startTracing } from "../runtime/tracing/start-tracing";
 import type { CoreConfig } from "./config";
 import { createCoreMetrics } from "./metrics/core-metrics";
 import { operatorEventReports } from "./metrics/operator-event-reports";
+import { unreadableReports } from "./metrics/unreadable-reports";
 import { createPushClient } from "./delivery/push-client";
 import { createSmtpMailer } from "./delivery/smtp-mailer";
 import { createOperatorReceivers } from "./delivery/operator-receivers";
@@ -23,6 +24,7 @@ import { createTargetUrlCheck } from "./delivery/public-host";
 import { CONTRACT_LIMITS } from "./domain/bounds";
 import type { DropReason } from "../contract/deliveries";
 import { createIds } from "./ids";
+import { countUnreadable } from "./operations/count-unreadable";
 import { limitedGames } from "./rpc/known-tokens";
 import type { ReportFault } from "./rpc/status";
 import { listenForRpc } from "./rpc/server";
@@ -130,8 +132,12 @@ export async function createCore(
       mailer: config.mail && mailer,
       installation: config.operatorEvents,
     });
+    const unreadable = unreadableReports(metrics.counts, log);
     const shardContext = {
       ...store,
+      pushQueueMax: config.pushQueueMax,
+      pushQueueMaxBytes: config.pushQueueMaxBytes,
+      onUnreadable: unreadable.onUnreadable,
       ...operatorEventReports(metrics.counts, log),
       pushClient,
       tracer,
@@ -190,6 +196,7 @@ export async function createCore(
       {
         ...store,
         callCounts: metrics.callCounts,
+        onUnreadable: unreadable.onUnreadable,
         limitedGames: limitedGames(config.tokens),
         // The message has the change, so that many lines about one kind of change suppress no line about another.
         onChanged: (workspaceId, { by, change }) =>
@@ -233,6 +240,9 @@ export async function createCore(
       }
     };
     log.info({ port: rpc.port, healthPort: health.port, ...BUILD }, "core is ready");
+    void countUnreadable(store.secretKeys, streams.signal, unreadable.onCounted, (error) =>
+      report("count secrets", error),
+    );
     let closing: Promise<void> | undefined;
     function beginDrain(): void {
       whyNotReady = async () => "stopping";

@@ -3,8 +3,8 @@ import { StoreUnavailable, type Workspaces } from "../ports/store";
 
 /** Milliseconds between two calls to an unavailable store. */
 export const AFTER_FAULT_MS = 200;
-const AFTER_BUG_MS = 1_000;
 
+export type CurrentWorkspace = Workspace | "unreadable" | undefined;
 export type CurrentWorkspaces = ReturnType<typeof createCurrentWorkspaces>;
 
 /** Reads the workspaces to which a shard's events are pushed. Calls share each result for a short time. */
@@ -12,25 +12,19 @@ export function createCurrentWorkspaces(
   context: { readonly workspaces: Workspaces; report(where: string, error: unknown): void },
   over: AbortSignal,
 ) {
-  const readings = new Map<
-    string,
-    { readonly at: number; readonly workspace: Promise<Workspace | undefined> }
-  >();
+  const readings = new Map<string, { readonly at: number; readonly workspace: Promise<CurrentWorkspace> }>();
 
-  async function read(id: string): Promise<Workspace | undefined> {
+  async function read(id: string): Promise<CurrentWorkspace> {
     while (!over.aborted) {
-      let pauseMs = AFTER_FAULT_MS;
       try {
         return (await context.workspaces.read(id))?.workspace;
       } catch (error) {
         const known = context.workspaces.recall(id);
-        if (!(error instanceof StoreUnavailable)) {
-          context.report("dispatch", error);
-          pauseMs = AFTER_BUG_MS;
-        }
+        if (!(error instanceof StoreUnavailable)) context.report("dispatch", error);
         if (known !== undefined) return known.workspace;
+        if (!(error instanceof StoreUnavailable)) return "unreadable";
       }
-      await pause(pauseMs);
+      await pause(AFTER_FAULT_MS);
     }
     return undefined;
   }
@@ -39,9 +33,10 @@ export function createCurrentWorkspaces(
     /**
      * Returns the workspace, from a read that began at most `freshMs` ago. Calls within that time share one read.
      * While the store is unavailable, returns the workspace from the store's cache. If the cache lacks the
-     * workspace, waits for the store. Returns undefined when the workspace does not exist or the lease is lost.
+     * workspace, waits for the store. Returns undefined when the workspace does not exist or the lease is lost, and
+     * "unreadable" when its record is damaged.
      */
-    read(id: string, freshMs: number): Promise<Workspace | undefined> {
+    read(id: string, freshMs: number): Promise<CurrentWorkspace> {
       const at = performance.now();
       const known = readings.get(id);
       if (known !== undefined && at - known.at < freshMs) return known.workspace;

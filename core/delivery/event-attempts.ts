@@ -22,6 +22,8 @@ export interface EventAttemptsListener {
   onTried(push: QueuedPush): void;
   /** Called when core's work on an event is over. If `recorded` is "lost", the event may still be queued. */
   onGone(push: QueuedPush, recorded: Recorded): void;
+  /** Called when an event must stay in the queue, because core cannot decrypt the secrets of its workspace. */
+  onUnreadable(push: QueuedPush): void;
   /** Called when an event must be pushed instead of held, because its workspace is a push workspace again. */
   onPushedAgain(push: QueuedPush): void;
   /** Called when the recorder has room again, so that first attempts can begin. */
@@ -57,7 +59,7 @@ export function createEventAttempts(
   context: EventAttemptsContext,
   lease: Lease,
   current: CurrentWorkspaces,
-  { onTried, onGone, onPushedAgain, onRoom }: EventAttemptsListener,
+  { onTried, onGone, onUnreadable, onPushedAgain, onRoom }: EventAttemptsListener,
 ) {
   const { now, pushMeter } = context;
   const recorder = createPushRecorder(context, lease, onRoom);
@@ -86,6 +88,8 @@ export function createEventAttempts(
     let outcome: AttemptOutcome;
     try {
       outcome = await tryToPush(context, current, lease, push, number, number === 1 ? FRESH_MS : 0);
+      // This call precedes `onTried`, which begins the next attempt of the workspace.
+      if (outcome === "unreadable") return onUnreadable(push);
     } finally {
       if (number === 1) onTried(push);
     }

@@ -58,6 +58,12 @@ export function createFirstAttempts() {
       waiting.push({ push, since });
       return true;
     },
+    /** Removes and returns all waiting events, in order. */
+    takeAll(): readonly QueuedPush[] {
+      const all = waiting.splice(0).slice(head);
+      head = 0;
+      return all.map(({ push }) => push);
+    },
     /**
      * Returns the next step, or undefined when there is none now. After a step "start", the caller must call `end`
      * when the attempt is over.

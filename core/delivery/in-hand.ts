@@ -57,6 +57,10 @@ export function createInHand() {
     abandon(push: QueuedPush): void {
       if (taken.has(push.entryId)) hold(push, 0);
     },
+    /** Lets `take` accept abandoned entries when the queue is read again. */
+    putBack(entryIds: readonly string[]): void {
+      for (const entryId of entryIds) taken.delete(entryId);
+    },
     /** Must be called when the queue is read again from its beginning. */
     readAgain: () => void (isReadAgain = true),
     /** Must be called when the queue has been read to its end. */

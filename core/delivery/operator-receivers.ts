@@ -93,7 +93,9 @@ function hookSender(
 ): OperatorReceiver["send"] {
   return async ({ id, workspaceId, json }, signal) => {
     const envelope = Buffer.from(json);
-    const signature = signatureHeader(envelope, keysNow(), now());
+    const keys = keysNow();
+    if (keys.length === 0) return { became: "failed", detail: "no key in SECRETS_KEY decrypts the secret" };
+    const signature = signatureHeader(envelope, keys, now());
     const outcome = await hookClient.push({ url, eventId: id, workspaceId, signature, envelope, signal });
     return outcome.ok
       ? { became: "accepted", detail: String(outcome.status) }

@@ -4,6 +4,7 @@ import {
   OPERATOR_EVENTS_WORKSPACE_MAX,
   renderOperatorEvent,
 } from "../domain/operator-event";
+import { isOver as isRestOver, nextRest, type Rest } from "./growing-rest";
 import type { Lease } from "../leases/lease";
 import type { Clock, OperatorReceiver, OperatorReceivers, OperatorSent } from "../ports/outside";
 import {
@@ -23,16 +24,12 @@ export interface OperatorSenderContext {
   report(where: string, error: unknown): void;
 }
 
-const AGAIN_MIN_MS = 1_000;
-const AGAIN_MAX_MS = 60_000;
-
 /** The events that wait for one receiver, oldest first. */
 interface Queue {
   readonly events: Waiting[];
   isSending: boolean;
-  againMs: number;
-  /** The `performance.now()` before which the receiver gets no event, because the last attempt failed. */
-  notBefore: number;
+  /** The pause in which the receiver gets no event, because the last attempt failed. */
+  rest: Rest | undefined;
 }
 
 /** An event of the outbox, and the number of receivers that have not got the event yet. */
@@ -97,7 +94,7 @@ export function createOperatorSender(
     const entry = { event, left: receivers.length };
     waiting += 1;
     for (const { key } of receivers) {
-      const queue = queues.get(key) ?? { events: [], isSending: false, againMs: AGAIN_MIN_MS, notBefore: 0 };
+      const queue = queues.get(key) ?? { events: [], isSending: false, rest: undefined };
       queue.events.push(entry);
       queues.set(key, queue);
       if (key === event.workspaceId) forgetDropped(queue);
@@ -126,7 +123,7 @@ export function createOperatorSender(
       };
     } catch (error) {
       if (error instanceof StoreUnavailable) throw error;
-      // The record cannot be read, e.g. because a key is missing in SECRETS_KEY.
+      // The record cannot be read, e.g. because the record is damaged.
       context.report("operator event", error);
       return { name: "", receivers: ofInstallation };
     }
@@ -140,11 +137,10 @@ export function createOperatorSender(
         const isDone = await sendTo(key, entry.event);
         if (queues.get(key) !== queue) return;
         if (!isDone) {
-          queue.notBefore = performance.now() + queue.againMs;
-          queue.againMs = Math.min(AGAIN_MAX_MS, queue.againMs * 2);
+          queue.rest = nextRest(queue.rest);
           return;
         }
-        queue.againMs = AGAIN_MIN_MS;
+        queue.rest = undefined;
         queue.events.shift();
         entry.left -= 1;
         if (entry.left === 0) {
@@ -185,7 +181,7 @@ export function createOperatorSender(
       if (!(error instanceof StoreUnavailable)) context.report("operator event", error);
     }
     for (const [key, queue] of queues) {
-      if (!queue.isSending && performance.now() >= queue.notBefore) void drain(key, queue);
+      if (!queue.isSending && isRestOver(queue.rest)) void drain(key, queue);
     }
   }
 

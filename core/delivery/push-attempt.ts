@@ -18,9 +18,9 @@ export interface PushAttemptContext {
 
 /**
  * The outcome of an attempt, or the reason why the attempt was not made; undefined when the lease was lost before
- * the attempt.
+ * the attempt. If core cannot decrypt the workspace's secrets, the outcome is "unreadable", and the event must wait.
  */
-export type AttemptOutcome = PushOutcome | DropReason | undefined;
+export type AttemptOutcome = PushOutcome | DropReason | "unreadable" | undefined;
 
 /**
  * Makes one attempt to push an event, with the current target URL and secrets of the workspace.
@@ -38,10 +38,13 @@ export async function tryToPush(
 ): Promise<AttemptOutcome> {
   const workspace = await current.read(push.workspaceId, freshMs);
   if (lease.isOver()) return undefined;
+  if (workspace === "unreadable") return workspace;
   if (workspace === undefined || deliveryMode(workspace) === "none") return "disconnected";
   if (deliveryMode(workspace) === "poll") return "polls";
   const nowMs = now();
   if (push.expiresAtMs !== null && push.expiresAtMs <= nowMs) return "expired";
+  const keys = activeKeys(workspace, nowMs);
+  if (keys.length === 0) return "unreadable";
   const url = urlOf(workspace);
   const { traceparent } = push;
   const span = traceparent === undefined ? undefined : tracer?.start("push", "client", traceparent);
@@ -49,7 +52,7 @@ export async function tryToPush(
     url,
     eventId: push.eventId,
     workspaceId: push.workspaceId,
-    signature: signatureHeader(push.envelope, activeKeys(workspace, nowMs), nowMs),
+    signature: signatureHeader(push.envelope, keys, nowMs),
     envelope: push.envelope,
     // A core that does not trace passes the context on unchanged.
     traceparent: span?.traceparent ?? traceparent,

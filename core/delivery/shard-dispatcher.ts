@@ -1,13 +1,17 @@
 import { createWaker } from "../domain/waker";
+import { activeKeys, deliveryMode, missingKey } from "../domain/workspace";
 import { type QueuedPush, type Recorded, StoreUnavailable, type Workspaces } from "../ports/store";
 import { createEventAttempts, type EventAttemptsContext } from "./event-attempts";
 import { AFTER_FAULT_MS, createCurrentWorkspaces } from "./current-workspaces";
 import type { Lease } from "../leases/lease";
 import { createInHand, SHARD_BYTES_MAX } from "./in-hand";
+import { createRestingWorkspaces, type QueueSize } from "./resting-workspaces";
 import { createFirstAttempts, type FirstAttemptStep, type FirstAttempts } from "./first-attempts";
 
-export interface DispatcherContext extends EventAttemptsContext {
+export interface DispatcherContext extends EventAttemptsContext, QueueSize {
   readonly workspaces: Workspaces;
+  /** Called when the pushes of a workspace begin to wait, because core lacks the key of its secret. */
+  onUnreadable(workspaceId: string, missingKey: string): void;
 }
 
 const LOOK_EVERY_MS = 1_000;
@@ -25,6 +29,9 @@ const READ_MAX = { events: 200, bytes: 1024 * 1024 } as const;
  *   resting  waiting for the timer of its second or third attempt; the store has the number of
  *            attempts and the time of the first failure, so the next holder of the lease can
  *            make the remaining attempts
+ *   resting workspace
+ *            core cannot decrypt the secrets of the workspace: its events stay in the queue until
+ *            core can, and core looks again after growing pauses
  *   gone     delivered, dropped with a reason, or held because its workspace polls now;
  *            recording this outcome removes the event from the queue
  *
@@ -39,6 +46,7 @@ export async function dispatchShard(context: DispatcherContext, lease: Lease): P
   const waker = createWaker();
   const firstAttempts = new Map<string, FirstAttempts>();
   const inHand = createInHand();
+  const resting = createRestingWorkspaces(context);
   const current = createCurrentWorkspaces(context, over);
   const attempts = createEventAttempts(context, lease, current, {
     onTried(push) {
@@ -46,6 +54,10 @@ export async function dispatchShard(context: DispatcherContext, lease: Lease): P
       advance(push.workspaceId);
     },
     onGone: letGo,
+    onUnreadable(push) {
+      beginRest(push.workspaceId);
+      shelve(push);
+    },
     onPushedAgain: queue,
     onRoom: advanceAll,
   });
@@ -72,6 +84,7 @@ export async function dispatchShard(context: DispatcherContext, lease: Lease): P
   }
   while (!stopping.aborted) {
     try {
+      if (await endRests()) readAgain();
       if (isFull()) {
         advanceAll();
         await waker.wait(LOOK_EVERY_MS);
@@ -128,6 +141,7 @@ export async function dispatchShard(context: DispatcherContext, lease: Lease): P
   }
 
   function queue(push: QueuedPush): void {
+    if (resting.has(push.workspaceId)) return shelve(push);
     if (push.attempts > 0) return attempts.resume(push);
     const first = firstAttempts.get(push.workspaceId) ?? createFirstAttempts();
     firstAttempts.set(push.workspaceId, first);
@@ -145,11 +159,53 @@ export async function dispatchShard(context: DispatcherContext, lease: Lease): P
   function advance(workspaceId: string): void {
     const first = firstAttempts.get(workspaceId);
     if (first === undefined || stopping.aborted) return;
+    if (resting.has(workspaceId)) for (const push of first.takeAll()) shelve(push);
     for (let step = nextStep(first); step !== undefined; step = nextStep(first)) {
       if (step.do === "drop") attempts.drop(step.push, "overloaded");
       else begin(step.push);
     }
     if (first.isIdle) firstAttempts.delete(workspaceId);
+  }
+
+  function beginRest(workspaceId: string): void {
+    if (resting.has(workspaceId)) return;
+    resting.begin(workspaceId);
+    const workspace = context.workspaces.recall(workspaceId)?.workspace;
+    context.onUnreadable(workspaceId, (workspace && missingKey(workspace, now())) ?? "unknown");
+  }
+
+  /** Leaves an event of a resting workspace in the queue, or drops the event if the workspace has used its share. */
+  function shelve(push: QueuedPush): void {
+    if (resting.add(push)) inHand.abandon(push);
+    else attempts.drop(push, "overloaded");
+  }
+
+  /**
+   * Ends the rests of the workspaces to which core can push again. Returns whether there are any: the queue must then be
+   * read again. Must not be called during a read of the queue, because that read may return only the newer events.
+   */
+  async function endRests(): Promise<boolean> {
+    let isAny = false;
+    for (const workspaceId of resting.due()) {
+      if (await isReadable(workspaceId)) {
+        inHand.putBack(resting.end(workspaceId));
+        isAny = true;
+      } else resting.restAgain(workspaceId);
+    }
+    return isAny;
+  }
+
+  /** Whether an attempt would do anything but rest. */
+  async function isReadable(workspaceId: string): Promise<boolean> {
+    try {
+      const workspace = (await context.workspaces.read(workspaceId))?.workspace;
+      if (workspace === undefined || deliveryMode(workspace) !== "push") return true;
+      return activeKeys(workspace, now()).length > 0;
+    } catch (error) {
+      if (error instanceof StoreUnavailable) throw error;
+      context.report("dispatch", error);
+      return false;
+    }
   }
 
   function nextStep(first: FirstAttempts): FirstAttemptStep | undefined {

@@ -4,6 +4,7 @@ import type { Workspace } from "../domain/workspace";
 import { MailRefused, type Mail, type Mailer } from "../ports/outside";
 import { type OperatorEventDrop, type OutageMail, type PollWatch, StoreUnavailable } from "../ports/store";
 import type { Lease } from "../leases/lease";
+import { isOver, nextRest, type Rest } from "./growing-rest";
 import { createOperatorSender, type OperatorSenderContext } from "./operator-sender";
 
 export interface ShardWatchContext extends OperatorSenderContext {
@@ -22,16 +23,13 @@ export interface ShardWatchContext extends OperatorSenderContext {
 }
 
 const LOOK_EVERY_MS = 1_000;
-const MAIL_AGAIN_MIN_MS = 1_000;
-const MAIL_AGAIN_MAX_MS = 60_000;
 /** Maximum number of emails that are retried in one round, so that the next check of the shard is not delayed. */
 const RESTED_MAX = 10;
 
 /** An email that was not accepted and waits for a retry. */
 interface Resting {
   readonly outage: OutageMail;
-  readonly restMs: number;
-  readonly until: number;
+  readonly rest: Rest;
 }
 
 /**
@@ -42,13 +40,13 @@ interface Resting {
  * next holder of the lease sends the events that are still in the outbox when the work on the shard stops.
  */
 export async function watchShard(context: ShardWatchContext, lease: Lease): Promise<void> {
-  const { shard, stopping, isOver } = lease;
+  const { shard, stopping } = lease;
   const { pollWatch } = context;
   const operatorSender = createOperatorSender(context, lease);
   const waker = createWaker();
   stopping.addEventListener("abort", waker.wake, { once: true });
-  let mailAgainMs = MAIL_AGAIN_MIN_MS;
-  let nextMailAt = 0;
+  /** The pause after a failure that may concern all emails. */
+  let mailRest: Rest | undefined;
   /**
    * The entry id of the newest email that core has tried to send. Earlier emails that are still in the outbox wait
    * for a retry.
@@ -67,7 +65,7 @@ export async function watchShard(context: ShardWatchContext, lease: Lease): Prom
         if (count > 0) context.onOperatorEventsDropped(count, reason);
       }
       if (operatorEvents > 0) operatorSender.look();
-      if (mails > 0 && performance.now() >= nextMailAt) await sendMails();
+      if (mails > 0 && isOver(mailRest)) await sendMails();
     } catch (error) {
       // After a failover, the clock of Redis may be behind, and new emails may precede `tried`. So the next
       // read starts at the beginning of the outbox.
@@ -84,7 +82,7 @@ export async function watchShard(context: ShardWatchContext, lease: Lease): Prom
       tried = outage.entryId;
       if (became === "unavailable") return;
     }
-    const rested = [...resting.values()].filter(({ until }) => performance.now() >= until);
+    const rested = [...resting.values()].filter(({ rest }) => isOver(rest));
     for (const { outage } of rested.slice(0, RESTED_MAX)) if ((await send(outage)) !== "handled") return;
   }
 
@@ -97,25 +95,24 @@ export async function watchShard(context: ShardWatchContext, lease: Lease): Prom
     let refusal: MailRefused | undefined;
     try {
       const workspace = await readWorkspace(workspaceId);
-      if (stopping.aborted || isOver()) return "not-begun";
+      if (stopping.aborted || lease.isOver()) return "not-begun";
       const mail = workspace && compose(workspace, outage);
       if (mail !== undefined) await context.mailer.send(mail);
     } catch (error) {
       if (error instanceof StoreUnavailable) throw error;
       if (!(error instanceof MailRefused)) {
-        nextMailAt = performance.now() + mailAgainMs;
-        mailAgainMs = slower(mailAgainMs);
+        mailRest = nextRest(mailRest);
         // This email may have caused the error. The email waits for a retry, so that it cannot delay other emails
         // forever.
-        rest(outage);
+        keep(outage);
         context.onMailFault(workspaceId, error);
         return "unavailable";
       }
       refusal = error;
     }
-    mailAgainMs = MAIL_AGAIN_MIN_MS;
+    mailRest = undefined;
     if (refusal?.isForGood === false) {
-      rest(outage);
+      keep(outage);
       context.onMailFault(workspaceId, refusal.cause);
       return "handled";
     }
@@ -126,8 +123,8 @@ export async function watchShard(context: ShardWatchContext, lease: Lease): Prom
   }
 
   /**
-   * Reads a workspace. Throws `StoreUnavailable`, or `MailRefused` for any other error, e.g. if a key is missing in
-   * SECRETS_KEY. `MailRefused` delays only the emails of this workspace.
+   * Reads a workspace. Throws `StoreUnavailable`, or `MailRefused` for any other error, e.g. if the record is damaged.
+   * `MailRefused` delays only the emails of this workspace.
    */
   async function readWorkspace(id: string): Promise<Workspace | undefined> {
     try {
@@ -137,17 +134,12 @@ export async function watchShard(context: ShardWatchContext, lease: Lease): Prom
     }
   }
 
-  function rest(outage: OutageMail): void {
-    const before = resting.get(outage.entryId);
-    const restMs = before === undefined ? MAIL_AGAIN_MIN_MS : slower(before.restMs);
+  function keep(outage: OutageMail): void {
+    const rest = nextRest(resting.get(outage.entryId)?.rest);
     // The email is deleted from the map first, so that `set` adds it at the end.
     resting.delete(outage.entryId);
-    resting.set(outage.entryId, { outage, restMs, until: performance.now() + restMs });
+    resting.set(outage.entryId, { outage, rest });
   }
-}
-
-function slower(ms: number): number {
-  return Math.min(MAIL_AGAIN_MAX_MS, ms * 2);
 }
 
 /** Composes the email to the owner. Returns undefined when the workspace has no `ownerEmail`. */

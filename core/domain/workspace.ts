@@ -15,7 +15,21 @@ export interface SigningSecret {
   readonly createdAtMs: number;
   /** Time when a newer secret replaced this secret, in ms since the epoch; undefined for the newest secret. */
   readonly retiredAtMs: number | undefined;
+  readonly missingKey?: undefined;
 }
+
+/** A stored secret that no key of this core decrypts, e.g. because its key was removed from SECRETS_KEY. */
+export interface UnreadableSecret extends Omit<SigningSecret, "value" | "key" | "missingKey"> {
+  readonly value?: undefined;
+  readonly key?: undefined;
+  /** The encrypted text, which is written back unchanged. */
+  readonly sealed: string;
+  /** The fingerprint of the key that encrypted the secret. */
+  readonly missingKey: string;
+}
+
+/** A secret of a workspace, as read from the store. */
+export type StoredSecret = SigningSecret | UnreadableSecret;
 
 /** Creates a secret from its text. A secret without `retiredAtMs` is the newest secret. */
 export function createSigningSecret(value: string, createdAtMs: number, retiredAtMs?: number): SigningSecret {
@@ -38,7 +52,7 @@ export interface Workspace {
   /** The URL that events are pushed to; the empty string if none is set. */
   readonly targetUrl: string;
   /** The secrets, newest first. Some may have expired. */
-  readonly secrets: readonly SigningSecret[];
+  readonly secrets: readonly StoredSecret[];
   readonly createdAtMs: number;
   /** The receiver of the operator events about this workspace; undefined if none is set. */
   readonly operatorEvents?: OperatorEventsAddress | undefined;
@@ -49,7 +63,7 @@ export interface OperatorEventsAddress {
   /** An https URL or an email address. */
   readonly address: string;
   /** The secrets that sign the requests to a URL, newest first. Some may have expired. Empty for an email address. */
-  readonly secrets: readonly SigningSecret[];
+  readonly secrets: readonly StoredSecret[];
 }
 
 /** Whether an address for operator events is a URL. Otherwise it is an email address. */
@@ -74,7 +88,7 @@ export function deliveryMode(workspace: Workspace): DeliveryMode {
 }
 
 /** Returns the time at which a secret expires, in ms since the epoch; undefined for the newest secret. */
-export function lapsesAtMs(secret: SigningSecret): number | undefined {
+export function lapsesAtMs(secret: Pick<StoredSecret, "retiredAtMs">): number | undefined {
   return secret.retiredAtMs === undefined ? undefined : secret.retiredAtMs + ROTATION_OVERLAP_MS;
 }
 
@@ -82,13 +96,24 @@ export function lapsesAtMs(secret: SigningSecret): number | undefined {
 type WithSecrets = Pick<Workspace, "secrets">;
 
 /** Returns the secrets that are valid at `nowMs`, newest first (bridge guide, "Signatures"). */
-export function activeSecrets(workspace: WithSecrets, nowMs: number): readonly SigningSecret[] {
+export function activeSecrets(workspace: WithSecrets, nowMs: number): readonly StoredSecret[] {
   return workspace.secrets.filter((secret) => nowMs < (lapsesAtMs(secret) ?? Infinity));
 }
 
-/** Returns the keys for verifying and signing at `nowMs`, newest first. */
+/** Returns the keys for verifying and signing at `nowMs`, newest first. Unreadable secrets have no key. */
 export function activeKeys(workspace: WithSecrets, nowMs: number): readonly KeyObject[] {
-  return activeSecrets(workspace, nowMs).map((secret) => secret.key);
+  return activeSecrets(workspace, nowMs).flatMap(({ key }) => key ?? []);
+}
+
+/** Returns the fingerprint of the key that an unreadable secret needs at `nowMs`; undefined if all secrets are readable. */
+export function missingKey(workspace: WithSecrets, nowMs: number): string | undefined {
+  return activeSecrets(workspace, nowMs).find((secret) => secret.missingKey !== undefined)?.missingKey;
+}
+
+/** Returns the fingerprints of all keys that the unreadable secrets of the workspace need at `nowMs`, each once. */
+export function missingKeys({ secrets, operatorEvents }: Workspace, nowMs: number): readonly string[] {
+  const all = { secrets: [...secrets, ...(operatorEvents?.secrets ?? [])] };
+  return [...new Set(activeSecrets(all, nowMs).flatMap((secret) => secret.missingKey ?? []))];
 }
 
 /** Returns the keys that sign operator events for the workspace's own address at `nowMs`, newest first. */
@@ -98,14 +123,15 @@ export function activeOperatorKeys({ operatorEvents }: Workspace, nowMs: number)
 
 /**
  * Returns the workspace or the address with `fresh` as its newest secret. The previous secret stays valid for
- * `ROTATION_OVERLAP_MS`. Returns undefined when `ACTIVE_SECRETS_MAX` secrets are already active.
+ * `ROTATION_OVERLAP_MS`. Unreadable secrets are removed. Returns undefined when `ACTIVE_SECRETS_MAX` secrets are
+ * already active.
  */
 export function withRotatedSecret<Owner extends WithSecrets>(
   workspace: Owner,
   fresh: SigningSecret,
 ): Owner | undefined {
   const nowMs = fresh.createdAtMs;
-  const active = activeSecrets(workspace, nowMs);
+  const active = activeSecrets(workspace, nowMs).filter(({ key }) => key !== undefined);
   if (active.length >= ACTIVE_SECRETS_MAX) return undefined;
   const retired = active.map((secret) => ({ ...secret, retiredAtMs: secret.retiredAtMs ?? nowMs }));
   return { ...workspace, secrets: [fresh, ...retired] };

@@ -10,7 +10,7 @@ import { addStoreMetrics } from "./store-metrics";
 /** Creates the metrics of a core, and the counts behind them. docs/metrics.md lists each metric with its help text. */
 export function createCoreMetrics() {
   const metrics = createMetrics();
-  const { counter } = metrics;
+  const { counter, gauge } = metrics;
   const counts = {
     inboundDropped: countsOf<InboundDropped["reason"]>(["size", "age"]),
     outages: 0,
@@ -18,6 +18,8 @@ export function createCoreMetrics() {
     mailsDropped: countsOf(["full", "refused"]),
     operatorEvents: countsOf<OperatorSent["became"]>(["accepted", "failed", "refused"]),
     operatorEventsDropped: countsOf<OperatorEventDrop>(["expired", "full"]),
+    /** Undefined until the workspaces are counted. */
+    unreadableSecrets: undefined as number | undefined,
   };
   counter(
     "chatbridge_core_inbound_dropped_total",
@@ -40,6 +42,11 @@ export function createCoreMetrics() {
     "chatbridge_core_operator_events_dropped_total",
     "Operator events that left the outbox undelivered, by reason.",
     () => byLabel("reason", counts.operatorEventsDropped),
+  );
+  gauge(
+    "chatbridge_core_unreadable_secrets",
+    "Workspaces whose secrets no key of this core decrypts, counted every ten minutes.",
+    () => counts.unreadableSecrets,
   );
   return {
     contentType: metrics.contentType,

@@ -1,6 +1,6 @@
 import { TIMESTAMP_TOLERANCE_SECONDS } from "../../contract/numbers";
 import { parseSignature, signatureMatches, type ParsedSignature } from "../domain/signature";
-import { activeKeys, hasHooks, parseWorkspaceId } from "../domain/workspace";
+import { activeKeys, hasHooks, missingKey, parseWorkspaceId } from "../domain/workspace";
 import type { Clock } from "../ports/outside";
 import type { RequestLimits, WorkspaceRecord, Workspaces } from "../ports/store";
 import type { Refusal } from "./refusal";
@@ -86,8 +86,14 @@ function judgeByRecord(
   nowMs: number,
 ): Omit<JudgedCaller, "address"> | Refusal {
   if (record === undefined || !hasHooks(record.workspace)) return { refused: "unknown-workspace" }; // check 3
-  const keys = activeKeys(record.workspace, nowMs);
-  if (signature === undefined || !signatureMatches(signature, signed, keys)) return { refused: "signature" }; // check 4
+  if (signature === undefined) return { refused: "signature" }; // check 4
+  if (!signatureMatches(signature, signed, activeKeys(record.workspace, nowMs))) {
+    // The signature may belong to a secret that core cannot decrypt now, so the bridge must send the request again.
+    const missing = missingKey(record.workspace, nowMs);
+    return missing === undefined
+      ? { refused: "signature" } // check 4
+      : { refused: "secret-unreadable", missingKey: missing };
+  }
   const timestamp = Number(signature.timestamp);
   if (Math.abs(nowMs / 1000 - timestamp) > TIMESTAMP_TOLERANCE_SECONDS) return { refused: "timestamp" }; // check 5
   return { record, timestamp };

@@ -15,7 +15,9 @@ export type Refusal =
   | { readonly refused: "timestamp" }
   | { readonly refused: "workspace-limit"; readonly retryAfterSeconds: number }
   | { readonly refused: "invalid"; readonly violation: FieldViolation }
-  | { readonly refused: "push-workspace" };
+  | { readonly refused: "push-workspace" }
+  /** No signature can be checked, because core lacks the key with the fingerprint `missingKey`. */
+  | { readonly refused: "secret-unreadable"; readonly missingKey: string };
 
 /** Whether the request was rejected by a check after its signature and timestamp were accepted. */
 export function isSigned({ refused }: Refusal): boolean {

@@ -4,11 +4,11 @@ import { deliveryOf, type LoggedDelivery, type PushOutcome } from "../domain/del
 import { renderEnvelope } from "../domain/envelope";
 import { defaultLifetimeMs } from "../domain/lifetime";
 import { signatureHeader } from "../domain/signature";
-import { activeKeys, deliveryMode } from "../domain/workspace";
+import { activeKeys, deliveryMode, missingKey, type Workspace } from "../domain/workspace";
 import type { Clock, Ids, PushTracer } from "../ports/outside";
 import type { DeliveryLog, OutboundEvents, PollWatch, Workspaces } from "../ports/store";
 import { logSent, type SentLogContext } from "./log-sent";
-import { NOT_FOUND, precondition, type WorkspaceRefusal } from "./workspaces";
+import { NOT_FOUND, precondition, unreadable, type WorkspaceRefusal } from "./workspaces";
 
 export interface TestEventContext extends SentLogContext {
   readonly now: Clock;
@@ -47,7 +47,10 @@ export async function sendTestEvent(
   context: TestEventContext,
   id: string,
 ): Promise<TestEventOutcome | WorkspaceRefusal> {
-  if ((await context.workspaces.read(id)) === undefined) return NOT_FOUND;
+  const record = await context.workspaces.read(id);
+  if (record === undefined) return NOT_FOUND;
+  const fault = findSecretFault(record.workspace, context.now());
+  if (fault !== undefined) return fault;
   const createdAtMs = context.now();
   const expiresAtMs = createdAtMs + (defaultLifetimeMs("ping", undefined) ?? 0);
   const eventId = context.ids.event();
@@ -89,6 +92,8 @@ export async function sendTestEvent(
   if (deliveryMode(workspace) !== "push") {
     return precondition("the target URL was just cleared: try again");
   }
+  const secretFault = findSecretFault(workspace, context.now());
+  if (secretFault !== undefined) return secretFault;
   const bytes = Buffer.from(envelope.beforeSequence + String(published.sequence) + envelope.afterSequence);
   const began = performance.now();
   const steps: DoneStep[] = [];
@@ -115,6 +120,11 @@ export async function sendTestEvent(
         },
   );
   return { eventId, mode: "push", delivery, steps, failed: failedStep(outcome, steps) };
+}
+
+function findSecretFault(workspace: Workspace, nowMs: number): WorkspaceRefusal | undefined {
+  const missing = missingKey(workspace, nowMs);
+  return missing === undefined ? undefined : unreadable(missing);
 }
 
 const STEP_OF_FAILURE: Readonly<Record<Exclude<Failure, "timeout">, AttemptStep>> = {

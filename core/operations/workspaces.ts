@@ -1,4 +1,10 @@
-import { createSigningSecret, withRotatedSecret, type Platform, type Workspace } from "../domain/workspace";
+import {
+  createSigningSecret,
+  missingKey,
+  withRotatedSecret,
+  type Platform,
+  type Workspace,
+} from "../domain/workspace";
 import type { Clock, Ids, TargetUrlCheck } from "../ports/outside";
 import { writeWorkspace, type WriteContext } from "./write-workspace";
 import { findProfileFault } from "../domain/workspace-profile";
@@ -29,6 +35,13 @@ export function precondition(message: string): WorkspaceRefusal {
 
 export function tooMany(message: string): WorkspaceRefusal {
   return { refused: "too-many", message };
+}
+
+/** Returns the refusal of a call that needs a workspace's secret, which core cannot decrypt. */
+export function unreadable(missing: string): WorkspaceRefusal {
+  return precondition(
+    `the workspace's secret is unreadable: no key in SECRETS_KEY has the fingerprint ${missing}. Add this key to SECRETS_KEY, or connect the workspace, which creates a new secret`,
+  );
 }
 
 /** The written workspace, or the reason why nothing was written. */
@@ -137,14 +150,17 @@ export async function deleteWorkspace(
   return "deleted";
 }
 
-/** Connects a disconnected workspace, with a new secret. */
+/**
+ * Connects a disconnected workspace, with a new secret. For a connected workspace with an unreadable secret, only
+ * replaces the secrets, so that the events in the push queue are kept.
+ */
 export function connectWorkspace(context: WorkspaceContext, id: string): Promise<Outcome> {
   const { ids, now } = context;
   return changeWorkspace(context, id, (workspace) => {
     if (workspace.platform !== "custom") {
       return precondition("only workspaces of the custom platform can connect a bridge");
     }
-    if (workspace.connected) {
+    if (workspace.connected && missingKey(workspace, now()) === undefined) {
       return precondition("the workspace is already connected: rotate the secret to get a new secret");
     }
     return { ...workspace, connected: true, secrets: [createSigningSecret(ids.secret(), now())] };
@@ -181,6 +197,8 @@ export function rotateSigningSecret(context: WorkspaceContext, id: string): Prom
   return changeWorkspace(context, id, (workspace) => {
     if (!workspace.connected)
       return precondition("the workspace is not connected: connect it to get a secret");
+    const missing = missingKey(workspace, now());
+    if (missing !== undefined) return unreadable(missing);
     return (
       withRotatedSecret(workspace, createSigningSecret(ids.secret(), now())) ??
       precondition("four secrets are active: wait until the oldest expires, 24 hours after it was replaced")

@@ -28,6 +28,8 @@ export interface BridgeServiceContext extends JudgeContext {
   readonly heldEvents: HeldEvents;
   readonly callCounts: CallCounts;
   readonly tracer?: Tracer | undefined;
+  /** Called when a request cannot be checked, because core lacks a key of the workspace's secret. */
+  onUnreadable(workspaceId: string, missingKey: string): void;
   /** Aborted when core stops. Each edge then closes its lanes as soon as all of their calls are answered. */
   readonly stopping: AbortSignal;
 }
@@ -35,6 +37,9 @@ export interface BridgeServiceContext extends JudgeContext {
 /** Returns the handlers of `BRIDGE_METHODS`. */
 export function createBridgeService(context: BridgeServiceContext, report: ReportFault) {
   const { callCounts } = context;
+  function reportUnreadable(workspaceId: string, outcome: object): void {
+    if ("missingKey" in outcome) context.onUnreadable(workspaceId.toLowerCase(), String(outcome.missingKey));
+  }
   const calls: LaneCalls = {
     async receive(request, traceparent = "") {
       const span = traceparent === "" ? undefined : context.tracer?.start("append", "producer", traceparent);
@@ -47,6 +52,7 @@ export function createBridgeService(context: BridgeServiceContext, report: Repor
         traceparent: span?.traceparent,
       });
       if (span) endRequestSpan(span, request.workspaceId, outcome);
+      reportUnreadable(request.workspaceId, outcome);
       callCounts.receives["refused" in outcome ? outcome.refused : outcome.accepted] += 1;
       return {
         outcome:
@@ -65,6 +71,7 @@ export function createBridgeService(context: BridgeServiceContext, report: Repor
         reading: readQuery(request.reading),
       });
       if (span) endRequestSpan(span, request.workspaceId, outcome);
+      reportUnreadable(request.workspaceId, outcome);
       callCounts.polls["refused" in outcome ? outcome.refused : "page"] += 1;
       return "refused" in outcome ? toRefused(outcome) : outcome;
     },
@@ -150,6 +157,7 @@ const CODES: Readonly<Record<Refusal["refused"], RefusalCode>> = {
   "workspace-limit": RefusalCode.WORKSPACE_LIMIT,
   invalid: RefusalCode.INVALID,
   "push-workspace": RefusalCode.PUSH_WORKSPACE,
+  "secret-unreadable": RefusalCode.SECRET_UNREADABLE,
 };
 
 function toRefused(refusal: Refusal): Refused {

@@ -13,6 +13,7 @@ const REFUSED = {
   "workspace-limit": 0,
   invalid: 0,
   "push-workspace": 0,
+  "secret-unreadable": 0,
 };
 
 export function createCallCounts() {

@@ -10,6 +10,7 @@ import {
   activeSecrets,
   deliveryMode,
   lapsesAtMs,
+  missingKey,
   type DeliveryMode,
   type Platform,
   type Workspace,
@@ -35,6 +36,7 @@ import {
 import { deleteGroup, listGroups, type GroupsContext } from "../operations/groups";
 import { readDelivery } from "../operations/read-delivery";
 import { readHealth } from "../operations/read-health";
+import type { SecretKeys } from "../ports/store";
 import { sendTestEvent, type TestEventContext } from "../operations/send-test-event";
 import { callerOf, cancelledSignal, type ServedCall } from "./call-caller";
 import { toChangeMessage, toDeliveryMessage, toHealthMessage, toTestMessage } from "./delivery-message";
@@ -51,6 +53,7 @@ export type WorkspaceServiceContext = Omit<
 > &
   WatchContext &
   GroupsContext & {
+    readonly secretKeys: SecretKeys;
     /** Returns what operators should know about the whole installation; undefined when there is nothing to know. */
     notice(): string | undefined;
     /** Called when an operator has deleted a group of followers. */
@@ -187,6 +190,28 @@ export function createWorkspaceService(
       context.onGroupDeleted(name, callerOf(call).name);
       return {};
     }),
+    listSecretKeys: unary("ListSecretKeys", report, async ({ pageToken }) => {
+      const page = await context.secretKeys.list(pageToken);
+      if (page === undefined) throw badPageToken();
+      return {
+        newestKey: context.secretKeys.newest,
+        workspaces: page.uses
+          .filter(({ keys }) => keys.length > 0)
+          .map(({ workspaceId, keys, missingKeys: missing }) => ({
+            workspaceId,
+            keys: [...keys],
+            missingKeys: [...missing],
+          })),
+        nextPageToken: page.next ?? "",
+      };
+    }),
+    reEncryptSecrets: unary("ReEncryptSecrets", report, async ({ pageToken }) => {
+      const page = await context.secretKeys.reEncrypt(pageToken);
+      if (page === undefined) throw badPageToken();
+      const { changed, already, unreadable, total, next: nextPageToken = "" } = page;
+      const newestKey = context.secretKeys.newest;
+      return { newestKey, changed, already, unreadableIds: [...unreadable], total, nextPageToken };
+    }),
   };
 }
 
@@ -246,5 +271,7 @@ function toMessage(workspace: Workspace, nowMs: number): WorkspaceMessage {
     }),
     createdAt: new Date(workspace.createdAtMs),
     operatorEventsAddress: workspace.operatorEvents?.address ?? "",
+    missingKey: missingKey(workspace, nowMs) ?? "",
+    operatorEventsMissingKey: (workspace.operatorEvents && missingKey(workspace.operatorEvents, nowMs)) ?? "",
   };
 }

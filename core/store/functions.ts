@@ -31,6 +31,7 @@ export type FunctionName =
   | "admit_test"
   | "put_workspace"
   | "get_workspaces"
+  | "reseal_workspace"
   | "delete_workspace"
   | "log_change"
   | "register_group"
@@ -64,6 +65,7 @@ const CONFIRMED: ReadonlySet<FunctionName> = new Set([
   "publish",
   "create_workspace",
   "put_workspace",
+  "reseal_workspace",
   "delete_workspace",
   "page",
   "read_pushes",

@@ -24,25 +24,37 @@ export function createSecretBox(keys: readonly Buffer[]) {
       const sealed = Buffer.concat([cipher.update(text, "utf8"), cipher.final()]);
       return `${fingerprint(first)}.${Buffer.concat([nonce, sealed, cipher.getAuthTag()]).toString("base64url")}`;
     },
-    /** Throws when no key has the fingerprint in `sealed`, or when `sealed` or `context` was changed. */
-    open(sealed: string, context: string): string {
-      const [name = "", body = ""] = sealed.split(".");
-      const key = byFingerprint.get(name);
-      if (key === undefined) {
-        throw new Error(`no key in SECRETS_KEY has the fingerprint ${name}: add the previous key`);
-      }
+    /**
+     * Returns undefined when no key opens `sealed`: no key has the fingerprint in `sealed`, or `sealed` or `context` was
+     * changed.
+     */
+    open(sealed: string, context: string): string | undefined {
+      const body = sealed.split(".")[1] ?? "";
+      const key = byFingerprint.get(fingerprintOf(sealed));
+      if (key === undefined) return undefined;
       const bytes = Buffer.from(body, "base64url");
       const nonce = bytes.subarray(0, NONCE_BYTES);
-      // Without authTagLength, Node would accept a shorter tag, which is easier to forge.
-      const decipher = createDecipheriv("aes-256-gcm", key, nonce, { authTagLength: TAG_BYTES })
-        .setAAD(Buffer.from(context))
-        .setAuthTag(bytes.subarray(-TAG_BYTES));
-      return Buffer.concat([
-        decipher.update(bytes.subarray(NONCE_BYTES, -TAG_BYTES)),
-        decipher.final(),
-      ]).toString("utf8");
+      try {
+        // Without authTagLength, Node would accept a shorter tag, which is easier to forge.
+        const decipher = createDecipheriv("aes-256-gcm", key, nonce, { authTagLength: TAG_BYTES })
+          .setAAD(Buffer.from(context))
+          .setAuthTag(bytes.subarray(-TAG_BYTES));
+        return Buffer.concat([
+          decipher.update(bytes.subarray(NONCE_BYTES, -TAG_BYTES)),
+          decipher.final(),
+        ]).toString("utf8");
+      } catch {
+        return undefined;
+      }
     },
+    /** The fingerprint of the key that encrypts. */
+    newest: fingerprint(first),
   };
+}
+
+/** Returns the fingerprint of the key that sealed a text; "unknown" for a text that no key has sealed. */
+export function fingerprintOf(sealed: string): string {
+  return /^[0-9a-f]{8}(?=\.)/.exec(sealed)?.[0] ?? "unknown";
 }
 
 function fingerprint(key: Buffer): string {

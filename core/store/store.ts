@@ -25,6 +25,7 @@ import { createPollWatch } from "./poll-watch";
 import { createPushQueue } from "./push-queue";
 import { checkAddressFirst, createRequestLimits } from "./request-limits";
 import type { SecretBox } from "./secret-box";
+import { createSecretKeys } from "./secret-keys";
 import { listenForWakes } from "./wakes";
 import { createWorkspaces } from "./workspaces";
 
@@ -113,6 +114,7 @@ export async function openStore(options: StoreOptions) {
       now: clock.now,
       requestLimits,
       workspaces: createWorkspaces(redis, functions, keys, options.secretBox),
+      secretKeys: createSecretKeys(redis, functions, keys, options.secretBox, clock.now),
       inboundLog: redis.isOneMaster
         ? inboundLog
         : { ...inboundLog, append: checkAddressFirst(requestLimits, inboundLog.append) },

@@ -8,6 +8,7 @@ import type { Functions } from "./functions";
 import type { Keys } from "./keys";
 import type { Redis } from "./redis/redis";
 import { asList, asNumber, asText } from "./redis/reply";
+import { createWorkspaceIndex, ENTRY_FORM, idOfEntry, indexEntry } from "./workspace-index";
 import { fromRecord, toRecord } from "./workspace-record";
 import type { SecretBox } from "./secret-box";
 
@@ -19,8 +20,6 @@ const REMEMBERED_MAX_BYTES = 160 * 1024 * 1024;
 /** Approximate bytes of a cached record besides its text. */
 const RECORD_BYTES = 512;
 const BATCH_MAX = 100;
-/** The form of a page token, which is an index entry. */
-const ENTRY_FORM = /^[0-9]{13}:[0-9a-f-]{36}$/;
 
 interface StoredRecord {
   readonly text: string;
@@ -36,10 +35,6 @@ interface Wanted {
   readonly known: WorkspaceRecord | undefined;
 }
 
-function indexEntry({ createdAtMs, id }: Workspace): string {
-  return `${String(createdAtMs).padStart(13, "0")}:${id}`;
-}
-
 export function createWorkspaces(
   redis: Redis,
   functions: Functions,
@@ -47,6 +42,7 @@ export function createWorkspaces(
   box: SecretBox,
   rememberedMaxBytes = REMEMBERED_MAX_BYTES,
 ): Workspaces {
+  const index = createWorkspaceIndex(redis, keys);
   const remembered = new LRUCache<string, WorkspaceRecord>({ maxSize: rememberedMaxBytes });
 
   /** @param text the stored record. At two bytes per character, the text is about as large as the parsed record. */
@@ -74,7 +70,7 @@ export function createWorkspaces(
       remembered.delete(id);
       return undefined;
     }
-    // Records are decrypted here, not in the batch, so that a record without a matching key fails only its own read.
+    // Records are parsed here, not in the batch, so that a damaged record fails only its own read.
     const record = { workspace: fromRecord(stored.text, box), version: stored.version };
     remember(record, stored.text);
     return record;
@@ -103,27 +99,9 @@ export function createWorkspaces(
     return fresh > 0;
   }
 
-  /** Returns the newest `size` index entries older than `after`, from one shard. */
-  async function entries(shard: number, size: number, after: string | undefined): Promise<readonly string[]> {
-    const key = `${keys.prefix(shard)}:all`;
-    const from = after === undefined ? "+" : `(${after}`;
-    const reply = await redis.command(key, [
-      "ZRANGE",
-      key,
-      from,
-      "-",
-      "BYLEX",
-      "REV",
-      "LIMIT",
-      "0",
-      String(size),
-    ]);
-    return asList(reply).map(asText);
-  }
-
   /** Returns the newest `size` index entries older than `after`, from all shards, newest first. */
   async function newestEntries(size: number, after: string | undefined): Promise<readonly string[]> {
-    const everyShard = Array.from({ length: keys.shards }, (_, shard) => entries(shard, size, after));
+    const everyShard = Array.from({ length: keys.shards }, (_, shard) => index.entries(shard, size, after));
     return (await Promise.all(everyShard)).flat().toSorted().toReversed();
   }
 
@@ -151,10 +129,11 @@ export function createWorkspaces(
       return asNumber(deleted) === 1;
     },
     async list(size, after, only) {
+      // A page token is an index entry.
       if (after !== undefined && !ENTRY_FORM.test(after)) return undefined;
       const newest = await (only === undefined ? newestEntries(size + 1, after) : entriesOf(only, after));
       const page = newest.slice(0, size);
-      const records = await Promise.all(page.map((entry) => read(entry.slice(entry.indexOf(":") + 1))));
+      const records = await Promise.all(page.map((entry) => read(idOfEntry(entry))));
       return {
         // A workspace that was deleted after its entry was read is skipped.
         workspaces: records.flatMap((record) => (record === undefined ? [] : [record.workspace])),

@@ -39,7 +39,7 @@ const UNKNOWN: HealthWords = {
 
 /** Describes the state that core reports. The list and the page of a workspace show the same words. */
 export function healthWords(
-  workspace: Pick<WorkspaceShape, "custom" | "connected">,
+  workspace: Pick<WorkspaceShape, "custom" | "connected" | "missingKey">,
   health: HealthShape,
   nowMs: number,
 ): HealthWords {
@@ -49,6 +49,14 @@ export function healthWords(
   if (!workspace.connected) {
     const sentence = "Events are neither accepted nor delivered until the workspace is connected again.";
     return { tone: "idle", label: "Disconnected", sentence };
+  }
+  if (workspace.missingKey !== "") {
+    return {
+      tone: "bad",
+      label: "Secret unreadable",
+      sentence: `The service cannot decrypt the signing secret: it lacks the key ${workspace.missingKey}. The bridge gets 503, and pushes wait.`,
+      advice: `Add the key ${workspace.missingKey} to SECRETS_KEY. If the key is lost, create a new signing secret and give it to the bridge.`,
+    };
   }
   const state = health?.state ?? null;
   if (health === null || state === null) return UNKNOWN;

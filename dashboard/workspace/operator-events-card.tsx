@@ -17,7 +17,7 @@ export interface OperatorEventsCardProps {
 
 /** Sets and clears the address that is notified when the workspace fails or recovers. */
 export function OperatorEventsCard({ workspace, onChange }: OperatorEventsCardProps) {
-  const { id, operatorEventsAddress: address } = workspace;
+  const { id, operatorEventsAddress: address, operatorEventsMissingKey: missingKey } = workspace;
   const [typed, setTyped] = useDraft(address);
   const [secret, setSecret] = useState("");
   const wanted = typed.trim();
@@ -46,6 +46,11 @@ export function OperatorEventsCard({ workspace, onChange }: OperatorEventsCardPr
           required
           hint="An https URL, which gets signed requests, or an email address."
         />
+        {missingKey !== "" && (
+          <Notice tone="bad">
+            The secret is unreadable, because the service lacks the key {missingKey}: create a new secret.
+          </Notice>
+        )}
         <ErrorNotice error={rotating.error ?? clearing.error} />
         <div class="row">
           <ActionButton

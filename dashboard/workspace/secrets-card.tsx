@@ -12,11 +12,15 @@ export interface SecretsCardProps {
   onSecret(answer: WorkspaceWithSecret): void;
 }
 
-/** Lists the valid signing secrets with their expiry, and lets the user create a new secret. */
-export function SecretsCard({ workspace: { id, secrets }, onSecret }: SecretsCardProps) {
+/**
+ * Lists the valid signing secrets with their expiry, and lets the user create a new secret. An unreadable
+ * secret is replaced immediately, because nothing can be signed with it.
+ */
+export function SecretsCard({ workspace: { id, secrets, missingKey }, onSecret }: SecretsCardProps) {
   const [asking, setAsking] = useState(false);
+  const isReadable = missingKey === "";
   const rotating = useAction(async () => {
-    onSecret(await api.rotateSecret(id));
+    onSecret(await (isReadable ? api.rotateSecret(id) : api.connect(id)));
     setAsking(false);
     announce("Created a new signing secret. Store it now.");
   });
@@ -26,7 +30,7 @@ export function SecretsCard({ workspace: { id, secrets }, onSecret }: SecretsCar
       <ul class="secrets">
         {secrets.map(({ createdAt, expiresAt }) => (
           <li key={createdAt}>
-            <strong>{expiresAt === null ? "Current" : "Retired"}</strong>
+            <strong>{isReadable ? (expiresAt === null ? "Current" : "Retired") : "Unreadable"}</strong>
             <span>
               created <Instant at={createdAt} />
             </span>
@@ -38,12 +42,16 @@ export function SecretsCard({ workspace: { id, secrets }, onSecret }: SecretsCar
           </li>
         ))}
       </ul>
-      <p class="hint">Events are signed with every secret in this list, newest first.</p>
-      <ActionButton onClick={() => setAsking(true)}>Rotate</ActionButton>
+      <p class="hint">
+        {isReadable
+          ? "Events are signed with every secret in this list, newest first."
+          : `The service lacks the key ${missingKey}, which encrypted the secret.`}
+      </p>
+      <ActionButton onClick={() => setAsking(true)}>{isReadable ? "Rotate" : "Replace"}</ActionButton>
       {asking && (
         <ConfirmDialog
           title="Create a new signing secret?"
-          confirm="Rotate"
+          confirm={isReadable ? "Rotate" : "Replace"}
           action={rotating}
           onClose={() => {
             setAsking(false);
@@ -51,8 +59,9 @@ export function SecretsCard({ workspace: { id, secrets }, onSecret }: SecretsCar
           }}
         >
           <p>
-            The new secret is shown once. The previous secret stays valid for 24 hours: give the bridge the
-            new secret within that time.
+            {isReadable
+              ? "The new secret is shown once. The previous secret stays valid for 24 hours: give the bridge the new secret within that time."
+              : "The new secret is shown once, and the bridge needs it immediately. The unreadable secret is lost, even if its key is added later."}
           </p>
         </ConfirmDialog>
       )}

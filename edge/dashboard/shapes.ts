@@ -24,6 +24,10 @@ export interface WorkspaceShape {
   readonly createdAt: string;
   /** The URL or email address that gets the operator events about the workspace; empty for none. */
   readonly operatorEventsAddress: string;
+  /** Fingerprint of the key that core lacks to decrypt the signing secret; empty when the secret is readable. */
+  readonly missingKey: string;
+  /** Fingerprint of the key that core lacks to decrypt the secret for operator events; empty when it is readable. */
+  readonly operatorEventsMissingKey: string;
 }
 
 export interface SecretShape {

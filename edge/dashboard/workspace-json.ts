@@ -42,6 +42,8 @@ export function toWorkspaceShape(workspace: Workspace | undefined): WorkspaceSha
     secrets,
     createdAt,
     operatorEventsAddress,
+    missingKey,
+    operatorEventsMissingKey,
   } = there(workspace);
   return {
     id,
@@ -57,6 +59,8 @@ export function toWorkspaceShape(workspace: Workspace | undefined): WorkspaceSha
     })),
     createdAt: there(toText(createdAt)),
     operatorEventsAddress,
+    missingKey,
+    operatorEventsMissingKey,
   };
 }
 

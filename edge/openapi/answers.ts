@@ -29,7 +29,8 @@ export const ERROR_BODY: Schema = {
   required: ["statusCode", "message"],
 };
 
-type Reason = Exclude<Refusal, Refusal.UNSPECIFIED>;
+/** A bridge cannot distinguish SECRET_UNREADABLE from any other outage. */
+type Reason = Exclude<Refusal, Refusal.UNSPECIFIED | Refusal.SECRET_UNREADABLE>;
 
 /** A description of the reason for each of core's refusals. */
 const REFUSAL_WORDS: Readonly<Record<Reason, string>> = {

@@ -1,6 +1,6 @@
 import { ERRORS } from "../../contract/errors";
 import { Refusal, type Refused } from "../../proto/gen/chatbridge/v1/bridge";
-import type { ErrorAnswer } from "./error-body";
+import { UNAVAILABLE, type ErrorAnswer } from "./error-body";
 
 /** The HTTP answer for each of core's refusals. */
 const ANSWERS: Readonly<Record<Exclude<Refusal, Refusal.UNSPECIFIED>, ErrorAnswer>> = {
@@ -11,6 +11,7 @@ const ANSWERS: Readonly<Record<Exclude<Refusal, Refusal.UNSPECIFIED>, ErrorAnswe
   [Refusal.WORKSPACE_LIMIT]: ERRORS.workspaceLimit,
   [Refusal.INVALID]: ERRORS.invalid,
   [Refusal.PUSH_WORKSPACE]: ERRORS.pushWorkspace,
+  [Refusal.SECRET_UNREADABLE]: UNAVAILABLE,
 };
 
 /** Returns the answer that a bridge gets when core rejects its request. */

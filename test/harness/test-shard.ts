@@ -2,7 +2,7 @@ import type { Lease } from "../../core/leases/lease";
 import type { PushClient } from "../../core/delivery/push-client";
 import { dispatchShard, type DispatcherContext } from "../../core/delivery/shard-dispatcher";
 import type { PushOutcome } from "../../core/domain/delivery";
-import { createSigningSecret, type Workspace } from "../../core/domain/workspace";
+import { createSigningSecret, type UnreadableSecret, type Workspace } from "../../core/domain/workspace";
 import {
   type PushRecord,
   type QueuedPush,
@@ -20,6 +20,12 @@ export const WORKSPACE: Workspace = {
   targetUrl: "https://bridge.example/",
   secrets: [createSigningSecret("a secret", 0)],
   createdAtMs: 0,
+};
+const UNREADABLE: UnreadableSecret = {
+  sealed: "00000000.AAAA",
+  missingKey: "00000000",
+  createdAtMs: 0,
+  retiredAtMs: undefined,
 };
 export const OK: PushOutcome = { ok: true, status: 204, latencyMs: 1, address: undefined };
 export const REFUSED: PushOutcome = { ...OK, ok: false, status: 500, failure: "status", detail: "" };
@@ -78,6 +84,8 @@ export function createShard() {
      * version 1.
      */
     versions: new Map<string, number>(),
+    /** Ids of the workspaces whose secrets no key decrypts. */
+    unreadable: new Set<string>(),
     /** The workspace that the store has cached, if any. */
     recalled: undefined as Workspace | undefined,
     records: "taken" as "taken" | "away" | "refused",
@@ -88,6 +96,7 @@ export function createShard() {
   const beganAt = performance.now();
   const atMs = (): number => performance.now() - beganAt;
   const attempts: Attempt[] = [];
+  const reads: { readonly id: string; readonly atMs: number }[] = [];
   const drops: (Dated & { readonly reason: string })[] = [];
   const recorded: PushRecord[] = [];
   const faults: unknown[] = [];
@@ -99,11 +108,17 @@ export function createShard() {
   const ended = new Promise<PushOutcome>((resolve) => (answerRest = resolve));
 
   const context: DispatcherContext = {
+    pushQueueMax: 50_000,
+    pushQueueMaxBytes: 64 * 1024 * 1024,
+    onUnreadable: () => undefined,
     now: () => Math.floor(atMs()) + world.clockMs,
     workspaces: {
       read: async (id) => {
         if (world.workspace === "away") throw new StoreUnavailable("unavailable");
-        return world.workspace === "gone" ? undefined : { workspace: { ...world.workspace, id }, version: 1 };
+        reads.push({ id, atMs: atMs() });
+        if (world.workspace === "gone") return undefined;
+        const secrets = world.unreadable.has(id) ? [UNREADABLE] : world.workspace.secrets;
+        return { workspace: { ...world.workspace, id, secrets }, version: 1 };
       },
       recall: () => world.recalled && { workspace: world.recalled, version: 1 },
     } as Partial<Workspaces> as Workspaces,
@@ -155,6 +170,8 @@ export function createShard() {
   return {
     world,
     attempts,
+    /** The reads of workspaces. */
+    reads,
     recorded,
     drops,
     faults,

@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import * as fc from "fast-check";
-import { createSecretBox } from "../../core/store/secret-box";
+import { createSecretBox, fingerprintOf } from "../../core/store/secret-box";
 import { ANY_CHARACTER } from "../harness/for-all";
 
 const key = (name: string): Buffer => createHash("sha256").update(name).digest();
@@ -23,25 +23,24 @@ test("a sealed text does not open if any byte is changed, or if it is truncated 
       const bytes = Buffer.from(body, "base64url");
       const at = where % bytes.length;
       const opens = (sealed: Buffer) => () => box.open(`${name}.${sealed.toString("base64url")}`, "w");
-      expect(opens(bytes.subarray(0, at))).toThrow();
+      expect(opens(bytes.subarray(0, at))()).toBeUndefined();
       bytes.writeUInt8(bytes.readUInt8(at) ^ flip, at);
-      expect(opens(bytes)).toThrow();
+      expect(opens(bytes)()).toBeUndefined();
     }),
   );
 });
 
 test("a sealed text opens only in its own context", () => {
   const sealed = box.seal("a secret", "workspace 1");
-  expect(() => box.open(sealed, "workspace 2")).toThrow();
-  expect(() => box.open(sealed, "")).toThrow();
+  expect(box.open(sealed, "workspace 2")).toBeUndefined();
+  expect(box.open(sealed, "")).toBeUndefined();
 });
 
-test("another key does not open a sealed text, and the error has the missing key's fingerprint, but not the text", () => {
+test("another key does not open a sealed text, and the sealed text has the fingerprint of its own key", () => {
   const sealed = box.seal("a secret", "w");
-  const open = (): string => createSecretBox([key("b")]).open(sealed, "w");
-  expect(open).toThrow(/SECRETS_KEY/);
-  expect(open).toThrow(sealed.split(".")[0]);
-  expect(open).not.toThrow(/a secret/);
+  expect(createSecretBox([key("b")]).open(sealed, "w")).toBeUndefined();
+  expect(fingerprintOf(sealed)).toBe(box.newest);
+  expect(fingerprintOf(sealed)).not.toBe(createSecretBox([key("b")]).newest);
 });
 
 test("in a list of keys, the first key seals, and every key opens", () => {
@@ -49,9 +48,9 @@ test("in a list of keys, the first key seals, and every key opens", () => {
   expect(rotated.open(box.seal("older", "w"), "w")).toBe("older");
   const newer = rotated.seal("newer", "w");
   expect(createSecretBox([key("b")]).open(newer, "w")).toBe("newer");
-  expect(() => box.open(newer, "w")).toThrow(/SECRETS_KEY/);
+  expect(box.open(newer, "w")).toBeUndefined();
 });
 
-test.each(["", ".", "nonsense", "00000000.AAAA"])("%j is rejected as a sealed text", (sealed) => {
-  expect(() => box.open(sealed, "w")).toThrow();
+test.each(["", ".", "nonsense", "00000000.AAAA"])("%j does not open", (sealed) => {
+  expect(box.open(sealed, "w")).toBeUndefined();
 });

@@ -4,7 +4,7 @@ import { healthWords } from "../../dashboard/words/health-words";
 import type { HealthShape, PushHealthShape } from "../../edge/dashboard/shapes";
 import { ago, delivery, NOW } from "./dashboard-delivery";
 
-const CUSTOM = { custom: true, connected: true };
+const CUSTOM = { custom: true, connected: true, missingKey: "" };
 
 const COMMON = { state: null, recoveredAt: null, firstPostAt: null };
 const NO_LATENCY = { latencyP50Ms: 0, latencyP95Ms: 0, latencyP99Ms: 0 };
@@ -154,8 +154,8 @@ describe("health in words", () => {
   });
 
   test.each([
-    [{ custom: false, connected: false }, "No bridge"],
-    [{ custom: true, connected: false }, "Disconnected"],
+    [{ ...CUSTOM, custom: false, connected: false }, "No bridge"],
+    [{ ...CUSTOM, connected: false }, "Disconnected"],
     [CUSTOM, "Not known yet"],
   ])("describe a workspace without a known health: %j", (workspace, label) => {
     const sentence = expect.stringMatching(/\.$/) as string;

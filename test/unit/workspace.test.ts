@@ -44,7 +44,7 @@ function rotate(workspace: Workspace, value: string, nowMs: number): Workspace {
   return rotated;
 }
 
-function values(workspace: Workspace, nowMs: number): readonly string[] {
+function values(workspace: Workspace, nowMs: number): readonly (string | undefined)[] {
   return activeSecrets(workspace, nowMs).map(({ value }) => value);
 }
 

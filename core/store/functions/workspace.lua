@@ -74,6 +74,18 @@ register('get_workspaces', function(keys, args)
   return answers
 end, { 'no-writes' })
 
+-- Replaces the record of a workspace with a record of the same workspace whose secrets are encrypted with another key.
+-- The workspace does not change, so its version does not change either.
+-- ARGV: workspace, the version of the record that was read, record.
+-- Returns 1, or 0 when the current version is another version.
+register('reseal_workspace', function(keys, args)
+  local prefix = keys[1]
+  local workspace, version, record = unpack(args)
+  if redis.call('HGET', prefix .. ':st:' .. workspace, 'version') ~= version then return 0 end
+  redis.call('SET', prefix .. ':ws:' .. workspace, record)
+  return 1
+end)
+
 -- Logs that events were sent. These entries have their own list, so that they displace no changes
 -- of the record. ARGV: workspace, change. Returns 1 if the workspace exists, else 0.
 register('log_change', function(keys, args)

@@ -38,7 +38,7 @@ export enum LaneFault {
   INVALID = 3,
 }
 
-/** Refusal is the closed list of the contract's refusals that come from core. */
+/** Refusal is the closed list of the refusals that come from core. */
 export enum Refusal {
   /** UNSPECIFIED - REFUSAL_UNSPECIFIED is never sent. */
   UNSPECIFIED = 0,
@@ -56,6 +56,11 @@ export enum Refusal {
   INVALID = 6,
   /** PUSH_WORKSPACE - REFUSAL_PUSH_WORKSPACE: the workspace has a target URL, so its events are pushed, not held (403). */
   PUSH_WORKSPACE = 7,
+  /**
+   * SECRET_UNREADABLE - REFUSAL_SECRET_UNREADABLE: core lacks the key that encrypted the workspace's secret, so no signature can be
+   * checked (503).
+   */
+  SECRET_UNREADABLE = 8,
 }
 
 /** LaneRequest carries calls. */

@@ -196,6 +196,17 @@ export interface Workspace {
    * none.
    */
   operatorEventsAddress: string;
+  /**
+   * missing_key is the fingerprint of the key that core lacks to decrypt the signing secret; empty when the secrets are
+   * readable. Until the key is added to SECRETS_KEY, or ConnectWorkspace creates a new secret, the workspace's bridge
+   * gets 503, and its pushes wait.
+   */
+  missingKey: string;
+  /**
+   * operator_events_missing_key is the fingerprint of the key that core lacks to decrypt the secret for operator events;
+   * empty when the secret is readable. SetOperatorEventsAddress creates a new secret.
+   */
+  operatorEventsMissingKey: string;
 }
 
 /** SigningSecretInfo describes a secret without its value. */
@@ -796,6 +807,54 @@ export interface DeleteGroupRequest {
 export interface DeleteGroupResponse {
 }
 
+/** ListSecretKeysRequest requests one page. */
+export interface ListSecretKeysRequest {
+  /** page_token is the next_page_token of the previous page; empty for the first page. */
+  pageToken: string;
+}
+
+/** ListSecretKeysResponse has the keys of one page of workspaces, in no particular order. */
+export interface ListSecretKeysResponse {
+  /** newest_key is the fingerprint of the first key in core's SECRETS_KEY, which encrypts all new secrets. */
+  newestKey: string;
+  /** workspaces of the page that have secrets. */
+  workspaces: WorkspaceKeys[];
+  /** next_page_token is the page_token of the next page; empty on the last page. */
+  nextPageToken: string;
+}
+
+/** WorkspaceKeys says which keys a workspace needs. */
+export interface WorkspaceKeys {
+  /** workspace_id of the workspace. */
+  workspaceId: string;
+  /** keys are the fingerprints of the keys that encrypted the active secrets of the workspace. */
+  keys: string[];
+  /** missing_keys are those of these keys that core lacks; empty when all secrets are readable. */
+  missingKeys: string[];
+}
+
+/** ReEncryptSecretsRequest requests one page. */
+export interface ReEncryptSecretsRequest {
+  /** page_token is the next_page_token of the previous page; empty for the first page. */
+  pageToken: string;
+}
+
+/** ReEncryptSecretsResponse says what was done for one page of workspaces. */
+export interface ReEncryptSecretsResponse {
+  /** newest_key is the fingerprint of the key that encrypts now. */
+  newestKey: string;
+  /** changed is the number of workspaces whose secrets were re-encrypted. */
+  changed: number;
+  /** already is the number of readable workspaces that needed no change. */
+  already: number;
+  /** unreadable_ids are the workspaces with a secret that core cannot decrypt. Such a secret is unchanged. */
+  unreadableIds: string[];
+  /** next_page_token is the page_token of the next page; empty on the last page. */
+  nextPageToken: string;
+  /** total is the number of workspaces of the service; only on the first page, else 0. */
+  total: number;
+}
+
 function createBaseWorkspace(): Workspace {
   return {
     id: "",
@@ -808,6 +867,8 @@ function createBaseWorkspace(): Workspace {
     secrets: [],
     createdAt: undefined,
     operatorEventsAddress: "",
+    missingKey: "",
+    operatorEventsMissingKey: "",
   };
 }
 
@@ -842,6 +903,12 @@ export const Workspace: MessageFns<Workspace> = {
     }
     if (message.operatorEventsAddress !== "") {
       writer.uint32(82).string(message.operatorEventsAddress);
+    }
+    if (message.missingKey !== "") {
+      writer.uint32(90).string(message.missingKey);
+    }
+    if (message.operatorEventsMissingKey !== "") {
+      writer.uint32(98).string(message.operatorEventsMissingKey);
     }
     return writer;
   },
@@ -939,6 +1006,22 @@ export const Workspace: MessageFns<Workspace> = {
             message.operatorEventsAddress = reader.string();
             continue;
           }
+          case 11: {
+            if (tag !== 90) {
+              break;
+            }
+
+            message.missingKey = reader.string();
+            continue;
+          }
+          case 12: {
+            if (tag !== 98) {
+              break;
+            }
+
+            message.operatorEventsMissingKey = reader.string();
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -966,6 +1049,8 @@ export const Workspace: MessageFns<Workspace> = {
     message.secrets = object.secrets?.map((e) => SigningSecretInfo.fromPartial(e)) || [];
     message.createdAt = object.createdAt ?? undefined;
     message.operatorEventsAddress = object.operatorEventsAddress ?? "";
+    message.missingKey = object.missingKey ?? "";
+    message.operatorEventsMissingKey = object.operatorEventsMissingKey ?? "";
     return message;
   },
 };
@@ -5103,6 +5188,389 @@ export const DeleteGroupResponse: MessageFns<DeleteGroupResponse> = {
   },
 };
 
+function createBaseListSecretKeysRequest(): ListSecretKeysRequest {
+  return { pageToken: "" };
+}
+
+export const ListSecretKeysRequest: MessageFns<ListSecretKeysRequest> = {
+  encode(message: ListSecretKeysRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.pageToken !== "") {
+      writer.uint32(10).string(message.pageToken);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): ListSecretKeysRequest {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseListSecretKeysRequest();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.pageToken = reader.string();
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<ListSecretKeysRequest>): ListSecretKeysRequest {
+    return ListSecretKeysRequest.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<ListSecretKeysRequest>): ListSecretKeysRequest {
+    const message = createBaseListSecretKeysRequest();
+    message.pageToken = object.pageToken ?? "";
+    return message;
+  },
+};
+
+function createBaseListSecretKeysResponse(): ListSecretKeysResponse {
+  return { newestKey: "", workspaces: [], nextPageToken: "" };
+}
+
+export const ListSecretKeysResponse: MessageFns<ListSecretKeysResponse> = {
+  encode(message: ListSecretKeysResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.newestKey !== "") {
+      writer.uint32(10).string(message.newestKey);
+    }
+    for (const v of message.workspaces) {
+      WorkspaceKeys.encode(v!, writer.uint32(18).fork()).join();
+    }
+    if (message.nextPageToken !== "") {
+      writer.uint32(26).string(message.nextPageToken);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): ListSecretKeysResponse {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseListSecretKeysResponse();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.newestKey = reader.string();
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.workspaces.push(WorkspaceKeys.decode(reader, reader.uint32()));
+            continue;
+          }
+          case 3: {
+            if (tag !== 26) {
+              break;
+            }
+
+            message.nextPageToken = reader.string();
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<ListSecretKeysResponse>): ListSecretKeysResponse {
+    return ListSecretKeysResponse.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<ListSecretKeysResponse>): ListSecretKeysResponse {
+    const message = createBaseListSecretKeysResponse();
+    message.newestKey = object.newestKey ?? "";
+    message.workspaces = object.workspaces?.map((e) => WorkspaceKeys.fromPartial(e)) || [];
+    message.nextPageToken = object.nextPageToken ?? "";
+    return message;
+  },
+};
+
+function createBaseWorkspaceKeys(): WorkspaceKeys {
+  return { workspaceId: "", keys: [], missingKeys: [] };
+}
+
+export const WorkspaceKeys: MessageFns<WorkspaceKeys> = {
+  encode(message: WorkspaceKeys, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.workspaceId !== "") {
+      writer.uint32(10).string(message.workspaceId);
+    }
+    for (const v of message.keys) {
+      writer.uint32(18).string(v!);
+    }
+    for (const v of message.missingKeys) {
+      writer.uint32(26).string(v!);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): WorkspaceKeys {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseWorkspaceKeys();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.workspaceId = reader.string();
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.keys.push(reader.string());
+            continue;
+          }
+          case 3: {
+            if (tag !== 26) {
+              break;
+            }
+
+            message.missingKeys.push(reader.string());
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<WorkspaceKeys>): WorkspaceKeys {
+    return WorkspaceKeys.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<WorkspaceKeys>): WorkspaceKeys {
+    const message = createBaseWorkspaceKeys();
+    message.workspaceId = object.workspaceId ?? "";
+    message.keys = object.keys?.map((e) => e) || [];
+    message.missingKeys = object.missingKeys?.map((e) => e) || [];
+    return message;
+  },
+};
+
+function createBaseReEncryptSecretsRequest(): ReEncryptSecretsRequest {
+  return { pageToken: "" };
+}
+
+export const ReEncryptSecretsRequest: MessageFns<ReEncryptSecretsRequest> = {
+  encode(message: ReEncryptSecretsRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.pageToken !== "") {
+      writer.uint32(10).string(message.pageToken);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): ReEncryptSecretsRequest {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseReEncryptSecretsRequest();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.pageToken = reader.string();
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<ReEncryptSecretsRequest>): ReEncryptSecretsRequest {
+    return ReEncryptSecretsRequest.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<ReEncryptSecretsRequest>): ReEncryptSecretsRequest {
+    const message = createBaseReEncryptSecretsRequest();
+    message.pageToken = object.pageToken ?? "";
+    return message;
+  },
+};
+
+function createBaseReEncryptSecretsResponse(): ReEncryptSecretsResponse {
+  return { newestKey: "", changed: 0, already: 0, unreadableIds: [], nextPageToken: "", total: 0 };
+}
+
+export const ReEncryptSecretsResponse: MessageFns<ReEncryptSecretsResponse> = {
+  encode(message: ReEncryptSecretsResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.newestKey !== "") {
+      writer.uint32(10).string(message.newestKey);
+    }
+    if (message.changed !== 0) {
+      writer.uint32(16).uint32(message.changed);
+    }
+    if (message.already !== 0) {
+      writer.uint32(24).uint32(message.already);
+    }
+    for (const v of message.unreadableIds) {
+      writer.uint32(34).string(v!);
+    }
+    if (message.nextPageToken !== "") {
+      writer.uint32(42).string(message.nextPageToken);
+    }
+    if (message.total !== 0) {
+      writer.uint32(48).uint32(message.total);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): ReEncryptSecretsResponse {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseReEncryptSecretsResponse();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.newestKey = reader.string();
+            continue;
+          }
+          case 2: {
+            if (tag !== 16) {
+              break;
+            }
+
+            message.changed = reader.uint32();
+            continue;
+          }
+          case 3: {
+            if (tag !== 24) {
+              break;
+            }
+
+            message.already = reader.uint32();
+            continue;
+          }
+          case 4: {
+            if (tag !== 34) {
+              break;
+            }
+
+            message.unreadableIds.push(reader.string());
+            continue;
+          }
+          case 5: {
+            if (tag !== 42) {
+              break;
+            }
+
+            message.nextPageToken = reader.string();
+            continue;
+          }
+          case 6: {
+            if (tag !== 48) {
+              break;
+            }
+
+            message.total = reader.uint32();
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<ReEncryptSecretsResponse>): ReEncryptSecretsResponse {
+    return ReEncryptSecretsResponse.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<ReEncryptSecretsResponse>): ReEncryptSecretsResponse {
+    const message = createBaseReEncryptSecretsResponse();
+    message.newestKey = object.newestKey ?? "";
+    message.changed = object.changed ?? 0;
+    message.already = object.already ?? 0;
+    message.unreadableIds = object.unreadableIds?.map((e) => e) || [];
+    message.nextPageToken = object.nextPageToken ?? "";
+    message.total = object.total ?? 0;
+    return message;
+  },
+};
+
 /**
  * WorkspaceService creates, changes, shows and deletes workspaces, for the
  * dashboard and operators. Every call needs a token of the role "operator". A token
@@ -5186,8 +5654,10 @@ export const WorkspaceServiceService = {
   },
   /**
    * ConnectWorkspace connects a disconnected workspace, with a new signing
-   * secret that only this answer shows. Errors: NOT_FOUND; FAILED_PRECONDITION
-   * when the workspace is already connected or is not of the custom platform.
+   * secret that only this answer shows. For a connected workspace whose secret is
+   * unreadable, the new secret replaces the unreadable secret. Errors: NOT_FOUND;
+   * FAILED_PRECONDITION when the workspace is already connected and its secrets are
+   * readable, or when the workspace is not of the custom platform.
    */
   connectWorkspace: {
     path: "/chatbridge.v1.WorkspaceService/ConnectWorkspace" as const,
@@ -5233,8 +5703,8 @@ export const WorkspaceServiceService = {
   /**
    * RotateSigningSecret creates a new signing secret, which only this answer
    * shows. The previous secret stays valid for another 24 hours. Errors:
-   * NOT_FOUND; FAILED_PRECONDITION when the workspace is not connected, or already
-   * has four active secrets.
+   * NOT_FOUND; FAILED_PRECONDITION when the workspace is not connected, already has
+   * four active secrets, or has an unreadable secret: connect the workspace instead.
    */
   rotateSigningSecret: {
     path: "/chatbridge.v1.WorkspaceService/RotateSigningSecret" as const,
@@ -5270,9 +5740,9 @@ export const WorkspaceServiceService = {
    * immediately and never retried; the answer shows each step, and takes up to 5
    * seconds. For a poll workspace, the ping is held, and the answer says whether
    * the bridge polled within the last minute. Errors: NOT_FOUND;
-   * FAILED_PRECONDITION when the workspace is not connected; RESOURCE_EXHAUSTED when
-   * the workspace (16), the token (64) or the core (256) already has its maximum
-   * number of test events in progress.
+   * FAILED_PRECONDITION when the workspace is not connected, or its secret is
+   * unreadable; RESOURCE_EXHAUSTED when the workspace (16), the token (64) or the
+   * core (256) already has its maximum number of test events in progress.
    */
   sendTestEvent: {
     path: "/chatbridge.v1.WorkspaceService/SendTestEvent" as const,
@@ -5462,6 +5932,41 @@ export const WorkspaceServiceService = {
     responseSerialize: (value: DeleteGroupResponse): Buffer => Buffer.from(DeleteGroupResponse.encode(value).finish()),
     responseDeserialize: (value: Buffer): DeleteGroupResponse => DeleteGroupResponse.decode(value),
   },
+  /**
+   * ListSecretKeys returns which keys of SECRETS_KEY one page of workspaces needs. To
+   * read all workspaces, repeat the call with next_page_token. Errors:
+   * INVALID_ARGUMENT for an invalid page token; PERMISSION_DENIED when the token is
+   * limited to some workspaces.
+   */
+  listSecretKeys: {
+    path: "/chatbridge.v1.WorkspaceService/ListSecretKeys" as const,
+    requestStream: false as const,
+    responseStream: false as const,
+    requestSerialize: (value: ListSecretKeysRequest): Buffer =>
+      Buffer.from(ListSecretKeysRequest.encode(value).finish()),
+    requestDeserialize: (value: Buffer): ListSecretKeysRequest => ListSecretKeysRequest.decode(value),
+    responseSerialize: (value: ListSecretKeysResponse): Buffer =>
+      Buffer.from(ListSecretKeysResponse.encode(value).finish()),
+    responseDeserialize: (value: Buffer): ListSecretKeysResponse => ListSecretKeysResponse.decode(value),
+  },
+  /**
+   * ReEncryptSecrets encrypts the secrets of one page of workspaces with the newest
+   * key. To re-encrypt all workspaces, repeat the call with next_page_token. The
+   * secrets do not change, and a repeated call is harmless. Errors: INVALID_ARGUMENT
+   * for an invalid page token; PERMISSION_DENIED when the token is limited to some
+   * workspaces.
+   */
+  reEncryptSecrets: {
+    path: "/chatbridge.v1.WorkspaceService/ReEncryptSecrets" as const,
+    requestStream: false as const,
+    responseStream: false as const,
+    requestSerialize: (value: ReEncryptSecretsRequest): Buffer =>
+      Buffer.from(ReEncryptSecretsRequest.encode(value).finish()),
+    requestDeserialize: (value: Buffer): ReEncryptSecretsRequest => ReEncryptSecretsRequest.decode(value),
+    responseSerialize: (value: ReEncryptSecretsResponse): Buffer =>
+      Buffer.from(ReEncryptSecretsResponse.encode(value).finish()),
+    responseDeserialize: (value: Buffer): ReEncryptSecretsResponse => ReEncryptSecretsResponse.decode(value),
+  },
 } as const;
 
 export interface WorkspaceServiceServer extends UntypedServiceImplementation {
@@ -5487,8 +5992,10 @@ export interface WorkspaceServiceServer extends UntypedServiceImplementation {
   updateWorkspace: handleUnaryCall<UpdateWorkspaceRequest, UpdateWorkspaceResponse>;
   /**
    * ConnectWorkspace connects a disconnected workspace, with a new signing
-   * secret that only this answer shows. Errors: NOT_FOUND; FAILED_PRECONDITION
-   * when the workspace is already connected or is not of the custom platform.
+   * secret that only this answer shows. For a connected workspace whose secret is
+   * unreadable, the new secret replaces the unreadable secret. Errors: NOT_FOUND;
+   * FAILED_PRECONDITION when the workspace is already connected and its secrets are
+   * readable, or when the workspace is not of the custom platform.
    */
   connectWorkspace: handleUnaryCall<ConnectWorkspaceRequest, ConnectWorkspaceResponse>;
   /**
@@ -5504,8 +6011,8 @@ export interface WorkspaceServiceServer extends UntypedServiceImplementation {
   /**
    * RotateSigningSecret creates a new signing secret, which only this answer
    * shows. The previous secret stays valid for another 24 hours. Errors:
-   * NOT_FOUND; FAILED_PRECONDITION when the workspace is not connected, or already
-   * has four active secrets.
+   * NOT_FOUND; FAILED_PRECONDITION when the workspace is not connected, already has
+   * four active secrets, or has an unreadable secret: connect the workspace instead.
    */
   rotateSigningSecret: handleUnaryCall<RotateSigningSecretRequest, RotateSigningSecretResponse>;
   /**
@@ -5522,9 +6029,9 @@ export interface WorkspaceServiceServer extends UntypedServiceImplementation {
    * immediately and never retried; the answer shows each step, and takes up to 5
    * seconds. For a poll workspace, the ping is held, and the answer says whether
    * the bridge polled within the last minute. Errors: NOT_FOUND;
-   * FAILED_PRECONDITION when the workspace is not connected; RESOURCE_EXHAUSTED when
-   * the workspace (16), the token (64) or the core (256) already has its maximum
-   * number of test events in progress.
+   * FAILED_PRECONDITION when the workspace is not connected, or its secret is
+   * unreadable; RESOURCE_EXHAUSTED when the workspace (16), the token (64) or the
+   * core (256) already has its maximum number of test events in progress.
    */
   sendTestEvent: handleUnaryCall<SendTestEventRequest, SendTestEventResponse>;
   /**
@@ -5613,6 +6120,21 @@ export interface WorkspaceServiceServer extends UntypedServiceImplementation {
    * from some shards only: core removes the rest within a minute of the store's return.
    */
   deleteGroup: handleUnaryCall<DeleteGroupRequest, DeleteGroupResponse>;
+  /**
+   * ListSecretKeys returns which keys of SECRETS_KEY one page of workspaces needs. To
+   * read all workspaces, repeat the call with next_page_token. Errors:
+   * INVALID_ARGUMENT for an invalid page token; PERMISSION_DENIED when the token is
+   * limited to some workspaces.
+   */
+  listSecretKeys: handleUnaryCall<ListSecretKeysRequest, ListSecretKeysResponse>;
+  /**
+   * ReEncryptSecrets encrypts the secrets of one page of workspaces with the newest
+   * key. To re-encrypt all workspaces, repeat the call with next_page_token. The
+   * secrets do not change, and a repeated call is harmless. Errors: INVALID_ARGUMENT
+   * for an invalid page token; PERMISSION_DENIED when the token is limited to some
+   * workspaces.
+   */
+  reEncryptSecrets: handleUnaryCall<ReEncryptSecretsRequest, ReEncryptSecretsResponse>;
 }
 
 export interface WorkspaceServiceClient extends Client {
@@ -5708,8 +6230,10 @@ export interface WorkspaceServiceClient extends Client {
   ): ClientUnaryCall;
   /**
    * ConnectWorkspace connects a disconnected workspace, with a new signing
-   * secret that only this answer shows. Errors: NOT_FOUND; FAILED_PRECONDITION
-   * when the workspace is already connected or is not of the custom platform.
+   * secret that only this answer shows. For a connected workspace whose secret is
+   * unreadable, the new secret replaces the unreadable secret. Errors: NOT_FOUND;
+   * FAILED_PRECONDITION when the workspace is already connected and its secrets are
+   * readable, or when the workspace is not of the custom platform.
    */
   connectWorkspace(
     request: ConnectWorkspaceRequest,
@@ -5767,8 +6291,8 @@ export interface WorkspaceServiceClient extends Client {
   /**
    * RotateSigningSecret creates a new signing secret, which only this answer
    * shows. The previous secret stays valid for another 24 hours. Errors:
-   * NOT_FOUND; FAILED_PRECONDITION when the workspace is not connected, or already
-   * has four active secrets.
+   * NOT_FOUND; FAILED_PRECONDITION when the workspace is not connected, already has
+   * four active secrets, or has an unreadable secret: connect the workspace instead.
    */
   rotateSigningSecret(
     request: RotateSigningSecretRequest,
@@ -5813,9 +6337,9 @@ export interface WorkspaceServiceClient extends Client {
    * immediately and never retried; the answer shows each step, and takes up to 5
    * seconds. For a poll workspace, the ping is held, and the answer says whether
    * the bridge polled within the last minute. Errors: NOT_FOUND;
-   * FAILED_PRECONDITION when the workspace is not connected; RESOURCE_EXHAUSTED when
-   * the workspace (16), the token (64) or the core (256) already has its maximum
-   * number of test events in progress.
+   * FAILED_PRECONDITION when the workspace is not connected, or its secret is
+   * unreadable; RESOURCE_EXHAUSTED when the workspace (16), the token (64) or the
+   * core (256) already has its maximum number of test events in progress.
    */
   sendTestEvent(
     request: SendTestEventRequest,
@@ -6051,6 +6575,49 @@ export interface WorkspaceServiceClient extends Client {
     metadata: Metadata,
     options: Partial<CallOptions>,
     callback: (error: ServiceError | null, response: DeleteGroupResponse) => void,
+  ): ClientUnaryCall;
+  /**
+   * ListSecretKeys returns which keys of SECRETS_KEY one page of workspaces needs. To
+   * read all workspaces, repeat the call with next_page_token. Errors:
+   * INVALID_ARGUMENT for an invalid page token; PERMISSION_DENIED when the token is
+   * limited to some workspaces.
+   */
+  listSecretKeys(
+    request: ListSecretKeysRequest,
+    callback: (error: ServiceError | null, response: ListSecretKeysResponse) => void,
+  ): ClientUnaryCall;
+  listSecretKeys(
+    request: ListSecretKeysRequest,
+    metadata: Metadata,
+    callback: (error: ServiceError | null, response: ListSecretKeysResponse) => void,
+  ): ClientUnaryCall;
+  listSecretKeys(
+    request: ListSecretKeysRequest,
+    metadata: Metadata,
+    options: Partial<CallOptions>,
+    callback: (error: ServiceError | null, response: ListSecretKeysResponse) => void,
+  ): ClientUnaryCall;
+  /**
+   * ReEncryptSecrets encrypts the secrets of one page of workspaces with the newest
+   * key. To re-encrypt all workspaces, repeat the call with next_page_token. The
+   * secrets do not change, and a repeated call is harmless. Errors: INVALID_ARGUMENT
+   * for an invalid page token; PERMISSION_DENIED when the token is limited to some
+   * workspaces.
+   */
+  reEncryptSecrets(
+    request: ReEncryptSecretsRequest,
+    callback: (error: ServiceError | null, response: ReEncryptSecretsResponse) => void,
+  ): ClientUnaryCall;
+  reEncryptSecrets(
+    request: ReEncryptSecretsRequest,
+    metadata: Metadata,
+    callback: (error: ServiceError | null, response: ReEncryptSecretsResponse) => void,
+  ): ClientUnaryCall;
+  reEncryptSecrets(
+    request: ReEncryptSecretsRequest,
+    metadata: Metadata,
+    options: Partial<CallOptions>,
+    callback: (error: ServiceError | null, response: ReEncryptSecretsResponse) => void,
   ): ClientUnaryCall;
 }
 
