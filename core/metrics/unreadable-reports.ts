@@ -1,5 +1,5 @@
 import type { Logger } from "pino";
-import type { UnreadableSecrets } from "../operations/count-unreadable";
+import type { UnreadableSecrets } from "../ports/meters";
 
 /** Milliseconds in which a workspace is logged at most once. */
 const SAME_EVERY_MS = 60_000;

@@ -1,15 +1,8 @@
 import { setTimeout as sleep } from "node:timers/promises";
+import type { UnreadableSecrets } from "../ports/meters";
 import { StoreUnavailable, type SecretKeys } from "../ports/store";
 
-/** The workspaces whose secrets core cannot decrypt. */
-export interface UnreadableSecrets {
-  readonly count: number;
-  /** Ids of the first workspaces that were found, at most `IDS_MAX`. */
-  readonly workspaceIds: readonly string[];
-  /** Fingerprints of the keys that these workspaces need, each once. */
-  readonly keys: readonly string[];
-}
-
+/** Maximum number of ids in an `UnreadableSecrets`. */
 const IDS_MAX = 5;
 /** Milliseconds between two pages, so that the count never competes with requests. */
 const PAGE_EVERY_MS = 100;

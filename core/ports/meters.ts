@@ -38,3 +38,12 @@ export interface PushesInHand {
   /** Bytes of all events in hand, including those in an attempt or waiting for a retry. */
   readonly bytes: number;
 }
+
+/** The workspaces whose secrets core cannot decrypt. */
+export interface UnreadableSecrets {
+  readonly count: number;
+  /** Ids of the first few of these workspaces. */
+  readonly workspaceIds: readonly string[];
+  /** Fingerprints of the keys that these workspaces need, each once. */
+  readonly keys: readonly string[];
+}

@@ -31,7 +31,7 @@ export type FunctionName =
   | "admit_test"
   | "put_workspace"
   | "get_workspaces"
-  | "reseal_workspace"
+  | "reseal_workspaces"
   | "delete_workspace"
   | "log_change"
   | "register_group"
@@ -65,7 +65,7 @@ const CONFIRMED: ReadonlySet<FunctionName> = new Set([
   "publish",
   "create_workspace",
   "put_workspace",
-  "reseal_workspace",
+  "reseal_workspaces",
   "delete_workspace",
   "page",
   "read_pushes",

@@ -9,11 +9,11 @@ import type { SecretBox } from "./secret-box";
 import { createWorkspaceIndex, ENTRY_FORM, idOfEntry } from "./workspace-index";
 import { fromRecord, keysOfRecord, toRecord, withoutExpired } from "./workspace-record";
 
-/** Number of workspaces in a page: a call of `reEncrypt` writes as many records. */
+/** Number of workspaces in a page: a call of `reEncrypt` writes at most as many records. */
 const PAGE_MAX = 100;
 /** The form of a page token: a shard, and the index entry to continue after. Without an entry, the shard's first page. */
 const TOKEN_FORM = /^([0-9]{1,5})\/(.*)$/;
-/** The attempts to re-encrypt a record that other requests keep changing. */
+/** The attempts to re-encrypt records that other requests keep changing. */
 const MOST_TRIES = 10;
 
 interface Place {
@@ -77,23 +77,36 @@ export function createSecretKeys(
     return { shard, stored, next };
   }
 
+  /** Whether a readable secret of the record is encrypted with another key than the newest. */
+  function isOld({ keys: used, missingKeys: missing }: Stored): boolean {
+    return used.some((key) => key !== box.newest && !missing.includes(key));
+  }
+
   /**
-   * Encrypts the readable secrets of a record with the newest key. The version does not change, because the workspace
-   * does not change either: no core has to read the workspace again.
+   * Encrypts the readable secrets of records with the newest key. Returns the ids of the changed workspaces. The versions do
+   * not change, because the workspaces do not change either: no core has to read a workspace again.
    */
-  async function reEncrypt(shard: number, read: Stored): Promise<"changed" | "already"> {
-    let current: Stored | undefined = read;
-    for (let tries = 0; tries < MOST_TRIES && current !== undefined; tries++) {
-      const workspace = withoutExpired(fromRecord(current.record, box), now());
-      const { missingKeys: missing } = current;
-      if (current.keys.every((key) => key === box.newest || missing.includes(key))) return "already";
-      const args: readonly string[] = [workspace.id, current.version, toRecord(workspace, box)];
-      const reply = await functions.call("reseal_workspace", keys.prefix(shard), args);
-      if (asNumber(reply) === 1) return "changed";
-      [current] = await readAll(shard, [workspace.id]);
+  async function reEncrypt(shard: number, stored: readonly Stored[]): Promise<ReadonlySet<string>> {
+    const changed = new Set<string>();
+    let old = stored.filter(isOld);
+    // If cores with other keys keep changing a workspace, `list` still shows the old key.
+    for (let tries = 0; tries < MOST_TRIES && old.length > 0; tries++) {
+      const args = old.flatMap(({ workspaceId, version, record }) => {
+        const workspace = withoutExpired(fromRecord(record, box), now());
+        return [workspaceId, version, toRecord(workspace, box)];
+      });
+      const reply = asList(await functions.call("reseal_workspaces", keys.prefix(shard), args));
+      const isChanged = reply.map((each) => asNumber(each) === 1);
+      for (const [i, { workspaceId }] of old.entries()) if (isChanged[i]) changed.add(workspaceId);
+      const outdated = old.filter((_, i) => !isChanged[i]);
+      old = (
+        await readAll(
+          shard,
+          outdated.map(({ workspaceId }) => workspaceId),
+        )
+      ).filter(isOld);
     }
-    // The workspace was deleted, or cores with other keys keep changing it. In the latter case, `list` shows the old key.
-    return "already";
+    return changed;
   }
 
   return {
@@ -107,13 +120,13 @@ export function createSecretKeys(
       if (page === undefined) return undefined;
       const shards = token === "" ? Array.from({ length: keys.shards }, (_, shard) => shard) : [];
       const counts = await Promise.all(shards.map((shard) => index.count(shard)));
-      const results = await Promise.all(page.stored.map((stored) => reEncrypt(page.shard, stored)));
+      const changed = await reEncrypt(page.shard, page.stored);
       const unreadable = page.stored.filter((stored) => stored.missingKeys.length > 0);
+      const isUnchanged = (stored: Stored): boolean =>
+        stored.missingKeys.length === 0 && !changed.has(stored.workspaceId);
       return {
-        changed: results.filter((result) => result === "changed").length,
-        already: results.filter(
-          (result, i) => result === "already" && page.stored[i]?.missingKeys.length === 0,
-        ).length,
+        changed: changed.size,
+        already: page.stored.filter(isUnchanged).length,
         unreadable: unreadable.map(({ workspaceId }) => workspaceId),
         total: counts.reduce((sum, count) => sum + count, 0),
         next: page.next,

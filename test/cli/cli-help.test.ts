@@ -47,7 +47,7 @@ test("bash completes commands and the values of an option, and otherwise falls b
   const { stdout } = await promisify(execFile)("bash", ["-c", script], { env });
   expect(stdout.split("\n")).toEqual([
     "workspace",
-    "create rotate connect list show update set-url set-operator-events disconnect delete",
+    "create rotate connect list show update set-url set-operator-events keys re-encrypt disconnect delete",
     "hangman_board hangman_end",
     "",
     expect.stringContaining("-o default"),

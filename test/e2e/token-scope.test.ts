@@ -120,8 +120,19 @@ describe("a limited token of an operator", () => {
   test("cannot create workspaces, and sees only its own workspaces", async () => {
     const { workspaces } = clients;
     const without = METHODS.filter((method) => !hasWorkspaceId(method));
-    const all = ["createWorkspace", "deleteGroup", "getCaller", "listGroups", "listWorkspaces"];
-    expect(without.toSorted()).toEqual(all);
+    expect(without.toSorted()).toEqual([
+      "createWorkspace",
+      "deleteGroup",
+      "getCaller",
+      "listGroups",
+      "listSecretKeys",
+      "listWorkspaces",
+      "reEncryptSecrets",
+    ]);
+    for (const method of [workspaces.listSecretKeys, workspaces.reEncryptSecrets] as const) {
+      const calling = call<{ pageToken: string }, unknown>(workspaces, method, { pageToken: "" }, ANN);
+      await expectRejected(calling, PERMISSION_DENIED, "the token ann is limited to some workspaces");
+    }
     const request = CreateWorkspaceRequest.create({ name: "new" });
     const creating = call(workspaces, workspaces.createWorkspace, request, ANN);
     await expectRejected(creating, PERMISSION_DENIED, "the token ann is limited to some workspaces");

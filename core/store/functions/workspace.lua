@@ -74,16 +74,19 @@ register('get_workspaces', function(keys, args)
   return answers
 end, { 'no-writes' })
 
--- Replaces the record of a workspace with a record of the same workspace whose secrets are encrypted with another key.
--- The workspace does not change, so its version does not change either.
--- ARGV: workspace, the version of the record that was read, record.
--- Returns 1, or 0 when the current version is another version.
-register('reseal_workspace', function(keys, args)
-  local prefix = keys[1]
-  local workspace, version, record = unpack(args)
-  if redis.call('HGET', prefix .. ':st:' .. workspace, 'version') ~= version then return 0 end
-  redis.call('SET', prefix .. ':ws:' .. workspace, record)
-  return 1
+-- Replaces records with records of the same workspaces whose secrets are encrypted with another key. The workspaces do
+-- not change, so their versions do not change either.
+-- ARGV: for each workspace, its id, the version of the record that was read, and the new record.
+-- Returns for each workspace, in order: 1, or 0 when the current version is another version.
+register('reseal_workspaces', function(keys, args)
+  local prefix, answers = keys[1], {}
+  for i = 1, #args, 3 do
+    local workspace, version, record = args[i], args[i + 1], args[i + 2]
+    local is_current = redis.call('HGET', prefix .. ':st:' .. workspace, 'version') == version
+    if is_current then redis.call('SET', prefix .. ':ws:' .. workspace, record) end
+    answers[#answers + 1] = is_current and 1 or 0
+  end
+  return answers
 end)
 
 -- Logs that events were sent. These entries have their own list, so that they displace no changes
