@@ -79,6 +79,7 @@ const REFUSALS: readonly (readonly [name: keyof typeof Refusal, status: number, 
   ["WORKSPACE_LIMIT", 429, refused(Refusal.WORKSPACE_LIMIT, { retryAfterSeconds: 1 })],
   ["INVALID", 400, refused(Refusal.INVALID, { violation: VIOLATION })],
   ["PUSH_WORKSPACE", 403, refused(Refusal.PUSH_WORKSPACE)],
+  ["SECRET_UNREADABLE", 503, refused(Refusal.SECRET_UNREADABLE)],
 ];
 
 test("every reason for which core refuses a request is tested", () => {

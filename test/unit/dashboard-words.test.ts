@@ -153,6 +153,12 @@ describe("health in words", () => {
     else expect(found.advice).toMatch(advice);
   });
 
+  test("describe an unreadable secret before the health, with the missing key", () => {
+    const words = healthWords({ ...CUSTOM, missingKey: "0a1b2c3d" }, polled({ state: "healthy" }), NOW);
+    expect(words).toMatchObject({ tone: "bad", label: "Secret unreadable" });
+    expect(words.sentence).toContain("0a1b2c3d");
+  });
+
   test.each([
     [{ ...CUSTOM, custom: false, connected: false }, "No bridge"],
     [{ ...CUSTOM, connected: false }, "Disconnected"],

@@ -71,7 +71,8 @@ test("resting workspaces fill at most half of a small queue, and one of them at 
   const resting = createRestingWorkspaces({ pushQueueMax: 80, pushQueueMaxBytes: 1_000_000 });
   const accepted = ["a", "b", "c", "d", "e"].map((workspaceId) => {
     resting.begin(workspaceId);
-    return Array.from({ length: 30 }, (_, i) => resting.add(queued(i, { workspaceId }))).filter(Boolean).length;
+    return Array.from({ length: 30 }, (_, i) => resting.add(queued(i, { workspaceId }))).filter(Boolean)
+      .length;
   });
   expect(accepted).toEqual([10, 10, 10, 10, 0]);
   expect(resting.end("a")).toHaveLength(10);
