@@ -46,7 +46,7 @@ const ARROWS = {
   // types, and the parts that `listen` needs to poll and to push.
   "^cli/": [
     "^contract/",
-    "^proto/gen/",
+    "^proto/(gen/|codes\\.ts$)",
     "^runtime/",
     "^bridge/(signature|events|poll|poller|cursor-store|lanes|back-off|check/http-client)\\.ts$",
     "^edge/dashboard/(shapes|workspace-json)\\.ts$",
