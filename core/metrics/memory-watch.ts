@@ -17,8 +17,6 @@ const MB = 1024 * 1024;
 const inMb = (bytes: number): string => (bytes / MB).toFixed(0);
 
 /** Watches the memory of Redis, and reports when it is nearly full or full. */
-export type MemoryWatch = ReturnType<typeof addMemoryMetrics>;
-
 export function addMemoryMetrics({ counter, gauge }: Metrics) {
   let servers: readonly ServerMemory[] = [];
   let rejections = 0;
