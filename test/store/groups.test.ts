@@ -75,10 +75,11 @@ describe("the number of groups", () => {
       const count = (result: string) => results.filter((each) => each === result).length;
       return [count("opened"), count("token-full"), count("all-full")];
     };
-    expect(await open(opener("limited", 4), "limited.")).toEqual([4, 36, 0]);
-    expect(await open(opener("one"), "one.")).toEqual([32, 8, 0]);
-    expect(await open(opener("two"), "two.")).toEqual([28, 0, 12]);
+    const limited = await open(opener("limited", 4), "limited.");
+    const one = await open(opener("one"), "one.");
+    const two = await open(opener("two"), "two.");
     await other.close();
+    expect({ limited, one, two }).toEqual({ limited: [4, 36, 0], one: [32, 8, 0], two: [28, 0, 12] });
     expect(await store.followLog.open("three", opener("three"))).toBe("all-full");
     expect([await inRegistry(), await inLogs()].map(({ length }) => length)).toEqual([
       GROUPS_MAX,
