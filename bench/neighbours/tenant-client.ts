@@ -1,6 +1,6 @@
 import { credentials } from "@grpc/grpc-js";
 import { Agent, request } from "undici";
-import { GameServiceClient, type OutboundEvent } from "../../proto/gen/chatbridge/v1/game";
+import { GameServiceClient, PublishRefusal, type OutboundEvent } from "../../proto/gen/chatbridge/v1/game";
 import { WatchWorkspaceRequest, WorkspaceServiceClient } from "../../proto/gen/chatbridge/v1/workspace";
 import { bearer, callUnary, type UnaryMethod } from "../../runtime/core-channel";
 import { signatureOf } from "../load/signed-requests";
@@ -88,7 +88,8 @@ export function connectTenant({ coreAddress, url, dashboardUrl }: Place, tenant:
         withinMs,
       );
       for (const { outcome } of results) {
-        if (outcome?.$case !== "published") throw new Refused(outcome?.value.message ?? "no outcome");
+        if (outcome?.$case === "published") continue;
+        throw new Refused(outcome === undefined ? "no outcome" : PublishRefusal[outcome.value.reason]);
       }
     },
 

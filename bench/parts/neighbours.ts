@@ -87,7 +87,7 @@ async function startTenants(context: PartContext) {
   const names = await context.scope.own(silentNames(), (socket) => void socket.close());
   const dashboard = await freeAddress();
   const { service, certificate } = await startPushService(context, {
-    core: { DNS_SERVERS: `127.0.0.1:${names.address().port}` },
+    core: { DNS_SERVERS: `127.0.0.1:${names.address().port}`, HELD_MAX_BYTES: "20000000" },
     edge: { DASHBOARD_LISTEN: dashboard },
     async tokens(coreAddress) {
       tenants = await createTenants(coreAddress, TOKENS.operator, ["neighbour", ...ATTACK_NAMES]);

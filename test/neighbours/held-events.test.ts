@@ -9,5 +9,5 @@ const street = neighbourhood();
 test("events for a workspace that nobody polls are refused above a share, and no other tenant's events are", async () => {
   const { taken, report } = await street.attack("held-events");
   expectUndisturbed(report);
-  expectBounded(taken, "RESOURCE_EXHAUSTED", ALL_CALLS - 1);
+  expectBounded(taken, "HELD_FULL", ALL_CALLS - 1);
 });

@@ -11,6 +11,9 @@ import { pushEnvironment } from "../harness/push";
 import { startTestRedis, type TestRedis } from "../harness/redis";
 import { createTestCa, type TestCa } from "../harness/test-ca";
 
+/** A tenth of what the attack on held events publishes. */
+const HELD_MAX_BYTES = 20_000_000;
+
 /** The attack and the neighbour, as the test observed them. */
 interface Observed {
   readonly taken: Taken;
@@ -35,7 +38,10 @@ export function neighbourhood() {
     const names = createSocket("udp4");
     await once(names.bind(0, "127.0.0.1"), "listening");
     closers.push(() => names.close());
-    const settings = pushEnvironment(ca, `127.0.0.1:${names.address().port}`);
+    const settings = {
+      ...pushEnvironment(ca, `127.0.0.1:${names.address().port}`),
+      HELD_MAX_BYTES: String(HELD_MAX_BYTES),
+    };
 
     // A token can be limited only to workspaces that exist, so another core creates them first.
     const first = await startCore(redis.url, settings);
