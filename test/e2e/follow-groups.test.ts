@@ -202,6 +202,6 @@ test("core removes a group that has had no stream for 24 hours, and logs the rem
   await openLongAgo("forgotten");
   const removed = () => core.log.filter(({ msg }) => String(msg).startsWith("a group was removed"));
   await until("core has removed the group", () => removed().length > 0);
-  expect(removed()).toEqual([expect.objectContaining({ level: 30, group: "forgotten" })]);
+  expect(removed()).toEqual([expect.objectContaining({ level: "info", group: "forgotten" })]);
   expect((await list()).map(({ name }) => name)).not.toContain("forgotten");
 });

@@ -172,11 +172,21 @@ test("published events, streams and unacked events are counted, and metrics show
 
 test("inbound events that are dropped before every group has acked them are counted and logged", async () => {
   const workspace = await make();
-  await store.followLog.open("too-slow");
-  const log = `${store.keys.prefix(store.keys.shard(workspace.id))}:in`;
+  const shard = store.keys.shard(workspace.id);
+  for (const group of ["too-slow", "quick"]) await store.followLog.open(group);
+  const log = `${store.keys.prefix(shard)}:in`;
   const fill = `for i = 1, 2000 do redis.call('XADD', KEYS[1], '*', 'w', ARGV[1], 'e', 'event') end`;
   await evaluate(store, fill, [log], workspace.id);
-  expect(await type(base(), workspace, "one more")).toBe(true);
+  const quick = { group: "quick", name: "c", token: "token of quick" };
+  await store.followLog.take(quick, shard);
+  const read = (await store.followLog.readNew(quick, shard, 2_000))?.entries ?? [];
+  await store.followLog.ack(
+    "quick",
+    shard,
+    read.map(({ entryId }) => entryId),
+  );
+  // The bound is checked after each 16th of INBOUND_LOG_MAX.
+  for (let i = 0; i < 1_000 / 16 + 1; i++) expect(await type(base(), workspace, "one more")).toBe(true);
   const lost = await core("chatbridge_core_inbound_dropped_total", 'reason="size"');
   expect(lost).toBeGreaterThan(500);
   const told = await until("the drop is logged", () =>

@@ -153,7 +153,7 @@ test("a core that starts counts the workspaces with an unreadable secret, and lo
     const line = await until("core has counted the unreadable secrets", () =>
       core.log.find(({ msg }) => String(msg).includes("some workspaces are unreadable")),
     );
-    expect(line).toMatchObject({ level: 40, count: 3, missingKeys: [MISSING] });
+    expect(line).toMatchObject({ level: "warn", count: 3, missingKeys: [MISSING] });
     const ids = allBad().map(({ workspaceId }) => workspaceId);
     expect((line["workspaceIds"] as string[]).toSorted()).toEqual(ids.toSorted());
     expect(valueOf(await readMetrics(core), "chatbridge_core_unreadable_secrets")).toBe(3);

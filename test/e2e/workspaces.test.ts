@@ -44,6 +44,8 @@ describe("a new workspace", () => {
       secrets: [{ createdAt: workspace?.createdAt, expiresAt: undefined }],
       createdAt: expect.any(Date) as Date,
       operatorEventsAddress: "",
+      missingKey: "",
+      operatorEventsMissingKey: "",
     });
     expect(Math.abs(Number(workspace?.createdAt) - before)).toBeLessThan(HANG_MS);
     expect(Buffer.from(signingSecret, "base64url")).toHaveLength(32);
