@@ -1,6 +1,6 @@
-import { setTimeout as sleep } from "node:timers/promises";
 import type { Logger } from "pino";
 import type { Metrics } from "../../runtime/metrics";
+import { createWaker } from "../domain/waker";
 import { StoreUnavailable, type ServerMemory } from "../ports/store";
 
 const LOOK_EVERY_MS = 5_000;
@@ -78,6 +78,8 @@ export function addMemoryMetrics({ counter, gauge }: Metrics) {
       signal: AbortSignal,
     ): Promise<void> {
       log = to;
+      const waker = createWaker();
+      signal.addEventListener("abort", waker.wake, { once: true });
       while (!signal.aborted) {
         try {
           servers = await readMemory();
@@ -90,7 +92,7 @@ export function addMemoryMetrics({ counter, gauge }: Metrics) {
           nextWarningAt = performance.now() + WARN_EVERY_MS;
           log.warn({}, nearly);
         }
-        await sleep(LOOK_EVERY_MS, undefined, { signal }).catch(() => undefined);
+        await waker.wait(LOOK_EVERY_MS);
       }
     },
   };

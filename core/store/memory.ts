@@ -1,6 +1,7 @@
 import type { ShardMemory } from "../domain/memory-budget";
 import type { ServerMemory } from "../ports/store";
 import type { Keys } from "./keys";
+import { errorReply } from "./redis/connection";
 import type { Redis } from "./redis/redis";
 import { asText } from "./redis/reply";
 
@@ -14,6 +15,15 @@ function toMemory(info: string): Omit<ServerMemory, "server"> {
   // Buffers of replicas and of the append-only file do not count toward maxmemory.
   const usedBytes = number("used_memory") - number("mem_not_counted_for_evict");
   return { usedBytes, maxBytes: number("maxmemory") || undefined };
+}
+
+async function readInfo(redis: Redis, prefix: string): Promise<string> {
+  try {
+    return asText(await redis.command(prefix, ["INFO", "server", "memory"]));
+  } catch (error) {
+    if (errorReply(error)?.startsWith("NOPERM")) return "";
+    throw error;
+  }
 }
 
 /**
@@ -30,7 +40,8 @@ export async function readMemory(redis: Redis, assumedBytes: number): Promise<re
 }
 
 /**
- * Returns the memory that each shard can use. The result is undefined when a master has no limit.
+ * Returns the memory that each shard can use. The result is undefined when a master has no limit. If the user of Redis
+ * lacks the permission for INFO, `assumedBytes` applies to each master.
  *
  * @param assumedBytes the memory of a master without `maxmemory`; 0 for no limit
  */
@@ -41,9 +52,7 @@ export async function readShardMemory(
 ): Promise<ShardMemory | undefined> {
   const prefixes = Array.from({ length: keys.shards }, (_, shard) => keys.prefix(shard));
   const asked = redis.isOneMaster ? prefixes.slice(0, 1) : prefixes;
-  const infos = await Promise.all(
-    asked.map(async (prefix) => asText(await redis.command(prefix, ["INFO", "server", "memory"]))),
-  );
+  const infos = await Promise.all(asked.map((prefix) => readInfo(redis, prefix)));
   const shardsOf = new Map<string, number>();
   const maxOf = new Map<string, number>();
   for (const info of infos) {
