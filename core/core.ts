@@ -136,7 +136,7 @@ export async function createCore(
     const shardContext = {
       ...store,
       pushQueueMax: config.pushQueueMax,
-      pushQueueMaxBytes: config.pushQueueMaxBytes,
+      pushQueueMaxBytes: store.bounds.pushQueueMaxBytes,
       onUnreadable: unreadable.onUnreadable,
       ...operatorEventReports(metrics.counts, log),
       pushClient,

@@ -74,6 +74,11 @@ const PANELS = [
     ["connections made in 5 minutes", increase("5m", "chatbridge_core_redis_connections_total")],
     ["connections lost in 5 minutes", increase("5m", "chatbridge_core_redis_connection_faults_total")],
     ["sequences ahead of the clock, s", "max(chatbridge_core_sequence_ahead_seconds)"],
+    ["rejected because the store is full, in 5 minutes", increase("5m", "chatbridge_core_store_full_total")],
+  ]),
+  panel("Memory of Redis", "bytes", 24, [
+    ["{{server}}", "max by (server) (chatbridge_core_redis_memory_bytes)"],
+    ["{{server}} can use (0: no limit)", "max by (server) (chatbridge_core_redis_memory_max_bytes)"],
   ]),
   { row: "Games" },
   panel("Published", "ops", 6, [["{{outcome}}", rate("outcome", "chatbridge_core_published_total")]]),

@@ -31,11 +31,8 @@ export function addMemoryMetrics({ counter, gauge }: Metrics) {
   );
   gauge(
     "chatbridge_core_redis_memory_max_bytes",
-    "Bytes of memory that each Redis master can use: its maxmemory, or REDIS_MEMORY_BYTES.",
-    () =>
-      servers.flatMap(({ server, maxBytes }) =>
-        maxBytes === undefined ? [] : [{ labels: { server }, value: maxBytes }],
-      ),
+    "Bytes of memory that each Redis master can use: its maxmemory, or REDIS_MEMORY_BYTES; 0 for no limit.",
+    () => servers.map(({ server, maxBytes = 0 }) => ({ labels: { server }, value: maxBytes })),
   );
   counter(
     "chatbridge_core_store_full_total",

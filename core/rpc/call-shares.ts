@@ -25,10 +25,11 @@ export function tooMuch(what: string, full: TokenKind | "all", { name }: Caller)
 
 /**
  * Bytes counted for each call, and for each row of a page. A call reads at most the log of the deliveries of one
- * workspace. A row is at most a workspace with all fields at their maximum length.
+ * workspace. A row is a workspace, whose fields may all have their maximum length, or a short delivery.
  */
 const CALL_BYTES = 256 * 1024;
-const ROW_BYTES = 4 * 1024;
+const WORKSPACE_BYTES = 4 * 1024;
+const DELIVERY_BYTES = 1024;
 const MB = 1_048_576;
 
 interface UnaryCall extends ServedCall {
@@ -50,7 +51,8 @@ export function withinShares(service: WorkspaceServiceServer, report: ReportFaul
     (call, callback) => {
       if (callback === undefined) return handle(call);
       const caller = callerOf(call);
-      const release = shares.acquire(ownerOf(caller), bytesOf(call));
+      const rowBytes = method === "listDeliveries" ? DELIVERY_BYTES : WORKSPACE_BYTES;
+      const release = shares.acquire(ownerOf(caller), bytesOf(call, rowBytes));
       if (typeof release === "string") {
         const calls = `${shares.max[release] / MB} MB of calls in progress`;
         const refusal = new StatusError(status.RESOURCE_EXHAUSTED, tooMuch(calls, release, caller));
@@ -65,7 +67,7 @@ export function withinShares(service: WorkspaceServiceServer, report: ReportFaul
   return Object.fromEntries(bounded) as unknown as WorkspaceServiceServer;
 }
 
-function bytesOf({ request: { pageSize } }: UnaryCall): number {
+function bytesOf({ request: { pageSize } }: UnaryCall, rowBytes: number): number {
   if (pageSize === undefined) return CALL_BYTES;
-  return CALL_BYTES + Math.min(pageSize || PAGE_DEFAULT, PAGE_MAX) * ROW_BYTES;
+  return CALL_BYTES + Math.min(pageSize || PAGE_DEFAULT, PAGE_MAX) * rowBytes;
 }

@@ -100,7 +100,7 @@ describe("an error answer gives the reason, and names any invalid field", () => 
   });
 
   test("while core is unavailable", async () => {
-    const alone = await startDashboardEdge(1);
+    const alone = await startDashboardEdge(1, {}, "listening");
     const answer = await askApi(alone.url, "/session", { method: "POST", body: { token: "whoever-it-is" } });
     expect([answer.status, answer.headers["retry-after"]]).toEqual([503, "1"]);
     expect(answer.json).toMatchObject({ message: "The service's core does not answer right now." });
@@ -139,6 +139,7 @@ describe("searching", () => {
       workspaces: [],
       next: null,
       lookedThrough: total,
+      notice: null,
     });
     expect((await ask(`/workspaces?search=${NOBODY}`)).json).toMatchObject({ workspaces: [], next: null });
   });

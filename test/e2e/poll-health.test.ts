@@ -121,7 +121,7 @@ test.each([
   const context = {
     now: () => now,
     ids: { event: () => "evt_1" },
-    workspaces: { read: async () => ({}) },
+    workspaces: { read: async () => ({ workspace: { secrets: [] } }) },
     outboundEvents: { publish: async () => ({ outcome: "published", mode: "poll" }) },
     changeLog: { append: async () => undefined },
     onChanged: () => undefined,

@@ -149,10 +149,10 @@ test("test events displace no change of the log of changes, and each change is i
   const lines = push.service.core.log.filter(({ workspaceId, change }) => workspaceId === id && change);
   const facts = lines.map(({ change, by, level }) => [change, by, level]);
   expect(facts.slice(0, 4)).toEqual([
-    ["created", "operator", 30],
-    ["secret-rotated", "operator", 30],
-    ["operator-events-set", "operator", 30],
-    ["test-event-sent", "eve", 30],
+    ["created", "operator", "info"],
+    ["secret-rotated", "operator", "info"],
+    ["operator-events-set", "operator", "info"],
+    ["test-event-sent", "eve", "info"],
   ]);
   const text = JSON.stringify(lines);
   for (const hidden of [secret, rotated.signingSecret, "hidden", "owner@customer.test"])

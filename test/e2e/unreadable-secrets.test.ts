@@ -82,7 +82,9 @@ test("its bridge gets 503 with Retry-After, and core logs the workspace and the 
     }
   }
   const [badPoll] = badPolls;
-  const lines = core.log.filter(({ workspaceId }) => workspaceId === badPoll?.workspaceId);
+  const lines = core.log.filter(
+    ({ workspaceId, level }) => workspaceId === badPoll?.workspaceId && level !== "info",
+  );
   expect(lines).toMatchObject([{ missingKey: MISSING, msg: expect.stringContaining("unreadable") }]);
   expect(lines[0]).not.toHaveProperty("err");
   expect(core.log.filter(({ msg }) => msg === "unexpected error")).toEqual([]);

@@ -3,13 +3,17 @@ import { startEdge, TOKENS, type RunningProcess } from "./processes";
 
 export type DashboardEdge = Awaited<ReturnType<typeof startDashboardEdge>>;
 
-export async function startDashboardEdge(corePort: number, environment: Record<string, string> = {}) {
-  const edge = await startEdge(corePort, { DASHBOARD_LISTEN: "127.0.0.1:0", ...environment });
+export async function startDashboardEdge(
+  corePort: number,
+  environment: Record<string, string> = {},
+  when: "ready" | "listening" = "ready",
+) {
+  const edge = await startEdge(corePort, { DASHBOARD_LISTEN: "127.0.0.1:0", ...environment }, when);
   return { edge, url: dashboardUrlOf(edge) };
 }
 
 export function dashboardUrlOf({ log }: RunningProcess): string {
-  const { dashboardPort } = log.find(({ msg }) => msg === "edge is ready") ?? {};
+  const { dashboardPort } = log.find(({ msg }) => msg === "edge is listening") ?? {};
   return `http://127.0.0.1:${String(dashboardPort)}`;
 }
 

@@ -49,7 +49,10 @@ local function is_limited(group, limited)
   return false
 end
 
--- Removes up to about `count` entries that at least one group has acked. If there is no group, any entries are
+-- Default number of entries in a node of a stream. Redis removes only whole nodes, and none that would exceed a LIMIT.
+local NODE_ENTRIES = 100
+
+-- Removes about `count` entries that at least one group has acked. If there is no group, any entries are
 -- removed, because no follower can ever read them. A group of a limited token acks the events of other workspaces
 -- unseen, so such a group counts only if there is no other group.
 -- Returns the same as trim_inbound.
@@ -62,7 +65,7 @@ local function trim_behind(prefix, count, limited)
   end)
   most = most or mostLimited
   if not most then return trim_inbound(prefix, 'MAXLEN', '~', math.max(0, redis.call('XLEN', prefix .. ':in') - count)) end
-  return trim_inbound(prefix, 'MINID', '~', most, 'LIMIT', count)
+  return trim_inbound(prefix, 'MINID', '~', most, 'LIMIT', count + NODE_ENTRIES)
 end
 
 -- The bytes of a log are counted in slices, in the memory of the functions: a slice has the number and the bytes of
