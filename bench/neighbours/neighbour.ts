@@ -25,6 +25,8 @@ const RARITY = {
   "operator event": 50,
 } as const;
 export type Kind = keyof typeof RARITY;
+/** Minimum milliseconds between two calls of a kind. Core allows five tests of an operator address per minute. */
+const PAUSE_MIN_MS: Partial<Record<Kind, number>> = { "operator event": 25_000 };
 const KINDS = Object.keys(RARITY) as readonly Kind[];
 
 /** The kinds that are frequent enough to wait for several calls. */
@@ -103,7 +105,7 @@ export async function play(place: Place, tenant: Tenant, { certificate, everyMs 
     make: (number: number, dueAt: number) => Promise<unknown>,
     until = ending,
   ) {
-    const pauseMs = everyMs * RARITY[kind];
+    const pauseMs = Math.max(everyMs * RARITY[kind], PAUSE_MIN_MS[kind] ?? 0);
     for (let [number, dueAt] = [0, performance.now()]; !until.signal.aborted; number++) {
       await make(number, dueAt).then(
         () => tallies[kind].accept(performance.now() - dueAt),

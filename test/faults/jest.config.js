@@ -5,13 +5,12 @@ const base = require("../../jest.config.js");
 // The workers inherit this variable, and table-reporter.js reads it.
 process.env.FAULTS_TABLE ??= join(tmpdir(), `cb-faults-${process.pid}.jsonl`);
 
-/** The tests of `npm run test:faults`: faults under load, and tenants that take more than their share. */
 /** @type {import("jest").Config} */
 module.exports = {
   ...base,
   rootDir: "../..",
-  roots: ["<rootDir>/test/faults", "<rootDir>/test/neighbours"],
-  testMatch: ["**/*.fault.ts", "**/account.test.ts", "**/neighbours/*.test.ts"],
+  roots: ["<rootDir>/test/faults"],
+  testMatch: ["**/*.fault.ts", "**/account.test.ts"],
   testTimeout: 300_000,
   reporters: [
     "default",
