@@ -45,7 +45,7 @@ export interface ShardMemory {
 }
 
 /** The least useful bound of a shard. A smaller Redis gets bounds that add up to more than its memory, and a warning. */
-const LEAST_BYTES = 256 * 1024;
+const LEAST_BYTES = 128 * 1024;
 
 /**
  * Returns the bounds. A bound that is set applies. Another bound is a part of Redis's memory.
