@@ -38,12 +38,12 @@ RETRY_SECONDS=60
 STALE_MINUTES=1440
 
 # The levels of the log are those of the other processes.
-INFO=30
-ERROR=50
+INFO=info
+ERROR=error
 
 # log LEVEL MESSAGE [FIELD VALUE]... writes one JSON line. Values lose quotes, backslashes and control characters.
 log() {
-  line="{\"level\":$1,\"time\":\"$(date -u +%Y-%m-%dT%H:%M:%SZ)\",\"process\":\"backup\",\"of\":\"$what\",\"msg\":\"$2\""
+  line="{\"level\":\"$1\",\"time\":\"$(date -u +%Y-%m-%dT%H:%M:%SZ)\",\"process\":\"backup\",\"of\":\"$what\",\"msg\":\"$2\""
   shift 2
   while [ $# -gt 1 ]; do
     line="$line,\"$1\":\"$(printf %s "$2" | tr '\n\t' '  ' | tr -d '"\\[:cntrl:]' | tail -c 300)\""
