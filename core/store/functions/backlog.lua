@@ -29,10 +29,10 @@ end
 -- Counts the lost entries after `trimmed` entries were removed from the beginning of a log. No
 -- removed entry has an id below `from`. An entry is lost when a group had not acked it. If
 -- there are several groups, only the losses of the group that lost the most are counted. If
--- there is no group, all removed entries are lost.
+-- there is no group, all removed entries are lost. `groups` are the groups before the removal.
+-- From Redis 8 on, the lag of a group no longer includes removed entries.
 -- Returns the count and the group ('' for none).
-local function count_lost(log, from, trimmed)
-  local groups = groups_of(log)
+local function count_lost(log, from, trimmed, groups)
   if #groups == 0 then return trimmed, '' end
   local left = redis.call('XRANGE', log, '-', '+', 'COUNT', 1)[1]
   local length = redis.call('XLEN', log)

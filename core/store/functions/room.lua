@@ -9,9 +9,10 @@
 -- Returns {count, group} of the lost entries; nil when none were lost.
 local function trim_inbound(prefix, ...)
   local log = prefix .. ':in'
+  local groups = groups_of(log)
   local trimmed = redis.call('XTRIM', log, ...)
   if trimmed == 0 then return nil end
-  local lost, group = count_lost(log, redis.call('GET', prefix .. ':infirst') or '-', trimmed)
+  local lost, group = count_lost(log, redis.call('GET', prefix .. ':infirst') or '-', trimmed, groups)
   local left = redis.call('XRANGE', log, '-', '+', 'COUNT', 1)[1]
   if left then redis.call('SET', prefix .. ':infirst', left[1]) end
   return lost > 0 and { lost, group } or nil
