@@ -30,8 +30,8 @@ import { shardOf } from "../domain/shard";
  * | `:operatordropped`          | string | until it is read             | as `:operator`: number of events that a full outbox has dropped; find_failing reads and deletes it |
  * | `:tested:<name>`            | list   | an hour                      | admit_test: times of the last 30 tests of the address for operator events, µs, newest first; the name is a workspace, `installation`, or the digest of an email address |
  * | `:key:<workspace>:<digest>` | string | 24 h                         | publish: the answer for an idempotency key |
- * | `:in`                       | stream | an event 24 h                | append: workspace (`w`) and event (`e`); read by groups of followers |
- * | `:infirst`                  | string | as `:in`                     | append: first id that was in `:in` after its last trim |
+ * | `:in`                       | stream | until every group has acked, at most 24 h | append: workspace (`w`) and event (`e`); read by groups of followers; tidy_inbound removes acked events |
+ * | `:infirst`                  | string | as `:in`                     | append, tidy_inbound: first id that was in `:in` after the last trim that lost events |
  * | `:id:<half day>:<bucket>`   | hash   | 24 h 10 min after half day   | append: digests of request ids |
  * | `:same:<10 min>:<bucket>`   | hash   | 10 min after the interval    | append: digests of requests without an id |
  * | `:rate:<workspace>`         | list   | seconds                      | append, page: times of the last requests that passed, µs; not in the append-only file |
