@@ -23,6 +23,8 @@ interface Answered {
 }
 
 const STOP_WITHIN_MS = 2_000;
+/** Folder of the built workers. A test imports this file from its source. */
+const WORKERS = join(__dirname, __filename.endsWith(".ts") ? "../dist/bench/workers" : "workers");
 
 /**
  * Node flags of a worker that measures latency. A pause of the worker for garbage collection would count as latency of the
@@ -36,7 +38,7 @@ export async function startWorker<Of extends Calls<Of>>(
   name: string,
   flags: readonly string[] = NODE_FLAGS,
 ): Promise<Worker<Of>> {
-  const child = fork(join(__dirname, "workers", `${name}.js`), {
+  const child = fork(join(WORKERS, `${name}.js`), {
     serialization: "advanced",
     execArgv: [...flags],
     // Ctrl-C must reach only the main process, which stops everything in order.

@@ -24,20 +24,23 @@ Parts:
 `;
 const PARTS = ["all", "static", "tests"];
 
-/** End-to-end tests that run on other releases of Node: inbound events, polls, pushes, `Follow` and a graceful stop. */
-const ROUND = ["inbound-order", "poll-page", "push-delivery", "follow", "graceful-stop"].map(
-  (name) => `test/e2e/${name}.test`,
-);
-/** File patterns for jest. `test/unit` also matches the unit tests of the bridge kit, in bridge/test/unit. */
-const ON_ANOTHER_NODE = ["test/unit", "test/store", ...ROUND];
+/** End-to-end tests of inbound events, polls, pushes, `Follow`, a graceful stop, Sentinel and a cluster, and crashes. */
+const ROUND = [
+  "inbound-order",
+  "poll-page",
+  "push-delivery",
+  "follow",
+  "graceful-stop",
+  "redis-topologies",
+  "crash",
+].map((name) => `test/e2e/${name}.test`);
+/**
+ * File patterns for jest: the tests that are repeated. `test/unit` also matches the unit tests of the bridge kit, in
+ * bridge/test/unit.
+ */
+const REPEATED = ["test/unit", "test/store", ...ROUND];
 
-/** File patterns for jest: the tests of the store, alone, behind Sentinel and in a cluster, and of crashes. */
-const ON_ANOTHER_STORE = [
-  "test/store",
-  ...["redis-topologies", "crash"].map((name) => `test/e2e/${name}.test`),
-];
-
-/** On another Node, property tests try this many times fewer random values, because the main run tries all of them. */
+/** Repeated property tests try this many times fewer random values, because the main run tries all of them. */
 const FEWER = "5";
 
 const SUITES: readonly (readonly [name: string, args: readonly string[]])[] = [
@@ -147,40 +150,39 @@ async function installed(installing: Promise<unknown>): Promise<void> {
   if (secondsSince(from) > 0) took.push(`waiting for installations ${secondsSince(from)} s`);
 }
 
-/** The releases of Node and the stores on which some tests are repeated. */
-function chooseRepeats(isAll: boolean) {
+/** Another release of Node and another store, on which the same tests are repeated together. */
+interface Repeat {
+  readonly line: string;
+  readonly version: string;
+  readonly store: string;
+}
+
+function chooseRepeats(isAll: boolean): readonly Repeat[] {
   const commit = currentCommit();
   const [major = ""] = process.versions.node.split(".");
   const lines = Object.keys(NODES).filter((line) => line !== major) as [string, ...string[]];
-  const names = Object.keys(REDIS_SERVERS) as [string, ...string[]];
-  const chosen = isAll ? lines : [turnOf(lines, commit, 0)];
-  return {
-    nodes: chosen.map((line) => ({ line, version: NODES[line] ?? line })),
-    stores: isAll ? names : [turnOf(names, commit, 1)],
-  };
+  const stores = Object.keys(REDIS_SERVERS) as [string, ...string[]];
+  const repeat = (line: string, store: string): Repeat => ({ line, version: NODES[line] ?? line, store });
+  if (!isAll) return [repeat(turnOf(lines, commit, 0), turnOf(stores, commit, 1))];
+  return Array.from({ length: Math.max(lines.length, stores.length) }, (_, i) =>
+    repeat(lines[i % lines.length] ?? "", stores[i % stores.length] ?? ""),
+  );
 }
 
-async function runTests(
-  { nodes, stores }: ReturnType<typeof chooseRepeats>,
-  installs: Installs,
-): Promise<void> {
+async function runTests(repeats: readonly Repeat[], installs: Installs): Promise<void> {
   await runStep(["build", "npm", "run", "--silent", "build"]);
-  await runStep(buildOfWorkspaces);
   await installed(installs.redis);
   for (const [index, [name, args]] of SUITES.entries()) {
     if (index === 1) await installed(installs.all);
     await runSuite(name, args);
   }
-  for (const { line, version } of nodes) {
-    await runSuite(`Node ${line}`, ON_ANOTHER_NODE, {
+  for (const { line, version, store } of repeats) {
+    const server = await REDIS_SERVERS[store]?.(say);
+    if (server === undefined) say(`SKIPPED: tests on ${store} (no server on the PATH, and not Debian 12)`);
+    await runSuite(server === undefined ? `Node ${line}` : `Node ${line} with ${store}`, REPEATED, {
       node: await installNode(version, say),
-      env: { FEWER },
+      env: { FEWER, ...(server !== undefined && { REDIS_SERVER: server }) },
     });
-  }
-  for (const name of stores) {
-    const server = await REDIS_SERVERS[name]?.(say);
-    if (server !== undefined) await runSuite(name, ON_ANOTHER_STORE, { env: { REDIS_SERVER: server } });
-    else say(`SKIPPED: tests on ${name} (no server on the PATH, and not Debian 12)`);
   }
 }
 
@@ -191,13 +193,14 @@ async function runChecks(part: string | undefined): Promise<void> {
     return;
   }
   const repeats = chooseRepeats(part === "all");
-  const { nodes, stores } = repeats;
-  say(
-    `some tests are repeated on Node ${nodes.map(({ line }) => line).join(", ")}, and on ${stores.join(", ")}`,
-  );
-  const versions = nodes.map(({ version }) => version);
+  const names = repeats.map(({ line, store }) => `Node ${line} with ${store}`);
+  say(`some tests are repeated on ${names.join(", and on ")}`);
+  const versions = repeats.map(({ version }) => version);
+  const stores = [...new Set(repeats.map(({ store }) => store))];
   const installs = installAll(versions, stores, (line) => say(`[install] ${line}`));
-  if (part !== "tests") await runStatic();
+  // The static checks include the build of the kit and the bridges.
+  if (part === "tests") await runStep(buildOfWorkspaces);
+  else await runStatic();
   await runTests(repeats, installs);
 }
 

@@ -1,6 +1,6 @@
 import { once } from "node:events";
 import type { AttackName } from "../neighbours/attacks";
-import { startAttack, type AttackOptions } from "../neighbours/start-attack";
+import { startAttack, type AttackOptions, type Started } from "../neighbours/start-attack";
 import { addUp } from "../neighbours/tally";
 import type { Taken } from "../neighbours/hostile/hostile";
 import { serveWorker } from "../worker";
@@ -8,14 +8,25 @@ import { serveWorker } from "../worker";
 /** Attacks in their own process. */
 export type AttackerWorker = typeof calls;
 
-interface Order extends Omit<AttackOptions, "signal"> {
-  readonly name: AttackName;
-  readonly seconds: number;
-}
+type Order = Omit<AttackOptions, "signal"> & { readonly name: AttackName };
+type Counted = Pick<Taken, "accepted" | "refused">;
+
+let begun: Started | undefined;
 
 const calls = {
+  /** Makes an attack once. The attacker keeps what the attack got until `release`. */
+  async begin({ name, ...options }: Order): Promise<Counted> {
+    begun = await startAttack(name, { ...options, signal: new AbortController().signal });
+    const { accepted, refused } = begun;
+    return { accepted, refused };
+  },
+
+  async release(_input: undefined): Promise<void> {
+    await begun?.release();
+  },
+
   /** Attacks for `seconds`: repeats an attack that keeps nothing, and otherwise keeps what the attack got. */
-  async attack({ name, seconds, ...options }: Order): Promise<Pick<Taken, "accepted" | "refused">> {
+  async attack({ name, seconds, ...options }: Order & { readonly seconds: number }): Promise<Counted> {
     const signal = AbortSignal.timeout(seconds * 1000);
     const all: Taken[] = [];
     while (!signal.aborted) {

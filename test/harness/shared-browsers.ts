@@ -3,7 +3,7 @@ import { findChromium } from "../programs/apt";
 import { HANG_MS } from "./wait";
 
 const ARGUMENTS =
-  "--no-sandbox --headless --disable-gpu --disable-background-networking --disable-component-update --disable-sync --no-first-run --disable-quic";
+  "--no-sandbox --headless --disable-gpu --disable-background-networking --disable-component-update --disable-sync --no-first-run --disable-quic --in-process-gpu --renderer-process-limit=1 --disable-software-rasterizer";
 
 /** The browsers that test files share, one for each jest worker. */
 export interface SharedBrowsers {

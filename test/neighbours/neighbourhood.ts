@@ -2,9 +2,11 @@ import { createSocket } from "node:dgram";
 import { once } from "node:events";
 import { ATTACK_NAMES, type AttackName } from "../../bench/neighbours/attacks";
 import { play, refusedOf, type Kind, type Report } from "../../bench/neighbours/neighbour";
-import { startAttack } from "../../bench/neighbours/start-attack";
 import { createTenants, tenantTokens, type Place, type Tenant } from "../../bench/neighbours/tenant";
 import type { Taken } from "../../bench/neighbours/hostile/hostile";
+import { createScope } from "../../bench/scope";
+import { startWorker } from "../../bench/worker";
+import type { AttackerWorker } from "../../bench/workers/attacker";
 import { startDashboardEdge, type DashboardEdge } from "../harness/dashboard";
 import { startCore, TOKENS, type TestProcess } from "../harness/processes";
 import { pushEnvironment } from "../harness/push";
@@ -71,26 +73,28 @@ export function neighbourhood() {
   return {
     tenant,
     place: (): Place => place,
-    /** Makes an attack beside the neighbour. The neighbour continues while the attack keeps what it got. */
+    /**
+     * Makes an attack beside the neighbour. The neighbour continues while the attack keeps what it got. The attacker is
+     * another process, so that the neighbour's calls and its bridge do not wait for the attacker's own work.
+     */
     async attack(name: AttackName, kinds?: readonly Kind[]): Promise<Observed> {
-      const over = new AbortController();
+      const scope = createScope();
       const victim = tenant("neighbour");
       const neighbour = await play(place, victim, { certificate });
       try {
+        const hostile = await startWorker<AttackerWorker>(scope, "attacker");
         await neighbour.grows();
-        const options = { place, tenant: tenant(name), victimId: victim.polled.id, signal: over.signal };
-        const taken = await startAttack(name, options);
-        try {
-          await neighbour.grows();
-          if (kinds !== undefined) await neighbour.grows(1, kinds);
-        } finally {
-          await taken.release();
-        }
+        const order = { name, place, tenant: tenant(name), victimId: victim.polled.id };
+        const taken = await hostile.call("begin", order);
+        await neighbour.grows();
+        if (kinds !== undefined) await neighbour.grows(1, kinds);
+        await hostile.call("release", undefined);
         return { taken, report: await neighbour.stop() };
       } catch (error) {
-        over.abort();
         await neighbour.stop();
         throw error;
+      } finally {
+        await scope.close();
       }
     },
   };

@@ -2,6 +2,7 @@ import { randomBytes } from "node:crypto";
 import * as fc from "fast-check";
 import type { Append, Appended, WorkspaceRecord } from "../../core/ports/store";
 import { asList, asNumber, asText } from "../../core/store/redis/reply";
+import { many } from "../harness/for-all";
 import { addNeighbour, addWorkspace, inbound, prefixOf, testClock, testStore, texts } from "../harness/store";
 
 const SECOND_US = 1_000_000;
@@ -74,7 +75,7 @@ test("a repeated request id is recognized for 24 hours, and for at most one seco
       if (ago < DAY || (ago === DAY && andUs === 0)) expect(outcome).toBe("repeated");
       if (ago > DAY) expect(outcome).toBe("stored");
     }),
-    { numRuns: 150 },
+    { numRuns: many(150) },
   );
 });
 
@@ -149,7 +150,7 @@ test("a repeat of a request without an id is recognized while its timestamp can 
       expect(await expiresAt(key)).toBeGreaterThan(now + off + 300);
       expect(await expiresAt(key)).toBeLessThanOrEqual(now + off + 1_200);
     }),
-    { numRuns: 40 },
+    { numRuns: many(40) },
   );
 });
 

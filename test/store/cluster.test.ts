@@ -4,6 +4,7 @@ import { CONTRACT_LIMITS } from "../../core/domain/bounds";
 import type { RedisAdvice } from "../../core/store/redis/advice";
 import { StoreUnavailable } from "../../core/ports/store";
 import { slotOf } from "../../core/store/redis/slot";
+import { many } from "../harness/for-all";
 import { startTestCluster, type TestCluster } from "../harness/redis-cluster";
 import { killFollowed, type RedisNode } from "../harness/redis-node";
 import {
@@ -62,7 +63,7 @@ test("core computes the same slot for a key as the cluster", async () => {
     fc.asyncProperty(key, async (key) => {
       expect(slotOf(key)).toBe(await cluster.nodes[0]?.command("CLUSTER", "KEYSLOT", key));
     }),
-    { numRuns: 60 },
+    { numRuns: many(60) },
   );
 });
 

@@ -1,6 +1,7 @@
 import * as fc from "fast-check";
 import { asList, asNumber } from "../../core/store/redis/reply";
 import type { Workspace } from "../../core/domain/workspace";
+import { many } from "../harness/for-all";
 import { pushQueueOf } from "../harness/push-queue";
 import { addNeighbour, keyOf, prefixOf, testClock, testStore, texts } from "../harness/store";
 
@@ -84,7 +85,7 @@ test("the kept events of a workspace have at most 100 events and 1 MB; the oldes
       const sum = model.reduce((all, { bytes }) => all + bytes, 0);
       expect(await keptBytes(workspace)).toEqual([sum, sum]);
     }),
-    { numRuns: 15 },
+    { numRuns: many(15) },
   );
 });
 

@@ -1,5 +1,6 @@
 import * as fc from "fast-check";
 import { asList, asNumber, asText } from "../../core/store/redis/reply";
+import { many } from "../harness/for-all";
 import { addWorkspace, keyOf, redisNowUs, testClock, testStore, texts } from "../harness/store";
 
 const SECOND_US = 1_000_000;
@@ -57,7 +58,7 @@ test("no more requests than the limit pass in any second; rejected requests do n
         }
       },
     ),
-    { numRuns: 60 },
+    { numRuns: many(60) },
   );
 });
 

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import * as fc from "fast-check";
 import type { PageStart, WorkspaceRecord } from "../../core/ports/store";
+import { many } from "../harness/for-all";
 import { addWorkspace, publication, sequenceOf, testStore, type TestStore } from "../harness/store";
 
 const store = testStore();
@@ -84,6 +85,6 @@ test("a bridge that follows `next` sees every event once and in order, while sev
         expect(lateReader).toEqual(written.filter(({ sequence }) => sequence > Number(joined)));
       },
     ),
-    { numRuns: 12 },
+    { numRuns: many(12) },
   );
 });

@@ -4,6 +4,7 @@ import type { PageAnswer, PageStart, WorkspaceRecord } from "../../core/ports/st
 import { createHeldEvents } from "../../core/store/held-events";
 import type { Redis } from "../../core/store/redis/redis";
 import { asNumber } from "../../core/store/redis/reply";
+import { many } from "../harness/for-all";
 import { heldSequences, timePasses } from "../harness/held-events";
 import {
   addNeighbour,
@@ -105,7 +106,7 @@ test("a page has the correct events, cursor, `hasMore` and `gap`, whatever was p
         }
       }
     }),
-    { numRuns: 80 },
+    { numRuns: many(80) },
   );
 });
 

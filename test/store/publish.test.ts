@@ -2,6 +2,7 @@ import * as fc from "fast-check";
 import type { Published } from "../../core/ports/store";
 import { asNumber } from "../../core/store/redis/reply";
 import { randomUUID } from "node:crypto";
+import { many } from "../harness/for-all";
 import { addWorkspace, publication, sequenceOf, testClock, testStore, texts } from "../harness/store";
 import { heldSequences } from "../harness/held-events";
 
@@ -38,7 +39,7 @@ test("a sequence is the time in microseconds or the last sequence plus 1, whiche
       }
       expect(await heldSequences(store, id)).toEqual(expected);
     }),
-    { numRuns: 40 },
+    { numRuns: many(40) },
   );
 });
 

@@ -5,6 +5,7 @@ import { createSigningSecret } from "../../core/domain/workspace";
 import { asBytes, asList, asNumber } from "../../core/store/redis/reply";
 import { createSecretBox } from "../../core/store/secret-box";
 import { createWorkspaces } from "../../core/store/workspaces";
+import { many } from "../harness/for-all";
 import { newWorkspace } from "../harness/new-workspace";
 import { SECRETS_KEY } from "../harness/processes";
 import { deliveryOf } from "../harness/push-queue";
@@ -156,7 +157,7 @@ describe("the list of workspaces", () => {
           expect(listed).toEqual(newestFirst.map(({ id }) => id));
         },
       ),
-      { numRuns: 30 },
+      { numRuns: many(30) },
     );
   });
 

@@ -111,7 +111,7 @@ test.each([
         expect(group.memory.unacked).toBe(0);
         await closeAll(group);
       }),
-      { numRuns: many(300) },
+      { numRuns: many(200) },
     );
   },
 );

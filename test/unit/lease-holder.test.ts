@@ -2,6 +2,7 @@ import * as fc from "fast-check";
 import type { Lease } from "../../core/leases/lease";
 import { holdLeases, type LeaseHolder } from "../../core/leases/lease-holder";
 import { LEASE_MS, type Leases, type Member } from "../../core/ports/store";
+import { many } from "../harness/for-all";
 import { createMemoryLeases, type MemoryLeases } from "../harness/memory-leases";
 
 const SHARDS = 4;
@@ -194,7 +195,7 @@ test("however cores start and stop, no shard ever has two cores, and in the end 
       await Promise.all(closing);
       expect(some.faults).toEqual([]);
     }),
-    { numRuns: 25 },
+    { numRuns: many(25) },
   );
 });
 

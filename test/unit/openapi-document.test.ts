@@ -32,7 +32,7 @@ test("the edge accepts exactly what the schema of inbound events allows, and oth
     { weight: 20, arbitrary: misses.chain((once) => nearMissesOf(once as object)) },
     { weight: 1, arbitrary: fc.jsonValue() },
   );
-  forMany(5_000, body, (given) => {
+  forMany(2_000, body, (given) => {
     const outcome = outcomeOf(given);
     expect(outcome).toBe(faultByTable(JSON.parse(JSON.stringify(given))));
     expect(outcome === "valid").toBe(documentAllows(given));

@@ -20,8 +20,10 @@ const DEAD_EVENTS = 100;
 const OPERATOR_EVENTS = 600;
 const TEST_EVENTS = 3_000;
 const TARGET_URLS = 600;
+/** More than one token may have in progress. */
+const TESTS_AT_ONCE = 300;
 /** Milliseconds after which a client cancels a call. */
-const CANCELLED_MS = 1_000;
+const CANCELLED_MS = 2_000;
 
 /** Keeps calls of an operator and publications of a game in flight, half of each. */
 export const manyCalls: Attack = ({ client, tenant, signal }) =>
@@ -59,7 +61,7 @@ export const operatorEvents: Attack = async ({ client, tenant, deadUrl, signal }
   const { workspaces, operator } = client;
   const workspaceId = tenant.pushed.id;
   await operator(workspaces.setOperatorEventsAddress, { workspaceId, address: deadUrl });
-  return attempt({ count: OPERATOR_EVENTS, atOnce: OPERATOR_EVENTS, signal }, () =>
+  return attempt({ count: OPERATOR_EVENTS, atOnce: TESTS_AT_ONCE, signal }, () =>
     operator(workspaces.sendTestOperatorEvent, { workspaceId }, CANCELLED_MS),
   );
 };
@@ -69,14 +71,14 @@ export const testEvents: Attack = async ({ client, tenant, deadUrl, signal }) =>
   const { workspaces, operator } = client;
   const workspaceId = tenant.pushed.id;
   await operator(workspaces.setTargetUrl, { workspaceId, targetUrl: deadUrl });
-  return attempt({ count: TEST_EVENTS, atOnce: TEST_EVENTS, signal }, () =>
+  return attempt({ count: TEST_EVENTS, atOnce: TESTS_AT_ONCE, signal }, () =>
     operator(workspaces.sendTestEvent, { workspaceId }, CANCELLED_MS),
   );
 };
 
 /** Sets target URLs whose names no name server answers for. */
 export const unknownNames: Attack = ({ client, tenant, signal }) =>
-  attempt({ count: TARGET_URLS, atOnce: TARGET_URLS, signal }, (number) => {
+  attempt({ count: TARGET_URLS, atOnce: TESTS_AT_ONCE, signal }, (number) => {
     const { workspaces, operator } = client;
     const [workspaceId, targetUrl] = [tenant.pushed.id, `https://n${number}-${tenant.name}.test/`];
     return operator(workspaces.setTargetUrl, { workspaceId, targetUrl }, CANCELLED_MS);

@@ -25,7 +25,7 @@ const SOMETIMES = fc.option(fc.integer({ min: 1, max: 12_000 }), { nil: undefine
 // contract: kit-hold-update
 test("events that arrive within 5 seconds of each other result in the same chat in any order, even with repeats and losses", () => {
   const scenario = serviceRun(NEVER).chain((events) => fc.tuple(arrivals(events, 4_999), moods()));
-  forMany(1000, scenario, ([arriving, moods]) => {
+  forMany(500, scenario, ([arriving, moods]) => {
     const { chat, state } = runWorld(arriving, moods, isPost);
     const arrived = [...new Set(arriving.map(({ event }) => event))];
     expect(chat.shown()).toEqual(shownInOrder(arrived));
@@ -160,7 +160,7 @@ function pollAll(events: readonly OutboundEvent[], pageSize: number, refusals: F
 // contract: kit-refused-create
 test("despite refusals and restarts, a polling bridge posts each message once and in order, and its cursor passes no unposted create", () => {
   const some = fc.array(fc.boolean(), { maxLength: 20 });
-  forMany(1000, serviceRun(NEVER), fc.integer({ min: 1, max: 5 }), some, some, (events, size, ...rest) => {
+  forMany(500, serviceRun(NEVER), fc.integer({ min: 1, max: 5 }), some, some, (events, size, ...rest) => {
     const { chat, passed } = pollAll(events, size, ...rest);
     expect(chat.shown()).toEqual(shownInOrder(events));
     expect(chat.posts).toHaveLength(chat.shown().size);
