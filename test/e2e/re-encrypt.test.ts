@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import { status } from "@grpc/grpc-js";
 import { EXIT } from "../../cli/exit-code";
 import { createSigningSecret } from "../../core/domain/workspace";
@@ -14,6 +15,7 @@ import { expectRejected } from "../harness/workspace-api";
 const NEW_KEY = "ab".repeat(32);
 const MANY = 10_000;
 const FEW = 200;
+const POST_EVERY_MS = 5;
 const ROTATED_MAX = 50;
 const NEWEST = createSecretBox([Buffer.from(NEW_KEY, "hex")]).newest;
 const OLD = createSecretBox([Buffer.from(SECRETS_KEY, "hex")]).newest;
@@ -63,8 +65,10 @@ test("re-encrypting 10,000 workspaces rejects no POST, loses no concurrent rotat
   const statuses: number[] = [];
   const rotated = new Map<string, string>();
   async function postAll(): Promise<void> {
-    for (let i = 0; !done.signal.aborted; i++)
+    for (let i = 0; !done.signal.aborted; i++) {
       statuses.push((await post(service.url, of(i * 37), event(i))).status);
+      await sleep(POST_EVERY_MS);
+    }
   }
   async function rotateAll(): Promise<void> {
     for (let i = 0; !done.signal.aborted && i < ROTATED_MAX; i++) {

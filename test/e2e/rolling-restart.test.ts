@@ -11,8 +11,8 @@ import { until } from "../harness/wait";
 import { createWorkspaceApi } from "../harness/workspace-api";
 
 const DRAIN = { DRAIN_SECONDS: "2" };
-const POST_EVERY_MS = 10;
-const PUBLISH_EVERY_MS = 50;
+const POST_EVERY_MS = 25;
+const PUBLISH_EVERY_MS = 100;
 const BETWEEN = 20;
 
 /** Follows all events, and opens a new stream as soon as a stream ends. */
