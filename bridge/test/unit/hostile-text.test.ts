@@ -1,4 +1,4 @@
-import { toPlainText } from "../../message-text";
+import { parseMessageText, toPlainText } from "../../message-text";
 import { toHtml, toMarkdown } from "../../render";
 
 /** An event has at most 64 KiB, so a text is shorter than that. */
@@ -17,9 +17,10 @@ test.each([
 ])("text of the maximum length is rendered in all formats: %s", (_, before, after) => {
   const count = Math.floor((LENGTH - 4) / (before.length + after.length));
   const text = `M\n\n${before.repeat(count)}x${after.repeat(count)}`;
+  const tree = parseMessageText(text);
   for (const dialect of ["commonmark", "gfm", "slack", "xmpp"] as const) {
-    expect(toMarkdown(text, dialect)).toContain("M");
+    expect(toMarkdown(tree, dialect)).toContain("M");
   }
-  expect(toHtml(text)).toContain("M");
-  expect(toPlainText(text)).toContain("M");
+  expect(toHtml(tree)).toContain("M");
+  expect(toPlainText(tree)).toContain("M");
 });
