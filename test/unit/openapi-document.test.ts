@@ -39,7 +39,7 @@ test("the edge accepts exactly what the schema of inbound events allows, and oth
     seen[outcome === "valid" ? "taken" : "refused"]++;
   });
   // Valid and invalid bodies must both be frequent, or the test would prove little.
-  expect(Math.min(seen.taken, seen.refused)).toBeGreaterThan(100);
+  expect(Math.min(seen.taken, seen.refused)).toBeGreaterThan((seen.taken + seen.refused) / 20);
 });
 
 test("the schemas of the query parameters allow exactly what the edge accepts", () => {
