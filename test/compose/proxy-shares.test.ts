@@ -4,7 +4,7 @@ import type { AddressInfo } from "node:net";
 import { poll, post, send } from "../harness/bridge";
 import { connectToCore } from "../harness/core-clients";
 import { dashboardUrlOf } from "../harness/dashboard";
-import { forwardFrom, openFlood } from "../harness/flood";
+import { forwardFrom, openFlood, type Flood } from "../harness/flood";
 import { testFolder } from "../harness/folder";
 import { useFollowers } from "../harness/followers";
 import { startHaproxy } from "../harness/haproxy";
@@ -95,9 +95,12 @@ describe("while one address floods the proxy", () => {
 
 describe("behind a proxy of TRUST_PROXY", () => {
   const FRONT = "127.0.0.7";
+  /** The requests for /waits, which are never answered. */
+  const inProgress = new Set<IncomingMessage>();
   const waiting = createServer((asked: IncomingMessage, answer) => {
-    // Requests for /waits are never answered.
-    if (asked.url !== "/waits") answer.end();
+    if (asked.url !== "/waits") return answer.end();
+    inProgress.add(asked);
+    answer.on("close", () => inProgress.delete(asked));
   });
   let proxy: Awaited<ReturnType<typeof startHaproxy>>;
   beforeAll(async () => {
@@ -124,20 +127,28 @@ describe("behind a proxy of TRUST_PROXY", () => {
       });
     const isServed = async () => (await answerTo(other)).status === 200;
     await until("the proxy uses the edge", isServed);
-    const flood = await openFlood(proxy.portOf(8080), FRONT, 1_100, (i) =>
-      rawRequest("POST", "/waits", { "X-Forwarded-For": client(i) }),
-    );
+    const floods: Flood[] = [];
     try {
+      // The proxy can miss the edge for a moment, because the edge runs in this process. The proxy then answers 503.
+      while (inProgress.size < 1_000) {
+        const [before, missing] = [inProgress.size, 1_100 - inProgress.size];
+        const flood = await openFlood(proxy.portOf(8080), FRONT, missing, (i) =>
+          rawRequest("POST", "/waits", { "X-Forwarded-For": client(i) }),
+        );
+        floods.push(flood);
+        const arrived = (): number => inProgress.size - before + flood.answered() + flood.closed();
+        await until("all requests are in progress or answered", () => arrived() >= missing);
+      }
       await until("the client is over its share", async () => (await answerTo(client(1_001))).status === 429);
       const { headers, json } = await answerTo(client(1_001));
       expect(headers).toMatchObject({ "retry-after": "1", "content-type": "application/json" });
       expect(json).toMatchObject({ statusCode: 429, error: "Too Many Requests" });
-      // The proxy can miss the edge for a moment, because the edge runs in this process.
       await until("another client is served", isServed);
     } finally {
-      flood.end();
+      for (const flood of floods) flood.end();
       // The proxy waits for the answer of an edge, even if the client has disconnected.
       waiting.closeAllConnections();
+      await until("no request is in progress", () => inProgress.size === 0);
     }
   });
 });

@@ -18,11 +18,12 @@ export async function openFlood(
 ) {
   const sockets: Socket[] = [];
   let closed = 0;
+  let answered = 0;
   async function open(): Promise<void> {
     const socket = connect({ host: "127.0.0.1", port, localAddress: from });
     const bytes = bytesOf(sockets.push(socket));
     socket.on("error", () => undefined).on("close", () => (closed += 1));
-    socket.resume();
+    socket.once("data", () => (answered += 1)).resume();
     // A connection that the server refuses can close before "connect".
     await Promise.race([once(socket, "connect"), once(socket, "close")]).catch(() => undefined);
     if (bytes.length > 0 && socket.writable) socket.write(bytes);
@@ -33,6 +34,8 @@ export async function openFlood(
   return {
     /** Number of connections that the server has closed. */
     closed: (): number => closed,
+    /** Number of connections on which the server has sent something. */
+    answered: (): number => answered,
     end: (): void => sockets.forEach((socket) => socket.destroy()),
   };
 }
