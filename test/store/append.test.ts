@@ -54,6 +54,15 @@ test("when several cores get requests with the same ids at the same time, only o
   expect(await store.inboundLog.append(inbound(neighbour, "id-1"))).toEqual({ outcome: "stored" });
 });
 
+/** The last moments at which an id is recognized, and the first at which it is not, at the start and the end of a half day. */
+const BOUNDARIES: [sinceNoon: number, us: number, ago: number, andUs: number][] = [0, HALF_DAY - 1].flatMap(
+  (sinceNoon) => [
+    [sinceNoon, 0, DAY - 1, SECOND_US - 1],
+    [sinceNoon, 0, DAY, 0],
+    [sinceNoon, 0, DAY + 1, 0],
+  ],
+);
+
 // time: controlled
 // contract: repeat-id
 test("a repeated request id is recognized for 24 hours, and for at most one second more", async () => {
@@ -75,7 +84,7 @@ test("a repeated request id is recognized for 24 hours, and for at most one seco
       if (ago < DAY || (ago === DAY && andUs === 0)) expect(outcome).toBe("repeated");
       if (ago > DAY) expect(outcome).toBe("stored");
     }),
-    { numRuns: many(150) },
+    { numRuns: many(150), examples: BOUNDARIES },
   );
 });
 
