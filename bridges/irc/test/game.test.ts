@@ -1,5 +1,6 @@
 import { testFolder } from "../../../test/harness/folder";
 import { createTestCa } from "../../../test/harness/test-ca";
+import { until } from "../../../test/harness/wait";
 import type { IrcMember } from "./harness/irc-member";
 import { startInspircd, startNgircd, type IrcServer } from "./harness/irc-server";
 import { openStage } from "./harness/irc-stage";
@@ -53,6 +54,8 @@ test.each(SERVERS)(
       await Promise.all(members.map((member) => member.sees("Locked in")));
       await ann.sees("Read more");
 
+      // Without echoes, the bridge sends lines again that the server has not confirmed before its end.
+      await until("the server has confirmed the answer", () => stage.hasShown("Everyone has answered"));
       await server.stop("SIGKILL");
       await server.start();
       await Promise.all(members.map((member) => member.inChannel()));

@@ -1,4 +1,4 @@
-import { mkdtempSync } from "node:fs";
+import { mkdtempSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { startGame } from "../../../../test/harness/game-chat";
 import { freePort, startCore, startEdge, type TestProcess } from "../../../../test/harness/processes";
@@ -55,6 +55,9 @@ export async function openStage(
       bridge = startBridgeProcess("irc", settings);
       await bridge.ready();
     },
+    /** Whether the bridge has noted that all lines of a message with this text were confirmed. */
+    hasShown: (text: string): boolean =>
+      readFileSync(join(settings.STATE_FOLDER, "messages.jsonl"), "utf8").includes(text),
     async join(...nicks: readonly string[]): Promise<readonly IrcMember[]> {
       const joined = await Promise.all(nicks.map((nick) => joinIrc(server, nick, "#games")));
       members.push(...joined);
