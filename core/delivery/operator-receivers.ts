@@ -11,7 +11,7 @@ import {
   type OperatorSent,
 } from "../ports/outside";
 import type { PushClient } from "./push-client";
-import { createFairSlots, SlotsFull } from "./fair-slots";
+import { createFairSlots, SlotsFull } from "../domain/fair-slots";
 
 /**
  * Maximum numbers of operator events that a core sends to the addresses of workspaces at the same time: in all, and of

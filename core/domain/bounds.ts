@@ -45,8 +45,23 @@ export const GROUP_STREAMS_MAX = 64;
  * of one token. Half of the bound is left to the games with other tokens.
  */
 export const PUBLISHING_MAX_BYTES = { all: 64 * MB, token: 32 * MB, limitedToken: 16 * MB } as const;
+/**
+ * Maximum bytes of the requests at a core that have not arrived completely, and the shares of one token. The requests of
+ * edges do not count. A request has up to 8 MB.
+ */
+export const INCOMPLETE_MAX_BYTES = { all: 128 * MB, token: 64 * MB, limitedToken: 32 * MB } as const;
 /** Maximum bytes of the answers to unary calls of `WorkspaceService` in progress at a core, and the shares of one token. */
 export const WORKSPACE_CALLS_MAX_BYTES = { all: 128 * MB, token: 64 * MB, limitedToken: 16 * MB } as const;
+/**
+ * Maximum number of unary calls of all tokens, and of one token, that core processes at the same time. Further calls wait
+ * for their turn, and the tokens take turns. Calls that wait for a bridge, or for a name server, do not count.
+ */
+export const CALLS_AT_ONCE = { inAll: 24, ofOne: 16 } as const;
+/**
+ * The pace at which core answers RESOURCE_EXHAUSTED to one token. A client that retries immediately then waits between its
+ * attempts.
+ */
+export const REFUSALS = { perSecond: 200, waitingMax: { inAll: 4_096, ofOne: 1_024 } } as const;
 /** Maximum number of watches of workspaces at a core, and the shares of one token. */
 export const WATCHES_MAX = { all: 1_000, token: 500, limitedToken: 100 } as const;
 

@@ -4,6 +4,7 @@ import { createShares } from "../../runtime/shares";
 import { WORKSPACE_CALLS_MAX_BYTES } from "../domain/bounds";
 import type { Caller } from "../domain/caller";
 import { callerOf, whenOver, type ServedCall } from "./call-caller";
+import { createCallTurns } from "./call-turns";
 import { PAGE_DEFAULT, PAGE_MAX } from "./page-size";
 import { StatusError, toStatus, type ReportFault } from "./status";
 
@@ -38,13 +39,23 @@ interface UnaryCall extends ServedCall {
 type Callback = (error: Partial<ServiceError> | null, response?: unknown) => void;
 type Handler = (call: UnaryCall, callback?: Callback) => void;
 
+/** The methods that wait for a bridge or for a name server. They have bounds of their own, so they need no turn. */
+const WITHOUT_TURN: ReadonlySet<string> = new Set([
+  "sendTestEvent",
+  "sendTestOperatorEvent",
+  "setOperatorEventsAddress",
+  "setTargetUrl",
+]);
+
 /**
  * Returns the handlers of `WorkspaceService` with a bound of the bytes of all unary calls in progress, and a share for
  * each token. A call past a bound is rejected: if the call waited, core would have to keep its request, and its caller
- * could not choose another core. A call is in progress until its answer is sent. `WatchWorkspace` has its own bound.
+ * could not choose another core. A call within the bounds waits for the turn of its token. A call is in progress until
+ * its answer is sent. `WatchWorkspace` has its own bound.
  */
 export function withinShares(service: WorkspaceServiceServer, report: ReportFault): WorkspaceServiceServer {
   const shares = createShares(WORKSPACE_CALLS_MAX_BYTES);
+  const inTurn = createCallTurns();
   const handlers = Object.entries(service as unknown as Readonly<Record<string, Handler>>);
   const bounded = handlers.map(([method, handle]): readonly [string, Handler] => [
     method,
@@ -58,10 +69,21 @@ export function withinShares(service: WorkspaceServiceServer, report: ReportFaul
         const refusal = new StatusError(status.RESOURCE_EXHAUSTED, tooMuch(calls, release, caller));
         return callback(toStatus(method, refusal, report));
       }
-      handle(call, (...answer) => {
-        callback(...answer);
-        whenOver(call, release);
-      });
+      const answer: Callback = (error, response) => {
+        callback(error, response);
+        // An error takes little memory, and may have to wait for its pace.
+        if (error === null) whenOver(call, release);
+        else release();
+      };
+      if (WITHOUT_TURN.has(method)) return handle(call, answer);
+      const serve = (): Promise<void> =>
+        new Promise((resolve) => {
+          handle(call, (error, response) => {
+            answer(error, response);
+            resolve();
+          });
+        });
+      inTurn(call, serve).catch((error: unknown) => answer(toStatus(method, error, report)));
     },
   ]);
   return Object.fromEntries(bounded) as unknown as WorkspaceServiceServer;

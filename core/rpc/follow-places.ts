@@ -1,18 +1,18 @@
 import { status } from "@grpc/grpc-js";
 import { CORE_STREAMS_MAX } from "../domain/bounds";
 import { followShareOf, type Caller } from "../domain/caller";
-import { createSlots } from "../domain/slots";
+import { createFairSlots } from "../domain/fair-slots";
 import { StatusError } from "./status";
 
 /**
- * Maximum number of streams of a token that are opened at the same time. To open a stream takes some twenty calls to
- * the store. Further streams wait.
+ * Maximum number of streams that are opened at the same time, of all tokens and of one token. To open a stream takes some
+ * twenty calls to the store. Further streams wait, and the tokens take turns.
  */
-const OPENINGS_MAX = 8;
+const OPENINGS_MAX = { inAll: 16, ofOne: 8 };
 
 /** The place of one stream on this core. */
 export interface FollowPlace {
-  /** Runs `open` when few other streams of the token are being opened. */
+  /** Runs `open` when few other streams are being opened. */
   whenTurn<T>(open: () => Promise<T>): Promise<T>;
   /** Must be called once, after the stream has ended. */
   leave(): void;
@@ -22,26 +22,27 @@ export interface FollowPlace {
 export function createFollowPlaces(): (caller: Caller) => FollowPlace {
   /** Number of all streams, including streams that have not sent a request yet. */
   let streams = 0;
-  const tokens = new Map<string, { streams: number; readonly openings: ReturnType<typeof createSlots> }>();
+  const streamsOf = new Map<string, number>();
+  const openings = createFairSlots(OPENINGS_MAX);
   return (caller) => {
     const { name } = caller;
     const share = followShareOf(caller).streams;
-    const token = tokens.get(name) ?? { streams: 0, openings: createSlots(OPENINGS_MAX) };
-    if (token.streams >= share) {
+    const ofToken = streamsOf.get(name) ?? 0;
+    if (ofToken >= share) {
       throw isFull(`the token ${name} already has ${share} Follow streams on this core, which is its share`);
     }
     if (streams >= CORE_STREAMS_MAX) {
       throw isFull(`this core already has ${CORE_STREAMS_MAX} Follow streams, which is the limit`);
     }
-    tokens.set(name, token);
     streams += 1;
-    token.streams += 1;
+    streamsOf.set(name, ofToken + 1);
     return {
-      whenTurn: token.openings.run,
+      whenTurn: (open) => openings.run(name, open),
       leave() {
         streams -= 1;
-        token.streams -= 1;
-        if (token.streams === 0) tokens.delete(name);
+        const left = (streamsOf.get(name) ?? 0) - 1;
+        if (left === 0) streamsOf.delete(name);
+        else streamsOf.set(name, left);
       },
     };
   };

@@ -10,15 +10,15 @@ import { eachField, tagOf, WireReader } from "./wire-fields";
 /** A decoded message, or the fault that prevents decoding, with the full name of the invalid field. */
 export type Decoded<Message> = { readonly message: Message } | { readonly fault: OutboundFault };
 
-/** A `PublishEventsRequest` whose events were decoded one by one. */
+/** A `PublishEventsRequest` whose events are decoded one by one, when they are read. */
 export interface EventsRequest {
   readonly bytes: number;
   readonly count: number;
   /**
-   * The first `PUBLISH_BATCH_MAX` events. The handler empties this array, because Node keeps a finished call and its
-   * request in memory until the next full garbage collection.
+   * The first `PUBLISH_BATCH_MAX` events, which can be read only once. After the last of them, the request's bytes are
+   * released, because Node keeps a finished call and its request in memory until the next full garbage collection.
    */
-  readonly events: Decoded<OutboundEvent>[];
+  readonly events: Iterable<Decoded<OutboundEvent>>;
 }
 
 /**
@@ -41,20 +41,35 @@ const decodeFollow = createDecoder("chatbridge.v1.FollowRequest", FollowRequest)
 const decodeEvent = createDecoder("chatbridge.v1.OutboundEvent", OutboundEvent);
 
 function readEvents(request: Buffer): Decoded<EventsRequest> {
-  const events: Decoded<OutboundEvent>[] = [];
+  const reader = new WireReader(request);
+  /** The bounds of each event in the request. */
+  const bounds: { readonly start: number; readonly end: number }[] = [];
   let count = 0;
   try {
-    const reader = new WireReader(request);
     eachField(reader, request.length, (tag, end) => {
       if (tag !== EVENTS) return;
       count += 1;
-      // A request with too many events is rejected, so the rest need not be decoded.
-      if (count <= PUBLISH_BATCH_MAX) events.push(decodeEvent(reader, end));
+      // A request with too many events is rejected, so the rest is not decoded.
+      if (count <= PUBLISH_BATCH_MAX) bounds.push({ start: reader.pos, end });
     });
   } catch {
     return undecoded(UNREADABLE);
   }
-  return { message: { bytes: request.length, count, events } };
+  return { message: { bytes: request.length, count, events: decodeEach({ reader }, bounds) } };
+}
+
+/** Decodes the events between the bounds, and then releases the request's bytes. */
+function* decodeEach(
+  source: { reader?: WireReader },
+  bounds: readonly { readonly start: number; readonly end: number }[],
+): Iterable<Decoded<OutboundEvent>> {
+  for (const { start, end } of bounds) {
+    const { reader } = source;
+    if (reader === undefined) return;
+    reader.pos = start;
+    yield decodeEvent(reader, end);
+  }
+  delete source.reader;
 }
 
 /** Returns a decoder of the message between the reader's position and `end`. */

@@ -1,3 +1,4 @@
+import { setImmediate as endOfTurn } from "node:timers/promises";
 import { status } from "@grpc/grpc-js";
 import {
   PublishRefusal,
@@ -13,6 +14,7 @@ import type { Clock, Ids } from "../ports/outside";
 import type { OutboundEvents, Publication, Published } from "../ports/store";
 import { callerOf, whenOver, type ServedCall } from "./call-caller";
 import { ownerOf, tooMuch } from "./call-shares";
+import { createCallTurns } from "./call-turns";
 import { createFollowHandler, type FollowContext } from "./follow-stream";
 import { messageOf, type Decoded, type EventsRequest } from "./game-methods";
 import { faultField, readOutboundEvent } from "./outbound-message";
@@ -28,21 +30,29 @@ export interface GameServiceContext extends FollowContext {
 }
 
 const MB = 1_048_576;
+/** About the bytes of events that core decodes and renders in one turn of the event loop. */
+const SLICE_BYTES = 256 * 1024;
 
 /** Returns the handlers of `GAME_METHODS`. */
 export function createGameService(context: GameServiceContext, report: ReportFault) {
   const { publishing, published: counts } = context.callCounts;
+  const inTurn = createCallTurns();
 
   /**
-   * Publishes the events of a call, in order. Drops the decoded events before the call to the store. Otherwise, the
-   * garbage collector would have to copy these events during that call.
+   * Publishes the events of a call, in order. Core works on other calls between slices of a large call. Keeps no decoded
+   * event until the call to the store. Otherwise, the garbage collector would have to copy these events during that call.
    */
   async function publish(
-    events: Decoded<EventMessage>[],
+    { events, count, bytes }: EventsRequest,
     caller: Caller,
     spans: PublishSpans | undefined,
   ): Promise<PublishResult[]> {
-    const prepared = events.splice(0).map((event) => prepare(event, caller, spans));
+    const prepared: (Publication | PublishResult)[] = [];
+    const inSlice = Math.ceil((SLICE_BYTES * count) / bytes);
+    for (const event of events) {
+      if (prepared.length > 0 && prepared.length % inSlice === 0) await endOfTurn();
+      prepared.push(prepare(event, caller, spans));
+    }
     const published = (await context.outboundEvents.publishAll(prepared.filter(isPublication))).values();
     return prepared.map((each) =>
       isPublication(each) ? toResult(published.next().value as Published) : each,
@@ -90,7 +100,8 @@ export function createGameService(context: GameServiceContext, report: ReportFau
     request: Decoded<EventsRequest>,
     call: ServedCall,
   ): Promise<PublishEventsResponse> {
-    const { bytes, count, events } = messageOf(request);
+    const message = messageOf(request);
+    const { bytes, count } = message;
     if (count < 1 || count > PUBLISH_BATCH_MAX) {
       throw new StatusError(
         status.INVALID_ARGUMENT,
@@ -105,7 +116,7 @@ export function createGameService(context: GameServiceContext, report: ReportFau
     }
     const spans = context.tracer && startPublishSpans(context.tracer, call.metadata);
     try {
-      const results = await publish(events, callerOf(call), spans);
+      const results = await inTurn(call, () => publish(message, callerOf(call), spans));
       spans?.end();
       return { results };
     } catch (error) {

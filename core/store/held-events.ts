@@ -1,4 +1,5 @@
 import type { Limits } from "../domain/bounds";
+import { createFairSlots } from "../domain/fair-slots";
 import type { HeldEvents, PageAnswer, PageRequest } from "../ports/store";
 import { batchFunction } from "./function-batch";
 import type { Functions } from "./functions";
@@ -9,6 +10,8 @@ import { addressKey, retryAfterSeconds } from "./request-limits";
 
 /** Maximum number of polls in one call of the library's function `page`. Its answer has up to 16 KB per poll. */
 const BATCH_MAX = 64;
+/** Maximum number of large pages that are read at the same time, of all workspaces and of one. A page has up to 6 MB. */
+const LARGE_PAGES = { inAll: 4, ofOne: 1 };
 
 function toArguments({ record, address, page }: PageRequest, keys: Keys): readonly Argument[] {
   const key = address === undefined ? "" : addressKey(keys, address);
@@ -59,6 +62,7 @@ function toRange([after, through, count]: readonly Reply[]): Range {
 }
 
 export function createHeldEvents(redis: Redis, functions: Functions, keys: Keys, limits: Limits): HeldEvents {
+  const largePages = createFairSlots(LARGE_PAGES);
   const head = [limits.address, limits.workspace].map(String);
   const { one: find } = batchFunction<PageRequest, ReturnType<typeof toAnswer>>(functions, keys, {
     name: "page",
@@ -88,7 +92,8 @@ export function createHeldEvents(redis: Redis, functions: Functions, keys: Keys,
       const found = await find(keys.shard(workspace.id), request);
       if (found.outcome !== "page") return found;
       if (!("after" in found.events)) return { ...found, events: found.events };
-      const page = await readRange(workspace.id, found.events);
+      const range = found.events;
+      const page = await largePages.run(workspace.id, () => readRange(workspace.id, range));
       // Events that are missing now have expired since the function found them, or their workspace was deleted.
       const lacks = page.events.length < found.events.count;
       const isAfter = request.page !== "count" && request.page.start.from === "after";

@@ -6,6 +6,7 @@ import type { Redis } from "../../core/store/redis/redis";
 import { asNumber } from "../../core/store/redis/reply";
 import { many } from "../harness/for-all";
 import { heldSequences, timePasses } from "../harness/held-events";
+import { until } from "../harness/wait";
 import {
   addNeighbour,
   addWorkspace,
@@ -163,6 +164,37 @@ test.each([
     expect(labels(next)).toEqual(between === undefined ? [] : [count]);
   },
 );
+
+test("one large page of each workspace is read at a time, so the polls of one workspace do not delay the others", async () => {
+  const busy = await addWorkspace(store);
+  const other = await addNeighbour(store, busy);
+  for (const { workspace } of [busy, other]) await publish(workspace.id, 1, 20_000);
+  const reads: string[] = [];
+  const gates: (() => void)[] = [];
+  const redis: Redis = {
+    ...store.redis,
+    async command(key, args) {
+      reads.push(key);
+      await new Promise<void>((open) => gates.push(open));
+      return store.redis.command(key, args);
+    },
+  };
+  const events = createHeldEvents(redis, store.functions, store.keys, CONTRACT_LIMITS);
+  const poll = (record: WorkspaceRecord) =>
+    events.page({ record, page: { start: { from: "oldest" }, limit: 100 } });
+  const polls = [busy, busy, busy, other].map(poll);
+  const [mine, its] = [busy, other].map(({ workspace }) => keyOf(store, workspace.id, "held"));
+  await until("a page of each workspace is being read", () => reads.length === 2);
+  gates[1]?.();
+  expect(await polls[3]).toMatchObject({ outcome: "page", events: { length: 1 } });
+  expect(reads).toEqual([mine, its]);
+  for (const at of [0, 2, 3]) {
+    await until("the next page is being read", () => gates.length > at);
+    gates[at]?.();
+  }
+  for (const page of await Promise.all(polls)) expect(page).toMatchObject({ outcome: "page" });
+  expect(reads).toEqual([mine, its, mine, mine]);
+});
 
 const ODD_CURSORS = ["0000000000000001", "000000000000000000", "9007199254740991", "999999999999999999"];
 // contract: poll-cursor

@@ -1,5 +1,5 @@
 import * as fc from "fast-check";
-import { createFairSlots, SlotsFull } from "../../core/delivery/fair-slots";
+import { createFairSlots, SlotsFull } from "../../core/domain/fair-slots";
 import { many } from "../harness/for-all";
 
 /** Lets all promises that can settle now settle. */

@@ -46,6 +46,11 @@ const NOT_UTF8 = Buffer.from([0x61, 0xff]);
 const GOOD = OutboundEvent.create({ workspaceId: "w1", content: create("c1"), lifetime: { seconds: 5 } });
 const good = OutboundEvent.encode(GOOD).finish();
 const request = (...events: readonly Uint8Array[]) => Buffer.concat(events.map((event) => field(1, event)));
+/** Decodes a `PublishEventsRequest` as core does, with all its events. */
+function readAll(bytes: Buffer) {
+  const read = GAME_METHODS.publishEvents.requestDeserialize(bytes);
+  return "message" in read ? { message: { ...read.message, events: [...read.message.events] } } : read;
+}
 
 test.each<[string, string, RegExp, Uint8Array]>([
   ["data of 31 nested objects", DATA, /30 objects and lists/, data(times(30, struct))],
@@ -98,7 +103,7 @@ test.each<[string, string, RegExp, Uint8Array]>([
   "an event with %s is rejected with the path of the field, and other events are read",
   (_what, at, words, bad) => {
     const bytes = request(good, Buffer.concat([good, bad]), good);
-    const read = GAME_METHODS.publishEvents.requestDeserialize(bytes);
+    const read = readAll(bytes);
     const fault = { field: at, message: expect.stringMatching(words) as string };
     const decoded = { message: GOOD };
     expect(read).toEqual({
@@ -119,17 +124,16 @@ test("valid events, with data of up to 30 nested objects and lists, are read as 
     const deepest = [data(times(depth, struct)), data(times(depth, list))];
     const bytes = request(...all.map(ofData), ...deepest.map((each) => Buffer.concat([good, each])));
     const messages = PublishEventsRequest.decode(bytes).events.map((message) => ({ message }));
-    const read = GAME_METHODS.publishEvents.requestDeserialize(bytes);
-    expect(read).toEqual({ message: { bytes: bytes.length, count: messages.length, events: messages } });
+    expect(readAll(bytes)).toEqual({
+      message: { bytes: bytes.length, count: messages.length, events: messages },
+    });
   });
 });
 
 test("at most 100 events of a request are read, and a request that is cut off is invalid", () => {
   const many = request(...Array.from({ length: 150 }, () => good));
-  const read = GAME_METHODS.publishEvents.requestDeserialize(many);
-  expect(read).toMatchObject({ message: { count: 150, events: { length: 100 } } });
-  const cut = GAME_METHODS.publishEvents.requestDeserialize(many.subarray(0, -1));
-  expect(cut).toMatchObject({ fault: { field: "" } });
+  expect(readAll(many)).toMatchObject({ message: { count: 150, events: { length: 100 } } });
+  expect(readAll(many.subarray(0, -1))).toMatchObject({ fault: { field: "" } });
 });
 
 test("if the ack deadline of an opening message is not a valid duration, the message is rejected, and the error names the field", () => {
@@ -141,11 +145,12 @@ test("if the ack deadline of an opening message is not a valid duration, the mes
   expect(GAME_METHODS.follow.requestDeserialize(tenSeconds)).toEqual({ message });
 });
 
-test("calls of up to 32 MB of one token, and of 64 MB in total, are accepted; further calls are answered with UNAVAILABLE until there is room again", async () => {
+/** A game service whose store answers only when a test says so, and the number of the calls that have reached the store. */
+function startGames() {
   const counts = createCallCounts();
-  const stored: ((published: Published) => void)[] = [];
+  const stored: (() => void)[] = [];
   const publishAll = (): Promise<readonly Published[]> =>
-    new Promise((resolve) => stored.push((published) => resolve([published])));
+    new Promise((resolve) => stored.push(() => resolve([{ outcome: "unknown-workspace" }])));
   const context = {
     now: Date.now,
     ids: createIds(Date.now),
@@ -153,27 +158,52 @@ test("calls of up to 32 MB of one token, and of 64 MB in total, are accepted; fu
     callCounts: counts,
   };
   const { publishEvents } = createGameService(context as unknown as GameServiceContext, () => undefined);
+  /** Makes a call that counts as `bytes` bytes. Resolves with its status. */
   const ask = (name: string, bytes: number): Promise<string> =>
     new Promise((resolve) => {
       const metadata = new Metadata();
       setCaller(metadata, { name, workspaces: undefined }, AbortSignal.abort());
       const message = { bytes, count: 1, events: [{ message: { ...GOOD, workspaceId: randomUUID() } }] };
-      const call = { request: { message }, metadata } as unknown as Parameters<typeof publishEvents>[0];
+      const served = { metadata, cancelled: false, on: () => undefined };
+      const call = { ...served, request: { message } } as unknown as Parameters<typeof publishEvents>[0];
       publishEvents(call, (error) =>
         resolve(error === null ? "OK" : `${status[error.code ?? 0]}: ${error.details}`),
       );
     });
+  return { counts, stored, ask };
+}
+
+test("calls of up to 32 MB of one token, and of 64 MB in total, are accepted; further calls are answered with UNAVAILABLE until there is room again", async () => {
+  const { counts, stored, ask } = startGames();
   const large = 8 * 1024 * 1024;
   const taken = ["quiz", "dice"].flatMap((name) => Array.from({ length: 4 }, () => ask(name, large)));
   await until("all calls have reached the store", () => stored.length === 8);
   expect(counts.publishing.used).toBe(8 * large);
   expect(await ask("quiz", 1)).toMatch(/^UNAVAILABLE: the token quiz already has 32 MB /);
   expect(await ask("chess", 1)).toMatch(/^UNAVAILABLE: this core already has 64 MB /);
-  for (const done of stored) done({ outcome: "unknown-workspace" });
+  for (const done of stored) done();
   expect(await Promise.all(taken)).toEqual(Array(8).fill("OK"));
   expect(counts.publishing.used).toBe(0);
   const again = ask("quiz", 1);
   await until("the call has reached the store", () => stored.length === 9);
-  stored.at(-1)?.({ outcome: "unknown-workspace" });
+  stored.at(-1)?.();
   expect(await again).toBe("OK");
+});
+
+test("core works on 16 calls of a token at the same time, and the next call of another token waits for none of the others", async () => {
+  const { stored, ask } = startGames();
+  const many = Array.from({ length: 40 }, () => ask("quiz", 1));
+  await until("the share of the token is used", () => stored.length === 16);
+  const one = ask("dice", 1);
+  await until("the call of the other token has reached the store", () => stored.length === 17);
+  stored[16]?.();
+  expect(await one).toBe("OK");
+  expect(stored).toHaveLength(17);
+  for (const done of stored) done();
+  await until("further calls have reached the store", () => stored.length === 33);
+  for (let done = 17; done < 41; done++) {
+    await until("the next call has reached the store", () => stored.length > done);
+    stored[done]?.();
+  }
+  expect(await Promise.all(many)).toEqual(Array(40).fill("OK"));
 });
