@@ -2,7 +2,7 @@
 // packages, and files of the listed paths. The parser does not support JSX, so
 // the arrows of dashboard/ and demo/chat/page/ are lint rules instead.
 const TRACER = "^runtime/tracing/tracer\\.ts$"; // only types
-const SHARES = "^runtime/shares\\.ts$"; // a pure function
+const SHARES = "^runtime/(shares|refusal-pace)\\.ts$"; // functions without I/O
 const ARROWS = {
   "^contract/": [],
   "^core/domain/": ["^contract/"],

@@ -7,8 +7,11 @@ import {
   type ServerInterceptor,
   type StatusObject,
 } from "@grpc/grpc-js";
+import { createRefusalPace } from "../../runtime/refusal-pace";
+import { REFUSALS } from "../domain/bounds";
 import type { Caller } from "../domain/caller";
 import { setCaller } from "./call-caller";
+import { createIncompleteRequests, type IncompleteRequest } from "./incomplete-requests";
 import type { CallerRole, KnownToken } from "./known-tokens";
 
 /** The local and the remote address of a connection. */
@@ -32,7 +35,7 @@ export const SERVICES: readonly string[] = Object.keys(ROLE_OF_SERVICE);
 /**
  * Returns an interceptor that accepts a call if its bearer token has the role that the service requires, or if the
  * service requires no token. Calls to services that are not in `ROLE_OF_SERVICE` are rejected. Handlers get the caller
- * from `callerOf`.
+ * from `callerOf`. The answers RESOURCE_EXHAUSTED of each token are sent at the pace of `REFUSALS`.
  * @param onCall is called for each accepted call; `neededToken` says whether the service of the call requires a token
  */
 export function createAuthorization(
@@ -41,6 +44,8 @@ export function createAuthorization(
 ): ServerInterceptor {
   // The digests of all tokens have the same length, so comparing digests does not reveal the length of a token.
   const known = tokens.map(({ token, ...caller }) => ({ ...caller, digest: digest(token) }));
+  const pace = createRefusalPace(REFUSALS);
+  const bound = createIncompleteRequests();
 
   /** Returns the caller, or the refusal of the call; undefined if the service requires no token. */
   function judge(
@@ -63,8 +68,10 @@ export function createAuthorization(
     return { code: status.PERMISSION_DENIED, details };
   }
 
-  return (method, call) =>
-    new ServerInterceptingCall(call, {
+  return (method, call) => {
+    let caller: Caller | undefined;
+    let incomplete: IncompleteRequest | undefined;
+    return new ServerInterceptingCall(call, {
       start(next) {
         const over = new AbortController();
         const listener = new ServerListenerBuilder()
@@ -75,16 +82,30 @@ export function createAuthorization(
               call.sendStatus(judged);
               return;
             }
+            caller = judged;
             if (judged !== undefined) setCaller(metadata, judged, over.signal);
+            if (judged !== undefined && needed !== "edge") incomplete = bound(call, judged);
             onCall(call.getConnectionInfo(), needed !== "no token");
             proceed(metadata);
           })
+          .withOnReceiveMessage((message, proceed) => {
+            incomplete?.release();
+            proceed(message);
+          })
           // gRPC calls this for each call: after a cancellation, and after the last byte of the answer.
-          .withOnCancel(() => over.abort())
+          .withOnCancel(() => {
+            incomplete?.release();
+            over.abort();
+          })
           .build();
         next(listener);
       },
+      sendStatus(answer, next) {
+        if (answer.code !== status.RESOURCE_EXHAUSTED || caller === undefined) next(answer);
+        else pace.refuse(caller.name, () => next(answer));
+      },
     });
+  };
 }
 
 function digest(token: string): Buffer {

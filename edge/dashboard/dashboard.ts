@@ -4,13 +4,15 @@ import { join } from "node:path";
 import fastifyStatic from "@fastify/static";
 import fastify, { type FastifyInstance, type FastifyRequest } from "fastify";
 import type { ClientTls } from "../../runtime/core-connection";
-import { limitConnections } from "../../runtime/limit-connections";
+import { limitConnections, networkOf } from "../../runtime/limit-connections";
+import { createRefusalPace } from "../../runtime/refusal-pace";
 import { REQUEST_TIMEOUTS } from "../../runtime/request-timeouts";
 import type { HostPort } from "../../runtime/settings";
 import type { ErrorAnswer } from "../public/error-body";
 import { addOpenApiRoute } from "../openapi/routes";
 import { sendError } from "../public/public-listener";
-import { coreAnswer, FAULT, isServiceError, SIGNED_OUT } from "./core-answer";
+import { canonicalAddress } from "../public/source-address";
+import { coreAnswer, FAULT, isServiceError, SIGNED_OUT, TOO_MANY } from "./core-answer";
 import { addHealthRoute } from "./health-route";
 import { addSecureHeaders, guardApi } from "./page-guard";
 import { addSessionRoutes, currentSession, usedSession } from "./session-routes";
@@ -37,6 +39,8 @@ export type Dashboard = Awaited<ReturnType<typeof startDashboard>>;
 const BODY_MAX_BYTES = 16_384;
 /** The bounds of open connections. A browser opens up to 6 connections. */
 const CONNECTIONS = { max: 1_000, share: 250 } as const;
+/** The pace of the answers 429 to one address. */
+const REFUSALS = { perSecond: 20, waitingMax: { inAll: 1_000, ofOne: 100 } } as const;
 /** Directory of the built pages, which `npm run build` puts beside the compiled edge. */
 const PAGES = join(__dirname, "../../dashboard");
 /** The file name of the built page for each path. */
@@ -78,6 +82,12 @@ export async function startDashboard(options: DashboardOptions) {
   limitConnections(app.server, { ...CONNECTIONS, trusted: trustProxy });
   app.server.maxHeadersCount = 0;
   app.addHook("onRequest", async (request, reply) => void addSecureHeaders(request, reply));
+  const pace = createRefusalPace(REFUSALS);
+  app.addHook("onSend", (request, reply, payload, done) => {
+    if (reply.statusCode !== TOO_MANY) return done(null, payload);
+    const address = canonicalAddress(request.ip, request.socket.remoteAddress);
+    pace.refuse(networkOf(address), () => done(null, payload));
+  });
   app.setNotFoundHandler((_request, reply) => sendError(reply, NOTHING_HERE));
   app.setErrorHandler((error: Error & { statusCode?: number }, request, reply) => {
     const answer = answerTo(error) ?? FAULT;

@@ -1,0 +1,49 @@
+import { constants, type ServerHttp2Stream } from "node:http2";
+import { status, type ServerInterceptingCallInterface } from "@grpc/grpc-js";
+import { createShares } from "../../runtime/shares";
+import { INCOMPLETE_MAX_BYTES } from "../domain/bounds";
+import type { Caller } from "../domain/caller";
+import { ownerOf, tooMuch } from "./call-shares";
+
+/** Counts the bytes of one call's incomplete request. */
+export interface IncompleteRequest {
+  /** Stops counting the bytes that have arrived: the request is complete, or the call is over. */
+  release(): void;
+}
+
+const MB = 1_048_576;
+
+/**
+ * Returns a function that bounds the bytes of incomplete requests, in all and for each token. gRPC keeps the parts of a
+ * request in memory until the request is complete, with no bound for all calls together. A call past a bound is rejected.
+ *
+ * gRPC has no public access to the bytes of a request, so the function reads the private field `stream` of the call. It
+ * throws if there is no such field, so that an incompatible release of gRPC makes every call fail.
+ */
+export function createIncompleteRequests() {
+  const shares = createShares(INCOMPLETE_MAX_BYTES);
+  return (call: ServerInterceptingCallInterface, caller: Caller): IncompleteRequest => {
+    const { stream } = call as unknown as { readonly stream?: ServerHttp2Stream };
+    if (stream === undefined) throw new Error("gRPC's calls no longer have a stream");
+    const acquired: (() => void)[] = [];
+    const release = (): void => {
+      for (const each of acquired.splice(0)) each();
+    };
+    const count = (chunk: Buffer): void => {
+      const room = shares.acquire(ownerOf(caller), chunk.length);
+      if (typeof room !== "string") {
+        acquired.push(room);
+        return;
+      }
+      const requests = `${shares.max[room] / MB} MB of incomplete requests`;
+      stream.off("data", count);
+      call.sendStatus({ code: status.UNAVAILABLE, details: tooMuch(requests, room, caller) });
+      // The reset ends a request that never becomes complete. An immediate reset would overtake the status.
+      setImmediate(() => stream.close(constants.NGHTTP2_NO_ERROR));
+      release();
+    };
+    // gRPC itself pauses and resumes the stream, which another listener does not change.
+    stream.on("data", count);
+    return { release };
+  };
+}

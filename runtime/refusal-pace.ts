@@ -1,0 +1,53 @@
+/** Answers the refusals of each owner, e.g. of a token, at a bounded rate. */
+export interface RefusalPace {
+  /**
+   * Calls `answer` in the owner's turn: immediately, unless the owner was refused just before. So a client that retries
+   * refused calls in a loop waits between its attempts, and does not keep this process busy.
+   */
+  refuse(owner: string, answer: () => void): void;
+}
+
+export interface PaceOptions {
+  /** Number of refusals of one owner that are answered per second. */
+  readonly perSecond: number;
+  /** Maximum number of refusals that wait, of all owners and of one. Further refusals are answered immediately. */
+  readonly waitingMax: { readonly inAll: number; readonly ofOne: number };
+}
+
+export function createRefusalPace({ perSecond, waitingMax }: PaceOptions): RefusalPace {
+  /** The waiting refusals of the owners that were refused within the last `1 / perSecond` seconds. */
+  const lines = new Map<string, (() => void)[]>();
+  let waiting = 0;
+
+  function answerNext(owner: string, line: (() => void)[]): void {
+    const answer = line.shift();
+    if (answer === undefined) {
+      lines.delete(owner);
+      return;
+    }
+    waiting -= 1;
+    rest(owner, line);
+    answer();
+  }
+
+  function rest(owner: string, line: (() => void)[]): void {
+    setTimeout(answerNext, 1_000 / perSecond, owner, line).unref();
+  }
+
+  return {
+    refuse(owner, answer) {
+      const line = lines.get(owner);
+      if (line !== undefined && waiting < waitingMax.inAll && line.length < waitingMax.ofOne) {
+        waiting += 1;
+        line.push(answer);
+        return;
+      }
+      if (line === undefined) {
+        const empty: (() => void)[] = [];
+        lines.set(owner, empty);
+        rest(owner, empty);
+      }
+      answer();
+    },
+  };
+}
