@@ -7,6 +7,7 @@ import { REQUEST_TIMEOUTS } from "../../runtime/request-timeouts";
 import { CoreUnavailable } from "../lane/core-unavailable";
 import { errorBody, UNAVAILABLE, type ErrorAnswer } from "./error-body";
 import { createTurns } from "./request-turns";
+import { canonicalAddress } from "./source-address";
 
 export interface PublicListenerOptions {
   readonly trustProxy: readonly string[];
@@ -73,7 +74,9 @@ export function createPublicListener({
     done();
   });
   const takeTurn = createTurns();
-  app.addHook("onRequest", (_request, reply, done) => takeTurn(reply.raw, done));
+  app.addHook("onRequest", (request, reply, done) =>
+    takeTurn(reply.raw, done, () => canonicalAddress(request.ip, request.socket.remoteAddress)),
+  );
   app.addHook("onRequest", ({ raw }, reply, done) => {
     const hosts = countHosts(raw.rawHeaders);
     if (hosts > 1 || (hosts === 0 && raw.httpVersion === "1.1")) {

@@ -1,13 +1,18 @@
 import type { ServerResponse } from "node:http";
 import type { Socket } from "node:net";
+import { createShares } from "../../runtime/shares";
 
-/** Calls `start` when it is the request's turn, unless the connection closes first. */
-export type TakeTurn = (response: ServerResponse, start: () => void) => void;
+/**
+ * Calls `start` when it is the request's turn, unless the connection closes first.
+ * @param addressOf returns the sender's address, in canonical form
+ */
+export type TakeTurn = (response: ServerResponse, start: () => void, addressOf: () => string) => void;
 
 export interface WaitingMax {
-  /** Maximum number of requests that wait on one connection, and on all connections. */
+  /** Maximum number of requests that wait on one connection, from one address, and on all connections. */
   readonly onConnection: number;
-  readonly inAll: number;
+  readonly address: number;
+  readonly all: number;
 }
 
 /**
@@ -15,42 +20,40 @@ export interface WaitingMax {
  * stops reading while a request waits. A waiting request takes about 3 KB of memory, so all waiting requests take
  * at most 48 MB.
  */
-const WAITING_MAX: WaitingMax = { onConnection: 512, inAll: 16_384 };
+const WAITING_MAX: WaitingMax = { onConnection: 512, address: 4_096, all: 16_384 };
 
 interface Line {
   /** The answer that the next request waits for. */
   last: ServerResponse;
-  waiting: number;
+  /** The functions that release the room of the waiting requests. */
+  readonly waiting: Set<() => void>;
 }
 
 /**
  * Starts the requests of a connection one at a time. A request starts when the kernel
  * has accepted the previous answer. So if a client pipelines requests and reads nothing,
  * only one answer is in memory, and the other requests cost core nothing. A connection
- * with too many waiting requests is closed.
+ * with too many waiting requests, or from an address with too many, is closed.
  */
-export function createTurns(max = WAITING_MAX): TakeTurn {
+export function createTurns({ onConnection, ...max }: WaitingMax = WAITING_MAX): TakeTurn {
   const lines = new WeakMap<Socket, Line>();
-  let waitingInAll = 0;
-
-  function wait(line: Line, count: number): void {
-    line.waiting += count;
-    waitingInAll += count;
-  }
+  const shares = createShares(max);
 
   function open(socket: Socket, last: ServerResponse): void {
-    const line: Line = { last, waiting: 0 };
+    const line: Line = { last, waiting: new Set() };
     lines.set(socket, line);
     // At the end of a request body, Node resumes reading from the socket, and stops only when the socket emits "pause".
     // If `pause()` has been called since `resume()`, another `pause()` emits nothing, so this listener emits "pause"
     // itself.
     socket.on("resume", () => {
-      if (line.waiting > 0) socket.pause().emit("pause");
+      if (line.waiting.size > 0) socket.pause().emit("pause");
     });
-    socket.once("close", () => wait(line, -line.waiting));
+    socket.once("close", () => {
+      for (const release of line.waiting) release();
+    });
   }
 
-  return (response, start) => {
+  return (response, start, addressOf) => {
     const { socket } = response.req;
     const line = lines.get(socket);
     if (line === undefined) {
@@ -60,17 +63,20 @@ export function createTurns(max = WAITING_MAX): TakeTurn {
     const { last } = line;
     line.last = response;
     if (last.closed) return start();
-    if (line.waiting >= max.onConnection || waitingInAll >= max.inAll) {
+    const release =
+      line.waiting.size < onConnection ? shares.acquire({ address: addressOf() }) : "connection";
+    if (typeof release === "string") {
       socket.destroy();
       return;
     }
-    wait(line, 1);
+    line.waiting.add(release);
     socket.pause();
     last.once("close", () => {
-      // If the connection has closed, the socket's "close" listener corrects the counts.
+      // If the connection has closed, the socket's "close" listener releases the room.
       if (!socket.writable) return;
-      wait(line, -1);
-      if (line.waiting === 0) socket.resume();
+      release();
+      line.waiting.delete(release);
+      if (line.waiting.size === 0) socket.resume();
       start();
     });
   };

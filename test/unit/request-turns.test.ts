@@ -23,18 +23,21 @@ async function start(answer: (response: ServerResponse) => void, max?: WaitingMa
   const takeTurn = createTurns(max);
   server = createServer((_request, response) => {
     parsed += 1;
-    takeTurn(response, () => {
+    const addressOf = (): string => response.req.socket.remoteAddress ?? "";
+    const begin = (): void => {
       started.push(response);
       answer(response);
-    });
+    };
+    takeTurn(response, begin, addressOf);
   }).listen(0, "127.0.0.1");
   await once(server, "listening");
   client = connectTo();
 }
 
 /** Connects a client that reads nothing yet. */
-function connectTo(): Socket {
-  const socket = connect((server.address() as AddressInfo).port, "127.0.0.1").pause();
+function connectTo(localAddress = "127.0.0.1"): Socket {
+  const { port } = server.address() as AddressInfo;
+  const socket = connect({ port, host: "127.0.0.1", localAddress }).pause();
   return socket.on("error", () => undefined);
 }
 afterEach(() => {
@@ -86,7 +89,7 @@ test("2,000 pipelined requests with bodies are all answered, because the server 
 });
 
 test("a connection with too many waiting requests is closed, and its requests no longer count toward the limit", async () => {
-  await start(() => undefined, { onConnection: 3, inAll: 5 });
+  await start(() => undefined, { onConnection: 3, address: 5, all: 5 });
   const endsAfter = async (socket: Socket, requests: number) => {
     socket.write(Buffer.concat(Array.from({ length: requests }, () => GET)));
     await once(socket.resume(), "close");
@@ -98,6 +101,19 @@ test("a connection with too many waiting requests is closed, and its requests no
   await endsAfter(connectTo(), 3);
   expect(await promisify(server.getConnections.bind(server))()).toBe(others.length);
   for (const socket of others) socket.destroy();
+});
+
+test("an address with too many waiting requests gets no further ones, and another address still does", async () => {
+  await start(() => undefined, { onConnection: 3, address: 4, all: 100 });
+  const [one, two, three] = [1, 2, 3].map(() => connectTo("127.0.0.2"));
+  for (const socket of [one, two]) socket?.write(Buffer.concat([GET, GET, GET]));
+  await until("four requests wait", () => parsed === 6);
+  three?.write(Buffer.concat([GET, GET]));
+  await once((three as Socket).resume(), "close");
+  client.write(Buffer.concat([GET, GET, GET]));
+  await until("the requests of the other address wait", () => parsed === 6 + 2 + 3);
+  expect([client, one, two].map((socket) => socket?.closed)).toEqual([false, false, false]);
+  for (const socket of [one, two]) socket?.destroy();
 });
 
 // time: smoke

@@ -26,10 +26,11 @@ async function start(of = room(2, 2, 2)): Promise<void> {
   const takeTurn = createTurns();
   server = createServer((request, response) => {
     const [, workspaceId = "", address = ""] = request.url?.split("/") ?? [];
-    takeTurn(response, () => {
+    const answer = (): void => {
       if (unsent.add(response, PAGE.length, { workspaceId, address })) response.end(PAGE);
       else response.writeHead(503).end();
-    });
+    };
+    takeTurn(response, answer, () => address);
   }).listen(0, "127.0.0.1");
   await once(server, "listening");
 }
