@@ -6,7 +6,7 @@ import { ATTACK_NAMES, type AttackName } from "../neighbours/attacks";
 import { refusedOf } from "../neighbours/neighbour";
 import { sumOf, type Counts } from "../neighbours/tally";
 import { createTenants, tenantTokens, type Tenant } from "../neighbours/tenant";
-import { worstOf, type Worst } from "../neighbours/worst-kind";
+import { slowdownOf, type Slowdown } from "../neighbours/slowdown";
 import type { Part, PartContext } from "../part";
 import { freeAddress, startPushService } from "../service";
 import { createTable } from "../table";
@@ -44,25 +44,27 @@ export const neighbours: Part = {
     await steady.call("measure", { seconds: WARM_UP_SECONDS });
     const row = createTable(say, [
       "attack         ",
+      "ratio",
+      "refused",
       "worst kind    ",
       "p99 ms",
       "beside ms",
-      "ratio",
-      "refused",
       "attack got",
       "attack refused",
     ]);
-    const rows: (Worst & { readonly name: string; readonly refused: number; readonly attack: Taken })[] = [];
+    const rows: (Slowdown & { readonly name: string; readonly refused: number; readonly attack: Taken })[] =
+      [];
+    const quiet = [await steady.call("measure", options), await steady.call("measure", options)] as const;
+    row(["none", slowdownOf(...quiet).ratio.toFixed(2), "the ratio of two measurements without an attack"]);
     for (const tenant of attackers) {
       const alone = await steady.call("measure", options);
       const [beside, attack] = await Promise.all([steady.call("measure", options), attackBy(tenant)]);
       const all = Object.values(refusedOf(beside));
       const refused = all.reduce((sum, each) => sum + sumOf(each), 0);
-      const worst = worstOf(alone, beside);
-      rows.push({ name: tenant.name, ...worst, refused, attack });
-      const { kind, aloneMs, besideMs, ratio } = worst;
-      const figures = [aloneMs.toFixed(1), besideMs.toFixed(1), ratio.toFixed(2), refused];
-      row([tenant.name, kind, ...figures, attack.accepted, sumOf(attack.refused)]);
+      const { ratio, worst } = slowdownOf(alone, beside);
+      rows.push({ name: tenant.name, ratio, worst, refused, attack });
+      const figures = [worst.kind, worst.aloneMs.toFixed(1), worst.besideMs.toFixed(1)];
+      row([tenant.name, ratio.toFixed(2), refused, ...figures, attack.accepted, sumOf(attack.refused)]);
       for (const [each, reasons] of Object.entries(refusedOf(beside)))
         say(`  the neighbour's calls of the kind "${each}" were refused: ${JSON.stringify(reasons)}`);
       await sleep(REST_SECONDS * 1000);
@@ -79,7 +81,7 @@ export const neighbours: Part = {
 };
 
 type Taken = Pick<Counts, "accepted" | "refused">;
-type Highest = Pick<Worst, "ratio"> & { readonly name: string };
+type Highest = Pick<Slowdown, "ratio"> & { readonly name: string };
 
 /** Starts a service with a neighbour and a tenant for each attack. The name server of core never answers. */
 async function startTenants(context: PartContext) {

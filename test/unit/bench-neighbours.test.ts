@@ -1,7 +1,7 @@
 import type { Kind, Outcomes } from "../../bench/neighbours/neighbour";
+import { slowdownOf } from "../../bench/neighbours/slowdown";
 import { addUp, attempt, Refused } from "../../bench/neighbours/tally";
 import { tenantTokens } from "../../bench/neighbours/tenant";
-import { worstOf } from "../../bench/neighbours/worst-kind";
 import { readCoreConfig } from "../../core/config";
 
 const outcomes = (latencies: Partial<Record<Kind, readonly number[]>>): Outcomes =>
@@ -13,23 +13,29 @@ const outcomes = (latencies: Partial<Record<Kind, readonly number[]>>): Outcomes
   ) as unknown as Outcomes;
 const times = (count: number, ms: number): readonly number[] => Array<number>(count).fill(ms);
 
-describe("the kind of calls that an attack slows down most", () => {
-  test("is the kind with the highest ratio of its p99 beside the attack to its p99 without the attack", () => {
-    const alone = outcomes({ post: times(100, 10), poll: times(100, 2), page: times(100, 50) });
-    const beside = outcomes({ post: times(100, 20), poll: times(100, 8), page: times(100, 60) });
-    expect(worstOf(alone, beside)).toEqual({ kind: "poll", aloneMs: 2, besideMs: 8, ratio: 4 });
+describe("the slowdown by an attack", () => {
+  test("compares the p99 of all calls, each divided by the median of its kind without the attack", () => {
+    const alone = outcomes({ post: times(200, 10), poll: times(200, 2), page: times(100, 50) });
+    const beside = outcomes({ post: times(200, 10), poll: times(200, 8), page: times(100, 60) });
+    const worst = { kind: "poll", aloneMs: 2, besideMs: 8 };
+    expect(slowdownOf(alone, beside)).toEqual({ ratio: 4, worst });
   });
 
-  test("is not a kind that was rare without the attack", () => {
+  test("counts the slow calls without the attack", () => {
+    const calls = outcomes({ post: [...times(90, 10), ...times(10, 50)] });
+    expect(slowdownOf(calls, outcomes({ post: times(100, 100) })).ratio).toBe(2);
+  });
+
+  test("has a worst kind that was not rare without the attack", () => {
     const alone = outcomes({ post: times(100, 10), "sign in": times(19, 1) });
     const beside = outcomes({ post: times(100, 11), "sign in": times(19, 100) });
-    expect(worstOf(alone, beside).kind).toBe("post");
+    expect(slowdownOf(alone, beside)).toMatchObject({ ratio: 100, worst: { kind: "post" } });
   });
 
-  test("is a kind of which no call was accepted beside the attack", () => {
+  test("is infinite if no call of a kind was accepted beside the attack", () => {
     const alone = outcomes({ post: times(100, 10), watch: times(20, 10) });
     const beside = outcomes({ post: times(100, 90), watch: [] });
-    expect(worstOf(alone, beside)).toMatchObject({ kind: "watch", ratio: Infinity });
+    expect(slowdownOf(alone, beside)).toMatchObject({ ratio: Infinity, worst: { kind: "watch" } });
   });
 });
 

@@ -1,0 +1,52 @@
+import { median, spreadOf } from "../statistics";
+import type { Kind, Outcomes } from "./neighbour";
+
+/** The kind of calls whose p99 grows most. The p99 values are in ms. */
+interface Worst {
+  readonly kind: Kind | "none";
+  readonly aloneMs: number;
+  readonly besideMs: number;
+}
+
+/** How much an attack slows down a tenant. */
+export interface Slowdown {
+  /**
+   * The p99 of all the tenant's calls beside the attack, divided by their p99 without the attack. `Infinity` if all calls
+   * of a kind were refused beside the attack.
+   */
+  readonly ratio: number;
+  readonly worst: Worst;
+}
+
+/** A kind with fewer accepted calls without the attack is not the worst, because its p99 would be its slowest call. */
+const CALLS_MIN = 20;
+
+/**
+ * Compares a tenant's calls beside an attack with the same tenant's calls without the attack. A call counts with its
+ * latency divided by the median of its kind without the attack. So the calls of all kinds can be taken together, and
+ * their p99 rests on enough calls.
+ */
+export function slowdownOf(alone: Outcomes, beside: Outcomes): Slowdown {
+  const kinds = (Object.keys(alone) as Kind[]).filter((kind) => alone[kind].latenciesMs.length > 0);
+  const p99Of = (outcomes: Outcomes): number => {
+    const relative = (kind: Kind): readonly number[] => {
+      const usual = median(alone[kind].latenciesMs);
+      return outcomes[kind].latenciesMs.map((ms) => ms / usual);
+    };
+    return spreadOf(kinds.flatMap(relative)).p99;
+  };
+  const worst = worstOf(alone, beside);
+  const ratio = worst.besideMs === Infinity ? Infinity : p99Of(beside) / p99Of(alone);
+  return { ratio, worst };
+}
+
+function worstOf(alone: Outcomes, beside: Outcomes): Worst {
+  let worst: Worst = { kind: "none", aloneMs: NaN, besideMs: NaN };
+  for (const kind of Object.keys(alone) as Kind[]) {
+    const [one, other] = [spreadOf(alone[kind].latenciesMs), spreadOf(beside[kind].latenciesMs)];
+    if (one.count < CALLS_MIN) continue;
+    const besideMs = other.count === 0 ? Infinity : other.p99;
+    if (!(besideMs / one.p99 <= worst.besideMs / worst.aloneMs)) worst = { kind, aloneMs: one.p99, besideMs };
+  }
+  return worst;
+}
