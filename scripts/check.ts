@@ -48,6 +48,7 @@ const SUITES: readonly (readonly [name: string, args: readonly string[]])[] = [
   ["npm run test:extras", ["-c", "jest.extras.config.js"]],
   ["npm run test:bridges", ["-c", "jest.bridges.config.js"]],
   ["npm run test:faults", ["-c", "test/faults/jest.config.js"]],
+  ["npm run test:neighbours", ["-c", "test/neighbours/jest.config.js"]],
 ];
 
 const say = (line: string): void => void process.stdout.write(`── ${line}\n`);
