@@ -1,5 +1,5 @@
 import type { Page } from "playwright-core";
-import { testBrowser } from "../harness/browser";
+import { testBrowser, untilCount } from "../harness/browser";
 import { startDashboardEdge, type DashboardEdge } from "../harness/dashboard";
 import { freePort, startCore, type TestProcess } from "../harness/processes";
 import { until } from "../harness/wait";
@@ -53,7 +53,7 @@ test("a page is live only while core answers; failed reads are repeated, and fai
   const list = await context.newPage();
   await list.goto(dashboard.url);
   await list.getByText("core does not answer right now. This could not be loaded").waitFor();
-  expect(await list.getByText("unknown").count()).toBe(0);
+  await untilCount(list.getByText("unknown"), 0);
   // The first page is still not live, because core does not answer yet.
   await page.bringToFront();
   await isAway(page);
@@ -62,7 +62,7 @@ test("a page is live only while core answers; failed reads are repeated, and fai
   await isLive(page);
   // The messages about the outage go away without an action of the user.
   await unknown.waitFor({ state: "detached" });
-  expect(await page.getByRole("alert").filter({ hasText: /\S/ }).count()).toBe(0);
+  await untilCount(page.getByRole("alert").filter({ hasText: /\S/ }), 0);
   await list.getByRole("link", { name: "Still here" }).waitFor();
   await until("the list has no message", async () => (await list.getByRole("alert").count()) === 0);
 });
@@ -94,7 +94,7 @@ test.each<[string, () => DashboardEdge, () => void, () => void]>([
   try {
     await isAway(page);
     await page.getByText(/^The service's core does not answer\. This page/).waitFor();
-    expect(await page.getByText("Live", { exact: true }).count()).toBe(0);
+    await untilCount(page.getByText("Live", { exact: true }), 0);
     await list.bringToFront();
     await list.getByText("core does not answer right now.").waitFor();
   } finally {
@@ -103,7 +103,7 @@ test.each<[string, () => DashboardEdge, () => void, () => void]>([
   await until("the list has no message", async () => (await list.getByRole("alert").count()) === 0);
   await page.bringToFront();
   await isLive(page);
-  expect(await page.getByRole("alert").filter({ hasText: /\S/ }).count()).toBe(0);
+  await untilCount(page.getByRole("alert").filter({ hasText: /\S/ }), 0);
 });
 
 // time: controlled

@@ -1,4 +1,4 @@
-import { testBrowser, untilFocused, type Visitor } from "../harness/browser";
+import { testBrowser, untilCount, untilFocused, type Visitor } from "../harness/browser";
 import { poll } from "../harness/bridge";
 import { create } from "../harness/contents";
 import { sharedPush } from "../harness/push";
@@ -27,7 +27,7 @@ test("the page of a poll workspace shows waiting events, each poll as it happens
   const figure = (name: string) => page.locator(".figures div", { hasText: name });
   const waiting = figure("Events waiting").locator("dd");
   await waiting.getByText("2", { exact: true }).waitFor();
-  expect(await figure("Oldest waiting since").locator("time").count()).toBe(1);
+  await untilCount(figure("Oldest waiting since").locator("time"), 1);
 
   const sendTestEvent = page.getByRole("button", { name: "Send test event" });
   await sendTestEvent.click();

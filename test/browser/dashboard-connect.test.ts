@@ -1,6 +1,6 @@
 import type { BrowserContextOptions, Page } from "playwright-core";
 import { poll, post } from "../harness/bridge";
-import { DESKTOP, PHONE, testBrowser } from "../harness/browser";
+import { DESKTOP, PHONE, testBrowser, untilCount } from "../harness/browser";
 import { status } from "../harness/behaviours";
 import { create } from "../harness/contents";
 import { sharedPush } from "../harness/push";
@@ -50,7 +50,7 @@ describe.each(LOOKS)("on %s,", (_look, options) => {
     await isDone(page, "Store the signing secret");
     expect((await post(url, { id, secret }, COMMAND)).status).toBe(202);
     await isDone(page, "The bridge sends a signed request");
-    expect(await step(page, "The bridge polls").getByText("Waiting for the first poll.").count()).toBe(1);
+    await untilCount(step(page, "The bridge polls").getByText("Waiting for the first poll."), 1);
     await poll(url, { id, secret });
     await isDone(page, "The bridge polls");
     await page.getByRole("button", { name: "Copy the command" }).click();
@@ -68,7 +68,7 @@ describe.each(LOOKS)("on %s,", (_look, options) => {
     await page.getByRole("heading", { name: "What to do next" }).waitFor({ state: "detached" });
     await page.reload();
     await page.getByText("Live", { exact: true }).waitFor();
-    expect(await page.getByText("What to do next").count()).toBe(0);
+    await untilCount(page.getByText("What to do next"), 0);
   });
 
   test("the steps of a new push workspace wait for a signed request and an accepted push", async () => {
@@ -80,7 +80,7 @@ describe.each(LOOKS)("on %s,", (_look, options) => {
     await step(page, "Check the bridge").getByText(`--url '${bridge.url}'`).waitFor();
     await push.ping(bridge.workspaceId);
     await page.locator(".health-label").getByText("Failing").waitFor();
-    expect(await page.getByText("0 of 4 done").count()).toBe(1);
+    await untilCount(page.getByText("0 of 4 done"), 1);
     bridge.behave(status(204));
     await push.ping(bridge.workspaceId);
     await isDone(page, "The bridge accepts a push");
@@ -99,7 +99,7 @@ describe.each(LOOKS)("on %s,", (_look, options) => {
     expect(await page.evaluate("document.activeElement.name")).toBe("name");
     expect(await page.evaluate("[...document.forms].every((form) => form.noValidate)")).toBe(true);
     await page.getByLabel("Name").fill("A");
-    expect(await page.getByText("Enter a name.").count()).toBe(0);
+    await untilCount(page.getByText("Enter a name."), 0);
     await page.getByLabel("Target URL").fill("bridge");
     await page.getByLabel("Owner's email").fill("nobody");
     await page.getByRole("button", { name: "Connect" }).click();
@@ -137,9 +137,9 @@ describe.each(LOOKS)("on %s,", (_look, options) => {
     await push.publish(event);
     await label.getByText("Recovered").waitFor();
     await row.getByText("Recovered").waitFor();
-    expect(await detail.locator(".health-advice").count()).toBe(0);
+    await untilCount(detail.locator(".health-advice"), 0);
     await advice.getByText("The bridge has accepted a push since this test.").waitFor();
-    expect(await advice.getByText("instead of 2xx").count()).toBe(0);
+    await untilCount(advice.getByText("instead of 2xx"), 0);
 
     // Failures, then successes, then failures again: the bridge has not recovered.
     bridge.behave(status(500));

@@ -1,7 +1,7 @@
 import type { Page } from "playwright-core";
 import { DELIVERY_RESULTS, type DeliveryResult, RESULT_MEANINGS } from "../../contract/deliveries";
 import { closeWithoutAnswer, sayNothing, status } from "../harness/behaviours";
-import { testBrowser } from "../harness/browser";
+import { testBrowser, untilCount } from "../harness/browser";
 import { update } from "../harness/contents";
 import { freePort } from "../harness/processes";
 import { sharedPush, type PushedBridge } from "../harness/push";
@@ -182,8 +182,8 @@ test.each(BREAKAGES)(
     const failed = page.locator(".steps li.failed");
     await failed.getByText(step).waitFor();
     expect(await failed.locator(".under").innerText()).toMatch(why);
-    expect(await page.locator(".steps li.done").count()).toBe(STEPS.indexOf(step));
-    expect(await page.locator(".steps li.not-reached").count()).toBe(5 - STEPS.indexOf(step));
+    await untilCount(page.locator(".steps li.done"), STEPS.indexOf(step));
+    await untilCount(page.locator(".steps li.not-reached"), 5 - STEPS.indexOf(step));
     expect(await page.getByRole("status").locator(".notice").innerText()).toBe(sentence);
   },
 );

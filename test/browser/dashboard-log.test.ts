@@ -1,7 +1,7 @@
 import type { Locator, Page } from "playwright-core";
 import { status } from "../harness/behaviours";
 import { poll } from "../harness/bridge";
-import { PHONE, testBrowser } from "../harness/browser";
+import { PHONE, testBrowser, untilCount } from "../harness/browser";
 import { create, update } from "../harness/contents";
 import { sharedPush, type PushedBridge } from "../harness/push";
 import { expectUsable } from "../harness/usable";
@@ -222,7 +222,7 @@ test("on a phone, a row has two lines, nothing wraps or overlaps, and each targe
   await open(workspaceId);
   await page.setViewportSize(PHONE);
   await rows().getByRole("checkbox").nth(1).waitFor();
-  expect(await rows().count()).toBe(5);
+  await untilCount(rows(), 5);
   for (const row of await rows().all()) {
     const part = (name: string) => boxOf(row.locator(`.log-line > ${name}`));
     const [type, when] = [await part(".log-type"), await part(".log-when")];

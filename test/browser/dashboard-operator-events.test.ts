@@ -1,5 +1,5 @@
 import { verify } from "../../bridge/signature";
-import { testBrowser, type Visitor } from "../harness/browser";
+import { testBrowser, untilCount, type Visitor } from "../harness/browser";
 import { call } from "../harness/core-clients";
 import { sharedPush } from "../harness/push";
 import { startReceiver } from "../harness/receiver";
@@ -40,7 +40,7 @@ test("the form for operator events sets an address, shows its secret once, and c
 
   await page.reload();
   await card.getByRole("button", { name: "Clear address" }).waitFor();
-  expect(await secret.count()).toBe(0);
+  await untilCount(secret, 0);
   await card.getByRole("button", { name: "Clear address" }).click();
   await card.getByRole("button", { name: "Clear address" }).waitFor({ state: "detached" });
   expect((await push.workspaces.get(id)).workspace?.operatorEventsAddress).toBe("");

@@ -1,7 +1,7 @@
 import type { Page } from "playwright-core";
 import { status } from "../harness/behaviours";
 import { poll } from "../harness/bridge";
-import { testBrowser } from "../harness/browser";
+import { testBrowser, untilCount } from "../harness/browser";
 import { create, update } from "../harness/contents";
 import { sharedPush, type PushedBridge } from "../harness/push";
 
@@ -34,7 +34,7 @@ test("pushes appear live in the health, the log and the chart", async () => {
   // The charts are drawn a moment after the page has loaded.
   const charts = page.locator(".chart canvas");
   await charts.nth(1).waitFor();
-  expect(await charts.count()).toBe(2);
+  await untilCount(charts, 2);
 
   bridge.behave(status(503));
   await push.publish({ workspaceId: bridge.workspaceId, content: update("c1") });
@@ -45,7 +45,7 @@ test("pushes appear live in the health, the log and the chart", async () => {
   await push.publish(event);
   await page.locator(".health-label").getByText("Recovered").waitFor();
   await page.getByText(/^Recovered .*In the last hour, 1 of 5 attempts failed/).waitFor();
-  expect(await page.locator(".health-advice").count()).toBe(0);
+  await untilCount(page.locator(".health-advice"), 0);
 });
 
 test("after a change from polls to pushes, the health and the chart show the same number of accepted events", async () => {
@@ -110,7 +110,7 @@ test("a test event of a push workspace shows each step, the status code and the 
   const words =
     /^Name looked up.*Address is allowed.*Connected.*TLS established.*Signed event sent.*Answered 2xx/s;
   expect((await page.locator(".steps li.done").allInnerTexts()).join("\n")).toMatch(words);
-  expect(await page.locator(".steps li.done").count()).toBe(6);
+  await untilCount(page.locator(".steps li.done"), 6);
   await bridge.nth(1);
 });
 

@@ -1,6 +1,6 @@
 import type { Page } from "playwright-core";
 import { status } from "../harness/behaviours";
-import { PHONE, testBrowser } from "../harness/browser";
+import { PHONE, testBrowser, untilCount } from "../harness/browser";
 import { update } from "../harness/contents";
 import { eventIdOf, sharedPush, type PushedBridge } from "../harness/push";
 import { expectUsable } from "../harness/usable";
@@ -58,7 +58,7 @@ test("the details of a failed push show the response and the event, which can be
   await row.getByRole("status").getByText("Queued").waitFor();
   // The attempts of the event appear live in the open row, and the event stays readable.
   await row.locator(".attempts").getByText("Accepted 204").waitFor();
-  expect(await event.count()).toBe(1);
+  await untilCount(event, 1);
   await row.getByRole("button", { name: "Send again" }).waitFor({ state: "detached" });
   const again = await bridge.nth(2);
   expect([eventIdOf(again), again.body.equals(failed?.body ?? Buffer.of())]).toEqual([id, true]);
@@ -89,7 +89,7 @@ test("several failed events can be selected and sent again, and the page shows t
   const isInResults = "document.activeElement.closest('.sent-results') !== null";
   await until("the focus is on the results", () => page.evaluate<boolean>(isInResults));
   await page.getByText("5 push attempts").waitFor();
-  expect(await rows().filter({ hasText: "Accepted 204" }).count()).toBe(2);
+  await untilCount(rows().filter({ hasText: "Accepted 204" }), 2);
   // The event that was not selected can still be sent.
   await bar().getByText("Select all failed events (1)").waitFor();
   await until("one row can be selected", async () => (await boxes.count()) === 1);
@@ -117,7 +117,7 @@ test("an event that fails again can be sent again; a new failure appears without
   const bridge = await push.bridge();
   bridge.behave(status(500));
   await open(bridge);
-  expect(await bar().count()).toBe(0);
+  await untilCount(bar(), 0);
   await push.publish({ workspaceId: bridge.workspaceId, content: update("c1") });
   await bar().getByLabel("Select all failed events (1)").check();
   await bar().getByRole("button", { name: "Send again" }).click();
@@ -139,7 +139,7 @@ test("while the bridge polls or the workspace is disconnected, nothing can be se
     await page.goto(`${dashboardUrl}/workspaces/${workspaceId}`);
     await bar().getByText(why).waitFor();
     expect(await bar().getByRole("button", { name: "Send again" }).isDisabled()).toBe(true);
-    expect(await rows().getByRole("checkbox").count()).toBe(0);
+    await untilCount(rows().getByRole("checkbox"), 0);
     const row = rows().first();
     await row.locator(".log-line").click();
     await row.getByText(why).waitFor();

@@ -1,4 +1,4 @@
-import { testBrowser, type Visitor } from "../harness/browser";
+import { testBrowser, untilCount, type Visitor } from "../harness/browser";
 import { startDashboardEdge, type DashboardEdge } from "../harness/dashboard";
 import { startCore, TOKENS, type TestProcess } from "../harness/processes";
 import type { TestWorkspace } from "../harness/service";
@@ -36,13 +36,13 @@ test("a user with a limited token sees the token's name and its workspaces, and 
   await page.goto(dashboard.url);
   await page.locator(".token-name").getByText("ann").waitFor();
   await page.getByRole("row").getByText("Night shift").waitFor();
-  expect(await page.getByText("Somebody else's").count()).toBe(0);
+  await untilCount(page.getByText("Somebody else's"), 0);
   await page.getByText("The token ann is limited to 1 workspace.").waitFor();
-  expect(await page.getByRole("link", { name: /Connect/ }).count()).toBe(0);
+  await untilCount(page.getByRole("link", { name: /Connect/ }), 0);
   await expectUsable(page, "the list for a limited token");
   await page.goto(`${dashboard.url}/connect`);
   await page.getByText("sign in with a token that is not limited").waitFor();
-  expect(await page.getByRole("textbox").count()).toBe(0);
+  await untilCount(page.getByRole("textbox"), 0);
   await expectUsable(page, "connecting with a limited token");
 });
 
@@ -63,7 +63,7 @@ test("the page of a workspace lists each change after it is made, with the name 
   await page.getByLabel("Owner's email").fill("ann@example.com");
   await save.click();
   await entries.first().getByText("none → ann@example.com").waitFor();
-  expect(await entries.count()).toBe(5);
+  await untilCount(entries, 5);
   await page.getByRole("button", { name: "Show all (6)" }).click();
   await entries.nth(5).getByText("Created").waitFor();
   await expectUsable(page, "the changes of a workspace");

@@ -1,5 +1,5 @@
 import type { Page } from "playwright-core";
-import { beforeFirstPaint, testBrowser } from "../harness/browser";
+import { beforeFirstPaint, testBrowser, untilCount } from "../harness/browser";
 import { poll } from "../harness/bridge";
 import { dashboardUrlOf } from "../harness/dashboard";
 import { startService, type TestService } from "../harness/service";
@@ -86,7 +86,7 @@ describe("with many workspaces", () => {
   test("the list has pages, with the newest workspaces first; going back from a workspace shows the same page again", async () => {
     const names = page.locator("tbody .row-link");
     await names.getByText(`Numbered ${MANY}`, { exact: true }).waitFor();
-    expect(await names.count()).toBe(25);
+    await untilCount(names, 25);
     const older = page.getByRole("button", { name: "Older" });
     await older.click();
     await names.getByText(`Numbered ${MANY - 25}`, { exact: true }).waitFor();
@@ -105,7 +105,7 @@ describe("with many workspaces", () => {
     await page.getByLabel("Show").selectOption("100");
     // The page number is shown before the rows have loaded.
     await names.nth(MANY).waitFor();
-    expect(await names.count()).toBe(MANY + 1);
+    await untilCount(names, MANY + 1);
   });
 
   test("the list shows the mode and the health of each workspace", async () => {
@@ -117,7 +117,7 @@ describe("with many workspaces", () => {
     await row("Polls now").getByText("Healthy").waitFor();
     await row("Off now").getByText("Disconnected").waitFor();
     await row(`Numbered ${MANY}`).getByText("Never polled").waitFor();
-    expect(await row("Polls now").getByText("Poll", { exact: true }).count()).toBe(1);
+    await untilCount(row("Polls now").getByText("Poll", { exact: true }), 1);
   });
 
   test("a search covers all workspaces, and shows how many workspaces it searched and found", async () => {

@@ -1,6 +1,6 @@
 import type { Page } from "playwright-core";
 import { MessageKind } from "../../proto/gen/chatbridge/v1/event";
-import { DESKTOP, PHONE, testBrowser } from "../harness/browser";
+import { DESKTOP, PHONE, testBrowser, untilCount } from "../harness/browser";
 import { joinChat, type ChatMember } from "../harness/chat-member";
 import { joinChatPage } from "../harness/chat-player";
 import { isInView, openWithThumb } from "../harness/chat-thumb";
@@ -93,7 +93,7 @@ test("a press is marked before the network answers, and only once; if its report
   // A touch screen has no hover, so no button looks chosen after its press.
   await show({ ...choice(1), id, kind: ANSWER_UPDATE, text: "1 of 2 have answered" });
   await button("Finland", { disabled: false }).waitFor();
-  expect(await game.locator("[aria-busy=true]").count()).toBe(0);
+  await untilCount(game.locator("[aria-busy=true]"), 0);
   const colour = (i: number) =>
     page.evaluate(`getComputedStyle(document.querySelectorAll(".stage .button")[${i}]).borderColor`);
   expect(await colour(1)).toEqual(await colour(0));
@@ -142,13 +142,13 @@ test("a notice about the game is a line of its card, and marks the member's answ
   await send(ephemeral("general", user, { kind: MessageKind.CARD, text: "Locked in: **Finland**", data }));
   await seesInGame("Locked in: Finland");
   await game.getByRole("button", { name: "Finland (your answer)" }).waitFor();
-  expect(await log.getByRole("article").count()).toBe(before);
+  await untilCount(log.getByRole("article"), before);
   await send(ephemeral("general", user, { kind: MessageKind.CARD, text: "A private word" }));
   await sees("A private word");
-  expect(await log.getByText("only you see this").count()).toBe(1);
+  await untilCount(log.getByText("only you see this"), 1);
   await show({ ...choice(2), id });
   await seesInGame("Question 2");
-  expect(await page.getByText("Locked in").count()).toBe(0);
+  await untilCount(page.getByText("Locked in"), 0);
   await end(id);
 });
 
@@ -171,7 +171,7 @@ test("posts by others never move the running game's buttons; when the game ends,
     const board = log.locator(".kind-game_end").last();
     await board.waitFor();
     await until("the board is in view", () => isInView(page, board));
-    expect(await page.getByText(/changed above|edited/).count()).toBe(0);
+    await untilCount(page.getByText(/changed above|edited/), 0);
   }
 });
 
@@ -207,10 +207,10 @@ test("the countdown names what comes next; in the lobby and in a reveal there is
   const lobby = { phase: "lobby", endsAt: endsAt() };
   const id = await show({ kind: GAME_START, text: "Gus opens a game", data: lobby });
   await seesInGame(/^Starts in \d+ s$/);
-  expect(await game.locator("progress").count()).toBe(0);
+  await untilCount(game.locator("progress"), 0);
   await show({ ...choice(1), id });
   await seesInGame(/^Time left \d+ s$/);
-  expect(await game.locator("progress").count()).toBe(1);
+  await untilCount(game.locator("progress"), 1);
   await show({ ...reveal({ right: 0 }), id });
   await seesInGame(/^Next question in \d+ s$/);
   await show({ ...reveal({ right: 0, question: 2 }), id });

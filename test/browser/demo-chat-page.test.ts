@@ -1,5 +1,5 @@
 import { MessageKind } from "../../proto/gen/chatbridge/v1/event";
-import { DESKTOP, focusedWords, PHONE, testBrowser, untilFocused } from "../harness/browser";
+import { DESKTOP, focusedWords, PHONE, testBrowser, untilCount, untilFocused } from "../harness/browser";
 import { joinChat } from "../harness/chat-member";
 import { joinChatPage, type ChatPlayer } from "../harness/chat-player";
 import { create, published, update, type MessageInit } from "../harness/contents";
@@ -27,8 +27,8 @@ test("each tab is a separate member; after a reload, a tab has the same member a
   await dot.sees("here");
   await dot.page.reload();
   await dot.sees("here");
-  expect(await dot.page.getByRole("log").locator("strong", { hasText: "still" }).count()).toBe(1);
-  expect(await dot.page.getByRole("navigation").getByText("Dot").count()).toBe(1);
+  await untilCount(dot.page.getByRole("log").locator("strong", { hasText: "still" }), 1);
+  await untilCount(dot.page.getByRole("navigation").getByText("Dot"), 1);
   const other = await dot.context.newPage();
   await other.goto(demo.url);
   await other.getByLabel("Your name").waitFor();
@@ -87,12 +87,12 @@ test("a message shows its image, a link button is a plain link to its URL, and t
   await message.waitFor();
   const isLoaded = "document.querySelector('article img')?.naturalWidth === 480";
   await until("the image is loaded", () => page.evaluate<boolean>(isLoaded));
-  expect(await message.locator("img").count()).toBe(1);
+  await untilCount(message.locator("img"), 1);
   expect(await message.innerText()).toContain("<img src=x onerror=alert(1)> [no](javascript:alert(1))");
   const link = message.getByRole("link", { name: /^About it/ });
   expect(await link.getAttribute("href")).toBe("https://flags.example/");
   expect(await link.getAttribute("rel")).toContain("noopener");
-  expect(await message.getByRole("button").count()).toBe(0);
+  await untilCount(message.getByRole("button"), 0);
   expect(refusals).toEqual([]);
 });
 
@@ -101,7 +101,7 @@ test("screen readers are notified of each new phase of a live message", async ()
   const status = page.getByRole("status");
   const id = await show({ kind: MessageKind.GAME_START, text: "Gus opens a game" });
   await seesInGame("Gus opens a game");
-  expect(await status.filter({ hasText: "Gus" }).count()).toBe(0);
+  await untilCount(status.filter({ hasText: "Gus" }), 0);
   await show({ id, kind: MessageKind.QUESTION, text: "Question 1 of 2" });
   await status.getByText("Question 1 of 2").waitFor();
   await show({ id, kind: MessageKind.TIME_UP, text: "The answer: **Oslo**" });
@@ -188,7 +188,7 @@ test("three players play a game with polls, then during a network cut, then with
   await ada.page.getByRole("status").getByText("Question 1 of 2 · 60 seconds").waitFor();
   await ada.press(/^A · /);
   await ada.sees("Locked in");
-  expect(await pushes.count()).toBe(pushesBefore);
+  await untilCount(pushes, pushesBefore);
   await ada.page.getByRole("button", { name: "Cut the network" }).click();
   await atDesktop("Network cut");
   await bob.press(/^B · /);

@@ -1,7 +1,7 @@
 import { execFile } from "node:child_process";
 import { promisify } from "node:util";
 import { MessageKind } from "../../proto/gen/chatbridge/v1/event";
-import { DESKTOP, PHONE, testBrowser } from "../harness/browser";
+import { DESKTOP, PHONE, testBrowser, untilCount } from "../harness/browser";
 import { joinChatPage } from "../harness/chat-player";
 import { create } from "../harness/contents";
 import { startDemoChat, type DemoChat } from "../harness/demo-chat";
@@ -16,7 +16,7 @@ afterAll(() => demo.close());
 
 test("the bridge's panel is closed at first; the page remembers whether it is open", async () => {
   const { page, bridge, openBridge } = await joinChatPage(browser, demo.url, "Ada", DESKTOP);
-  expect(await bridge.count()).toBe(0);
+  await untilCount(bridge, 0);
   await openBridge();
   await bridge.getByRole("heading", { name: "The bridge" }).waitFor();
   await page.reload();
@@ -24,7 +24,7 @@ test("the bridge's panel is closed at first; the page remembers whether it is op
   await bridge.getByRole("button", { name: "Close" }).click();
   await page.reload();
   await page.getByRole("heading", { name: "#general" }).waitFor();
-  expect(await bridge.count()).toBe(0);
+  await untilCount(bridge, 0);
 });
 
 test("an entry of the wire shows how its request was signed, and its commands send the request again", async () => {
@@ -99,5 +99,5 @@ test("while the network is cut, a press and a typed message wait; after the rest
   for (const what of ["action", "message"]) {
     await reports.filter({ hasText: what }).filter({ hasText: "202" }).first().waitFor();
   }
-  expect(await page.getByText("Not sent").count()).toBe(0);
+  await untilCount(page.getByText("Not sent"), 0);
 });

@@ -1,4 +1,4 @@
-import type { Browser, BrowserContext, BrowserContextOptions, Page } from "playwright-core";
+import type { Browser, BrowserContext, BrowserContextOptions, Locator, Page } from "playwright-core";
 import { askApi } from "./dashboard";
 import { TOKENS } from "./processes";
 import { connectToBrowser } from "./shared-browsers";
@@ -67,6 +67,11 @@ export function testBrowser() {
       return visitor;
     },
   };
+}
+
+/** Waits until `locator` matches exactly `count` elements. Pages render some time after the event that a test waits for. */
+export async function untilCount(locator: Locator, count: number): Promise<void> {
+  await until(`${count} elements of ${String(locator)}`, async () => (await locator.count()) === count);
 }
 
 /** Waits until all animations of the page have ended, except endless animations. */
