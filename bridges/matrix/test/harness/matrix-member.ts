@@ -42,14 +42,14 @@ export function createMember(account: { readonly url: string; readonly token: st
   const messages = async (roomId: string): Promise<readonly RoomMessage[]> => foldRoom(await events(roomId));
 
   let since = "";
-  /** Resolves to a room to which the member was invited since the last call, if any. */
-  async function nextInvite(): Promise<string | undefined> {
+  /** Resolves to the rooms to which the member was invited since the last call. */
+  async function newInvites(): Promise<readonly string[]> {
     const sync: { next_batch: string; rooms?: { invite?: object } } = await call(
       "GET",
       `sync${since === "" ? "" : `?since=${since}`}`,
     );
     since = sync.next_batch;
-    return Object.keys(sync.rooms?.invite ?? {})[0];
+    return Object.keys(sync.rooms?.invite ?? {});
   }
 
   return {
@@ -58,7 +58,7 @@ export function createMember(account: { readonly url: string; readonly token: st
     url,
     call,
     events,
-    nextInvite,
+    newInvites,
     messages,
     send,
 
@@ -109,7 +109,7 @@ export function createMember(account: { readonly url: string; readonly token: st
     /** Waits for an invite to a direct room by another account, and accepts the invite. Resolves to the room. */
     directRoomWith: (user: string): Promise<string> =>
       until(`an invite by ${user}`, async () => {
-        const roomId = await nextInvite();
+        const [roomId] = await newInvites();
         if (roomId !== undefined) await call("POST", `join/${encodeURIComponent(roomId)}`, {});
         return roomId;
       }),

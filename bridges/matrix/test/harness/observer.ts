@@ -13,8 +13,7 @@ export async function startObserver(member: MatrixMember, bridge: string, room: 
   const direct = new Set<string>();
 
   async function list(): Promise<readonly ShownMessage[]> {
-    const invited = await member.nextInvite();
-    if (invited !== undefined) {
+    for (const invited of await member.newInvites()) {
       await member.join(invited);
       direct.add(invited);
     }
