@@ -34,12 +34,13 @@ export async function listGroups({ groups, backlog, followLog }: GroupsContext):
 /** Removes a group from all shards, unless a stream follows the group ("held"). */
 export async function deleteGroup(groups: Groups, group: string): Promise<"removed" | "held" | "missing"> {
   const isKnown = (await groups.refresh()).some((each) => each.group === group);
-  return isKnown ? groups.remove(group, 0) : "missing";
+  const result = isKnown ? await groups.remove(group, 0) : "missing";
+  return result === "completed" ? "removed" : result;
 }
 
 /**
- * Removes the groups that have had no member for `GROUP_IDLE_MS`, and completes earlier removals that failed. Calls
- * `onRemoved` with the name of each removed group.
+ * Removes the groups that have had no member for `GROUP_IDLE_MS`, and completes other removals that are in progress or have
+ * failed. Calls `onRemoved` with the name of each group that had no member for that time.
  */
 export async function removeIdleGroups(groups: Groups, onRemoved: (group: string) => void): Promise<void> {
   for (const { group, members } of await groups.refresh()) {

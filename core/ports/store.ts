@@ -619,10 +619,11 @@ export interface Groups {
   refresh(): Promise<readonly RegisteredGroup[]>;
   /**
    * Removes a group from the logs and the registry. The result is "held" when the group has a member, and "missing" when
-   * the group does not exist or had a member in the last `idleMs` milliseconds. A failed removal is completed by
-   * the next call, or undone by the next stream that opens the group.
+   * the group does not exist or had a member in the last `idleMs` milliseconds. A removal that is in progress, or has
+   * failed, is completed by the next call, or undone by the next stream that opens the group. The result is "completed"
+   * when the group had a member in the last `idleMs` milliseconds, but another call had begun to remove the group.
    */
-  remove(group: string, idleMs: number): Promise<"removed" | "held" | "missing">;
+  remove(group: string, idleMs: number): Promise<"removed" | "completed" | "held" | "missing">;
 }
 
 /** A member of a group: a core, or a stream of a group of followers. */

@@ -54,14 +54,16 @@ export function createGroups(functions: Functions, keys: Keys): Groups {
       return groups.map((each) => ({ ...each, members: counts.get(each.group) ?? 0 }));
     },
     async remove(group, idleMs) {
-      const marked = asText(await functions.call("begin_removal", registry, [group, String(idleMs)]));
-      if (marked === "") return "missing";
+      const [mark, isIdle] = asList(await functions.call("begin_removal", registry, [group, String(idleMs)]));
+      if (mark === undefined) return "missing";
+      const marked = asText(mark);
       const isHeld = (await countMembers([group])).size > 0;
       if (!isHeld) {
         await Promise.all(everyShard.map((prefix) => functions.call("drop_group", prefix, [group, marked])));
       }
       await functions.call("end_removal", registry, [group, marked, isHeld ? "1" : "0"]);
-      return isHeld ? "held" : "removed";
+      if (isHeld) return "held";
+      return asNumber(isIdle) === 1 ? "removed" : "completed";
     },
   };
 }

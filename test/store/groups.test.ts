@@ -55,6 +55,13 @@ async function removeIdle(): Promise<readonly string[]> {
   return removed.toSorted();
 }
 
+/** Marks a group as a call of `remove` does that fails afterwards. Returns the mark. */
+async function beginRemoval(group: string): Promise<string> {
+  const registry = store.keys.prefix(REGISTRY_SHARD);
+  const [marked] = asList(await store.functions.call("begin_removal", registry, [group, "0"]));
+  return asText(marked);
+}
+
 /** Stops the clock. Returns a function that lets time pass. */
 async function clock() {
   let us = await redisNowUs(store);
@@ -171,14 +178,21 @@ describe("a group without members", () => {
     expect([await removeIdle(), await inLogs()]).toEqual([[], ["g"]]);
   });
 
-  test("is removed by the next attempt if a removal failed halfway", async () => {
-    await store.followLog.open("g", GAME);
-    const registry = store.keys.prefix(REGISTRY_SHARD);
-    const marked = asText(await store.functions.call("begin_removal", registry, ["g", "0"]));
-    await store.functions.call("drop_group", store.keys.prefix(3), ["g", marked]);
-    expect(await removeIdle()).toEqual(["g"]);
-    expect([await inLogs(), await inRegistry()]).toEqual([[], []]);
-  });
+  test.each([
+    ["a day ago, which counts as an idle group", GROUP_IDLE_MS, ["g"]],
+    ["now, which does not count as an idle group", 0, []],
+  ])(
+    "is removed by the next attempt if a removal failed halfway; the last member left %s",
+    async (_when, ms, idle) => {
+      const pass = await clock();
+      await store.followLog.open("g", GAME);
+      await pass(ms);
+      const marked = await beginRemoval("g");
+      await store.functions.call("drop_group", store.keys.prefix(3), ["g", marked]);
+      expect(await removeIdle()).toEqual(idle);
+      expect([await inLogs(), await inRegistry()]).toEqual([[], []]);
+    },
+  );
 });
 
 describe("the removal of a group", () => {
@@ -192,7 +206,7 @@ describe("the removal of a group", () => {
   test("spares each log in which a stream has opened the group again since the removal began", async () => {
     const registry = store.keys.prefix(REGISTRY_SHARD);
     await store.followLog.open("g", GAME);
-    const marked = asText(await store.functions.call("begin_removal", registry, ["g", "0"]));
+    const marked = await beginRemoval("g");
     const [first = "", ...others] = shards();
     await store.functions.call("drop_group", first, ["g", marked]);
     expect(await enterGroup(store.followLog, member("g"), GAME)).toBe("opened");

@@ -108,17 +108,19 @@ register('touch_groups', function(keys, args)
 end, { 'allow-oom' })
 
 -- Registry: marks a group for removal. ARGV: group; ms for which the group must have had no
--- member. Returns the time of the mark; '' when the registry does not have the group, or the
--- group had a member later.
+-- member. Returns {time of the mark, 1 if the group had no member for this time}. The second value
+-- is 0 only when another call has marked the group before. Returns {} when the registry does not
+-- have the group, or the group had a member later and is not marked.
 register('begin_removal', function(keys, args)
   local group = find_group(keys[1], args[1])
-  if not group then return '' end
+  if not group then return {} end
+  local is_idle = clock() - group.seen >= tonumber(args[2]) * 1000
   if group.marked == 0 then
-    if clock() - group.seen < tonumber(args[2]) * 1000 then return '' end
+    if not is_idle then return {} end
     group.marked = clock()
     put_group(keys[1], args[1], group)
   end
-  return digits(group.marked)
+  return { digits(group.marked), is_idle and 1 or 0 }
 end, { 'allow-oom' })
 
 -- Registry: ends a removal. ARGV: group; time of the mark; '1' to keep the group, because it
