@@ -50,11 +50,15 @@ export const PUBLISHING_MAX_BYTES = { all: 64 * MB, token: 32 * MB, limitedToken
  * edges do not count. A request has up to 8 MB.
  */
 export const INCOMPLETE_MAX_BYTES = { all: 128 * MB, token: 64 * MB, limitedToken: 32 * MB } as const;
+/** Maximum bytes of a request to `WorkspaceService`, and of a request that needs no rights, e.g. a probe. */
+export const WORKSPACE_REQUEST_MAX_BYTES = 128 * 1_024;
+export const PROBE_REQUEST_MAX_BYTES = 16 * 1_024;
 /** Maximum bytes of the answers to unary calls of `WorkspaceService` in progress at a core, and the shares of one token. */
 export const WORKSPACE_CALLS_MAX_BYTES = { all: 128 * MB, token: 64 * MB, limitedToken: 16 * MB } as const;
 /**
  * Maximum number of unary calls of all tokens, and of one token, that core processes at the same time. Further calls wait
- * for their turn, and the tokens take turns. Calls that wait for a bridge, or for a name server, do not count.
+ * for their turn, and the tokens take turns. Large publish calls, and calls that wait for a bridge or for a name server, do
+ * not count.
  */
 export const CALLS_AT_ONCE = { inAll: 24, ofOne: 16 } as const;
 /**
@@ -62,6 +66,12 @@ export const CALLS_AT_ONCE = { inAll: 24, ofOne: 16 } as const;
  * attempts.
  */
 export const REFUSALS = { perSecond: 200, waitingMax: { inAll: 4_096, ofOne: 1_024 } } as const;
+/**
+ * Core publishes the events of a large `PublishEvents` call in slices of about `bytes`. `inAll` and `ofOne` are the maximum
+ * numbers of slices that core decodes and stores at the same time, of all tokens and of one. A small call has one slice, and
+ * the turn of any unary call.
+ */
+export const PUBLISH_SLICES = { bytes: 256 * 1024, inAll: 4, ofOne: 1 } as const;
 /** Maximum number of watches of workspaces at a core, and the shares of one token. */
 export const WATCHES_MAX = { all: 1_000, token: 500, limitedToken: 100 } as const;
 

@@ -10,15 +10,21 @@ import { eachField, tagOf, WireReader } from "./wire-fields";
 /** A decoded message, or the fault that prevents decoding, with the full name of the invalid field. */
 export type Decoded<Message> = { readonly message: Message } | { readonly fault: OutboundFault };
 
+/** An event of a `PublishEventsRequest`, and its bytes in the request. */
+export interface SentEvent {
+  readonly event: Decoded<OutboundEvent>;
+  readonly bytes: number;
+}
+
 /** A `PublishEventsRequest` whose events are decoded one by one, when they are read. */
 export interface EventsRequest {
   readonly bytes: number;
   readonly count: number;
   /**
-   * The first `PUBLISH_BATCH_MAX` events, which can be read only once. After the last of them, the request's bytes are
-   * released, because Node keeps a finished call and its request in memory until the next full garbage collection.
+   * The first `PUBLISH_BATCH_MAX` events, which can be read only once. After the last of them, or when the reader stops
+   * early, the request's bytes are released, because Node keeps a finished call and its request in memory until the next full garbage collection.
    */
-  readonly events: Iterable<Decoded<OutboundEvent>>;
+  readonly events: Iterable<SentEvent>;
 }
 
 /**
@@ -62,14 +68,17 @@ function readEvents(request: Buffer): Decoded<EventsRequest> {
 function* decodeEach(
   source: { reader?: WireReader },
   bounds: readonly { readonly start: number; readonly end: number }[],
-): Iterable<Decoded<OutboundEvent>> {
-  for (const { start, end } of bounds) {
-    const { reader } = source;
-    if (reader === undefined) return;
-    reader.pos = start;
-    yield decodeEvent(reader, end);
+): Iterable<SentEvent> {
+  try {
+    for (const { start, end } of bounds) {
+      const { reader } = source;
+      if (reader === undefined) return;
+      reader.pos = start;
+      yield { event: decodeEvent(reader, end), bytes: end - start };
+    }
+  } finally {
+    delete source.reader;
   }
-  delete source.reader;
 }
 
 /** Returns a decoder of the message between the reader's position and `end`. */

@@ -7,16 +7,17 @@ import {
   type PublishResult,
 } from "../../proto/gen/chatbridge/v1/game";
 import type { Caller } from "../domain/caller";
-import { PUBLISH_BATCH_MAX } from "../domain/bounds";
+import { PUBLISH_BATCH_MAX, PUBLISH_SLICES } from "../domain/bounds";
+import { createFairSlots } from "../domain/fair-slots";
 import type { OutboundFault } from "../domain/outbound-rules";
 import { preparePublication } from "../operations/publish-events";
 import type { Clock, Ids } from "../ports/outside";
 import type { OutboundEvents, Publication, Published } from "../ports/store";
-import { callerOf, whenOver, type ServedCall } from "./call-caller";
+import { callerOf, cancelledSignal, whenOver, type ServedCall } from "./call-caller";
 import { ownerOf, tooMuch } from "./call-shares";
 import { createCallTurns } from "./call-turns";
 import { createFollowHandler, type FollowContext } from "./follow-stream";
-import { messageOf, type Decoded, type EventsRequest } from "./game-methods";
+import { messageOf, type Decoded, type EventsRequest, type SentEvent } from "./game-methods";
 import { faultField, readOutboundEvent } from "./outbound-message";
 import { startPublishSpans, type PublishSpans } from "./publish-spans";
 import type { Tracer } from "../../runtime/tracing/tracer";
@@ -29,41 +30,81 @@ export interface GameServiceContext extends FollowContext {
   readonly tracer?: Tracer | undefined;
 }
 
+/** An event that is ready to be stored, or the reason why it is refused. */
+type Prepared = Publication | PublishResult;
+
 const MB = 1_048_576;
-/** About the bytes of events that core decodes and renders in one turn of the event loop. */
-const SLICE_BYTES = 256 * 1024;
 
 /** Returns the handlers of `GAME_METHODS`. */
 export function createGameService(context: GameServiceContext, report: ReportFault) {
   const { publishing, published: counts } = context.callCounts;
   const inTurn = createCallTurns();
+  const largeCalls = createFairSlots(PUBLISH_SLICES);
 
   /**
-   * Publishes the events of a call, in order. Core works on other calls between slices of a large call. Keeps no decoded
-   * event until the call to the store. Otherwise, the garbage collector would have to copy these events during that call.
+   * Publishes the events of a call, in order. Between the slices of a large call, core publishes slices of other calls. If
+   * the client cancels a large call, its last events are not published.
    */
   async function publish(
-    { events, count, bytes }: EventsRequest,
-    caller: Caller,
+    { events, bytes }: EventsRequest,
+    call: ServedCall,
     spans: PublishSpans | undefined,
   ): Promise<PublishResult[]> {
-    const prepared: (Publication | PublishResult)[] = [];
-    const inSlice = Math.ceil((SLICE_BYTES * count) / bytes);
-    for (const event of events) {
-      if (prepared.length > 0 && prepared.length % inSlice === 0) await endOfTurn();
-      prepared.push(prepare(event, caller, spans));
+    const caller = callerOf(call);
+    const slices = prepareSlices(events, caller, spans);
+    const results: PublishResult[] = [];
+    /** Prepares and publishes the next slice. Resolves to false when there is none. */
+    async function publishNext(): Promise<boolean> {
+      const slice = slices.next();
+      if (slice.done === true) return false;
+      results.push(...(await publishSlice(slice.value)));
+      return true;
     }
-    const published = (await context.outboundEvents.publishAll(prepared.filter(isPublication))).values();
-    return prepared.map((each) =>
-      isPublication(each) ? toResult(published.next().value as Published) : each,
-    );
+    if (bytes <= PUBLISH_SLICES.bytes) {
+      await inTurn(call, publishNext);
+      return results;
+    }
+    const turn = { signal: cancelledSignal(call) };
+    try {
+      // Without the pause, core would work on nothing else while no slice has a valid event for the store.
+      while (await largeCalls.run(caller.name, publishNext, turn)) await endOfTurn();
+    } finally {
+      slices.return(undefined);
+    }
+    return results;
+  }
+
+  /**
+   * Decodes and renders the events of a call, slice by slice. Keeps no decoded event until the call to the store.
+   * Otherwise, the garbage collector would have to copy these events during that call.
+   */
+  function* prepareSlices(
+    events: Iterable<SentEvent>,
+    caller: Caller,
+    spans: PublishSpans | undefined,
+  ): Generator<readonly Prepared[], undefined> {
+    let slice: Prepared[] = [];
+    let size = 0;
+    for (const { event, bytes } of events) {
+      slice.push(prepare(event, caller, spans));
+      size += bytes;
+      if (size < PUBLISH_SLICES.bytes) continue;
+      yield slice;
+      [slice, size] = [[], 0];
+    }
+    if (slice.length > 0) yield slice;
+  }
+
+  async function publishSlice(slice: readonly Prepared[]): Promise<PublishResult[]> {
+    const published = (await context.outboundEvents.publishAll(slice.filter(isPublication))).values();
+    return slice.map((each) => (isPublication(each) ? toResult(published.next().value as Published) : each));
   }
 
   function prepare(
     decoded: Decoded<EventMessage>,
     caller: Caller,
     spans: PublishSpans | undefined,
-  ): Publication | PublishResult {
+  ): Prepared {
     const read = "fault" in decoded ? decoded : readOutboundEvent(decoded.message);
     if ("fault" in read) return invalid(read.fault.field, read.fault);
     const prepared = preparePublication(context, read.event, caller);
@@ -116,7 +157,7 @@ export function createGameService(context: GameServiceContext, report: ReportFau
     }
     const spans = context.tracer && startPublishSpans(context.tracer, call.metadata);
     try {
-      const results = await inTurn(call, () => publish(message, callerOf(call), spans));
+      const results = await publish(message, call, spans);
       spans?.end();
       return { results };
     } catch (error) {
@@ -142,7 +183,7 @@ function whyHeldFull({ bytes, waiting }: Extract<Published, { outcome: "held-ful
     : `${held}, and its bridge does not poll (${waiting} events wait): check the bridge, and send the event again later`;
 }
 
-function isPublication(prepared: Publication | PublishResult): prepared is Publication {
+function isPublication(prepared: Prepared): prepared is Publication {
   return !("outcome" in prepared);
 }
 

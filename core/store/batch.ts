@@ -11,18 +11,21 @@ export interface ShardItems<Item> {
  * the previous call was in progress. A hundred requests that arrive together cost one call to Redis and one write to
  * the append-only file. The busier the store is, the larger the batches are.
  *
- * `run` is called with up to `most` items, grouped by shard. For each shard, `run` returns a list with one output per
- * item, in the same order. When a call of `run` throws, all items of the call fail with the error. If the error is
- * StoreUnavailable, the items that are still queued fail too.
+ * `run` is called with items whose weights add up to `most` at most, or with one heavier item. The items are grouped by
+ * shard. For each shard, `run` returns a list with one output per item, in the same order. When a call of `run` throws, all
+ * items of the call fail with the error. If the error is StoreUnavailable, the items that are still queued fail too.
  *
+ * @param weigh returns how many usual items cost the store as much as the item; by default, each item weighs 1
  * @param spansShards true if all shards are on one server, so that one call can have items of several shards
  */
 export function createBatch<Item, Output>({
   most,
+  weigh,
   spansShards,
   run,
 }: {
   readonly most: number;
+  weigh?(item: Item): number;
   readonly spansShards: boolean;
   run(shards: readonly ShardItems<Item>[]): Promise<readonly (readonly Output[])[]>;
 }): Batch<Item, Output> {
@@ -33,8 +36,16 @@ export function createBatch<Item, Output>({
   const queues = new Map<number, Waiting<Item, Output>[]>();
 
   async function work(name: number, queue: Waiting<Item, Output>[]): Promise<void> {
-    while (queue.length > 0) await send(queue, queue.splice(0, most));
+    while (queue.length > 0) await send(queue, queue.splice(0, countNext(queue)));
     queues.delete(name);
+  }
+
+  /** Returns how many of the first items make the next call. */
+  function countNext(queue: readonly Waiting<Item, Output>[]): number {
+    if (weigh === undefined) return most;
+    let weight = 0;
+    const over = queue.findIndex(({ item }) => (weight += weigh(item)) > most);
+    return over < 0 ? queue.length : Math.max(1, over);
   }
 
   async function send(

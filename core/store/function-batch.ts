@@ -6,8 +6,10 @@ import type { Argument, Reply } from "./redis/redis";
 /** A function of the library that handles many items in one call. */
 export interface BatchedFunction<Item, Output> {
   readonly name: FunctionName;
-  /** Maximum number of items in one call. */
+  /** Maximum weight of the items in one call: their number, without `weigh`. */
   readonly most: number;
+  /** Returns how many usual items cost Redis as much as the item. */
+  weigh?(item: Item): number;
   /** Returns the arguments for the items of one shard. */
   toArguments(items: readonly Item[]): readonly Argument[];
   /** Returns the bodies for the items of one shard, as in `ShardCall`. */
@@ -20,10 +22,11 @@ export interface BatchedFunction<Item, Output> {
 export function batchFunction<Item, Output>(
   functions: Functions,
   keys: Keys,
-  { name, most, toArguments, toBodies, toOutputs }: BatchedFunction<Item, Output>,
+  { name, most, weigh, toArguments, toBodies, toOutputs }: BatchedFunction<Item, Output>,
 ): Batch<Item, Output> {
   return createBatch<Item, Output>({
     most,
+    ...(weigh && { weigh }),
     spansShards: functions.spansShards,
     async run(shards) {
       const calls = shards.map(({ shard, items }) => ({

@@ -9,6 +9,8 @@ import type { Argument, Reply } from "./redis/redis";
 import { asList, asNumber, asText } from "./redis/reply";
 
 const BATCH_MAX = 200;
+/** So many characters weigh as much as a small event. So Redis takes about the same time for each full call. */
+const WEIGHT_LENGTH = 2_048;
 
 function toArguments(publication: Publication): readonly Argument[] {
   const {
@@ -115,6 +117,7 @@ export function createOutboundEvents(
   const batch = batchFunction<Publication, Published>(functions, keys, {
     name: "publish",
     most: BATCH_MAX,
+    weigh: ({ envelope }) => 1 + Math.floor(envelope.afterSequence.length / WEIGHT_LENGTH),
     toArguments: (publications) => [...head, ...publications.flatMap(toArguments)],
     toBodies: (publications) =>
       publications.flatMap(({ envelope }) => [envelope.beforeSequence, envelope.afterSequence]),

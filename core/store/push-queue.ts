@@ -9,6 +9,8 @@ import { asBytes, asList, asNumber, asText } from "./redis/reply";
 import type { Wakes } from "./wakes";
 
 const BATCH_MAX = 128;
+/** Redis takes about this many times longer to keep a failed event than to remove an event. */
+const KEPT_WEIGHT = 4;
 
 function toQueued(entry: Reply, packed: Reply, tries: Reply): QueuedPush {
   const bytes = asBytes(packed);
@@ -75,6 +77,7 @@ export function createPushQueue(functions: Functions, keys: Keys, wakes: Wakes):
   const { one: record } = batchFunction<TokenRecord, Recorded>(functions, keys, {
     name: "record_pushes",
     most: BATCH_MAX,
+    weigh: ({ record: { next } }) => (next.do === "keep" ? KEPT_WEIGHT : 1),
     toArguments: (items) => [
       tokenOf(items),
       ...items.filter(({ token }) => token === tokenOf(items)).flatMap((item) => toArguments(item.record)),

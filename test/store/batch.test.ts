@@ -15,17 +15,30 @@ function batchOf<Item, Output>(
   return one;
 }
 
+/** The number of calls if each call has as many items as fit. */
+function countCalls(weights: readonly number[], most: number): number {
+  let [calls, room] = [0, 0];
+  for (const weight of weights) {
+    if (weight > room || room === 0) [calls, room] = [calls + 1, most];
+    room = Math.max(0, room - weight);
+  }
+  return calls;
+}
+
 test.each([false, true])(
-  "every call gets its own output, in batches of bounded size (batches span shards: %s)",
+  "every call gets its own output, in batches of bounded weight (batches span shards: %s)",
   async (spansShards) => {
     await fc.assert(
       fc.asyncProperty(
         fc.array(fc.integer({ min: 0, max: 3 }), { maxLength: 60 }),
         fc.integer({ min: 1, max: 10 }),
-        async (shards, most) => {
+        fc.option(fc.array(fc.integer({ min: 1, max: 12 }), { minLength: 60, maxLength: 60 })),
+        async (shards, most, weights) => {
           const runs: (readonly ShardItems<number>[])[] = [];
+          const weightOf = (item: number): number => weights?.[item] ?? 1;
           const { one: batch } = createBatch<number, string>({
             most,
+            ...(weights !== null && { weigh: weightOf }),
             spansShards,
             async run(calls) {
               runs.push(calls);
@@ -35,12 +48,17 @@ test.each([false, true])(
           const outputs = await Promise.all(shards.map((shard, item) => batch(shard, item)));
           expect(outputs).toEqual(shards.map((shard, item) => `${shard}/${item}`));
           for (const calls of runs) {
-            expect(calls.flatMap(({ items }) => items).length).toBeLessThanOrEqual(most);
+            const items = calls.flatMap((call) => call.items);
+            const weight = items.reduce((sum, item) => sum + weightOf(item), 0);
+            expect(items.length === 1 || weight <= most).toBe(true);
             expect(new Set(calls.map(({ shard }) => shard)).size).toBe(spansShards ? calls.length : 1);
           }
-          const counts = [...new Set(shards)].map((shard) => shards.filter((each) => each === shard).length);
-          const expected = spansShards ? [shards.length] : counts;
-          expect(runs).toHaveLength(expected.reduce((sum, count) => sum + Math.ceil(count / most), 0));
+          const all = [...shards.keys()];
+          const ofEach = [...new Set(shards)].map((shard) => all.filter((item) => shards[item] === shard));
+          const expected = (spansShards ? [all] : ofEach).map((items) =>
+            countCalls(items.map(weightOf), most),
+          );
+          expect(runs).toHaveLength(expected.reduce((sum, count) => sum + count, 0));
           for (const shard of new Set(shards)) {
             const ofShard = runs.flat().filter((call) => call.shard === shard);
             const asked = shards.flatMap((of, item) => (of === shard ? [item] : []));

@@ -3,7 +3,7 @@ import { Metadata, status } from "@grpc/grpc-js";
 import * as fc from "fast-check";
 import { randomUUID } from "node:crypto";
 import { createIds } from "../../core/ids";
-import type { Published } from "../../core/ports/store";
+import type { Publication, Published } from "../../core/ports/store";
 import { setCaller } from "../../core/rpc/call-caller";
 import { GAME_METHODS } from "../../core/rpc/game-methods";
 import { createGameService, type GameServiceContext } from "../../core/rpc/game-service";
@@ -49,7 +49,8 @@ const request = (...events: readonly Uint8Array[]) => Buffer.concat(events.map((
 /** Decodes a `PublishEventsRequest` as core does, with all its events. */
 function readAll(bytes: Buffer) {
   const read = GAME_METHODS.publishEvents.requestDeserialize(bytes);
-  return "message" in read ? { message: { ...read.message, events: [...read.message.events] } } : read;
+  if (!("message" in read)) return read;
+  return { message: { ...read.message, events: [...read.message.events].map(({ event }) => event) } };
 }
 
 test.each<[string, string, RegExp, Uint8Array]>([
@@ -149,8 +150,10 @@ test("if the ack deadline of an opening message is not a valid duration, the mes
 function startGames() {
   const counts = createCallCounts();
   const stored: (() => void)[] = [];
-  const publishAll = (): Promise<readonly Published[]> =>
-    new Promise((resolve) => stored.push(() => resolve([{ outcome: "unknown-workspace" }])));
+  const publishAll = (publications: readonly Publication[]): Promise<readonly Published[]> =>
+    new Promise((resolve) =>
+      stored.push(() => resolve(publications.map(() => ({ outcome: "unknown-workspace" })))),
+    );
   const context = {
     now: Date.now,
     ids: createIds(Date.now),
@@ -158,12 +161,17 @@ function startGames() {
     callCounts: counts,
   };
   const { publishEvents } = createGameService(context as unknown as GameServiceContext, () => undefined);
-  /** Makes a call that counts as `bytes` bytes. Resolves with its status. */
-  const ask = (name: string, bytes: number): Promise<string> =>
+  /** Makes a call with events that count as `bytes` bytes together. Resolves with its status. */
+  const ask = (name: string, bytes: number, count = 1): Promise<string> =>
     new Promise((resolve) => {
       const metadata = new Metadata();
       setCaller(metadata, { name, workspaces: undefined }, AbortSignal.abort());
-      const message = { bytes, count: 1, events: [{ message: { ...GOOD, workspaceId: randomUUID() } }] };
+      const event = { message: { ...GOOD, workspaceId: randomUUID() } };
+      const message = {
+        bytes,
+        count,
+        events: Array.from({ length: count }, () => ({ event, bytes: bytes / count })),
+      };
       const served = { metadata, cancelled: false, on: () => undefined };
       const call = { ...served, request: { message } } as unknown as Parameters<typeof publishEvents>[0];
       publishEvents(call, (error) =>
@@ -177,17 +185,36 @@ test("calls of up to 32 MB of one token, and of 64 MB in total, are accepted; fu
   const { counts, stored, ask } = startGames();
   const large = 8 * 1024 * 1024;
   const taken = ["quiz", "dice"].flatMap((name) => Array.from({ length: 4 }, () => ask(name, large)));
-  await until("all calls have reached the store", () => stored.length === 8);
-  expect(counts.publishing.used).toBe(8 * large);
+  await until("all calls are in progress", () => counts.publishing.used === 8 * large);
   expect(await ask("quiz", 1)).toMatch(/^UNAVAILABLE: the token quiz already has 32 MB /);
   expect(await ask("chess", 1)).toMatch(/^UNAVAILABLE: this core already has 64 MB /);
-  for (const done of stored) done();
+  for (let done = 0; done < 8; done++) {
+    await until("the next call has reached the store", () => stored.length > done);
+    stored[done]?.();
+  }
   expect(await Promise.all(taken)).toEqual(Array(8).fill("OK"));
   expect(counts.publishing.used).toBe(0);
   const again = ask("quiz", 1);
   await until("the call has reached the store", () => stored.length === 9);
   stored.at(-1)?.();
   expect(await again).toBe("OK");
+});
+
+test("large calls reach the store in slices of 256 KB, one slice of a token at a time, and small calls wait for none of them", async () => {
+  const { stored, ask } = startGames();
+  const large = ["quiz", "quiz", "dice"].map((name) => ask(name, 1024 * 1024, 64));
+  await until("a slice of each token has reached the store", () => stored.length === 2);
+  const small = ask("quiz", 1);
+  await until("the small call has reached the store", () => stored.length === 3);
+  stored[2]?.();
+  expect(await small).toBe("OK");
+  expect(stored).toHaveLength(3);
+  for (const done of [0, 1, ...Array.from({ length: 10 }, (_, i) => i + 3)]) {
+    await until("the next slice has reached the store", () => stored.length > done);
+    stored[done]?.();
+  }
+  expect(await Promise.all(large)).toEqual(Array(3).fill("OK"));
+  expect(stored).toHaveLength(13);
 });
 
 test("core works on 16 calls of a token at the same time, and the next call of another token waits for none of the others", async () => {
