@@ -71,18 +71,30 @@ export function createFairSlots({ inAll, ofOne }: { readonly inAll: number; read
     });
   }
 
+  async function acquire(key: string, turn: Turn = {}): Promise<() => void> {
+    turn.signal?.throwIfAborted();
+    const line = await wait(key, turn);
+    let isReleased = false;
+    return () => {
+      if (isReleased) return;
+      isReleased = true;
+      line.running -= 1;
+      running -= 1;
+      update(key, line);
+    };
+  }
+
   return {
+    /** Resolves when there is a slot, to the function that frees the slot. Only the first call of that function counts. */
+    acquire,
     /** Calls `task` when it has a slot. Resolves or rejects as `task` does. */
     async run<T>(key: string, task: () => Promise<T>, turn: Turn = {}): Promise<T> {
-      turn.signal?.throwIfAborted();
-      const line = await wait(key, turn);
+      const release = await acquire(key, turn);
       try {
         turn.signal?.throwIfAborted();
         return await task();
       } finally {
-        line.running -= 1;
-        running -= 1;
-        update(key, line);
+        release();
       }
     },
   };

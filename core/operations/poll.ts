@@ -1,5 +1,5 @@
 import { signatureHeader } from "../domain/signature";
-import { activeKeys, deliveryMode } from "../domain/workspace";
+import { activeKeys, deliveryMode, type Workspace } from "../domain/workspace";
 import type { HeldEvents, PageAnswer, PageStart } from "../ports/store";
 import { judgeCaller, type Caller, type JudgeContext } from "./judge-caller";
 import type { FieldViolation, Refusal } from "./refusal";
@@ -19,6 +19,8 @@ export interface SignedPage {
   readonly body: Uint8Array;
   readonly signature: string;
   readonly workspaceId: string;
+  /** Must be called when the page has been sent, or is dropped (see `PageAnswer`). */
+  readonly release?: (() => void) | undefined;
 }
 
 /**
@@ -57,17 +59,25 @@ export function poll(
         case "page": {
           if ("violation" in reading)
             throw new Error("the store read a page for a poll that must be rejected");
-          const body = renderPage(answer, reading.start);
-          const nowMs = context.now();
-          return {
-            body,
-            signature: signatureHeader(body, activeKeys(workspace, nowMs), nowMs),
-            workspaceId: workspace.id,
-          };
+          return signPage(answer, reading.start, workspace, context.now());
         }
       }
     },
   );
+}
+
+type Page = Extract<PageAnswer, { outcome: "page" }>;
+
+function signPage(page: Page, start: PageStart, workspace: Workspace, nowMs: number): SignedPage {
+  const { release } = page;
+  try {
+    const body = renderPage(page, start);
+    const signature = signatureHeader(body, activeKeys(workspace, nowMs), nowMs);
+    return { body, signature, workspaceId: workspace.id, release };
+  } catch (error) {
+    release?.();
+    throw error;
+  }
 }
 
 const COMMA = 0x2c;
@@ -79,7 +89,7 @@ const PAGE_START = Buffer.from('{"events":[');
  * The bytes are copied into one buffer before signing. The copy takes less time than updating an HMAC with 100 small
  * events one by one.
  */
-function renderPage(page: Extract<PageAnswer, { outcome: "page" }>, start: PageStart): Buffer {
+function renderPage(page: Page, start: PageStart): Buffer {
   const next = page.last ?? (start.from === "after" ? start.cursor : null);
   const end = `],${JSON.stringify({ next, hasMore: page.hasMore, gap: page.gap }).slice(1)}`;
   let bytes = PAGE_START.length + Math.max(0, page.events.length - 1) + end.length;

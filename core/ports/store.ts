@@ -304,6 +304,11 @@ export type PageAnswer =
       readonly hasMore: boolean;
       /** Whether events after the request's cursor expired before the page was read. */
       readonly gap: boolean;
+      /**
+       * Only for a large page: must be called when the page has been sent, or is dropped. Until then, but for 5 seconds at
+       * most, no other large page of the workspace is read.
+       */
+      readonly release?: () => void;
     }
   | { readonly outcome: "counted" }
   /** The record has changed since it was read. The caller must repeat the checks from check 3. */

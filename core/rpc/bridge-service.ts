@@ -16,6 +16,7 @@ import type { Refusal } from "../operations/refusal";
 import type { HeldEvents, InboundLog, PageStart } from "../ports/store";
 import type { Tracer } from "../../runtime/tracing/tracer";
 import type { ReceiveCall } from "./bridge-methods";
+import { whenOver, type ServedCall } from "./call-caller";
 import { serveLane, type LaneCalls, type LaneStream } from "./lane";
 import { endRequestSpan } from "./request-span";
 import { StatusError, unary, type ReportFault } from "./status";
@@ -78,9 +79,10 @@ export function createBridgeService(context: BridgeServiceContext, report: Repor
   };
   return {
     receive: unary("Receive", report, (request: ReceiveCall) => calls.receive(request)),
-    poll: unary("Poll", report, async (request: PollRequest): Promise<PollResponse> => {
+    poll: unary("Poll", report, async (request: PollRequest, call: ServedCall): Promise<PollResponse> => {
       const outcome = await calls.poll(request);
       if (!("body" in outcome)) return { outcome: { $case: "refused", value: outcome } };
+      if (outcome.release) whenOver(call, outcome.release);
       return { outcome: { $case: "page", value: outcome } };
     }),
     lane: (stream: LaneStream) =>

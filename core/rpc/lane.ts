@@ -36,7 +36,7 @@ export interface LaneContext {
 const IN_PROGRESS_MAX = 16_384;
 const BODIES_MAX_BYTES = 64 * 1024 * 1024;
 type Call = NonNullable<LaneCall["call"]>;
-type Answer = LaneAnswers["answers"][number];
+type Answer = LaneAnswer | { readonly number: number; readonly page: SignedPage };
 
 /**
  * A message with this many answers or bytes is full, and is sent immediately. An edge also sends its full messages
@@ -76,6 +76,8 @@ export function serveLane(
   const unanswered = { calls: 0, bytes: 0 };
   /** Answers that have not been sent. */
   const unsent = { answers: 0, bytes: 0 };
+  /** Functions that release the pages that have not been sent (see `SignedPage`). */
+  const pages = new Set<() => void>();
   /** The answers of the next message, and their bytes. */
   let answers: Answer[] = [];
   let bytes = 0;
@@ -102,16 +104,25 @@ export function serveLane(
     else if (stream.isPaused()) stream.resume();
   }
 
-  function leave(count: number, size: number): void {
+  /** Counts the answers of a message as sent. */
+  function leave(sent: readonly Answer[], size: number): void {
     if (over) return;
-    load.calls -= count;
-    hold(-count, -size);
+    load.calls -= sent.length;
+    hold(-sent.length, -size);
+    if (pages.size > 0) for (const answer of sent) release(answer);
+  }
+
+  function release(answer: Answer): void {
+    const done = "page" in answer ? answer.page.release : undefined;
+    if (done === undefined) return;
+    pages.delete(done);
+    done();
   }
 
   function flush(): void {
     const [due, size] = [answers, bytes];
     [answers, bytes] = [[], 0];
-    if (due.length > 0 && !over) stream.write({ answers: due }, () => leave(due.length, size));
+    if (due.length > 0 && !over) stream.write({ answers: due }, () => leave(due, size));
   }
 
   function endTurn(): void {
@@ -122,13 +133,17 @@ export function serveLane(
   function send(answer: Answer): void {
     if (over) {
       load.calls -= 1;
-      return;
+      return release(answer);
     }
     const size = sizeOf(answer);
     const fits =
       unsent.bytes + size <= LANE_ANSWERS_MAX_BYTES && load.answerBytes + size <= ALL_ANSWERS_MAX_BYTES;
-    if (!fits && size > ANSWER_BYTES) return send(faultAnswer(answer.number, LaneFault.UNAVAILABLE));
+    if (!fits && size > ANSWER_BYTES) {
+      release(answer);
+      return send(faultAnswer(answer.number, LaneFault.UNAVAILABLE));
+    }
     hold(1, size);
+    if ("page" in answer && answer.page.release) pages.add(answer.page.release);
     answers.push(answer);
     bytes += size;
     if (answers.length >= MESSAGE_ANSWERS || bytes >= MESSAGE_BYTES) flush();
@@ -171,6 +186,8 @@ export function serveLane(
     load.calls -= unsent.answers;
     load.answerBytes -= unsent.bytes;
     answers = [];
+    for (const done of pages) done();
+    pages.clear();
     stopping.removeEventListener("abort", stop);
     stream.end();
   }

@@ -132,6 +132,17 @@ function holdPolls(waits: (workspaceId: string) => boolean, bytes = 1): () => vo
   return release;
 }
 
+/** From now on, records the workspace of each page that is released. */
+function noteReleases(): readonly string[] {
+  const released: string[] = [];
+  const answer = answerPoll;
+  answerPoll = async (request) => {
+    const release = (): void => void released.push(request.workspaceId);
+    return { ...(await answer(request)), release };
+  };
+  return released;
+}
+
 const names = (count: number): string[] => Array.from({ length: count }, (_, i) => `w${i}`);
 /** Polls for all workspaces; fails unless each poll gets its own page. */
 async function askAll(all: readonly string[]): Promise<void> {
@@ -270,7 +281,9 @@ test.each([
 ])("core holds at most %s", async (_what, count, bound) => {
   await start({ lanes: count });
   const release = holdPolls(() => true, MB);
-  const asking = Promise.allSettled(names(count * MESSAGE_MAX * 2).map((name) => ask(name)));
+  const released = noteReleases();
+  const all = names(count * MESSAGE_MAX * 2);
+  const asking = Promise.allSettled(all.map((name) => ask(name)));
   await until("core has the calls", () => lanesOfCore.calls === count * MESSAGE_MAX * 2);
   for (const stream of edgeStreams) stream.pause();
   release();
@@ -280,6 +293,17 @@ test.each([
   await until("core holds nothing for closed lanes", () => lanesOfCore.answerBytes === 0);
   expect(lanesOfCore).toMatchObject({ open: 0, calls: 0, bytes: 0 });
   expect(mostHeld).toBeLessThanOrEqual(bound * MB);
+  // A page is released once: after it was sent, when a fault replaced it, or when its lane was closed.
+  expect(released.toSorted()).toEqual(all.toSorted());
+});
+
+test("a page is released when it has been sent", async () => {
+  await start();
+  holdPolls(() => false, MB);
+  const released = noteReleases();
+  for (const name of names(3)) expect(await ask(name)).toBe(name);
+  await until("the pages are released", () => released.length === 3);
+  expect(released).toEqual(names(3));
 });
 
 test("the bodies of a lane's calls are at most 64 MB in total, and a call over that limit fails immediately", async () => {

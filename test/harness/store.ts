@@ -1,7 +1,15 @@
 import { randomUUID } from "node:crypto";
 import { CONTRACT_LIMITS } from "../../core/domain/bounds";
 import type { Workspace } from "../../core/domain/workspace";
-import type { Append, Publication, Published, WorkspaceRecord } from "../../core/ports/store";
+import type {
+  Append,
+  HeldEvents,
+  PageAnswer,
+  PageRequest,
+  Publication,
+  Published,
+  WorkspaceRecord,
+} from "../../core/ports/store";
 import { createFunctions } from "../../core/store/functions";
 import { createKeys } from "../../core/store/keys";
 import { connectRedis, type Argument } from "../../core/store/redis/redis";
@@ -178,4 +186,14 @@ export async function evaluate(
   ...args: readonly (string | number)[]
 ): Promise<void> {
   await redis.command("", ["EVAL", script, String(keys.length), ...keys, ...args.map(String)]);
+}
+
+/** Reads a page, and releases the page as core does after sending it. */
+export async function readPage(
+  { heldEvents }: { readonly heldEvents: HeldEvents },
+  request: PageRequest,
+): Promise<PageAnswer> {
+  const answer = await heldEvents.page(request);
+  if (answer.outcome === "page") answer.release?.();
+  return answer;
 }

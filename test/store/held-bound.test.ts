@@ -8,6 +8,7 @@ import {
   testClock,
   testStore,
   type TestStore,
+  readPage,
 } from "../harness/store";
 
 const BYTES_MAX = 200_000;
@@ -52,7 +53,7 @@ test("the held events of a workspace have a bound in bytes; past the bound, only
   const [one] = await publish(id, 1);
   expect(one).toMatchObject({ outcome: "held-full", waiting: published });
   // All published events can be polled.
-  const page = await small.heldEvents.page({ record, page: { start: { from: "oldest" }, limit: 100 } });
+  const page = await readPage(small, { record, page: { start: { from: "oldest" }, limit: 100 } });
   expect(page).toMatchObject({ outcome: "page", hasMore: true });
   // The bridge polls, so the result no longer says that the bridge does not poll.
   expect((await publish(id, 1))[0]).toMatchObject({ outcome: "held-full", waiting: 0 });

@@ -1,7 +1,7 @@
 import type { LogEntryDetail, WorkspaceRecord } from "../../core/ports/store";
 import type { Delivery, ResponseStart } from "../../core/domain/delivery";
 import { deliveryOf, pushQueueOf } from "../harness/push-queue";
-import { addWorkspace, keyOf, publication, testClock, testStore, texts } from "../harness/store";
+import { addWorkspace, keyOf, publication, readPage, testClock, testStore, texts } from "../harness/store";
 
 const DAY_US = 24 * 3_600 * 1_000_000;
 const SECOND_US = 1_000_000;
@@ -116,7 +116,7 @@ test("the last 100 responses of a workspace are kept for 24 hours, and their ent
 describe("the entry of a poll that returned events", () => {
   const poll = (of: WorkspaceRecord, limit = 100, cursor?: string) => {
     const start = cursor === undefined ? ({ from: "oldest" } as const) : ({ from: "after", cursor } as const);
-    return store.heldEvents.page({ record: of, page: { start, limit } });
+    return readPage(store, { record: of, page: { start, limit } });
   };
   /** Publishes events with the labels from `from` to `to`, one per second. Returns the sequence of the last. */
   async function publishEach({ workspace }: WorkspaceRecord, from: number, to: number, size = 1) {

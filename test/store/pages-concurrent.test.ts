@@ -47,6 +47,7 @@ async function follow(
       continue;
     }
     if (page.outcome !== "page") throw new Error(page.outcome);
+    page.release?.();
     expect(page.gap).toBe(false);
     seen.push(...(JSON.parse(`[${page.events.join(",")}]`) as Seen[]));
     if (page.last !== undefined) start = { from: "after", cursor: page.last };

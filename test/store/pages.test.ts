@@ -35,6 +35,7 @@ type Page = Extract<PageAnswer, { outcome: "page" }>;
 async function readPage(record: WorkspaceRecord, start: PageStart, limit: number): Promise<Page> {
   const answer = await store.heldEvents.page({ record, page: { start, limit } });
   if (answer.outcome !== "page") throw new Error(`a poll was answered with ${answer.outcome}`);
+  answer.release?.();
   return answer;
 }
 const readAfter = (record: WorkspaceRecord, cursor: number, limit = 100): Promise<Page> =>
@@ -165,7 +166,7 @@ test.each([
   },
 );
 
-test("one large page of each workspace is read at a time, so the polls of one workspace do not delay the others", async () => {
+test("a large page of a workspace is read when its previous page was released, so the polls of one workspace do not delay the others", async () => {
   const busy = await addWorkspace(store);
   const other = await addNeighbour(store, busy);
   for (const { workspace } of [busy, other]) await publish(workspace.id, 1, 20_000);
@@ -180,20 +181,38 @@ test("one large page of each workspace is read at a time, so the polls of one wo
     },
   };
   const events = createHeldEvents(redis, store.functions, store.keys, CONTRACT_LIMITS);
-  const poll = (record: WorkspaceRecord) =>
-    events.page({ record, page: { start: { from: "oldest" }, limit: 100 } });
+  const poll = async (record: WorkspaceRecord): Promise<Page> => {
+    const page = await events.page({ record, page: { start: { from: "oldest" }, limit: 100 } });
+    if (page.outcome !== "page") throw new Error(page.outcome);
+    return page;
+  };
   const polls = [busy, busy, busy, other].map(poll);
   const [mine, its] = [busy, other].map(({ workspace }) => keyOf(store, workspace.id, "held"));
   await until("a page of each workspace is being read", () => reads.length === 2);
   gates[1]?.();
-  expect(await polls[3]).toMatchObject({ outcome: "page", events: { length: 1 } });
-  expect(reads).toEqual([mine, its]);
+  expect(await polls[3]).toMatchObject({ events: { length: 1 } });
   for (const at of [0, 2, 3]) {
     await until("the next page is being read", () => gates.length > at);
+    expect(reads).toEqual([mine, its, mine, mine].slice(0, gates.length));
     gates[at]?.();
+    const page = await polls[Math.max(0, at - 1)];
+    expect(page?.events).toHaveLength(1);
+    expect(gates).toHaveLength(Math.max(2, at + 1));
+    page?.release?.();
   }
-  for (const page of await Promise.all(polls)) expect(page).toMatchObject({ outcome: "page" });
   expect(reads).toEqual([mine, its, mine, mine]);
+});
+
+test("a page that is never released delays the next large page of its workspace, but not for ever", async () => {
+  const record = await addWorkspace(store);
+  await publish(record.workspace.id, 1, 20_000);
+  const events = createHeldEvents(store.redis, store.functions, store.keys, CONTRACT_LIMITS, 200);
+  const began = performance.now();
+  for (const _ of [1, 2]) {
+    const page = { start: { from: "oldest" }, limit: 100 } as const;
+    expect(await events.page({ record, page })).toMatchObject({ outcome: "page", events: { length: 1 } });
+  }
+  expect(performance.now() - began).toBeGreaterThan(150);
 });
 
 const ODD_CURSORS = ["0000000000000001", "000000000000000000", "9007199254740991", "999999999999999999"];

@@ -88,7 +88,9 @@ test.each([
     const poll = async (limit: number): Promise<void> => {
       const page = { start: { from: "after", cursor }, limit } as const;
       const answer = await store.heldEvents.page({ record, page });
-      if (answer.outcome === "page") cursor = answer.last ?? cursor;
+      if (answer.outcome !== "page") throw new Error(answer.outcome);
+      cursor = answer.last ?? cursor;
+      answer.release?.();
     };
     const waiting = async () => (await store.pollWatch.health(record.workspace.id)).waiting;
     const publishSome = () => Promise.all(Array.from({ length: size }, () => publish(record)));

@@ -113,6 +113,19 @@ test("a key with many waiting tasks lets each other key have its turn before its
   );
 });
 
+test("a slot is freed once, however often its holder frees it", async () => {
+  const slots = createFairSlots({ inAll: 1, ofOne: 1 });
+  const free = await slots.acquire("a");
+  const [second, third] = [slots.acquire("b"), slots.acquire("c")];
+  free();
+  free();
+  const freeSecond = await second;
+  const isThird = Promise.race([third.then(() => true), settle().then(() => false)]);
+  expect(await isThird).toBe(false);
+  freeSecond();
+  (await third)();
+});
+
 test("a task that was cancelled before its call never begins, and a task that fails frees its slot", async () => {
   const slots = createFairSlots({ inAll: 1, ofOne: 1 });
   const begun: string[] = [];
