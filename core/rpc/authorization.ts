@@ -8,7 +8,7 @@ import {
   type StatusObject,
 } from "@grpc/grpc-js";
 import { createRefusalPace } from "../../runtime/refusal-pace";
-import { REFUSALS } from "../domain/bounds";
+import { PROBE_REQUEST_MAX_BYTES, REFUSALS, WORKSPACE_REQUEST_MAX_BYTES } from "../domain/bounds";
 import type { Caller } from "../domain/caller";
 import { setCaller } from "./call-caller";
 import { createIncompleteRequests, type IncompleteRequest } from "./incomplete-requests";
@@ -27,6 +27,18 @@ const ROLE_OF_SERVICE: Readonly<Record<string, CallerRole | "any" | "no token">>
   "grpc.health.v1.Health": "no token",
   "grpc.reflection.v1.ServerReflection": "any",
   "grpc.reflection.v1alpha.ServerReflection": "any",
+};
+
+/**
+ * Maximum bytes of one request, by the role that a service requires. Requests to publish have only the bound of gRPC itself.
+ * The requests of edges are not counted at all, because each edge bounds the bytes of its calls.
+ */
+const REQUEST_MAX_BYTES: Readonly<Record<CallerRole | "any" | "no token", number | "uncounted">> = {
+  edge: "uncounted",
+  game: Infinity,
+  operator: WORKSPACE_REQUEST_MAX_BYTES,
+  any: PROBE_REQUEST_MAX_BYTES,
+  "no token": PROBE_REQUEST_MAX_BYTES,
 };
 
 /** The full names of all services of core. */
@@ -84,7 +96,8 @@ export function createAuthorization(
             }
             caller = judged;
             if (judged !== undefined) setCaller(metadata, judged, over.signal);
-            if (judged !== undefined && needed !== "edge") incomplete = bound(call, judged);
+            const mostBytes = REQUEST_MAX_BYTES[needed ?? "any"];
+            if (mostBytes !== "uncounted") incomplete = bound(call, judged, mostBytes);
             onCall(call.getConnectionInfo(), needed !== "no token");
             proceed(metadata);
           })

@@ -11,36 +11,56 @@ export interface IncompleteRequest {
   release(): void;
 }
 
+const KB = 1_024;
 const MB = 1_048_576;
 
 /**
- * Returns a function that bounds the bytes of incomplete requests, in all and for each token. gRPC keeps the parts of a
- * request in memory until the request is complete, with no bound for all calls together. A call past a bound is rejected.
+ * Returns a function that bounds the bytes of incomplete requests: of one request, of all, and of each token. gRPC keeps the
+ * parts of a request in memory until the request is complete, with no bound for all calls together. A call past a bound is
+ * rejected.
  *
  * gRPC has no public access to the bytes of a request, so the function reads the private field `stream` of the call. It
  * throws if there is no such field, so that an incompatible release of gRPC makes every call fail.
  */
 export function createIncompleteRequests() {
   const shares = createShares(INCOMPLETE_MAX_BYTES);
-  return (call: ServerInterceptingCallInterface, caller: Caller): IncompleteRequest => {
+  /**
+   * @param caller undefined for a call that needs no token
+   * @param mostBytes maximum bytes of one request
+   */
+  return (
+    call: ServerInterceptingCallInterface,
+    caller: Caller | undefined,
+    mostBytes: number,
+  ): IncompleteRequest => {
     const { stream } = call as unknown as { readonly stream?: ServerHttp2Stream };
     if (stream === undefined) throw new Error("gRPC's calls no longer have a stream");
+    const owner = ownerOf(caller);
     const acquired: (() => void)[] = [];
+    let bytes = 0;
     const release = (): void => {
+      bytes = 0;
       for (const each of acquired.splice(0)) each();
     };
+    const reject = (code: status, details: string): void => {
+      stream.off("data", count);
+      call.sendStatus({ code, details });
+      // The reset ends a request that never becomes complete. An immediate reset would overtake the status.
+      setImmediate(() => stream.close(constants.NGHTTP2_NO_ERROR));
+      release();
+    };
     const count = (chunk: Buffer): void => {
-      const room = shares.acquire(ownerOf(caller), chunk.length);
+      bytes += chunk.length;
+      if (bytes > mostBytes) {
+        return reject(status.INVALID_ARGUMENT, `the request has more than ${mostBytes / KB} KB`);
+      }
+      const room = shares.acquire(owner, chunk.length);
       if (typeof room !== "string") {
         acquired.push(room);
         return;
       }
       const requests = `${shares.max[room] / MB} MB of incomplete requests`;
-      stream.off("data", count);
-      call.sendStatus({ code: status.UNAVAILABLE, details: tooMuch(requests, room, caller) });
-      // The reset ends a request that never becomes complete. An immediate reset would overtake the status.
-      setImmediate(() => stream.close(constants.NGHTTP2_NO_ERROR));
-      release();
+      reject(status.UNAVAILABLE, tooMuch(requests, room, caller));
     };
     // gRPC itself pauses and resumes the stream, which another listener does not change.
     stream.on("data", count);

@@ -57,7 +57,7 @@ function callWithoutReading(
     const asked = session
       .request({
         [constants.HTTP2_HEADER_METHOD]: "POST",
-        [constants.HTTP2_HEADER_PATH]: `/chatbridge.v1.${path}`,
+        [constants.HTTP2_HEADER_PATH]: `/${path}`,
         "content-type": "application/grpc",
         te: "trailers",
         authorization: `Bearer ${token}`,
@@ -116,9 +116,14 @@ test("lists of a token are rejected while it has 16 MB of unread lists; another 
   const { workspaces } = clients;
   const page = { pageSize: 1_000, pageToken: "" };
   const request = ListWorkspacesRequest.encode(page).finish();
-  const { session, heads } = callWithoutReading(ANN, "WorkspaceService/ListWorkspaces", request, {
-    count: 5,
-  });
+  const { session, heads } = callWithoutReading(
+    ANN,
+    "chatbridge.v1.WorkspaceService/ListWorkspaces",
+    request,
+    {
+      count: 5,
+    },
+  );
   const refusals = rejected(await heads());
   expect(refusals).toHaveLength(2);
   expect(refusals[0]?.["grpc-status"]).toBe(String(status.RESOURCE_EXHAUSTED));
@@ -143,7 +148,9 @@ test("publish calls of a token are rejected while it has 16 MB in progress; anot
   const { games } = clients;
   const event = (length: number) => OutboundEvent.fromPartial(textEvent(inside.id, "x".repeat(length)));
   const large = PublishEventsRequest.encode({ events: [event(7 * MB)] }).finish();
-  const { session, heads } = callWithoutReading(TRIVIA, "GameService/PublishEvents", large, { count: 3 });
+  const { session, heads } = callWithoutReading(TRIVIA, "chatbridge.v1.GameService/PublishEvents", large, {
+    count: 3,
+  });
   const refusals = rejected(await heads());
   expect(refusals.map((head) => head["grpc-status"])).toEqual([String(status.UNAVAILABLE)]);
   expect(decodeURI(String(refusals[0]?.["grpc-message"]))).toContain(
@@ -166,10 +173,15 @@ test("publish calls of a token are rejected while it has 16 MB in progress; anot
 
 test("requests of a token that never become complete are rejected above 32 MB; another game can publish meanwhile", async () => {
   const { games } = clients;
-  const { session, heads } = callWithoutReading(TRIVIA, "GameService/PublishEvents", Buffer.alloc(7 * MB), {
-    count: 6,
-    isComplete: false,
-  });
+  const { session, heads } = callWithoutReading(
+    TRIVIA,
+    "chatbridge.v1.GameService/PublishEvents",
+    Buffer.alloc(7 * MB),
+    {
+      count: 6,
+      isComplete: false,
+    },
+  );
   const refusals = rejected(await heads(2));
   expect(refusals.map((head) => head["grpc-status"])).toEqual(Array(2).fill(String(status.UNAVAILABLE)));
   expect(decodeURI(String(refusals[0]?.["grpc-message"]))).toContain(
@@ -191,3 +203,18 @@ test("requests of a token that never become complete are rejected above 32 MB; a
     ),
   );
 });
+
+test.each([
+  ["to WorkspaceService", "chatbridge.v1.WorkspaceService/ListWorkspaces", 128],
+  ["for a probe, which needs no token,", "grpc.health.v1.Health/Check", 16],
+])(
+  "a request %s is rejected when it grows too large, even if it never becomes complete",
+  async (_what, path, mostKb) => {
+    const request = Buffer.alloc((mostKb + 1) * 1024);
+    const { heads, session } = callWithoutReading(ANN, path, request, { count: 1, isComplete: false });
+    const [head] = rejected(await heads(1));
+    expect(head?.["grpc-status"]).toBe(String(status.INVALID_ARGUMENT));
+    expect(decodeURI(String(head?.["grpc-message"]))).toBe(`the request has more than ${mostKb} KB`);
+    session.destroy();
+  },
+);
