@@ -4,6 +4,9 @@ import type { AddressInfo } from "node:net";
 import { REQUEST_TIMEOUTS } from "./copied/request-timeouts";
 import type { HostPort } from "./copied/settings";
 
+/** Maximum number of open connections. Further connections are closed. Probes use a few connections. */
+const CONNECTIONS_MAX = 64;
+
 /** The state of one connection of a bridge, e.g. to the service or to the chat. */
 export interface ConnectionState {
   readonly isConnected: boolean;
@@ -28,6 +31,7 @@ export async function listenForHealth(
     const body = isHealth ? { ok, connections } : { message: "not found: the path is /health" };
     response.writeHead(status, { "content-type": "application/json" }).end(JSON.stringify(body));
   });
+  server.maxConnections = CONNECTIONS_MAX;
   server.listen(at.port, at.host);
   await once(server, "listening");
   return {

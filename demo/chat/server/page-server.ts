@@ -12,6 +12,8 @@ import { addStreamRoute } from "./stream-route";
 
 const REQUEST_WITHIN_MS = 10_000;
 const BODY_MAX_BYTES = 32 * 1024;
+/** Maximum number of open connections. Further connections are closed. A browser opens up to seven for a page. */
+const CONNECTIONS_MAX = 2_000;
 /** Folder of the page, which `npm run build` puts beside the compiled server. */
 const PAGE = join(__dirname, "../page");
 
@@ -25,6 +27,7 @@ export async function startPageServer(config: ChatConfig, context: PageContext, 
     forceCloseConnections: true,
     ajv: { customOptions: { coerceTypes: false, removeAdditional: false } },
   });
+  app.server.maxConnections = CONNECTIONS_MAX;
   guardPage(app, config);
   app.setErrorHandler((error: Error & { statusCode?: number }, request, reply) => {
     const { statusCode: status = 500 } = error;
