@@ -1,4 +1,5 @@
-import { Argument, Command, InvalidArgumentError } from "commander";
+import { Argument, Command, InvalidArgumentError, Option } from "commander";
+import { ATTACK_NAMES } from "./neighbours/attacks";
 import type { Options, Part } from "./part";
 
 const EXIT_USAGE = 2;
@@ -28,6 +29,11 @@ export function createProgram(
       "factor, at most 1, for the sizes in the parts memory and growth",
       between(0.001, 1),
       1,
+    )
+    .addOption(
+      new Option("--attacks <name...>", "attacks of the part neighbours, all by default").choices(
+        ATTACK_NAMES,
+      ),
     )
     .option("--json <file>", "write the raw figures and the machine's properties to a file")
     .option("--profile <dir>", "write CPU profiles of core and the edge to a folder; this slows both down")

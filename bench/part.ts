@@ -7,6 +7,8 @@ export interface Options {
   readonly seconds: number;
   /** Factor for the sizes of the parts `memory` and `growth`. */
   readonly scale: number;
+  /** The attacks of the part `neighbours`; undefined for all. */
+  readonly attacks?: readonly string[];
   /** File for the raw figures. */
   readonly json?: string;
   /** Folder for CPU profiles of core and the edge. */

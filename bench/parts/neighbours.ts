@@ -56,7 +56,9 @@ export const neighbours: Part = {
       [];
     const quiet = [await steady.call("measure", options), await steady.call("measure", options)] as const;
     row(["none", slowdownOf(...quiet).ratio.toFixed(2), "the ratio of two measurements without an attack"]);
+    const { attacks } = options;
     for (const tenant of attackers) {
+      if (attacks !== undefined && !attacks.includes(tenant.name)) continue;
       const alone = await steady.call("measure", options);
       const [beside, attack] = await Promise.all([steady.call("measure", options), attackBy(tenant)]);
       const all = Object.values(refusedOf(beside));
