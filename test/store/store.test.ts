@@ -81,10 +81,12 @@ describe("functions that a Redis server has lost", () => {
 test("a connection has at most 10,000 commands in progress, and the next command fails with StoreUnavailable", async () => {
   const ping = (): Promise<unknown> => store.redis.command("", ["PING"]);
   const asked = await Promise.allSettled(Array.from({ length: 10_001 }, ping));
-  // On a busy machine, some answers are late.
+  // On a busy machine, some answers are late. A ping of the connection itself may be one of the 10,000 commands.
   const refused = asked.flatMap((each, i) =>
-    "reason" in each && !/in time/.test(String(each.reason)) ? [[i, each.reason as unknown]] : [],
+    "reason" in each && !/in time/.test(String(each.reason)) ? [[i, each.reason as unknown] as const] : [],
   );
-  expect(refused).toEqual([[10_000, expect.any(StoreUnavailable)]]);
+  const places = refused.map(([place]) => place);
+  expect(places).toEqual([9_999, 10_000].slice(-Math.max(1, places.length)));
+  for (const [, reason] of refused) expect(reason).toBeInstanceOf(StoreUnavailable);
   await until("the connection is usable", () => ping().catch(() => false));
 });
