@@ -75,10 +75,23 @@ export const startTestCluster = ({ settings = [], password = "" }: TestClusterOp
       return (await node.info("role")) === "master" || (await node.info("master_link_status")) === "up";
     }
 
-    /** Waits until `seesAll` is true for all nodes that are up. */
+    /**
+     * Returns whether all nodes that are up know the same epoch. Otherwise, a replica could take over with an epoch that its
+     * master already has, and the other masters would ignore the replica for ever.
+     */
+    async function agreeOnEpoch(): Promise<boolean> {
+      const infos = await Promise.all(up().map((node) => node.command("CLUSTER", "INFO").then(String)));
+      return new Set(infos.map((info) => /cluster_current_epoch:\d+/.exec(info)?.[0])).size === 1;
+    }
+
+    /** Waits until `seesAll` is true for all nodes that are up, and the nodes know the same epoch. */
     async function untilWhole(): Promise<void> {
       const sees = () => Promise.all(up().map((node) => seesAll(node).catch(() => false)));
-      await until("the cluster is whole", async () => (await sees()).every(Boolean), WHOLE_WITHIN_MS);
+      await until(
+        "the cluster is whole",
+        async () => (await sees()).every(Boolean) && (await agreeOnEpoch()),
+        WHOLE_WITHIN_MS,
+      );
     }
 
     const [first, ...others] = nodes;

@@ -256,6 +256,7 @@ test("while a master is down, only its shards are unavailable; sequences keep ri
   const state = `${prefixOf(store, first)}:st:${first}`;
   await store.redis.command(state, ["HSET", state, "sequence", String(ahead)]);
   const [replica] = await cluster.replicasOf(doomed);
+  await cluster.untilWhole();
   await killFollowed(doomed, replica);
   const outcomes = await Promise.all(ids.map((id) => outcomeOf(publish(id))));
   expect(outcomes).toEqual(owners.map((owner) => (owner === doomed ? "unavailable" : "done")));
