@@ -45,6 +45,8 @@ export const GROUP_STREAMS_MAX = 64;
  * of one token. Half of the bound is left to the games with other tokens.
  */
 export const PUBLISHING_MAX_BYTES = { all: 64 * MB, token: 32 * MB, limitedToken: 16 * MB } as const;
+/** The memory that core needs for a call in progress. A `PublishEvents` request counts with this many bytes at least. */
+export const PUBLISH_CALL_BYTES = 8 * 1024;
 /**
  * Maximum bytes of the requests at a core that have not arrived completely, and the shares of one token. The requests of
  * edges do not count. A request has up to 8 MB.
@@ -61,6 +63,18 @@ export const WORKSPACE_CALLS_MAX_BYTES = { all: 128 * MB, token: 64 * MB, limite
  * not count.
  */
 export const CALLS_AT_ONCE = { inAll: 24, ofOne: 16 } as const;
+/** Maximum number of calls of one connection that core starts in one turn of the event loop. Further calls start in later turns. */
+export const STARTS_PER_TURN = 8;
+/**
+ * The pace of a token that is limited to some workspaces, at one core: calls that start, and events of `PublishEvents`. A
+ * bridge can post 250 events per second, so a game can answer each of them four times. `waitingMax` is the maximum number of
+ * calls that wait for their start.
+ */
+export const LIMITED_PACE = {
+  calls: { perSecond: 2 * WORKSPACE_REQUESTS_PER_SECOND, burst: 50 },
+  events: { perSecond: 4 * WORKSPACE_REQUESTS_PER_SECOND, burst: 500 },
+  waitingMax: { all: 4_096, limitedToken: 1_024 },
+} as const;
 /**
  * The pace at which core answers RESOURCE_EXHAUSTED to one token. A client that retries immediately then waits between its
  * attempts.

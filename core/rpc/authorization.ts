@@ -8,11 +8,19 @@ import {
   type StatusObject,
 } from "@grpc/grpc-js";
 import { createRefusalPace } from "../../runtime/refusal-pace";
-import { PROBE_REQUEST_MAX_BYTES, REFUSALS, WORKSPACE_REQUEST_MAX_BYTES } from "../domain/bounds";
+import {
+  PROBE_REQUEST_MAX_BYTES,
+  REFUSALS,
+  STARTS_PER_TURN,
+  WORKSPACE_REQUEST_MAX_BYTES,
+} from "../domain/bounds";
 import type { Caller } from "../domain/caller";
-import { setCaller } from "./call-caller";
-import { createIncompleteRequests, type IncompleteRequest } from "./incomplete-requests";
+import { CANCELLED, setCaller } from "./call-caller";
+import { isLimited, type CallPace } from "./call-pace";
+import { createCallStarts } from "./call-starts";
+import { createIncompleteRequests, streamOf, type IncompleteRequest } from "./incomplete-requests";
 import type { CallerRole, KnownToken } from "./known-tokens";
+import { StatusError } from "./status";
 
 /** The local and the remote address of a connection. */
 export type Connection = ReturnType<ServerInterceptingCall["getConnectionInfo"]>;
@@ -47,16 +55,19 @@ export const SERVICES: readonly string[] = Object.keys(ROLE_OF_SERVICE);
 /**
  * Returns an interceptor that accepts a call if its bearer token has the role that the service requires, or if the
  * service requires no token. Calls to services that are not in `ROLE_OF_SERVICE` are rejected. Handlers get the caller
- * from `callerOf`. The answers RESOURCE_EXHAUSTED of each token are sent at the pace of `REFUSALS`.
+ * from `callerOf`. Calls start at the pace of their token, and the answers RESOURCE_EXHAUSTED of each token are sent at the
+ * pace of `REFUSALS`.
  * @param onCall is called for each accepted call; `neededToken` says whether the service of the call requires a token
  */
 export function createAuthorization(
   tokens: readonly KnownToken[],
+  pace: CallPace,
   onCall: (connection: Connection, neededToken: boolean) => void,
 ): ServerInterceptor {
   // The digests of all tokens have the same length, so comparing digests does not reveal the length of a token.
   const known = tokens.map(({ token, ...caller }) => ({ ...caller, digest: digest(token) }));
-  const pace = createRefusalPace(REFUSALS);
+  const refusals = createRefusalPace(REFUSALS);
+  const inTurn = createCallStarts(STARTS_PER_TURN);
   const bound = createIncompleteRequests();
 
   /** Returns the caller, or the refusal of the call; undefined if the service requires no token. */
@@ -99,7 +110,18 @@ export function createAuthorization(
             const mostBytes = REQUEST_MAX_BYTES[needed ?? "any"];
             if (mostBytes !== "uncounted") incomplete = bound(call, judged, mostBytes);
             onCall(call.getConnectionInfo(), needed !== "no token");
-            proceed(metadata);
+            if (!isLimited(judged)) {
+              proceed(metadata);
+              return;
+            }
+            pace.start(judged, over.signal).then(
+              () => proceed(metadata),
+              (error: unknown) => {
+                if (!(error instanceof StatusError)) return; // The call was cancelled.
+                const refusal = { code: error.code, details: error.message };
+                refusals.refuse(judged.name, () => call.sendStatus(refusal));
+              },
+            );
           })
           .withOnReceiveMessage((message, proceed) => {
             incomplete?.release();
@@ -108,14 +130,14 @@ export function createAuthorization(
           // gRPC calls this for each call: after a cancellation, and after the last byte of the answer.
           .withOnCancel(() => {
             incomplete?.release();
-            over.abort();
+            over.abort(CANCELLED);
           })
           .build();
-        next(listener);
+        inTurn(streamOf(call).session ?? call, () => next(listener));
       },
       sendStatus(answer, next) {
         if (answer.code !== status.RESOURCE_EXHAUSTED || caller === undefined) next(answer);
-        else pace.refuse(caller.name, () => next(answer));
+        else refusals.refuse(caller.name, () => next(answer));
       },
     });
   };

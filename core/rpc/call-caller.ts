@@ -4,16 +4,13 @@ import type { Caller } from "../domain/caller";
 /** A call that a handler serves. gRPC passes the same metadata object to the interceptor and to the handler. */
 export interface ServedCall {
   readonly metadata: Metadata;
-  /** Whether the client has cancelled the call, or its deadline has passed. */
-  readonly cancelled: boolean;
-  on(event: "cancelled", listener: () => void): unknown;
 }
 
 const callers = new WeakMap<Metadata, { readonly caller: Caller; readonly over: AbortSignal }>();
 
 /**
  * Records the caller of an accepted call. Clients cannot forge the record, because it is not a part of the metadata.
- * @param over aborted when the last byte of the answer is sent, or the call is cancelled
+ * @param over aborted with `CANCELLED` when the call is cancelled, and also when the last byte of the answer is sent
  */
 export function setCaller(metadata: Metadata, caller: Caller, over: AbortSignal): void {
   callers.set(metadata, { caller, over });
@@ -40,16 +37,18 @@ function recordOf({ metadata }: Pick<ServedCall, "metadata">) {
   return record;
 }
 
-/** Returns a signal that is aborted when the client cancels the call, or when the call's deadline passes. */
+/**
+ * Returns a signal that is aborted with `CANCELLED` when the client cancels the call, or when the call's deadline passes.
+ * The signal is also aborted when the answer is sent.
+ */
 export function cancelledSignal(call: ServedCall): AbortSignal {
-  const controller = new AbortController();
-  const abort = (): void => controller.abort(new CallCancelled("nobody waits for the answer of this call"));
-  call.on("cancelled", abort);
-  if (call.cancelled) abort();
-  return controller.signal;
+  return recordOf(call).over;
 }
 
 /** The client no longer waits for the answer of a call. */
 export class CallCancelled extends Error {
   override readonly name = "CallCancelled";
 }
+
+/** All cancelled calls have the same error, because each new error would cost a stack trace. */
+export const CANCELLED = new CallCancelled("nobody waits for the answer of this call");

@@ -4,6 +4,7 @@ import { createShares } from "../../runtime/shares";
 import { WORKSPACE_CALLS_MAX_BYTES } from "../domain/bounds";
 import type { Caller } from "../domain/caller";
 import { callerOf, whenOver, type ServedCall } from "./call-caller";
+import type { CallPace } from "./call-pace";
 import { createCallTurns } from "./call-turns";
 import { PAGE_DEFAULT, PAGE_MAX } from "./page-size";
 import { StatusError, toStatus, type ReportFault } from "./status";
@@ -38,6 +39,8 @@ const CALL_BYTES = 256 * 1024;
 const WORKSPACE_BYTES = 4 * 1024;
 const DELIVERY_BYTES = 1024;
 const MB = 1_048_576;
+/** So many rows of a page take about as long as a call. */
+const ROWS_PER_CALL = 100;
 
 interface UnaryCall extends ServedCall {
   readonly request: { readonly pageSize?: number };
@@ -56,10 +59,14 @@ const WITHOUT_TURN: ReadonlySet<string> = new Set([
 /**
  * Returns the handlers of `WorkspaceService` with a bound of the bytes of all unary calls in progress, and a share for
  * each token. A call past a bound is rejected: if the call waited, core would have to keep its request, and its caller
- * could not choose another core. A call within the bounds waits for the turn of its token. A call is in progress until
- * its answer is sent. `WatchWorkspace` has its own bound.
+ * could not choose another core. A call within the bounds waits for the turn of its token. A call is in progress
+ * until its answer is sent. `WatchWorkspace` has its own bound.
  */
-export function withinShares(service: WorkspaceServiceServer, report: ReportFault): WorkspaceServiceServer {
+export function withinShares(
+  service: WorkspaceServiceServer,
+  report: ReportFault,
+  pace: CallPace,
+): WorkspaceServiceServer {
   const shares = createShares(WORKSPACE_CALLS_MAX_BYTES);
   const inTurn = createCallTurns();
   const handlers = Object.entries(service as unknown as Readonly<Record<string, Handler>>);
@@ -69,7 +76,8 @@ export function withinShares(service: WorkspaceServiceServer, report: ReportFaul
       if (callback === undefined) return handle(call);
       const caller = callerOf(call);
       const rowBytes = method === "listDeliveries" ? DELIVERY_BYTES : WORKSPACE_BYTES;
-      const release = shares.acquire(ownerOf(caller), bytesOf(call, rowBytes));
+      const rows = rowsOf(call);
+      const release = shares.acquire(ownerOf(caller), CALL_BYTES + rows * rowBytes);
       if (typeof release === "string") {
         const calls = `${shares.max[release] / MB} MB of calls in progress`;
         const refusal = new StatusError(status.RESOURCE_EXHAUSTED, tooMuch(calls, release, caller));
@@ -82,6 +90,7 @@ export function withinShares(service: WorkspaceServiceServer, report: ReportFaul
         else release();
       };
       if (WITHOUT_TURN.has(method)) return handle(call, answer);
+      pace.countCalls(call, rows / ROWS_PER_CALL);
       const serve = (): Promise<void> =>
         new Promise((resolve) => {
           handle(call, (error, response) => {
@@ -95,7 +104,7 @@ export function withinShares(service: WorkspaceServiceServer, report: ReportFaul
   return Object.fromEntries(bounded) as unknown as WorkspaceServiceServer;
 }
 
-function bytesOf({ request: { pageSize } }: UnaryCall, rowBytes: number): number {
-  if (pageSize === undefined) return CALL_BYTES;
-  return CALL_BYTES + Math.min(pageSize || PAGE_DEFAULT, PAGE_MAX) * rowBytes;
+/** Returns the maximum number of rows in the answer of a call: 0 if the answer has no pages. */
+function rowsOf({ request: { pageSize } }: UnaryCall): number {
+  return pageSize === undefined ? 0 : Math.min(pageSize || PAGE_DEFAULT, PAGE_MAX);
 }

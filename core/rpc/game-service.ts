@@ -7,13 +7,14 @@ import {
   type PublishResult,
 } from "../../proto/gen/chatbridge/v1/game";
 import type { Caller } from "../domain/caller";
-import { PUBLISH_BATCH_MAX, PUBLISH_SLICES } from "../domain/bounds";
+import { PUBLISH_BATCH_MAX, PUBLISH_CALL_BYTES, PUBLISH_SLICES } from "../domain/bounds";
 import { createFairSlots } from "../domain/fair-slots";
 import type { OutboundFault } from "../domain/outbound-rules";
 import { preparePublication } from "../operations/publish-events";
 import type { Clock, Ids } from "../ports/outside";
 import type { OutboundEvents, Publication, Published } from "../ports/store";
 import { callerOf, cancelledSignal, whenOver, type ServedCall } from "./call-caller";
+import type { CallPace } from "./call-pace";
 import { ownerOf, tooMuch } from "./call-shares";
 import { createCallTurns } from "./call-turns";
 import { createFollowHandler, type FollowContext } from "./follow-stream";
@@ -36,7 +37,7 @@ type Prepared = Publication | PublishResult;
 const MB = 1_048_576;
 
 /** Returns the handlers of `GAME_METHODS`. */
-export function createGameService(context: GameServiceContext, report: ReportFault) {
+export function createGameService(context: GameServiceContext, report: ReportFault, pace: CallPace) {
   const { publishing, published: counts } = context.callCounts;
   const inTurn = createCallTurns();
   const largeCalls = createFairSlots(PUBLISH_SLICES);
@@ -149,7 +150,7 @@ export function createGameService(context: GameServiceContext, report: ReportFau
         `events must have 1 to ${PUBLISH_BATCH_MAX} entries, not ${count}`,
       );
     }
-    const release = publishing.acquire(ownerOf(callerOf(call)), bytes);
+    const release = publishing.acquire(ownerOf(callerOf(call)), Math.max(bytes, PUBLISH_CALL_BYTES));
     if (typeof release === "string") {
       const calls = `${Math.floor(publishing.max[release] / MB)} MB of calls to PublishEvents in progress`;
       // Games repeat calls after this status.
@@ -157,6 +158,7 @@ export function createGameService(context: GameServiceContext, report: ReportFau
     }
     const spans = context.tracer && startPublishSpans(context.tracer, call.metadata);
     try {
+      await pace.publish(call, count);
       const results = await publish(message, call, spans);
       spans?.end();
       return { results };

@@ -18,9 +18,6 @@ const MB = 1_048_576;
  * Returns a function that bounds the bytes of incomplete requests: of one request, of all, and of each token. gRPC keeps the
  * parts of a request in memory until the request is complete, with no bound for all calls together. A call past a bound is
  * rejected.
- *
- * gRPC has no public access to the bytes of a request, so the function reads the private field `stream` of the call. It
- * throws if there is no such field, so that an incompatible release of gRPC makes every call fail.
  */
 export function createIncompleteRequests() {
   const shares = createShares(INCOMPLETE_MAX_BYTES);
@@ -33,8 +30,7 @@ export function createIncompleteRequests() {
     caller: Caller | undefined,
     mostBytes: number,
   ): IncompleteRequest => {
-    const { stream } = call as unknown as { readonly stream?: ServerHttp2Stream };
-    if (stream === undefined) throw new Error("gRPC's calls no longer have a stream");
+    const stream = streamOf(call);
     const owner = ownerOf(caller);
     const acquired: (() => void)[] = [];
     let bytes = 0;
@@ -66,4 +62,14 @@ export function createIncompleteRequests() {
     stream.on("data", count);
     return { release };
   };
+}
+
+/**
+ * Returns the HTTP/2 stream of a call, which gRPC has only in a private field. Throws if there is no such field, so that an
+ * incompatible release of gRPC makes every call fail.
+ */
+export function streamOf(call: ServerInterceptingCallInterface): ServerHttp2Stream {
+  const { stream } = call as unknown as { readonly stream?: ServerHttp2Stream };
+  if (stream === undefined) throw new Error("gRPC's calls no longer have a stream");
+  return stream;
 }

@@ -2,6 +2,7 @@ import { once } from "node:events";
 import { createServer, type AddressInfo, type Server as NetServer, type Socket } from "node:net";
 import { Server, ServerCredentials } from "@grpc/grpc-js";
 import { createAuthorization, type Connection } from "./authorization";
+import type { CallPace } from "./call-pace";
 import type { KnownToken } from "./known-tokens";
 
 /**
@@ -18,6 +19,7 @@ export interface ListenerOptions {
   /** Port 0 selects a free port. */
   readonly at: { readonly host: string; readonly port: number };
   readonly tokens: readonly KnownToken[];
+  readonly pace: CallPace;
   readonly tls: ServerTls | undefined;
   /** Bounds the open connections of the listener. */
   limitConnections(listener: NetServer): void;
@@ -47,15 +49,17 @@ const PATIENCE: Patience = { silentMs: 15_000, pingEveryMs: 30_000, pongWithinMs
  * long as it answers pings.
  */
 export async function listen(
-  { at, tokens, tls, limitConnections }: ListenerOptions,
+  { at, tokens, pace, tls, limitConnections }: ListenerOptions,
   addServices: (server: Server) => void,
   { silentMs, pingEveryMs, pongWithinMs }: Patience = PATIENCE,
 ) {
   const connections = createConnections(silentMs);
   const server = new Server({
-    interceptors: [createAuthorization(tokens, connections.onCall)],
+    interceptors: [createAuthorization(tokens, pace, connections.onCall)],
     "grpc.max_receive_message_length": MESSAGE_MAX_BYTES,
     "grpc.max_send_message_length": MESSAGE_MAX_BYTES,
+    // Nothing can read the statistics of channelz, and they cost time for each call.
+    "grpc.enable_channelz": 0,
     "grpc.keepalive_time_ms": pingEveryMs,
     "grpc.keepalive_timeout_ms": pongWithinMs,
   });

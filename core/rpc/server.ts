@@ -3,6 +3,7 @@ import { WorkspaceServiceService } from "../../proto/gen/chatbridge/v1/workspace
 import { BRIDGE_METHODS } from "./bridge-methods";
 import { createBridgeService, type BridgeServiceContext } from "./bridge-service";
 import { GAME_METHODS } from "./game-methods";
+import { createCallPace } from "./call-pace";
 import { withinShares } from "./call-shares";
 import { createGameService, type GameServiceContext } from "./game-service";
 import { createHealthService, HEALTH_METHODS, type HealthServiceContext } from "./health-service";
@@ -20,14 +21,16 @@ export type RpcContext = BridgeServiceContext &
 /** Serves all gRPC services of core. */
 export function listenForRpc(
   context: RpcContext,
-  options: ListenerOptions & { readonly report: ReportFault },
+  options: Omit<ListenerOptions, "pace"> & { readonly report: ReportFault },
 ) {
-  return listen(options, (server: Server) => {
+  const pace = createCallPace();
+  return listen({ ...options, pace }, (server: Server) => {
     const add = (definition: ServiceDefinition, service: object): void =>
       server.addService(definition, service as UntypedServiceImplementation);
     add(BRIDGE_METHODS, createBridgeService(context, options.report));
-    add(GAME_METHODS, createGameService(context, options.report));
-    const workspaceService = withinShares(createWorkspaceService(context, options.report), options.report);
+    add(GAME_METHODS, createGameService(context, options.report, pace));
+    const stored = createWorkspaceService(context, options.report);
+    const workspaceService = withinShares(stored, options.report, pace);
     add(WorkspaceServiceService, withinScope(workspaceService, options.report));
     add(HEALTH_METHODS, createHealthService(context, options.report));
     addReflection(server);

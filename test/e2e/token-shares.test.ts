@@ -171,6 +171,63 @@ test("publish calls of a token are rejected while it has 16 MB in progress; anot
   );
 });
 
+test("calls of a token that is limited to workspaces are rejected while 1,024 of its calls wait to start; another game can publish meanwhile", async () => {
+  const { games } = clients;
+  const event = OutboundEvent.fromPartial(textEvent(inside.id, "x"));
+  const request = PublishEventsRequest.encode({ events: [event] }).finish();
+  const path = "chatbridge.v1.GameService/PublishEvents";
+  const { session, heads } = callWithoutReading(TRIVIA, path, request, { count: 1_500 });
+  const refusals = await until("a call is rejected", async () => {
+    const found = rejected(await heads(1));
+    return found.length > 0 && found;
+  });
+  expect(new Set(refusals.map((head) => head["grpc-status"]))).toEqual(new Set([String(status.UNAVAILABLE)]));
+  expect(decodeURI(String(refusals[0]?.["grpc-message"]))).toContain(
+    "the token trivia already has 1024 calls that wait to start",
+  );
+  const { results } = await call(games, games.publishEvents, { events: [event] });
+  expect(results).toMatchObject([{ outcome: { $case: "published" } }]);
+  session.destroy();
+  await until("there is room", () =>
+    call(games, games.publishEvents, { events: [event] }, TRIVIA).then(
+      () => true,
+      () => false,
+    ),
+  );
+});
+
+// time: ordering
+test("events of a token that is limited to workspaces wait above 1,000 per second; another game can publish meanwhile", async () => {
+  const { games } = clients;
+  const events = Array.from({ length: 100 }, () => OutboundEvent.fromPartial(textEvent(inside.id, "x")));
+  const fromMs = performance.now();
+  const limited = Promise.all(
+    Array.from({ length: 15 }, () => call(games, games.publishEvents, { events }, TRIVIA)),
+  );
+  const { results } = await call(games, games.publishEvents, { events });
+  expect(results.map(({ outcome }) => outcome?.$case)).toEqual(events.map(() => "published"));
+  expect((await limited).flatMap((each) => each.results)).toHaveLength(1_500);
+  // The burst is 500 events, so the last call waits until 900 further events were due.
+  expect(performance.now() - fromMs).toBeGreaterThan(800);
+});
+
+// time: ordering
+test("calls of an operator's token that is limited to workspaces wait above 500 per second; another token is served meanwhile", async () => {
+  const { workspaces } = clients;
+  const show = (token: string) =>
+    call(workspaces, workspaces.getWorkspace, { workspaceId: inside.id }, token);
+  const fromMs = performance.now();
+  const limited = Promise.all(
+    Array.from({ length: 30 }, async () => {
+      for (let i = 0; i < 10; i++) await show(ANN);
+    }),
+  );
+  await expect(show(TOKENS.operator)).resolves.toMatchObject({ workspace: { id: inside.id } });
+  await limited;
+  // The burst is 50 calls, so the last of 300 calls waits until 250 further calls were due.
+  expect(performance.now() - fromMs).toBeGreaterThan(400);
+});
+
 test("requests of a token that never become complete are rejected above 32 MB; another game can publish meanwhile", async () => {
   const { games } = clients;
   const { session, heads } = callWithoutReading(

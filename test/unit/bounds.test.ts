@@ -126,11 +126,10 @@ describe("a watch of a workspace", () => {
     caller: Caller = { name: "ann", workspaces: undefined },
   ) {
     const metadata = new Metadata();
-    setCaller(metadata, caller, AbortSignal.abort());
+    setCaller(metadata, caller, new AbortController().signal);
     const stream = Object.assign(new EventEmitter(), {
       metadata,
       request: { workspaceId: newWorkspace().id },
-      cancelled: false,
       writableLength: 0,
       faults: [] as unknown[],
       write(): void {

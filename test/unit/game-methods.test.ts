@@ -5,6 +5,7 @@ import { randomUUID } from "node:crypto";
 import { createIds } from "../../core/ids";
 import type { Publication, Published } from "../../core/ports/store";
 import { setCaller } from "../../core/rpc/call-caller";
+import { createCallPace } from "../../core/rpc/call-pace";
 import { GAME_METHODS } from "../../core/rpc/game-methods";
 import { createGameService, type GameServiceContext } from "../../core/rpc/game-service";
 import { createCallCounts } from "../../core/rpc/call-counts";
@@ -160,23 +161,28 @@ function startGames() {
     outboundEvents: { publishAll },
     callCounts: counts,
   };
-  const { publishEvents } = createGameService(context as unknown as GameServiceContext, () => undefined);
+  const { publishEvents } = createGameService(
+    context as unknown as GameServiceContext,
+    () => undefined,
+    createCallPace(),
+  );
   /** Makes a call with events that count as `bytes` bytes together. Resolves with its status. */
   const ask = (name: string, bytes: number, count = 1): Promise<string> =>
     new Promise((resolve) => {
       const metadata = new Metadata();
-      setCaller(metadata, { name, workspaces: undefined }, AbortSignal.abort());
+      const over = new AbortController();
+      setCaller(metadata, { name, workspaces: undefined }, over.signal);
       const event = { message: { ...GOOD, workspaceId: randomUUID() } };
       const message = {
         bytes,
         count,
         events: Array.from({ length: count }, () => ({ event, bytes: bytes / count })),
       };
-      const served = { metadata, cancelled: false, on: () => undefined };
-      const call = { ...served, request: { message } } as unknown as Parameters<typeof publishEvents>[0];
-      publishEvents(call, (error) =>
-        resolve(error === null ? "OK" : `${status[error.code ?? 0]}: ${error.details}`),
-      );
+      const call = { metadata, request: { message } } as unknown as Parameters<typeof publishEvents>[0];
+      publishEvents(call, (error) => {
+        over.abort();
+        resolve(error === null ? "OK" : `${status[error.code ?? 0]}: ${error.details}`);
+      });
     });
   return { counts, stored, ask };
 }
@@ -196,6 +202,8 @@ test("calls of up to 32 MB of one token, and of 64 MB in total, are accepted; fu
   expect(counts.publishing.used).toBe(0);
   const again = ask("quiz", 1);
   await until("the call has reached the store", () => stored.length === 9);
+  // However small a call is, it counts as 8 KB.
+  expect(counts.publishing.used).toBe(8 * 1024);
   stored.at(-1)?.();
   expect(await again).toBe("OK");
 });

@@ -1546,8 +1546,13 @@ export const GameServiceService = {
    * UNAUTHENTICATED or PERMISSION_DENIED for the token; UNAVAILABLE when the
    * store is unavailable, or when this core already has 64 MB of PublishEvents
    * requests in progress, or 32 MB with this token (16 MB if the token is limited
-   * to some workspaces). A request is in progress until its response is read. After UNAVAILABLE, it is unknown which events were
+   * to some workspaces). A request counts as 8 KB at least, and is in progress
+   * until its response is read. After UNAVAILABLE, it is unknown which events were
    * stored, so send the call again with the same idempotency keys.
+   *
+   * A token that is limited to some workspaces can make 500 calls and publish
+   * 1,000 events per second at a core, in bursts of 50 calls and 500 events.
+   * Further calls wait. UNAVAILABLE when 1,024 calls already wait to start.
    */
   publishEvents: {
     path: "/chatbridge.v1.GameService/PublishEvents" as const,
@@ -1612,8 +1617,13 @@ export interface GameServiceServer extends UntypedServiceImplementation {
    * UNAUTHENTICATED or PERMISSION_DENIED for the token; UNAVAILABLE when the
    * store is unavailable, or when this core already has 64 MB of PublishEvents
    * requests in progress, or 32 MB with this token (16 MB if the token is limited
-   * to some workspaces). A request is in progress until its response is read. After UNAVAILABLE, it is unknown which events were
+   * to some workspaces). A request counts as 8 KB at least, and is in progress
+   * until its response is read. After UNAVAILABLE, it is unknown which events were
    * stored, so send the call again with the same idempotency keys.
+   *
+   * A token that is limited to some workspaces can make 500 calls and publish
+   * 1,000 events per second at a core, in bursts of 50 calls and 500 events.
+   * Further calls wait. UNAVAILABLE when 1,024 calls already wait to start.
    */
   publishEvents: handleUnaryCall<PublishEventsRequest, PublishEventsResponse>;
   /**
@@ -1661,8 +1671,13 @@ export interface GameServiceClient extends Client {
    * UNAUTHENTICATED or PERMISSION_DENIED for the token; UNAVAILABLE when the
    * store is unavailable, or when this core already has 64 MB of PublishEvents
    * requests in progress, or 32 MB with this token (16 MB if the token is limited
-   * to some workspaces). A request is in progress until its response is read. After UNAVAILABLE, it is unknown which events were
+   * to some workspaces). A request counts as 8 KB at least, and is in progress
+   * until its response is read. After UNAVAILABLE, it is unknown which events were
    * stored, so send the call again with the same idempotency keys.
+   *
+   * A token that is limited to some workspaces can make 500 calls and publish
+   * 1,000 events per second at a core, in bursts of 50 calls and 500 events.
+   * Further calls wait. UNAVAILABLE when 1,024 calls already wait to start.
    */
   publishEvents(
     request: PublishEventsRequest,

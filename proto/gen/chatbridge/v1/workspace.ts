@@ -5582,6 +5582,10 @@ export const ReEncryptSecretsResponse: MessageFns<ReEncryptSecretsResponse> = {
  * which names the limit, when too many calls of this token, or of all tokens, are
  * in progress at this core: nothing was changed, so send the call again later. RPCs
  * for one workspace fail with NOT_FOUND when the workspace does not exist.
+ *
+ * With a token that is limited to some workspaces, a core serves 500 calls per
+ * second, in bursts of 50. Further calls wait, and fail with UNAVAILABLE when 1,024
+ * calls already wait to start. 100 rows of a page count as one more call.
  */
 export type WorkspaceServiceService = typeof WorkspaceServiceService;
 export const WorkspaceServiceService = {

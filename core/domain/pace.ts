@@ -1,0 +1,90 @@
+export interface PaceOptions {
+  /** The amount that one key can use per second. */
+  readonly perSecond: number;
+  /** The amount that a key can use at once after it has used nothing for a while. */
+  readonly burst: number;
+}
+
+interface Line {
+  /** The `performance.now()` at which the key can use its whole burst again. */
+  restedAt: number;
+  /** The functions that begin the waiting tasks, in the order of their calls, with the amounts of the tasks. */
+  readonly waiting: Map<() => void, number>;
+  timer?: NodeJS.Timeout;
+}
+
+/**
+ * Limits the rate at which tasks begin, for each key on its own. A task above the rate waits, and is never refused. The tasks
+ * of a key begin in the order of their calls. A task whose amount is larger than the rest of the burst begins as soon as the
+ * rest is positive, and later tasks wait for longer.
+ *
+ * The map of keys never shrinks, so there must be few keys, e.g. the names of tokens.
+ */
+export function createPace({ perSecond, burst }: PaceOptions) {
+  const burstMs = (burst / perSecond) * 1_000;
+  const lines = new Map<string, Line>();
+
+  /** Returns the milliseconds until the next task of the line can begin. */
+  function restOf({ restedAt }: Line): number {
+    return restedAt - burstMs - performance.now();
+  }
+
+  function use(line: Line, amount: number): void {
+    line.restedAt = Math.max(line.restedAt, performance.now()) + (amount / perSecond) * 1_000;
+  }
+
+  function beginDue(line: Line): void {
+    delete line.timer;
+    for (const [begin, amount] of line.waiting) {
+      if (restOf(line) >= 0) break;
+      line.waiting.delete(begin);
+      use(line, amount);
+      begin();
+    }
+    waitForNext(line);
+  }
+
+  function waitForNext(line: Line): void {
+    if (line.timer !== undefined || line.waiting.size === 0) return;
+    // A timer of Node can fire up to a millisecond early.
+    line.timer = setTimeout(beginDue, Math.max(0, Math.ceil(restOf(line))) + 1, line).unref();
+  }
+
+  function lineOf(key: string): Line {
+    const known = lines.get(key);
+    if (known !== undefined) return known;
+    const line = { restedAt: 0, waiting: new Map<() => void, number>() };
+    lines.set(key, line);
+    return line;
+  }
+
+  return {
+    /** Uses `amount` without waiting. So later tasks of the key wait for longer. */
+    use: (key: string, amount: number): void => use(lineOf(key), amount),
+    /**
+     * Resolves when a task of the key that uses `amount` may begin. If `signal` is aborted before, rejects with the signal's
+     * reason, and uses nothing.
+     */
+    async begin(key: string, amount: number, signal?: AbortSignal): Promise<void> {
+      signal?.throwIfAborted();
+      const line = lineOf(key);
+      if (line.waiting.size === 0 && restOf(line) < 0) {
+        use(line, amount);
+        return;
+      }
+      await new Promise<void>((resolve, reject) => {
+        function begin(): void {
+          signal?.removeEventListener("abort", leave);
+          resolve();
+        }
+        function leave(): void {
+          line.waiting.delete(begin);
+          reject(signal?.reason as Error);
+        }
+        signal?.addEventListener("abort", leave, { once: true });
+        line.waiting.set(begin, amount);
+        waitForNext(line);
+      });
+    },
+  };
+}

@@ -1,0 +1,47 @@
+import { status } from "@grpc/grpc-js";
+import { createShares } from "../../runtime/shares";
+import { LIMITED_PACE } from "../domain/bounds";
+import type { Caller } from "../domain/caller";
+import { createPace } from "../domain/pace";
+import { callerOf, cancelledSignal, type ServedCall } from "./call-caller";
+import { ownerOf, tooMuch } from "./call-shares";
+import { StatusError } from "./status";
+
+export type CallPace = ReturnType<typeof createCallPace>;
+
+/** Returns the pace of `LIMITED_PACE`. Calls with a token for all workspaces never wait. */
+export function createCallPace() {
+  const { calls, events, waitingMax } = LIMITED_PACE;
+  const starts = createPace(calls);
+  const publications = createPace(events);
+  const waiting = createShares(waitingMax);
+
+  return {
+    /**
+     * Resolves when a call may start. Rejects with `CallCancelled` when the client cancels the call before, and with
+     * UNAVAILABLE when too many calls wait. Clients repeat calls after this status.
+     */
+    async start(caller: Caller, signal: AbortSignal): Promise<void> {
+      const release = waiting.acquire(ownerOf(caller));
+      if (typeof release === "string") {
+        const many = `${waiting.max[release]} calls that wait to start`;
+        throw new StatusError(status.UNAVAILABLE, tooMuch(many, release, caller));
+      }
+      await starts.begin(caller.name, 1, signal).finally(release);
+    },
+    /** Delays the next calls of the caller as if the caller had made `count` more calls. */
+    countCalls(call: ServedCall, count: number): void {
+      if (isLimited(callerOf(call))) starts.use(callerOf(call).name, count);
+    },
+    /** Resolves when a call may publish `count` events. Rejects with `CallCancelled` when the client cancels the call before. */
+    async publish(call: ServedCall, count: number): Promise<void> {
+      const caller = callerOf(call);
+      if (isLimited(caller)) await publications.begin(caller.name, count, cancelledSignal(call));
+    },
+  };
+}
+
+/** Returns whether the caller's calls have a pace. Calls without a token, e.g. probes, have none. */
+export function isLimited(caller: Caller | undefined): caller is Caller {
+  return caller?.workspaces !== undefined;
+}
