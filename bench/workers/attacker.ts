@@ -1,4 +1,5 @@
 import { once } from "node:events";
+import { constants, setPriority } from "node:os";
 import type { AttackName } from "../neighbours/attacks";
 import { startAttack, type AttackOptions, type Started } from "../neighbours/start-attack";
 import { addUp } from "../neighbours/tally";
@@ -39,4 +40,6 @@ const calls = {
   },
 };
 
+// A real attacker has processors of its own, so the attack must not take processor time from the service.
+setPriority(constants.priority.PRIORITY_LOW);
 serveWorker(calls);
