@@ -4,7 +4,7 @@ import { LIMITED_PACE } from "../domain/bounds";
 import type { Caller } from "../domain/caller";
 import { createPace } from "../domain/pace";
 import { callerOf, cancelledSignal, type ServedCall } from "./call-caller";
-import { ownerOf, tooMuch } from "./call-shares";
+import { ownerOf, tooMuch } from "./token-shares";
 import { StatusError } from "./status";
 
 export type CallPace = ReturnType<typeof createCallPace>;

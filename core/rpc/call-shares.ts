@@ -2,34 +2,12 @@ import { status, type ServiceError } from "@grpc/grpc-js";
 import type { WorkspaceServiceServer } from "../../proto/gen/chatbridge/v1/workspace";
 import { createShares } from "../../runtime/shares";
 import { WORKSPACE_CALLS_MAX_BYTES } from "../domain/bounds";
-import type { Caller } from "../domain/caller";
 import { callerOf, whenOver, type ServedCall } from "./call-caller";
 import type { CallPace } from "./call-pace";
 import { createCallTurns } from "./call-turns";
 import { PAGE_DEFAULT, PAGE_MAX } from "./page-size";
 import { StatusError, toStatus, type ReportFault } from "./status";
-
-/** The kinds of tokens: a token that is limited to some workspaces has a smaller share. */
-export type TokenKind = "token" | "limitedToken";
-
-/**
- * Returns the owner of what a caller acquires. All tokens with the same name share one share. All calls without a token
- * (`undefined`) together have the share of one limited token.
- */
-export function ownerOf(caller: Caller | undefined): Partial<Record<TokenKind, string>> {
-  if (caller === undefined) return { limitedToken: "" };
-  return caller.workspaces === undefined ? { token: caller.name } : { limitedToken: caller.name };
-}
-
-/** Returns the message of a refusal, which names the full share, or the bound for all, and what to do. */
-export function tooMuch(what: string, full: TokenKind | "all", caller: Caller | undefined): string {
-  if (full === "all")
-    return `this core already has ${what}, which is the limit: use another core, or retry later`;
-  if (caller === undefined)
-    return `this core already has ${what} without a token, which is the limit: use another core, or retry later`;
-  const of = full === "token" ? "one token" : "a token that is limited to some workspaces";
-  return `the token ${caller.name} already has ${what} at this core, which is the limit of ${of}: wait for them to end, or retry later`;
-}
+import { ownerOf, tooMuch } from "./token-shares";
 
 /**
  * Bytes counted for each call, and for each row of a page. A call has at most `WORKSPACE_REQUEST_MAX_BYTES`, and reads at

@@ -15,7 +15,7 @@ import type { Clock, Ids } from "../ports/outside";
 import type { OutboundEvents, Publication, Published } from "../ports/store";
 import { callerOf, cancelledSignal, whenOver, type ServedCall } from "./call-caller";
 import type { CallPace } from "./call-pace";
-import { ownerOf, tooMuch } from "./call-shares";
+import { ownerOf, tooMuch } from "./token-shares";
 import { createCallTurns } from "./call-turns";
 import { createFollowHandler, type FollowContext } from "./follow-stream";
 import { messageOf, type Decoded, type EventsRequest, type SentEvent } from "./game-methods";

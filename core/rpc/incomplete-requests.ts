@@ -3,7 +3,7 @@ import { status, type ServerInterceptingCallInterface } from "@grpc/grpc-js";
 import { createShares } from "../../runtime/shares";
 import { INCOMPLETE_MAX_BYTES } from "../domain/bounds";
 import type { Caller } from "../domain/caller";
-import { ownerOf, tooMuch } from "./call-shares";
+import { ownerOf, tooMuch } from "./token-shares";
 
 /** Counts the bytes of one call's incomplete request. */
 export interface IncompleteRequest {

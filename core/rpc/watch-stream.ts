@@ -10,7 +10,7 @@ import {
 } from "../operations/watch-workspace";
 import type { Workspaces } from "../ports/store";
 import { callerOf } from "./call-caller";
-import { ownerOf, tooMuch } from "./call-shares";
+import { ownerOf, tooMuch } from "./token-shares";
 import { toDeliveryMessage, toHealthMessage } from "./delivery-message";
 import { accepted, readWorkspaceId, StatusError, toStatus, type ReportFault } from "./status";
 
