@@ -63,12 +63,15 @@ export const WORKSPACE_CALLS_MAX_BYTES = { all: 128 * MB, token: 64 * MB, limite
  * not count.
  */
 export const CALLS_AT_ONCE = { inAll: 24, ofOne: 16 } as const;
-/** Maximum number of calls of one connection that core starts in one turn of the event loop. Further calls start in later turns. */
+/**
+ * Maximum number of calls of one connection that core starts in one turn of the event loop. Further calls start in later
+ * turns.
+ */
 export const STARTS_PER_TURN = 8;
 /**
  * The pace of a token that is limited to some workspaces, at one core: calls that start, and events of `PublishEvents`. A
  * bridge can post 250 events per second, so a game can answer each of them four times. `waitingMax` is the maximum number of
- * calls that wait for their start.
+ * calls that wait to start.
  */
 export const LIMITED_PACE = {
   calls: { perSecond: 2 * WORKSPACE_REQUESTS_PER_SECOND, burst: 50 },

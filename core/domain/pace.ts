@@ -15,8 +15,8 @@ interface Line {
 
 /**
  * Limits the rate at which tasks begin, for each key on its own. A task above the rate waits, and is never refused. The tasks
- * of a key begin in the order of their calls. A task whose amount is larger than the rest of the burst begins as soon as the
- * rest is positive, and later tasks wait for longer.
+ * of a key begin in the order of their calls. A task can begin as soon as any part of the burst is left. If the task uses more
+ * than that, later tasks wait for longer.
  *
  * The map of keys never shrinks, so there must be few keys, e.g. the names of tokens.
  */
@@ -24,8 +24,8 @@ export function createPace({ perSecond, burst }: PaceOptions) {
   const burstMs = (burst / perSecond) * 1_000;
   const lines = new Map<string, Line>();
 
-  /** Returns the milliseconds until the next task of the line can begin. */
-  function restOf({ restedAt }: Line): number {
+  /** Returns the milliseconds until the next task of the line can begin: negative if a task can begin now. */
+  function untilNextMs({ restedAt }: Line): number {
     return restedAt - burstMs - performance.now();
   }
 
@@ -36,7 +36,7 @@ export function createPace({ perSecond, burst }: PaceOptions) {
   function beginDue(line: Line): void {
     delete line.timer;
     for (const [begin, amount] of line.waiting) {
-      if (restOf(line) >= 0) break;
+      if (untilNextMs(line) >= 0) break;
       line.waiting.delete(begin);
       use(line, amount);
       begin();
@@ -47,7 +47,7 @@ export function createPace({ perSecond, burst }: PaceOptions) {
   function waitForNext(line: Line): void {
     if (line.timer !== undefined || line.waiting.size === 0) return;
     // A timer of Node can fire up to a millisecond early.
-    line.timer = setTimeout(beginDue, Math.max(0, Math.ceil(restOf(line))) + 1, line).unref();
+    line.timer = setTimeout(beginDue, Math.max(0, Math.ceil(untilNextMs(line))) + 1, line).unref();
   }
 
   function lineOf(key: string): Line {
@@ -68,7 +68,7 @@ export function createPace({ perSecond, burst }: PaceOptions) {
     async begin(key: string, amount: number, signal?: AbortSignal): Promise<void> {
       signal?.throwIfAborted();
       const line = lineOf(key);
-      if (line.waiting.size === 0 && restOf(line) < 0) {
+      if (line.waiting.size === 0 && untilNextMs(line) < 0) {
         use(line, amount);
         return;
       }

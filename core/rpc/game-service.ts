@@ -15,7 +15,6 @@ import type { Clock, Ids } from "../ports/outside";
 import type { OutboundEvents, Publication, Published } from "../ports/store";
 import { callerOf, cancelledSignal, whenOver, type ServedCall } from "./call-caller";
 import type { CallPace } from "./call-pace";
-import { ownerOf, tooMuch } from "./token-shares";
 import { createCallTurns } from "./call-turns";
 import { createFollowHandler, type FollowContext } from "./follow-stream";
 import { messageOf, type Decoded, type EventsRequest, type SentEvent } from "./game-methods";
@@ -23,6 +22,7 @@ import { faultField, readOutboundEvent } from "./outbound-message";
 import { startPublishSpans, type PublishSpans } from "./publish-spans";
 import type { Tracer } from "../../runtime/tracing/tracer";
 import { StatusError, unary, type ReportFault } from "./status";
+import { ownerOf, tooMuch } from "./token-shares";
 
 export interface GameServiceContext extends FollowContext {
   readonly now: Clock;
