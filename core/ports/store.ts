@@ -306,7 +306,7 @@ export type PageAnswer =
       readonly gap: boolean;
       /**
        * Only for a large page: must be called when the page has been sent, or is dropped. Until then, but for 5 seconds at
-       * most, no other large page of the workspace is read.
+       * most, no other large page of the workspace is read. The next page may also wait for the workspace's pace.
        */
       readonly release?: () => void;
     }

@@ -1,26 +1,15 @@
 import type { Limits } from "../domain/bounds";
-import { createFairSlots } from "../domain/fair-slots";
-import { StoreUnavailable, type HeldEvents, type PageAnswer, type PageRequest } from "../ports/store";
+import type { HeldEvents, PageAnswer, PageRequest } from "../ports/store";
 import { batchFunction } from "./function-batch";
 import type { Functions } from "./functions";
 import type { Keys } from "./keys";
+import { createLargePages, LARGE_PAGE_BOUNDS } from "./large-pages";
 import type { Argument, Redis, Reply } from "./redis/redis";
 import { asBytes, asList, asNumber, asText } from "./redis/reply";
 import { addressKey, retryAfterSeconds } from "./request-limits";
 
 /** Maximum number of polls in one call of the library's function `page`. Its answer has up to 16 KB per poll. */
 const BATCH_MAX = 64;
-/**
- * Maximum number of large pages that core reads, renders and sends at the same time, of all workspaces and of one. A page
- * has up to 6 MB.
- */
-const LARGE_PAGES = { inAll: 8, ofOne: 1 };
-/**
- * Maximum milliseconds for which a poll waits to read a large page, and for which a page prevents others from being read.
- * An edge waits no longer for an answer.
- */
-const LARGE_PAGE_WITHIN_MS = 5_000;
-
 function toArguments({ record, address, page }: PageRequest, keys: Keys): readonly Argument[] {
   const key = address === undefined ? "" : addressKey(keys, address);
   const head = [record.workspace.id, String(record.version), key];
@@ -74,9 +63,9 @@ export function createHeldEvents(
   functions: Functions,
   keys: Keys,
   limits: Limits,
-  largePageWithinMs = LARGE_PAGE_WITHIN_MS,
+  largePageBounds = LARGE_PAGE_BOUNDS,
 ): HeldEvents {
-  const largePages = createFairSlots(LARGE_PAGES);
+  const largePages = createLargePages(largePageBounds);
   const head = [limits.address, limits.workspace].map(String);
   const { one: find } = batchFunction<PageRequest, ReturnType<typeof toAnswer>>(functions, keys, {
     name: "page",
@@ -100,34 +89,22 @@ export function createHeldEvents(
     };
   }
 
-  /** Waits for the turn of a large page. Resolves to the function that ends the turn. */
-  async function beginLargePage(workspaceId: string): Promise<() => void> {
-    const signal = AbortSignal.timeout(largePageWithinMs);
-    const release = await largePages.acquire(workspaceId, { signal }).catch((cause: unknown) => {
-      throw new StoreUnavailable("other large pages take too long", { cause });
-    });
-    const late = setTimeout(release, largePageWithinMs).unref();
-    return () => {
-      clearTimeout(late);
-      release();
-    };
-  }
-
   return {
     async page(request) {
       const { workspace } = request.record;
       const found = await find(keys.shard(workspace.id), request);
       if (found.outcome !== "page") return found;
       if (!("after" in found.events)) return { ...found, events: found.events };
-      const release = await beginLargePage(workspace.id);
+      const end = await largePages.begin(workspace.id);
       try {
         const page = await readRange(workspace.id, found.events);
         // Events that are missing now have expired since the function found them, or their workspace was deleted.
         const lacks = page.events.length < found.events.count;
         const isAfter = request.page !== "count" && request.page.start.from === "after";
-        return { ...found, ...page, gap: found.gap || (isAfter && lacks), release };
+        const bytes = page.events.reduce((sum, event) => sum + event.length, 0);
+        return { ...found, ...page, gap: found.gap || (isAfter && lacks), release: () => end(bytes) };
       } catch (error) {
-        release();
+        end(0);
         throw error;
       }
     },

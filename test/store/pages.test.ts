@@ -2,6 +2,7 @@ import * as fc from "fast-check";
 import { CONTRACT_LIMITS } from "../../core/domain/bounds";
 import type { PageAnswer, PageStart, WorkspaceRecord } from "../../core/ports/store";
 import { createHeldEvents } from "../../core/store/held-events";
+import { LARGE_PAGE_BOUNDS } from "../../core/store/large-pages";
 import type { Redis } from "../../core/store/redis/redis";
 import { asNumber } from "../../core/store/redis/reply";
 import { many } from "../harness/for-all";
@@ -203,10 +204,37 @@ test("a large page of a workspace is read when its previous page was released, s
   expect(reads).toEqual([mine, its, mine, mine]);
 });
 
+test("large pages of a workspace have a pace, which does not delay another workspace", async () => {
+  const busy = await addWorkspace(store);
+  const other = await addNeighbour(store, busy);
+  const bytes = 20_000;
+  const paceMs = 300;
+  for (const { workspace } of [busy, other]) await publish(workspace.id, 1, bytes);
+  const events = createHeldEvents(store.redis, store.functions, store.keys, CONTRACT_LIMITS, {
+    ...LARGE_PAGE_BOUNDS,
+    inAll: 1,
+    bytesPerSecond: (bytes / paceMs) * 1_000,
+  });
+  const poll = async ({ record, ended }: { record: WorkspaceRecord; ended: string[] }): Promise<void> => {
+    const page = await events.page({ record, page: { start: { from: "oldest" }, limit: 100 } });
+    ended.push(record.workspace.id);
+    if (page.outcome === "page") page.release?.();
+  };
+  const ended: string[] = [];
+  const began = performance.now();
+  await Promise.all([busy, busy, busy, other].map((record) => poll({ record, ended })));
+  expect(performance.now() - began).toBeGreaterThanOrEqual(2 * paceMs - 5);
+  const [mine, its] = [busy.workspace.id, other.workspace.id];
+  expect(ended).toEqual([mine, its, mine, mine]);
+});
+
 test("a page that is never released delays the next large page of its workspace, but not for ever", async () => {
   const record = await addWorkspace(store);
   await publish(record.workspace.id, 1, 20_000);
-  const events = createHeldEvents(store.redis, store.functions, store.keys, CONTRACT_LIMITS, 200);
+  const events = createHeldEvents(store.redis, store.functions, store.keys, CONTRACT_LIMITS, {
+    ...LARGE_PAGE_BOUNDS,
+    withinMs: 200,
+  });
   const began = performance.now();
   for (const _ of [1, 2]) {
     const page = { start: { from: "oldest" }, limit: 100 } as const;

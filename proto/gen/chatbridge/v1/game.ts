@@ -1551,7 +1551,7 @@ export const GameServiceService = {
    * stored, so send the call again with the same idempotency keys.
    *
    * A token that is limited to some workspaces can make 500 calls and publish
-   * 1,000 events per second at a core, in bursts of 50 calls and 500 events.
+   * 500 events per second at a core, in bursts of 50 calls and 200 events.
    * Further calls wait. UNAVAILABLE when 1,024 calls already wait to start.
    */
   publishEvents: {
@@ -1622,7 +1622,7 @@ export interface GameServiceServer extends UntypedServiceImplementation {
    * stored, so send the call again with the same idempotency keys.
    *
    * A token that is limited to some workspaces can make 500 calls and publish
-   * 1,000 events per second at a core, in bursts of 50 calls and 500 events.
+   * 500 events per second at a core, in bursts of 50 calls and 200 events.
    * Further calls wait. UNAVAILABLE when 1,024 calls already wait to start.
    */
   publishEvents: handleUnaryCall<PublishEventsRequest, PublishEventsResponse>;
@@ -1676,7 +1676,7 @@ export interface GameServiceClient extends Client {
    * stored, so send the call again with the same idempotency keys.
    *
    * A token that is limited to some workspaces can make 500 calls and publish
-   * 1,000 events per second at a core, in bursts of 50 calls and 500 events.
+   * 500 events per second at a core, in bursts of 50 calls and 200 events.
    * Further calls wait. UNAVAILABLE when 1,024 calls already wait to start.
    */
   publishEvents(
