@@ -184,20 +184,25 @@ function startGames() {
         resolve(error === null ? "OK" : `${status[error.code ?? 0]}: ${error.details}`);
       });
     });
-  return { counts, stored, ask };
+  /** Stores the calls with the numbers `from` to `to` - 1, in the order in which they reach the store. */
+  async function store(from: number, to: number): Promise<void> {
+    for (let number = from; number < to; number++) {
+      await until("the next call has reached the store", () => stored.length > number);
+      stored[number]?.();
+    }
+  }
+
+  return { counts, stored, store, ask };
 }
 
 test("calls of up to 32 MB of one token, and of 64 MB in total, are accepted; further calls are answered with UNAVAILABLE until there is room again", async () => {
-  const { counts, stored, ask } = startGames();
+  const { counts, stored, store, ask } = startGames();
   const large = 8 * 1024 * 1024;
   const taken = ["quiz", "dice"].flatMap((name) => Array.from({ length: 4 }, () => ask(name, large)));
   await until("all calls are in progress", () => counts.publishing.used === 8 * large);
   expect(await ask("quiz", 1)).toMatch(/^UNAVAILABLE: the token quiz already has 32 MB /);
   expect(await ask("chess", 1)).toMatch(/^UNAVAILABLE: this core already has 64 MB /);
-  for (let done = 0; done < 8; done++) {
-    await until("the next call has reached the store", () => stored.length > done);
-    stored[done]?.();
-  }
+  await store(0, 8);
   expect(await Promise.all(taken)).toEqual(Array(8).fill("OK"));
   expect(counts.publishing.used).toBe(0);
   const again = ask("quiz", 1);
@@ -209,7 +214,7 @@ test("calls of up to 32 MB of one token, and of 64 MB in total, are accepted; fu
 });
 
 test("large calls reach the store in slices of 256 KB, one slice of a token at a time, and small calls wait for none of them", async () => {
-  const { stored, ask } = startGames();
+  const { stored, store, ask } = startGames();
   const large = ["quiz", "quiz", "dice"].map((name) => ask(name, 1024 * 1024, 64));
   await until("a slice of each token has reached the store", () => stored.length === 2);
   const small = ask("quiz", 1);
@@ -217,16 +222,14 @@ test("large calls reach the store in slices of 256 KB, one slice of a token at a
   stored[2]?.();
   expect(await small).toBe("OK");
   expect(stored).toHaveLength(3);
-  for (const done of [0, 1, ...Array.from({ length: 10 }, (_, i) => i + 3)]) {
-    await until("the next slice has reached the store", () => stored.length > done);
-    stored[done]?.();
-  }
+  await store(0, 2);
+  await store(3, 13);
   expect(await Promise.all(large)).toEqual(Array(3).fill("OK"));
   expect(stored).toHaveLength(13);
 });
 
 test("core works on 16 calls of a token at the same time, and the next call of another token waits for none of the others", async () => {
-  const { stored, ask } = startGames();
+  const { stored, store, ask } = startGames();
   const many = Array.from({ length: 40 }, () => ask("quiz", 1));
   await until("the share of the token is used", () => stored.length === 16);
   const one = ask("dice", 1);
@@ -236,9 +239,6 @@ test("core works on 16 calls of a token at the same time, and the next call of a
   expect(stored).toHaveLength(17);
   for (const done of stored) done();
   await until("further calls have reached the store", () => stored.length === 33);
-  for (let done = 17; done < 41; done++) {
-    await until("the next call has reached the store", () => stored.length > done);
-    stored[done]?.();
-  }
+  await store(17, 41);
   expect(await Promise.all(many)).toEqual(Array(40).fill("OK"));
 });
