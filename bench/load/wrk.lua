@@ -5,7 +5,8 @@
 -- each request once, until the given seconds have passed or the part ends. Then the thread
 -- repeats its last requests until wrk stops. The service answers repeats without storing
 -- them. So when wrk stops, only repeats can be unanswered. With "cycle", each thread
--- sends all requests of the file repeatedly until wrk stops.
+-- sends its part repeatedly until wrk stops. So two threads never poll the same workspace at
+-- the same time, as a bridge sends one poll at a time.
 
 local ffi = require("ffi")
 ffi.cdef([[
@@ -43,11 +44,10 @@ function init(args)
   -- Before the run, wrk calls request() once in the first thread. wrk only inspects that request,
   -- and does not send it.
   looked_at = number ~= 0
-  if args[6] == "once" then
-    file:seek("set", number * left * bytes)
-  else
+  file:seek("set", number * left * bytes)
+  if args[6] ~= "once" then
     records = {}
-    for i = 1, tonumber(args[3]) do records[i] = file:read(bytes) end
+    for i = 1, left do records[i] = file:read(bytes) end
   end
 end
 

@@ -17,6 +17,8 @@ interface Line {
   readonly waiting: Set<() => void>;
 }
 
+const newLine = (): Line => ({ running: 0, waiting: new Set() });
+
 /**
  * Limits how many tasks run at the same time: `inAll`, and `ofOne` of the same key. The keys get free slots in turn, so
  * the tasks of one key never wait for all tasks of another key.
@@ -50,7 +52,7 @@ export function createFairSlots({ inAll, ofOne }: { readonly inAll: number; read
   }
 
   function wait(key: string, { signal, waitingMax = Infinity }: Turn): Promise<Line> {
-    const line = lines.get(key) ?? { running: 0, waiting: new Set() };
+    const line = lines.get(key) ?? newLine();
     if (line.waiting.size >= waitingMax) {
       return Promise.reject(new SlotsFull(`${waitingMax} tasks already wait`));
     }
@@ -71,9 +73,8 @@ export function createFairSlots({ inAll, ofOne }: { readonly inAll: number; read
     });
   }
 
-  async function acquire(key: string, turn: Turn = {}): Promise<() => void> {
-    turn.signal?.throwIfAborted();
-    const line = await wait(key, turn);
+  /** Returns the function that frees the slot of a running task. */
+  function releaseOf(key: string, line: Line): () => void {
     let isReleased = false;
     return () => {
       if (isReleased) return;
@@ -84,9 +85,23 @@ export function createFairSlots({ inAll, ofOne }: { readonly inAll: number; read
     };
   }
 
+  async function acquire(key: string, turn: Turn = {}): Promise<() => void> {
+    turn.signal?.throwIfAborted();
+    return releaseOf(key, await wait(key, turn));
+  }
+
   return {
     /** Resolves when there is a slot, to the function that frees the slot. Only the first call of that function counts. */
     acquire,
+    /** Like `acquire`, but returns undefined when the task would have to wait. */
+    tryAcquire(key: string): (() => void) | undefined {
+      const line = lines.get(key) ?? newLine();
+      if (running >= inAll || line.running >= ofOne || line.waiting.size > 0) return undefined;
+      lines.set(key, line);
+      line.running += 1;
+      running += 1;
+      return releaseOf(key, line);
+    },
     /** Calls `task` when it has a slot. Resolves or rejects as `task` does. */
     async run<T>(key: string, task: () => Promise<T>, turn: Turn = {}): Promise<T> {
       const release = await acquire(key, turn);

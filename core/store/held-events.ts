@@ -19,11 +19,15 @@ function toArguments({ record, address, page }: PageRequest, keys: Keys): readon
 }
 
 type Page = Extract<PageAnswer, { outcome: "page" }>;
-/** The events of a large page: the first `count` events after the sequence `after`, up to the sequence `through`. */
+/**
+ * The events of a large page: the first `count` events after the sequence `after`, up to the sequence `through`. They have
+ * at most `mostBytes` bytes.
+ */
 interface Range {
   readonly after: string;
   readonly through: string;
   readonly count: number;
+  readonly mostBytes: number;
 }
 /** A page whose events may still have to be read. */
 type FoundPage = Omit<Page, "events"> & { readonly events: Page["events"] | Range };
@@ -54,8 +58,9 @@ function toAnswer(reply: Reply): Exclude<PageAnswer, Page> | FoundPage {
   }
 }
 
-function toRange([after, through, count]: readonly Reply[]): Range {
-  return { after: asText(after), through: asText(through), count: asNumber(count) };
+function toRange([after, through, number, largest]: readonly Reply[]): Range {
+  const count = asNumber(number);
+  return { after: asText(after), through: asText(through), count, mostBytes: count * asNumber(largest) };
 }
 
 export function createHeldEvents(
@@ -95,16 +100,16 @@ export function createHeldEvents(
       const found = await find(keys.shard(workspace.id), request);
       if (found.outcome !== "page") return found;
       if (!("after" in found.events)) return { ...found, events: found.events };
-      const end = await largePages.begin(workspace.id);
+      const endTurn = await largePages.begin(workspace.id, found.events.mostBytes);
       try {
         const page = await readRange(workspace.id, found.events);
         // Events that are missing now have expired since the function found them, or their workspace was deleted.
         const lacks = page.events.length < found.events.count;
         const isAfter = request.page !== "count" && request.page.start.from === "after";
         const bytes = page.events.reduce((sum, event) => sum + event.length, 0);
-        return { ...found, ...page, gap: found.gap || (isAfter && lacks), release: () => end(bytes) };
+        return { ...found, ...page, gap: found.gap || (isAfter && lacks), release: () => endTurn(bytes) };
       } catch (error) {
-        end(0);
+        endTurn(0);
         throw error;
       }
     },

@@ -3,8 +3,11 @@ import { StoreUnavailable } from "../ports/store";
 
 /** How core shares its work on large pages among workspaces. */
 export interface LargePageBounds {
-  /** Maximum number of large pages that core reads, renders and sends at the same time. A workspace has one of them. */
-  readonly inAll: number;
+  /** Maximum number of pages with at most `smallBytes` that core reads and sends at the same time. */
+  readonly small: number;
+  readonly smallBytes: number;
+  /** Maximum number of larger pages that core reads and sends at the same time. */
+  readonly larger: number;
   /** The pace of one workspace's large pages. The first page never waits. */
   readonly bytesPerSecond: number;
   /**
@@ -15,45 +18,64 @@ export interface LargePageBounds {
 }
 
 export const LARGE_PAGE_BOUNDS: LargePageBounds = {
-  inAll: 8,
+  small: 128,
+  smallBytes: 256 * 1024,
+  larger: 8,
   bytesPerSecond: 8 * 1_048_576,
   withinMs: 5_000,
 };
-
-export type LargePages = ReturnType<typeof createLargePages>;
 
 /**
  * Gives each workspace in turn the right to have a large page read and sent. A page has up to 6 MB, and occupies core and the
  * edge for tens of milliseconds. So a workspace has one page at a time, and a pace.
  */
-export function createLargePages({ inAll, bytesPerSecond, withinMs }: LargePageBounds) {
+export function createLargePages({ small, smallBytes, larger, bytesPerSecond, withinMs }: LargePageBounds) {
   const ofWorkspace = createFairSlots({ inAll: Infinity, ofOne: 1 });
-  const ofAll = createFairSlots({ inAll, ofOne: 1 });
+  const ofSmall = createFairSlots({ inAll: small, ofOne: 1 });
+  const ofLarger = createFairSlots({ inAll: larger, ofOne: 1 });
+
+  /** Calls `acquire` of the slots without the costs of waiting if there is a free slot. */
+  async function acquire(
+    slots: typeof ofWorkspace,
+    key: string,
+    signal: () => AbortSignal,
+  ): Promise<() => void> {
+    return slots.tryAcquire(key) ?? slots.acquire(key, { signal: signal() });
+  }
+
+  /** Returns the function that ends a turn which begins now. */
+  function beginTurn(endTurn: () => void, leave: () => void): (bytes: number) => void {
+    const beganAt = performance.now();
+    const end = (bytes: number): void => {
+      clearTimeout(late);
+      leave();
+      const restMs = beganAt + (bytes / bytesPerSecond) * 1_000 - performance.now();
+      if (restMs > 0) setTimeout(endTurn, Math.ceil(restMs)).unref();
+      else endTurn();
+    };
+    const late = setTimeout(end, withinMs, 0).unref();
+    return end;
+  }
 
   return {
     /**
-     * Waits until a large page of the workspace may be read. Resolves to a function that must be called when the page has
-     * been sent or is dropped, with the page's bytes. The workspace's next page waits for that call, and then for the pace.
+     * Waits until a large page of the workspace may be read: until the workspace's previous page has been sent, and then for
+     * the pace. Resolves to a function that must be called when the page has been sent or is dropped, with the page's bytes.
      * Rejects with `StoreUnavailable` after `withinMs`.
+     *
+     * @param mostBytes the maximum bytes of the page
      */
-    async begin(workspaceId: string): Promise<(bytes: number) => void> {
-      const signal = AbortSignal.timeout(withinMs);
+    async begin(workspaceId: string, mostBytes: number): Promise<(bytes: number) => void> {
+      const slots = mostBytes <= smallBytes ? ofSmall : ofLarger;
+      let waits: AbortSignal | undefined;
+      const signal = (): AbortSignal => (waits ??= AbortSignal.timeout(withinMs));
       try {
-        const endTurn = await ofWorkspace.acquire(workspaceId, { signal });
-        const leave = await ofAll.acquire(workspaceId, { signal }).catch((error: unknown) => {
+        const endTurn = await acquire(ofWorkspace, workspaceId, signal);
+        const leave = await acquire(slots, workspaceId, signal).catch((error: unknown) => {
           endTurn();
           throw error;
         });
-        const beganAt = performance.now();
-        const end = (bytes: number): void => {
-          clearTimeout(late);
-          leave();
-          const restMs = beganAt + (bytes / bytesPerSecond) * 1_000 - performance.now();
-          if (restMs > 0) setTimeout(endTurn, Math.ceil(restMs)).unref();
-          else endTurn();
-        };
-        const late = setTimeout(end, withinMs, 0).unref();
-        return end;
+        return beginTurn(endTurn, leave);
       } catch (cause) {
         throw new StoreUnavailable("other large pages take too long", { cause });
       }

@@ -212,7 +212,7 @@ test("large pages of a workspace have a pace, which does not delay another works
   for (const { workspace } of [busy, other]) await publish(workspace.id, 1, bytes);
   const events = createHeldEvents(store.redis, store.functions, store.keys, CONTRACT_LIMITS, {
     ...LARGE_PAGE_BOUNDS,
-    inAll: 1,
+    small: 1,
     bytesPerSecond: (bytes / paceMs) * 1_000,
   });
   const poll = async ({ record, ended }: { record: WorkspaceRecord; ended: string[] }): Promise<void> => {
@@ -226,6 +226,39 @@ test("large pages of a workspace have a pace, which does not delay another works
   expect(performance.now() - began).toBeGreaterThanOrEqual(2 * paceMs - 5);
   const [mine, its] = [busy.workspace.id, other.workspace.id];
   expect(ended).toEqual([mine, its, mine, mine]);
+});
+
+test("small pages do not wait for large pages of other workspaces, whatever a workspace held a day ago", async () => {
+  const first = await addWorkspace(store);
+  const second = await addNeighbour(store, first);
+  const small = await addNeighbour(store, first);
+  const grown = await addNeighbour(store, first);
+  for (const { workspace } of [first, second, small]) {
+    await Promise.all([1, 2].map((label) => publish(workspace.id, label, 60_000)));
+  }
+  await timePasses(store, small.workspace.id, 25 * HOUR_US);
+  await Promise.all([3, 4].map((label) => publish(small.workspace.id, label, 20_000)));
+  await publish(grown.workspace.id, 1, 20_000);
+  await publish(grown.workspace.id, 2, 60_000);
+  const events = createHeldEvents(store.redis, store.functions, store.keys, CONTRACT_LIMITS, {
+    ...LARGE_PAGE_BOUNDS,
+    smallBytes: 100_000,
+    larger: 1,
+  });
+  const ended: WorkspaceRecord[] = [];
+  const poll = async (record: WorkspaceRecord): Promise<Page> => {
+    const page = await events.page({ record, page: { start: { from: "oldest" }, limit: 100 } });
+    if (page.outcome !== "page") throw new Error(page.outcome);
+    ended.push(record);
+    return page;
+  };
+  const page = await poll(first);
+  const waiting = [second, grown].map(poll);
+  await poll(small);
+  expect(ended).toEqual([first, small]);
+  page.release?.();
+  for (const each of waiting) (await each).release?.();
+  expect(ended).toEqual([first, small, second, grown]);
 });
 
 test("a page that is never released delays the next large page of its workspace, but not for ever", async () => {

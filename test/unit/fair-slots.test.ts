@@ -138,3 +138,20 @@ test("a task that was cancelled before its call never begins, and a task that fa
   await slots.run("a", task);
   expect(begun).toEqual(["begun"]);
 });
+
+test("a task that tries to get a slot gets only a slot for which no other task waits, and frees the slot as any task does", async () => {
+  const slots = createFairSlots({ inAll: 2, ofOne: 1 });
+  const free = slots.tryAcquire("a");
+  expect(free).toBeDefined();
+  expect(slots.tryAcquire("a")).toBeUndefined();
+  const next = slots.acquire("a");
+  const freeOther = slots.tryAcquire("b");
+  expect(freeOther).toBeDefined();
+  expect(slots.tryAcquire("c")).toBeUndefined();
+  free?.();
+  const freeNext = await next;
+  expect(slots.tryAcquire("a")).toBeUndefined();
+  freeNext();
+  freeOther?.();
+  expect(slots.tryAcquire("a")).toBeDefined();
+});

@@ -5,12 +5,16 @@
 -- - `oldest`: the lowest sequence that is still held
 -- - `served`: the sequence up to which events have been served or have expired
 -- - `total`: the count of all events ever held
+-- - `largest`: the bytes of the largest event that was held since no event was held
 
 -- The function `page` returns the events of a page that does not exceed these bounds. For a
 -- larger page, it returns only the range of the events. A separate XRANGE then reads the
 -- events, and costs Redis a fifth of what reading them in the function would cost.
 local PAGE_EVENTS = 8
 local PAGE_BYTES = 16384
+
+-- Maximum bytes of an event. Applies to the held events of a workspace whose state has no `largest`.
+local EVENT_MAX_BYTES = 65536
 
 -- Finds up to `limit` events after a sequence. Returns the number of events on the page, the
 -- number of all events after the sequence, the entries of the page (nil for a large page), and
@@ -28,6 +32,7 @@ end
 
 local function page(prefix, now, workspace, from, limit, fields)
   local held, gone, served = tonumber(fields.held or 0), tonumber(fields.gone or 0), tonumber(fields.served or 0)
+  local largest = tonumber(fields.largest or EVENT_MAX_BYTES)
   gone = drop_expired(prefix, workspace, now, held, gone, tonumber(fields.oldest or 0))
   local function note(through, events, first)
     local run = log_poll(prefix, workspace, now, fields.run, fields.polled, events, first)
@@ -49,7 +54,7 @@ local function page(prefix, now, workspace, from, limit, fields)
     -- The last sequence of a large page is unknown here if more events follow. The next poll
     -- sends that sequence as its cursor, and the sequence is recorded then.
     note(more == 1 and start or held, events, first)
-    return { 'page', '', more, gap, { digits(start), digits(held), events } }
+    return { 'page', '', more, gap, { digits(start), digits(held), events, largest } }
   end
   local bytes, last = 0, nil
   for i, entry in ipairs(entries) do
@@ -58,12 +63,12 @@ local function page(prefix, now, workspace, from, limit, fields)
   -- An empty page records `start` as served: the bridge has the events up to its cursor, and
   -- expired events do not wait.
   note(last or start, events, first)
-  if bytes > PAGE_BYTES then return { 'page', '', more, gap, { digits(start), digits(held), events } } end
+  if bytes > PAGE_BYTES then return { 'page', '', more, gap, { digits(start), digits(held), events, largest } } end
   return { 'page', last and digits(last) or '', more, gap, unpack(entries) }
 end
 
 -- The fields of a workspace's state that a poll needs.
-local POLL_FIELDS = { 'version', 'held', 'gone', 'served', 'failing', 'oldest', 'run', 'polled', 'total' }
+local POLL_FIELDS = { 'version', 'held', 'gone', 'served', 'failing', 'oldest', 'run', 'polled', 'total', 'largest' }
 local function read_poll_fields(prefix, workspace)
   local values, fields = redis.call('HMGET', prefix .. ':st:' .. workspace, unpack(POLL_FIELDS)), {}
   for i, name in ipairs(POLL_FIELDS) do fields[name] = values[i] end
@@ -78,7 +83,8 @@ end
 -- Returns for each poll, in order:
 -- - {page, last sequence of the page or '', more, gap, then the events}. `more` is 1 when more
 --   events wait, else 0. `gap` is 1 when events after the cursor expired, else 0. For a large
---   page, {sequence to read after, last sequence to read, number of events} replaces the events.
+--   page, {sequence to read after, last sequence to read, number of events, maximum bytes of an
+--   event} replaces the events.
 -- - {counted}
 -- - {stale}: the record has changed since it was read
 -- - {address | wait, microseconds to wait}: the limit of the address or the workspace
@@ -118,7 +124,8 @@ end
 
 -- Reads the fields of a workspace's state that publishing needs.
 local function read_state(prefix, workspace)
-  local fields = redis.call('HMGET', prefix .. ':st:' .. workspace, 'mode', 'sequence', 'held', 'gone', 'served', 'oldest', 'total')
+  local fields = redis.call('HMGET', prefix .. ':st:' .. workspace, 'mode', 'sequence', 'held', 'gone', 'served', 'oldest', 'total',
+    'largest')
   return {
     mode = fields[1],
     last = tonumber(fields[2] or 0),
@@ -127,6 +134,7 @@ local function read_state(prefix, workspace)
     served = tonumber(fields[5] or 0),
     oldest = tonumber(fields[6] or 0),
     total = tonumber(fields[7] or 0),
+    largest = tonumber(fields[8] or EVENT_MAX_BYTES),
   }
 end
 
@@ -137,8 +145,12 @@ local function hold(prefix, now, workspace, state, fresh)
   local total, isLost = append_held(prefix, workspace, state.held > gone and state.held or nil, state.total, fresh)
   local key, last = prefix .. ':st:' .. workspace, fresh[#fresh - 1]
   if isLost then gone = state.held end
-  if state.held > gone then redis.call('HSET', key, 'sequence', last, 'held', last, 'total', total)
-  else redis.call('HSET', key, 'sequence', last, 'held', last, 'total', total, 'oldest', fresh[1], 'gone', gone) end
+  local largest = state.held > gone and state.largest or 0
+  for i = 2, #fresh, 2 do largest = math.max(largest, #fresh[i]) end
+  if state.held > gone then redis.call('HSET', key, 'sequence', last, 'held', last, 'total', total, 'largest', largest)
+  else
+    redis.call('HSET', key, 'sequence', last, 'held', last, 'total', total, 'largest', largest, 'oldest', fresh[1], 'gone', gone)
+  end
   if state.held <= math.max(state.served, gone) then begin_waiting(prefix, workspace, now) end
 end
 
