@@ -1,4 +1,4 @@
-import type { BridgeChat, Message, ShownMessage, ShownUpdate } from "chat-bridge-kit";
+import type { BridgeChat, Message, MessageEphemeral, ShownMessage, ShownUpdate } from "chat-bridge-kit";
 import type { MatrixApi } from "../client/matrix-api";
 import { MatrixError } from "../client/matrix-error";
 import { untilAnswered } from "../client/retrying";
@@ -70,8 +70,6 @@ export function createMatrixChat(parts: MatrixChatParts): MatrixChat {
     pending.add(posted);
     try {
       return await posted;
-    } catch (error) {
-      throw toChatError(error);
     } finally {
       // The kit registers the id a few microtasks after this function resolves.
       setImmediate(() => {
@@ -82,10 +80,18 @@ export function createMatrixChat(parts: MatrixChatParts): MatrixChat {
   }
 
   async function postToMember(user: string, id: string, message: Message, signal: AbortSignal) {
-    const roomId = await direct.open(ids.toMatrix(user), signal).catch((error: unknown) => {
-      throw toChatError(error);
-    });
-    return postIn(roomId, id, message, signal);
+    return postIn(await direct.open(ids.toMatrix(user), signal), id, message, signal);
+  }
+
+  /**
+   * Shows an ephemeral message. The kit drops a refused ephemeral, so this function retries temporary failures until the
+   * message expires.
+   */
+  function postEphemeral({ user, id, message, expiresAt }: MessageEphemeral, signal: AbortSignal) {
+    const leftMs = expiresAt === null ? undefined : Math.max(0, Date.parse(expiresAt) - Date.now());
+    const expired = leftMs === undefined ? [] : [AbortSignal.timeout(leftMs)];
+    const call = (): Promise<string[]> => postToMember(user, id, message, signal);
+    return untilAnswered(call, { signal: AbortSignal.any([signal, ...expired]) });
   }
 
   /**
@@ -148,19 +154,19 @@ export function createMatrixChat(parts: MatrixChatParts): MatrixChat {
   }
 
   return {
-    post: ({ channel, id, message }, signal) => postIn(ids.toMatrix(channel), id, message, signal),
-    dm: ({ user, id, message }, signal) => postToMember(user, id, message, signal),
-    ephemeral: ({ user, id, message }, signal) => postToMember(user, id, message, signal),
-    update: (event, signal) =>
-      update(event, signal).then(
-        (made) => made ?? [],
-        (error: unknown) => {
-          throw toChatError(error);
-        },
-      ),
+    post: ({ channel, id, message }, signal) =>
+      postIn(ids.toMatrix(channel), id, message, signal).catch(rejectForKit),
+    dm: ({ user, id, message }, signal) => postToMember(user, id, message, signal).catch(rejectForKit),
+    ephemeral: (event, signal) => postEphemeral(event, signal).catch(rejectForKit),
+    update: (event, signal) => update(event, signal).then((made) => made ?? [], rejectForKit),
     async settled(roomId) {
       const pending = posting.get(roomId);
       if (pending !== undefined) await Promise.allSettled(pending);
     },
   };
+}
+
+/** Throws the error that determines whether and when the kit retries a call. */
+function rejectForKit(error: unknown): never {
+  throw toChatError(error);
 }

@@ -1,3 +1,5 @@
+import { CannotShow } from "chat-bridge-kit";
+
 /** An answer of the homeserver that reports an error. The message has no text of members and no token. */
 export class MatrixError extends Error {
   override readonly name = "MatrixError";
@@ -25,6 +27,7 @@ export class MatrixError extends Error {
 
 /** Whether the same request can succeed later: there was no answer, a rate limit, or a fault of the homeserver. */
 export function isTransient(error: unknown): boolean {
+  if (error instanceof CannotShow) return false;
   if (!(error instanceof MatrixError)) return true;
   return error.isRateLimit || error.status >= 500 || error.status === 408;
 }
