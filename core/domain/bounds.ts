@@ -70,12 +70,14 @@ export const CALLS_AT_ONCE = { inAll: 24, ofOne: 16 } as const;
 export const STARTS_PER_TURN = 8;
 /**
  * The pace of a token that is limited to some workspaces, at one core: calls that start, and events of `PublishEvents`. A
- * bridge can post 250 events per second, so a game can answer each of them twice. `waitingMax` is the maximum number of
- * calls that wait to start.
+ * bridge can post 250 events per second, so a game can answer each of them twice. A call to `PublishEvents` counts as one
+ * event for each `eventBytes`, if that is more than its events. `waitingMax` is the maximum number of calls that wait to
+ * start.
  */
 export const LIMITED_PACE = {
   calls: { perSecond: 2 * WORKSPACE_REQUESTS_PER_SECOND, burst: 50 },
   events: { perSecond: 2 * WORKSPACE_REQUESTS_PER_SECOND, burst: 200 },
+  eventBytes: 8 * 1024,
   waitingMax: { all: 4_096, limitedToken: 1_024 },
 } as const;
 /**

@@ -11,7 +11,7 @@ export type CallPace = ReturnType<typeof createCallPace>;
 
 /** Returns the pace of `LIMITED_PACE`. Calls with a token for all workspaces never wait. */
 export function createCallPace() {
-  const { calls, events, waitingMax } = LIMITED_PACE;
+  const { calls, events, eventBytes, waitingMax } = LIMITED_PACE;
   const starts = createPace(calls);
   const publications = createPace(events);
   const waiting = createShares(waitingMax);
@@ -33,10 +33,14 @@ export function createCallPace() {
     countCalls(call: ServedCall, count: number): void {
       if (isLimited(callerOf(call))) starts.use(callerOf(call).name, count);
     },
-    /** Resolves when a call may publish `count` events. Rejects with `CallCancelled` when the client cancels the call before. */
-    async publish(call: ServedCall, count: number): Promise<void> {
+    /**
+     * Resolves when a call of `bytes` bytes may publish its `count` events. Rejects with `CallCancelled` when the client
+     * cancels the call before.
+     */
+    async publish(call: ServedCall, count: number, bytes: number): Promise<void> {
       const caller = callerOf(call);
-      if (isLimited(caller)) await publications.begin(caller.name, count, cancelledSignal(call));
+      const amount = Math.max(count, bytes / eventBytes);
+      if (isLimited(caller)) await publications.begin(caller.name, amount, cancelledSignal(call));
     },
   };
 }

@@ -158,7 +158,7 @@ export function createGameService(context: GameServiceContext, report: ReportFau
     }
     const spans = context.tracer && startPublishSpans(context.tracer, call.metadata);
     try {
-      await pace.publish(call, count);
+      await pace.publish(call, count, bytes);
       const results = await publish(message, call, spans);
       spans?.end();
       return { results };

@@ -197,19 +197,27 @@ test("calls of a token that is limited to workspaces are rejected while 1,024 of
 });
 
 // time: ordering
-test("events of a token that is limited to workspaces wait above 1,000 per second; another game can publish meanwhile", async () => {
-  const { games } = clients;
-  const events = Array.from({ length: 100 }, () => OutboundEvent.fromPartial(textEvent(inside.id, "x")));
-  const fromMs = performance.now();
-  const limited = Promise.all(
-    Array.from({ length: 15 }, () => call(games, games.publishEvents, { events }, TRIVIA)),
-  );
-  const { results } = await call(games, games.publishEvents, { events });
-  expect(results.map(({ outcome }) => outcome?.$case)).toEqual(events.map(() => "published"));
-  expect((await limited).flatMap((each) => each.results)).toHaveLength(1_500);
-  // The burst is 500 events, so the last call waits until 900 further events were due.
-  expect(performance.now() - fromMs).toBeGreaterThan(800);
-});
+test.each([
+  // The burst is 200 events, so the last call waits until 500 further events were due.
+  ["500 events", { calls: 8, events: 100, bytes: 1, leastMs: 900 }],
+  // A call counts as 293 events, so the last call waits until 386 further events were due.
+  ["4 MB of events", { calls: 3, events: 40, bytes: 60_000, leastMs: 700 }],
+])(
+  "calls of a token that is limited to workspaces wait above %s per second; another game can publish meanwhile",
+  async (_what, { calls, events: count, bytes, leastMs }) => {
+    const { games } = clients;
+    const event = OutboundEvent.fromPartial(textEvent(inside.id, "x".repeat(bytes)));
+    const events = Array.from({ length: count }, () => event);
+    const fromMs = performance.now();
+    const limited = Promise.all(
+      Array.from({ length: calls }, () => call(games, games.publishEvents, { events }, TRIVIA)),
+    );
+    const { results } = await call(games, games.publishEvents, { events });
+    expect(results.map(({ outcome }) => outcome?.$case)).toEqual(events.map(() => "published"));
+    expect((await limited).flatMap((each) => each.results)).toHaveLength(calls * count);
+    expect(performance.now() - fromMs).toBeGreaterThan(leastMs);
+  },
+);
 
 // time: ordering
 test("calls of an operator's token that is limited to workspaces wait above 500 per second; another token is served meanwhile", async () => {

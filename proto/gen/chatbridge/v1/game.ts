@@ -1551,8 +1551,9 @@ export const GameServiceService = {
    * stored, so send the call again with the same idempotency keys.
    *
    * A token that is limited to some workspaces can make 500 calls and publish
-   * 500 events per second at a core, in bursts of 50 calls and 200 events.
-   * Further calls wait. UNAVAILABLE when 1,024 calls already wait to start.
+   * 500 events per second at a core, in bursts of 50 calls and 200 events. A call
+   * counts as one event for each 8 KB, if that is more than its events. Further
+   * calls wait. UNAVAILABLE when 1,024 calls already wait to start.
    */
   publishEvents: {
     path: "/chatbridge.v1.GameService/PublishEvents" as const,
@@ -1622,8 +1623,9 @@ export interface GameServiceServer extends UntypedServiceImplementation {
    * stored, so send the call again with the same idempotency keys.
    *
    * A token that is limited to some workspaces can make 500 calls and publish
-   * 500 events per second at a core, in bursts of 50 calls and 200 events.
-   * Further calls wait. UNAVAILABLE when 1,024 calls already wait to start.
+   * 500 events per second at a core, in bursts of 50 calls and 200 events. A call
+   * counts as one event for each 8 KB, if that is more than its events. Further
+   * calls wait. UNAVAILABLE when 1,024 calls already wait to start.
    */
   publishEvents: handleUnaryCall<PublishEventsRequest, PublishEventsResponse>;
   /**
@@ -1676,8 +1678,9 @@ export interface GameServiceClient extends Client {
    * stored, so send the call again with the same idempotency keys.
    *
    * A token that is limited to some workspaces can make 500 calls and publish
-   * 500 events per second at a core, in bursts of 50 calls and 200 events.
-   * Further calls wait. UNAVAILABLE when 1,024 calls already wait to start.
+   * 500 events per second at a core, in bursts of 50 calls and 200 events. A call
+   * counts as one event for each 8 KB, if that is more than its events. Further
+   * calls wait. UNAVAILABLE when 1,024 calls already wait to start.
    */
   publishEvents(
     request: PublishEventsRequest,
