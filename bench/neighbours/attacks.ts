@@ -1,5 +1,5 @@
 import { connections, badSignatures, unackedPosts, unreadPolls } from "./hostile/bridge";
-import { holdEvents, manyCalls, operatorEvents, pushToDead, testEvents, unknownNames } from "./hostile/calls";
+import { holdEvents, manyCalls, operatorEvents, pushToDead, pushToRefusing, testEvents, unknownNames } from "./hostile/calls";
 import { openPages, signIns } from "./hostile/dashboard";
 import type { Attack } from "./hostile/hostile";
 import { openFollows, openGroups, openWatches } from "./hostile/streams";
@@ -20,6 +20,7 @@ export const ATTACKS = {
   "unacked-posts": unackedPosts,
   "bad-signatures": badSignatures,
   "dead-bridge": pushToDead,
+  "refusing-bridge": pushToRefusing,
   "unread-polls": unreadPolls,
 } as const satisfies Readonly<Record<string, Attack>>;
 

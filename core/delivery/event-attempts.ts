@@ -7,6 +7,7 @@ import type { CurrentWorkspaces } from "./current-workspaces";
 import type { Lease } from "../leases/lease";
 import { tryToPush, type AttemptOutcome, type PushAttemptContext } from "./push-attempt";
 import { createPushRecorder } from "./push-recorder";
+import { createRetryTurns } from "./retry-turns";
 
 export interface EventAttemptsContext extends PushAttemptContext {
   readonly pushQueue: PushQueue;
@@ -53,6 +54,16 @@ interface FirstFailure {
 
 /** Milliseconds for which the first attempts of a workspace's events share one read of the workspace. */
 const FRESH_MS = 50;
+/**
+ * Minimum milliseconds for which a failed attempt counts as in progress. Without this time, a bridge that refuses
+ * connections would fail thousands of events per second, three times each.
+ */
+const FAILED_ATTEMPT_MS = 200;
+
+/** Returns when the retry `number` of an event is due, on `performance.now()`. */
+function dueAtOf({ number, firstFailure }: Trial): number {
+  return (firstFailure?.at ?? 0) + (RETRY_OFFSETS_MS[number - 2] ?? 0);
+}
 
 /** Makes all attempts to push the events of a shard. */
 export function createEventAttempts(
@@ -64,6 +75,13 @@ export function createEventAttempts(
   const { now, pushMeter } = context;
   const recorder = createPushRecorder(context, lease, onRoom);
   const timers = new Set<NodeJS.Timeout>();
+  const retryTurns = createRetryTurns<Trial>({
+    start: (trial) => {
+      pushMeter?.retried(performance.now() - dueAtOf(trial));
+      void watch(trial.push, attempt(trial));
+    },
+    drop: ({ push, number }) => void watch(push, giveUp(push, number - 1, "overloaded")),
+  });
   let inProgress = 0;
   let onIdle: (() => void) | undefined;
 
@@ -85,16 +103,26 @@ export function createEventAttempts(
 
   async function attempt(trial: Trial): Promise<void> {
     const { push, number } = trial;
+    const began = performance.now();
     let outcome: AttemptOutcome;
     try {
       outcome = await tryToPush(context, current, lease, push, number, number === 1 ? FRESH_MS : 0);
-      // This call precedes `onTried`, which begins the next attempt of the workspace.
+      // This call precedes `endTurn`, which begins the next attempt of the workspace.
       if (outcome === "unreadable") return onUnreadable(push);
     } finally {
-      if (number === 1) onTried(push);
+      const isFailed = typeof outcome === "object" && !outcome.ok;
+      const restMs = isFailed ? began + FAILED_ATTEMPT_MS - performance.now() : 0;
+      if (restMs > 0) later(restMs, () => endTurn(push, number));
+      else endTurn(push, number);
     }
     if (trial.recorded !== undefined) await trial.recorded;
     if (!lease.over.aborted && outcome !== undefined) await conclude(trial, outcome);
+  }
+
+  /** Lets the next attempt of the workspace begin. */
+  function endTurn(push: QueuedPush, number: number): void {
+    if (number === 1) onTried(push);
+    else retryTurns.end(push.workspaceId);
   }
 
   /** Records the outcome of an attempt, and starts the next step of the event. */
@@ -119,22 +147,24 @@ export function createEventAttempts(
     const next = { do: "retry", attempts: number, firstFailedAtMs: trial.firstFailure.atMs } as const;
     const recorded = recorder.record({ push, delivery, response, next });
     trial.recorded = recorded;
-    rest(trial, trial.firstFailure);
+    rest(trial);
     await recorded;
   }
 
   /** Sets the timer of the next attempt, unless core must stop the work on the shard. */
-  function rest(trial: Trial, { at }: FirstFailure): void {
+  function rest(trial: Trial): void {
     if (lease.stopping.aborted) return;
-    const dueAt = at + (RETRY_OFFSETS_MS[trial.number - 1] ?? 0);
     trial.number += 1;
+    later(dueAtOf(trial) - performance.now(), () => retryTurns.add(trial.push.workspaceId, trial));
+  }
+
+  function later(ms: number, task: () => void): void {
     const timer = setTimeout(
       () => {
         timers.delete(timer);
-        pushMeter?.retried(performance.now() - dueAt);
-        void watch(trial.push, attempt(trial));
+        task();
       },
-      Math.max(0, dueAt - performance.now()),
+      Math.max(0, ms),
     );
     timers.add(timer);
   }
@@ -168,13 +198,14 @@ export function createEventAttempts(
     resume(push: QueuedPush): void {
       const atMs = push.firstFailedAtMs;
       const firstFailure = { atMs, at: performance.now() - Math.max(0, now() - atMs) };
-      rest({ push, number: push.attempts, firstFailure, recorded: undefined }, firstFailure);
+      rest({ push, number: push.attempts, firstFailure, recorded: undefined });
     },
     /** Drops an event that was never tried. */
     drop: (push: QueuedPush, reason: DropReason) => void watch(push, giveUp(push, 0, reason)),
     /** Cancels the retries that are not due yet. Resolves when no work is in progress. */
     end(): Promise<void> {
       for (const timer of timers) clearTimeout(timer);
+      retryTurns.clear();
       return new Promise((resolve) => {
         if (inProgress === 0) resolve();
         else onIdle = resolve;

@@ -21,7 +21,7 @@ const ADVICE: Readonly<Record<Failed, string>> = {
   polls:
     "The target URL was cleared before the event was delivered. Let the bridge poll, or set the target URL again.",
   overloaded:
-    "The event waited more than 10 seconds behind other events, or too many events were already waiting. Make the bridge answer faster, or handle more requests at the same time.",
+    "An attempt waited more than 10 seconds behind other events, or too many events were already waiting. Make the bridge answer faster, or handle more requests at the same time.",
 };
 
 /**

@@ -1,4 +1,5 @@
 import { createInHand, SHARD_BYTES_MAX, WORKSPACE_BYTES_MAX } from "../../core/delivery/in-hand";
+import { RETRIES_MAX, RETRY_WAIT_MAX_MS } from "../../core/delivery/retry-turns";
 import type { PushOutcome } from "../../core/domain/delivery";
 import {
   after,
@@ -143,6 +144,66 @@ describe("new pushes of a workspace", () => {
     shard().add(...upFrom(101, 20).map((number) => queued(number, { workspaceId: OTHER })));
     await pass(0);
     expect(ids().slice(16)).toEqual(eventIds(...upFrom(101, 20)));
+  });
+});
+
+// time: controlled
+describe("if a bridge fails quickly,", () => {
+  test("each failed attempt counts as in progress for 200 ms", async () => {
+    await shard().run(500, { answer: () => REFUSED, queue: queuedMany(33, { isRetried: false }) });
+    const at = (ms: number) =>
+      shard()
+        .times()
+        .filter((time) => time === ms).length;
+    expect([at(0), at(200), at(400), shard().attempts.length]).toEqual([16, 16, 1, 33]);
+  });
+
+  test("at most 64 retries of its workspace are in progress; the others wait up to 10 s, and are then dropped as overloaded", async () => {
+    let [inProgress, most] = [0, 0];
+    async function unansweredRetry(): Promise<PushOutcome> {
+      inProgress += 1;
+      most = Math.max(most, inProgress);
+      const outcome = await unanswered();
+      inProgress -= 1;
+      return outcome;
+    }
+    await shard().run(1_500, {
+      answer: ({ eventId, number }) => (number === 1 || eventId === "evt_501" ? REFUSED : unansweredRetry()),
+      queue: queuedMany(500),
+    });
+    // The retries of another workspace do not wait.
+    shard().add(queued(501, { workspaceId: OTHER }));
+    await pass(40_000);
+    expect(most).toBe(RETRIES_MAX);
+    const timesOf = (id: string) =>
+      shard().attempts.flatMap(({ eventId, atMs }) => (eventId === id ? [atMs] : []));
+    expect(timesOf("evt_501")).toEqual([1_500, 2_500, 5_500]);
+
+    const overloaded = shard().drops.filter(({ reason }) => reason === "overloaded");
+    expect(overloaded.length).toBeGreaterThan(100);
+    for (const { eventId, atMs } of overloaded) {
+      const tried = timesOf(eventId);
+      const dueAt = (tried[0] ?? 0) + (tried.length === 1 ? 1_000 : 4_000);
+      expect(atMs - dueAt).toBeGreaterThan(RETRY_WAIT_MAX_MS);
+    }
+    // Every other event has had all its attempts.
+    const kept = shard().drops.filter(({ reason }) => reason === "failed");
+    expect(kept.length + overloaded.length).toBe(501);
+    for (const { eventId } of kept) expect(timesOf(eventId)).toHaveLength(3);
+    const recorded = shard().recorded.filter(({ delivery }) => delivery?.result === "overloaded");
+    expect(new Set(recorded.map(({ next }) => next.do))).toEqual(new Set(["keep"]));
+    expect(shard().world.queue).toEqual([]);
+  });
+
+  test("retries that wait when the lease is lost are left to the next holder", async () => {
+    await shard().run(3_000, {
+      answer: ({ number }) => (number === 1 ? REFUSED : unanswered()),
+      queue: queuedMany(100),
+    });
+    shard().lose();
+    await pass(60_000);
+    expect(shard().attempts).toHaveLength(100 + RETRIES_MAX);
+    expect(shard().world.queue).toHaveLength(100);
   });
 });
 

@@ -2,7 +2,7 @@ import { OutboundEvent } from "../../../proto/gen/chatbridge/v1/game";
 import { ListDeliveriesRequest } from "../../../proto/gen/chatbridge/v1/workspace";
 import { textEvent } from "../neighbour";
 import { attempt } from "../tally";
-import type { Attack } from "./hostile";
+import type { Attack, Attacker, Taken } from "./hostile";
 
 const CALLS = 4_000;
 const CALLS_AT_ONCE = 800;
@@ -16,6 +16,8 @@ const HELD_BYTES = 60_000;
 
 const DEAD_CALLS = 60;
 const DEAD_EVENTS = 100;
+/** Nothing listens on port 1 (tcpmux). */
+const REFUSING_URL = "https://127.0.0.1:1/";
 
 const OPERATOR_EVENTS = 600;
 const TEST_EVENTS = 3_000;
@@ -48,13 +50,18 @@ export const holdEvents: Attack = ({ client, tenant, signal }) =>
   });
 
 /** Publishes many events to a bridge that accepts connections, and never answers. */
-export const pushToDead: Attack = async ({ client, tenant, deadUrl, signal }) => {
+export const pushToDead: Attack = (attacker) => pushTo(attacker, attacker.deadUrl);
+
+/** Publishes many events to an address that refuses connections, so that all attempts fail at once. */
+export const pushToRefusing: Attack = (attacker) => pushTo(attacker, REFUSING_URL);
+
+async function pushTo({ client, tenant, signal }: Attacker, targetUrl: string): Promise<Taken> {
   const { workspaces, operator } = client;
-  await operator(workspaces.setTargetUrl, { workspaceId: tenant.pushed.id, targetUrl: deadUrl });
+  await operator(workspaces.setTargetUrl, { workspaceId: tenant.pushed.id, targetUrl });
   return attempt({ count: DEAD_CALLS, atOnce: HELD_AT_ONCE, signal }, () =>
     client.publish(Array.from({ length: DEAD_EVENTS }, () => textEvent(tenant.pushed, "x"))),
   );
-};
+}
 
 /** Sends test operator events to an address that never answers, and cancels the calls. */
 export const operatorEvents: Attack = async ({ client, tenant, deadUrl, signal }) => {

@@ -5,7 +5,7 @@
 -- - `oldest`: the lowest sequence that is still held
 -- - `served`: the sequence up to which events have been served or have expired
 -- - `total`: the count of all events ever held
--- - `largest`: the bytes of the largest event that was held since no event was held
+-- - `largest`: the bytes of the largest event since the stream was last empty
 
 -- The function `page` returns the events of a page that does not exceed these bounds. For a
 -- larger page, it returns only the range of the events. A separate XRANGE then reads the
