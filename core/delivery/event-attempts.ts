@@ -80,7 +80,7 @@ export function createEventAttempts(
       pushMeter?.retried(performance.now() - dueAtOf(trial));
       void watch(trial.push, attempt(trial));
     },
-    drop: ({ push, number }) => void watch(push, giveUp(push, number - 1, "overloaded")),
+    drop: (trial) => void watch(trial.push, dropRetry(trial)),
   });
   let inProgress = 0;
   let onIdle: (() => void) | undefined;
@@ -169,6 +169,11 @@ export function createEventAttempts(
     timers.add(timer);
   }
 
+  async function dropRetry({ push, number, recorded }: Trial): Promise<void> {
+    if (recorded !== undefined) await recorded;
+    if (!lease.over.aborted) await giveUp(push, number - 1, "overloaded");
+  }
+
   async function finish(record: PushRecord): Promise<void> {
     onGone(record.push, await recorder.record(record));
   }
@@ -200,6 +205,8 @@ export function createEventAttempts(
       const firstFailure = { atMs, at: performance.now() - Math.max(0, now() - atMs) };
       rest({ push, number: push.attempts, firstFailure, recorded: undefined });
     },
+    /** Must be called every second. Drops the events whose retries have waited too long for their turns. */
+    dropLate: retryTurns.dropLate,
     /** Drops an event that was never tried. */
     drop: (push: QueuedPush, reason: DropReason) => void watch(push, giveUp(push, 0, reason)),
     /** Cancels the retries that are not due yet. Resolves when no work is in progress. */

@@ -22,10 +22,11 @@ export function createRetryTurns<T>({ start, drop }: RetryTurnsListener<T>, now 
   const lines = new Map<string, Line<T>>();
 
   function advance(line: Line<T>): void {
-    while (line.inProgress < RETRIES_MAX) {
-      const next = line.waiting.shift();
-      if (next === undefined) return;
-      if (now() - next.since > RETRY_WAIT_MAX_MS) drop(next.retry);
+    for (let next = line.waiting[0]; next !== undefined; next = line.waiting[0]) {
+      const isLate = now() - next.since > RETRY_WAIT_MAX_MS;
+      if (!isLate && line.inProgress >= RETRIES_MAX) return;
+      line.waiting.shift();
+      if (isLate) drop(next.retry);
       else {
         line.inProgress += 1;
         start(next.retry);
@@ -47,6 +48,10 @@ export function createRetryTurns<T>({ start, drop }: RetryTurnsListener<T>, now 
       line.inProgress -= 1;
       advance(line);
       if (line.inProgress === 0) lines.delete(workspaceId);
+    },
+    /** Drops the retries that have waited too long. Call this every second, so that not all are dropped in one turn. */
+    dropLate(): void {
+      for (const line of lines.values()) advance(line);
     },
     /** Forgets the waiting retries. Those in progress go on. */
     clear(): void {

@@ -153,6 +153,7 @@ export async function dispatchShard(context: DispatcherContext, lease: Lease): P
   }
 
   function advanceAll(): void {
+    attempts.dropLate();
     for (const workspaceId of firstAttempts.keys()) advance(workspaceId);
   }
 
