@@ -1,5 +1,13 @@
 import { connections, badSignatures, unackedPosts, unreadPolls } from "./hostile/bridge";
-import { holdEvents, manyCalls, operatorEvents, pushToDead, pushToRefusing, testEvents, unknownNames } from "./hostile/calls";
+import {
+  holdEvents,
+  manyCalls,
+  operatorEvents,
+  pushToDead,
+  pushToRefusing,
+  testEvents,
+  unknownNames,
+} from "./hostile/calls";
 import { openPages, signIns } from "./hostile/dashboard";
 import type { Attack } from "./hostile/hostile";
 import { openFollows, openGroups, openWatches } from "./hostile/streams";

@@ -9,6 +9,7 @@ import { createTenants, tenantTokens, type Tenant } from "../neighbours/tenant";
 import { slowdownOf, type Slowdown } from "../neighbours/slowdown";
 import type { Part, PartContext } from "../part";
 import { freeAddress, startPushService } from "../service";
+import { withStolenTime } from "../stolen-time";
 import { createTable } from "../table";
 import { LOAD_FLAGS, startWorker } from "../worker";
 import type { AttackerWorker } from "../workers/attacker";
@@ -49,23 +50,27 @@ export const neighbours: Part = {
       "worst kind    ",
       "p99 ms",
       "beside ms",
+      "stolen %",
       "attack got",
       "attack refused",
     ]);
-    const rows: (Slowdown & { readonly name: string; readonly refused: number; readonly attack: Taken })[] =
-      [];
-    const quiet = [await steady.call("measure", options), await steady.call("measure", options)] as const;
-    row(["none", slowdownOf(...quiet).ratio.toFixed(2), "the ratio of two measurements without an attack"]);
+    const rows: Row[] = [];
+    const twice = [await steady.call("measure", options), await steady.call("measure", options)] as const;
+    row(["none", slowdownOf(...twice).ratio.toFixed(2), "the ratio of two measurements without an attack"]);
     const { attacks } = options;
     for (const tenant of attackers) {
       if (attacks !== undefined && !attacks.includes(tenant.name)) continue;
-      const alone = await steady.call("measure", options);
-      const [beside, attack] = await Promise.all([steady.call("measure", options), attackBy(tenant)]);
+      const { result: alone, ...quiet } = await withStolenTime(() => steady.call("measure", options));
+      const both = () => Promise.all([steady.call("measure", options), attackBy(tenant)]);
+      const { result, ...busy } = await withStolenTime(both);
+      const [beside, attack] = result;
       const all = Object.values(refusedOf(beside));
       const refused = all.reduce((sum, each) => sum + sumOf(each), 0);
       const { ratio, worst } = slowdownOf(alone, beside);
-      rows.push({ name: tenant.name, ratio, worst, refused, attack });
-      const figures = [worst.kind, worst.aloneMs.toFixed(1), worst.besideMs.toFixed(1)];
+      const stolenPercent = [quiet.stolenPercent, busy.stolenPercent] as const;
+      rows.push({ name: tenant.name, ratio, worst, refused, attack, stolenPercent });
+      const stolen = stolenPercent.map((percent) => percent.toFixed(0)).join(", ");
+      const figures = [worst.kind, worst.aloneMs.toFixed(1), worst.besideMs.toFixed(1), stolen];
       row([tenant.name, ratio.toFixed(2), refused, ...figures, attack.accepted, sumOf(attack.refused)]);
       for (const [each, reasons] of Object.entries(refusedOf(beside)))
         say(`  the neighbour's calls of the kind "${each}" were refused: ${JSON.stringify(reasons)}`);
@@ -83,6 +88,13 @@ export const neighbours: Part = {
 };
 
 type Taken = Pick<Counts, "accepted" | "refused">;
+interface Row extends Slowdown {
+  readonly name: string;
+  readonly refused: number;
+  readonly attack: Taken;
+  /** Percentages of the machine's processor time that its host took without the attack, and beside it. */
+  readonly stolenPercent: readonly [alone: number, beside: number];
+}
 type Highest = Pick<Slowdown, "ratio"> & { readonly name: string };
 
 /** Starts a service with a neighbour and a tenant for each attack. The name server of core never answers. */

@@ -4,6 +4,7 @@ import { between, withCpu } from "../../bench/cpu";
 import { signedPoll, signedPost } from "../../bench/load/signed-requests";
 import { WORKSPACES } from "../../bench/parts/http-sides";
 import { alternate, resultOf, type Measure, type Round, type Side } from "../../bench/rounds";
+import { parseMachineTimes } from "../../bench/stolen-time";
 import { CONTRACT_LIMITS } from "../../core/domain/bounds";
 
 /** The highest load that the benchmark may reach, in requests per second. */
@@ -23,6 +24,13 @@ test("a benchmark's last line has the median, minimum and maximum cost of its ro
   const { lastLine, raw } = resultOf(rounds, { of: 1 });
   expect(lastLine).toBe("cost=3.250 min=2.500 max=4.000 ratio=0.400");
   expect(raw).toMatchObject({ of: 1, rounds: [{ cost: 3.25 }, { cost: 4 }, { cost: 2.5 }] });
+});
+
+test("the time that the host took is the eighth of the machine's times, and missing times count as none", () => {
+  const stat = "cpu  10 20 30 40 5 6 7 82 1 2\ncpu0 1 1 1 1 1 1 1 1 1 1\n";
+  expect(parseMachineTimes(stat)).toEqual({ total: 200, stolen: 82 });
+  for (const text of ["", "cpu 1 2 3", "intr 1 2 3 4 5 6 7 8"])
+    expect(parseMachineTimes(text)).toEqual({ total: 0, stolen: 0 });
 });
 
 test("a benchmark measures the service and the reference in turn after a warm-up, and checks each run before the next", async () => {
