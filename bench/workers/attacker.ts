@@ -1,4 +1,5 @@
 import { once } from "node:events";
+import { existsSync, writeFileSync } from "node:fs";
 import { constants, setPriority } from "node:os";
 import type { AttackName } from "../neighbours/attacks";
 import { startAttack, type AttackOptions, type Started } from "../neighbours/start-attack";
@@ -11,6 +12,10 @@ export type AttackerWorker = typeof calls;
 
 type Order = Omit<AttackOptions, "signal"> & { readonly name: AttackName };
 type Counted = Pick<Taken, "accepted" | "refused">;
+
+const { PRIORITY_LOW } = constants.priority;
+/** On Linux: the priority of this process's session against other sessions. Absent without `CONFIG_SCHED_AUTOGROUP`. */
+const AUTOGROUP = "/proc/self/autogroup";
 
 let begun: Started | undefined;
 
@@ -40,6 +45,21 @@ const calls = {
   },
 };
 
-// A real attacker has processors of its own, so the attack must not take processor time from the service.
-setPriority(constants.priority.PRIORITY_LOW);
+/**
+ * A real attacker has processors of its own, so the attack must not take processor time from the service. If Linux groups
+ * processes by session, the priority of a process counts only within its session. So the session gets a low priority too.
+ */
+function lowerPriority(): void {
+  setPriority(PRIORITY_LOW);
+  if (!existsSync(AUTOGROUP)) return;
+  try {
+    writeFileSync(AUTOGROUP, String(PRIORITY_LOW));
+  } catch {
+    process.stderr.write(
+      `cannot write ${AUTOGROUP}, so the attack may take processor time from the service\n`,
+    );
+  }
+}
+
+lowerPriority();
 serveWorker(calls);
