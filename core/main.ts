@@ -1,4 +1,5 @@
 import { answerArguments } from "../runtime/command-line";
+import { collectGarbageLessOften } from "../runtime/garbage-collection";
 import { createLogger } from "../runtime/logger";
 import { runProcess } from "../runtime/run-process";
 import { readCoreConfig } from "./config";
@@ -11,6 +12,7 @@ answerArguments({
   settings: "docs/operator-guide.md#core",
 });
 
+collectGarbageLessOften();
 void runProcess(async (stopping) => {
   const config = readCoreConfig(process.env);
   const log = createLogger("core", config.logLevel);

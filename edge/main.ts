@@ -1,4 +1,5 @@
 import { answerArguments } from "../runtime/command-line";
+import { collectGarbageLessOften } from "../runtime/garbage-collection";
 import { createLogger } from "../runtime/logger";
 import { runProcess } from "../runtime/run-process";
 import { readEdgeConfig } from "./config";
@@ -10,6 +11,7 @@ answerArguments({
   settings: "docs/operator-guide.md#edge",
 });
 
+collectGarbageLessOften();
 void runProcess(async () => {
   const config = readEdgeConfig(process.env);
   const log = createLogger("edge", config.logLevel);

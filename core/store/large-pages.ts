@@ -21,7 +21,7 @@ export const LARGE_PAGE_BOUNDS: LargePageBounds = {
   small: 128,
   smallBytes: 256 * 1024,
   larger: 8,
-  bytesPerSecond: 8 * 1_048_576,
+  bytesPerSecond: 4 * 1_048_576,
   withinMs: 5_000,
 };
 
