@@ -78,9 +78,11 @@ export const connections: Attack = async (attacker) => {
   );
   await sleep(REFUSED_WITHIN_MS);
   const accepted = sockets.filter(({ closed }) => !closed).length;
-  const closed = sockets.length - accepted;
+  // The edge resets a connection that it refuses. The attack may notice the reset before or after it can use the socket.
+  const { ECONNRESET: reset = 0, ...others } = refused;
+  const closed = sockets.length - accepted + reset;
   const release = (): void => sockets.forEach((socket) => socket.destroy());
-  return { accepted, refused: { ...refused, ...(closed > 0 && { closed }) }, release };
+  return { accepted, refused: { ...others, ...(closed > 0 && { closed }) }, release };
 };
 
 const UNREAD_EVENTS = 60;
