@@ -154,8 +154,8 @@ function problemOf({ type }: InboundEvent, result: SendResult): string | undefin
       return `a ${type} was not sent: ${refusedBy(status, field === undefined ? message : `${field}: ${message}`)}`;
     }
     case "given-up": {
-      const { reason, status, attempts } = result;
-      const last = status === undefined ? reason : `status ${status}`;
+      const { reason, status, attempts, message = reason } = result;
+      const last = status === undefined ? message : `status ${status}`;
       return `a ${type} was dropped after ${attempts} attempts: ${last}`;
     }
   }

@@ -1,4 +1,5 @@
 import { TIMER_MOST_MS } from "./back-off";
+import { connectionFault } from "./connection-fault";
 
 /** An HTTP answer with the exact bytes of its body. */
 export interface Answer {
@@ -9,6 +10,13 @@ export interface Answer {
 
 /** The reason why there is no answer. The server may still have processed the request. */
 export type NoAnswer = "timeout" | "connection" | "aborted";
+
+/** A failed exchange. */
+export interface Failed {
+  readonly failed: NoAnswer;
+  /** Human-readable reason, such as the name of an unknown host. Has no part of the request or of the answer. */
+  readonly why: string;
+}
 
 export interface ExchangeRequest {
   readonly url: string;
@@ -23,9 +31,9 @@ export interface ExchangeRequest {
 }
 
 /** Sends one request and reads its whole answer. Follows no redirects: a signed request is meant for one address. */
-export async function exchange(request: ExchangeRequest): Promise<Answer | { readonly failed: NoAnswer }> {
+export async function exchange(request: ExchangeRequest): Promise<Answer | Failed> {
   const { url, method, headers, timeoutMs, answerMaxBytes, signal } = request;
-  if (signal.aborted) return { failed: "aborted" };
+  if (signal.aborted) return ABORTED;
   const end = new AbortController();
   let isLate = false;
   const timer = setTimeout(
@@ -48,14 +56,20 @@ export async function exchange(request: ExchangeRequest): Promise<Answer | { rea
     });
     const body = await readWhole(response, answerMaxBytes);
     return { status: response.status, headers: response.headers, body };
-  } catch {
-    if (signal.aborted) return { failed: "aborted" };
-    return { failed: isLate ? "timeout" : "connection" };
+  } catch (error) {
+    if (signal.aborted) return ABORTED;
+    if (isLate)
+      return { failed: "timeout", why: `timeout: there was no answer within ${timeoutMs / 1000} seconds` };
+    return { failed: "connection", why: error instanceof TooLong ? error.message : connectionFault(error) };
   } finally {
     clearTimeout(timer);
     signal.removeEventListener("abort", onAbort);
   }
 }
+
+const ABORTED: Failed = { failed: "aborted", why: "the request was aborted" };
+
+class TooLong extends Error {}
 
 async function readWhole({ body }: Response, maxBytes: number): Promise<Uint8Array> {
   const chunks: Uint8Array[] = [];
@@ -63,7 +77,7 @@ async function readWhole({ body }: Response, maxBytes: number): Promise<Uint8Arr
   // An error in the loop cancels the body, which closes the connection.
   for await (const chunk of (body ?? []) as AsyncIterable<Uint8Array>) {
     bytes += chunk.length;
-    if (bytes > maxBytes) throw new Error("the answer is too long");
+    if (bytes > maxBytes) throw new TooLong(`the answer is longer than ${maxBytes} bytes`);
     chunks.push(chunk);
   }
   return Buffer.concat(chunks);

@@ -78,7 +78,7 @@ export function createPoll(
       answerMaxBytes: PAGE_MAX_BYTES,
       signal,
     });
-    if ("failed" in answer) return failed(`the poll got no answer: ${answer.failed}`);
+    if ("failed" in answer) return failed(`the poll got no answer: ${answer.why}`);
     const { status, headers, body } = answer;
     if (isRetried(status))
       return failed(`the service answered with ${status}`, retryAfterMs(headers.get("retry-after")));

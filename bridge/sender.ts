@@ -60,6 +60,8 @@ export interface GivenUpEvent {
   readonly reason: NoAnswer | "status" | "overloaded";
   /** Status of the last attempt, if it got an answer. */
   readonly status?: number;
+  /** Human-readable reason why the last attempt got no answer, such as an unknown host; not stable. */
+  readonly message?: string;
 }
 
 export interface Sender {
@@ -112,7 +114,9 @@ export function createSender(options: SenderOptions): Sender {
       const answer = await attempt(body, signal);
       const isAnswer = "status" in answer;
       if (isAnswer && !isRetried(answer.status)) return { ...settled(answer), id, attempts };
-      const how = isAnswer ? { reason: "status" as const, status: answer.status } : { reason: answer.failed };
+      const how = isAnswer
+        ? { reason: "status" as const, status: answer.status }
+        : { reason: answer.failed, message: answer.why };
       const asked = isAnswer ? retryAfterMs(answer.headers.get("retry-after")) : 0;
       const waitMs = Math.max(asked, backOffMs(attempts, BACK_OFF, timing.random()));
       const isOver = attempts >= attemptsMax || timing.now() + waitMs > giveUpAt;
