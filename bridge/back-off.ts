@@ -40,7 +40,19 @@ export function backOffMs(
   return Math.round(plain * (1 + random / 2));
 }
 
-/** Returns the value of a `Retry-After` header, ms; 0 when the header is missing or not a whole number of seconds. */
-export function retryAfterMs(header: string | null): number {
-  return header !== null && /^[0-9]+$/.test(header) ? Number(header) * 1000 : 0;
+/** A date of HTTP begins with the name of a day. `Date.parse` also reads numbers as dates, e.g. "-1" and "1.5". */
+const DATE_FORM = /^[A-Z][a-z]+,? /;
+
+/**
+ * Returns the value of a `Retry-After` header, ms from `nowMs`. The value is a number of seconds or a date (RFC 9110,
+ * section 10.2.3). A fraction of a second is accepted too. Returns 0 for a missing or invalid header, and for a date
+ * that has passed. The result may be too long for one timer: `Timing.pause` splits it.
+ */
+export function retryAfterMs(header: string | null, nowMs: number): number {
+  const text = header?.trim() ?? "";
+  if (/^[0-9]+(?:\.[0-9]+)?$/.test(text)) return Math.ceil(Number(text) * 1000);
+  if (!DATE_FORM.test(text)) return 0;
+  // All dates of HTTP are in GMT. The oldest form (asctime) does not say so.
+  const atMs = Date.parse(text.endsWith("GMT") ? text : `${text} GMT`);
+  return Number.isNaN(atMs) ? 0 : Math.max(0, atMs - nowMs);
 }

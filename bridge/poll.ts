@@ -80,8 +80,10 @@ export function createPoll(
     });
     if ("failed" in answer) return failed(`the poll got no answer: ${answer.why}`);
     const { status, headers, body } = answer;
-    if (isRetried(status))
-      return failed(`the service answered with ${status}`, retryAfterMs(headers.get("retry-after")));
+    if (isRetried(status)) {
+      const notForMs = retryAfterMs(headers.get("retry-after"), timing.now());
+      return failed(`the service answered with ${status}`, notForMs);
+    }
     if (status !== 200) {
       const { message, field } = readError(body);
       throw new PollRefused(status, field, message);

@@ -117,7 +117,7 @@ export function createSender(options: SenderOptions): Sender {
       const how = isAnswer
         ? { reason: "status" as const, status: answer.status }
         : { reason: answer.failed, message: answer.why };
-      const asked = isAnswer ? retryAfterMs(answer.headers.get("retry-after")) : 0;
+      const asked = isAnswer ? retryAfterMs(answer.headers.get("retry-after"), timing.now()) : 0;
       const waitMs = Math.max(asked, backOffMs(attempts, BACK_OFF, timing.random()));
       const isOver = attempts >= attemptsMax || timing.now() + waitMs > giveUpAt;
       if (isOver || how.reason === "aborted") return { outcome: "given-up", id, attempts, ...how };

@@ -1,6 +1,6 @@
 import { STATUS_CODES } from "node:http";
 import { setTimeout as sleep } from "node:timers/promises";
-import { retryAfterMs } from "../../back-off";
+import { retryAfterMs, TIMER_MOST_MS } from "../../back-off";
 import { isObject, readJson } from "../../read-event";
 import { sign, SIGNATURE_HEADER } from "../../signature";
 import type { HttpClient, NoReply, Reply } from "../http-client";
@@ -69,7 +69,8 @@ export function createServiceTarget(options: {
       const reply = await once(request);
       if ("failed" in reply) throw noReply(`${request.method} ${base}/hooks`, reply, "--service");
       if (reply.status !== 429 || attempt >= ATTEMPTS_MOST) return reply;
-      await sleep(Math.max(1_000, retryAfterMs(reply.headers["retry-after"] ?? null)));
+      const askedMs = retryAfterMs(reply.headers["retry-after"] ?? null, Date.now());
+      await sleep(Math.min(TIMER_MOST_MS, Math.max(1_000, askedMs)));
     }
   }
 

@@ -69,6 +69,7 @@ test("the poller randomly extends the configured interval by up to 10 percent", 
 test.each([
   ["a 429 with Retry-After: 7", status(429, { headers: { "Retry-After": "7" } }), {}, [7_000]],
   ["a 503 with Retry-After: 60", status(503, { headers: { "Retry-After": "60" } }), {}, [60_000]],
+  ["a 503 with Retry-After: 7.5", status(503, { headers: { "Retry-After": "7.5" } }), {}, [7_500]],
   ["a short Retry-After", status(429, { headers: { "Retry-After": "1" } }), {}, [2_000]],
   ["a Retry-After of 30 days", status(429, { headers: { "Retry-After": "2592000" } }), {}, [2_592_000_000]],
   ["an interval of 30 days", pageOf(), { intervalMs: 2_592_000_000 }, [2_592_000_000]],
@@ -79,6 +80,15 @@ test.each([
   const answers = ms.map(() => answer);
   const { pauses } = await service.run(answers, options);
   expect(pauses.slice(0, ms.length)).toEqual(ms);
+});
+
+// time: controlled
+test("the poller waits until the date of a Retry-After", async () => {
+  const nowMs = 1_700_000_000_000;
+  const timing = skipTime(0, () => nowMs);
+  const later = { "Retry-After": new Date(nowMs + 60_000).toUTCString() };
+  await service.run([status(503, { headers: later })], { timing });
+  expect(timing.pauses[0]).toBe(60_000);
 });
 
 // time: controlled

@@ -117,6 +117,8 @@ test.each([
   [503, "1", 1_000],
   [429, "0", 250],
   [429, "soon", 250],
+  [503, "1.5", 1_500],
+  [503, new Date((NOW_S + 9) * 1000).toUTCString(), 8_750],
 ])("after a %i with Retry-After: %s, the sender waits %i ms", async (code, after, ms) => {
   const { send, pauses } = senderOf();
   inTurn(status(code, { headers: { "Retry-After": after } }));

@@ -31,10 +31,36 @@ test.each([
   ["", 0],
   ["soon", 0],
   ["-1", 0],
-  ["1.5", 0],
-  ["Wed, 21 Oct 2026 07:28:00 GMT", 0],
+  ["1.5", 1500],
+  ["0.0004", 1],
+  [" 2 ", 2000],
+  ["1,5", 0],
+  ["1e3", 0],
+  ["Infinity", 0],
+  ["2026-10-21", 0],
+  ["Wed, 21 Oct 2026 07:28:30 GMT", 30_000],
+  ["Wednesday, 21-Oct-26 07:28:30 GMT", 30_000],
+  ["Wed Oct 21 07:28:30 2026", 30_000],
+  ["Sun Nov  1 07:28:00 2026", 11 * 86_400_000],
+  ["Wed, 21 Oct 2026 07:27:59 GMT", 0],
+  ["Wed, 99 Oct 2026 07:28:30 GMT", 0],
 ])("Retry-After: %j is %i ms", (header, ms) => {
-  expect(retryAfterMs(header)).toBe(ms);
+  expect(retryAfterMs(header, Date.UTC(2026, 9, 21, 7, 28))).toBe(ms);
+});
+
+// time: controlled
+test("the wait for a Retry-After in seconds or with a date is never shorter than the header says", () => {
+  const seconds = fc.double({ min: 0, max: 1e9, noNaN: true }).map((each) => each.toFixed(3));
+  forAll(seconds, (text) => expect(retryAfterMs(text, 0)).toBeGreaterThanOrEqual(Number(text) * 1000));
+  const date = fc.date({ min: new Date("2000-01-01"), max: new Date("2049-12-31"), noInvalidDate: true });
+  forAll(date, fc.nat({ max: 1e12 }), (at, nowMs) => {
+    const wholeSeconds = Math.floor(at.getTime() / 1000) * 1000;
+    expect(retryAfterMs(at.toUTCString(), nowMs)).toBe(Math.max(0, wholeSeconds - nowMs));
+  });
+});
+
+test("any other Retry-After is ignored", () => {
+  forAll(fc.string({ unit: "binary" }), (text) => expect(retryAfterMs(text, 0)).toBeGreaterThanOrEqual(0));
 });
 
 /** A delay, in ms, that is longer than a Node timer supports. A timer with this delay would fire after 1 ms. */
