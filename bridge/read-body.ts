@@ -1,20 +1,20 @@
 import type { IncomingMessage } from "node:http";
+import { bytesOf } from "./push-request";
 
 /** The reason why the raw bytes are not available. */
 export type NoBody = "too-large" | "too-late" | "broken" | "taken";
 
 /**
- * Resolves to the exact bytes of a request's body, or to the reason why they are not available. If a raw body parser
- * has put a Buffer into `request.body`, the bytes are that Buffer. If another parser has consumed the body, the reason
- * is `taken`.
+ * Resolves to the exact bytes of a request's body, or to the reason why they are not available. If an earlier
+ * body parser has put bytes or a text into `request.body`, the result is these bytes, or the text in UTF-8. If another
+ * parser has consumed the body, the reason is `taken`.
  */
 export function readBody(
   request: IncomingMessage & { readonly body?: unknown },
   { maxBytes, withinMs }: { readonly maxBytes: number; readonly withinMs: number },
 ): Promise<Uint8Array | NoBody> {
-  if (Buffer.isBuffer(request.body)) {
-    return Promise.resolve(request.body.length > maxBytes ? "too-large" : request.body);
-  }
+  const parsed = bytesOf(request.body);
+  if (parsed !== undefined) return Promise.resolve(parsed.length > maxBytes ? "too-large" : parsed);
   if (request.readableDidRead) return Promise.resolve("taken");
   return new Promise((resolve) => {
     const chunks: Buffer[] = [];

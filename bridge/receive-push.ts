@@ -1,10 +1,10 @@
-import type { IncomingHttpHeaders } from "node:http";
 import { REAL_TIMING, type Timing } from "./back-off";
 import { HELD_SECONDS } from "./contract";
 import { errorBody } from "./error-body";
 import { isExpired, type OutboundEvent } from "./events";
 import { createLanes, laneOf } from "./lanes";
 import { errorOf, warn } from "./problem";
+import { readPush, type PushBody, type PushHeaders, type PushRequest } from "./push-request";
 import { readEvent, readJson } from "./read-event";
 import { createSeenIds } from "./seen-ids";
 import { secretLookup, type Secrets } from "./secrets";
@@ -42,15 +42,16 @@ export interface PushAnswer {
 /** Receives pushes independently of the HTTP server. */
 export interface PushReceiver {
   /**
-   * Checks a push, queues its event, and resolves to the answer. The names in `headers` must be in lower case. `body`
-   * must have the exact bytes that were received. Never rejects. Statuses:
+   * Checks a push, queues its event, and resolves to the answer. `body` must have the exact bytes that were received. If
+   * an API gateway passes the body in base64, decode it first. Never rejects. Statuses:
    * - `204`: the event was accepted, is a repeat, or has an unknown type.
    * - `400`: the body is not an event, or the headers belong to another event.
    * - `401`, `409`: the signature is invalid (401) or stale (409), as in the contract.
    * - `404`: there is no secret for the workspace.
+   * - `500`: `headers` or `body` is a value of another type, such as a parsed body. The message says what to pass.
    * - `503`: the queue is full, the secrets are unavailable, or the receiver is closing.
    */
-  receive(headers: IncomingHttpHeaders, body: Uint8Array): Promise<PushAnswer>;
+  receive(headers: PushHeaders, body: PushBody): Promise<PushAnswer>;
   /** Number of events that wait or are being handled. */
   readonly pending: number;
   /** Answers further pushes with `503`, and resolves when all accepted events have been handled. */
@@ -96,9 +97,8 @@ export function createPushReceiver(options: PushOptions): PushReceiver {
     return TAKEN;
   }
 
-  function judge(headers: IncomingHttpHeaders, body: Uint8Array, known: SecretList): PushAnswer {
-    const header = headers[SIGNATURE_HEADER.toLowerCase()];
-    const fault = verify(header?.toString(), body, known, timing.now());
+  function judge({ headers, body }: PushRequest, known: SecretList): PushAnswer {
+    const fault = verify(headers[SIGNATURE_HEADER.toLowerCase()], body, known, timing.now());
     if (fault !== undefined) return refusal(fault === "stale" ? 409 : 401, SIGNATURE_FAULT_WORDS[fault]);
     const reading = readEvent(readJson(body));
     if ("fault" in reading) return refusal(400, reading.fault);
@@ -117,12 +117,14 @@ export function createPushReceiver(options: PushOptions): PushReceiver {
 
   return {
     async receive(headers, body) {
-      const workspaceId = String(headers["service-workspace"] ?? "");
+      const push = readPush(headers, body);
+      if ("fault" in push) return refusal(500, push.fault);
+      const workspaceId = push.headers["service-workspace"] ?? "";
       try {
         const known = await secretsOf(workspaceId);
         return known === undefined
           ? refusal(404, "this bridge has no secret for the workspace")
-          : judge(headers, body, known);
+          : judge(push, known);
       } catch (error) {
         report(errorOf(`cannot get the secrets of workspace ${workspaceId}`, error));
         return refusal(503, "the bridge cannot check signatures now");

@@ -16,8 +16,8 @@ export interface ReceiverOptions extends PushOptions {
 export interface Receiver extends PushReceiver {
   /**
    * Answers a push. Works with `http.createServer(receiver.handler)`, and as a route of any framework that gives
-   * access to Node's request and response. Earlier body parsers must not consume the body, except into a Buffer
-   * in `request.body`. Sends the answers of `receive`, and also `405`, `408`, `413` and `500`.
+   * access to Node's request and response. Earlier body parsers must not consume the body, except into bytes or
+   * a text in `request.body`. Sends the answers of `receive`, and also `405`, `408`, `413` and `500`.
    */
   readonly handler: (request: IncomingMessage, response: ServerResponse) => void;
 }
@@ -30,7 +30,7 @@ const NO_BODY: Readonly<Record<Exclude<NoBody, "broken">, PushAnswer>> = {
   "too-late": refusal(408, "the body did not arrive in time", { connection: "close" }),
   taken: refusal(
     500,
-    "a body parser consumed the signed raw bytes: mount the receiver before that parser, or parse the body of this route into a Buffer",
+    "a body parser consumed the signed raw bytes: mount the receiver before that parser, or make it leave the body of this route as a Buffer or a string",
   ),
 };
 

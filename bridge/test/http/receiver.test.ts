@@ -104,6 +104,8 @@ test("the receiver still works after a connection closes in the middle of a body
 
 test.each([
   ["a Buffer does not disturb the receiver", (raw: Buffer) => raw, 204],
+  ["a string does not disturb the receiver", (raw: Buffer) => raw.toString("utf8"), 204],
+  ["a Uint8Array does not disturb the receiver", (raw: Buffer) => new Uint8Array(raw), 204],
   [
     "an object makes the receiver answer with 500, because the raw bytes are lost",
     (raw: Buffer) => JSON.parse(String(raw)),
