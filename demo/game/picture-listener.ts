@@ -2,6 +2,7 @@ import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import fastifyStatic from "@fastify/static";
 import fastify from "fastify";
+import { REQUEST_TIMEOUTS } from "../../runtime/request-timeouts";
 import type { HostPort } from "../../runtime/settings";
 
 /**
@@ -9,7 +10,11 @@ import type { HostPort } from "../../runtime/settings";
  * only the URL of its image. Resolves when the pictures are served.
  */
 export async function listenForPictures(at: HostPort) {
-  const app = fastify({ forceCloseConnections: true });
+  const app = fastify({
+    requestTimeout: REQUEST_TIMEOUTS.requestTimeout,
+    http: REQUEST_TIMEOUTS,
+    forceCloseConnections: true,
+  });
   await app.register(fastifyStatic, { root: join(__dirname, "pictures"), maxAge: "1d" });
   await app.listen(at);
   return { port: (app.server.address() as AddressInfo).port, close: () => app.close() };

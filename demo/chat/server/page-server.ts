@@ -4,13 +4,13 @@ import { join } from "node:path";
 import fastifyStatic from "@fastify/static";
 import fastify from "fastify";
 import type { Logger } from "pino";
+import { REQUEST_TIMEOUTS } from "../../../runtime/request-timeouts";
 import type { ChatConfig } from "../config";
 import { addJoinRoute, addChatRoutes } from "./chat-routes";
 import type { PageContext } from "./page-context";
 import { guardPage } from "./page-guard";
 import { addStreamRoute } from "./stream-route";
 
-const REQUEST_WITHIN_MS = 10_000;
 const BODY_MAX_BYTES = 32 * 1024;
 /** Maximum number of open connections. Further connections are closed. A browser opens up to seven for a page. */
 const CONNECTIONS_MAX = 2_000;
@@ -21,7 +21,8 @@ const PAGE = join(__dirname, "../page");
 export async function startPageServer(config: ChatConfig, context: PageContext, log: Logger) {
   if (!existsSync(join(PAGE, "index.html"))) throw new Error("the page is not built: run npm run build");
   const app = fastify({
-    requestTimeout: REQUEST_WITHIN_MS,
+    requestTimeout: REQUEST_TIMEOUTS.requestTimeout,
+    http: REQUEST_TIMEOUTS,
     bodyLimit: BODY_MAX_BYTES,
     exposeHeadRoutes: false,
     forceCloseConnections: true,

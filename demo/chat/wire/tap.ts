@@ -48,7 +48,8 @@ export async function startTap(serviceUrl: string, wire: WireLog) {
       if (isAnswer) {
         return reply.code(answer.status).headers(contractHeaders(answer.headers)).send(answer.body);
       }
-      request.raw.destroy();
+      // After a request's body was read, `request.raw.destroy()` leaves the connection open.
+      request.raw.socket.destroy();
       return reply.hijack();
     },
   });
