@@ -90,8 +90,8 @@ export function WorkspacePage({ id, publicUrl }: { readonly id: string; readonly
         </SecretCard>
       )}
       <div class={`overview${isNew && hasTraffic ? " is-full" : ""}`}>
-        {isNew && <NextStepsCard workspace={workspace} health={health} used={used} />}
         <HealthCard workspace={workspace} health={health} />
+        {isNew && <NextStepsCard workspace={workspace} health={health} used={used} />}
         {isAlive && <TestEventCard workspace={workspace} health={health} liveness={liveness} />}
         {hasTraffic && <TrafficCard deliveries={deliveries} mode={workspace.mode} />}
       </div>

@@ -1,7 +1,15 @@
 import type { Page } from "playwright-core";
 import { status } from "../harness/behaviours";
 import { poll } from "../harness/bridge";
-import { beforeFirstPaint, focusedWords, testBrowser, untilFocused, type Visitor } from "../harness/browser";
+import {
+  beforeFirstPaint,
+  DESKTOP,
+  focusedWords,
+  PHONE,
+  testBrowser,
+  untilFocused,
+  type Visitor,
+} from "../harness/browser";
 import { create, update } from "../harness/contents";
 import { sharedPush, type PushedBridge } from "../harness/push";
 import { expectUsable } from "../harness/usable";
@@ -127,6 +135,25 @@ test("the sign-in page is accessible and fits the window, in both themes, on a d
   await page.getByText("This is not an operator's token.").waitFor();
   await expectUsable(page, "sign-in");
 });
+
+test.each([
+  ["a phone", PHONE],
+  ["a desktop", DESKTOP],
+])(
+  "on %s, the health of a new workspace is above what to do next, also in the reading order",
+  async (_what, viewport) => {
+    const { page } = visitor;
+    await page.setViewportSize(viewport);
+    await page.goto(`${dashboardUrl}${pageOf(fresh.workspaceId)}`);
+    await page.getByText("0 of 4 done").waitFor();
+    const cards = page.locator(".overview > .card");
+    const titles = await cards.getByRole("heading", { level: 2 }).allInnerTexts();
+    expect(titles.map((title) => title.trim())).toEqual(["Health", "What to do next", "Test event"]);
+    const [health, next, test] = await Promise.all([0, 1, 2].map((at) => cards.nth(at).boundingBox()));
+    expect(next?.y).toBeGreaterThan(health?.y ?? Infinity);
+    expect(test?.y).toBeGreaterThan(health?.y ?? Infinity);
+  },
+);
 
 test("the Tab key moves a visible focus from control to control; a closed dialog returns the focus to the button that opened it", async () => {
   const { page } = visitor;
