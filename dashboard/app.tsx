@@ -11,7 +11,7 @@ import { SignInPage } from "./pages/sign-in-page";
 import { WorkspacePage } from "./pages/workspace-page";
 import { WorkspacesPage } from "./pages/workspaces-page";
 import { Link, useHere } from "./router";
-import { beginSession, sessionState, signOut } from "./session";
+import { beginSession, sessionState, signOut, type SessionState } from "./session";
 import { useStore } from "./store";
 import { useAction } from "./use-action";
 import { GUIDES } from "./words/guides";
@@ -27,14 +27,13 @@ export function App() {
       </a>
       <Masthead session={state.is === "in" ? state.session : undefined} />
       <main id="main" tabIndex={-1}>
-        {state.is === "looking" && <Loading what="Signing in" />}
-        {state.is === "out" && <SignInPage why={state.why} />}
-        {state.is === "in" && <Page session={state.session} />}
+        <Page state={state} />
       </main>
       <footer class="footer">
         <nav aria-label="Guides">
           <a href={GUIDES.api}>API reference</a>
           <a href={GUIDES.bridge}>Bridge guide</a>
+          <a href={GUIDES.all}>All guides</a>
           {state.is === "in" && <span>Version {state.session.version}</span>}
         </nav>
       </footer>
@@ -45,29 +44,38 @@ export function App() {
 
 const WORKSPACE_PATH = /^\/workspaces\/([^/]+)$/;
 
-function Page({ session }: { readonly session: SessionShape }) {
+function Page({ state }: { readonly state: SessionState }) {
   const { pathname } = useHere();
   const [, id] = WORKSPACE_PATH.exec(pathname) ?? [];
+  if (id === undefined && pathname !== "/" && pathname !== "/connect") return <NotFoundPage />;
+  if (state.is === "looking") return <Loading what="Signing in" />;
+  if (state.is === "out") return <SignInPage why={state.why} />;
+  const { session } = state;
   if (id !== undefined) return <WorkspacePage key={id} id={id} publicUrl={session.publicUrl} />;
-  switch (pathname) {
-    case "/":
-      return <WorkspacesPage />;
-    case "/connect":
-      return session.workspaces === null ? (
-        <ConnectPage publicUrl={session.publicUrl} />
-      ) : (
-        <>
-          <PageHeading title="Connect a workspace" />
-          <LimitedToken />
-        </>
-      );
-    default:
-      return (
-        <PageHeading title="Page not found">
-          <Link href="/">All workspaces</Link>
-        </PageHeading>
-      );
-  }
+  if (pathname === "/") return <WorkspacesPage />;
+  if (session.workspaces === null) return <ConnectPage publicUrl={session.publicUrl} />;
+  return (
+    <>
+      <PageHeading title="Connect a workspace" />
+      <LimitedToken />
+    </>
+  );
+}
+
+/** The page for an unknown address. It needs no sign-in, because it shows nothing about workspaces. */
+function NotFoundPage() {
+  return (
+    <div class="narrow">
+      <PageHeading title="Page not found" />
+      <p>The dashboard has no page at this address.</p>
+      <p>
+        <Link href="/">All workspaces</Link>
+      </p>
+      <p>
+        <a href={GUIDES.all}>All guides</a>
+      </p>
+    </div>
+  );
 }
 
 function Masthead({ session }: { readonly session: SessionShape | undefined }) {

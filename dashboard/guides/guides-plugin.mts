@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { basename, join, posix } from "node:path";
 import type { Plugin } from "vite";
-import { renderGuide, titleOf } from "./render-guide.mts";
+import { renderGuide, titleOf, type GuideLink } from "./render-guide.mts";
 
 const ROOT = join(import.meta.dirname, "../..");
 const STYLES = ["styles/tokens.css", "styles/base.css", "guides/guides.css"];
@@ -26,19 +26,32 @@ export const guides: Plugin = {
       return { path, name, text, title: titleOf(text) };
     });
     const titles = new Map(texts.map(({ name, title }) => [name, title]));
-    const nav = FIRST.map((name) => {
+    const first = FIRST.map((name) => {
       const title = titles.get(name);
       if (title === undefined) throw new Error(`the guide ${name} is missing`);
       return { href: `/guides/${name}`, title };
     });
-    for (const { path, name, text } of texts) {
-      const source = renderGuide(text, nav, (link) => linkTo(path, link));
+    const others = texts
+      .filter(({ name }) => !FIRST.includes(name))
+      .map(({ name, title }) => ({ href: `/guides/${name}`, title }));
+    const index = indexOf(first, others);
+    const nav = [...first, { href: "/guides", title: "All guides" }];
+    for (const { path, name, text } of [{ path: "", name: "index", text: index }, ...texts]) {
+      const source = renderGuide(text, nav, (link) => (path === "" ? link : linkTo(path, link)));
       this.emitFile({ type: "asset", fileName: `guides/${name}.html`, source });
     }
     const css = STYLES.map((file) => readFileSync(join(ROOT, "dashboard", file), "utf8")).join("\n");
     this.emitFile({ type: "asset", fileName: "guides/guides.css", source: css });
   },
 };
+
+/** Returns the Markdown text of the page that lists all guides. */
+function indexOf(first: readonly GuideLink[], others: readonly GuideLink[]): string {
+  const list = (links: readonly GuideLink[]) =>
+    links.map(({ href, title }) => `- [${title}](${href})`).join("\n");
+  const api = { href: "/docs", title: "API reference" };
+  return `# Guides\n\n${list([...first, api])}\n\n## Other guides\n\n${list(others)}\n`;
+}
 
 /** Returns the name of the page for each Markdown file. */
 function guideNames(): ReadonlyMap<string, string> {

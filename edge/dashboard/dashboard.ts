@@ -1,8 +1,5 @@
-import { existsSync } from "node:fs";
 import type { AddressInfo } from "node:net";
-import { join } from "node:path";
-import fastifyStatic from "@fastify/static";
-import fastify, { type FastifyInstance, type FastifyRequest } from "fastify";
+import fastify, { type FastifyRequest } from "fastify";
 import type { ClientTls } from "../../runtime/core-connection";
 import { limitConnections, networkOf } from "../../runtime/limit-connections";
 import { createRefusalPace } from "../../runtime/refusal-pace";
@@ -14,6 +11,7 @@ import { sendError } from "../public/public-listener";
 import { canonicalAddress } from "../public/source-address";
 import { coreAnswer, FAULT, isServiceError, SIGNED_OUT, TOO_MANY } from "./core-answer";
 import { addHealthRoute } from "./health-route";
+import { addPages, createNotFound, NOTHING_HERE } from "./pages";
 import { addSecureHeaders, guardApi } from "./page-guard";
 import { addSessionRoutes, currentSession, usedSession } from "./session-routes";
 import { createSessions } from "./sessions";
@@ -41,18 +39,6 @@ const BODY_MAX_BYTES = 16_384;
 const CONNECTIONS = { max: 1_000, share: 250 } as const;
 /** The pace of the answers 429 to one address. */
 const REFUSALS = { perSecond: 20, waitingMax: { inAll: 1_000, ofOne: 100 } } as const;
-/** Directory of the built pages, which `npm run build` puts beside the compiled edge. */
-const PAGES = join(__dirname, "../../dashboard");
-/** The file name of the built page for each path. */
-const PAGE_AT: Readonly<Record<string, string>> = {
-  "/": "index.html",
-  "/connect": "index.html",
-  "/workspaces/:id": "index.html",
-  "/docs": "docs.html",
-  // Browsers request this path for a page without a link to an icon, e.g. for the JSON of `/openapi.json`.
-  "/favicon.ico": "favicon.svg",
-};
-const NOTHING_HERE: ErrorAnswer = { status: 404, message: "Not found." };
 
 /**
  * Serves the dashboard: its pages, its JSON API under /api, and the OpenAPI document.
@@ -60,9 +46,7 @@ const NOTHING_HERE: ErrorAnswer = { status: 404, message: "Not found." };
  * @throws Error when the pages are not built, or the edge cannot listen on the address
  */
 export async function startDashboard(options: DashboardOptions) {
-  if (!existsSync(join(PAGES, "index.html"))) {
-    throw new Error("the dashboard is not built: run npm run build, or set DASHBOARD_LISTEN=off");
-  }
+  const nothingHere = createNotFound();
   const { listen, trustProxy, publicUrl, report } = options;
   const core = createWorkspaceClient(options.coreAddress, options.coreTls);
   const sessions = createSessions();
@@ -76,8 +60,7 @@ export async function startDashboard(options: DashboardOptions) {
     forceCloseConnections: true,
     ajv: { customOptions: { coerceTypes: false, removeAdditional: false, useDefaults: false } },
     // Hooks do not run for a path that cannot be decoded, so the security headers are added here.
-    frameworkErrors: (_error, request, reply) =>
-      void sendError(addSecureHeaders(request, reply), NOTHING_HERE),
+    frameworkErrors: (_error, request, reply) => void nothingHere(request, addSecureHeaders(request, reply)),
   });
   limitConnections(app.server, { ...CONNECTIONS, trusted: trustProxy });
   app.server.maxHeadersCount = 0;
@@ -88,10 +71,11 @@ export async function startDashboard(options: DashboardOptions) {
     const address = canonicalAddress(request.ip, request.socket.remoteAddress);
     pace.refuse(networkOf(address), () => done(null, payload));
   });
-  app.setNotFoundHandler((_request, reply) => sendError(reply, NOTHING_HERE));
+  app.setNotFoundHandler(nothingHere);
   app.setErrorHandler((error: Error & { statusCode?: number }, request, reply) => {
     const answer = answerTo(error) ?? FAULT;
     if (answer === FAULT) report(request.routeOptions.url ?? "", error);
+    if (answer === NOTHING_HERE) return nothingHere(request, reply);
     return sendError(reply, answer);
   });
   await app.register(async (pages) => addPages(pages));
@@ -136,26 +120,6 @@ export async function startDashboard(options: DashboardOptions) {
       core.close();
     },
   };
-}
-
-async function addPages(app: FastifyInstance): Promise<void> {
-  await app.register(fastifyStatic, {
-    root: PAGES,
-    index: false,
-    // The file name of an asset contains a hash of the content, so browsers can cache the asset for a year.
-    setHeaders: (reply, path) => {
-      const kept = path.startsWith(join(PAGES, "assets"));
-      void reply.header("cache-control", kept ? "public, max-age=31536000, immutable" : "no-cache");
-    },
-    cacheControl: false,
-    preCompressed: true,
-  });
-  for (const [path, page] of Object.entries(PAGE_AT)) {
-    app.get(path, (_request, reply) => reply.sendFile(page));
-  }
-  app.get<{ Params: { name: string } }>("/guides/:name([a-z-]+)", ({ params }, reply) =>
-    reply.sendFile(`guides/${params.name}.html`),
-  );
 }
 
 /** Returns the HTTP answer for an error; undefined when the error is unexpected, which is a bug. */

@@ -117,6 +117,16 @@ const PAGES: readonly (readonly [
     "/workspaces/11111111-2222-4333-8444-555555555555",
     (page) => page.getByRole("heading", { name: "There is no such workspace" }).waitFor(),
   ],
+  [
+    "the page of an unknown address",
+    "/no-such-page",
+    (page) => page.getByRole("heading", { name: "Page not found" }).waitFor(),
+  ],
+  [
+    "the page of all guides",
+    "/guides",
+    (page) => page.getByRole("heading", { name: "Guides", exact: true }).waitFor(),
+  ],
 ];
 
 test.each(PAGES)(

@@ -1,7 +1,9 @@
+import { readdirSync } from "node:fs";
+import { join } from "node:path";
 import { send } from "../harness/bridge";
 import { sharedService } from "../harness/shared-service";
 
-const { dashboardUrl } = sharedService();
+const { dashboardUrl, url } = sharedService();
 const ask = (path: string, method: string) =>
   send(dashboardUrl, path, { method, headers: { "sec-fetch-site": "none" }, body: "" });
 
@@ -9,6 +11,8 @@ test.each([
   ["/", "text/html"],
   ["/connect", "text/html"],
   ["/docs", "text/html"],
+  ["/guides", "text/html"],
+  ["/guides/", "text/html"],
   ["/guides/bridge-guide", "text/html"],
   ["/guides/bridge-kit", "text/html"],
   ["/guides/guides.css", "text/css"],
@@ -33,4 +37,55 @@ test.each([
 ])("%s is answered with %d, to GET and to HEAD", async (path, status) => {
   expect((await ask(path, "GET")).status).toBe(status);
   expect((await ask(path, "HEAD")).status).toBe(status);
+});
+
+const PAGES_OF_NOTHING = [
+  "/no-such-page",
+  "/guides/no-such-guide",
+  "/workspaces/x/y",
+  "/%zz",
+  "/guides/..%2findex",
+];
+const ACCEPT = "text/html,application/xhtml+xml,*/*;q=0.8";
+
+test.each(PAGES_OF_NOTHING)(
+  "a browser that opens the unknown path %s gets the dashboard with 404",
+  async (path) => {
+    const home = await send(dashboardUrl, "/");
+    const { status, headers, body } = await send(dashboardUrl, path, { headers: { accept: ACCEPT } });
+    expect([status, headers["content-type"]]).toEqual([404, "text/html; charset=utf-8"]);
+    expect(body.toString()).toBe(home.body.toString());
+    expect(headers["content-security-policy"]).toBe(home.headers["content-security-policy"]);
+    const head = await send(dashboardUrl, path, { method: "HEAD", headers: { accept: ACCEPT } });
+    expect([head.status, head.body.length]).toEqual([404, 0]);
+  },
+);
+
+test.each([
+  ["GET", "/no-such-page", "*/*"],
+  ["GET", "/no-such-page", "application/json"],
+  ["GET", "/api/no-such-route", ACCEPT],
+  ["POST", "/no-such-page", ACCEPT],
+])("%s %s with the Accept header %s is answered with the error body of 404", async (method, path, accept) => {
+  const { status, headers, json } = await send(dashboardUrl, path, { method, headers: { accept }, body: "" });
+  expect([status, headers["content-type"]]).toEqual([404, "application/json; charset=utf-8"]);
+  expect(json).toEqual({ statusCode: 404, message: "Not found.", error: "Not Found" });
+});
+
+test("the public listener answers unknown paths with the error body, to browsers too", async () => {
+  const { status, json } = await send(url, "/no-such-page", { headers: { accept: ACCEPT } });
+  expect([status, json]).toEqual([404, expect.objectContaining({ statusCode: 404, error: "Not Found" })]);
+});
+
+test("the page of all guides links each guide, and each guide links that page", async () => {
+  const text = async (path: string) => (await send(dashboardUrl, path)).body.toString();
+  const index = await text("/guides");
+  const links = [...index.matchAll(/href="(\/(?:guides\/[a-z-]+|docs))"/g)].map(([, path]) => path ?? "");
+  const files = readdirSync(join(__dirname, "../../docs")).filter((file) => file.endsWith(".md"));
+  const names = [...files.map((file) => file.slice(0, -".md".length)), "bridge-kit"];
+  expect(links).toEqual(expect.arrayContaining(["/docs", ...names.map((name) => `/guides/${name}`)]));
+  for (const path of new Set(links)) {
+    expect((await send(dashboardUrl, path)).status).toBe(200);
+    if (path !== "/docs") expect(await text(path)).toContain('href="/guides"');
+  }
 });
