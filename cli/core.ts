@@ -1,8 +1,14 @@
 import { readFileSync } from "node:fs";
-import type { ChannelCredentials, Client, Metadata } from "@grpc/grpc-js";
+import type { Client, Metadata } from "@grpc/grpc-js";
 import { GameServiceClient } from "../proto/gen/chatbridge/v1/game";
 import { WorkspaceServiceClient } from "../proto/gen/chatbridge/v1/workspace";
-import { bearer, callUnary, channelCredentials, type UnaryMethod } from "../runtime/core-channel";
+import {
+  bearer,
+  callUnary,
+  createGrpcClient,
+  type CoreClientClass,
+  type UnaryMethod,
+} from "../runtime/core-channel";
 import { readCoreConnection, type CoreConnection } from "../runtime/core-connection";
 import { readSettings, SettingsError } from "../runtime/settings";
 import type { Cli } from "./cli";
@@ -49,11 +55,11 @@ export function asGame<T>(cli: Cli, work: (game: Core<GameServiceClient>) => Pro
 async function withCore<Methods extends Client, T>(
   cli: Cli,
   role: Role,
-  Service: new (address: string, credentials: ChannelCredentials, options: typeof CHANNEL) => Methods,
+  Service: CoreClientClass<Methods>,
   work: (core: Core<Methods>) => Promise<T>,
 ): Promise<T> {
   const { address, tls, token } = readConnection(role, cli);
-  const methods = new Service(address, channelCredentials(tls), CHANNEL);
+  const methods = createGrpcClient(Service, address, tls, CHANNEL);
   const metadata = bearer(token);
   const called = { address, role };
   try {

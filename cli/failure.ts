@@ -1,5 +1,6 @@
 import { status, type ServiceError } from "@grpc/grpc-js";
 import { STORE_FULL } from "../proto/codes";
+import { failureCause } from "../runtime/core-channel";
 import { SettingsError } from "../runtime/settings";
 import { EXIT, type ExitCode } from "./exit-code";
 
@@ -29,7 +30,7 @@ export interface Called {
 /** Returns the message and the exit code for a call that core rejected or did not answer. */
 export function callFailure(error: ServiceError, { address, role }: Called): CliFailure {
   const { code } = error;
-  const details = error.details.replaceAll(/\s+/g, " ").replace(/\.? Resolution note: $/, "");
+  const details = failureCause(error.details);
   if (code === status.UNAVAILABLE && details.startsWith(STORE_FULL)) {
     return new CliFailure(
       EXIT.OUT_OF_REACH,

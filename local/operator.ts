@@ -5,7 +5,7 @@ import {
   type CreateWorkspaceResponse,
   type Workspace,
 } from "../proto/gen/chatbridge/v1/workspace";
-import { bearer, callUnary, channelCredentials, type UnaryMethod } from "../runtime/core-channel";
+import { bearer, callUnary, createGrpcClient, type UnaryMethod } from "../runtime/core-channel";
 import type { DemoWorkspace } from "./settings-file";
 import { StartFault } from "./start-fault";
 
@@ -15,7 +15,7 @@ export type Operator = ReturnType<typeof createOperator>;
 const ANSWER_WITHIN_MS = 10_000;
 
 export function createOperator(coreAddress: string, token: string) {
-  const client = new WorkspaceServiceClient(coreAddress, channelCredentials());
+  const client = createGrpcClient(WorkspaceServiceClient, coreAddress);
   const call = <Request, Response>(method: UnaryMethod<Request, Response>, request: Request) =>
     callUnary(client, method, request, bearer(token), ANSWER_WITHIN_MS);
   return {

@@ -1,5 +1,6 @@
 import { rmSync } from "node:fs";
 import type { ServiceError } from "@grpc/grpc-js";
+import { failureCause } from "../runtime/core-channel";
 import type { Operator } from "./operator";
 
 export interface TargetUrlSwitchOptions {
@@ -40,7 +41,9 @@ export async function startTargetUrlSwitch({
         await operator.setTargetUrl(workspaceId, wanted);
       }
     } catch (error) {
-      return reply.code(502).send(`core cannot set the target URL: ${(error as ServiceError).details}`);
+      return reply
+        .code(502)
+        .send(`core cannot set the target URL: ${failureCause((error as ServiceError).details)}`);
     }
     return reply.code(204).send();
   });

@@ -2,16 +2,49 @@ import {
   credentials,
   Metadata,
   type ChannelCredentials,
+  type ChannelOptions,
   type Client,
   type ServiceError,
 } from "@grpc/grpc-js";
 import type { ClientTls } from "./core-connection";
 
-/** Returns the credentials of a channel to core. The channel uses TLS, or no encryption when `tls` is undefined. */
-export function channelCredentials(tls?: ClientTls): ChannelCredentials {
-  return tls
+/** The class of a generated gRPC client. */
+export type CoreClientClass<C extends Client> = new (
+  address: string,
+  credentials: ChannelCredentials,
+  options: ChannelOptions,
+) => C;
+
+/**
+ * Creates a gRPC client of core. The channel uses TLS, or no encryption when `tls` is undefined. The channel ignores the
+ * variables `grpc_proxy`, `https_proxy` and `http_proxy`: a proxy for the internet cannot reach core.
+ */
+export function createGrpcClient<C extends Client>(
+  Service: CoreClientClass<C>,
+  address: string,
+  tls?: ClientTls,
+  options: ChannelOptions = {},
+): C {
+  const secured = tls
     ? credentials.createSsl(tls.ca, tls.key ?? null, tls.cert ?? null)
     : credentials.createInsecure();
+  return new Service(address, secured, { ...options, "grpc.enable_http_proxy": 0 });
+}
+
+/** gRPC's words for a failed connection, e.g. `No connection established. Last error: <cause>. Resolution note: `. */
+const NO_CONNECTION =
+  /^(?:(?:weighted_)?round_robin: )?No connection established\. Last error: (.*?)(?:\. Resolution note:(.*))?$/;
+
+/**
+ * Returns the cause in the details of a failed call: one line, never empty. Of gRPC's words for a failed connection, only
+ * the cause is returned. gRPC writes `undefined` or `null` where it has no cause.
+ */
+export function failureCause(details: string): string {
+  const line = details.replaceAll(/\s+/g, " ").trim();
+  const [, last, note = ""] = NO_CONNECTION.exec(line) ?? [];
+  if (last === undefined) return line || "the call failed without a cause";
+  const causes = [last, note.trim()].filter((text) => !["", "undefined", "null"].includes(text));
+  return causes.join("; ") || "the connection failed without a cause";
 }
 
 /** Returns the metadata of a call to core, with `token` as its bearer token. */

@@ -1,6 +1,6 @@
 import type { ClientReadableStream } from "@grpc/grpc-js";
 import { WorkspaceServiceClient, type WatchWorkspaceResponse } from "../../proto/gen/chatbridge/v1/workspace";
-import { bearer, callUnary, channelCredentials, type UnaryMethod } from "../../runtime/core-channel";
+import { bearer, callUnary, createGrpcClient, type UnaryMethod } from "../../runtime/core-channel";
 import type { ClientTls } from "../../runtime/core-connection";
 
 /** Milliseconds to wait for an answer: longer than a test event, which can take 5 seconds. */
@@ -22,7 +22,7 @@ export interface Operator {
 export type WorkspaceClient = ReturnType<typeof createWorkspaceClient>;
 
 export function createWorkspaceClient(address: string, tls: ClientTls | undefined) {
-  const methods = new WorkspaceServiceClient(address, channelCredentials(tls), {
+  const methods = createGrpcClient(WorkspaceServiceClient, address, tls, {
     "grpc.max_receive_message_length": MESSAGE_MAX_BYTES,
     "grpc.initial_reconnect_backoff_ms": 100,
     "grpc.max_reconnect_backoff_ms": 1_000,

@@ -8,7 +8,7 @@ import {
   type ReceiveResponse,
 } from "../../proto/gen/chatbridge/v1/bridge";
 import { LANE_METHOD } from "../../proto/lane-method";
-import { channelCredentials } from "../../runtime/core-channel";
+import { createGrpcClient, failureCause } from "../../runtime/core-channel";
 import type { CoreConnection } from "../../runtime/core-connection";
 import { CoreUnavailable } from "./core-unavailable";
 import { createLanes } from "./lanes";
@@ -71,7 +71,7 @@ export function createCoreClient({
     "grpc.use_local_subchannel_pool": 1,
   };
   const renewed = createRenewedClient({
-    create: () => new BridgeServiceClient(address, channelCredentials(tls), options),
+    create: () => createGrpcClient(BridgeServiceClient, address, tls, options),
     everyMs: renewEveryMs,
     onRenewed: () => lanes.renew(),
   });
@@ -90,7 +90,7 @@ export function createCoreClient({
   async function whyNotConnected(): Promise<string> {
     const stream = open();
     const failed = new Promise<string>((resolve) =>
-      stream.on("error", ({ details }: ServiceError) => resolve(details.replace(/ Resolution note: ?$/, ""))),
+      stream.on("error", ({ details }: ServiceError) => resolve(failureCause(details))),
     );
     const late = sleep(REASON_WITHIN_MS, "no connection in time", { ref: false });
     const reason = await Promise.race([failed, late]);

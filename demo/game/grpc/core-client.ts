@@ -7,7 +7,7 @@ import {
   type PublishResult,
 } from "../../../proto/gen/chatbridge/v1/game";
 import { backOffMs, REAL_TIMING } from "../../../bridge/back-off";
-import { bearer, callUnary, channelCredentials } from "../../../runtime/core-channel";
+import { bearer, callUnary, createGrpcClient } from "../../../runtime/core-channel";
 import type { CoreConnection } from "../../../runtime/core-connection";
 
 export type CoreClient = ReturnType<typeof connectToCore>;
@@ -17,7 +17,7 @@ const BACK_OFF = { firstMs: 100, mostMs: 5_000 };
 
 /** Creates a client of core's `GameService`. */
 export function connectToCore({ address, token, tls }: CoreConnection) {
-  const client = new GameServiceClient(address, channelCredentials(tls), {
+  const client = createGrpcClient(GameServiceClient, address, tls, {
     "grpc.initial_reconnect_backoff_ms": 100,
     "grpc.max_reconnect_backoff_ms": 5_000,
     // A stream without events is silent, so only pings detect a core that vanished without closing the connection.

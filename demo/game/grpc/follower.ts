@@ -7,6 +7,7 @@ import {
   type FollowRequest,
   type FollowResponse,
 } from "../../../proto/gen/chatbridge/v1/game";
+import { failureCause } from "../../../runtime/core-channel";
 import { pauseAfter, type CoreClient } from "./core-client";
 
 export interface FollowerOptions {
@@ -79,7 +80,7 @@ export function startFollower({ core, group, consumer, log, handle }: FollowerOp
     for (; ; stream = core.follow()) {
       const { code, details } = await followOnce().then(
         () => ({ code: status.OK, details: "core ended the stream" }),
-        (error: ServiceError) => error,
+        ({ code, details }: ServiceError) => ({ code, details: failureCause(details) }),
       );
       isFollowing = false;
       if (over.signal.aborted) return;

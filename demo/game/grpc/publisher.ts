@@ -2,6 +2,7 @@ import { status, type ServiceError } from "@grpc/grpc-js";
 import { LRUCache } from "lru-cache";
 import type { Logger } from "pino";
 import { PublishRefusal, type PublishResult } from "../../../proto/gen/chatbridge/v1/game";
+import { failureCause } from "../../../runtime/core-channel";
 import type { Output } from "../rules/input-output";
 import { pauseAfter, type CoreClient } from "./core-client";
 import { toOutboundEvent, type Posting } from "./outbound-event";
@@ -65,7 +66,10 @@ export function createPublisher({ core, group, game, log, onUnknownWorkspace }: 
           );
           return;
         }
-        log.warn({ code, details, events: events.length }, "publishing failed, retrying");
+        log.warn(
+          { code, details: failureCause(details), events: events.length },
+          "publishing failed, retrying",
+        );
         await pauseAfter(failures, over.signal);
       }
     }
