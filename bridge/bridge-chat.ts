@@ -4,6 +4,7 @@ import type { DmCreate, Message, MessageCreate, MessageEphemeral, MessageUpdate 
 import { dmChannel } from "./inbound-event";
 import type { MessageStore } from "./message-store";
 import { errorOf } from "./problem";
+import type { ReportedIds } from "./reported-ids";
 import type { ShownMessage, ShownMessages } from "./shown-messages";
 
 /** The chat's ids of the messages that a call made. Each id must be unique in the whole chat, not only in its channel. */
@@ -43,6 +44,8 @@ export interface BridgeChatParts {
   readonly chat: BridgeChat;
   readonly shown: ShownMessages;
   readonly messages: MessageStore;
+  /** The channels and members to which games may write; undefined for all. */
+  readonly reported?: ReportedIds | undefined;
   readonly report: (problem: Error) => void;
 }
 
@@ -53,7 +56,7 @@ const IDS_MOST = 20;
  * Returns the `Chat` of a `CatchUp`. The functions of the `Chat` use the service's message ids, because one message can
  * have several ids in the chat. Each call saves the chat's ids before it resolves.
  */
-export function savingChat({ chat, shown, messages, report }: BridgeChatParts): Chat {
+export function savingChat({ chat, shown, messages, reported, report }: BridgeChatParts): Chat {
   type Place = Pick<ShownMessage, "channel" | "user">;
   type Applied = MessageCreate | DmCreate | MessageUpdate | MessageEphemeral;
 
@@ -81,6 +84,8 @@ export function savingChat({ chat, shown, messages, report }: BridgeChatParts): 
   async function call(event: Applied, place: Place, chatCall: () => Promise<ChatMessageIds | void>) {
     let made;
     try {
+      const fault = event.type === "message.update" ? undefined : reported?.faultOf(event);
+      if (fault !== undefined) throw new CannotShow(fault);
       made = await chatCall();
     } catch (error) {
       if (!(error instanceof CannotShow)) throw error;
@@ -100,7 +105,9 @@ export function savingChat({ chat, shown, messages, report }: BridgeChatParts): 
       const known = shown.byMessageId(event.message.id);
       const [chatMessageId] = known?.chatMessageIds ?? [];
       if (known === undefined || chatMessageId === undefined) return;
-      const update = { ...event, chatMessageId, chatMessageIds: known.chatMessageIds };
+      // The channel of the message counts, because a game can name any channel in an update.
+      const { channel, chatMessageIds } = known;
+      const update = { ...event, channel, chatMessageId, chatMessageIds };
       await call(event, known, () => chat.update(update, signal));
     },
     async ephemeral(event, signal) {

@@ -23,6 +23,12 @@ export interface BridgeOptions {
    * Address of the bridge's HTTP server in push mode. Without this option, mount `handler` in your own HTTP server.
    */
   readonly listen?: ListenOptions;
+  /**
+   * Drops messages for places that the bridge has never reported, because a game may name any id: direct and ephemeral
+   * messages for other members (`members`), and also messages for other channels (`all`). Set this option if the chat
+   * would otherwise send to anybody, e.g. to a services account. By default, all messages are shown.
+   */
+  readonly onlyReported?: "members" | "all";
   /** Events to fetch when no cursor is saved: all held events (the default), or only new events. */
   readonly start?: "oldest" | "latest";
   /** Called when events expired before the bridge fetched them. The function may post a notice to the channels. */
@@ -34,7 +40,8 @@ export interface BridgeOptions {
 }
 
 /** @throws TypeError when an option is missing or invalid */
-export function checkOptions({ baseUrl, workspaceId, mode, listen }: BridgeOptions): void {
+export function checkOptions(options: BridgeOptions): void {
+  const { baseUrl, workspaceId, mode, listen, onlyReported, store } = options;
   if (!baseUrl) {
     throw new TypeError("baseUrl is missing: give the service's address, such as https://games.example");
   }
@@ -43,6 +50,9 @@ export function checkOptions({ baseUrl, workspaceId, mode, listen }: BridgeOptio
   }
   if (listen !== undefined && mode !== "push") {
     throw new TypeError('listen is only for pushes: set mode to "push", or omit listen');
+  }
+  if (onlyReported !== undefined && store.reported === undefined) {
+    throw new TypeError("onlyReported needs a store with the field `reported`, such as folderStore");
   }
   if ((listen?.key === undefined) !== (listen?.cert === undefined)) {
     throw new TypeError("listen needs both key and cert, or neither behind a proxy that terminates TLS");

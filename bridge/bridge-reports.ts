@@ -2,6 +2,7 @@ import { ID_MAX_CHARACTERS } from "./contract";
 import type { Channel, InboundEvent, User } from "./inbound-event";
 import { numberedChoices } from "./numbered-choices";
 import { refusedBy } from "./refusal-hint";
+import type { ReportedIds } from "./reported-ids";
 import type { Sender, SendResult } from "./sender";
 import type { ShownMessages } from "./shown-messages";
 
@@ -72,18 +73,28 @@ export interface BridgeReports {
 export interface ReportParts {
   readonly sender: Sender;
   readonly shown: ShownMessages;
+  /** Notes the channels and members of reports; undefined if games may write to all. */
+  readonly reported?: ReportedIds | undefined;
   /** Aborts pending reports. */
   readonly signal: AbortSignal;
   /** Called with the reason when the service does not accept an event. */
   readonly report: (problem: Error) => void;
 }
 
+/** Maximum number of reports that wait for the store. */
+const NOTED_MAX = 1_000;
+
 /** Returns the report functions, and a function that resolves when no report is pending. */
-export function createReports({ sender, shown, signal, report }: ReportParts) {
+export function createReports({ sender, shown, reported, signal, report }: ReportParts) {
   const pending = new Set<Promise<SendResult>>();
 
   async function send(event: InboundEvent, id: string | undefined): Promise<SendResult> {
-    const sending = sender.send(id === undefined ? event : { ...event, id }, { signal });
+    const sent = id === undefined ? event : { ...event, id };
+    // The answer to the report can arrive at once, so the ids are noted first.
+    const sending =
+      reported === undefined || pending.size >= NOTED_MAX
+        ? sender.send(sent, { signal })
+        : reported.note(event).then(() => sender.send(sent, { signal }));
     pending.add(sending);
     try {
       const result = await sending;

@@ -13,6 +13,7 @@ import { createReceiver } from "./receiver";
 import { refusal } from "./receive-push";
 import { remember } from "./reduce-memory";
 import { initialState, isSettled, type BridgeState } from "./reduce-state";
+import { createReportedIds } from "./reported-ids";
 import { createSender } from "./sender";
 import { createShownMessages, type ShownMessage } from "./shown-messages";
 
@@ -65,14 +66,19 @@ const SETTLE_LOOK_MS = 20;
  */
 export function createBridge(options: BridgeOptions): Bridge {
   checkOptions(options);
-  const { chat, store, mode = "poll", listen, onMissed, report = warn, secrets } = options;
+  const { chat, store, mode = "poll", listen, onMissed, report = warn, secrets, onlyReported } = options;
   const { messages } = store;
   const shown = createShownMessages();
   const over = new AbortController();
   const polls = new AbortController();
+  const reported =
+    onlyReported === undefined || store.reported === undefined
+      ? undefined
+      : createReportedIds({ store: store.reported, isForChannels: onlyReported === "all", report });
   const { reports, idle } = createReports({
     sender: createSender(options),
     shown,
+    reported,
     signal: over.signal,
     report,
   });
@@ -103,8 +109,11 @@ export function createBridge(options: BridgeOptions): Bridge {
       throw errorOf("cannot load the messages from the store", error);
     });
     for (const each of saved) shown.put(each);
+    await reported?.load(saved).catch((error: unknown) => {
+      throw errorOf("cannot load the reported ids from the store", error);
+    });
     return createCatchUp({
-      chat: savingChat({ chat, shown, messages, report: noteProblem }),
+      chat: savingChat({ chat, shown, messages, reported, report: noteProblem }),
       state: stateFrom(saved),
       report: noteProblem,
       ...(options.chatTimeoutMs === undefined ? {} : { chatTimeoutMs: options.chatTimeoutMs }),

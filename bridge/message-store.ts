@@ -2,6 +2,7 @@ import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import { cursorFile, cursorInMemory, type CursorStore } from "./cursor-store";
 import { appendDurably, readIfThere, replaceDurably } from "./durable-file";
+import { reportedFile, reportedInMemory, type ReportedStore } from "./reported-ids";
 import { createShownMessages, SHOWN_LIMITS, type ShownLimits, type ShownMessage } from "./shown-messages";
 
 /** A store for the messages that the chat shows, so that a restarted bridge can still update these messages. */
@@ -19,11 +20,13 @@ export interface MessageStore {
 export interface BridgeStore {
   readonly cursors: CursorStore;
   readonly messages: MessageStore;
+  /** Needed only for `onlyReported`. */
+  readonly reported?: ReportedStore;
 }
 
 /**
- * Returns a store that keeps its files in a folder: `cursor` and `messages.jsonl`. `load` of the messages creates the
- * folder. Only one process at a time may use the folder.
+ * Returns a store that keeps its files in a folder: `cursor`, `messages.jsonl`, and `reported.jsonl` for `onlyReported`.
+ * `load` of the messages creates the folder. Only one process at a time may use the folder.
  */
 export function folderStore(path: string): BridgeStore {
   const messages = messageFile(join(path, "messages.jsonl"));
@@ -36,12 +39,14 @@ export function folderStore(path: string): BridgeStore {
       },
       save: messages.save,
     },
+    reported: reportedFile(join(path, "reported.jsonl")),
   };
 }
 
 /** Returns a store without files. After a restart, earlier messages are no longer updated, and may be posted again. */
 export function storeInMemory(): BridgeStore {
-  return { cursors: cursorInMemory(), messages: { load: async () => [], save: async () => undefined } };
+  const messages = { load: async () => [], save: async () => undefined };
+  return { cursors: cursorInMemory(), messages, reported: reportedInMemory() };
 }
 
 /** Growth of the file after which the file is compacted, in multiples of `limits.characters`. */

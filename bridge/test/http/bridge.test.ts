@@ -264,3 +264,39 @@ test("a handler that is called before start answers with 503", async () => {
   server.close();
   expect(status).toBe(503);
 });
+
+test("a bridge for reported members and channels drops messages for others, and knows its members after a restart", async () => {
+  const options = {
+    ...optionsOf(),
+    onlyReported: "all",
+    store: folderStore(`${folder}/only-reported`),
+  } as const;
+  const first = makeBridge(options);
+  await first.bridge.start();
+  await publishOne(dm("u1", card("too early")));
+  await publishOne(create("c1", card("too early")));
+  await until("both messages are dropped", () => first.problems.length === 2);
+  expect(first.problems.toSorted()).toEqual([
+    expect.stringMatching(/^dm.create evt_\w+ was dropped: the bridge has never reported the member$/),
+    expect.stringMatching(/^message.create evt_\w+ was dropped: the bridge has never reported the channel$/),
+  ]);
+  await first.bridge.command({ channel: "c1", user: "u1", text: "help" });
+  await publishOne(dm("u1", card("direct")));
+  await until("the message is shown", () => first.calls.length === 1);
+  await first.bridge.stop();
+
+  const second = makeBridge({ ...options, store: folderStore(`${folder}/only-reported`) });
+  await second.bridge.start();
+  await publishOne(dm("stranger", card("dropped")));
+  await publishOne(ephemeral("c1", "stranger", card("dropped")));
+  await publishOne(ephemeral("c1", "u1", card("for you")));
+  await publishOne(create("c1", card("for all")));
+  await until("all events are handled", () => second.calls.length + second.problems.length === 4);
+  expect(second.texts().toSorted()).toEqual(["for all", "for you"]);
+});
+
+test("a bridge for reported members needs a store for them", () => {
+  const { cursors, messages } = folderStore(folder);
+  const options = { ...optionsOf(), onlyReported: "members", store: { cursors, messages } } as const;
+  expect(() => makeBridge(options)).toThrow(/^onlyReported needs a store with the field `reported`/);
+});

@@ -38,3 +38,12 @@ test("a post that succeeds after its retry and an update adds its id, and keeps 
     sequence: 2,
   });
 });
+
+test("an update is shown in the channel of its message, whatever channel the update names", async () => {
+  const { chat, calls } = recordingChat();
+  const { messages } = storeInMemory();
+  const saving = savingChat({ chat, shown: createShownMessages(), messages, report: () => undefined });
+  await saving.post(create("c1", 1), signal);
+  await saving.edit("msg_1", update(2, "another channel"), signal);
+  expect(calls.map(({ call, where }) => `${call} ${where}`)).toEqual(["post c1", "update c1"]);
+});

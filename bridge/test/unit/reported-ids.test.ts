@@ -1,0 +1,137 @@
+import { appendFileSync, readFileSync, statSync } from "node:fs";
+import { join } from "node:path";
+import { testFolder } from "../../../test/harness/folder";
+import { createReportedIds, reportedFile, reportedInMemory, type ReportedStore } from "../../reported-ids";
+import type { ShownMessage } from "../../shown-messages";
+import { create, dm, ephemeral } from "./reduce-events";
+
+const folder = testFolder();
+let path: string;
+let files = 0;
+beforeEach(() => {
+  path = join(folder, `reported-${++files}.jsonl`);
+});
+
+const MEMBER = "the bridge has never reported the member";
+const CHANNEL = "the bridge has never reported the channel";
+const command = (channel: string, user: string) =>
+  ({ type: "command", channel, user: { id: user }, text: "start" }) as const;
+const problems: string[] = [];
+
+interface Opened {
+  readonly store?: ReportedStore;
+  readonly isForChannels?: boolean;
+  readonly charactersMax?: number;
+  readonly shown?: readonly ShownMessage[];
+}
+
+async function open(options: Opened = {}) {
+  const { store = reportedFile(path), isForChannels = true, charactersMax = 1e6, shown = [] } = options;
+  const report = ({ message }: Error) => problems.push(message);
+  const ids = createReportedIds({ store, isForChannels, report, charactersMax });
+  await ids.load(shown);
+  return ids;
+}
+
+test("only reported channels and members may get messages, also after a restart", async () => {
+  const first = await open();
+  expect(first.faultOf(create("c1", 1))).toBe(CHANNEL);
+  expect(first.faultOf(dm("u1", 1))).toBe(MEMBER);
+  await first.note(command("c1", "u1"));
+  for (const ids of [first, await open()]) {
+    expect(ids.faultOf(create("c1", 1))).toBeUndefined();
+    expect(ids.faultOf(dm("u1", 1))).toBeUndefined();
+    expect(ids.faultOf(ephemeral("c1", 1))).toBeUndefined();
+    expect(ids.faultOf(create("c2", 1))).toBe(CHANNEL);
+    expect(ids.faultOf(create("u1", 1))).toBe(CHANNEL);
+    expect(ids.faultOf(dm("u2", 1))).toBe(MEMBER);
+    expect(ids.faultOf(dm("c1", 1))).toBe(MEMBER);
+    expect(ids.faultOf(ephemeral("c2", 1))).toBe(CHANNEL);
+  }
+});
+
+test("without the rule for channels, only members must be reported", async () => {
+  const ids = await open({ isForChannels: false });
+  expect(ids.faultOf(create("c1", 1))).toBeUndefined();
+  expect(ids.faultOf(ephemeral("c1", 1))).toBe(MEMBER);
+});
+
+test("the channel of a direct message is not a channel", async () => {
+  const ids = await open();
+  await ids.note({ type: "message", channel: { id: "dm:u1" }, user: { id: "u1" }, text: "42" });
+  expect(ids.faultOf(dm("u1", 1))).toBeUndefined();
+  expect(ids.faultOf(create("dm:u1", 1))).toBe(CHANNEL);
+});
+
+test("after an upgrade, the members of earlier messages and earlier events are known", async () => {
+  const place = {
+    messageId: "m",
+    eventId: "e",
+    sequence: 1,
+    chatMessageIds: [],
+    message: create("c1", 1).message,
+  };
+  const shown: ShownMessage[] = [
+    { ...place, channel: "c1", user: "u1" },
+    { ...place, channel: "dm:u2", user: null },
+  ];
+  for (const ids of [await open({ shown }), await open({ shown })]) {
+    const later = { createdAt: new Date(Date.now() + 60_000).toISOString() };
+    for (const user of ["u1", "u2"]) expect(ids.faultOf({ ...dm(user, 1), ...later })).toBeUndefined();
+    expect(ids.faultOf({ ...create("c1", 1), ...later })).toBeUndefined();
+    expect(ids.faultOf({ ...dm("u3", 1), ...later })).toBe(MEMBER);
+    expect(ids.faultOf(dm("u3", 1))).toBeUndefined();
+  }
+});
+
+test("an id is in the file when `note` resolves, and a known id is not saved again", async () => {
+  const ids = await open();
+  await Promise.all(["u1", "u2", "u1"].map((user) => ids.note(command("c1", user))));
+  const saved = readFileSync(path, "utf8");
+  expect(saved.match(/"u[12]"/g)).toEqual(['"u1"', '"u2"']);
+  await ids.note(command("c1", "u2"));
+  expect(readFileSync(path, "utf8")).toBe(saved);
+});
+
+// time: ordering
+test("a second report of a member also waits until the member is saved", async () => {
+  let save = (): void => undefined;
+  const add = () => new Promise<void>((resolve) => (save = resolve));
+  const ids = await open({ store: { ...reportedInMemory(), add } });
+  const order: string[] = [];
+  const notes = ["first", "second"].map((name) => ids.note(command("c1", "u1")).then(() => order.push(name)));
+  await new Promise(setImmediate);
+  expect(order).toEqual([]);
+  save();
+  await Promise.all(notes);
+  expect(order).toEqual(["first", "second"]);
+});
+
+test("the ids have a bound in memory and in the file, and the ids that were reported last are kept", async () => {
+  const ids = await open({ charactersMax: 2_000 });
+  for (let i = 0; i < 1_000; i += 1) {
+    await ids.note(command("c1", `member-${i}`));
+    await ids.note(command("c1", "loyal"));
+  }
+  expect(statSync(path).size).toBeLessThan(8_000);
+  for (const each of [ids, await open({ charactersMax: 2_000 })]) {
+    expect(each.faultOf(dm("member-999", 1))).toBeUndefined();
+    expect(each.faultOf(dm("member-1", 1))).toBe(MEMBER);
+  }
+  expect(ids.faultOf(dm("loyal", 1))).toBeUndefined();
+});
+
+test("lines that a crash cut, and damaged lines, are skipped", async () => {
+  await (await open()).note(command("c1", "u1"));
+  appendFileSync(path, '{"user":7}\n[]\nnull\n{"user":"u2"}\n{"user":"u');
+  const ids = await open();
+  expect(["u1", "u2", "u"].map((user) => ids.faultOf(dm(user, 1)))).toEqual([undefined, undefined, MEMBER]);
+});
+
+test("a failed save is a problem, and the ids are known until the restart", async () => {
+  const store: ReportedStore = { ...reportedInMemory(), add: () => Promise.reject(new Error("disk full")) };
+  const ids = await open({ store });
+  await ids.note(command("c1", "u1"));
+  expect(ids.faultOf(dm("u1", 1))).toBeUndefined();
+  expect(problems.at(-1)).toMatch(/^cannot save reported ids .*: disk full$/);
+});
