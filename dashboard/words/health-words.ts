@@ -1,4 +1,5 @@
 import { RESULT_MEANINGS } from "../../contract/deliveries";
+import { FAILING_AFTER_MS } from "../../contract/numbers";
 import { DEGRADED_FOR_MS, healthLabel, type HealthState } from "../../contract/health-states";
 import type {
   DeliveryShape,
@@ -23,6 +24,9 @@ export interface HealthWords {
 }
 
 const WAITING_COUNTED_MAX = 1_000;
+/** Advice for a bridge that polls while events wait longer than FAILING_AFTER_MS. */
+const WRONG_CURSOR =
+  "If the number of waiting events does not fall, the bridge polls with a cursor of another workspace or service: remove the saved cursor.";
 const TONES: Readonly<Record<HealthState, Tone>> = {
   unused: "idle",
   idle: "idle",
@@ -91,8 +95,12 @@ function pollWords(state: HealthState, health: PollHealthShape, nowMs: number): 
         advice: "The bridge should poll every 2 seconds: check that it is still running.",
       };
     case "recovered":
-      return { sentence: `Recovered ${when(recoveredAt, nowMs)}: the bridge polls again. ${waits}` };
+      return {
+        sentence: `Recovered ${when(recoveredAt, nowMs)}: the bridge polls again. ${waits}`,
+        advice: sinceMs > FAILING_AFTER_MS ? WRONG_CURSOR : undefined,
+      };
     case "healthy":
+      return { sentence, advice: sinceMs > FAILING_AFTER_MS ? WRONG_CURSOR : undefined };
     case "unused":
       return { sentence };
   }

@@ -77,13 +77,28 @@ test("a poll makes a failing workspace healthy, and gives its remaining events a
   expect(await due.of(workspace.id)).toBeUndefined();
 });
 
-test("a poll with a cursor at or after the newest event leaves no event waiting", async () => {
-  for (const query of ["after=latest", "after=999999999999999999"]) {
-    await publishTexts("one");
+test("a poll with `after=latest`, or with the newest event's cursor, leaves no event waiting", async () => {
+  for (const from of ["latest", "newest"]) {
+    const [result] = await publishTexts("one");
     expect(await health()).toMatchObject({ waiting: 1 });
-    await poll(service.url, workspace, query);
+    await poll(service.url, workspace, `after=${from === "latest" ? from : published(result).sequence}`);
     expect(await health()).toMatchObject({ waiting: 0 });
   }
+});
+
+// contract: poll-next
+test("a poll with a cursor beyond the newest event gets an empty page, and the held events still wait", async () => {
+  const [result] = await publishTexts("one", "two", "three");
+  const { sequence } = published(result);
+  for (const after of ["999999999999999999", "9007199254740993", `${sequence + 60_000_000}`]) {
+    const { json } = await poll(service.url, workspace, `after=${after}`);
+    expect(json).toEqual({ events: [], next: after, hasMore: false, gap: false });
+    expect(await health()).toMatchObject({ waiting: 3 });
+    expect(await due.of(workspace.id)).toBeDefined();
+  }
+  expect((await poll(service.url, workspace, "limit=2")).json).toMatchObject({ hasMore: true });
+  await poll(service.url, workspace, "after=999999999999999999");
+  expect(await health()).toMatchObject({ waiting: 1 });
 });
 
 // time: ordering

@@ -87,6 +87,18 @@ describe("health in words", () => {
       undefined,
     ],
     [
+      polled({ state: "healthy", lastPollAt: ago(2_000), waiting: 2, oldestWaitingAt: ago(360_000) }),
+      "good Healthy",
+      "The bridge polled 2 s ago. 2 events are waiting, the oldest for 6 min.",
+      /remove the saved cursor/,
+    ],
+    [
+      polled({ state: "healthy", lastPollAt: ago(2_000), ...waiting }),
+      "good Healthy",
+      "The bridge polled 2 s ago. 2 events are waiting, the oldest for 1 min.",
+      undefined,
+    ],
+    [
       polled({ state: "idle", lastPollAt: ago(3_600_000) }),
       "idle Not polling",
       "The bridge polled 1 h ago. No events are waiting.",

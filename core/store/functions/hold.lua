@@ -61,8 +61,9 @@ local function page(prefix, now, workspace, from, limit, fields)
     bytes, last, entries[i] = bytes + #entry[2][2], sequence_of(entry), entry[2][2]
   end
   -- An empty page records `start` as served: the bridge has the events up to its cursor, and
-  -- expired events do not wait.
-  note(last or start, events, first)
+  -- expired events do not wait. But a cursor beyond the last held event is not from a page of this
+  -- workspace, or a restore lost its page, so such a poll serves no event.
+  note(last or (start <= held and start or served), events, first)
   if bytes > PAGE_BYTES then return { 'page', '', more, gap, { digits(start), digits(held), events, largest } } end
   return { 'page', last and digits(last) or '', more, gap, unpack(entries) }
 end
