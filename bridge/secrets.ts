@@ -11,7 +11,7 @@ export type SecretLookup = (workspaceId: string) => SecretList | undefined | Pro
 /**
  * Returns a function that looks up secrets by workspace id.
  *
- * @throws RangeError when `secrets` is an empty list, or when a secret is empty
+ * @throws RangeError when `secrets` is an empty list, or when a secret is invalid
  */
 export function secretLookup(secrets: Secrets): SecretLookup {
   if (typeof secrets === "function") return secrets;

@@ -83,7 +83,7 @@ const NEVER = new AbortController().signal;
  * Makes a sender of inbound events for one workspace (`POST /hooks/{workspaceId}`).
  *
  * @throws TypeError when `baseUrl` is not an http(s) address
- * @throws RangeError when there is no secret, or when a secret is empty
+ * @throws RangeError when there is no secret, or when a secret is invalid
  */
 export function createSender(options: SenderOptions): Sender {
   const { workspaceId, timeoutMs = 10_000, attemptsMax = 6, giveUpAfterMs = 60_000 } = options;

@@ -1,5 +1,6 @@
 import { createHmac, timingSafeEqual } from "node:crypto";
 import { SIGNATURE_FORM, TIMESTAMP_TOLERANCE_SECONDS } from "./contract";
+import { secretFault } from "./secret-form";
 
 /** Name of the header that carries a signature, in both directions (bridge guide, "Signatures"). */
 export const SIGNATURE_HEADER = "Service-Signature";
@@ -7,7 +8,8 @@ export const SIGNATURE_HEADER = "Service-Signature";
 export const TIMESTAMP_TOLERANCE_MS = TIMESTAMP_TOLERANCE_SECONDS * 1_000;
 
 /**
- * One secret, or two during a rotation, the new secret first. A list has at least one secret, and no secret is empty.
+ * One secret, or two during a rotation, the new secret first. A list has at least one secret. Each secret is exactly as the
+ * dashboard shows it.
  */
 export type SecretList = string | readonly string[];
 
@@ -29,7 +31,7 @@ const DIGEST_HEX_LENGTH = 64;
  * @param raw the exact bytes of a body; for a poll, the query string as sent, without the `?`, possibly empty. A
  *   string is signed as UTF-8
  * @param nowMs the local clock, ms since the epoch
- * @throws RangeError when there is no secret, or when a secret is empty
+ * @throws RangeError when there is no secret, or when a secret is invalid
  */
 export function sign(raw: Uint8Array | string, secrets: SecretList, nowMs: number = Date.now()): string {
   const timestamp = String(Math.floor(nowMs / 1000));
@@ -47,7 +49,7 @@ export function sign(raw: Uint8Array | string, secrets: SecretList, nowMs: numbe
  * @param raw the exact bytes of the body, never a parsed body that was serialized again
  * @param nowMs the local clock, ms since the epoch
  * @returns undefined when the signature is valid, otherwise the reason why the signature is invalid
- * @throws RangeError when there is no secret, or when a secret is empty
+ * @throws RangeError when there is no secret, or when a secret is invalid
  */
 export function verify(
   header: string | null | undefined,
@@ -89,14 +91,15 @@ function digest(secret: string, timestamp: string, raw: Uint8Array | string): Bu
 }
 
 /**
- * Returns the secrets as a list. Rejects an empty secret, because anybody can sign with it.
+ * Returns the secrets as a list. Rejects an empty secret, because anybody can sign with it. Also rejects a secret that a
+ * file or a copy has changed at its ends: every signature would be wrong.
  *
- * @throws RangeError when there is no secret, or when a secret is empty
+ * @throws RangeError when there is no secret, or when a secret is invalid
  */
 export function checkSecrets(secrets: SecretList): readonly string[] {
   const list = typeof secrets === "string" ? [secrets] : secrets;
-  if (list.length === 0 || list.some((secret) => secret === "")) {
-    throw new RangeError("a signing secret is missing: give the secret that the dashboard showed");
-  }
+  const fault =
+    list.length === 0 ? secretFault("") : list.map(secretFault).find((each) => each !== undefined);
+  if (fault !== undefined) throw new RangeError(fault);
   return list;
 }

@@ -1,3 +1,4 @@
+import { secretFault, withoutByteOrderMark } from "../bridge/secret-form";
 import type { Cli } from "./cli";
 import { EXIT } from "./exit-code";
 import { CliFailure } from "./failure";
@@ -11,12 +12,16 @@ separate lines, the new one first. The secret is never an argument: other users 
 
 /**
  * Returns the signing secrets, newest first: from the file `secretFile` if given, else from SIGNING_SECRET. Rejects
- * with a `CliFailure` if there is no secret, or if the file cannot be read.
+ * with a `CliFailure` if there is no secret, if a secret is invalid, or if the file cannot be read.
  */
 export async function readSecrets(cli: Cli, secretFile: string | undefined): Promise<readonly string[]> {
   const own = cli.environment["SIGNING_SECRET"] ?? "";
   const text = secretFile === undefined ? own : (await cli.terminal.read(secretFile)).toString("utf8");
-  const secrets = text.split(/\r?\n/).filter((line) => line !== "");
+  const secrets = withoutByteOrderMark(text)
+    .split(/\r?\n/)
+    .filter((line) => line !== "");
+  const fault = secrets.map(secretFault).find((each) => each !== undefined);
+  if (fault !== undefined) throw new CliFailure(EXIT.SETTINGS, fault);
   if (secrets.length > 0) return secrets;
   throw new CliFailure(
     EXIT.SETTINGS,

@@ -1,5 +1,6 @@
 import { readFileSync } from "node:fs";
 import { parseArgs } from "node:util";
+import { secretFault } from "../secret-form";
 import { isLoopback } from "./http-client";
 import type { PollerCheckOptions } from "./poll/check-poller";
 import type { ListenAddress } from "./poll/fake-service";
@@ -109,6 +110,10 @@ function readCommon(values: Values, mode: CheckMode, environment: NodeJS.Process
   const secrets = values.secret ?? (inEnvironment === "" ? [] : [inEnvironment]);
   if (secrets.length === 0) fault("--secret is missing: give the signing secret that the dashboard showed");
   if (secrets.includes("")) fault("--secret is empty");
+  for (const each of secrets.filter((secret) => secret !== "")) {
+    const what = secretFault(each);
+    if (what !== undefined) fault(`--secret or SIGNING_SECRET: ${what}`);
+  }
   const only = (values.only ?? []).flatMap((list) => list.split(",")).map((id) => id.trim());
   const unknown = unknownRules(only, mode, RULES[mode]);
   if (unknown !== undefined) fault(unknown);

@@ -8,7 +8,7 @@ import { runProcess } from "./copied/run-process";
 import { readSettings, SettingsError, type Settings } from "./copied/settings";
 import { listenForHealth, type ConnectionState } from "./health";
 import { settingsHelp } from "./help";
-import { withSecretFiles, type SettingTable, type ValuesOf } from "./setting";
+import { readText, withSecretFiles, type SettingTable, type ValuesOf } from "./setting";
 
 const EXIT_USAGE = 64; // EX_USAGE
 /** Milliseconds within which a bridge that cannot continue must stop. */
@@ -101,7 +101,7 @@ function readArguments(name: string) {
 function environmentOf(file: string | undefined): NodeJS.Dict<string> {
   if (file === undefined) return process.env;
   try {
-    return { ...parseEnv(readFileSync(file, "utf8")), ...process.env };
+    return { ...parseEnv(readText(file)), ...process.env };
   } catch (error) {
     const { code = "invalid" } = error as NodeJS.ErrnoException;
     throw new SettingsError([`--config names a file that cannot be read (${code}): give the path of a file`]);

@@ -104,8 +104,8 @@ function parseHttpUrl(value: string): string {
 }
 
 /**
- * Returns the environment with the secrets from the files that variables `<NAME>_FILE` name. Line breaks at the end of
- * the file are not part of the secret. Calls `fault` for each file that cannot be read.
+ * Returns the environment with the secrets from the files that variables `<NAME>_FILE` name. A byte order mark and the
+ * line breaks at the end of the file are not part of the secret. Calls `fault` for each file that cannot be read.
  */
 export function withSecretFiles(
   table: SettingTable,
@@ -117,7 +117,7 @@ export function withSecretFiles(
     const path = environment[`${name}_FILE`];
     if (!isSecret || !path) continue;
     try {
-      read[name] = readFileSync(path, "utf8").replace(/[\r\n]+$/, "");
+      read[name] = readText(path).replace(/[\r\n]+$/, "");
     } catch {
       fault(`${name}_FILE names a file that cannot be read: give the path of a file with the secret`);
       // The placeholder avoids a second fault, for the missing secret.
@@ -125,4 +125,9 @@ export function withSecretFiles(
     }
   }
   return { ...environment, ...read };
+}
+
+/** Returns the text of a file, without the byte order mark that some editors write at its beginning. */
+export function readText(path: string): string {
+  return readFileSync(path, "utf8").replace(/^\uFEFF/, "");
 }

@@ -41,6 +41,22 @@ test("sign and verify read bodies from stdin and files, queries from --query, an
   expect([verified.code, verified.json]).toEqual([EXIT.DONE, { holds: true }]);
 });
 
+test("a byte order mark and line breaks of a secret file are not part of the secret", async () => {
+  const secrets = join(folder, "windows-secrets");
+  writeFileSync(secrets, "\uFEFFsecret-one\r\n");
+  const { stdout } = await run(`sign --secret-file ${secrets} ${AT}`, BODY, {});
+  expect(stdout.trim()).toBe(await signed(BODY));
+});
+
+test.each([
+  ["a space at its end", "secret-one ", "ends with white space (U+0020)"],
+  ["quotation marks around it", "'secret-one'", "begins with a quotation mark (U+0027)"],
+])("a secret with %s is rejected, and the error names the character", async (_what, secret, words) => {
+  const { code, stderr } = await run(`sign ${AT}`, BODY, { SIGNING_SECRET: secret });
+  expect([code, stderr]).toEqual([EXIT.SETTINGS, expect.stringContaining(words)]);
+  expect(stderr).not.toContain("secret-one");
+});
+
 // time: controlled
 // contract: signature-bridge-tolerance
 test.each<[string, () => Promise<string>, string, string]>([

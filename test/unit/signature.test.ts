@@ -1,5 +1,6 @@
 import crypto, { createSecretKey } from "node:crypto";
 import * as fc from "fast-check";
+import { secretFault } from "../../bridge/secret-form";
 import { sign, verify } from "../../bridge/signature";
 import { parseSignature, signatureHeader, signatureMatches } from "../../core/domain/signature";
 import { createSigningSecret } from "../../core/domain/workspace";
@@ -29,6 +30,8 @@ function judged(header: string, raw: Uint8Array | string, ...secrets: readonly s
   return outcome;
 }
 
+/** The kit rejects a secret with a stray character at an end. The service makes no such secret. */
+const isUsable = (secret: string) => secretFault(secret) === undefined;
 const MAC = "ab".repeat(32);
 
 // contract: signature-hmac
@@ -105,7 +108,7 @@ test("one entry that matches any of the secrets is sufficient, whatever the othe
   const hex = fc.stringMatching(/^[0-9a-fA-F]{1,80}$/);
   forAll(
     fc.uint8Array({ maxLength: 200 }),
-    fc.uniqueArray(fc.string({ minLength: 1 }), { minLength: 1, maxLength: 4 }),
+    fc.uniqueArray(fc.string({ minLength: 1 }).filter(isUsable), { minLength: 1, maxLength: 4 }),
     fc.nat({ max: 2 ** 31 }),
     fc.array(hex, { maxLength: 5 }),
     fc.array(hex, { maxLength: 5 }),

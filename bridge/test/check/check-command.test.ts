@@ -212,6 +212,11 @@ test.each([
   ["--service without --workspace", `--service ${LOCAL}`, "--workspace is missing"],
   ["a workspace that is not a UUID", `${SERVICE} one`, "--workspace must be a UUID"],
   ["an empty secret", `--url ${LOCAL} --secret=`, "--secret is empty"],
+  [
+    "a secret in quotation marks",
+    `--url ${LOCAL} --secret="s"`,
+    "--secret or SIGNING_SECRET: a signing secret begins with a quotation mark (U+0022)",
+  ],
   ["an unknown rule", `--url ${LOCAL} --only rotation,all`, "unknown rule for a bridge: all; the rules are"],
   ["--limits for a bridge", `--url ${LOCAL} --limits`, "--limits is not for a bridge"],
   ["--user for a service", `${SERVICE} ${UUID} --user u`, "--user is not for a service"],

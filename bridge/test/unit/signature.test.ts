@@ -1,3 +1,5 @@
+import * as fc from "fast-check";
+import { forAll } from "../../../test/harness/for-all";
 import { checkSecrets, sign, verify, type SecretList } from "../../signature";
 import { secretLookup, secretsOfOne } from "../../secrets";
 
@@ -38,6 +40,41 @@ test.each([
   expect(() => sign("{}", list, NOW_MS)).toThrow(RangeError);
   expect(() => verify(header, "{}", list, NOW_MS)).toThrow(RangeError);
   expect(() => secretLookup(list)).toThrow(RangeError);
+});
+
+test.each([
+  ["s3cret\n", "ends with a line break (U+000A), which usually comes from a file"],
+  ["s3cret\r\n", "ends with a line break"],
+  ["\uFEFFs3cret", "begins with a byte order mark (U+FEFF), which usually comes from a file"],
+  [" s3cret", "begins with white space (U+0020), which usually comes from a copied line"],
+  ["s3cret\u00a0", "ends with white space (U+00A0)"],
+  ['"s3cret"', "begins with a quotation mark (U+0022), which usually comes from a settings file"],
+  ["s3cret\u201d", "ends with a quotation mark (U+201D)"],
+  ["\u200bs3cret", "begins with an invisible character (U+200B)"],
+  ["s3cret\ns3cret", "has a line break inside: give the two secrets of a rotation as a list"],
+])(
+  "the secret %j is rejected wherever it is given, and the error names the fault, not the secret",
+  (secret, words) => {
+    const error = expect.objectContaining({
+      name: "RangeError",
+      message: expect.stringMatching(/^a signing secret (?!.*s3cret)/) as string,
+    });
+    for (const list of [secret, ["right", secret]]) {
+      expect(() => checkSecrets(list)).toThrow(words);
+      expect(() => checkSecrets(list)).toThrow(error as Error);
+      expect(() => sign("{}", list)).toThrow(RangeError);
+      expect(() => verify("t=1,v1=00", "{}", list)).toThrow(RangeError);
+      expect(() => secretLookup(list)).toThrow(RangeError);
+    }
+  },
+);
+
+test("every secret that the service can make is accepted", () => {
+  const bytes = fc.uint8Array({ minLength: 32, maxLength: 32 });
+  forAll(bytes, (secret) => {
+    const text = Buffer.from(secret).toString("base64url");
+    expect(checkSecrets(text)).toEqual([text]);
+  });
 });
 
 test("the secrets of a workspace can be given directly or looked up, and an unknown workspace is an error", async () => {

@@ -49,9 +49,12 @@ test.each([
   expect(read(table, { A: text })).toEqual([fault]);
 });
 
-test("a secret can be in a file, without the line break at the end of the file", () => {
+test.each([
+  ["a line break at its end", "from a file\r\n"],
+  ["a byte order mark at its beginning", "\uFEFFfrom a file\r\n"],
+])("a secret can be in a file with %s, which is not part of the secret", (_what, text) => {
   const path = join(folder, "secret");
-  writeFileSync(path, "from a file\r\n");
+  writeFileSync(path, text);
   const faults: string[] = [];
   const table = { A: secret("a secret"), B: optionalSecret("another"), C: list("no secret", "") };
   const environment = { A_FILE: path, B_FILE: join(folder, "nowhere"), C_FILE: path };

@@ -67,6 +67,23 @@ test("settings come from a file, the environment overrides the file, and SIGTERM
   expect(program.output()).toContain('"msg":"stopped"');
 });
 
+test("a byte order mark at the beginning of the settings file is not part of the first setting", async () => {
+  const file = join(folder, "windows.env");
+  writeFileSync(file, "\uFEFFBASE_URL=http://127.0.0.1:1\r\nIRC_CHANNELS=games\r\n");
+  const program = run(["--config", file]);
+  await until("the faults are printed", () => program.output().includes("WORKSPACE_ID is missing"));
+  expect(await program.exited).toBe(78);
+  expect(program.output()).not.toMatch(/BASE_URL|IRC_CHANNELS/);
+});
+
+test("a signing secret with quotation marks around it stops the bridge, and the error names the character", async () => {
+  const environment = { ...SETTINGS, IRC_CHANNELS: "games", SIGNING_SECRET: '"never-shown"' };
+  const program = run([], environment);
+  expect(await program.exited).toBe(1);
+  expect(program.output()).toContain("a signing secret begins with a quotation mark (U+0022)");
+  expect(program.output()).not.toContain("never-shown");
+});
+
 test("an unknown argument results in a hint at --help", async () => {
   const program = run(["--unknown"]);
   await until("the hint is printed", () =>
