@@ -17,8 +17,8 @@ export interface PushAttemptContext {
 }
 
 /**
- * The outcome of an attempt, or the reason why the attempt was not made; undefined when the lease was lost before
- * the attempt. If core cannot decrypt the workspace's secrets, the outcome is "unreadable", and the event must wait.
+ * The outcome of an attempt, or the reason why the attempt was not made; undefined when the work on the shard
+ * had to stop before the attempt. If core cannot decrypt the workspace's secrets, the outcome is "unreadable", and the event must wait.
  */
 export type AttemptOutcome = PushOutcome | DropReason | "unreadable" | undefined;
 
@@ -37,7 +37,7 @@ export async function tryToPush(
   freshMs: number,
 ): Promise<AttemptOutcome> {
   const workspace = await current.read(push.workspaceId, freshMs);
-  if (lease.isOver()) return undefined;
+  if (lease.stopping.aborted || lease.isOver()) return undefined;
   if (workspace === "unreadable") return workspace;
   if (workspace === undefined || deliveryMode(workspace) === "none") return "disconnected";
   if (deliveryMode(workspace) === "poll") return "polls";

@@ -37,8 +37,8 @@ const READ_MAX = { events: 200, bytes: 1024 * 1024 } as const;
  *
  * A first attempt uses a version of the workspace that was read after the event was published, and at most `FRESH_MS`
  * before the attempt. A retry reads the workspace again. An attempt does not wait until the outcome of the previous
- * event is recorded. If the store is unavailable, core records the outcome later. If the lease is lost before an
- * outcome is recorded, the next holder repeats the attempt, and the bridge recognizes the repeated event by its id.
+ * event is recorded. If the store is unavailable, core records the outcome later. When the work on the shard must stop,
+ * core finishes the attempts in progress, and records their outcomes. If the lease is lost before an outcome is recorded, the next holder repeats the attempt, and the bridge recognizes the repeated event by its id.
  */
 export async function dispatchShard(context: DispatcherContext, lease: Lease): Promise<void> {
   const { shard, token, stopping, over } = lease;

@@ -1,3 +1,4 @@
+import { PUSH_DEADLINE_MS } from "../../contract/numbers";
 import { createWaker } from "../domain/waker";
 import { LEASE_MS, type Leases, type Member, type NotJoined, StoreUnavailable } from "../ports/store";
 import type { Lease, LeaseState } from "./lease";
@@ -13,7 +14,8 @@ export interface LeaseHolderOptions {
   readonly signal?: AbortSignal;
   /**
    * Works on a shard until `lease.stopping` is aborted. Resolves when no work is in progress; the lease is then
-   * released. Must begin nothing on the shard after `lease.over` is aborted.
+   * released. While the work is finished, the lease is renewed for up to `FINISH_WITHIN_MS`. Must begin nothing on the
+   * shard after `lease.stopping` or `lease.over` is aborted.
    */
   work(lease: Lease): Promise<void>;
   /**
@@ -45,6 +47,11 @@ export interface LeaseHolder {
 
 const BEAT_MS = 750;
 /**
+ * Milliseconds for which a lease is renewed after the work on its shard must stop. A push can take this long, and the
+ * last renewal leaves time to record its outcome.
+ */
+const FINISH_WITHIN_MS = PUSH_DEADLINE_MS;
+/**
  * A member stops relying on a lease this many milliseconds before the expiry, because answers from the store take time.
  */
 const SAFETY_MS = 500;
@@ -65,8 +72,8 @@ interface HeldLease extends Lease {
  * Holds the leases of a member's fair share of the shards. Each lease has a `LeaseState`.
  *
  * Every `BEAT_MS`, the holder reports that the member is alive, and renews the member's leases. The holder also
- * acquires free leases, and drains the leases of shards in another member's share. A lease that was not renewed in time
- * is lost. If this process was paused for too long, the late timer finds the lease expired, and the store rejects work
+ * acquires free leases, and drains the leases of shards in another member's share. A drained lease is released when the
+ * work on its shard has ended. A lease that was not renewed in time is lost. If this process was paused for too long, the late timer finds the lease expired, and the store rejects work
  * without a lease.
  */
 export function holdLeases(options: LeaseHolderOptions): LeaseHolder {
@@ -92,22 +99,33 @@ export function holdLeases(options: LeaseHolderOptions): LeaseHolder {
   /** Acquires, renews or drains the lease of a shard. */
   async function update(shard: number, isMine: boolean): Promise<void> {
     const lease = held.get(shard);
+    // The work on the shard is being finished, and `finish` renews the lease.
+    if (lease?.released !== undefined) return;
     if (!isMine && options.isBusy?.(shard) !== true) {
       // The release is not awaited, because the next beats would skip the shard while this `update` is pending.
       if (lease !== undefined) void release(lease);
       return;
     }
     if (closing.signal.aborted && lease === undefined) return;
+    const validUntil = await take(shard, lease);
+    if (validUntil === undefined || lease?.state === "released") return;
+    const state = isMine ? "held" : "draining";
+    if (lease === undefined || lease.state === "lost") acquire(shard, state, validUntil);
+    else renew(lease, state, validUntil);
+  }
+
+  /**
+   * Asks the store for the lease of a shard, which this member may hold. Returns the `performance.now()` until which the
+   * answer can be relied on, or undefined if another member holds the lease or the answer was too late.
+   */
+  async function take(shard: number, lease: HeldLease | undefined): Promise<number | undefined> {
     const validUntil = performance.now() + LEASE_MS - SAFETY_MS;
     const isTaken = await leases.take(member, shard);
     // If the answer arrives after this member's lease has expired, that lease is lost, and the answer counts for a
     // new lease. If the new lease has expired too, the next beat tries again.
     if (lease !== undefined && (!isTaken || lease.isOver())) lose(lease);
-    if (!isTaken) return options.onRefused?.(shard);
-    if (performance.now() >= validUntil || lease?.state === "released") return;
-    const state = isMine ? "held" : "draining";
-    if (lease === undefined || lease.state === "lost") acquire(shard, state, validUntil);
-    else renew(lease, state, validUntil);
+    if (!isTaken) options.onRefused?.(shard);
+    return isTaken && performance.now() < validUntil ? validUntil : undefined;
   }
 
   function acquire(shard: number, state: LeaseState, validUntil: number): void {
@@ -157,13 +175,33 @@ export function holdLeases(options: LeaseHolderOptions): LeaseHolder {
       if (held.get(lease.shard) !== lease) return;
       lease.state = "draining";
       lease.stopController.abort();
-      await lease.worked;
+      // A renewal must not reach the store after the release.
+      await finish(lease);
       // The lease was lost meanwhile. If the shard was acquired again, the new lease must stay.
       if (held.get(lease.shard) !== lease) return;
       end(lease, "released");
       await leases.drop(member, lease.shard).catch(onFault);
     })();
     return lease.released;
+  }
+
+  /** Resolves when the work on a shard has ended. Until then, renews the lease, so that outcomes can be recorded. */
+  async function finish(lease: HeldLease): Promise<void> {
+    const waker = createWaker();
+    let isWorking = true;
+    void lease.worked.then(() => {
+      isWorking = false;
+      waker.wake();
+    });
+    const until = performance.now() + FINISH_WITHIN_MS;
+    const renewedAt = lease.validUntil - LEASE_MS + SAFETY_MS;
+    await waker.wait(Math.max(0, renewedAt + BEAT_MS - performance.now()));
+    while (isWorking && !lease.over.aborted && performance.now() < until) {
+      const validUntil = await take(lease.shard, lease).catch(onFault);
+      if (validUntil !== undefined && !lease.over.aborted) renew(lease, "draining", validUntil);
+      await waker.wait(BEAT_MS);
+    }
+    await lease.worked;
   }
 
   function lose(lease: HeldLease | undefined): void {

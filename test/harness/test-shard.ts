@@ -167,6 +167,10 @@ export function createShard() {
       lost.abort();
     }
   };
+  /** Makes the work on the shard stop, as when the shard moves to another core's share. */
+  const stop = (): void => {
+    for (const { stopping } of holds) stopping.abort();
+  };
   return {
     world,
     attempts,
@@ -176,6 +180,7 @@ export function createShard() {
     drops,
     faults,
     lose,
+    stop,
     times: () => attempts.map((attempt) => attempt.atMs),
     /** Starts the dispatcher of a new holder of the lease. */
     start() {

@@ -1,4 +1,5 @@
 import * as fc from "fast-check";
+import { PUSH_DEADLINE_MS } from "../../contract/numbers";
 import type { Lease } from "../../core/leases/lease";
 import { holdLeases, type LeaseHolder } from "../../core/leases/lease-holder";
 import { LEASE_MS, type Leases, type Member } from "../../core/ports/store";
@@ -46,11 +47,21 @@ const aborted = (signal: AbortSignal): Promise<void> =>
     if (signal.aborted) resolve();
     else signal.addEventListener("abort", () => resolve(), { once: true });
   });
+/** Advances the clock until `look` returns a value that is neither undefined nor false. */
+async function until<T>(look: () => T | undefined | false): Promise<T> {
+  for (let steps = 0; steps < 2_000; steps++) {
+    const found = look();
+    if (found !== undefined && found !== false) return found;
+    await pass(10);
+  }
+  throw new Error("the condition did not become true within 20 seconds");
+}
 const pass = (ms: number): Promise<void> => jest.advanceTimersByTimeAsync(ms);
 const sorted = ({ held }: LeaseHolder): readonly number[] => held.toSorted((a, b) => a - b);
 
 let memory: MemoryLeases;
 let holders: ReturnType<typeof createHolders>;
+let finishWork = (): void => undefined;
 beforeEach(() => {
   jest.useFakeTimers();
   memory = createMemoryLeases(SHARDS);
@@ -58,22 +69,22 @@ beforeEach(() => {
 });
 afterEach(async () => {
   memory.state.away = false;
+  finishWork();
   holders.working.until = async () => undefined;
   const closed = Promise.all(holders.all.map((holder) => holder.close()));
-  await pass(LEASE_MS + 1_000);
+  await pass(PUSH_DEADLINE_MS + 1_000);
   await closed;
   jest.useRealTimers();
 });
 
 /** Makes the work on these shards continue until the returned function is called. */
 function keepWorkingOn(...shards: readonly number[]): () => void {
-  let finish: () => void = () => undefined;
-  const finished = new Promise<void>((resolve) => (finish = resolve));
+  const finished = new Promise<void>((resolve) => (finishWork = resolve));
   holders.working.until = async (lease) => {
     await aborted(lease.stopping);
     if (shards.includes(lease.shard)) await finished;
   };
-  return finish;
+  return finishWork;
 }
 
 // time: controlled
@@ -91,6 +102,73 @@ test("a closing core releases idle shards immediately, and other shards when the
   expect([sorted(two), holders.on(2)]).toEqual([[0, 1, 2, 3], ["two"]]);
   await closed;
   expect(memory.members.has("one")).toBe(false);
+});
+
+/** Makes each work that is in progress when it must stop take `ms` milliseconds more. */
+function finishWorkAfter(ms: number): void {
+  holders.working.until = async (lease) => {
+    await aborted(lease.stopping);
+    await new Promise((resolve) => setTimeout(resolve, ms));
+  };
+}
+
+// time: controlled
+test.each(["moves to another core's share", "is released because the core closes"])(
+  "if a shard %s, its lease is renewed while the work on it is finished, and the other core begins after that",
+  async (why) => {
+    finishWorkAfter(PUSH_DEADLINE_MS);
+    const one = holders.start("one");
+    await pass(1_000);
+    const two = holders.start("two");
+    if (why.startsWith("is released")) {
+      await pass(PUSH_DEADLINE_MS + 2_000);
+      void one.close();
+    }
+    const isMoving = ({ lease }: { readonly lease: Lease }) => lease.stopping.aborted && !lease.over.aborted;
+    const { lease } = await until(() => holders.acquired.find(isMoving));
+    for (let ms = 0; ms < PUSH_DEADLINE_MS - 100; ms += 100) {
+      expect([ms, lease.state, lease.isOver(), holders.on(lease.shard)]).toEqual([
+        ms,
+        "draining",
+        false,
+        ["one"],
+      ]);
+      await pass(100);
+    }
+    await pass(1_000);
+    expect([lease.state, holders.on(lease.shard)]).toEqual(["released", ["two"]]);
+    void two.close();
+  },
+);
+
+// time: controlled
+test("if the work on a shard does not end, its lease is renewed only for the time of a push, and another core acquires it", async () => {
+  keepWorkingOn(0, 1, 2, 3);
+  holders.start("one");
+  await pass(1_000);
+  const started = performance.now();
+  holders.start("two");
+  await until(() => holders.acquired.some(({ name }) => name === "two"));
+  expect(performance.now() - started).toBeLessThan(PUSH_DEADLINE_MS + LEASE_MS + 2_000);
+  expect(holders.acquired.find(({ lease }) => lease.stopping.aborted)?.lease.state).toBe("lost");
+});
+
+// time: controlled
+test("if a shard returns to the share of a core that is finishing the work on it, the work ends before it begins again", async () => {
+  finishWorkAfter(2_000);
+  const one = holders.start("a");
+  await pass(1_000);
+  const two = holders.start("b");
+  await pass(1_000);
+  const leases = holders.acquired.map(({ lease }) => lease);
+  const moving = leases.filter((lease) => lease.stopping.aborted);
+  expect(moving.map(({ state }) => state)).toEqual(["draining", "draining"]);
+  void two.close();
+  await pass(4_000);
+  expect([sorted(one), moving.map(({ state }) => state)]).toEqual([
+    [0, 1, 2, 3],
+    ["released", "released"],
+  ]);
 });
 
 const INTO_BEAT = Array.from({ length: 12 }, (_, i) => i);
@@ -193,6 +271,42 @@ test("however cores start and stop, no shard ever has two cores, and in the end 
       for (const holder of open.values()) closing.push(holder.close());
       await pass(2 * LEASE_MS);
       await Promise.all(closing);
+      expect(some.faults).toEqual([]);
+    }),
+    { numRuns: many(25) },
+  );
+});
+
+// time: controlled
+test("however cores start and stop, a core loses no lease whose work ends within the time of a push", async () => {
+  const step = fc.record({ core: fc.nat(3), waitMs: fc.nat(3_000), workMs: fc.nat(PUSH_DEADLINE_MS) });
+  await fc.assert(
+    fc.asyncProperty(fc.array(step, { maxLength: 10 }), async (steps) => {
+      const some = createHolders(createMemoryLeases(SHARDS).store);
+      const open = new Map<number, LeaseHolder>();
+      const closing: Promise<void>[] = [];
+      let [started, workMs] = [0, 0];
+      some.working.until = async (lease) => {
+        const ms = workMs;
+        await aborted(lease.stopping);
+        await new Promise((resolve) => setTimeout(resolve, ms));
+      };
+      for (const [i, { core, waitMs }] of steps.entries()) {
+        workMs = steps[i]?.workMs ?? 0;
+        const known = open.get(core);
+        if (known === undefined) open.set(core, some.start(`core ${++started}`));
+        else {
+          open.delete(core);
+          closing.push(known.close());
+        }
+        await pass(waitMs);
+      }
+      for (const holder of open.values()) closing.push(holder.close());
+      await pass(2 * PUSH_DEADLINE_MS);
+      await Promise.all(closing);
+      expect(some.acquired.filter(({ lease }) => lease.state !== "released").map(({ name }) => name)).toEqual(
+        [],
+      );
       expect(some.faults).toEqual([]);
     }),
     { numRuns: many(25) },

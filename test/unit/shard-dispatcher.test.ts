@@ -300,6 +300,29 @@ test("after the lease is lost, no attempt is made or recorded", async () => {
 });
 
 // time: controlled
+test("after the work on a shard must stop, the attempts in progress are recorded, and no attempt begins", async () => {
+  const queue = [queued(1), queued(2), queued(3, { workspaceId: OTHER })];
+  await shard().run(500, {
+    queue,
+    answer: ({ eventId }) => (eventId === "evt_1" ? after(4_000, OK) : REFUSED),
+  });
+  // The attempt of this event waits for the record of its workspace when the work must stop.
+  shard().world.workspace = "away";
+  shard().add(queued(4, { workspaceId: OTHER.replace("2", "3") }));
+  await pass(100);
+  shard().stop();
+  await shard().wait(10_000, { workspace: WORKSPACE });
+  expect(ids()).toEqual(eventIds(1, 2, 3));
+  const recorded = shard().recorded.map(({ push, next }) => `${push.eventId} ${next.do}`);
+  expect(recorded).toEqual(["evt_2 retry", "evt_3 retry", "evt_1 done"]);
+  expect(shard().world.queue.map(({ eventId, attempts }) => [eventId, attempts])).toEqual([
+    ["evt_2", 1],
+    ["evt_3", 1],
+    ["evt_4", 0],
+  ]);
+});
+
+// time: controlled
 test("if a store that lost the lease rejects an outcome, the outcome is recorded when the lease is acquired again", async () => {
   await shard().run(2_000, { records: "refused" });
   expect([shard().attempts.length, shard().recorded]).toEqual([1, []]);
