@@ -188,15 +188,13 @@ export function holdLeases(options: LeaseHolderOptions): LeaseHolder {
   /** Resolves when the work on a shard has ended. Until then, renews the lease, so that outcomes can be recorded. */
   async function finish(lease: HeldLease): Promise<void> {
     const waker = createWaker();
-    let isWorking = true;
-    void lease.worked.then(() => {
-      isWorking = false;
-      waker.wake();
-    });
+    const worked = new AbortController();
+    worked.signal.addEventListener("abort", waker.wake, { once: true });
+    void lease.worked.then(() => worked.abort());
     const until = performance.now() + FINISH_WITHIN_MS;
     const renewedAt = lease.validUntil - LEASE_MS + SAFETY_MS;
     await waker.wait(Math.max(0, renewedAt + BEAT_MS - performance.now()));
-    while (isWorking && !lease.over.aborted && performance.now() < until) {
+    while (!worked.signal.aborted && !lease.over.aborted && performance.now() < until) {
       const validUntil = await take(lease.shard, lease).catch(onFault);
       if (validUntil !== undefined && !lease.over.aborted) renew(lease, "draining", validUntil);
       await waker.wait(BEAT_MS);

@@ -1,22 +1,22 @@
+import type { LiveMembers } from "../ports/store";
+import { ownersInTurn, ownersOf } from "./owners";
+
 export interface ShareOptions {
   readonly shards: number;
   /** The name of this member. A member is a core, or a stream of a group of followers (see `Member`). */
   readonly name: string;
   /**
-   * Reports that this member is alive. Resolves with the sorted names of all live members, or with undefined when this
-   * member cannot join the group (see `NotJoined`).
+   * Reports that this member is alive. Resolves with all live members, or with undefined when this member cannot join the
+   * group (see `NotJoined`).
    */
-  join(): Promise<readonly string[] | undefined>;
+  join(): Promise<LiveMembers | undefined>;
   /** If the shard is in this member's share, acquires the shard or renews its lease. Otherwise releases the shard. */
   update(shard: number, isMine: boolean): Promise<void>;
   /** Called when `join` or `update` rejects. */
   onFault(error: unknown): void;
 }
 
-/**
- * A member's share of the shards. With m live members, the member at place n, counted from 0, has every shard whose
- * number modulo m is n.
- */
+/** A member's share of the shards: the shards whose owner is this member (see `ownersOf`). */
 export interface Share {
   /**
    * Joins the group, and starts an update of every shard that has no pending update. Resolves when these updates have
@@ -35,13 +35,20 @@ const JOIN_WITHIN_MS = 500;
  * known list is used.
  */
 export function createShare({ shards, name, join, update, onFault }: ShareOptions): Share {
-  let alive: readonly string[] = [];
+  /** The name of each shard's owner; empty until this member has joined. */
+  let owners: readonly string[] = [];
+  let known = "";
   let joining: Promise<void> | undefined;
   let beating: Promise<void> | undefined;
   const updating = new Map<number, Promise<void>>();
 
   async function joinAgain(): Promise<void> {
-    alive = (await join()) ?? [];
+    const alive = await join();
+    const list = alive === undefined ? "" : `${alive.hasOlder} ${alive.names.join(" ")}`;
+    if (list === known) return;
+    known = list;
+    if (alive === undefined) owners = [];
+    else owners = (alive.hasOlder ? ownersInTurn : ownersOf)(shards, alive.names);
   }
 
   async function beatOnce(): Promise<void> {
@@ -49,11 +56,9 @@ export function createShare({ shards, name, join, update, onFault }: ShareOption
       .catch(onFault)
       .finally(() => (joining = undefined));
     await within(JOIN_WITHIN_MS, joining);
-    const place = alive.indexOf(name);
     for (let shard = 0; shard < shards; shard++) {
       if (updating.has(shard)) continue;
-      const isMine = place >= 0 && shard % alive.length === place;
-      const updated = update(shard, isMine)
+      const updated = update(shard, owners[shard] === name)
         .catch(onFault)
         .finally(() => updating.delete(shard));
       updating.set(shard, updated);

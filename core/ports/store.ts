@@ -654,19 +654,26 @@ export const LEASE_MS = 3_000;
  */
 export type NotJoined = "replaced" | "full";
 
+/** The live members of a group. */
+export interface LiveMembers {
+  /** The names, in order. */
+  readonly names: readonly string[];
+  /** Whether a member is of a release that shares the shards by an older rule: see `core/leases/owners.ts`. */
+  readonly hasOlder: boolean;
+}
+
 /** Leases of shards. */
 export interface Leases {
   readonly shards: number;
   /**
-   * Adds a member to its group, or reports that the member is still alive. Returns the names of all live members, in
-   * order.
+   * Adds a member to its group, or reports that the member is still alive. Returns all live members.
    *
    * @param fresh true until the member has received its first answer, because its name may still belong to an older
    *   member
    * @param ageMs milliseconds since the member entered the group. The ages determine which of two members with the same
    *   name is newer, because a join may arrive late or twice.
    */
-  join(member: Member, fresh: boolean, ageMs?: number): Promise<readonly string[] | NotJoined>;
+  join(member: Member, fresh: boolean, ageMs?: number): Promise<LiveMembers | NotJoined>;
   leave(member: Member): Promise<void>;
   /** Acquires or renews the lease of a shard for LEASE_MS. Returns false when another member holds the lease. */
   take(member: Member, shard: number): Promise<boolean>;

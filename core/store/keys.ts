@@ -37,8 +37,8 @@ import { shardOf } from "../domain/shard";
  * | `:rate:<workspace>`         | list   | seconds                      | append, page: times of the last requests that passed, µs; not in the append-only file |
  * | `:ip:<address>`             | list   | seconds                      | admit, append, page: as `:rate:`, but for each sending address |
  * | `:lease:<group>`            | string | LEASE_MS                     | take_lease: token of the member that works on the shard: a core (group `!cores`) or a stream of followers |
- * | `:members:<group>`          | hash   | an hour after the last join  | join_group: the members of a group, each with its token, its age, and the time of its last join |
- * | `:alive:<group>`            | string | LEASE_MS                     | join_group: cache of the live members' names; leave_group deletes it |
+ * | `:members:<group>`          | hash   | an hour after the last join  | join_group: the members of a group, each with its token and the number of its rule, its age, and the time of its last join |
+ * | `:live:<group>`             | string | LEASE_MS                     | join_group: cache of the live members' names; leave_group deletes it |
  * | `:made`                     | hash   | as the groups in `:in`       | open_group: when each group was made, µs; drop_group deletes the group's field |
  * | `:groups` of shard 0 only   | hash   | as the groups                | see groups.lua: the registry of all groups of followers |
  *

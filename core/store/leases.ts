@@ -5,6 +5,8 @@ import type { Keys } from "./keys";
 import { asList, asNumber, asText } from "./redis/reply";
 
 const LEASES_AT_ONCE = 128;
+/** The answer of join_group while a member shares the shards by the older rule. */
+const OLDER_RULE = 1;
 
 /** @param membersMax maximum number of members of a group; 0 for no maximum */
 export function createLeases(functions: Functions, keys: Keys, membersMax = 0): Leases {
@@ -24,7 +26,8 @@ export function createLeases(functions: Functions, keys: Keys, membersMax = 0): 
       const age = String(Math.round(ageMs));
       const args = [group, name, token, fresh ? "1" : "0", age, String(LEASE_MS), String(membersMax)];
       const [state, names] = asList(await functions.call("join_group", register(group), args));
-      if (names !== undefined) return asText(names).split(" ");
+      if (names !== undefined)
+        return { names: asText(names).split(" "), hasOlder: asNumber(state) === OLDER_RULE };
       return asNumber(state) < 0 ? "full" : "replaced";
     },
     async leave({ group, name, token }) {

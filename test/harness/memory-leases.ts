@@ -8,7 +8,7 @@ export type MemoryLeases = ReturnType<typeof createMemoryLeases>;
  */
 export function createLeaseBook(leaseMs: number) {
   const leases = new Map<number, { readonly token: string; readonly until: number }>();
-  const members = new Map<string, { token: string; seen: number; began: number }>();
+  const members = new Map<string, { token: string; seen: number; began: number; isOlder: boolean }>();
   const now = (): number => performance.now();
   /** Returns the token of the member that holds a shard now, or undefined. */
   const holder = (shard: number): string | undefined => {
@@ -19,14 +19,18 @@ export function createLeaseBook(leaseMs: number) {
     leases,
     members,
     holder,
-    join({ name, token }: Member, fresh: boolean, ageMs = 0) {
+    join({ name, token }: Member, fresh: boolean, ageMs = 0, isOlder = false) {
       const known = members.get(name);
       const began = now() - ageMs;
       const isNewer = fresh && began >= (known?.began ?? 0);
       const mine = isNewer || known === undefined || known.token === token;
-      if (mine) members.set(name, { token, seen: now(), began });
+      if (mine) members.set(name, { token, seen: now(), began, isOlder });
       for (const [each, { seen }] of members) if (now() - seen > leaseMs) members.delete(each);
-      return mine ? [...members.keys()].toSorted() : "replaced";
+      if (!mine) return "replaced";
+      return {
+        names: [...members.keys()].toSorted(),
+        hasOlder: [...members.values()].some((each) => each.isOlder),
+      };
     },
     leave({ name, token }: Member) {
       if (members.get(name)?.token === token) members.delete(name);
@@ -52,14 +56,22 @@ export function createMemoryLeases(shards: number) {
     if (state.away) throw new StoreUnavailable("unavailable");
     return value();
   };
-  const store: Leases = {
+  const storeOf = (isOlder: boolean): Leases => ({
     shards,
-    join: (...who) => answer(() => book.join(...who)),
+    join: (member, fresh, ageMs) => answer(() => book.join(member, fresh, ageMs, isOlder)),
     leave: (member) => answer(() => book.leave(member)),
     take: (...what) => answer(() => book.take(...what)),
     drop: (...what) => answer(() => book.drop(...what)),
-  };
+  });
   /** Gives a shard to another holder, whose lease never expires. */
   const steal = (shard: number): void => void leases.set(shard, { token: "a thief", until: Infinity });
-  return { store, state, members, holder, steal };
+  return {
+    store: storeOf(false),
+    /** The leases of members that are of an older release. */
+    olderStore: storeOf(true),
+    state,
+    members,
+    holder,
+    steal,
+  };
 }

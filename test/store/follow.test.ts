@@ -211,31 +211,37 @@ describe("reading", () => {
 describe("the register of a group", () => {
   const clock = testClock(store);
 
+  /** Joins; returns the names of all live members, or the reason why the join failed. */
+  async function namesAfter(...join: Parameters<typeof log.join>) {
+    const alive = await log.join(...join);
+    return typeof alive === "string" ? alive : alive.names;
+  }
+
   test("lists the live members, ordered by name", async () => {
     const [b, a] = [member("names", "b"), member("names", "a")];
-    expect(await log.join(b, true)).toEqual(["b"]);
-    expect(await log.join(a, true)).toEqual(["a", "b"]);
-    expect(await log.join(b, false)).toEqual(["a", "b"]);
+    expect(await namesAfter(b, true)).toEqual(["b"]);
+    expect(await namesAfter(a, true)).toEqual(["a", "b"]);
+    expect(await namesAfter(b, false)).toEqual(["a", "b"]);
     await log.leave(a);
-    expect(await log.join(b, false)).toEqual(["b"]);
+    expect(await namesAfter(b, false)).toEqual(["b"]);
   });
 
   test("gives a consumer's place to its newer stream, which keeps the place when the older stream leaves", async () => {
     const [older, newer] = [member("place"), member("place")];
     await log.join(older, true);
-    expect(await log.join(newer, true)).toEqual(["c"]);
+    expect(await namesAfter(newer, true)).toEqual(["c"]);
     expect(await log.join(older, false)).toBe("replaced");
     await log.leave(older);
-    expect(await log.join(newer, false)).toEqual(["c"]);
+    expect(await namesAfter(newer, false)).toEqual(["c"]);
   });
 
   test("gives a consumer's place to the stream that started later, even if the older stream joins last", async () => {
     const [older, newer] = [member("late"), member("late")];
     await log.join(older, true, 500);
-    expect(await log.join(newer, true, 200)).toEqual(["c"]);
+    expect(await namesAfter(newer, true, 200)).toEqual(["c"]);
     expect(await log.join(older, true, 60_000)).toBe("replaced");
-    expect(await log.join(newer, true, 900)).toEqual(["c"]);
-    expect(await log.join(member("late"), true, 0)).toEqual(["c"]);
+    expect(await namesAfter(newer, true, 900)).toEqual(["c"]);
+    expect(await namesAfter(member("late"), true, 0)).toEqual(["c"]);
   });
 
   test("accepts entries without an age, which older releases store", async () => {
@@ -243,7 +249,7 @@ describe("the register of a group", () => {
     const key = `${store.keys.prefix(store.keys.shard(known.group))}:members:${known.group}`;
     await store.redis.command(key, ["HSET", key, known.name, `${known.token} ${clock.us / 1_000}`]);
     expect(await log.join(newer, false, 0)).toBe("replaced");
-    expect(await log.join(newer, true, 60_000)).toEqual(["c"]);
+    expect(await namesAfter(newer, true, 60_000)).toEqual(["c"]);
   });
 
   test("is full at the maximum number of streams, and then accepts only a newer stream of a registered consumer", async () => {
@@ -251,13 +257,13 @@ describe("the register of a group", () => {
     for (const each of all) await log.join(each, true);
     const further = member("full", "further");
     expect(await log.join(further, true)).toBe("full");
-    expect(await log.join(member("full", "c7"), true)).toHaveLength(GROUP_STREAMS_MAX);
+    expect(await namesAfter(member("full", "c7"), true)).toHaveLength(GROUP_STREAMS_MAX);
     await log.leave(all[0] ?? further);
-    expect(await log.join(further, true)).toContain("further");
+    expect(await namesAfter(further, true)).toContain("further");
     expect(await log.join(all[0] ?? further, false)).toBe("full");
     // Members that were silent for longer than a lease lasts do not count.
     await clock.pass((LEASE_MS + 1) * 1_000);
-    expect(await log.join(all[0] ?? further, false)).toEqual(["c0"]);
+    expect(await namesAfter(all[0] ?? further, false)).toEqual(["c0"]);
   });
 
   test("is not read when a member reports that it is alive, and the set of live members has not changed", async () => {
@@ -269,7 +275,7 @@ describe("the register of a group", () => {
     const before = await reads();
     for (let beat = 0; beat < 3; beat++) {
       await clock.pass(750_000);
-      for (const each of [a, b]) expect(await log.join(each, false)).toEqual(["a", "b"]);
+      for (const each of [a, b]) expect(await namesAfter(each, false)).toEqual(["a", "b"]);
     }
     expect(await reads()).toBe(before);
   });
@@ -279,9 +285,30 @@ describe("the register of a group", () => {
     await log.join(a, true);
     const key = `${store.keys.prefix(store.keys.shard(a.group))}:members:${a.group}`;
     await store.redis.command(key, ["HSET", key, "b", `${b.token} 0 ${clock.us / 1_000}`]);
-    expect(await log.join(a, false)).toEqual(["a", "b"]);
+    expect(await namesAfter(a, false)).toEqual(["a", "b"]);
     await store.redis.command(key, ["HDEL", key, "b"]);
-    expect(await log.join(a, false)).toEqual(["a"]);
+    expect(await namesAfter(a, false)).toEqual(["a"]);
+  });
+
+  test("reports whether a live member is of an older release, whose entries have no rule", async () => {
+    const [a, b] = [member("rules", "a"), member("rules", "b")];
+    expect(await log.join(a, true)).toEqual({ names: ["a"], hasOlder: false });
+    const key = `${store.keys.prefix(store.keys.shard(a.group))}:members:${a.group}`;
+    await store.redis.command(key, ["HSET", key, "older", `${member("rules").token} 0 ${clock.us / 1_000}`]);
+    for (let beat = 0; beat < 2; beat++) {
+      expect(await log.join(a, false)).toEqual({ names: ["a", "older"], hasOlder: true });
+    }
+    expect(await log.join(b, true)).toEqual({ names: ["a", "b", "older"], hasOlder: true });
+    await store.redis.command(key, ["HDEL", key, "older"]);
+    expect(await log.join(b, false)).toEqual({ names: ["a", "b"], hasOlder: false });
+  });
+
+  test("gives a consumer's place in a release that stores no rule to its newer stream", async () => {
+    const [known, newer] = [member("ruleless"), member("ruleless")];
+    const key = `${store.keys.prefix(store.keys.shard(known.group))}:members:${known.group}`;
+    await store.redis.command(key, ["HSET", key, known.name, `${known.token} 500 ${clock.us / 1_000}`]);
+    expect(await log.join(newer, true, 0)).toEqual({ names: ["c"], hasOlder: false });
+    expect(await log.join(newer, false, 0)).toEqual({ names: ["c"], hasOlder: false });
   });
 
   // time: controlled
@@ -289,9 +316,9 @@ describe("the register of a group", () => {
     const [silent, alive] = [member("silent", "a"), member("silent", "b")];
     await log.join(silent, true);
     await clock.pass(LEASE_MS * 1_000);
-    expect(await log.join(alive, true)).toEqual(["a", "b"]);
+    expect(await namesAfter(alive, true)).toEqual(["a", "b"]);
     await clock.pass(1_000);
-    expect(await log.join(alive, false)).toEqual(["b"]);
-    expect(await log.join(silent, false)).toEqual(["a", "b"]);
+    expect(await namesAfter(alive, false)).toEqual(["b"]);
+    expect(await namesAfter(silent, false)).toEqual(["a", "b"]);
   });
 });

@@ -1,5 +1,13 @@
+import { ownersOf } from "../../core/leases/owners";
 import { deliveryId } from "../../core/operations/in-flight";
 import { closeAll, createGroup, DEADLINE_MS, pass, seen, type Group } from "../harness/follow-group";
+
+/** Names of two streams: together, EVEN owns the shards 0 and 2, and ODD owns 1 and 3. */
+const [EVEN, ODD] = ["c1", "cp"];
+
+test("two streams with these names own every second shard each", () => {
+  expect(ownersOf(4, [EVEN, ODD])).toEqual([EVEN, ODD, EVEN, ODD]);
+});
 
 let groups: Group[] = [];
 beforeEach(() => void jest.useFakeTimers());
@@ -119,36 +127,36 @@ describe("one stream", () => {
 describe("several streams of a group:", () => {
   test("the first stream keeps all shards until their events are acked, and then each stream has its share", async () => {
     const group = startGroup();
-    const first = group.open("c1");
+    const first = group.open(EVEN);
     await group.append("a", "c");
-    const second = group.open("c2");
+    const second = group.open(ODD);
     await pass(2_000);
     expect([seen(first), seen(second)]).toEqual([["a0/1", "c0/1"], []]);
     group.ack(first, ...first.delivered);
     await pass(2_500);
     await group.append("a", "c", "d", "e");
-    // The first stream has shards 0 and 2, and the second has 1 and 3. Acked events are not redelivered.
+    // Acked events are not redelivered.
     expect(seen(first).slice(2).toSorted()).toEqual(["a1/1", "d0/1"]);
     expect(seen(second).toSorted()).toEqual(["c1/1", "e0/1"]);
   });
 
   test("even if a stream never acks, a new stream gets its share of the shards after the ack deadline", async () => {
     const group = startGroup();
-    const stuck = group.open("c1");
+    const stuck = group.open(EVEN);
     await group.append("c");
-    const healthy = group.open("c2");
+    const healthy = group.open(ODD);
     await pass(DEADLINE_MS + 3_000);
     expect([seen(stuck), seen(healthy)]).toEqual([["c0/1"], ["c0/2"]]);
   });
 
   test("an overdue event and the later events of its workspace leave the window if their shard belongs to another stream", async () => {
     const group = startGroup(2);
-    const first = group.open("c1");
+    const first = group.open(EVEN);
     group.memory.append("c");
     await pass(1_000);
     group.memory.append("c");
     await pass(200);
-    group.open("c2");
+    group.open(ODD);
     await pass(1_500);
     for (let i = 0; i < 2; i++) group.memory.append("a");
     await pass(1_000);
@@ -157,11 +165,11 @@ describe("several streams of a group:", () => {
 
   test("if an event becomes overdue while its shard moves, and the new holder leaves without delivering it, the old holder redelivers the event", async () => {
     const group = startGroup();
-    const stream = group.open("c1");
+    const stream = group.open(EVEN);
     await pass(500);
     group.memory.append("c");
     await pass(1_700);
-    const passing = group.open("c2");
+    const passing = group.open(ODD);
     await pass(1_500);
     passing.stop();
     await pass(2_000);

@@ -21,10 +21,10 @@ function createHolders(leases: Leases) {
     working,
     busy,
     all,
-    start(name: string): LeaseHolder {
+    start(name: string, store = leases): LeaseHolder {
       const member: Member = { group: "g", name, token: `token of ${name}` };
       const holder = holdLeases({
-        leases,
+        leases: store,
         member,
         work: async (lease) => {
           acquired.push({ name, lease });
@@ -90,18 +90,18 @@ function keepWorkingOn(...shards: readonly number[]): () => void {
 // time: controlled
 test("a closing core releases idle shards immediately, and other shards when the work on them has ended", async () => {
   const finish = keepWorkingOn(2);
-  const one = holders.start("one");
-  const two = holders.start("two");
+  const one = holders.start("a");
+  const two = holders.start("d");
   await pass(2_000);
   expect([sorted(one), sorted(two)].join(" ")).toBe("0,2 1,3");
   const closed = one.close();
   await pass(800);
-  expect([sorted(two), holders.on(2)]).toEqual([[0, 1, 3], ["one"]]);
+  expect([sorted(two), holders.on(2)]).toEqual([[0, 1, 3], ["a"]]);
   finish();
   await pass(1_000);
-  expect([sorted(two), holders.on(2)]).toEqual([[0, 1, 2, 3], ["two"]]);
+  expect([sorted(two), holders.on(2)]).toEqual([[0, 1, 2, 3], ["d"]]);
   await closed;
-  expect(memory.members.has("one")).toBe(false);
+  expect(memory.members.has("a")).toBe(false);
 });
 
 /** Makes each work that is in progress when it must stop take `ms` milliseconds more. */
@@ -314,6 +314,47 @@ test("however cores start and stop, a core loses no lease whose work ends within
 });
 
 // time: controlled
+test("while cores of an older release are replaced or come back, each shard soon has one core, and never two", async () => {
+  const steps = fc.array(fc.record({ place: fc.nat(3), isOlder: fc.boolean() }), { maxLength: 8 });
+  await fc.assert(
+    fc.asyncProperty(steps, async (replacements) => {
+      const own = createMemoryLeases(SHARDS);
+      const some = createHolders(own.store);
+      let started = 0;
+      const start = (isOlder: boolean) =>
+        some.start(`core ${++started}`, isOlder ? own.olderStore : own.store);
+      const counts = () => Array.from({ length: SHARDS }, (_, shard) => some.on(shard).length);
+      const settle = async (): Promise<void> => {
+        for (let passed = 0; passed < 2 * LEASE_MS; passed += 50) {
+          await pass(50);
+          expect(Math.max(...counts())).toBeLessThanOrEqual(1);
+        }
+        expect(counts()).toEqual(Array(SHARDS).fill(1));
+      };
+      const cores = [true, true, true, true].map(start);
+      await settle();
+      const closing: Promise<void>[] = [];
+      for (const { place, isOlder } of replacements) {
+        const replaced = cores[place];
+        cores[place] = start(isOlder);
+        await settle();
+        const acquired = some.acquired.length;
+        await pass(2 * LEASE_MS);
+        // Once each shard has a core, no lease moves.
+        expect(some.acquired.length).toBe(acquired);
+        if (replaced !== undefined) closing.push(replaced.close());
+        await settle();
+      }
+      closing.push(...cores.map((core) => core.close()));
+      await pass(LEASE_MS);
+      await Promise.all(closing);
+      expect(some.faults).toEqual([]);
+    }),
+    { numRuns: many(15) },
+  );
+});
+
+// time: controlled
 test("work that ends after its lease was lost does not release the next holder's lease", async () => {
   let first = true;
   holders.working.until = async (lease) => {
@@ -354,13 +395,13 @@ test("if a busy shard moves to another core's share, its lease is renewed as `dr
   await pass(1_000);
   const lease = holders.acquired.find((each) => each.lease.shard === 1)?.lease;
   holders.busy.add(1);
-  const other = holders.start("b");
+  const other = holders.start("d");
   await pass(2 * LEASE_MS);
   expect([sorted(one), lease?.state]).toEqual([[0, 1, 2], "draining"]);
   void other.close();
   await pass(2_000);
   expect([sorted(one), lease?.state, lease?.stopping.aborted]).toEqual([[0, 1, 2, 3], "held", false]);
-  const third = holders.start("c");
+  const third = holders.start("f");
   await pass(2_000);
   expect(lease?.state).toBe("draining");
   holders.busy.clear();

@@ -1,11 +1,12 @@
-import * as fc from "fast-check";
+import { ownersInTurn, ownersOf } from "../../core/leases/owners";
 import { createShare } from "../../core/leases/share";
+import type { LiveMembers } from "../../core/ports/store";
 
 beforeEach(() => void jest.useFakeTimers());
 afterEach(() => void jest.useRealTimers());
 
 /** Returns a share that joins with `join`. An update of a shard in `hung` takes 10 s. */
-function createTestShare(shards: number, join: () => Promise<readonly string[] | undefined>) {
+function createTestShare(shards: number, join: () => Promise<LiveMembers | undefined>) {
   const mine = new Map<number, boolean>();
   const faults: unknown[] = [];
   const hung = new Set<number>();
@@ -24,53 +25,55 @@ function createTestShare(shards: number, join: () => Promise<readonly string[] |
   return { share, mine, faults, hung, updated };
 }
 
-test("every shard belongs to exactly one member, and the members' shares differ by at most one shard", async () => {
-  await fc.assert(
-    fc.asyncProperty(
-      fc.integer({ min: 1, max: 40 }),
-      fc.integer({ min: 1, max: 9 }),
-      async (shards, members) => {
-        const names = Array.from({ length: members }, (_, i) => `m${i}`);
-        const owners = Array.from({ length: shards }, () => 0);
-        const parts = await Promise.all(
-          names.map(async (_name, place) => {
-            const alive = names.map((each, i) => (i === place ? "me" : each));
-            const { share, mine } = createTestShare(shards, async () => alive);
-            await share.beat();
-            await share.idle();
-            for (const [shard, isMine] of mine) owners[shard] = (owners[shard] ?? 0) + (isMine ? 1 : 0);
-            return [...mine.values()].filter(Boolean).length;
-          }),
-        );
-        expect(owners).toEqual(owners.map(() => 1));
-        expect(Math.max(...parts) - Math.min(...parts)).toBeLessThanOrEqual(1);
-      },
-    ),
-  );
-});
-
-test("seven shards are assigned to three members in turn, in the order of the members", async () => {
-  for (const [place, part] of ["0 3 6", "1 4", "2 5"].entries()) {
-    const alive = ["a", "b", "c"].map((name, i) => (i === place ? "me" : name));
-    const { share, mine } = createTestShare(7, async () => alive);
+test.each([false, true])(
+  "a member's share is the shards that it owns by the rule of all members (older: %s)",
+  async (hasOlder) => {
+    const names = ["me", "other", "third"];
+    const { share, mine } = createTestShare(40, async () => ({ names, hasOlder }));
     await share.beat();
     await share.idle();
-    expect([...mine.keys()].filter((shard) => mine.get(shard)).join(" ")).toBe(part);
-  }
+    const owners = (hasOlder ? ownersInTurn : ownersOf)(40, names);
+    expect([...mine.values()]).toEqual(owners.map((owner) => owner === "me"));
+    expect([...mine.values()].filter(Boolean).length).toBeGreaterThanOrEqual(13);
+  },
+);
+
+test("if only the rule changes, and not the members, the share changes too", async () => {
+  let hasOlder = true;
+  const { share, mine } = createTestShare(40, async () => ({ names: ["me", "other"], hasOlder }));
+  await share.beat();
+  await share.idle();
+  const before = [...mine.values()];
+  hasOlder = false;
+  await share.beat();
+  await share.idle();
+  expect([...mine.values()]).not.toEqual(before);
+});
+
+test("a member that cannot join has no shard", async () => {
+  let alive: LiveMembers | undefined = { names: ["me"], hasOlder: false };
+  const { share, mine } = createTestShare(3, async () => alive);
+  await share.beat();
+  await share.idle();
+  expect([...mine.values()]).toEqual([true, true, true]);
+  alive = undefined;
+  await share.beat();
+  await share.idle();
+  expect([...mine.values()]).toEqual([false, false, false]);
 });
 
 test("while `join` fails, the last result of `join` is used", async () => {
   let isAway = false;
   const { share, mine, faults } = createTestShare(2, async () => {
     if (isAway) throw new Error("join failed");
-    return ["me", "other"];
+    return { names: ["me", "other"], hasOlder: false };
   });
   await share.beat();
   isAway = true;
   mine.clear();
   await share.beat();
   await share.idle();
-  expect(Object.fromEntries(mine)).toEqual({ 0: true, 1: false });
+  expect([...mine.values()].filter(Boolean)).toHaveLength(1);
   expect(faults).toEqual([new Error("join failed")]);
 });
 
@@ -78,7 +81,7 @@ test("while `join` fails, the last result of `join` is used", async () => {
 test("neither a `join` that hangs nor a shard whose update hangs delays the other shards", async () => {
   let hangs = false;
   const { share, hung, updated } = createTestShare(3, () =>
-    hangs ? new Promise(() => undefined) : Promise.resolve(["me"]),
+    hangs ? new Promise(() => undefined) : Promise.resolve({ names: ["me"], hasOlder: false }),
   );
   await share.beat();
   await share.idle();

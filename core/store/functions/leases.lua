@@ -33,17 +33,24 @@ register('drop_lease', function(keys, args)
   return redis.call('DEL', lease_key(keys[1], args[1]))
 end, { 'allow-oom' })
 
-local function alive_key(prefix, group)
-  return prefix .. ':alive:' .. group
+-- The number of the rule by which members share the shards: see core/leases/owners.ts. The
+-- token of a member in the register is followed by this number. Older releases, which use rule
+-- 1, write no number. All members use the lowest rule of the live members. With two rules at
+-- the same time, a shard could have no owner.
+local RULE = ':2'
+
+-- The cache of older releases has the key ":alive:", and does not have the rule.
+local function live_key(prefix, group)
+  return prefix .. ':live:' .. group
 end
 
 -- Reads all members of a group, removes members that have not reported for `silent` ms, and
 -- caches the names of the live members. The cache entry is valid from now until the first live
 -- member could become silent, unless the number of members changes.
--- Returns the names in order, separated by spaces, and the number of names.
+-- Returns the names in order, separated by spaces, the number of names, and the lowest rule.
 local function read_alive(prefix, group, now, silent)
   local members = prefix .. ':members:' .. group
-  local all, alive, oldest = redis.call('HGETALL', members), {}, now
+  local all, alive, oldest, rule = redis.call('HGETALL', members), {}, now, 2
   for i = 1, #all, 2 do
     local heard = tonumber(string.match(all[i + 1], '%d+$'))
     if math.abs(now - heard) > silent then
@@ -51,13 +58,14 @@ local function read_alive(prefix, group, now, silent)
     else
       alive[#alive + 1] = all[i]
       oldest = math.min(oldest, heard)
+      if not string.find(all[i + 1], '^%S+' .. RULE .. ' ') then rule = 1 end
     end
   end
   table.sort(alive)
   local names = table.concat(alive, ' ')
-  local good = { digits(now), digits(oldest + silent), digits(#alive), names }
-  redis.call('SET', alive_key(prefix, group), table.concat(good, ' '), 'PX', silent)
-  return names, #alive
+  local good = { digits(now), digits(oldest + silent), digits(#alive), digits(rule), names }
+  redis.call('SET', live_key(prefix, group), table.concat(good, ' '), 'PX', silent)
+  return names, #alive, rule
 end
 
 -- Returns the same values as read_alive, but uses the cache entry while the entry is valid. So
@@ -65,11 +73,11 @@ end
 -- without updating the cache. The number of members then differs from the number in the entry,
 -- so the entry is not used.
 local function find_alive(prefix, group, now, silent)
-  local kept = redis.call('GET', alive_key(prefix, group)) or ''
-  local from, due, count, names = string.match(kept, '^(%d+) (%d+) (%d+) (.*)$')
+  local kept = redis.call('GET', live_key(prefix, group)) or ''
+  local from, due, count, rule, names = string.match(kept, '^(%d+) (%d+) (%d+) (%d+) (.*)$')
   local is_good = from and now >= tonumber(from) and now <= tonumber(due)
     and redis.call('HLEN', prefix .. ':members:' .. group) == tonumber(count)
-  if is_good then return names, tonumber(count) end
+  if is_good then return names, tonumber(count), tonumber(rule) end
   return read_alive(prefix, group, now, silent)
 end
 
@@ -79,7 +87,7 @@ end
 -- entered the group; ms after which a silent member is removed; maximum number of members
 -- ('0' for no maximum).
 -- Returns:
--- - {1, names of the live members in order, separated by spaces}
+-- - {lowest rule of the live members, names of the live members in order, separated by spaces}
 -- - {0} when the name belongs to another token
 -- - {-1} when the group is full
 -- A newer member replaces an older member of the same name. The reported ages determine which
@@ -92,25 +100,26 @@ register('join_group', function(keys, args)
   local members = prefix .. ':members:' .. group
   local now = clock() / 1000
   local known = redis.call('HGET', members, name)
-  local heard = token .. ' ' .. age .. ' ' .. digits(now)
+  local mark = token .. RULE
+  local heard = mark .. ' ' .. age .. ' ' .. digits(now)
   if known then
     -- Older releases write no age, and ignore the ages that newer releases write.
     local holder, aged, seen = string.match(known, '^(%S+) ?(%d*) (%d+)$')
-    local mine = not holder or holder == token
+    local mine = not holder or holder == mark
     if not mine and fresh == '1' then
       mine = tonumber(age) <= (tonumber(aged) or math.huge) + math.max(0, now - tonumber(seen))
     end
     if not mine then return { 0 } end
     redis.call('HSET', members, name, heard)
   end
-  local names, count = find_alive(prefix, group, now, silent)
+  local names, count, rule = find_alive(prefix, group, now, silent)
   if not known then
     if most > 0 and count >= most then return { -1 } end
     redis.call('HSET', members, name, heard)
-    names = read_alive(prefix, group, now, silent)
+    names, count, rule = read_alive(prefix, group, now, silent)
   end
   redis.call('EXPIRE', members, 3600)
-  return { 1, names }
+  return { rule, names }
 end, { 'allow-oom' })
 
 -- Removes a member from its group. ARGV: group, name, token. Returns 1 if the group had the
@@ -119,7 +128,7 @@ register('leave_group', function(keys, args)
   local group, name, token = unpack(args)
   local members = keys[1] .. ':members:' .. group
   local known = redis.call('HGET', members, name)
-  if not known or string.match(known, '^%S+') ~= token then return 0 end
-  redis.call('DEL', alive_key(keys[1], group))
+  if not known or string.match(known, '^%S+') ~= token .. RULE then return 0 end
+  redis.call('DEL', live_key(keys[1], group))
   return redis.call('HDEL', members, name)
 end, { 'allow-oom' })

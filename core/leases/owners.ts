@@ -1,0 +1,49 @@
+import { hashOf } from "../domain/shard";
+
+/**
+ * Returns the name of each shard's owner. The result depends only on the set of names, so all members compute the same
+ * owners. The members' shares differ by at most one shard.
+ *
+ * Each shard ranks the members by a hash of the member and the shard, and gets the highest member that has room. So
+ * when a member joins or leaves, most shards keep their owners. Cores of all releases must compute the same owners: a
+ * new rule needs a new number in functions/leases.lua.
+ *
+ * @param names distinct names of the live members, at least one
+ */
+export function ownersOf(shards: number, names: readonly string[]): readonly string[] {
+  const members = names.toSorted().map((name) => ({ name, hash: hashOf(name), part: 0 }));
+  const least = Math.floor(shards / members.length);
+  /** The number of members that get one shard more than the others. */
+  let larger = shards % members.length;
+  return Array.from({ length: shards }, (_, shard) => {
+    const most = larger > 0 ? least + 1 : least;
+    let owner: (typeof members)[number] | undefined;
+    let highest = -1;
+    for (const member of members) {
+      if (member.part >= most) continue;
+      const rank = mix(member.hash ^ mix(shard + 1));
+      if (rank > highest) [owner, highest] = [member, rank];
+    }
+    if (owner === undefined) throw new Error("no member has room for a shard");
+    owner.part += 1;
+    if (owner.part > least) larger -= 1;
+    return owner.name;
+  });
+}
+
+/**
+ * Returns the name of each shard's owner by the rule of older releases: the members take the shards in turn, in the order
+ * of the names. All members use this rule while a member of an older release is alive. With two rules at the same time,
+ * a shard could have no owner.
+ */
+export function ownersInTurn(shards: number, names: readonly string[]): readonly string[] {
+  const inOrder = names.toSorted();
+  return Array.from({ length: shards }, (_, shard) => inOrder[shard % inOrder.length] ?? "");
+}
+
+/** Mixes the bits of a 32-bit number, as the last step of MurmurHash3 does. Returns an integer from 0 to 2^32 - 1. */
+function mix(bits: number): number {
+  let mixed = Math.imul(bits ^ (bits >>> 16), 0x85ebca6b);
+  mixed = Math.imul(mixed ^ (mixed >>> 13), 0xc2b2ae35);
+  return (mixed ^ (mixed >>> 16)) >>> 0;
+}
