@@ -1,14 +1,16 @@
-import { execFileSync, spawnSync } from "node:child_process";
+import { execFileSync } from "node:child_process";
 import { existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { createHttpClient } from "../../bridge/check/http-client";
 import { createObservedChat } from "../../bridge/check/events/observed-chat";
 import { checkPoller } from "../../bridge/check/poll/check-poller";
 import { checkBridge } from "../../bridge/check/push/check-bridge";
+import { nowSeconds, send, signatureOf } from "../harness/bridge";
 import { startConsumer, type Consumer } from "../harness/consumer";
 import { create, dm, update } from "../harness/contents";
 import { docBlocks, docProgram } from "../harness/doc-blocks";
 import { testFolder } from "../harness/folder";
+import { testWith } from "../harness/installed";
 import { plainHost } from "../harness/plain-host";
 import { startProgram } from "../harness/program";
 import { sharedPush } from "../harness/push";
@@ -43,11 +45,6 @@ const environmentOf = (
   WORKSPACE_ID: id,
   SIGNING_SECRET: secret,
 });
-
-/** Returns `test` if all programs are installed, and otherwise `test.skip`. */
-function testWith(...needed: readonly (readonly [string, string])[]): jest.It {
-  return needed.every(([program, version]) => spawnSync(program, [version]).status === 0) ? test : test.skip;
-}
 
 // contract: signature-hmac, post-202
 testWith(["openssl", "version"], ["curl", "--version"])(
@@ -156,6 +153,14 @@ testWith(["go", "version"])(
   },
   COMPILE_MS,
 );
+
+test("the header Date of a 409 has the service's time, as the guide says", async () => {
+  const { id, secret } = await push.workspaces.make();
+  const stale = { "Service-Signature": signatureOf(secret, "", nowSeconds() - 600) };
+  const { status, headers } = await send(push.service.url, `/hooks/${id}/events`, { headers: stale });
+  expect(status).toBe(409);
+  expect(Math.abs(Date.parse(headers.date ?? "") - Date.now())).toBeLessThan(HANG_MS);
+});
 
 test("the check accepts the guide's example of an observation", async () => {
   const observation = docBlocks(GUIDE, "json").find((block) => block.includes('"messages"')) ?? "";

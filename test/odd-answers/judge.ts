@@ -1,0 +1,162 @@
+import { until } from "../harness/wait";
+import { endOf, type OddService, type OddWorkspace, type Seen } from "./odd-service";
+import type { OddAnswer, Reaction } from "./rows";
+
+/** A running program that polls the stand-in, and reports events to it. */
+export interface Running {
+  /** Everything that the program has shown or printed so far. */
+  output(): string;
+  /** Reports an event with this text. */
+  send(text: string): void;
+  /** Resolves to the exit code, or to null when a signal ended the program. */
+  readonly exited: Promise<number | null>;
+  stop(): Promise<unknown>;
+}
+
+/** Starts a program for a workspace of the stand-in. */
+export type Start = (baseUrl: string, workspace: OddWorkspace) => Promise<Running> | Running;
+
+/** Timers may fire a little early, ms. */
+const TIMER_SLACK_MS = 20;
+/** Text of the last event of each run. */
+const LAST = "the end";
+
+/** The reactions of a program: by name of the answer, "poll: …" and "send: …". */
+export type Verdicts = Readonly<Record<string, string>>;
+
+/** Returns the verdicts of a program that reacts to each answer as it must. */
+export function expectedVerdicts(rows: readonly OddAnswer[]): Verdicts {
+  const each = continuedOf(rows).flatMap(({ name, poll }) => [[`poll: ${name}`, poll ?? ""]]);
+  const sent = rows.filter(({ send }) => send !== undefined);
+  return Object.fromEntries([...each, ...sent.map(({ name, send }) => [`send: ${name}`, send ?? ""])]);
+}
+
+/** Returns the answers to polls after which a program continues to poll soon. */
+const continuedOf = (rows: readonly OddAnswer[]) =>
+  rows.filter(({ poll }) => poll === "ok" || poll === "retry");
+
+/**
+ * Starts `lanes` instances of a program, and gives each answer once to a poll and once to an event of one instance.
+ * Returns the reactions that were seen.
+ */
+export async function judge(
+  service: OddService,
+  rows: readonly OddAnswer[],
+  { start, lanes, channel = "c1" }: { start: Start; lanes: number; channel?: string },
+): Promise<Verdicts> {
+  const numbers = Array.from({ length: lanes }, (_, lane) => lane);
+  const verdicts = await Promise.all(
+    numbers.map((lane) =>
+      judgeLane(
+        service,
+        rows.filter((_, index) => index % lanes === lane),
+        start,
+        channel,
+      ),
+    ),
+  );
+  return Object.assign({}, ...verdicts) as Verdicts;
+}
+
+async function judgeLane(service: OddService, rows: readonly OddAnswer[], start: Start, channel: string) {
+  const toPolls = continuedOf(rows);
+  const toSends = rows.filter(({ send }) => send !== undefined);
+  const byText = new Map(toSends.map((row) => [row.name, row]));
+  const workspace = service.add({ toPolls, byText, channel });
+  const program = await start(service.baseUrl, workspace);
+  let hasExited = false;
+  void program.exited.then(() => (hasExited = true));
+  for (const { name } of toSends) program.send(name);
+  program.send(LAST);
+
+  const isSettled = ({ name, send }: OddAnswer): boolean =>
+    timesOf(workspace.posts, name).length >= (send === "retry" ? 2 : 1);
+  const isOver = (): boolean =>
+    program.output().includes(endOf(LAST)) &&
+    toSends.every(isSettled) &&
+    timesOf(workspace.posts, LAST).length > 0;
+  await until("the program has reacted to every answer", () => hasExited || isOver()).catch(() => undefined);
+
+  const polled = toPolls.map((row, index) => {
+    const times = workspace.polls.filter(({ what }) => cursorOf(what) === index).map(({ atMs }) => atMs);
+    const isShown = program.output().includes(endOf(row.name));
+    return [`poll: ${row.name}`, isShown ? reactionTo(row, row.poll, times) : "the next event is not shown"];
+  });
+  const sent = toSends.map((row) => [
+    `send: ${row.name}`,
+    idsOf(workspace.posts, row.name).size > 1
+      ? "another id"
+      : reactionTo(row, row.send, timesOf(workspace.posts, row.name)),
+  ]);
+  const faults = workspace.faults.map((fault) => [fault, "a fault"]);
+  await program.stop();
+  return Object.fromEntries([...polled, ...sent, ...faults]) as Verdicts;
+}
+
+/** Returns the reaction, from the times of the same request. */
+function reactionTo(
+  row: OddAnswer,
+  wanted: Reaction | undefined,
+  [first, second, third]: readonly number[],
+): string {
+  if (first === undefined) return "no request";
+  // If a program does not know an informational answer, it may repeat the request.
+  if (second === undefined || wanted === "ok") return wanted === "retry" ? "no retry" : (wanted ?? "");
+  if (second - first < (row.waitMs ?? 0) - TIMER_SLACK_MS) return "a retry that is too early";
+  return third === undefined ? "retry" : "several retries";
+}
+
+const cursorOf = (query: string): number => Number(new URLSearchParams(query).get("after") ?? 0);
+
+const postsOf = (posts: readonly Seen[], text: string) =>
+  posts.filter(({ what }) => what.slice(0, what.lastIndexOf(" ")) === text);
+const timesOf = (posts: readonly Seen[], text: string): readonly number[] =>
+  postsOf(posts, text).map(({ atMs }) => atMs);
+const idsOf = (posts: readonly Seen[], text: string) => new Set(postsOf(posts, text).map(({ what }) => what));
+
+/**
+ * Gives each answer after which a program must not poll soon to the first poll of an instance. Returns the reactions
+ * that were seen. A program that stops must print the status and exit with a code other than 0. A program that waits must
+ * still report an event.
+ */
+export async function judgeStops(
+  service: OddService,
+  rows: readonly OddAnswer[],
+  start: Start,
+): Promise<Verdicts> {
+  const each = rows
+    .filter(({ poll }) => poll === "stop" || poll === "wait")
+    .map(async (row) => [row.name, await reactionToStop(service, row, start)]);
+  return Object.fromEntries(await Promise.all(each)) as Verdicts;
+}
+
+async function reactionToStop(service: OddService, row: OddAnswer, start: Start): Promise<string> {
+  const workspace = service.add({ toPolls: [row] });
+  const program = await start(service.baseUrl, workspace);
+  try {
+    if (row.poll === "wait") {
+      await until("the program has polled", () => workspace.polls.length > 0);
+      program.send(LAST);
+      await until("the program reports an event", () => workspace.posts.length > 0);
+    } else {
+      let code: number | null | undefined;
+      void program.exited.then((exit) => (code = exit));
+      await until("the program has exited", () => code !== undefined);
+      const status = row.name.slice(0, 3);
+      if (code === 0 || code === null) return `exit code ${code}`;
+      if (!program.output().includes(status)) return `no ${status} in the output: ${program.output()}`;
+    }
+    if (workspace.faults.length > 0) return workspace.faults.join("; ");
+    return workspace.polls.length === 1 ? (row.poll ?? "") : `${workspace.polls.length} polls`;
+  } catch (error) {
+    return (error as Error).message;
+  } finally {
+    await program.stop();
+  }
+}
+
+/** Returns the verdicts of `judgeStops` for a program that reacts as it must. */
+export function expectedStops(rows: readonly OddAnswer[]): Verdicts {
+  const stops = rows.filter(({ poll }) => poll === "stop" || poll === "wait");
+  return Object.fromEntries(stops.map(({ name, poll }) => [name, poll ?? ""]));
+}
