@@ -2,8 +2,9 @@
 export const HELP = `chat-bridge-check checks a bridge by acting as the service, or the service by acting as a bridge.
 
   chat-bridge-check --url <target URL> [--observe <URL>]
-      Acts as the service: pushes valid, forged, repeated, reordered and expired events, and events
-      with a stale timestamp. Prints the rules that your bridge breaks, and how to fix the bridge.
+      Acts as the service: pushes valid, forged, repeated, reordered and expired events, events with
+      a stale timestamp, and texts with all kinds of characters. Prints the rules that your bridge
+      breaks, and how to fix the bridge.
 
   chat-bridge-check --poll [--listen <host:port>] [--observe <URL>]
       Acts as the service for a bridge that polls: prints a base URL and a workspace id, waits for the
@@ -27,7 +28,8 @@ For a bridge (--url or --poll):
                       rows, in order) and "image" (its URI as in the event, or null). A field that
                       you never give is not checked; if you give a field, it must be correct for
                       every message. If your chat cannot edit messages, add "edits":false beside
-                      "messages". Without --observe, only the requests and answers of the bridge are
+                      "messages". The text can be rendered, or be HTML, but must have the characters
+                      that were sent. Without --observe, only the requests and answers of the bridge are
                       checked.
   --workspace <id>    workspace of the events; by default a random id
   --channel <id>      channel of the messages; by default chat-bridge-check

@@ -21,6 +21,10 @@ export interface EventMaker {
 }
 
 const CROCKFORD = "0123456789ABCDEFGHJKMNPQRSTVWXYZ";
+/** The first words of every text. */
+export const TEXT_START = "chat-bridge-check";
+/** Maximum code points of a text in a report. */
+const QUOTED_MOST = 100;
 const LIFETIME_MS = 10 * 60_000;
 const SHORT_LIFETIME_MS = 60_000;
 
@@ -51,7 +55,7 @@ export function createEventMaker(where: {
     return {
       id: `msg_${id()}`,
       kind: "card",
-      text: `chat-bridge-check ${run}x${++words}x: ${what}`,
+      text: `${TEXT_START} ${run}x${++words}x: ${what}`,
       buttons: [],
       image: null,
       awaitsReply: false,
@@ -92,6 +96,12 @@ export function wordOf({ text }: Message): string {
   const word = /\b[0-9a-z]{6}x\d+x/.exec(text)?.[0];
   if (word === undefined) throw new Error("the text is not from an event maker");
   return word;
+}
+
+/** Returns the text of a message in quotes, for a report. A long text is cut. */
+export function quoted({ text }: Message): string {
+  const points = Array.from(text);
+  return `"${points.length > QUOTED_MOST ? `${points.slice(0, QUOTED_MOST).join("")}…` : text}"`;
 }
 
 /** Returns 26 random characters of Crockford base32, as in the ids of events and messages. */

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { EventHead, Message } from "../../events";
 import { Broken } from "../rule";
-import type { EventMaker } from "./event-maker";
+import { quoted, type EventMaker } from "./event-maker";
 import type { ObservedChat } from "./observed-chat";
 
 /** A bridge that is being checked, with helpers for the rules about events. These rules hold for pushes and for polls. */
@@ -9,6 +9,8 @@ export interface EventTarget {
   readonly make: EventMaker;
   /** The observed chat; undefined without an observation endpoint, or after the endpoint has failed. */
   readonly chat: ObservedChat | undefined;
+  /** Whether the user of the check gave the channel or the user of the events. */
+  readonly isPlaceGiven: boolean;
   /** Stops checking the messages that the chat shows. */
   unobserve(): void;
   /** Delivers an event to the bridge, and throws Broken unless the bridge accepts the event in time. */
@@ -28,10 +30,11 @@ const GRACE_MS = 300;
 export function createEventTarget(options: {
   readonly make: EventMaker;
   readonly chat: ObservedChat | undefined;
+  readonly isPlaceGiven: boolean;
   readonly taken: EventTarget["taken"];
   readonly onWait: (what: string) => void;
 }): EventTarget {
-  const { make, taken, onWait } = options;
+  const { make, isPlaceGiven, taken, onWait } = options;
   let { chat } = options;
 
   async function settled(observed: ObservedChat): Promise<void> {
@@ -46,6 +49,7 @@ export function createEventTarget(options: {
     get chat() {
       return chat;
     },
+    isPlaceGiven,
     unobserve: () => void (chat = undefined),
     taken,
     settled,
@@ -53,7 +57,7 @@ export function createEventTarget(options: {
       await settled(observed);
       for (const message of messages) {
         if ((await observed.countOf(message)) > 0)
-          throw new Broken(`"${message.text}" is shown, although ${why}`);
+          throw new Broken(`${quoted(message)} is shown, although ${why}`);
       }
     },
     async pause(ms, what) {

@@ -1,6 +1,6 @@
 import type { DmCreate, MessageCreate, MessageEphemeral, MessageUpdate } from "../../events";
 import { Broken } from "../rule";
-import { channelOf } from "./event-maker";
+import { channelOf, quoted } from "./event-maker";
 import type { ShownMessage } from "./shown-message";
 
 /** An event that a chat shows. */
@@ -21,16 +21,16 @@ const TO_MENDS: Readonly<Record<ShownEvent["type"], string>> = {
 
 /** Throws Broken when a message is shown in another channel, or to other members, than the event requires. */
 export function judgePlace({ channel, to = null }: ShownMessage, event: ShownEvent): void {
-  const { text } = event.message;
+  const text = quoted(event.message);
   const places = placesOf(event);
   if (!places.includes(channel)) {
-    throw new Broken(`"${text}" is shown in ${channel}, not in ${places.join(" or ")}`);
+    throw new Broken(`${text} is shown in ${channel}, not in ${places.join(" or ")}`);
   }
   // If a chat cannot show a message to a single member, everybody may see an ephemeral message.
   if (to === null || to === memberOf(event)) return;
   const wanted = memberOf(event) ?? "everybody";
   throw new Broken(
-    `"${text}" is shown in ${channel} to ${JSON.stringify(to)} alone, not to ${wanted}`,
+    `${text} is shown in ${channel} to ${JSON.stringify(to)} alone, not to ${wanted}`,
     `${TO_MENDS[event.type]}; \`to\` is the id of the only user who sees a message, and otherwise null or omitted`,
   );
 }
@@ -41,19 +41,20 @@ export function judgePlace({ channel, to = null }: ShownMessage, event: ShownEve
  * The same rule applies to `image`.
  */
 export function wrongLooks(shown: ShownMessage, event: ShownEvent, listed: Listed): Broken | undefined {
-  const { text, buttons, image } = event.message;
+  const { buttons, image } = event.message;
+  const text = quoted(event.message);
   const labels = buttons.flat().map(({ label }) => label);
   const shownLabels = shown.buttons ?? [];
   if (listed.buttons && JSON.stringify(shownLabels) !== JSON.stringify(labels)) {
     return new Broken(
-      `"${text}" is shown with ${buttonsIn(shownLabels)}, not with ${buttonsIn(labels)}`,
+      `${text} is shown with ${buttonsIn(shownLabels)}, not with ${buttonsIn(labels)}`,
       fixOf(event, "show the buttons of all rows, and list their labels in that order", "buttons"),
     );
   }
   const shownImage = shown.image ?? null;
   if (listed.image && shownImage !== image) {
     return new Broken(
-      `"${text}" is shown with ${imageIn(shownImage)}, not with ${imageIn(image)}`,
+      `${text} is shown with ${imageIn(shownImage)}, not with ${imageIn(image)}`,
       fixOf(event, "show the image, and list its URI as the event gave it", "image"),
     );
   }

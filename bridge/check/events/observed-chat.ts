@@ -4,7 +4,7 @@ import { isObject, readJson } from "../../read-event";
 import { sign, SIGNATURE_HEADER } from "../../signature";
 import type { HttpClient } from "../http-client";
 import { Broken, noReply } from "../rule";
-import { wordOf } from "./event-maker";
+import { quoted, TEXT_START, wordOf } from "./event-maker";
 import { judgePlace, wrongLooks, type ShownEvent } from "./judge-shown";
 import { readShown, type ShownMessage } from "./shown-message";
 
@@ -15,6 +15,13 @@ export interface ObservedChat {
   readonly hasEdits: boolean;
   /** Waits until the message is shown once, in the right place, to the right members, with its buttons and image. */
   shows(event: ShownEvent): Promise<void>;
+  /** Waits until the message is shown anywhere. Resolves to undefined if the message is not shown in time. */
+  find(message: Message): Promise<ShownMessage | undefined>;
+  /**
+   * Resolves to the text that is shown for a message, from its unique word on. If the chat breaks the text into several
+   * messages, the result has a space between them.
+   */
+  textOf(message: Message): Promise<string>;
   /** Resolves to the number of shown messages that have the unique word of `message`. */
   countOf(message: Message): Promise<number>;
 }
@@ -48,7 +55,7 @@ export function createObservedChat(options: {
     return messages;
   }
 
-  const find = async (message: Message) =>
+  const findAll = async (message: Message) =>
     (await read()).filter(({ text }) => text.includes(wordOf(message)));
 
   /**
@@ -56,10 +63,10 @@ export function createObservedChat(options: {
    * a wrong place.
    */
   async function missing(event: ShownEvent): Promise<Broken | undefined> {
-    const { text } = event.message;
-    const [shown, ...more] = await find(event.message);
-    if (more.length > 0) throw new Broken(`"${text}" is shown ${more.length + 1} times`);
-    if (shown === undefined) return new Broken(`"${text}" was not shown within ${withinMs / 1000} seconds`);
+    const text = quoted(event.message);
+    const [shown, ...more] = await findAll(event.message);
+    if (more.length > 0) throw new Broken(`${text} is shown ${more.length + 1} times`);
+    if (shown === undefined) return new Broken(`${text} was not shown within ${withinMs / 1000} seconds`);
     judgePlace(shown, event);
     return wrongLooks(shown, event, listed);
   }
@@ -69,7 +76,29 @@ export function createObservedChat(options: {
     get hasEdits() {
       return hasEdits;
     },
-    countOf: async (message) => (await find(message)).length,
+    async find(message) {
+      const end = performance.now() + withinMs;
+      for (;;) {
+        const [shown] = await findAll(message);
+        if (shown !== undefined || performance.now() > end) return shown;
+        await sleep(LOOK_EVERY_MS);
+      }
+    },
+    async textOf(message) {
+      const messages = await read();
+      const word = wordOf(message);
+      const at = messages.findIndex(({ text }) => text.includes(word));
+      const [first, ...later] = messages
+        .slice(Math.max(0, at))
+        .filter(({ channel }) => channel === messages[at]?.channel);
+      if (first === undefined) return "";
+      // A message without the words of the check continues the message before it.
+      const end = later.findIndex(({ text }) => text.includes(TEXT_START));
+      const texts = [first, ...later.slice(0, end === -1 ? undefined : end)].map(({ text }) => text);
+      const whole = texts.join("\n");
+      return whole.slice(whole.indexOf(word)).replaceAll(/[ \n]+/g, " ");
+    },
+    countOf: async (message) => (await findAll(message)).length,
     async shows(event) {
       const end = performance.now() + withinMs;
       for (;;) {

@@ -2,6 +2,7 @@ import { randomUUID } from "node:crypto";
 import { EVENT_RULES } from "../events/event-rules";
 import { createObservedChat } from "../events/observed-chat";
 import { OBSERVED_RULE } from "../events/observed-rule";
+import { TEXT_RULES } from "../events/text-rules";
 import { TYPE_RULES } from "../events/type-rules";
 import { createHttpClient, type ClientOptions } from "../http-client";
 import { isOk, type CheckResult } from "../result";
@@ -69,6 +70,7 @@ export const POLLER_RULES: readonly Rule<PollTarget>[] = [
   ...PAGE_RULES,
   ...RETRY_RULES,
   ...TYPE_RULES,
+  ...TEXT_RULES,
   ...CATCH_UP_RULES,
   ...EVENT_RULES.filter(({ id }) => !PUSH_ONLY.has(id)).map((rule) => ({
     ...rule,
@@ -105,6 +107,7 @@ export async function checkPoller(options: PollerCheckOptions): Promise<CheckRes
     workspace,
     channel: options.channel ?? "chat-bridge-check",
     user: options.user ?? "chat-bridge-check-user",
+    isPlaceGiven: options.channel !== undefined || options.user !== undefined,
     secrets,
     chat,
     waitMs: options.waitMs ?? 120_000,

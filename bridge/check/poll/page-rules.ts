@@ -4,6 +4,7 @@ import { MALFORMED, WRONG, type BadSignature } from "../bad-signatures";
 import type { Rule } from "../rule";
 import { drops } from "./drops";
 import type { PollTarget } from "./poll-target";
+import { usesUtf8 } from "./uses-utf8";
 
 const MINUTE_MS = 60_000;
 /** A secret that no bridge has. */
@@ -36,10 +37,12 @@ export const PAGE_RULES: readonly Rule<PollTarget>[] = [
     fix: "read the bytes of the body before you parse them, and compute the HMAC over exactly these bytes",
     async judge(target) {
       const { make, session } = target;
-      const content = { events: [make.ping()], write: (page: object) => JSON.stringify(page, undefined, 2) };
+      await usesUtf8(target);
+      const write = (page: object) => ` ${JSON.stringify(page, undefined, 2)}\n`;
+      const content = { events: [make.ping()], write };
       await session.pass(content, "a page whose JSON is written with spaces");
       const message = await drops(target, "a page that is signed as if its JSON had no spaces", {
-        write: content.write,
+        write,
         signed: (body) => sign(JSON.stringify(JSON.parse(body.toString())), target.secrets),
       });
       if (target.chat !== undefined)

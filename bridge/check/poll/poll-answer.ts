@@ -10,6 +10,9 @@ export interface PollAnswer {
   readonly breaksAfter?: number;
 }
 
+/** Serializes a page as JSON. */
+export type WritePage = (page: object) => string;
+
 /** The content of a page, except its cursor. */
 export interface PageContent {
   readonly events: readonly object[];
@@ -19,19 +22,26 @@ export interface PageContent {
   readonly gap?: boolean;
   /** Further fields of the page. */
   readonly more?: object;
-  /** Serializes the page; `JSON.stringify` by default. */
-  readonly write?: (page: object) => string;
+  /** Serializes the page, in place of the function for all pages. */
+  readonly write?: WritePage;
   /** Returns the signature header, or null for none. By default, a valid header with the current time. */
   readonly signed?: (body: Buffer) => string | null;
+}
+
+/** The properties that all pages of a check share. */
+interface AllPages {
+  readonly workspace: string;
+  readonly secrets: readonly string[];
+  readonly write: WritePage;
 }
 
 /** Returns the answer with a page. */
 export function pageAnswer(
   content: PageContent,
   next: string | null,
-  { workspace, secrets }: { readonly workspace: string; readonly secrets: readonly string[] },
+  { workspace, secrets, write: writeAny }: AllPages,
 ): PollAnswer {
-  const { events, hasMore = true, gap = false, more, write = JSON.stringify, signed } = content;
+  const { events, hasMore = true, gap = false, more, write = writeAny, signed } = content;
   const body = Buffer.from(write({ events, next, hasMore, gap, ...more }));
   const signature = signed === undefined ? sign(body, secrets) : signed(body);
   return {

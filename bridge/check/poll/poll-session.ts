@@ -1,7 +1,7 @@
 import { CURSOR_FORM } from "../../contract";
 import { Broken } from "../rule";
 import { createPageChain } from "./page-chain";
-import { errorAnswer, pageAnswer, type PageContent, type PollAnswer } from "./poll-answer";
+import { errorAnswer, pageAnswer, type PageContent, type PollAnswer, type WritePage } from "./poll-answer";
 import { afterOf, type PollRequest } from "./poll-request";
 
 /** Two successive polls: the first got a special answer. */
@@ -77,6 +77,7 @@ interface Passing {
 export function createPollSession(options: {
   readonly workspace: string;
   readonly secrets: readonly string[];
+  readonly write: WritePage;
   /** Time limit for the next poll, ms. */
   readonly pollWithinMs: number;
   /** Returns the events of a page that is sent when no rule has a page to send. */

@@ -1,4 +1,4 @@
-import { pageAnswer, type PageContent, type PollAnswer } from "./poll-answer";
+import { pageAnswer, type PageContent, type PollAnswer, type WritePage } from "./poll-answer";
 import { createEventMaker } from "../events/event-maker";
 import { createEventTarget, type EventTarget } from "../events/event-target";
 import type { ObservedChat } from "../events/observed-chat";
@@ -24,6 +24,8 @@ export interface PollTarget extends EventTarget {
   readonly inbound: InboundLog;
   /** Resolves to the first request; undefined if there is none within `waitMs`. */
   first(): Promise<FirstRequest | undefined>;
+  /** Sets the function that serializes all further pages. */
+  writeAs(write: WritePage): void;
   /** Returns the answer with a page. */
   page(content: PageContent, next: string | null): PollAnswer;
   /** Returns the answer with an empty page, when no event is newer than the cursor `next`. */
@@ -41,15 +43,21 @@ export function createPollTarget(options: {
   readonly workspace: string;
   readonly channel: string;
   readonly user: string;
+  readonly isPlaceGiven: boolean;
   readonly secrets: readonly string[];
   readonly chat: ObservedChat | undefined;
   readonly waitMs: number;
   readonly pollWithinMs: number;
   readonly onWait: (what: string) => void;
 }): { readonly target: PollTarget; readonly server: PollTargetServer } {
-  const { workspace, secrets, chat, waitMs, onWait } = options;
+  const { workspace, secrets, waitMs, onWait } = options;
+  let write: WritePage = JSON.stringify;
   const make = createEventMaker(options);
-  const session = createPollSession({ ...options, filler: () => [make.ping()] });
+  const session = createPollSession({
+    ...options,
+    filler: () => [make.ping()],
+    write: (content) => write(content),
+  });
   const log = createPollLog(secrets);
   const inbound = createInboundLog(secrets);
   let first: Promise<FirstRequest | undefined> | undefined;
@@ -57,10 +65,10 @@ export function createPollTarget(options: {
   const firstRequest = new Promise<FirstRequest>((resolve) => (onFirst = resolve));
 
   const taken: EventTarget["taken"] = (event, what) => session.pass({ events: [event] }, what);
-  const events = createEventTarget({ make, chat, taken, onWait });
+  const events = createEventTarget({ ...options, make, taken });
 
   const page = (content: PageContent, next: string | null) =>
-    pageAnswer(content, next, { workspace, secrets });
+    pageAnswer(content, next, { workspace, secrets, write });
 
   function firstWithin(ms: number): Promise<FirstRequest | undefined> {
     onWait(`waiting up to ${ms / 1000} seconds for the bridge's first poll`);
@@ -82,6 +90,7 @@ export function createPollTarget(options: {
     session,
     log,
     inbound,
+    writeAs: (as) => void (write = as),
     first: () => (first ??= firstWithin(waitMs)),
     page,
     idle: (next) => page({ events: [], hasMore: false }, next),

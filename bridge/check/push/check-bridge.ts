@@ -6,6 +6,7 @@ import { judgeAll, NO_PROGRESS, type CheckProgress, type Rule } from "../rule";
 import { BURST_RULE, FIRST_RULES } from "./answer-rules";
 import { EVENT_RULES } from "../events/event-rules";
 import { createObservedChat } from "../events/observed-chat";
+import { TEXT_RULES } from "../events/text-rules";
 import { TYPE_RULES } from "../events/type-rules";
 import { createPushTarget, type PushTarget } from "./push-target";
 import { SIGNATURE_RULES } from "./signature-rules";
@@ -38,6 +39,7 @@ export const BRIDGE_RULES: readonly Rule<PushTarget>[] = [
   ...FIRST_RULES,
   ...SIGNATURE_RULES,
   ...TYPE_RULES,
+  ...TEXT_RULES,
   ...EVENT_RULES,
   BURST_RULE,
 ];
@@ -70,6 +72,7 @@ export async function checkBridge(options: BridgeCheckOptions): Promise<CheckRes
     secrets,
     chat,
     workspace: options.workspace ?? randomUUID(),
+    isPlaceGiven: options.channel !== undefined || options.user !== undefined,
     isWorkspaceGiven: options.workspace !== undefined,
     channel: options.channel ?? "chat-bridge-check",
     user: options.user ?? "chat-bridge-check-user",

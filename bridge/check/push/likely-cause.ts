@@ -5,6 +5,7 @@ import { sign, TIMESTAMP_TOLERANCE_MS } from "../../signature";
 import type { NoReply, Reply } from "../http-client";
 import { keyMistakes } from "../key-mistakes";
 import { Broken } from "../rule";
+import { inAsciiJson } from "../text-alterations";
 import type { PushTarget, Write } from "./push-target";
 
 type Refusal = Exclude<Reply, NoReply>;
@@ -126,10 +127,7 @@ function spaced(value: unknown): string {
     const fields = Object.entries(value).filter(([, each]) => each !== undefined);
     return `{${fields.map(([name, each]) => `${spaced(name)}: ${spaced(each)}`).join(", ")}}`;
   }
-  return JSON.stringify(value).replaceAll(
-    /[^ -~]/g,
-    (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`,
-  );
+  return inAsciiJson(JSON.stringify(value));
 }
 
 function sorted(value: unknown): unknown {

@@ -42,9 +42,10 @@ export function createPushTarget(options: {
   readonly secrets: readonly string[];
   readonly chat: ObservedChat | undefined;
   readonly isWorkspaceGiven: boolean;
+  readonly isPlaceGiven: boolean;
   readonly onWait: (what: string) => void;
 }): PushTarget {
-  const { url, client, workspace, channel, user, secrets, chat, isWorkspaceGiven, onWait } = options;
+  const { url, client, workspace, channel, user, secrets, isWorkspaceGiven } = options;
   let asText: Write = (event) => JSON.stringify(event);
   const write = (event: EventHead) => Buffer.from(asText(event));
   const make = createEventMaker({ workspace, channel, user });
@@ -66,7 +67,7 @@ export function createPushTarget(options: {
     return expectTaken(reply, what);
   }
 
-  const events = createEventTarget({ make, chat, taken, onWait });
+  const events = createEventTarget({ ...options, make, taken });
   return {
     ...events,
     get chat() {

@@ -3,6 +3,7 @@ import type { Message } from "../../events";
 import { sign } from "../../signature";
 import { entriesOf, MALFORMED, WRONG, type BadSignature } from "../bad-signatures";
 import type { Rule } from "../rule";
+import { takesUtf8 } from "./takes-utf8";
 import type { PushTarget } from "./push-target";
 
 const MINUTE_MS = 60_000;
@@ -30,10 +31,10 @@ export const SIGNATURE_RULES: readonly Rule<PushTarget>[] = [
     fix: "read the bytes before any body parser, and compute the HMAC over exactly these bytes",
     async judge(target) {
       const { make, taken } = target;
+      await takesUtf8(target);
       const event = make.create("written with spaces");
-      const raw = Buffer.from(
-        JSON.stringify(event, undefined, 2).replace("chat-bridge", "chat\\u002dbridge"),
-      );
+      const json = JSON.stringify(event, undefined, 2).replace("chat-bridge", "chat\\u002dbridge");
+      const raw = Buffer.from(` ${json}\n`);
       await taken(event, "a push whose JSON has spaces and escapes, signed as it stands,", { body: raw });
       return refusesReSerialised(target);
     },

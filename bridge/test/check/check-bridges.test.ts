@@ -3,6 +3,7 @@ import { createPrinter, summaryOf } from "../../check/report";
 import type { CheckResult } from "../../check/result";
 import { RULES } from "../../check/rules";
 import { BROKEN_BRIDGES } from "./broken-bridges/broken-bridges";
+import { CORRECT_SHOWS } from "./broken-bridges/broken-texts";
 import { startKitBridge } from "./broken-bridges/kit-bridge";
 import { SECRET, type RunningBridge } from "./broken-bridges/memory-chat";
 import { startPlainBridge } from "./broken-bridges/plain-bridge";
@@ -38,6 +39,8 @@ beforeAll(async () => {
       ["plain", check(startPlainBridge())],
       ["unobserved", check(startKitBridge(), {}, false)],
     ];
+    for (const [what, change] of CORRECT_SHOWS) checks.push([what, check(startPlainBridge(change))]);
+    checks.push(["given", check(startPlainBridge(), { channel: " Ünï ", user: "Zoë" })]);
     for (const [what, change] of BROKEN_BRIDGES) checks.push([what, check(startPlainBridge(change))]);
     return new Map(await Promise.all(checks.map(async ([what, checked]) => [what, await checked] as const)));
   });
@@ -48,6 +51,20 @@ beforeAll(async () => {
 test.each(["kit", "plain"])("a correct bridge passes every rule (%s)", (what) => {
   const { ok, rules } = results.get(what) ?? {};
   expect([ok, rules?.map(({ verdict }) => verdict)]).toEqual([true, RULES.bridge.map(() => "passed")]);
+});
+
+// time: controlled
+test.each(CORRECT_SHOWS)("a bridge passes every rule if its chat %s", (what, _change, partly) => {
+  const { rules = [] } = results.get(what) ?? {};
+  const others = rules.filter(({ verdict }) => verdict !== "passed");
+  expect(others.map(({ id, verdict }) => `${id}: ${verdict}`)).toEqual(partly);
+});
+
+// time: controlled
+test("if the channel and the user are given, they are used for all messages, and the check uses no other ids", () => {
+  const { ok, rules = [] } = results.get("given") ?? {};
+  const ids = rules.find(({ id }) => id === "ids-unchanged");
+  expect([ok, ids]).toMatchObject([true, { verdict: "passed", note: "only the given --channel and --user" }]);
 });
 
 // time: controlled
@@ -66,7 +83,8 @@ test("the report has a line for every rule, announces long waits, and lists rule
 test("without an observation endpoint, rules about shown messages are reported as partly checked, not as broken", () => {
   const { ok, rules = [] } = results.get("unobserved") ?? {};
   const partly = rules.filter((rule) => rule.verdict === "partly checked");
-  const shown = "observed every-type every-kind unknown-kind unknown-fields repeats";
+  const shown =
+    "observed every-type every-kind unknown-kind unknown-fields text-unchanged long-text ids-unchanged repeats";
   const updated = "expired-dropped update-in-place update-order update-held hold-ends";
   expect([ok, partly.map(({ id }) => id).join(" ")]).toEqual([true, `${shown} ${updated}`]);
   for (const { why } of partly) expect(why).toMatch(/^(whether|which|there is no --observe)/);

@@ -100,7 +100,7 @@ test("the report has a line for every rule, and announces the wait for the first
 // time: controlled
 test("without an observation endpoint, rules about shown messages are reported as partly checked, not as broken", () => {
   const shown =
-    "observed dropped-connection every-type every-kind unknown-kind unknown-fields unknown-type gap";
+    "observed dropped-connection every-type every-kind unknown-kind unknown-fields text-unchanged long-text ids-unchanged unknown-type gap";
   const updated =
     "highest-update update-of-expired repeats expired-dropped update-in-place update-order update-held";
   expect(idsOf("unobserved", "failed")).toEqual([]);

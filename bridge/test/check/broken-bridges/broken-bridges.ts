@@ -1,6 +1,7 @@
 import { createHmac } from "node:crypto";
 import { MESSAGE_KINDS, type Message } from "../../../events";
 import { readJson } from "../../../read-event";
+import { decodeLatin1, HASHED_TEXTS, inAscii, SHOWN_TEXTS } from "./broken-texts";
 import { SECRET } from "./memory-chat";
 import { digestOf, type Change } from "./plain-bridge";
 
@@ -13,9 +14,9 @@ const isKnownKind = (kind: string) => MESSAGE_KINDS.some((known) => known === ki
 /** Returns the body after parsing and serializing its JSON. */
 const rewritten = (raw: Buffer): string => JSON.stringify(readJson(raw)) ?? "";
 
-/** Returns the body as Python's json.dumps would write it: with a space after each comma and colon. */
+/** Returns the body as Python's json.dumps would write it: in ASCII, with a space after each comma and colon. */
 const inPython = (raw: Buffer): string =>
-  JSON.stringify(readJson(raw), undefined, 1).replaceAll(/,\n */g, ", ").replaceAll(/\n */g, "");
+  inAscii(JSON.stringify(readJson(raw), undefined, 1).replaceAll(/,\n */g, ", ").replaceAll(/\n */g, ""));
 /** Returns the body as Go's json.Marshal would write a map: with sorted keys. */
 const inGo = (raw: Buffer): string => {
   const keys = [...raw.toString().matchAll(/"(\w+)":/g)].map(([, key = ""]) => key);
@@ -209,5 +210,16 @@ export const BROKEN_BRIDGES: readonly BrokenBridge[] = [
     { draws: (message, before = message) => ({ ...before, text: message.text }) },
     "update-in-place",
     /with the buttons \["Yes"\], not with no buttons.*replace text, buttons and image/s,
+  ],
+  ...HASHED_TEXTS.map(([what, hashed, told]): BrokenBridge => {
+    const change = signedBy((timestamp, raw) => digestOf(timestamp, hashed(raw)));
+    return [`hashes a body as ${what}`, change, "raw-bytes", told];
+  }),
+  ...SHOWN_TEXTS,
+  [
+    "decodes a body as Latin-1 after it has checked the signature",
+    { decode: decodeLatin1 },
+    "text-unchanged ids-unchanged",
+    /a message\.create, the sample of latin letters is altered.*decoded as Latin-1/s,
   ],
 ];

@@ -1,5 +1,6 @@
 import type { EventPage, MessageUpdate, OutboundEvent } from "../../../events";
 import { readJson } from "../../../read-event";
+import { decodeLatin1, HASHED_TEXTS, SHOWN_TEXTS } from "./broken-texts";
 import type { PollerChange } from "./plain-poller";
 
 /** A faulty bridge that polls: its fault, its changed steps, the ids of the broken rules, and a pattern for the first finding. */
@@ -305,5 +306,18 @@ export const BROKEN_POLLERS: readonly BrokenPoller[] = [
     { sends: EVENT, resendsSignature: true },
     "inbound-retry",
     /with the timestamp of the first attempt.*with a new signature/s,
+  ],
+  ...HASHED_TEXTS.map(([what, covered, told]): BrokenPoller => [
+    `hashes a page as ${what}`,
+    { covered },
+    "page-raw-bytes",
+    told,
+  ]),
+  ...SHOWN_TEXTS,
+  [
+    "decodes a page as Latin-1 after it has checked the signature",
+    { decode: decodeLatin1 },
+    "text-unchanged ids-unchanged",
+    /a message\.create, the sample of latin letters is altered.*decoded as Latin-1/s,
   ],
 ];

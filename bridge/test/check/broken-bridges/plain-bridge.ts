@@ -11,6 +11,8 @@ const CORRECT = {
   /** The location to which every push is redirected; "" for none. */
   redirect: "",
   isRight: (digest: string, timestamp: string, raw: Buffer) => digest === digestOf(timestamp, raw),
+  /** Returns the text of the body, which is parsed as JSON. */
+  decode: (raw: Buffer) => raw.toString(),
   /** Returns the v1 entries that the bridge checks, given all entries of the header. */
   entries: (all: readonly string[]) => all,
   /** `now` returns the time in seconds, to compare with the signature's `t`. `date` returns the `Date` header. */
@@ -51,7 +53,7 @@ export function startPlainBridge(change: Change = {}): Promise<RunningBridge> {
     const raw = await buffer(request);
     const status = judge(request.headers["service-signature"]?.toString() ?? "", raw);
     if (status !== 204) return status;
-    const event = JSON.parse(raw.toString()) as OutboundEvent;
+    const event = JSON.parse(steps.decode(raw)) as OutboundEvent;
     const accepted = steps.accepts(event);
     if (accepted !== 204) return accepted;
     const isNew = take(event);

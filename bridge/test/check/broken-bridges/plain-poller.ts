@@ -1,5 +1,4 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { readJson } from "../../../read-event";
 import type { EventPage, OutboundEvent } from "../../../events";
 import type { PollerPlace } from "../../../check/poll/check-poller";
 import type { RunningPoller } from "./kit-poller";
@@ -39,6 +38,8 @@ const CORRECT = {
   sendsSignature: true,
   /** Returns the bytes of a page that the signature must cover. */
   covered: (raw: Buffer): Buffer | string => raw,
+  /** Returns the text of a page, which is parsed as JSON. */
+  decode: (raw: Buffer) => raw.toString(),
   isRight: (digest: string, expected: string) => digest === expected,
   entries: (all: readonly string[]) => all,
   checksForm: true,
@@ -116,7 +117,7 @@ export function startPlainPoller(
       after = steps.afterFailure(after, status);
       return steps.waitAfter(status, Number(answer?.headers.get("retry-after") ?? 0));
     }
-    const page = readJson(answer.raw) as EventPage;
+    const page = JSON.parse(steps.decode(answer.raw)) as EventPage;
     try {
       for (const event of steps.read(page)) if (SHOWN.has(event.type)) show.take(event);
     } catch {

@@ -13,6 +13,8 @@ export const CORRECT_SHOW = {
   /** Whether an update edits its message. Otherwise, the update is posted as a new message. */
   editsInPlace: true,
   shows: (_event: OutboundEvent) => true,
+  /** Returns the channel in which the chat shows a message. */
+  placeOf: (channel: string) => channel,
   /** Returns the only member who sees a message; undefined if everybody in the channel sees it. */
   onlyFor: (event: OutboundEvent) => (event.type === "message.ephemeral" ? event.user : undefined),
   /** Returns the message as the chat shows it. For an update, `_before` is the message that the update replaces. */
@@ -34,9 +36,13 @@ export function createPlainShow(steps: ShowSteps, chat: MemoryChat) {
     if (event.type === "message.update") return update(event);
     const message = steps.draws(event.message);
     const to = steps.onlyFor(event);
-    if (event.type === "message.ephemeral") return void chat.post(event.channel, message, to);
+    if (event.type === "message.ephemeral") return void chat.post(steps.placeOf(event.channel), message, to);
     const channel = event.type === "dm.create" ? `dm:${event.user}` : event.channel;
-    posted.set(message.id, { chatId: chat.post(channel, message, to), applied: 0, shown: message });
+    posted.set(message.id, {
+      chatId: chat.post(steps.placeOf(channel), message, to),
+      applied: 0,
+      shown: message,
+    });
     for (const { update: each, untilMs } of held.get(message.id) ?? []) {
       if (untilMs > Date.now()) await update(each);
     }
