@@ -120,7 +120,7 @@ export function createReportedIds(options: ReportedIdsOptions): ReportedIds {
         void pending?.then(() => known.get(key) === pending && known.set(key, undefined));
         return pending;
       });
-      await Promise.all(saves);
+      for (const saved of saves) await saved;
     },
     faultOf(event) {
       if (Date.parse(event.createdAt) < sinceMs) return undefined;

@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
-import { CannotShow, createBridge, RetryLater } from "chat-bridge-kit";
+import { CannotShow, createBridge, dmChannel, RetryLater } from "chat-bridge-kit";
 import {
   isLoopback,
   kitOptions,
@@ -9,7 +9,7 @@ import {
   type RunningBridge,
   type Tools,
 } from "chat-bridge-runner";
-import type { ServerLine, TextEvent } from "irc-framework";
+import type { TextEvent } from "irc-framework";
 import { clientOptions } from "./client-options";
 import { createChannels } from "./connection/channels";
 import { createFloodGate } from "./connection/flood-gate";
@@ -17,13 +17,14 @@ import { connectToIrc } from "./connection/irc-connection";
 import type { IrcSession } from "./connection/irc-session";
 import { accountLookup, followMembers, readWhox } from "./connection/member-events";
 import { createOutbox } from "./connection/outbox";
+import { refusalOf } from "./connection/refusal-of";
 import type { IrcSettings } from "./irc-settings";
 import { withSent } from "./play/find-choices";
 import { showMessages } from "./play/show-messages";
 import { typedLines } from "./play/typed-lines";
 import { invitedChannels } from "./state/invited-channels";
 import { openJournal } from "./state/journal";
-import { createMembers, type MemberIdentity } from "./state/members";
+import { createMembers, isNick, type MemberIdentity } from "./state/members";
 
 /** Milliseconds after which the kit treats a message as refused: lines can wait for the flood gate. */
 const CHAT_TIMEOUT_MS = 600_000;
@@ -38,24 +39,8 @@ const KNOWN_TRIES = 50;
 const KNOWN_EVERY_MS = 20;
 /** Milliseconds after a connection within which the server lists the members. */
 const LISTED_AFTER_MS = 20_000;
-const REFUSED_RETRY_MS = 15_000;
 /** Milliseconds after which a line is ignored, because bouncers and servers replay old lines. */
 const STALE_MS = 300_000;
-/** Numeric replies to a line that was not delivered. The second parameter is the target. */
-const NO_SUCH_NICK = "401";
-const NOT_DELIVERED = new Set([
-  NO_SUCH_NICK,
-  "403",
-  "404",
-  "407",
-  "408",
-  "415",
-  "442",
-  "477",
-  "486",
-  "531",
-  "716",
-]);
 
 /** Starts the bridge between an IRC server and a workspace. */
 export async function startIrcBridge(
@@ -78,7 +63,10 @@ export async function startIrcBridge(
     write: (line) => irc.write(line),
     gate: createFloodGate(settings.IRC_BURST_LINES, settings.IRC_LINE_MS),
     journal,
-    readiness: (target) => (/^[#&+!]/.test(target) ? channels.readiness(target) : "now"),
+    readiness(target) {
+      if (isNick(target)) return "now";
+      return channels.readiness(target);
+    },
   });
   const lower = (name: string): string => irc.session?.lower(name) ?? name.toLowerCase();
   const channels = createChannels({
@@ -106,7 +94,12 @@ export async function startIrcBridge(
     },
     log,
   });
-  const bridge = createBridge({ ...kitOptions(settings, log), chat, chatTimeoutMs: CHAT_TIMEOUT_MS });
+  const bridge = createBridge({
+    ...kitOptions(settings, log),
+    chat,
+    chatTimeoutMs: CHAT_TIMEOUT_MS,
+    onlyReported: "members",
+  });
   const onTyped = typedLines({
     settings,
     bridge,
@@ -133,6 +126,14 @@ export async function startIrcBridge(
     },
   });
 
+  /**
+   * Whether private lines of a member are reported. Games may write to reported members, and a services account that
+   * writes to the bridge must not become one.
+   */
+  function isPartner({ id, name }: MemberIdentity): boolean {
+    return members.isPresent(name) || bridge.shownIn(dmChannel(id)).length > 0;
+  }
+
   /** Reports a line that a member typed, after a lookup of the member's account. */
   async function onText(session: IrcSession, event: TextEvent): Promise<void> {
     const { nick, target, message: text, tags, time } = event;
@@ -144,7 +145,9 @@ export async function startIrcBridge(
     if (session.hasAccountTag) members.hasAccount(nick, event.account ?? false);
     else if (members.isUnknown(nick)) await lookUp?.(nick);
     const channel = name === undefined ? undefined : { id: session.lower(name), name };
-    await onTyped({ member: members.identityOf(nick), channel, text, id: tags["msgid"] });
+    const member = members.identityOf(nick);
+    if (isDirect && !isPartner(member)) return;
+    await onTyped({ member, channel, text, id: tags["msgid"] });
   }
 
   function onEcho(session: IrcSession, { nick, target, message }: TextEvent): void {
@@ -225,18 +228,6 @@ export async function startIrcBridge(
 function ircState(state: ConnectionState, channels: { joined: number; wanted: number }) {
   const isOut = state.isConnected && channels.joined === 0 && channels.wanted > 0;
   return { ...state, ...channels, ...(isOut ? { isConnected: false, problem: "not in any channel" } : {}) };
-}
-
-/** Returns the target and the error of a reply to a line that was not delivered; undefined for other lines. */
-function refusalOf({ command, params }: ServerLine): { target: string; error: Error } | undefined {
-  const [, target] = params;
-  if (!NOT_DELIVERED.has(command) || target === undefined) return undefined;
-  const reason = params.at(-1) ?? command;
-  const error =
-    command === NO_SUCH_NICK
-      ? new CannotShow("the member is not connected")
-      : new RetryLater(REFUSED_RETRY_MS, `the server did not deliver a line: ${reason}`);
-  return { target, error };
 }
 
 function warnOfPlaintext(settings: IrcSettings, log: Tools["log"]): void {

@@ -1,4 +1,5 @@
 import {
+  CannotShow,
   dmChannel,
   RetryLater,
   type BridgeChat,
@@ -7,6 +8,7 @@ import {
   type ShownMessage,
 } from "chat-bridge-kit";
 import type { Logger } from "chat-bridge-runner";
+import { isChannelName } from "../connection/channel-list";
 import type { Outbox } from "../connection/outbox";
 import { printLines } from "../print/print-lines";
 import { printedOf } from "../print/printed";
@@ -65,9 +67,14 @@ export function showMessages(options: ShowMessagesOptions) {
     }),
   );
 
-  /** Returns the target of a line: a channel, or the nick of a member. */
+  /**
+   * Returns the target of a line: a channel, or the nick of a member. Throws `CannotShow` for anything else, because a
+   * game could otherwise write to any nick, and to the services of the network, in the name of the bridge.
+   */
   function targetOf(channel: string): string {
-    return channel.startsWith(DM) ? nickOf(channel.slice(DM.length)) : channel;
+    if (channel.startsWith(DM)) return nickOf(channel.slice(DM.length));
+    if (!isChannelName(channel)) throw new CannotShow("the target is not a channel");
+    return channel;
   }
 
   async function print(event: Printable, parts: readonly Part[], place: Place): Promise<string> {

@@ -19,6 +19,13 @@ interface Member {
 const MEMBERS_MAX = 10_000;
 const ACCOUNT = "account:";
 const NICK = "nick:";
+/** Excludes what servers read as a channel, several targets, a mask, the members of a server, or a further parameter. */
+const NICK_FORM = /^[^\p{Cc}\p{Z}#&+~%$:,.!@*?][^\p{Cc}\p{Z}:,.!@*?]*$/u;
+
+/** Returns whether a line to this name can reach only one person. Servers allow different characters in nicks. */
+export function isNick(name: string): boolean {
+  return NICK_FORM.test(name);
+}
 
 export type Members = ReturnType<typeof createMembers>;
 
@@ -90,20 +97,24 @@ export function createMembers(max = MEMBERS_MAX) {
       // If the member is in no channel of the bridge, another person can have taken over the nick.
       return member === undefined || member.account === undefined || member.channels.size === 0;
     },
+    /** Returns whether a member is in a channel of the bridge. */
+    isPresent: (nick: string): boolean => (members.peek(lower(nick))?.channels.size ?? 0) > 0,
     identityOf(nick: string): MemberIdentity {
       const member = seen(nick);
       return { id: idOf(member), name: member.nick };
     },
     /**
      * Returns the member's current nick. For the id of an unknown member, returns the nick in the id; undefined if the
-     * id has no nick.
+     * id has no nick, or if a member with another id has this nick.
      */
     nickOf(id: string): string | undefined {
       for (const member of members.values()) {
         const isKnown = Boolean(member.account) || member.ownId !== undefined;
         if (isKnown && idOf(member) === id) return member.nick;
       }
-      return /^nick:([^~]+)$/.exec(id)?.[1];
+      const nick = id.startsWith(NICK) ? id.slice(NICK.length) : "";
+      const ownId = members.peek(nick)?.ownId ?? id;
+      return isNick(nick) && ownId === id ? nick : undefined;
     },
   };
 }

@@ -59,6 +59,8 @@ async function startBridge(more: Readonly<Record<string, string>>): Promise<void
     ...more,
   });
   await bridge.logs("joined a channel");
+  // Only members that the bridge has reported get messages.
+  ann.say("!play help");
 }
 
 const options = () => ({

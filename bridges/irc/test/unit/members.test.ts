@@ -1,4 +1,5 @@
-import { createMembers } from "../../state/members";
+import * as fc from "fast-check";
+import { createMembers, isNick } from "../../state/members";
 
 const lower = (name: string): string => name.toLowerCase();
 
@@ -54,4 +55,41 @@ test("a limited number of members is kept", () => {
   }
   expect(members.isUnknown("a")).toBe(true);
   expect(members.isUnknown("c")).toBe(false);
+});
+
+test("an id whose nick another member has now is unknown", () => {
+  const members = createMembers();
+  members.joined("Ann", "#games");
+  members.identityOf("Ann");
+  members.renamed("Ann", "Eve");
+  expect(members.nickOf("nick:eve")).toBeUndefined();
+  expect(members.nickOf("nick:ann")).toBe("Eve");
+});
+
+test.each([
+  "ann,eve",
+  "ann eve",
+  "#games",
+  "@#games",
+  "&x",
+  "$irc.test",
+  "a@b",
+  "a!b@c",
+  ":x",
+  "",
+  "a*",
+  "ann\r\nQUIT",
+])("%j is not a nick, so no line is sent to it", (nick) => {
+  expect(isNick(nick)).toBe(false);
+  expect(createMembers().nickOf(`nick:${nick}`)).toBeUndefined();
+});
+
+test("a nick never has a separator, a prefix of a channel, or a control character, and all usual nicks are nicks", () => {
+  fc.assert(
+    fc.property(fc.string({ unit: "binary" }), (nick) => {
+      if (isNick(nick)) expect(nick).not.toMatch(/^[#&+~%@$!]|[\s,:!@*?.\p{Cc}]/u);
+    }),
+  );
+  const usual = fc.stringMatching(/^[A-Za-z[\]\\`_^{|}][A-Za-z0-9[\]\\`_^{|}-]{0,29}$/);
+  fc.assert(fc.property(usual, (nick) => isNick(nick)));
 });
