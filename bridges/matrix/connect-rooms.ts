@@ -69,7 +69,13 @@ export function connectRooms({ settings, api, userId, log, signal }: RoomsParts)
     shown: (chatId) => bridge.shown(chatId),
   });
 
-  const bridge: Bridge = createBridge({ ...kitOptions(settings, log), chat, chatTimeoutMs: CHAT_TIMEOUT_MS });
+  const bridge: Bridge = createBridge({
+    ...kitOptions(settings, log),
+    chat,
+    chatTimeoutMs: CHAT_TIMEOUT_MS,
+    // The homeserver refuses messages for rooms that the bridge is not in, but it invites any member of any server.
+    onlyReported: "members",
+  });
 
   const invites = createInvites({
     api,

@@ -1,4 +1,4 @@
-import { mkdtempSync } from "node:fs";
+import { mkdtempSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { checkBridge } from "../../../bridge/check/push/check-bridge";
 import { checkPoller } from "../../../bridge/check/poll/check-poller";
@@ -45,10 +45,13 @@ function seen() {
 
 /** Starts the bridge between the checker and the IRC server. The checker publishes faster than members could read. */
 async function startBridge(more: Readonly<Record<string, string>>): Promise<void> {
+  const state = mkdtempSync(join(folder, "state-"));
+  // The bridge has reported the member before. Only such members get messages.
+  writeFileSync(join(state, "reported.jsonl"), JSON.stringify({ user: USER }));
   bridge = startBridgeProcess("irc", {
     WORKSPACE_ID: WORKSPACE,
     SIGNING_SECRET: SECRET,
-    STATE_FOLDER: mkdtempSync(join(folder, "state-")),
+    STATE_FOLDER: state,
     IRC_HOST: server.host,
     IRC_PORT: String(server.port),
     IRC_TLS: "off",
@@ -59,8 +62,6 @@ async function startBridge(more: Readonly<Record<string, string>>): Promise<void
     ...more,
   });
   await bridge.logs("joined a channel");
-  // Only members that the bridge has reported get messages.
-  ann.say("!play help");
 }
 
 const options = () => ({

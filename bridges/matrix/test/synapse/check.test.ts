@@ -1,7 +1,8 @@
-import { existsSync } from "node:fs";
+import { existsSync, mkdtempSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { checkBridge } from "chat-bridge-kit/check-bridge";
 import { checkPoller } from "chat-bridge-kit/check-poller";
+import { testFolder } from "../../../../test/harness/folder";
 import { freePort } from "../../../../test/harness/processes";
 import { sharedService } from "../../../../test/harness/shared-service";
 import { HANG_MS, until } from "../../../../test/harness/wait";
@@ -10,7 +11,15 @@ import { startObserver } from "../harness/observer";
 import { startSynapse, SYNAPSE_WITHIN_MS, type TestSynapse } from "../harness/synapse";
 
 const service = sharedService();
+const folder = testFolder();
 let synapse: TestSynapse;
+
+/** Returns a state folder of a bridge that has reported a member before. Only such members get direct messages. */
+function stateWith(user: string): string {
+  const state = mkdtempSync(join(folder, "state-"));
+  writeFileSync(join(state, "reported.jsonl"), JSON.stringify({ user }));
+  return state;
+}
 
 beforeAll(async () => {
   synapse = await startSynapse();
@@ -19,9 +28,9 @@ afterAll(() => synapse?.close());
 
 test("a bridge that receives pushes passes every rule of the checker", async () => {
   const port = await freePort();
-  const settings = { MODE: "push", LISTEN: `127.0.0.1:${port}` };
-  const rig = await startRig(service, synapse, { account: "pushed", settings });
   const ann = await synapse.member("ann");
+  const settings = { MODE: "push", LISTEN: `127.0.0.1:${port}`, STATE_FOLDER: stateWith(ann.id) };
+  const rig = await startRig(service, synapse, { account: "pushed", settings });
   const channel = await rig.room(ann);
   const observer = await startObserver(ann, rig.id, channel);
   await until("the bridge listens", async () => (await rig.bridge.health()).status === 200);
@@ -55,6 +64,7 @@ test("a bridge that polls passes every rule of the checker", async () => {
       BASE_URL: baseUrl,
       WORKSPACE_ID: workspace,
       SIGNING_SECRET: secret,
+      STATE_FOLDER: stateWith(ann.id),
       MATRIX_ACCESS_TOKEN: account.token,
     };
     rig = await startRig(service, synapse, { account: "unused", settings });

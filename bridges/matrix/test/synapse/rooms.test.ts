@@ -1,13 +1,23 @@
 import { rmSync } from "node:fs";
-import { create, dm, ephemeral, update } from "../../../../test/harness/contents";
+import { create, dm, ephemeral, published, update } from "../../../../test/harness/contents";
 import { sharedService } from "../../../../test/harness/shared-service";
 import { until } from "../../../../test/harness/wait";
 import type { RoomMessage } from "../harness/fold-room";
+import type { MatrixMember } from "../harness/matrix-member";
 import { startRig } from "../harness/matrix-rig";
 import { card, idOf, startScene } from "../harness/scene";
 
 const scene = startScene(sharedService());
 const { says } = scene;
+
+/** A member joins a room and runs the command. Resolves once the bridge has reported this. */
+async function speaks(member: MatrixMember, room: string): Promise<void> {
+  const { rig, ann } = scene;
+  await ann.invite(room, member.id);
+  await member.join(room);
+  await member.say(room, "!play help");
+  await rig.reports("the command", ({ user }) => user === member.id);
+}
 
 test("a command is reported with the names of the member and the room", async () => {
   const { rig, ann } = scene;
@@ -27,6 +37,7 @@ test("direct messages and ephemeral messages go to one direct room, and its text
   const { rig, ann, synapse } = scene;
   const room = await rig.room(ann);
   const cat = await synapse.member("cat");
+  await speaks(cat, room);
   const id = await idOf(rig.publish(dm(cat.id, { ...card("Which topic?", "Any"), awaitsReply: true })));
   await rig.publish(ephemeral(room, cat.id, card("Only for you")));
   const direct = await cat.directRoomWith(rig.id);
@@ -52,6 +63,29 @@ test("direct messages and ephemeral messages go to one direct room, and its text
   await rig.publish(dm(cat.id, card("Afterwards")));
   await cat.sees(next, "the next message", says("Afterwards"));
   expect((await cat.messages(next)).some(says("Closed"))).toBe(false);
+});
+
+test("a member who was not reported gets no invite, and reported members get messages after a restart too", async () => {
+  const { rig, ann, synapse } = scene;
+  const room = await rig.room(ann);
+  const [eve, fay] = [await synapse.member("eve"), await synapse.member("fay")];
+  await speaks(fay, room);
+  await rig.restart();
+  const results = await rig.publish(
+    dm(eve.id, card("Psst")),
+    ephemeral(room, eve.id, card("Psst")),
+    dm("@victim:evil.example", card("Psst")),
+    dm(fay.id, card("Your turn")),
+  );
+  const direct = await fay.directRoomWith(rig.id);
+  await fay.sees(direct, "the message", says("Your turn"));
+  for (const result of results.slice(0, 3)) {
+    const { eventId } = published(result);
+    await until("the event is dropped", () =>
+      rig.bridge.output().includes(`${eventId} was dropped: the bridge has never reported the member`),
+    );
+  }
+  expect(await eve.newInvites()).toEqual([]);
 });
 
 test("a direct room that a member opens is used for the direct messages to the member", async () => {
