@@ -49,7 +49,7 @@ interface Cause extends Error {
 function deepestCause(error: unknown): Cause | undefined {
   let cause = error;
   while (types.isNativeError(cause) && types.isNativeError(cause.cause)) cause = cause.cause;
-  return types.isNativeError(cause) ? (cause as Cause) : undefined;
+  return types.isNativeError(cause) ? cause : undefined;
 }
 
 function messageOf(cause: Cause | undefined): string {

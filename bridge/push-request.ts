@@ -42,10 +42,11 @@ function readHeaders(headers: unknown): Readonly<Record<string, string>> | undef
   for (const entry of entries) {
     if (!Array.isArray(entry)) return undefined;
     const [name, value] = entry as readonly unknown[];
-    if (value === undefined) continue;
-    const key = String(name).toLowerCase();
+    const values = [value].flat().filter((each) => typeof each === "string");
+    if (typeof name !== "string" || values.length === 0) continue;
+    const key = name.toLowerCase();
     // A repeated header counts as one list, as in HTTP.
-    read[key] = key in read ? `${read[key]}, ${String(value)}` : [value].flat().join(", ");
+    read[key] = [...(key in read ? [read[key]] : []), ...values].join(", ");
   }
   return read;
 }

@@ -113,8 +113,9 @@ test("a timeout is reported with its length", async () => {
 });
 
 test("a bridge reports why an event was dropped, and why it has no connection", async () => {
-  const service = { baseUrl: await closedPort(), workspaceId: WORKSPACE, secrets: SECRET };
-  const { bridge, problems } = makeBridge({ ...service, ...{ timing: skipTime() } });
+  const baseUrl = await closedPort();
+  const options = { baseUrl, workspaceId: WORKSPACE, secrets: SECRET, timing: skipTime() };
+  const { bridge, problems } = makeBridge(options);
   await bridge.command({ channel: "c1", user: "u1", text: TEXT });
   expect(problems).toEqual([
     expect.stringMatching(/^a command was dropped after \d attempts: .*ECONNREFUSED/),
