@@ -1,4 +1,3 @@
-import { ID_MAX_CHARACTERS } from "./contract";
 import type { Channel, InboundEvent, User } from "./inbound-event";
 import { numberedChoices } from "./numbered-choices";
 import { refusedBy } from "./refusal-hint";
@@ -17,7 +16,7 @@ interface Report {
 export interface CommandReport extends Report {
   /** The channel, never a DM. */
   readonly channel: Channel;
-  /** Text after the command, at most 2000 characters; an empty text asks for help. */
+  /** Text after the command, cut to 2000 characters; an empty text asks for help. */
   readonly text: string;
 }
 
@@ -33,7 +32,7 @@ export interface ActionReport extends Report {
 export interface MessageReport extends Report {
   /** The channel; for a DM, `dmChannel(user.id)`. */
   readonly channel: Channel;
-  /** 1 to 4000 characters. */
+  /** At least 1 character; cut to 4000 characters. */
   readonly text: string;
   /** The chat's id of the message that the member replied to. An unknown id is not sent. */
   readonly replyTo?: string | null;
@@ -108,7 +107,7 @@ export function createReports({ sender, shown, reported, signal, report }: Repor
 
   const reports: BridgeReports = {
     command: ({ channel, user, text, id }) =>
-      send({ type: "command", channel: channelOf(channel), user: userOf(user), text }, id),
+      send({ type: "command", channel, user: userOf(user), text }, id),
     async action({ chatMessageId, user, action, id }) {
       const found = shown.byChatMessageId(chatMessageId);
       if (found === undefined) return { outcome: "unknown-message" };
@@ -129,7 +128,7 @@ export function createReports({ sender, shown, reported, signal, report }: Repor
     },
     message({ channel, user, text, replyTo, id }) {
       const repliedTo = replyTo == null ? undefined : shown.byChatMessageId(replyTo)?.messageId;
-      const event = { type: "message", channel: channelOf(channel), user: userOf(user), text } as const;
+      const event = { type: "message", channel, user: userOf(user), text } as const;
       return send(repliedTo === undefined ? event : { ...event, replyTo: repliedTo }, id);
     },
   };
@@ -142,18 +141,7 @@ export function createReports({ sender, shown, reported, signal, report }: Repor
 }
 
 function userOf(user: User | string): User {
-  return typeof user === "string" ? { id: user } : { ...user, ...nameOf(user) };
-}
-
-function channelOf(channel: Channel): Channel {
-  return typeof channel === "string" ? channel : { ...channel, ...nameOf(channel) };
-}
-
-/** Returns a name that is short enough for the service. Names are only shown, so a cut name is sufficient. */
-function nameOf({ name }: { readonly name?: string | null }): { readonly name?: string | null } {
-  // A name of at most 128 code units has at most 128 code points.
-  if (name == null || name.length <= ID_MAX_CHARACTERS) return {};
-  return { name: [...name].slice(0, ID_MAX_CHARACTERS).join("") };
+  return typeof user === "string" ? { id: user } : user;
 }
 
 function problemOf({ type }: InboundEvent, result: SendResult): string | undefined {

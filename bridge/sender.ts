@@ -3,6 +3,7 @@ import { backOffMs, REAL_TIMING, retryAfterMs, type Timing } from "./back-off";
 import { readError } from "./error-body";
 import { exchange, hooksUrl, isRetried, type Answer, type NoAnswer } from "./http-exchange";
 import type { InboundEvent } from "./inbound-event";
+import { sendable } from "./sendable";
 import { secretsOfOne, type Secrets } from "./secrets";
 import { sign, SIGNATURE_HEADER } from "./signature";
 
@@ -68,7 +69,8 @@ export interface Sender {
   /**
    * Sends an event. Retries only after a timeout, a failed connection, a `5xx` or a `429`, and never sooner than
    * `Retry-After` allows (bridge guide, "Retries"). A retry has the same bytes and request id, but a new signature. The
-   * service therefore stores the event once. Several calls may run concurrently.
+   * service therefore stores the event once. Several calls may run concurrently. Names and texts beyond the contract's
+   * limits are cut, and made well-formed Unicode.
    *
    * Rejects only when the secrets are unavailable, never because of the service or the network.
    */
@@ -132,7 +134,7 @@ export function createSender(options: SenderOptions): Sender {
       if (pending >= pendingMax) return { outcome: "given-up", id, attempts: 0, reason: "overloaded" };
       pending++;
       try {
-        return await sendUntilKnown(id, Buffer.from(JSON.stringify({ ...event, id })), signal);
+        return await sendUntilKnown(id, Buffer.from(JSON.stringify({ ...sendable(event), id })), signal);
       } finally {
         pending--;
       }

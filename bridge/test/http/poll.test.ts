@@ -45,6 +45,21 @@ test("every type of event that a bridge sends is accepted and reaches games, onc
   ]);
 });
 
+test("names and texts that the chat cut in the middle of an emoji, or that are too long, are accepted", async () => {
+  const { send } = createSender(optionsOf());
+  const half = "Ann \ud83d";
+  const cutByChat = { user: { id: "u1", name: half }, channel: { id: "c1", name: half } };
+  const long = "😀".repeat(5_000);
+  const events: readonly InboundEvent[] = [
+    { ...cutByChat, type: "command", text: half },
+    { ...cutByChat, type: "message", text: `${"x".repeat(3_999)}😀😀` },
+    { ...PRESS, user: { id: "u1", name: long } },
+    { type: "command", channel: { id: "c1", name: long }, user: USER, text: long },
+    { type: "message", channel: "c1", user: USER, text: long },
+  ];
+  for (const event of events) expect(await send(event)).toMatchObject({ outcome: "accepted" });
+});
+
 // contract: poll-oldest-first, poll-next
 test("a poller handles events of every type except ping once and in order, across pages", async () => {
   const publishTexts = (...texts: readonly string[]) =>
