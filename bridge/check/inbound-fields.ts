@@ -68,6 +68,8 @@ function textFault(event: Fields, rules: readonly TextRule[]): InboundFault | un
     if (value === undefined && isOptional !== true) return { field, says: "is missing" };
     if (value === undefined || (value === null && mayBeNull === true)) continue;
     if (typeof value !== "string") return { field, says: "is not a text" };
+    if (!value.isWellFormed())
+      return { field, says: "is not well-formed Unicode: it has half of a surrogate pair" };
     const isDm = field.startsWith("channel") && !field.endsWith(".name") && value.startsWith(DM_PREFIX);
     const longest = isDm ? DM_CHANNEL_MAX_CHARACTERS : most;
     const { length } = [...value];

@@ -6,11 +6,10 @@ import { channelOf } from "./event-maker";
 import type { EventTarget } from "./event-target";
 import type { ShownEvent } from "./judge-shown";
 import type { ObservedChat } from "./observed-chat";
-import { isShown, LABEL_SAMPLE, partOf, SAMPLES, textOf, type TextSample } from "./text-samples";
+import { EMOJI, isShown, LABEL_SAMPLE, partOf, SAMPLES, textOf, type TextSample } from "./text-samples";
 
 /** Code points of the long texts: the maximum of an inbound text. Most chats have a lower maximum. */
 const LONG_CHARACTERS = 4_000;
-const EMOJI = "😀";
 
 /** Ids with characters that programs often alter. */
 const IDS = [

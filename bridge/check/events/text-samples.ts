@@ -57,6 +57,8 @@ export const LABEL_SAMPLE = `Zoë ${"é".normalize("NFD")} 日本語 👩‍🚀
 
 /** The words after the last sample of a text. */
 const END = "the end";
+/** A character above U+FFFF: one character, but two UTF-16 units. */
+export const EMOJI = "😀";
 /** All samples in one text. */
 export const ALL_SAMPLES = textOf(Object.values(SAMPLES).flat());
 

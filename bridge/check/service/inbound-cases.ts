@@ -1,4 +1,10 @@
-import { DM_CHANNEL_MAX_CHARACTERS, DM_PREFIX, INBOUND_TYPES as ALL } from "../../contract";
+import {
+  DM_CHANNEL_MAX_CHARACTERS,
+  DM_PREFIX,
+  ID_MAX_CHARACTERS,
+  INBOUND_TYPES as ALL,
+} from "../../contract";
+import { ALL_SAMPLES, EMOJI } from "../events/text-samples";
 import { TEXT_RULES, type TextRule } from "../inbound-fields";
 
 /** Test cases derived from the contract's tables of inbound events. */
@@ -45,8 +51,11 @@ function casesOf({ field, of, least, most, isOptional, mayBeNull }: TextRule): r
       ...missing,
       ...take(`has ${least} characters`, textOf(least)),
       ...take(`has ${most} characters`, textOf(most)),
+      ...take("has characters of all kinds", unusualText(most)),
+      ...take(`has ${most} characters above U+FFFF`, EMOJI.repeat(most)),
       ...(least === 0 ? [] : [refuse("is empty", "")]),
       refuse(`has ${most + 1} characters`, textOf(most + 1)),
+      refuse(`has ${most + 1} characters above U+FFFF`, EMOJI.repeat(most + 1)),
       ...(mayBeNull === true ? take("is null", null) : [refuse("is null", null)]),
       refuse("is a number", 7),
     ];
@@ -54,6 +63,8 @@ function casesOf({ field, of, least, most, isOptional, mayBeNull }: TextRule): r
 }
 
 export const TEXT_CASES = TEXT_RULES.flatMap(casesOf);
+
+const UNUSUAL = "größe 😀";
 
 const { command, action, message } = EVENTS;
 const { id: me } = USER;
@@ -64,6 +75,7 @@ export const UNKNOWN_CASES: readonly InboundCase[] = [
   { what: "an event of an unknown type", event: { ...message, type: "ping" }, field: "type" },
   { what: "an event whose type is null", event: { ...message, type: null }, field: "type" },
   { what: "an empty object", event: {}, field: "type" },
+  { what: "an unknown field outside ASCII", event: { ...message, [UNUSUAL]: 1 }, field: UNUSUAL },
   ...ALL.flatMap((type) => [
     { what: `an unknown field in a ${type}`, event: { ...EVENTS[type], extra: 1 }, field: "extra" },
     {
@@ -92,6 +104,7 @@ export const UNKNOWN_CASES: readonly InboundCase[] = [
   { what: "a message with action", event: { ...message, action: "x" }, field: "action" },
 ];
 
+const UNUSUAL_ID = unusualText(ID_MAX_CHARACTERS);
 const longDm = (length: number) => DM_PREFIX + "u".repeat(length - DM_PREFIX.length);
 
 /** A DM channel is `dm:` followed by the event's own `user.id`, and is valid only in actions and messages. */
@@ -105,6 +118,25 @@ export const DM_CASES: readonly InboundCase[] = [
       channel: longDm(DM_CHANNEL_MAX_CHARACTERS),
       user: { id: longDm(DM_CHANNEL_MAX_CHARACTERS).slice(DM_PREFIX.length) },
     },
+  },
+  {
+    what: "a DM channel of a user whose id has characters of all kinds",
+    event: { ...message, channel: DM_PREFIX + UNUSUAL_ID, user: { id: UNUSUAL_ID } },
+  },
+  {
+    what: "a DM channel that has the user's id in another normalization form",
+    event: { ...message, channel: `${DM_PREFIX}${"é".normalize("NFD")}`, user: { id: "é".normalize("NFC") } },
+    field: "channel",
+  },
+  {
+    what: "a DM channel that has the user's id in lower case",
+    event: { ...message, channel: `${DM_PREFIX}u`, user: { id: "U" } },
+    field: "channel",
+  },
+  {
+    what: "a DM channel that has the user's id without a space at its end",
+    event: { ...message, channel: `${DM_PREFIX}u`, user: { id: "u " } },
+    field: "channel",
   },
   { what: "a command in a DM", event: { ...command, channel: `dm:${me}` }, field: "channel" },
   {
@@ -139,4 +171,9 @@ function withField(event: Fields, path: string, value: unknown): Fields {
 /** Returns `length` characters of text that no chat uses as the id of a channel. */
 function textOf(length: number): string {
   return "chat-bridge-check ".repeat(Math.ceil(length / 18)).slice(0, length);
+}
+
+/** Returns characters of all kinds, at most `length`. The first character is white space, because ids are opaque. */
+function unusualText(length: number): string {
+  return Array.from(` ${ALL_SAMPLES}`).slice(0, length).join("");
 }

@@ -54,6 +54,8 @@ export const BODY_RULES: readonly Rule<ServiceTarget>[] = [
       for (const body of ["", "{", '{"type":"message",}', "type=message", "'message'"]) {
         expectRefused(await post(body), 400, `the body ${JSON.stringify(body)}`, null);
       }
+      const notUtf8 = Buffer.from(JSON.stringify({ ...EVENTS.message, text: "é" }), "latin1");
+      expectRefused(await post(notUtf8), 400, "a body in Latin-1, not in UTF-8,", null);
       for (const body of ["[]", '"message"', "7", "null"]) {
         expectRefused(await post(body), 400, `the body ${body}`);
       }

@@ -1,7 +1,9 @@
 import { randomUUID } from "node:crypto";
 import { sign } from "../../signature";
 import { MALFORMED, WRONG } from "../bad-signatures";
+import { ALL_SAMPLES } from "../events/text-samples";
 import { Broken, type Rule } from "../rule";
+import { alterationsOf, inAsciiJson, signAltered } from "../text-alterations";
 import { EVENTS } from "./inbound-cases";
 import { expectAccepted, expectRefused, type ServiceTarget } from "./service-target";
 
@@ -45,6 +47,11 @@ export const ORDER_RULES: readonly Rule<ServiceTarget>[] = [
       const spaced = JSON.stringify(EVENTS.message, undefined, 2);
       const reSerialised = { signature: sign(body, secrets) };
       expectRefused(await post(spaced, reSerialised), 401, "a body signed as if its JSON had no spaces");
+      const utf8 = JSON.stringify({ ...EVENTS.message, text: ALL_SAMPLES });
+      for (const alteration of alterationsOf(utf8)) {
+        const signature = signAltered(utf8, [alteration], secrets);
+        expectRefused(await post(utf8, { signature }), 401, `a body signed as if it was ${alteration.as}`);
+      }
       return undefined;
     },
   },
@@ -55,6 +62,9 @@ export const ORDER_RULES: readonly Rule<ServiceTarget>[] = [
     async judge({ post, secrets }) {
       const spaced = JSON.stringify(EVENTS.message, undefined, 2);
       expectAccepted(await post(spaced), "a message whose JSON has spaces");
+      const utf8 = JSON.stringify({ ...EVENTS.message, text: ALL_SAMPLES });
+      expectAccepted(await post(utf8), "a message with characters outside ASCII");
+      expectAccepted(await post(inAsciiJson(utf8)), "a message with these characters as JSON escapes");
       const body = JSON.stringify(EVENTS.message);
       const [secret = ""] = secrets;
       for (const list of [

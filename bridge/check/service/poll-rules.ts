@@ -17,6 +17,10 @@ const BAD_QUERIES: readonly (readonly [string, string])[] = [
   ["after=latest&after=latest", "after"],
   ["before=1", "before"],
   ["limit=1&unknown=1", "unknown"],
+  // Digits and letters outside ASCII.
+  ["limit=%D9%A3", "limit"],
+  ["after=%EF%BC%91", "after"],
+  ["gr%C3%B6%C3%9Fe=1", "größe"],
 ];
 
 interface Page {

@@ -90,6 +90,15 @@ test.each([...TEXT_CASES, ...UNKNOWN_CASES, ...DM_CASES])(
   },
 );
 
+test("the check of sent events reports text that is not well-formed Unicode, as the service does", () => {
+  const sent = { type: "message", channel: "c", user: { id: "u", name: "Ann \ud83d" }, text: "hi" };
+  expect(inboundFault(sent)).toEqual({
+    field: "user.name",
+    says: expect.stringContaining("half of a surrogate"),
+  });
+  expect(inboundFault({ ...sent, user: { id: "u" }, text: "\ude00" })?.field).toBe("text");
+});
+
 test("a line of the report keeps all words, and is wrapped at spaces", () => {
   const words = array(stringMatching(/^[!-~]{1,30}$/), { minLength: 1, maxLength: 60 });
   assert(

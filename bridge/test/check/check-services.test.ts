@@ -1,7 +1,9 @@
 import { randomUUID } from "node:crypto";
+import { STATUS_CODES } from "node:http";
 import { checkService, type ServiceCheckOptions } from "../../check/service/check-service";
 import type { CheckResult } from "../../check/result";
-import { startBrokenService, type Alter } from "./broken-bridges/broken-service";
+import { readJson } from "../../read-event";
+import { ACCEPTED, startBrokenService, type Alter } from "./broken-bridges/broken-service";
 import { create, dm, ephemeral, update } from "../../../test/harness/contents";
 import { publish } from "../../../test/harness/service";
 import { sharedService } from "../../../test/harness/shared-service";
@@ -74,6 +76,11 @@ const restatus =
   (from: number, to: number): Alter =>
   (answer) => ({ ...answer, status: answer.status === from ? to : answer.status });
 
+function refusal(status: number, field?: string): ReturnType<Alter> {
+  const body = { statusCode: status, message: "invalid", error: STATUS_CODES[status], field };
+  return { status, headers: {}, body: Buffer.from(JSON.stringify(body)) };
+}
+
 /**
  * Faulty services: the fault, the function that alters the answers, the ids of the broken rules, and a pattern for the
  * first finding.
@@ -142,6 +149,47 @@ const BROKEN_SERVICES: readonly [what: string, Alter, breaks: string, RegExp][] 
     rewrite(200, (page) => ({ ...page, next: `1${String(page["next"])}` })),
     "page-signed poll-latest cursors",
     /not valid under any secret/,
+  ],
+  [
+    "counts UTF-16 units instead of characters",
+    (answer, _count, body) => {
+      const { text } = { text: "", ...(readJson(body) as object | undefined) };
+      return answer.status === 202 && text.length > 4_000 ? refusal(400, "text") : answer;
+    },
+    "field-rules",
+    /a message whose text has 4000 characters above U\+FFFF was answered with 400/,
+  ],
+  [
+    "computes the digest of a body as normalized to NFC",
+    (answer, _count, body) => {
+      const text = body.toString();
+      return answer.status === 202 && text.normalize("NFC") !== text ? refusal(401) : answer;
+    },
+    "signatures-taken field-rules dm-channels",
+    /a message with characters outside ASCII was answered with 401/,
+  ],
+  [
+    "accepts a digest of the body as decoded from Latin-1",
+    (answer, _count, body) =>
+      answer.status === 401 && /[^\0-\x7f]/.test(body.toString()) ? ACCEPTED : answer,
+    "signatures-refused",
+    /a body signed as if it was decoded as Latin-1 was answered with 202/,
+  ],
+  [
+    "compares DM channels after normalization to NFC",
+    (answer, _count, body) => {
+      const { channel, user } = { channel: "", user: { id: "" }, ...(readJson(body) as object | undefined) };
+      const isSame = answer.status === 400 && channel === `dm:${user.id}`.normalize("NFD");
+      return isSame ? ACCEPTED : answer;
+    },
+    "dm-channels",
+    /a DM channel that has the user's id in another normalization form was answered with 202/,
+  ],
+  [
+    "accepts bodies in Latin-1",
+    (answer, _count, body) => (readJson(body) === undefined && body.includes(0xe9) ? ACCEPTED : answer),
+    "body-json",
+    /a body in Latin-1, not in UTF-8, was answered with 202/,
   ],
 ];
 

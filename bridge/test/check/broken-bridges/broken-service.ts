@@ -9,11 +9,12 @@ interface PlainAnswer {
   readonly body: Buffer;
 }
 
-/** Returns a faulty answer, given the correct answer and the number of the request, from 1. */
-export type Alter = (answer: PlainAnswer, count: number) => PlainAnswer;
+/** Returns a faulty answer, given the correct answer, the number of the request, from 1, and the body of the request. */
+export type Alter = (answer: PlainAnswer, count: number, body: Buffer) => PlainAnswer;
 
 const SENT_ON = /^(service-|retry-after$|content-type$)/;
-const ACCEPTED: PlainAnswer = { status: 202, headers: {}, body: Buffer.from('{"ok":true}') };
+/** The answer to an accepted event. */
+export const ACCEPTED: PlainAnswer = { status: 202, headers: {}, body: Buffer.from('{"ok":true}') };
 
 /**
  * Starts a faulty service: a proxy that calls the service at `base` from the address `from`, and alters each answer.
@@ -22,7 +23,9 @@ const ACCEPTED: PlainAnswer = { status: 202, headers: {}, body: Buffer.from('{"o
 export async function startBrokenService(base: string | undefined, alter: Alter, from = "127.0.0.1") {
   let count = 0;
   async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    const { status, headers, body } = alter(await rightAnswer(base, request, from), ++count);
+    const sent = await buffer(request);
+    const right = await rightAnswer(base, request, sent, from);
+    const { status, headers, body } = alter(right, ++count, sent);
     for (const [name, value] of Object.entries(headers)) {
       if (value !== undefined && SENT_ON.test(name)) response.setHeader(name, value);
     }
@@ -32,8 +35,7 @@ export async function startBrokenService(base: string | undefined, alter: Alter,
   return { url: new URL(url), close };
 }
 
-async function rightAnswer(base: string | undefined, request: IncomingMessage, from: string) {
-  const body = await buffer(request);
+async function rightAnswer(base: string | undefined, request: IncomingMessage, body: Buffer, from: string) {
   if (base === undefined) return ACCEPTED;
   const { "service-signature": signature, "content-type": type } = request.headers;
   const answer = await send(base, request.url ?? "", {
