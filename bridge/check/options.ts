@@ -108,7 +108,11 @@ function readCommon(values: Values, mode: CheckMode, environment: NodeJS.Process
   }
   const inEnvironment = environment["SIGNING_SECRET"] ?? "";
   const secrets = values.secret ?? (inEnvironment === "" ? [] : [inEnvironment]);
-  if (secrets.length === 0) fault("--secret is missing: give the signing secret that the dashboard showed");
+  if (secrets.length === 0) {
+    fault(
+      "the signing secret is missing: put it in SIGNING_SECRET, or give --secret; the dashboard showed it",
+    );
+  }
   if (secrets.includes("")) fault("--secret is empty");
   for (const each of secrets.filter((secret) => secret !== "")) {
     const what = secretFault(each);

@@ -51,7 +51,10 @@ function wordsOf(result: RuleResult): readonly string[] {
   }
 }
 
-/** Returns the end of the report: the skipped rules, the requirements that cannot be checked, and the counts. */
+/**
+ * Returns the end of the report: the skipped rules, the requirements that cannot be checked, the broken rules again, and
+ * the counts.
+ */
 export function summaryOf({ rules, blind, mode }: CheckResult): string {
   const what = mode === "service" ? "service" : "bridge";
   const count = (wanted: RuleResult["verdict"]) => rules.filter(({ verdict }) => verdict === wanted).length;
@@ -61,6 +64,7 @@ export function summaryOf({ rules, blind, mode }: CheckResult): string {
     `${count("partly checked")} partly checked`,
     `${count("skipped")} skipped`,
   ];
+  const broken = rules.filter(({ verdict }) => verdict === "failed").map(lineOf);
   const isReached = count("not reached") === 0;
   const conclusion =
     count("failed") > 0
@@ -73,6 +77,7 @@ export function summaryOf({ rules, blind, mode }: CheckResult): string {
     ...(isReached
       ? ["", "Not checked, because it cannot be seen from outside:", ...blind.map((what) => `  - ${what}`)]
       : []),
+    ...(broken.length === 0 ? [] : ["", `The rules that this ${what} breaks:`, ...broken]),
     "",
     `${counts.join(", ")}: ${conclusion}`,
     "",

@@ -54,6 +54,11 @@ test("the command exits with 0 for a correct bridge; for a broken bridge, it exi
   expect(broken?.output).toMatch(/FAILED +rotation +While a secret is rotated/);
   expect(broken?.output).toMatch(/found: a push whose second v1 entry is valid was answered with 401/);
   expect(broken?.output).toMatch(/fix: +check all v1 entries/);
+  // The end of the report repeats the broken rules, because the report is long.
+  const end =
+    /The rules that this bridge breaks:\n  FAILED +rotation .*fix: +check all v1 entries.*\n\n2 passed, 1 failed/s;
+  expect(broken?.output).toMatch(end);
+  expect(correct?.output).not.toContain("The rules that this bridge breaks");
   expect(broken).toMatchObject({ code: 1, output: expect.stringContaining("2 passed, 1 failed") });
 });
 
@@ -241,6 +246,12 @@ test("the command prints the faults of all options together, and exits with 2", 
   writeFileSync(ca, "no certificate");
   const { code, output, errors } = await run(`--url x --within 0 --ca ${ca}`, { SIGNING_SECRET: "" });
   expect([code, output]).toEqual([2, ""]);
-  const faults = ["--secret is missing", "is not a PEM certificate", "--within", "--url must be", "--help"];
+  const faults = [
+    "secret is missing: put it in SIGNING_SECRET",
+    "is not a PEM certificate",
+    "--within",
+    "--url must be",
+    "--help",
+  ];
   for (const fault of faults) expect(errors).toContain(fault);
 });
