@@ -1,6 +1,5 @@
 import { createSecretKey, type KeyObject } from "node:crypto";
-import ipaddr from "ipaddr.js";
-import type { AddressBlock } from "./domain/public-address";
+import { parseBlocks } from "./domain/public-address";
 import { parseCoreToken } from "../runtime/core-connection";
 import { readDrainMs } from "../runtime/drain-setting";
 import { LOG_LEVELS } from "../runtime/logger";
@@ -93,7 +92,7 @@ export function readCoreConfig(environment: NodeJS.ProcessEnv) {
       pushAllow: settings.parsed(
         "PUSH_ALLOW",
         "comma-separated CIDRs of non-public addresses that pushes may go to",
-        parseBlocks,
+        (text) => parseBlocks(parseList(text)),
         " ",
       ),
       pushCa: settings.file("PUSH_CA", "additional PEM root certificate to trust for bridges"),
@@ -150,13 +149,6 @@ function parseKeys(text: string): readonly Buffer[] {
     const bytes = /^[0-9a-fA-F]{64}$/.test(key) ? Buffer.from(key, "hex") : Buffer.from(key, "base64");
     if (bytes.length !== 32) throw new Error("has a key that is not 32 bytes");
     return bytes;
-  });
-}
-
-function parseBlocks(text: string): readonly AddressBlock[] {
-  return parseList(text).map((cidr) => {
-    if (!ipaddr.isValidCIDR(cidr)) throw new Error("has an entry that is not a CIDR such as 10.1.0.0/16");
-    return ipaddr.parseCIDR(cidr);
   });
 }
 

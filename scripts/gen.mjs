@@ -4,7 +4,7 @@
 import { execFileSync } from "node:child_process";
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { basename, dirname, join } from "node:path";
 import { format } from "./format.mjs";
 import { grafanaDashboard } from "./grafana.mjs";
 
@@ -19,13 +19,16 @@ function kitCopy() {
   return `// Copied from contract/ by scripts/gen.mjs. DO NOT EDIT.\n\n${parts.join("\n")}`;
 }
 
-/** The files of runtime/ that the bridges in bridges/ need. The bridges are published without the service. */
-const RUNNER_PARTS = ["logger", "request-timeouts", "run-process", "settings"];
+/** The files of the service that the bridges in bridges/ need. The bridges are published without the service. */
+const RUNNER_PARTS = [
+  ...["logger", "request-timeouts", "run-process", "settings"].map((name) => `runtime/${name}`),
+  "core/domain/public-address",
+];
 
-const runnerCopies = RUNNER_PARTS.map((name) => [
-  `bridges/common/copied/${name}.ts`,
+const runnerCopies = RUNNER_PARTS.map((path) => [
+  `bridges/common/copied/${basename(path)}.ts`,
   () =>
-    `// Copied from runtime/ by scripts/gen.mjs. DO NOT EDIT.\n\n${readFileSync(`runtime/${name}.ts`, "utf8")}`,
+    `// Copied from ${dirname(path)}/ by scripts/gen.mjs. DO NOT EDIT.\n\n${readFileSync(`${path}.ts`, "utf8")}`,
 ]);
 
 /** The functions that generate single files, by the path of the file. */

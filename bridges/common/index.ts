@@ -3,6 +3,7 @@
  */
 
 export {
+  blocks,
   choice,
   flag,
   hostPort,
@@ -23,5 +24,6 @@ export { kitOptions } from "./kit-options";
 export type { ConnectionState } from "./health";
 export { runBridgeProgram, type BridgeProgram, type RunningBridge, type Tools } from "./run-bridge-program";
 export { readChoice, readCommand } from "./typed-text";
+export { isInBlocks, whyNotPublic, type AddressBlock } from "./copied/public-address";
 export { formatHostPort, isLoopback, SettingsError, type HostPort } from "./copied/settings";
 export type { Logger } from "pino";

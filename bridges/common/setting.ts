@@ -1,4 +1,5 @@
 import { readFileSync } from "node:fs";
+import { parseBlocks, type AddressBlock } from "./copied/public-address";
 import { parseList, type HostPort, type Settings } from "./copied/settings";
 
 /** A setting of a program: the meaning of the setting, and a function that reads the value. */
@@ -85,6 +86,16 @@ export function list(what: string, fallback?: string): Setting<readonly string[]
     what: `${what} (separated by commas)`,
     fallback,
     read: (settings, name) => settings.parsed(name, what, parseList, fallback),
+  };
+}
+
+/** Blocks of addresses, as CIDRs; none by default. */
+export function blocks(what: string): Setting<readonly AddressBlock[]> {
+  const parse = (value: string) => parseBlocks(parseList(value));
+  return {
+    what: `${what} (separated by commas)`,
+    fallback: "",
+    read: (settings, name) => settings.parsed(name, what, parse, ""),
   };
 }
 

@@ -56,7 +56,11 @@ export function connectRooms({ settings, api, userId, log, signal }: RoomsParts)
   const keycaps = createKeycapReactions(api, userId, background);
   const timeline = createTimelineStates();
   const names = createNames(api);
-  const pictures = createPictures(api, (problem) => log.warn({ problem }, "an image is shown as a link"));
+  const pictures = createPictures({
+    api,
+    allow: settings.MATRIX_IMAGE_ALLOW,
+    onFailure: (problem) => log.warn({ problem }, "an image is shown as a link"),
+  });
   const chat = createMatrixChat({
     api,
     ids,

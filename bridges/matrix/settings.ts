@@ -1,4 +1,4 @@
-import { httpUrl, list, optional, optionalSecret, type ValuesOf } from "chat-bridge-runner";
+import { blocks, httpUrl, list, optional, optionalSecret, type ValuesOf } from "chat-bridge-runner";
 
 /** The settings that only the Matrix bridge has. */
 export const MATRIX_SETTINGS = {
@@ -12,6 +12,7 @@ export const MATRIX_SETTINGS = {
     "who may invite the bridge: servers, ids of rooms, or * for everybody; by default, members of its own server",
     "",
   ),
+  MATRIX_IMAGE_ALLOW: blocks("CIDRs of non-public addresses from which images may be fetched"),
 };
 
 export type MatrixSettings = ValuesOf<typeof MATRIX_SETTINGS>;

@@ -58,6 +58,14 @@ const RANGE_NAMES: Readonly<Record<string, string>> = {
   segmentRouting: "not routable",
 };
 
+/** Returns the blocks of some CIDRs. Throws an `Error` whose message completes the name of a setting. */
+export function parseBlocks(cidrs: readonly string[]): readonly AddressBlock[] {
+  return cidrs.map((cidr) => {
+    if (!ipaddr.isValidCIDR(cidr)) throw new Error("has an entry that is not a CIDR such as 10.1.0.0/16");
+    return ipaddr.parseCIDR(cidr);
+  });
+}
+
 /** Whether an address is in one of the blocks. A v4-mapped address counts as its IPv4 address. */
 export function isInBlocks(address: string, blocks: readonly AddressBlock[]): boolean {
   const parsed = ipaddr.process(plain(address));

@@ -1,9 +1,11 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
+import ipaddr from "ipaddr.js";
 import { testFolder } from "../../../test/harness/folder";
 import { readSettings, SettingsError } from "../copied/settings";
 import { settingsHelp } from "../help";
 import {
+  blocks,
   flag,
   hostPort,
   httpUrl,
@@ -36,6 +38,13 @@ test.each([
   ["a switch", { A: flag("a switch", "off") }, "on", true],
   ["a list", { A: list("a list") }, "a, b,,c", ["a", "b", "c"]],
   ["an address", { A: hostPort("an address") }, "[::1]:80", { host: "::1", port: 80 }],
+  [
+    "blocks of addresses",
+    { A: blocks("blocks") },
+    "10.1.0.0/16, fd00::/8",
+    ["10.1.0.0/16", "fd00::/8"].map((cidr) => ipaddr.parseCIDR(cidr)),
+  ],
+  ["no blocks", { A: blocks("blocks") }, "", []],
   ["no address", { A: hostPort("an address") }, "", undefined],
 ])("a setting is read: %s", (_what, table, text, value) => {
   expect(read(table, { A: text })).toEqual({ A: value });

@@ -2,30 +2,34 @@ import { disableTypes, imageSize, types } from "image-size";
 import { LRUCache } from "lru-cache";
 import type { MatrixApi } from "../client/matrix-api";
 import { isTransient } from "../client/matrix-error";
-import { readBounded } from "../client/read-bounded";
+import { createPublicFetch, type PublicFetchOptions } from "../client/public-fetch";
 
 /** An image on the homeserver. */
 export interface Picture {
   readonly mxc: string;
+  /** E.g. `png`. */
+  readonly extension: string;
   readonly mimetype: string;
   /** Bytes. */
   readonly size: number;
-  /** Pixels; undefined if the image is damaged. */
-  readonly measured: { readonly w: number; readonly h: number } | undefined;
+  /** Pixels. */
+  readonly measured: { readonly w: number; readonly h: number };
 }
 
-/** Types of images that clients show. SVG is excluded, because SVG can contain scripts. */
-const EXTENSIONS: Readonly<Record<string, string>> = {
-  "image/png": "png",
-  "image/jpeg": "jpg",
-  "image/gif": "gif",
-  "image/webp": "webp",
+/** Types of images that clients show, by the extension. SVG is excluded, because SVG can contain scripts. */
+const TYPES: Readonly<Record<string, string>> = {
+  png: "image/png",
+  jpg: "image/jpeg",
+  gif: "image/gif",
+  webp: "image/webp",
 };
-const EXTENSION_LIST = new Set(Object.values(EXTENSIONS));
-disableTypes(types.filter((type) => !EXTENSION_LIST.has(type)));
+const TYPE_LIST = Object.values(TYPES);
+disableTypes(types.filter((type) => TYPES[type] === undefined));
 const BYTES_MAX = 8 * 1024 * 1024;
 const FETCH_WITHIN_MS = 5_000;
 const PICTURES_KEPT = 500;
+/** Maximum number of images that are in memory at the same time. */
+const PICTURES_AT_ONCE = 4;
 
 export interface Pictures {
   /**
@@ -35,69 +39,84 @@ export interface Pictures {
   upload(url: string, signal: AbortSignal): Promise<Picture | undefined>;
 }
 
-/** @param onFailure called with the reason why an image is not shown */
-export function createPictures(
-  api: Pick<MatrixApi, "upload">,
-  onFailure: (reason: string) => void,
-): Pictures {
-  const known = new LRUCache<string, Picture>({ max: PICTURES_KEPT });
+export interface PicturesParts extends Pick<PublicFetchOptions, "allow" | "resolve"> {
+  readonly api: Pick<MatrixApi, "upload">;
+  /** Called with the reason why an image is not shown. */
+  onFailure(reason: string): void;
+}
 
-  async function fetchPicture(
-    url: string,
-    signal: AbortSignal,
-  ): Promise<{ bytes: Buffer; mimetype: string }> {
-    if (!/^https?:\/\//i.test(url)) throw new Error("the URL is not http or https");
-    const limit = AbortSignal.any([signal, AbortSignal.timeout(FETCH_WITHIN_MS)]);
-    const response = await fetch(url, {
-      signal: limit,
-      headers: { accept: Object.keys(EXTENSIONS).join(", ") },
-    });
-    const mimetype = (response.headers.get("content-type") ?? "").split(";")[0]?.trim().toLowerCase() ?? "";
-    if (!response.ok || EXTENSIONS[mimetype] === undefined) {
-      await response.body?.cancel();
-      throw new Error(response.ok ? "the answer is not an image" : `the answer is ${response.status}`);
+export function createPictures({ api, onFailure, ...addresses }: PicturesParts): Pictures {
+  const known = new LRUCache<string, Picture>({ max: PICTURES_KEPT });
+  const accept = TYPE_LIST.join(", ");
+  const get = createPublicFetch({ ...addresses, accept, bytesMax: BYTES_MAX, withinMs: FETCH_WITHIN_MS });
+  const inTurn = createTurns(PICTURES_AT_ONCE);
+
+  async function fetchPicture(url: string, signal: AbortSignal) {
+    const { bytes, type } = await get(url, signal);
+    if (!TYPE_LIST.includes(type)) throw new Error("the answer is not an image");
+    return { bytes, ...measure(bytes) };
+  }
+
+  async function fetchAndUpload(url: string, signal: AbortSignal): Promise<Picture | undefined> {
+    const failed = (error: unknown): undefined => {
+      signal.throwIfAborted();
+      onFailure((error as Error).message);
+      return undefined;
+    };
+    const fetched = await fetchPicture(url, signal).catch(failed);
+    if (fetched === undefined) return undefined;
+    const { bytes, extension, mimetype, measured } = fetched;
+    try {
+      const mxc = await api.upload(bytes, mimetype, `picture.${extension}`, signal);
+      const picture = { mxc, extension, mimetype, size: bytes.byteLength, measured };
+      known.set(url, picture);
+      return picture;
+    } catch (error) {
+      if (isTransient(error)) throw error;
+      return failed(error);
     }
-    return { bytes: await readBounded(response, BYTES_MAX), mimetype };
   }
 
   return {
-    async upload(url, signal) {
-      const found = known.get(url);
-      if (found !== undefined) return found;
-      const failed = (error: unknown): undefined => {
-        signal.throwIfAborted();
-        onFailure((error as Error).message);
-        return undefined;
-      };
-      const fetched = await fetchPicture(url, signal).catch(failed);
-      if (fetched === undefined) return undefined;
-      const { bytes, mimetype } = fetched;
-      try {
-        const mxc = await api.upload(bytes, mimetype, `picture.${EXTENSIONS[mimetype]}`, signal);
-        const picture = { mxc, mimetype, size: bytes.byteLength, measured: measure(bytes) };
-        known.set(url, picture);
-        return picture;
-      } catch (error) {
-        if (isTransient(error)) throw error;
-        return failed(error);
-      }
-    },
+    upload: async (url, signal) => known.get(url) ?? inTurn(() => fetchAndUpload(url, signal)),
   };
 }
 
-/** Returns the width and height of an image. Some clients do not show an image without its size. */
-function measure(bytes: Buffer): Picture["measured"] {
+/**
+ * Returns the type and the size of an image, from its content. The label of an answer is not sufficient: it could label
+ * any file as an image. Throws if the content is not an image.
+ */
+function measure(bytes: Buffer): Omit<Picture, "mxc" | "size"> {
+  let found;
   try {
-    const { width, height } = imageSize(bytes);
-    return { w: width, h: height };
-  } catch {
-    return undefined;
+    found = imageSize(bytes);
+  } catch (error) {
+    throw new Error("the answer is not an image", { cause: error });
   }
+  const { type: extension = "", width, height } = found;
+  return { extension, mimetype: TYPES[extension] ?? "", measured: { w: width, h: height } };
+}
+
+/** Returns a function that runs tasks, at most `most` at the same time. */
+function createTurns(most: number) {
+  let running = 0;
+  const waiting: (() => void)[] = [];
+  return async <T>(task: () => Promise<T>): Promise<T> => {
+    if (running >= most) await new Promise<void>((resolve) => waiting.push(resolve));
+    else running += 1;
+    try {
+      return await task();
+    } finally {
+      const next = waiting.shift();
+      if (next === undefined) running -= 1;
+      else next();
+    }
+  };
 }
 
 /** Returns the content of an `m.room.message` event that shows an image. */
-export function toPictureContent({ mxc, mimetype, size, measured }: Picture) {
-  const body = `picture.${EXTENSIONS[mimetype] ?? "png"}`;
+export function toPictureContent({ mxc, extension, mimetype, size, measured }: Picture) {
+  const body = `picture.${extension}`;
   return {
     msgtype: "m.image",
     body,

@@ -50,7 +50,7 @@ export function createRequests(homeserver: string, token: () => string | undefin
         },
         ...(sent !== undefined && { body: sent.bytes }),
       });
-      const bytes = await readBounded(response, ANSWER_MAX_BYTES);
+      const bytes = await readBounded(response.body, ANSWER_MAX_BYTES);
       if (!response.ok) throw toError(response, bytes);
       return parse(bytes) as T;
     } catch (error) {

@@ -6,13 +6,13 @@ import type { MatrixMember } from "./matrix-member";
 import { startRig, type MatrixRig } from "./matrix-rig";
 import { startSynapse, SYNAPSE_WITHIN_MS, type TestSynapse } from "./synapse";
 
-/** Starts a homeserver with a bridge and two members for the tests of a file. */
-export function startScene(service: Service) {
+/** Starts a homeserver with a bridge and two members for the tests of a file. `settings` are those of the bridge. */
+export function startScene(service: Service, settings: Readonly<Record<string, string>> = {}) {
   const parts = {} as { synapse: TestSynapse; rig: MatrixRig; ann: MatrixMember; bob: MatrixMember };
   beforeAll(async () => {
     parts.synapse = await startSynapse();
     [parts.ann, parts.bob] = await Promise.all([parts.synapse.member("ann"), parts.synapse.member("bob")]);
-    parts.rig = await startRig(service, parts.synapse, { account: "games" });
+    parts.rig = await startRig(service, parts.synapse, { account: "games", settings });
   }, SYNAPSE_WITHIN_MS);
   afterAll(async () => {
     await parts.rig?.close();

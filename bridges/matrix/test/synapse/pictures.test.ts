@@ -7,7 +7,7 @@ import { until } from "../../../../test/harness/wait";
 import type { RoomMessage } from "../harness/fold-room";
 import { card, idOf, startScene } from "../harness/scene";
 
-const scene = startScene(sharedService());
+const scene = startScene(sharedService(), { MATRIX_IMAGE_ALLOW: "127.0.0.1/32" });
 const { fromBridge, says } = scene;
 
 describe("images", () => {
@@ -23,7 +23,7 @@ describe("images", () => {
       requests.push(String(request.url));
       const type = request.url?.endsWith(".png") ? "image/png" : "text/html";
       response.writeHead(200, { "content-type": type }).end(PNG);
-    }).listen(0, "127.0.0.1");
+    }).listen(0, "0.0.0.0");
     await once(server, "listening");
     base = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   });
@@ -58,5 +58,18 @@ describe("images", () => {
     const message = await ann.sees(room, "the text", says("A page"));
     expect(message.body).toBe(`A page\n\n🖼 Picture (${base}/page)`);
     expect((await ann.messages(room)).some(picture)).toBe(false);
+  });
+
+  test("an image in the bridge's own network is a link, and is not fetched", async () => {
+    const { rig, ann } = scene;
+    const room = await rig.room(ann);
+    const { port } = new URL(base);
+    const before = requests.length;
+    await rig.publish(
+      create(room, { ...card("A picture"), image: `http://[::ffff:127.0.0.2]:${port}/a.png` }),
+    );
+    const message = await ann.sees(room, "the text", says("A picture"));
+    expect(message.body).toContain("🖼 Picture (http");
+    expect(requests).toHaveLength(before);
   });
 });
