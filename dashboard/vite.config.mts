@@ -1,9 +1,10 @@
 import { defineConfig } from "vite";
+import { compressedCopies } from "../scripts/compressed-copies.mts";
 import { guides } from "./guides/guides-plugin.mts";
 
 export default defineConfig({
   root: import.meta.dirname,
-  plugins: [guides],
+  plugins: [guides, compressedCopies],
   oxc: { jsx: { runtime: "automatic", importSource: "preact" } },
   build: {
     outDir: "../dist/dashboard",

@@ -1,18 +1,5 @@
-import { gzipSync } from "node:zlib";
-import { defineConfig, type Plugin } from "vite";
-
-/** Writes a compressed copy of each script and stylesheet. The edge serves the copy to browsers that accept gzip. */
-const compressedCopies: Plugin = {
-  name: "compressed-copies",
-  enforce: "post",
-  generateBundle(_options, bundle) {
-    for (const file of Object.values(bundle)) {
-      if (!/\.(?:js|css)$/.test(file.fileName)) continue;
-      const content = file.type === "chunk" ? file.code : file.source;
-      this.emitFile({ type: "asset", fileName: `${file.fileName}.gz`, source: gzipSync(content) });
-    }
-  },
-};
+import { defineConfig } from "vite";
+import { compressedCopies } from "../../scripts/compressed-copies.mts";
 
 export default defineConfig({
   root: import.meta.dirname,

@@ -9,6 +9,7 @@ import type { ErrorAnswer } from "../public/error-body";
 import { addOpenApiRoute } from "../openapi/routes";
 import { sendError } from "../public/public-listener";
 import { canonicalAddress } from "../public/source-address";
+import { compressAnswers } from "./compress-answers";
 import { coreAnswer, FAULT, isServiceError, SIGNED_OUT, TOO_MANY } from "./core-answer";
 import { addHealthRoute } from "./health-route";
 import { addPages, createNotFound, NOTHING_HERE } from "./pages";
@@ -71,6 +72,7 @@ export async function startDashboard(options: DashboardOptions) {
     const address = canonicalAddress(request.ip, request.socket.remoteAddress);
     pace.refuse(networkOf(address), () => done(null, payload));
   });
+  compressAnswers(app);
   app.setNotFoundHandler(nothingHere);
   app.setErrorHandler((error: Error & { statusCode?: number }, request, reply) => {
     const answer = answerTo(error) ?? FAULT;

@@ -1,6 +1,6 @@
 import { get } from "node:https";
 import { MessageKind } from "../../proto/gen/chatbridge/v1/event";
-import { poll, send, signatureOf, type SendOptions } from "../harness/bridge";
+import { poll, signatureOf } from "../harness/bridge";
 import { joinChat, type ChatMember } from "../harness/chat-member";
 import { create, ephemeral, published, update } from "../harness/contents";
 import { startDemoChat, type DemoChat } from "../harness/demo-chat";
@@ -39,7 +39,6 @@ const shownIn = (where: string) =>
   [...ada.posts.values()].flatMap((each) =>
     each.by === "service" && each.conversation === where ? [each.message.text] : [],
   );
-const statusOf = async (path: string, options: SendOptions) => (await send(demo.url, path, options)).status;
 
 // time: ordering
 // contract: kit-expired, kit-highest-update
@@ -186,40 +185,6 @@ test("the chat lists requests and answers in both directions, without secrets or
   expect(text).not.toContain(ada.key);
   const ids = shown.map(({ id }) => id);
   expect(ids).toEqual([...new Set(ids)]);
-});
-
-describe("requests to the chat", () => {
-  test.each([
-    ["a press of a button that the message does not have", "/press", { post: 1, action: "nothing" }, 409],
-    [
-      "a post in another member's direct conversation",
-      "/say",
-      { conversation: "dm:u-someone", text: "hi" },
-      404,
-    ],
-    ["a post with a blank text", "/say", { conversation: "general", text: " " }, 400],
-    ["a post with a text that is too long", "/say", { conversation: "general", text: "x".repeat(4001) }, 400],
-    ["a post with an unknown field", "/say", { conversation: "general", text: "x", as: "Bob" }, 400],
-  ])("%s is rejected", async (_what, path, body, status) => {
-    expect(await ada.ask("POST", path, body)).toBe(status);
-  });
-
-  test.each([
-    ["by address", {}, 200],
-    ["as localhost", { host: "localhost:1" }, 200],
-    ["by a listed name", { host: "Chat.test" }, 200],
-    ["by an unlisted name", { host: "rebound.example" }, 403],
-  ])("the page is served only under its own host names: requested %s", async (_how, headers, status) => {
-    expect(await statusOf("/", { headers })).toBe(status);
-  });
-
-  test("requests from another site's page, or without a valid key, are rejected", async () => {
-    const headers = { "sec-fetch-site": "cross-site" };
-    expect(await statusOf("/api/join", { method: "POST", headers })).toBe(403);
-    expect(await statusOf("/api/stream", {})).toBe(401);
-    expect(await statusOf("/api/stream?key=nobody", {})).toBe(401);
-    expect(await statusOf("/api/stream", { headers: { authorization: "Bearer nobody" } })).toBe(401);
-  });
 });
 
 test("a chat clears its target URL when it stops; if it was killed, the next chat clears the URL", async () => {

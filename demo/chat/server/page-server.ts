@@ -36,7 +36,12 @@ export async function startPageServer(config: ChatConfig, context: PageContext, 
     const message = status < 500 ? "The request is invalid." : "The chat's server failed; see its log.";
     return reply.code(status).send({ message });
   });
-  await app.register(fastifyStatic, { root: PAGE, wildcard: false, cacheControl: false });
+  await app.register(fastifyStatic, {
+    root: PAGE,
+    wildcard: false,
+    cacheControl: false,
+    preCompressed: true,
+  });
   await app.register(
     async (api) => {
       addJoinRoute(api, context);

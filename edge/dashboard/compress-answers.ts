@@ -1,0 +1,40 @@
+import { promisify } from "node:util";
+import { gzip } from "node:zlib";
+import type { FastifyInstance } from "fastify";
+
+/** Length in bytes from which an answer is compressed. A shorter answer fits in one packet anyway. */
+const MIN_BYTES = 1_000;
+/**
+ * Maximum number of answers that are being compressed. Further answers are sent without compression, so that they need
+ * neither memory nor the threads of Node.
+ */
+const IN_PROGRESS_MAX = 2;
+const ACCEPTS_GZIP = /(?:^|[\s,])gzip(?!\s*;\s*q=0(?:\.0*)?\s*(?:,|$))/i;
+const compress = promisify(gzip);
+
+/**
+ * Compresses the texts with which GET requests are answered, e.g. JSON. Streams stay as they are: live updates, and
+ * files, which have compressed copies.
+ *
+ * The length of a compressed answer can reveal a secret beside a text that an attacker chooses (BREACH). So answers to
+ * other methods stay as they are, because only these contain secrets: signing secrets and sign-in links. In addition, a
+ * page of another site cannot send requests with the session, whose cookie is `SameSite=Strict`.
+ */
+export function compressAnswers(app: FastifyInstance): void {
+  let inProgress = 0;
+  app.addHook("onSend", async ({ method, headers }, reply, payload) => {
+    if (method !== "GET" && method !== "HEAD") return payload;
+    if (typeof payload !== "string" || Buffer.byteLength(payload) < MIN_BYTES) return payload;
+    void reply.header("vary", "accept-encoding");
+    if (!ACCEPTS_GZIP.test(headers["accept-encoding"] ?? "")) return payload;
+    if (inProgress >= IN_PROGRESS_MAX) return payload;
+    inProgress++;
+    try {
+      const compressed = await compress(payload);
+      void reply.header("content-encoding", "gzip");
+      return compressed;
+    } finally {
+      inProgress--;
+    }
+  });
+}
