@@ -16,6 +16,8 @@ export interface Running {
 /** Starts a program for a workspace of the stand-in. */
 export type Start = (baseUrl: string, workspace: OddWorkspace) => Promise<Running> | Running;
 
+/** Time limit of a lane, ms: a program may wait 30 seconds for an answer, and 30 seconds after a refusal. */
+const LANE_MS = 100_000;
 /** Timers may fire a little early, ms. */
 const TIMER_SLACK_MS = 20;
 /** Text of the last event of each run. */
@@ -67,15 +69,17 @@ async function judgeLane(service: OddService, rows: readonly OddAnswer[], start:
   let hasExited = false;
   void program.exited.then(() => (hasExited = true));
   for (const { name } of toSends) program.send(name);
-  program.send(LAST);
+  if (toSends.length > 0) program.send(LAST);
 
   const isSettled = ({ name, send }: OddAnswer): boolean =>
     timesOf(workspace.posts, name).length >= (send === "retry" ? 2 : 1);
   const isOver = (): boolean =>
     program.output().includes(endOf(LAST)) &&
     toSends.every(isSettled) &&
-    timesOf(workspace.posts, LAST).length > 0;
-  await until("the program has reacted to every answer", () => hasExited || isOver()).catch(() => undefined);
+    (toSends.length === 0 || timesOf(workspace.posts, LAST).length > 0);
+  await until("the program has reacted to every answer", () => hasExited || isOver(), LANE_MS).catch(
+    () => undefined,
+  );
 
   const polled = toPolls.map((row, index) => {
     const times = workspace.polls.filter(({ what }) => cursorOf(what) === index).map(({ atMs }) => atMs);

@@ -44,6 +44,8 @@ export interface WorkspaceOptions {
    * answer. The last page has the event `the end`.
    */
   readonly toPolls?: readonly OddAnswer[];
+  /** Texts of events that come first, with regular answers. */
+  readonly events?: readonly string[];
   /** Answers to events and pushes, by text: only the first request with the text gets the answer. */
   readonly byText?: ReadonlyMap<string, OddAnswer>;
   /** The channel of the events; `c1` by default. */
@@ -88,37 +90,39 @@ export async function startOddService() {
     baseUrl: `${url}/`,
 
     /** Adds a workspace. */
-    add({ toPolls = [], byText = new Map(), channel = "c1" }: WorkspaceOptions): OddWorkspace {
+    add({
+      events: held = [],
+      toPolls = [],
+      byText = new Map(),
+      channel = "c1",
+    }: WorkspaceOptions): OddWorkspace {
       const [id, secret] = [randomUUID(), "s3cret"];
       const [polls, posts, pushes] = [[], [], []] as [Seen[], Seen[], Seen[]];
       const faults: string[] = [];
       const given = new Set<string>();
       /** Texts of all events, oldest first. A cursor is the number of events before it. */
-      const texts = [...toPolls.map(({ name }) => name), "the end"];
+      const texts = [...held, ...toPolls.map(({ name }) => name), "the end"];
       let oddPolls = 0;
 
       const odd = (row: OddAnswer, socket: Socket, usual: () => void) =>
         giveOdd(row, { socket, secret, usual, onUnbounded: () => void faults.push(`read on: ${row.name}`) });
 
       function onPoll({ query }: Request, socket: Socket): void {
-        const after = Number(new URLSearchParams(query).get("after") ?? 0);
+        const cursor = new URLSearchParams(query).get("after") ?? "0";
+        const [after, most] = cursor === "latest" ? [0, 0] : [Number(cursor), 1];
         const page = (): void => {
           // One event in each page, so that the next odd answer comes before the next event.
-          const next = Math.min(after + 1, texts.length);
+          const next = Math.min(after + most, texts.length);
           const events = texts.slice(after, next).map((text) => ({
             ...create(next, { workspace: id }),
             channel,
             message: { ...message(next), text: endOf(text) },
           }));
-          const body = JSON.stringify({
-            events,
-            next: String(next),
-            hasMore: next < texts.length,
-            gap: false,
-          });
+          const hasMore = most > 0 && next < texts.length;
+          const body = JSON.stringify({ events, next: String(next), hasMore, gap: false });
           regular(socket, "200 OK", body, { "Service-Signature": signatureOf(secret, body) });
         };
-        const row = after === oddPolls ? toPolls[oddPolls] : undefined;
+        const row = most > 0 && after === held.length + oddPolls ? toPolls[oddPolls] : undefined;
         if (row === undefined) return page();
         oddPolls += 1;
         odd(row, socket, page);

@@ -1,23 +1,18 @@
-import { execFileSync } from "node:child_process";
-import { cpSync, symlinkSync } from "node:fs";
-import { join } from "node:path";
 import { checkPoller } from "../../check/poll/check-poller";
 import { checkBridge } from "../../check/push/check-bridge";
 import { freePort } from "../../../test/harness/processes";
 import { startProgram } from "../../../test/harness/program";
 import { HANG_MS, until } from "../../../test/harness/wait";
 import { packedKit } from "../harness/kit-package";
+import { buildTemplate } from "../harness/template";
 
-const PROJECT = join(__dirname, "../../..");
 const SECRET = "test";
 const WORKSPACE = "6f1c0bd8-6d2f-4b5e-9a53-1f7c0c1d2e3f";
 
 const kit = packedKit();
-const folder = join(kit.folder, "my-bridge");
+let folder: string;
 beforeAll(() => {
-  cpSync(join(kit.folder, "node_modules/chat-bridge-kit/template"), folder, { recursive: true });
-  symlinkSync(join(PROJECT, "node_modules/@types"), join(kit.folder, "node_modules/@types"));
-  execFileSync(join(PROJECT, "node_modules/.bin/tsc"), ["-p", folder]);
+  folder = buildTemplate(kit.folder);
 });
 
 /** Starts a copy of the template, whose shown messages are served at `observe`. */
