@@ -40,13 +40,16 @@ const FIRST: Omit<WatchedWorkspace, "changed"> = {
 
 /** Milliseconds after which a silent stream is considered broken. The server sends a heartbeat every 2 seconds. */
 const SILENT_AFTER_MS = 5_000;
+/** Milliseconds for which a hidden page keeps its stream. A page that is visible again by then has missed nothing. */
+const KEPT_WHILE_HIDDEN_MS = 60_000;
 
 /**
  * Returns the current state of a workspace. While the page is visible, a stream reports changes.
  *
- * When the stream delivers `available`, `health` or `delivery`, everything is read again, so no change is missed. After
+ * When the stream first delivers `available`, `health` or `delivery`, everything is read, so no change is missed. After
  * that read, the state is live. It is no longer live when the stream fails, delivers `unavailable` or is silent for too
- * long, or when a request gets no answer.
+ * long, or when a request gets no answer. Only the workspace and its health, which are small, are also read before the
+ * stream opens. The log is not read again while the state is live.
  */
 export function useWorkspace(id: string): WatchedWorkspace {
   const [state, setState] = useState(FIRST);
@@ -60,6 +63,9 @@ export function useWorkspace(id: string): WatchedWorkspace {
     /** The number of the read that makes the state live; undefined when no such read is in progress. */
     let coming: number | undefined;
     let reads = 0;
+    /** Whether the log was read, or a read of the log is in progress or has failed. */
+    let isLogAsked = false;
+    let leaving: ReturnType<typeof setTimeout> | undefined;
     let silence: ReturnType<typeof setTimeout> | undefined;
     let mode: Mode | undefined;
     let gathered: DeliveryShape[] = [];
@@ -69,16 +75,20 @@ export function useWorkspace(id: string): WatchedWorkspace {
       setState((before) => ({ ...before, deliveries: mergeDeliveries(fresh, before.deliveries ?? []) }));
     }
 
-    /** Reads everything. Resolves to whether the read succeeded. */
-    async function read(by: AskedBy): Promise<boolean> {
+    /**
+     * Reads the workspace, its health and, unless `log` is false, its log. Resolves to whether the read succeeded. By
+     * default, the log is read unless the stream reports each delivery.
+     */
+    async function read(by: AskedBy, log = !isLive && coming === undefined): Promise<boolean> {
+      isLogAsked ||= log;
       try {
         const [view, deliveries] = await Promise.all([
           api.view(id, over.signal, by),
-          api.deliveries(id, over.signal, by),
+          log ? api.deliveries(id, over.signal, by) : undefined,
         ]);
         ({ mode } = view.workspace);
         change({ ...view, error: undefined, gone: false });
-        take(deliveries);
+        if (deliveries !== undefined) take(deliveries);
         return true;
       } catch (thrown) {
         if (over.signal.aborted) return false;
@@ -96,6 +106,8 @@ export function useWorkspace(id: string): WatchedWorkspace {
       const updatedAt = isLive ? { updatedAt: new Date().toISOString() } : {};
       [isLive, coming] = [false, undefined];
       change({ liveness, ...updatedAt });
+      // The stream cannot say when the log should be read, so the page shows the log as it is now.
+      if (liveness !== "connecting" && !isLogAsked) void read("itself");
     }
 
     /** Restarts the timeout of the stream. A silent stream is replaced, because its connection may be broken. */
@@ -104,7 +116,7 @@ export function useWorkspace(id: string): WatchedWorkspace {
       silence = setTimeout(() => {
         lose("server-away");
         close();
-        open();
+        if (!document.hidden) open();
       }, SILENT_AFTER_MS);
     }
 
@@ -112,7 +124,7 @@ export function useWorkspace(id: string): WatchedWorkspace {
       awaitWord();
       if (isLive || coming !== undefined) return;
       const mine = (coming = ++reads);
-      const isRead = await read("itself");
+      const isRead = await read("itself", true);
       // The stream may have failed during the read.
       if (coming !== mine) return;
       coming = undefined;
@@ -128,7 +140,7 @@ export function useWorkspace(id: string): WatchedWorkspace {
         lose("server-away");
         // The browser closes a stream that the server rejects. A normal request gets the reason, e.g. that the session
         // has ended.
-        if (stream?.readyState === EventSource.CLOSED) void read("itself");
+        if (stream?.readyState === EventSource.CLOSED) void read("itself", false);
       });
       stream.addEventListener("unavailable", () => {
         awaitWord();
@@ -163,22 +175,26 @@ export function useWorkspace(id: string): WatchedWorkspace {
     }
 
     function look(): void {
+      clearTimeout(leaving);
       if (document.hidden) {
-        close();
-        lose("connecting");
+        leaving = setTimeout(() => {
+          close();
+          lose("connecting");
+        }, KEPT_WHILE_HIDDEN_MS);
       } else if (stream === undefined || stream.readyState === EventSource.CLOSED) {
         close();
         open();
       }
     }
 
-    void read("person");
+    void read("person", false);
     look();
     const stopHearing = onUnanswered((status) => lose(status === 0 ? "server-away" : "core-away"));
     document.addEventListener("visibilitychange", look);
     return () => {
       over.abort();
       clearTimeout(soon);
+      clearTimeout(leaving);
       stopHearing();
       document.removeEventListener("visibilitychange", look);
       close();
