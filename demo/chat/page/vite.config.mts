@@ -16,6 +16,7 @@ export default defineConfig({
     assetsInlineLimit: 0,
     modulePreload: { polyfill: false },
     rolldownOptions: {
+      checks: { pluginTimings: false },
       output: { entryFileNames: "chat.js", assetFileNames: "chat.[ext]" },
     },
   },
