@@ -48,6 +48,7 @@ export const BRIDGE_RULES: readonly Rule<PushTarget>[] = [
 const BLIND: readonly string[] = [
   "that digests are compared in constant time, and that secrets are kept safe",
   "that the map from message.id to the chat's message ids survives a restart of the bridge",
+  "whether an accepted push survives a crash of the bridge: store the event on the disk before you answer",
   "how the bridge handles messages that the chat refuses",
   "how the bridge polls: cursors, pages, gaps (`--poll` checks them)",
   "the events that the bridge sends to the service: commands, button presses and typed messages",
