@@ -1,6 +1,7 @@
 import { once } from "node:events";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { setTimeout as sleep } from "node:timers/promises";
+import { createAcceptedPushes } from "./accepted-pushes";
 import { savingChat } from "./bridge-chat";
 import { checkOptions, type BridgeOptions } from "./bridge-options";
 import { createReports, type BridgeReports } from "./bridge-reports";
@@ -38,7 +39,7 @@ export interface Bridge extends BridgeReports {
   start(): Promise<void>;
   /**
    * Stops polling, and rejects further pushes with `503`. Resolves when pending calls to the chat and pending reports
-   * are done, but after at most 10 seconds. In poll mode, a later run continues where this run stopped.
+   * are done, but after at most 10 seconds. A later run continues where this run stopped.
    */
   stop(): Promise<void>;
   /** The message that the chat shows under this id; undefined if the message is not from the service, or too old. */
@@ -92,21 +93,32 @@ export function createBridge(options: BridgeOptions): Bridge {
     report(problem);
   };
 
+  const accepted = createAcceptedPushes({ store: store.pushes, report: noteProblem });
   let catchUp: CatchUp | undefined;
+  /** Resolves when `catchUp` has the events that an earlier run accepted. */
+  let resumed: Promise<void> | undefined;
   const running: Promise<void>[] = [];
   const closing: (() => Promise<void>)[] = [];
   const receiver = createReceiver({
     secrets,
     report: noteProblem,
-    handle(event) {
+    store: {
+      add: accepted.add,
+      remove: (eventId) => catchUp && accepted.passOn(eventId, catchUp.state),
+    },
+    async handle(event) {
       reached();
-      return catchUp?.handleEvent(event);
+      await resumed;
+      await catchUp?.handleEvent(event);
     },
   });
 
   async function open(): Promise<CatchUp> {
     const saved = await messages.load().catch((error: unknown) => {
       throw errorOf("cannot load the messages from the store", error);
+    });
+    await accepted.load().catch((error: unknown) => {
+      throw errorOf("cannot load the pushes from the store", error);
     });
     for (const each of saved) shown.put(each);
     await reported?.load(saved).catch((error: unknown) => {
@@ -118,6 +130,7 @@ export function createBridge(options: BridgeOptions): Bridge {
       report: noteProblem,
       ...(options.chatTimeoutMs === undefined ? {} : { chatTimeoutMs: options.chatTimeoutMs }),
       onEffect: ({ type }) => type === "missed" && void tellMissed(),
+      onState: accepted.removeDone,
     });
   }
 
@@ -129,8 +142,11 @@ export function createBridge(options: BridgeOptions): Bridge {
     }
   }
 
-  async function startPush(opened: CatchUp): Promise<void> {
+  async function startListening(): Promise<void> {
     if (listen !== undefined) closing.push(await listenForPushes(listen, receiver.handler, over.signal));
+  }
+
+  function startPush(opened: CatchUp): void {
     status = { ...status, isConnected: true };
     let isHeld = false;
     // The service holds events while the workspace has no target URL, and never pushes these events later.
@@ -173,8 +189,8 @@ export function createBridge(options: BridgeOptions): Bridge {
   }
 
   /**
-   * Waits until the events of all answered pushes are shown or dropped, because the service does not resend these
-   * pushes.
+   * Waits until the events of all answered pushes are shown or dropped. The service does not resend these pushes, and a
+   * store can be without `pushes`.
    */
   async function finishPushes(): Promise<void> {
     await Promise.allSettled([...closing.map((close) => close()), receiver.close()]);
@@ -184,8 +200,17 @@ export function createBridge(options: BridgeOptions): Bridge {
   }
 
   async function startOnce(): Promise<void> {
-    catchUp = await open();
-    await (mode === "push" ? startPush(catchUp) : startPolls(catchUp));
+    const opened = await open();
+    catchUp = opened;
+    const listening = startListening();
+    // If the port is in use, another process may be handling the stored events.
+    resumed = listening.then(
+      () => accepted.resume(opened),
+      () => undefined,
+    );
+    await listening;
+    if (mode === "push") startPush(opened);
+    else await startPolls(opened);
   }
 
   let starting: Promise<void> | undefined;
@@ -197,6 +222,7 @@ export function createBridge(options: BridgeOptions): Bridge {
     await starting?.catch(() => undefined);
     await Promise.race([finishPushes(), isOver]);
     await Promise.allSettled([catchUp?.close(), ...running, idle()]);
+    await accepted.idle();
     clearTimeout(limit);
     over.abort();
   }

@@ -37,6 +37,8 @@ export interface CatchUpOptions {
   readonly chatTimeoutMs?: number;
   /** Called for each event that changes nothing in the chat, and when events expired before they were fetched. */
   readonly onEffect?: (effect: Exclude<BridgeEffect, ForChat>) => void;
+  /** Called after each change of the state. */
+  readonly onState?: (state: BridgeState) => void;
   /** Called with the reason for each refusal by the chat. The default emits a process warning. */
   readonly report?: (problem: Error) => void;
 }
@@ -59,7 +61,8 @@ const FULL_PAUSE_MS = 100;
 
 /** Returns a `CatchUp`, which connects `reduce` to a chat, the clock and a timer. */
 export function createCatchUp(options: CatchUpOptions): CatchUp {
-  const { chat, chatTimeoutMs = 30_000, onEffect = () => undefined, report = warn } = options;
+  const { chat, chatTimeoutMs = 30_000, report = warn } = options;
+  const { onEffect = () => undefined, onState = () => undefined } = options;
   const calls = new Set<Promise<void>>();
   let state = options.state ?? initialState();
   let timer: NodeJS.Timeout | undefined;
@@ -73,6 +76,7 @@ export function createCatchUp(options: CatchUpOptions): CatchUp {
   function feed(input: BridgeInput): readonly BridgeEffect[] {
     const { effects, wakeAtMs, ...reduced } = reduce(state, input);
     ({ state } = reduced);
+    onState(state);
     clearTimeout(timer);
     if (isClosed) return effects;
     if (wakeAtMs !== undefined) {
@@ -103,6 +107,8 @@ export function createCatchUp(options: CatchUpOptions): CatchUp {
       const refuse = (error: unknown) => {
         if (isAnswered) return;
         report(errorOf(`the chat refused ${type} ${eventId}`, error));
+        // The chat may have refused the event because it is stopping too. The event stays open: the next run repeats it.
+        if (isClosed) return resolve();
         answer({ type: "refused", eventId, ...retryAfterOf(error), nowMs: Date.now() });
       };
       signal.addEventListener("abort", () => refuse(signal.reason));

@@ -26,6 +26,7 @@ export type {
   MessageEphemeral,
   MessageKind,
   MessageUpdate,
+  OutboundEvent,
 } from "./events";
 export { dmChannel } from "./inbound-event";
 export type { Channel, User } from "./inbound-event";
@@ -38,6 +39,7 @@ export type { ReportedEntry, ReportedStore } from "./reported-ids";
 export { parseMessageText, toPlainText } from "./message-text";
 export type { Block, Inline } from "./message-text";
 export { PollRefused } from "./poll";
+export type { PushStore } from "./push-store";
 export { toHtml } from "./to-html";
 export { toMarkdown } from "./to-markdown";
 export type { MarkdownDialect } from "./to-markdown";

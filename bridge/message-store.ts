@@ -1,7 +1,7 @@
-import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import { cursorFile, cursorInMemory, type CursorStore } from "./cursor-store";
-import { appendDurably, readIfThere, replaceDurably } from "./durable-file";
+import { openJournal } from "./journal";
+import { pushFile, type PushStore } from "./push-store";
 import { reportedFile, reportedInMemory, type ReportedStore } from "./reported-ids";
 import { createShownMessages, SHOWN_LIMITS, type ShownLimits, type ShownMessage } from "./shown-messages";
 
@@ -20,30 +20,29 @@ export interface MessageStore {
 export interface BridgeStore {
   readonly cursors: CursorStore;
   readonly messages: MessageStore;
+  /** Without this part, a crash loses the events of answered pushes that the chat does not show yet. */
+  readonly pushes?: PushStore;
   /** Needed only for `onlyReported`. */
   readonly reported?: ReportedStore;
 }
 
 /**
- * Returns a store that keeps its files in a folder: `cursor`, `messages.jsonl`, and `reported.jsonl` for `onlyReported`.
- * `load` of the messages creates the folder. Only one process at a time may use the folder.
+ * Returns a store that keeps its files in a folder: `cursor`, `messages.jsonl`, `pushes.jsonl`, and `reported.jsonl` for
+ * `onlyReported`. Loading a part creates the folder. Only one process at a time may use the folder.
  */
-export function folderStore(path: string): BridgeStore {
-  const messages = messageFile(join(path, "messages.jsonl"));
+export function folderStore(path: string): Required<BridgeStore> {
   return {
     cursors: cursorFile(join(path, "cursor")),
-    messages: {
-      async load() {
-        await mkdir(path, { recursive: true, mode: 0o700 });
-        return messages.load();
-      },
-      save: messages.save,
-    },
+    messages: messageFile(join(path, "messages.jsonl")),
+    pushes: pushFile(join(path, "pushes.jsonl")),
     reported: reportedFile(join(path, "reported.jsonl")),
   };
 }
 
-/** Returns a store without files. After a restart, earlier messages are no longer updated, and may be posted again. */
+/**
+ * Returns a store without files. After a restart, earlier messages are no longer updated, and may be posted again. A
+ * crash loses the events of answered pushes that the chat does not show yet.
+ */
 export function storeInMemory(): BridgeStore {
   const messages = { load: async () => [], save: async () => undefined };
   return { cursors: cursorInMemory(), messages, reported: reportedInMemory() };
@@ -57,65 +56,25 @@ const GROWTH = 2;
  * and when its length has grown by twice `limits.characters`. `load` skips lines that a crash left incomplete.
  */
 export function messageFile(path: string, limits: ShownLimits = SHOWN_LIMITS): MessageStore {
-  /** Lines that are not yet written. */
-  let waiting: string[] = [];
-  let writing: Promise<void> | undefined;
-  let grown = 0;
-
-  async function compact(): Promise<readonly ShownMessage[]> {
-    const latest = createShownMessages(limits);
-    for (const line of ((await readIfThere(path)) ?? "").split("\n")) {
-      const shown = readShown(line);
-      if (shown !== undefined) latest.put(shown);
-    }
-    const all = latest.all();
-    await replaceDurably(path, all.map(lineOf).join(""));
-    return all;
-  }
-
-  /** Writes all lines that are waiting when `before` resolves. Many saves thus share one write. */
-  async function writeAfter(before: Promise<void> | undefined): Promise<void> {
-    // The writer of `before` has reported its error to its own callers.
-    await before?.catch(() => undefined);
-    writing = undefined;
-    const lines = waiting.join("");
-    waiting = [];
-    // If an earlier write failed, the file may end within a line.
-    await appendDurably(path, `\n${lines}`);
-    grown += lines.length;
-    if (grown <= GROWTH * limits.characters) return;
-    // Compacting reads and writes the whole file, so after a failure, the next attempt waits for further growth.
-    grown = 0;
-    await compact();
-  }
-
-  let current: Promise<void> | undefined;
-  return {
-    load: compact,
-    save(message) {
-      waiting.push(lineOf(message));
-      writing ??= current = writeAfter(current);
-      return writing;
+  const { load, append: save } = openJournal<ShownMessage>(path, {
+    growthMax: GROWTH * limits.characters,
+    keep(values) {
+      const latest = createShownMessages(limits);
+      for (const value of values) if (isShownMessage(value)) latest.put(value);
+      return latest.all();
     },
-  };
+  });
+  return { load, save };
 }
 
-function lineOf(shown: ShownMessage): string {
-  return `${JSON.stringify(shown)}\n`;
-}
-
-function readShown(line: string): ShownMessage | undefined {
-  try {
-    const value = JSON.parse(line) as Partial<ShownMessage> | null;
-    const isShown =
-      typeof value?.messageId === "string" &&
-      typeof value.channel === "string" &&
-      typeof value.eventId === "string" &&
-      Number.isSafeInteger(value.sequence) &&
-      typeof value.message === "object" &&
-      Array.isArray(value.chatMessageIds);
-    return isShown ? (value as ShownMessage) : undefined;
-  } catch {
-    return undefined;
-  }
+function isShownMessage(line: unknown): line is ShownMessage {
+  const value = line as Partial<ShownMessage> | null | undefined;
+  return (
+    typeof value?.messageId === "string" &&
+    typeof value.channel === "string" &&
+    typeof value.eventId === "string" &&
+    Number.isSafeInteger(value.sequence) &&
+    typeof value.message === "object" &&
+    Array.isArray(value.chatMessageIds)
+  );
 }

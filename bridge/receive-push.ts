@@ -14,7 +14,12 @@ export interface PushOptions {
   /** Signing secrets. If several workspaces share one target URL, pass a function. */
   readonly secrets: Secrets;
   /**
-   * Shows an event. Called after the push is answered, so the service does not retry an event that `handle` rejects.
+   * Stores the event of each push before the push is answered. Without `store`, accepted events are only in memory, so
+   * a crash loses the events that are not yet handled. After a restart, handle the stored events yourself.
+   */
+  readonly store?: AcceptedStore;
+  /**
+   * Shows an event. Called after the event is accepted, so the service does not retry an event that `handle` rejects.
    * Events of one channel are handled one after the other, and events of different channels concurrently. `handle` must
    * have a timeout: a call that never settles occupies its place in the queue forever.
    */
@@ -24,11 +29,22 @@ export interface PushOptions {
   /** Maximum number of event ids kept for 24 hours; 100,000 by default. Above that, the oldest id is removed. */
   readonly seenMax?: number;
   /**
-   * Called for each event that has an unknown type, for each event that `handle` rejects, and when `secrets` fails.
-   * The default emits a process warning.
+   * Called for each event that has an unknown type, for each event that `store` or `handle` rejects, and when `secrets`
+   * fails. The default emits a process warning.
    */
   readonly report?: (problem: Error) => void;
   readonly timing?: Timing;
+}
+
+/** A store for accepted events that are not yet handled. Its calls must have a timeout. */
+export interface AcceptedStore {
+  /**
+   * Resolves once the event would survive a crash. The push is answered with `204` once `add` has resolved, and with
+   * `503` if `add` rejects. Not called for an event that is already being stored, or was accepted before.
+   */
+  add(event: OutboundEvent): Promise<void>;
+  /** Called when `handle` has resolved, or when the event has expired in the queue. Not called if `handle` rejects. */
+  remove(eventId: string): Promise<void> | void;
 }
 
 /** An answer to a push. */
@@ -42,14 +58,14 @@ export interface PushAnswer {
 /** Receives pushes independently of the HTTP server. */
 export interface PushReceiver {
   /**
-   * Checks a push, queues its event, and resolves to the answer. `body` must have the exact bytes that were received. If
-   * an API gateway passes the body in base64, decode it first. Never rejects. Statuses:
+   * Checks a push, stores and queues its event, and resolves to the answer. `body` must have the exact bytes that were
+   * received. If an API gateway passes the body in base64, decode it first. Never rejects. Statuses:
    * - `204`: the event was accepted, is a repeat, or has an unknown type.
    * - `400`: the body is not an event, or the headers belong to another event.
    * - `401`, `409`: the signature is invalid (401) or stale (409), as in the contract.
    * - `404`: there is no secret for the workspace.
    * - `500`: `headers` or `body` is a value of another type, such as a parsed body. The message says what to pass.
-   * - `503`: the queue is full, the secrets are unavailable, or the receiver is closing.
+   * - `503`: the queue is full, the event cannot be stored, the secrets are unavailable, or the receiver is closing.
    */
   receive(headers: PushHeaders, body: PushBody): Promise<PushAnswer>;
   /** Number of events that wait or are being handled. */
@@ -70,34 +86,58 @@ const TAKEN: PushAnswer = { status: 204, headers: {}, body: "" };
  * server.
  */
 export function createPushReceiver(options: PushOptions): PushReceiver {
-  const { handle, report = warn, timing = REAL_TIMING } = options;
+  const { store, handle, report = warn, timing = REAL_TIMING } = options;
   const secretsOf = secretLookup(options.secrets);
   const lanes = createLanes(options.queueMax ?? 1000);
   const seen = createSeenIds({ forMs: SEEN_FOR_MS, most: options.seenMax ?? 100_000 });
+  /** Answers to the pushes whose events are being stored, by event id. */
+  const storing = new Map<string, Promise<PushAnswer>>();
   let isClosing = false;
 
+  /** Handles an event. If `handle` rejects, the event stays in the store. */
   async function show(event: OutboundEvent): Promise<void> {
-    if (isExpired(event, timing.now())) return;
     try {
-      await handle(event);
+      if (!isExpired(event, timing.now())) await handle(event);
     } catch (error) {
-      report(errorOf(`${event.type} ${event.id} was not handled`, error));
+      return report(errorOf(`${event.type} ${event.id} was not handled`, error));
+    }
+    try {
+      await store?.remove(event.id);
+    } catch (error) {
+      report(errorOf(`${event.type} ${event.id} was handled, but not removed from the store`, error));
     }
   }
 
-  /** Queues an event. Must stay synchronous, so that two concurrent pushes of one event cannot both be queued. */
-  function take(event: OutboundEvent): PushAnswer {
-    if (isClosing) return refusal(503, "the bridge is stopping");
-    const nowMs = timing.now();
-    if (seen.has(event.id, nowMs)) return TAKEN;
-    if (!lanes.offer(laneOf(event), () => show(event))) {
-      return refusal(503, "the bridge has too many pending events");
+  async function keep(event: OutboundEvent): Promise<PushAnswer> {
+    try {
+      await store?.add(event);
+    } catch (error) {
+      report(errorOf(`${event.type} ${event.id} was not stored`, error));
+      return refusal(503, "the bridge cannot store the event now");
     }
-    seen.add(event.id, nowMs);
+    seen.add(event.id, timing.now());
     return TAKEN;
   }
 
-  function judge({ headers, body }: PushRequest, known: SecretList): PushAnswer {
+  /**
+   * Queues and stores an event. The queue must get the event before the first `await`, so that two concurrent pushes of
+   * one event cannot both be queued, and so that the events of a channel keep their order.
+   */
+  function take(event: OutboundEvent): PushAnswer | Promise<PushAnswer> {
+    if (isClosing) return refusal(503, "the bridge is stopping");
+    if (seen.has(event.id, timing.now())) return TAKEN;
+    const first = storing.get(event.id);
+    if (first !== undefined) return first;
+    const isQueued = lanes.offer(laneOf(event), async () => {
+      if ((await answer) === TAKEN) await show(event);
+    });
+    if (!isQueued) return refusal(503, "the bridge has too many pending events");
+    const answer = keep(event).finally(() => storing.delete(event.id));
+    storing.set(event.id, answer);
+    return answer;
+  }
+
+  function judge({ headers, body }: PushRequest, known: SecretList): PushAnswer | Promise<PushAnswer> {
     const fault = verify(headers[SIGNATURE_HEADER.toLowerCase()], body, known, timing.now());
     if (fault !== undefined) return refusal(fault === "stale" ? 409 : 401, SIGNATURE_FAULT_WORDS[fault]);
     const reading = readEvent(readJson(body));
@@ -122,9 +162,8 @@ export function createPushReceiver(options: PushOptions): PushReceiver {
       const workspaceId = push.headers["service-workspace"] ?? "";
       try {
         const known = await secretsOf(workspaceId);
-        return known === undefined
-          ? refusal(404, "this bridge has no secret for the workspace")
-          : judge(push, known);
+        if (known === undefined) return refusal(404, "this bridge has no secret for the workspace");
+        return await judge(push, known);
       } catch (error) {
         report(errorOf(`cannot get the secrets of workspace ${workspaceId}`, error));
         return refusal(503, "the bridge cannot check signatures now");

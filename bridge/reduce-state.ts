@@ -97,3 +97,13 @@ export function isSettled({ creates, updates, ephemerals }: BridgeState): boolea
   const isEditing = [...updates.values()].some(({ editing }) => editing !== undefined);
   return creates.length === 0 && ephemerals.size === 0 && !isEditing;
 }
+
+/** Returns the ids of the events that wait for the chat, for a create, or for a retry. */
+export function openEventIds({ creates, updates, ephemerals }: BridgeState): ReadonlySet<string> {
+  const ids = new Set(ephemerals.keys());
+  for (const { event } of creates) ids.add(event.id);
+  for (const { editing, next } of updates.values()) {
+    for (const open of [editing, next]) if (open !== undefined) ids.add(open.event.id);
+  }
+  return ids;
+}

@@ -1,12 +1,16 @@
 import { once } from "node:events";
 import { readFileSync } from "node:fs";
 import { connect } from "node:net";
+import { join } from "node:path";
 import fastify from "fastify";
 import { fastifyReceiver } from "../../fastify-receiver";
+import { folderStore, storeInMemory } from "../../message-store";
 import { MessageKind } from "../../../proto/gen/chatbridge/v1/event";
 import { update } from "../../../test/harness/contents";
+import { testFolder } from "../../../test/harness/folder";
 import { freePort } from "../../../test/harness/processes";
 import { sharedPush } from "../../../test/harness/push";
+import { create } from "../../../test/harness/sample-events";
 import { textEvent } from "../../../test/harness/service";
 import { until } from "../../../test/harness/wait";
 import { makeBridge, recordingChat, stopBridges } from "../harness/bridge-chat";
@@ -14,6 +18,7 @@ import { gate } from "../harness/gate";
 import { fakeTimeouts } from "../harness/skipped-time";
 
 const push = sharedPush();
+const folder = testFolder();
 afterEach(stopBridges);
 const { keyPath, certPath } = push.certificate;
 const tls = { key: readFileSync(keyPath), cert: readFileSync(certPath) };
@@ -134,4 +139,67 @@ test("a bridge whose port is taken cannot start", async () => {
   const options = { ...optionsOf(workspace), mode: "push", listen: { port } } as const;
   await makeBridge(options).bridge.start();
   await expect(makeBridge(options).bridge.start()).rejects.toThrow("EADDRINUSE");
+});
+
+// time: controlled
+test("a bridge that stops before the chat accepts an event shows the event in its next run", async () => {
+  const port = await freePort();
+  const workspace = await workspaceFor(port, "/events");
+  const store = folderStore(join(folder, "stopped"));
+  const options = { ...optionsOf(workspace), store, mode: "push", listen: { port, ...tls } } as const;
+  const recorded = recordingChat();
+  const { open, opened } = gate();
+  const chat = {
+    ...recorded.chat,
+    async post(): Promise<string> {
+      await opened;
+      throw new Error("the chat is stopping");
+    },
+  };
+  const { bridge } = makeBridge({ ...options, chat });
+  await bridge.start();
+  await push.publish(textEvent(workspace.id, "one"), textEvent(workspace.id, "two"));
+  await push.logged(workspace.id, 2);
+  fakeTimeouts();
+  try {
+    const stopped = bridge.stop();
+    await until("the bridge has closed its listener", async () => !(await isListening(port)));
+    await jest.advanceTimersByTimeAsync(5_000);
+    open();
+    await stopped;
+  } finally {
+    jest.useRealTimers();
+  }
+  const next = makeBridge(options);
+  await next.bridge.start();
+  await until("both events are shown", () => next.texts().length === 2);
+  expect(next.texts().toSorted()).toEqual(["one", "two"]);
+});
+
+test("stored events are not handled by a bridge whose port is taken, and are handled by a bridge that polls", async () => {
+  const workspace = await push.workspaces.make();
+  const port = await freePort();
+  const options = { ...optionsOf(workspace), mode: "push", listen: { port } } as const;
+  const first = makeBridge(options).bridge;
+  await first.start();
+  const others = folderStore(join(folder, "taken"));
+  const event = { ...create(), workspace: workspace.id };
+  const store = { ...others, pushes: { ...others.pushes, load: async () => [event] } };
+  const second = makeBridge({ ...options, store });
+  await expect(second.bridge.start()).rejects.toThrow("EADDRINUSE");
+  await second.bridge.stop();
+  expect(second.texts()).toEqual([]);
+  const { mode: _mode, listen: _listen, ...polling } = options;
+  const third = makeBridge({ ...polling, store });
+  await third.bridge.start();
+  await until("the event is shown", () => third.texts().length === 1);
+});
+
+test("a bridge whose stored events cannot be loaded does not start", async () => {
+  const workspace = await push.workspaces.make();
+  const load = () => Promise.reject(new Error("the disk is broken"));
+  const pushes = { load, add: async () => undefined, remove: async () => undefined };
+  const store = { ...storeInMemory(), pushes };
+  const { bridge } = makeBridge({ ...optionsOf(workspace), store, mode: "push" });
+  await expect(bridge.start()).rejects.toThrow("cannot load the pushes from the store: the disk is broken");
 });

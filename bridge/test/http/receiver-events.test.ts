@@ -1,8 +1,10 @@
 import { HELD_SECONDS } from "../../contract";
+import type { OutboundEvent } from "../../events";
 import { createReceiver } from "../../receiver";
 import { nowSeconds, signatureOf } from "../../../test/harness/bridge";
 import { closeReceivers, pushTo, SECRET, setUpReceiver, setUpWaiting } from "../harness/kit-receiver";
 import { create, head, ONE_OF_EACH, WORKSPACE } from "../../../test/harness/sample-events";
+import { gate } from "../harness/gate";
 import { skipTime } from "../harness/skipped-time";
 import { until } from "../../../test/harness/wait";
 
@@ -170,4 +172,105 @@ test("a closed receiver answers with 503, and handles nothing", async () => {
   await receiver.close();
   expect((await push(create())).status).toBe(503);
   expect(shown).toEqual([]);
+});
+
+/** Returns a store whose `add` waits for a call of `open`, and which records the ids of its calls. */
+function waitingStore() {
+  const { open, opened } = gate();
+  const [added, removed]: [string[], string[]] = [[], []];
+  const store = {
+    async add({ id }: OutboundEvent) {
+      added.push(id);
+      await opened;
+    },
+    remove: (id: string) => void removed.push(id),
+  };
+  return { open, added, removed, store };
+}
+
+// time: ordering
+test("a push is answered and its event is handled only after the event is stored; then the event is removed", async () => {
+  const { open, added, removed, store } = waitingStore();
+  const { push, receiver, shown } = await setUpReceiver({ store });
+  const statuses: number[] = [];
+  // Two pushes of one event, and a push of a later event of the channel.
+  const pushed: Promise<unknown>[] = [];
+  for (const [number, stored] of [
+    [1, 1],
+    [1, 1],
+    [2, 2],
+  ] as const) {
+    pushed.push(push(create(number)).then(({ status }) => statuses.push(status)));
+    await until("the event is being stored", () => added.length === stored);
+  }
+  // The answer to another request comes after an answer to one of the pushes would have come.
+  expect((await push(create(3), { "Service-Signature": "" })).status).toBe(401);
+  expect([statuses, shown]).toEqual([[], []]);
+  open();
+  await Promise.all(pushed);
+  await receiver.close();
+  expect(statuses).toEqual([204, 204, 204]);
+  const ids = [1, 2].map((number) => create(number).id);
+  expect([shown.map(({ id }) => id), added, removed]).toEqual([ids, ids, ids]);
+});
+
+test("a push whose event cannot be stored is answered with 503, and is accepted when it is retried later", async () => {
+  let isFull = true;
+  const add = async () => {
+    if (isFull) throw new Error("no space left");
+  };
+  const store = { add, remove: () => undefined };
+  const { push, receiver, shown, problems } = await setUpReceiver({ store });
+  const { status, headers } = await push(create());
+  expect([status, headers["retry-after"]]).toEqual([503, "1"]);
+  expect(problems).toEqual([`message.create ${create().id} was not stored: no space left`]);
+  await until("the queue is empty", () => receiver.pending === 0);
+  expect(shown).toEqual([]);
+  isFull = false;
+  expect((await push(create())).status).toBe(204);
+  await receiver.close();
+  expect(shown).toEqual([create()]);
+});
+
+test("an event that is not handled stays stored", async () => {
+  const { open, removed, store } = waitingStore();
+  open();
+  const { push, receiver } = await setUpReceiver({
+    store,
+    handle({ id }) {
+      if (id === create(1).id) throw new Error("the chat says no");
+    },
+  });
+  await push(create(1));
+  await push(create(2));
+  await receiver.close();
+  expect(removed).toEqual([create(2).id]);
+});
+
+// time: controlled
+test("an event that expires in the queue is removed from the store", async () => {
+  const timing = skipTime();
+  const { open, removed, store } = waitingStore();
+  const { push, receiver, shown } = await setUpReceiver({ store, timing });
+  const pushed = push(create(1, { expiresAt: new Date(timing.now() + 60_000).toISOString() }));
+  await until("the event is queued", () => receiver.pending === 1);
+  await timing.pause(61_000, NEVER);
+  open();
+  expect((await pushed).status).toBe(204);
+  await receiver.close();
+  expect([shown, removed]).toEqual([[], [create(1).id]]);
+});
+
+test("a removal that fails is reported, and does not block later events", async () => {
+  const remove = () => Promise.reject(new Error("read-only"));
+  const { push, receiver, shown, problems } = await setUpReceiver({
+    store: { add: async () => undefined, remove },
+  });
+  await push(create(1));
+  await push(create(2));
+  await receiver.close();
+  expect(shown).toHaveLength(2);
+  expect(problems[0]).toBe(
+    `message.create ${create(1).id} was handled, but not removed from the store: read-only`,
+  );
 });

@@ -169,3 +169,18 @@ test("close waits for calls in progress, and later events are rejected", async (
   await closed;
   expect(textsOf(chat)).toEqual(["text 1"]);
 });
+
+test("an event that the chat refuses while the catch-up closes stays open for the next run", async () => {
+  const { open, opened } = gate();
+  const { catchUp, problems } = start({}, async () => {
+    await opened;
+    throw new Error("the chat is stopping");
+  });
+  const handled = catchUp.handlePage(page(ephemeral("c1", 1)));
+  const closed = catchUp.close();
+  open();
+  await expect(handled).rejects.toThrow("has not accepted");
+  await closed;
+  expect([...catchUp.state.ephemerals.keys()]).toEqual(["evt_1"]);
+  expect(problems).toEqual(["the chat refused message.ephemeral evt_1: the chat is stopping"]);
+});

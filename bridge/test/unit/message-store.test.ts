@@ -112,15 +112,15 @@ test("a save that fails rejects, and a later save succeeds", async () => {
 
 test("a folder store creates its folder, readable only by its owner", async () => {
   const state = join(path, "deep/state");
-  const { cursors, messages } = folderStore(state);
+  const { cursors, messages, pushes } = folderStore(state);
+  expect(await pushes.load()).toEqual([]);
   expect(await messages.load()).toEqual([]);
   await messages.save(shownAs(1));
   await cursors.save("17");
-  expect(readdirSync(state).toSorted()).toEqual(["cursor", "messages.jsonl"]);
-  const modes = [state, `${state}/cursor`, `${state}/messages.jsonl`].map(
-    (each) => statSync(each).mode & 0o777,
-  );
-  expect(modes).toEqual([0o700, 0o600, 0o600]);
+  const names = ["cursor", "messages.jsonl", "pushes.jsonl"];
+  expect(readdirSync(state).toSorted()).toEqual(names);
+  const modes = [state, ...names.map((name) => join(state, name))].map((each) => statSync(each).mode & 0o777);
+  expect(modes).toEqual([0o700, 0o600, 0o600, 0o600]);
 });
 
 test("a folder store that cannot create its folder rejects", async () => {

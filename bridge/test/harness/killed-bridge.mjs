@@ -1,0 +1,34 @@
+/**
+ * A bridge in push mode, which tests kill. Its chat is the file CHAT: each call appends a line with the call, the id of
+ * the event and the text. With CHAT_WAITS=1, the chat accepts nothing.
+ */
+import { appendFileSync } from "node:fs";
+import { createBridge, folderStore } from "../../../dist/bridge/index.js";
+
+const { PORT, STATE_FOLDER, WORKSPACE_ID, SIGNING_SECRET, CHAT, CHAT_WAITS } = process.env;
+
+const show = (call) => async (event) => {
+  appendFileSync(CHAT, `${call} waits ${event.id}\n`);
+  if (CHAT_WAITS === "1") await new Promise(() => undefined);
+  appendFileSync(CHAT, `${call} ${event.id} ${event.message.text}\n`);
+  return event.id;
+};
+
+const bridge = createBridge({
+  baseUrl: "http://127.0.0.1:9",
+  workspaceId: WORKSPACE_ID,
+  secrets: SIGNING_SECRET,
+  store: folderStore(STATE_FOLDER),
+  mode: "push",
+  listen: { port: Number(PORT) },
+  chat: {
+    post: show("post"),
+    dm: show("dm"),
+    update: async (event) => void (await show("update")(event)),
+    ephemeral: async (event) => void (await show("ephemeral")(event)),
+  },
+  report: ({ message }) => process.stderr.write(`${message}\n`),
+});
+process.once("SIGTERM", () => bridge.stop());
+await bridge.start();
+process.stdout.write("connected\n");

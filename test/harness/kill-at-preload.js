@@ -1,0 +1,35 @@
+/**
+ * Preloaded into a process with `node --require`. Kills the process like `kill -9` when it appends to a file. The
+ * environment variable KILL_AT has the file's name, the number of the append, and the step: `opened` (nothing is
+ * written), `written` or `synced`. For example, `pushes.jsonl 1 synced`. An empty variable kills nothing.
+ */
+const files = require("node:fs/promises");
+const { basename } = require("node:path");
+
+const [name, number, step] = (process.env.KILL_AT ?? "").split(" ");
+const { open } = files;
+let appends = 0;
+
+files.open = async function openOrDie(path, flags, mode) {
+  const file = await open(path, flags, mode);
+  if (flags !== "a" || basename(path) !== name || ++appends !== Number(number)) return file;
+  await dieAfter("opened");
+  return {
+    async writeFile(text) {
+      await file.writeFile(text);
+      await dieAfter("written");
+    },
+    async sync() {
+      await file.sync();
+      await dieAfter("synced");
+    },
+    close: () => file.close(),
+  };
+};
+
+/** Never resolves if the process is killed after this step. */
+async function dieAfter(done) {
+  if (step !== done) return;
+  process.kill(process.pid, "SIGKILL");
+  await new Promise(() => undefined);
+}

@@ -1,0 +1,19 @@
+import { join } from "node:path";
+
+/** The steps of an event that is pushed to a bridge at which `killAt` can kill the bridge, and the file and step. */
+export const KILL_STEPS = {
+  "before the event is stored": "pushes.jsonl 1 opened",
+  "while the event is stored": "pushes.jsonl 1 written",
+  "after the event is stored, before the answer": "pushes.jsonl 1 synced",
+  "after the chat shows the event, before the kit records this": "messages.jsonl 1 opened",
+  "while the kit records that the chat shows the event": "messages.jsonl 1 written",
+  "after the kit has recorded that the chat shows the event": "messages.jsonl 1 synced",
+  "before the event is removed": "pushes.jsonl 2 opened",
+  "while the event is removed": "pushes.jsonl 2 written",
+  "after the event is removed": "pushes.jsonl 2 synced",
+} as const;
+
+/** Returns the environment of a process that is killed at a step of the kit's files, like `kill -9`. */
+export function killAt(step: string): Record<string, string> {
+  return { NODE_OPTIONS: `--require ${join(__dirname, "kill-at-preload.js")}`, KILL_AT: step };
+}
