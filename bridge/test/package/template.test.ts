@@ -1,9 +1,12 @@
 import { checkPoller } from "../../check/poll/check-poller";
 import { checkBridge } from "../../check/push/check-bridge";
+import { KILL_STEPS, killAt } from "../../../test/harness/kill-at";
 import { freePort } from "../../../test/harness/processes";
 import { startProgram } from "../../../test/harness/program";
+import { create, WORKSPACE as SAMPLE_WORKSPACE } from "../../../test/harness/sample-events";
 import { HANG_MS, until } from "../../../test/harness/wait";
 import { packedKit } from "../harness/kit-package";
+import { pushTo, SECRET as PUSH_SECRET } from "../harness/kit-receiver";
 import { buildTemplate } from "../harness/template";
 
 const SECRET = "test";
@@ -64,3 +67,36 @@ test("a copy of the template says which setting is missing", async () => {
   const { program } = await startTemplate({ STATE_FOLDER: "./none" });
   await until("the program has printed an error", () => program.output().includes("baseUrl is missing"));
 });
+
+test.each(Object.entries(KILL_STEPS))(
+  "a copy of the template that is killed %s loses no accepted push",
+  async (_when, step) => {
+    const port = String(await freePort());
+    const settings = {
+      MODE: "push",
+      LISTEN_PORT: port,
+      STATE_FOLDER: `./killed-${step.replaceAll(" ", "-")}`,
+      BASE_URL: "http://127.0.0.1:9",
+      WORKSPACE_ID: SAMPLE_WORKSPACE,
+      SIGNING_SECRET: PUSH_SECRET,
+    };
+    const start = async (more: Record<string, string> = {}) => {
+      const { program } = await startTemplate({ ...settings, ...more });
+      await until("the bridge listens", () => program.output().includes("connected"));
+      return program;
+    };
+    const push = () =>
+      pushTo(`http://127.0.0.1:${port}`, create(1)).then(
+        ({ status }) => status === 204,
+        () => false,
+      );
+    const killed = await start(killAt(step));
+    const isAccepted = await push();
+    expect(await killed.exited).toBeNull();
+    const next = await start();
+    // The service retries a push without an answer.
+    if (!isAccepted) expect(await push()).toBe(true);
+    await until("the message is shown", () => (killed.output() + next.output()).includes("[c1] text 1"));
+    expect(await next.stop()).toBe(0);
+  },
+);
