@@ -14,6 +14,9 @@ import { toPictureContent } from "./pictures";
 import { encryptedRoom, toChatError } from "./to-chat-error";
 import type { TimelineStates } from "./timeline-states";
 
+/** Longest delay of a timer in Node, ms. */
+const TIMER_MOST_MS = 2 ** 31 - 1;
+
 export interface MatrixChatParts {
   readonly api: Pick<MatrixApi, "send" | "redact">;
   readonly ids: Ids;
@@ -88,8 +91,9 @@ export function createMatrixChat(parts: MatrixChatParts): MatrixChat {
    * message expires.
    */
   function postEphemeral({ user, id, message, expiresAt }: MessageEphemeral, signal: AbortSignal) {
-    const leftMs = expiresAt === null ? undefined : Math.max(0, Date.parse(expiresAt) - Date.now());
-    const expired = leftMs === undefined ? [] : [AbortSignal.timeout(leftMs)];
+    const leftMs = expiresAt === null ? Infinity : Math.max(0, Date.parse(expiresAt) - Date.now());
+    // The kit aborts `signal` much earlier than such a long timer, which Node would not support.
+    const expired = leftMs > TIMER_MOST_MS ? [] : [AbortSignal.timeout(leftMs)];
     const call = (): Promise<string[]> => postToMember(user, id, message, signal);
     return untilAnswered(call, { signal: AbortSignal.any([signal, ...expired]) });
   }

@@ -1,5 +1,6 @@
 import { MatrixError } from "./matrix-error";
 import { readBounded } from "./read-bounded";
+import { readRetryAfter } from "./retry-after";
 
 /** Maximum bytes of an answer. An answer to a sync is the longest: a few kilobytes for each room. */
 const ANSWER_MAX_BYTES = 64 * 1024 * 1024;
@@ -87,13 +88,8 @@ function toError(response: Response, bytes: Buffer): MatrixError {
     // Proxies can answer with an HTML page. The status is then sufficient.
   }
   const errcode = typeof body?.errcode === "string" && /^\w{1,60}$/.test(body.errcode) ? body.errcode : "";
-  const header = Number(response.headers.get("retry-after")) * 1000;
-  const retryAfterMs = typeof body?.retry_after_ms === "number" ? body.retry_after_ms : header;
-  return new MatrixError(
-    response.status,
-    errcode,
-    Number.isFinite(retryAfterMs) ? Math.max(0, retryAfterMs) : 0,
-  );
+  const wait = readRetryAfter(body?.retry_after_ms, response.headers.get("retry-after"), Date.now());
+  return new MatrixError(response.status, errcode, wait);
 }
 
 /** Returns an error with the reason for the missing answer. The error has no content of the request. */

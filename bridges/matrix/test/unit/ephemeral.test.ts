@@ -56,6 +56,10 @@ test.each([
   expect(sent).toHaveLength(requests);
 });
 
+test("an ephemeral message that expires in months is sent", async () => {
+  expect(await show(2 ** 33, { send: [noAnswer()] })).toEqual({ error: undefined, sent: ["evt_1", "evt_1"] });
+});
+
 test("an ephemeral message is not sent again after it has expired", async () => {
   const { error, sent } = await show(100, { send: [noAnswer(), noAnswer()] });
   expect(error).toMatchObject({ name: "AbortError" });

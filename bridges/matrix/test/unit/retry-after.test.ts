@@ -1,0 +1,76 @@
+import { createServer } from "node:http";
+import { once } from "node:events";
+import type { AddressInfo } from "node:net";
+import { setTimeout as sleep } from "node:timers/promises";
+import * as fc from "fast-check";
+import { createRequests } from "../../client/request";
+import { readRetryAfter, RETRY_AFTER_MOST_MS } from "../../client/retry-after";
+import { untilAnswered } from "../../client/retrying";
+
+/** Every wait ends as if the bridge stopped. */
+jest.mock("node:timers/promises", () => ({
+  setTimeout: jest.fn(() => Promise.reject(new Error("the bridge stops"))),
+}));
+
+const NOW_MS = Date.UTC(2026, 0, 1);
+
+test.each<[unknown, string | null, number]>([
+  [1_500, "9", 1_500],
+  [undefined, "2", 2_000],
+  [undefined, "1.5", 1_500],
+  [undefined, new Date(NOW_MS + 5_000).toUTCString(), 5_000],
+  [undefined, new Date(NOW_MS - 5_000).toUTCString(), 0],
+  [undefined, null, 0],
+  [undefined, "", 0],
+  [undefined, "soon", 0],
+  [null, "-3", 0],
+  ["3000", null, 0],
+  [{ retry_after_ms: 3_000 }, null, 0],
+  [-1, "9", 0],
+  [NaN, null, 0],
+  [3e9, null, RETRY_AFTER_MOST_MS],
+  [2 ** 31 - 1, null, RETRY_AFTER_MOST_MS],
+  [undefined, "99999999", RETRY_AFTER_MOST_MS],
+  [undefined, "9".repeat(400), RETRY_AFTER_MOST_MS],
+  [NOW_MS, null, RETRY_AFTER_MOST_MS],
+])("a wait of %j in the body and %j in the header is %d ms", (inBody, header, ms) => {
+  expect(readRetryAfter(inBody, header, NOW_MS)).toBe(ms);
+});
+
+test("any wait is one that a timer supports", () => {
+  const header = fc.oneof(fc.constant(null), fc.string(), fc.double().map(String), fc.date().map(String));
+  fc.assert(
+    fc.property(fc.anything(), header, (inBody, text) => {
+      const ms = readRetryAfter(inBody, text, NOW_MS);
+      expect(ms).toBeGreaterThanOrEqual(0);
+      expect(ms).toBeLessThanOrEqual(RETRY_AFTER_MOST_MS);
+    }),
+  );
+});
+
+// time: controlled
+test.each([
+  [{ retry_after_ms: 3e9 }, {}],
+  [{ retry_after_ms: 2_147_483_647 }, {}],
+  [{}, { "retry-after": "99999999" }],
+])("the wait for which a homeserver asks is one that a timer supports: %j %j", async (body, headers) => {
+  let requests = 0;
+  const server = createServer((_request, response) => {
+    requests += 1;
+    response.writeHead(429, headers).end(JSON.stringify({ errcode: "M_LIMIT_EXCEEDED", ...body }));
+  });
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const request = createRequests(`http://127.0.0.1:${(server.address() as AddressInfo).port}`, () => "token");
+  const call = untilAnswered(() => request({ method: "GET", path: "/" }), {
+    signal: new AbortController().signal,
+  });
+  await expect(call).rejects.toThrow("the bridge stops");
+  expect(requests).toBe(1);
+  const [waitMs] = jest.mocked(sleep).mock.lastCall ?? [];
+  expect(waitMs).toBeGreaterThanOrEqual(RETRY_AFTER_MOST_MS);
+  expect(waitMs).toBeLessThan(2 ** 31);
+  server.closeAllConnections();
+  server.close();
+  await once(server, "close");
+});
