@@ -300,3 +300,21 @@ test("a bridge for reported members needs a store for them", () => {
   const options = { ...optionsOf(), onlyReported: "members", store: { cursors, messages } } as const;
   expect(() => makeBridge(options)).toThrow(/^onlyReported needs a store with the field `reported`/);
 });
+
+test("names and texts with half an emoji are accepted, because the half is replaced", async () => {
+  const { bridge } = makeBridge(optionsOf());
+  await bridge.start();
+  const user = { id: "u1", name: "Ann \ud83d" };
+  const channel = { id: "c1", name: `${"a".repeat(127)}😀😀` };
+  const results = [
+    await bridge.command({ channel, user, text: "start \udc00" }),
+    await bridge.message({ channel, user, text: "\ud83d" }),
+  ];
+  expect(results.map(({ outcome }) => outcome)).toEqual(["accepted", "accepted"]);
+  await until("both reports have arrived", () => received().length === 2);
+  expect(received()[0]?.received.event).toMatchObject({
+    user: { name: "Ann \ufffd" },
+    channel: { name: `${"a".repeat(127)}😀` },
+    kind: { value: { text: "start \ufffd" } },
+  });
+});

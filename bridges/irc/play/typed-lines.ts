@@ -30,7 +30,6 @@ export interface TypedLinesOptions {
 /** Minimum milliseconds between two hints to a member. */
 const HINT_GAP_MS = 10_000;
 const HINTED_MAX = 1_000;
-const COMMAND_MAX = 2_000;
 const ID_MAX = 100;
 
 /** Returns a function that reports what a member typed: a command, a choice, or an answer to a prompt. */
@@ -92,11 +91,10 @@ export function typedLines({ settings, bridge, view, log, untilKnown, hint }: Ty
     if (channel === undefined) return direct(line, text);
     const command = readCommand(text, settings);
     if (command !== undefined) {
-      const cut = [...command].slice(0, COMMAND_MAX).join("");
       return report(
         member,
         "command",
-        bridge.command({ channel, user: member, text: cut, ...requestId(id) }),
+        bridge.command({ channel, user: member, text: command, ...requestId(id) }),
       );
     }
     const number = readChoice(text, settings);

@@ -53,17 +53,20 @@ export interface Relation {
   readonly key: string | undefined;
   /** Id of the event to which the event replies. */
   readonly repliedTo: string | undefined;
+  /** Id of the first message of the thread, if the event is in a thread and replies to no other event. */
+  readonly threadRoot: string | undefined;
 }
 
 /** Returns the relation of an event. Fields that the event does not have, or that are not text, are undefined. */
 export function relationOf({ content }: Pick<MatrixEvent, "content">): Relation {
   const relation = fieldsOf(content["m.relates_to"]);
-  return {
-    type: textOf(relation["rel_type"]),
-    target: textOf(relation["event_id"]),
-    key: textOf(relation["key"]),
-    repliedTo: textOf(fieldsOf(relation["m.in_reply_to"])["event_id"]),
-  };
+  const [type, target] = [textOf(relation["rel_type"]), textOf(relation["event_id"])];
+  const inReplyTo = textOf(fieldsOf(relation["m.in_reply_to"])["event_id"]);
+  // Clients without threads show this field as a reply to the newest message of the thread. It is no real reply.
+  const isFallback = type === "m.thread" && relation["is_falling_back"] === true;
+  const repliedTo = isFallback ? undefined : inReplyTo;
+  const threadRoot = type === "m.thread" && repliedTo === undefined ? target : undefined;
+  return { type, target, key: textOf(relation["key"]), repliedTo, threadRoot };
 }
 
 function fieldsOf(value: unknown): Readonly<Record<string, unknown>> {

@@ -42,8 +42,6 @@ export interface Typing extends Pick<BridgeSettings, "COMMAND_PREFIX" | "COMMAND
 export const TYPED_MAX_AGE_MS = 5 * 60_000;
 /** Number of newest messages among which a prompt counts as waiting. */
 const PROMPTS_SEEN = 5;
-const COMMAND_MAX = 2_000;
-const TEXT_MAX = 4_000;
 
 /** Returns what a member did; undefined if the event is not for the service. Never throws. */
 export function readEvent(event: MatrixEvent, room: RoomView, typing: Typing): MemberAct | undefined {
@@ -54,9 +52,11 @@ export function readEvent(event: MatrixEvent, room: RoomView, typing: Typing): M
   const { body } = event.content;
   // An edit of a member's message is not a new message.
   if (typeof body !== "string" || relation.type === "m.replace") return undefined;
-  const { repliedTo } = relation;
-  const text = (repliedTo === undefined ? body : withoutFallback(body)).trim();
+  const { threadRoot = "" } = relation;
+  const text = (relation.repliedTo === undefined ? body : withoutFallback(body)).trim();
   if (text === "") return undefined;
+  // A message in the thread of a message of the bridge answers that message.
+  const repliedTo = relation.repliedTo ?? room.shown(threadRoot)?.eventId;
   return readText({ text, repliedTo, isStale: isStale(event, typing.nowMs) }, room, typing);
 }
 
@@ -88,20 +88,19 @@ function readText(typed: Typed, room: RoomView, typing: Typing): MemberAct | und
   if (command !== undefined) {
     if (typed.isStale) return undefined;
     if (isDirect) return { type: "hint", text: "Commands work in rooms, not in direct conversations." };
-    return { type: "command", text: command.slice(0, COMMAND_MAX) };
+    return { type: "command", text: command };
   }
   const press = readTypedChoice(typed, replied, room, typing);
   if (press !== undefined) return press;
-  const cut = text.slice(0, TEXT_MAX);
-  if (replied?.message.awaitsReply === true) return { type: "message", text: cut, replyTo: replied.eventId };
-  if (isDirect) return { type: "message", text: cut };
+  if (replied?.message.awaitsReply === true) return { type: "message", text, replyTo: replied.eventId };
+  if (isDirect) return { type: "message", text };
   // A reply to another member is part of a conversation, and not an answer to a prompt.
   if (repliedTo !== undefined && replied === undefined) return undefined;
   const isAwaited = room
     .newest()
     .slice(0, PROMPTS_SEEN)
     .some(({ message }) => message.awaitsReply);
-  return isAwaited ? { type: "message", text: cut } : undefined;
+  return isAwaited ? { type: "message", text } : undefined;
 }
 
 function readTypedChoice(

@@ -49,6 +49,19 @@ const press = (target: string, label: string, byReaction = false) => ({
 const CHOICES = shown("$choices", { labels: ["A", "B"] });
 const PROMPT = shown("$prompt", { awaitsReply: true });
 const PLAIN = shown("$plain");
+const inThread = (root: string, inReplyTo: unknown, isFallback?: unknown) => ({
+  "m.relates_to": {
+    rel_type: "m.thread",
+    event_id: root,
+    ...(isFallback !== undefined && { is_falling_back: isFallback }),
+    "m.in_reply_to": { event_id: inReplyTo },
+  },
+});
+const answer = (text: string, replied?: string) => ({
+  type: "message",
+  text,
+  ...(replied !== undefined && { replyTo: replied }),
+});
 
 test.each<[string, Parameters<typeof readEvent>[0], readonly ShownEvent[], unknown]>([
   ["the command", typed("!play start"), [], { type: "command", text: "start" }],
@@ -80,6 +93,62 @@ test.each<[string, Parameters<typeof readEvent>[0], readonly ShownEvent[], unkno
     typed("hello", { "m.relates_to": "x" }),
     [PROMPT],
     { type: "message", text: "hello" },
+  ],
+  [
+    "the first answer in a prompt's thread",
+    typed("a", inThread("$prompt", "$prompt", true)),
+    [PROMPT],
+    answer("a", "$prompt"),
+  ],
+  [
+    "a later answer in a prompt's thread",
+    typed("b", inThread("$prompt", "$other", true)),
+    [PLAIN, PROMPT],
+    answer("b", "$prompt"),
+  ],
+  [
+    "an old answer in a prompt's thread",
+    typed("b", inThread("$prompt", "$other", true), 360_000),
+    [PROMPT],
+    answer("b", "$prompt"),
+  ],
+  ["an answer in another thread", typed("c", inThread("$members", "$other", true)), [PROMPT], answer("c")],
+  [
+    "text in a thread while no prompt waits",
+    typed("c", inThread("$plain", "$other", true)),
+    [PLAIN],
+    undefined,
+  ],
+  [
+    "a real reply to a member in a prompt's thread",
+    typed("d", inThread("$prompt", "$other", false)),
+    [PROMPT],
+    undefined,
+  ],
+  [
+    "a real reply without the field in a thread",
+    typed("d", inThread("$prompt", "$other")),
+    [PROMPT],
+    undefined,
+  ],
+  [
+    "a real reply to the prompt in a thread",
+    typed("> e", inThread("$members", "$prompt", false)),
+    [PROMPT],
+    undefined,
+  ],
+  [
+    "a choice in the thread of a message",
+    typed("!2", inThread("$choices", "$other", true)),
+    [shown("$newer", { labels: ["X", "Y"] }), CHOICES],
+    press("$choices", "B"),
+  ],
+  ["a fallback that is not text", typed("f", inThread("$prompt", 7, true)), [PROMPT], answer("f", "$prompt")],
+  [
+    "a quote in a thread",
+    typed("> g", inThread("$prompt", "$other", true)),
+    [PROMPT],
+    answer("> g", "$prompt"),
   ],
   ["a typed choice", typed("!2"), [PLAIN, CHOICES], press("$choices", "B")],
   ["a number without the prefix", typed("2"), [CHOICES], undefined],
