@@ -19,10 +19,10 @@ export interface TextContent {
   readonly "m.mentions": object;
 }
 
-/** Maximum bytes of the content. An event has at most 65,536 bytes, and an edit contains the text twice. */
+/** Maximum bytes of the content as JSON. An event has at most 65,536 bytes, and an edit contains the text twice. */
 const CONTENT_MAX_BYTES = 28_000;
-/** Maximum UTF-16 code units of the text, if the content would be longer than `CONTENT_MAX_BYTES`. */
-const CUT_TEXT = 6_000;
+/** Maximum bytes of the choices and links below a text that is cut, as JSON. */
+const BELOW_MAX_BYTES = 20_000;
 
 /**
  * Returns a message as formatted text, with its choices and links below. `picture` is the URL of an image that could
@@ -38,18 +38,25 @@ export function toContent(message: Message, prefix: string, picture?: string): T
     i === 0 ? line : [{ type: "break" }, ...line],
   );
   const text = parseMessageText(message.text);
-  const blocks: readonly Block[] =
-    lines.length === 0 ? text : [...text, { type: "paragraph", children: below }];
-  const [body, html] = [toPlainText(blocks), toHtml(blocks)];
-  const bytes = Buffer.byteLength(body) + Buffer.byteLength(html);
-  if (bytes > CONTENT_MAX_BYTES) return { msgtype: "m.text", body: cut(body), "m.mentions": {} };
-  return {
+  const choices: readonly Block[] = lines.length === 0 ? [] : [{ type: "paragraph", children: below }];
+  const blocks = [...text, ...choices];
+  const content: TextContent = {
     msgtype: "m.text",
-    body,
+    body: toPlainText(blocks),
     format: "org.matrix.custom.html",
-    formatted_body: html,
+    formatted_body: toHtml(blocks),
     "m.mentions": {},
   };
+  return bytesOf(content) <= CONTENT_MAX_BYTES
+    ? content
+    : cutContent(toPlainText(text), toPlainText(choices));
+}
+
+/** Returns a message that is too long, without formatting. Only the text is cut, because members need the choices. */
+function cutContent(text: string, choices: string): TextContent {
+  const below = choices === "" ? "" : `\n\n${cut(choices, BELOW_MAX_BYTES)}`;
+  const content: TextContent = { msgtype: "m.text", body: below, "m.mentions": {} };
+  return { ...content, body: `${cut(text, CONTENT_MAX_BYTES - bytesOf(content))}${below}` };
 }
 
 /**
@@ -93,7 +100,20 @@ function linkLine(mark: string, label: string, url: string): readonly Inline[] {
   ];
 }
 
-/** Cuts a text, but not between the halves of a surrogate pair. */
-function cut(text: string): string {
-  return text.length <= CUT_TEXT ? text : `${text.slice(0, CUT_TEXT).replace(/[\uD800-\uDBFF]$/, "")}…`;
+/** Returns the bytes of a value as JSON, in which some characters are escapes. */
+function bytesOf(value: unknown): number {
+  return Buffer.byteLength(JSON.stringify(value));
+}
+
+/** Cuts a text to at most `maxBytes` as JSON without quotes, and not within a character. */
+function cut(text: string, maxBytes: number): string {
+  if (bytesOf(text) - 2 <= maxBytes) return text;
+  let left = maxBytes - bytesOf("…") + 2;
+  let end = 0;
+  for (const character of text) {
+    left -= bytesOf(character) - 2;
+    if (left < 0) break;
+    end += character.length;
+  }
+  return `${text.slice(0, end)}…`;
 }

@@ -1,4 +1,5 @@
 import type { Button, Message } from "chat-bridge-kit";
+import * as fc from "fast-check";
 import { toContent, toEdit } from "../../chat/content";
 
 function message(text: string, ...rows: readonly (readonly Button[])[]): Message {
@@ -37,12 +38,48 @@ test("links to other schemes are shown without the link, and labels are one line
   expect(html).toBe("<p>x</p><p>🔗 run me</p>");
 });
 
-test.each([
+const LONG: readonly (readonly [string, string])[] = [
   ["ASCII", "a".repeat(70_000)],
   ["emoji", "😀".repeat(20_000)],
-  ["markup", "**<&>**".repeat(9_000)],
-])("an edit of a text that is too long fits into an event: %s", (_what, text) => {
-  const edit = JSON.stringify(toEdit("$event", toContent(message(text), "!")));
-  expect(Buffer.byteLength(edit)).toBeLessThan(60_000);
-  expect(edit.isWellFormed()).toBe(true);
+  ["markup", "**<&>**".repeat(20_000)],
+  ["control characters", "\u0001".repeat(9_000)],
+  ["backslashes", "\\".repeat(64_000)],
+  ["quotes", '"'.repeat(60_000)],
+];
+
+test.each(LONG)(
+  "an edit of a text that is too long fits into an event, with its choices: %s",
+  (_what, text) => {
+    const rows = [[action("Yes"), action("No")], [{ label: "More", url: "https://e.org/" }]];
+    const content = toContent(message(text, ...rows), "!", "https://e.org/a.png");
+    const edit = JSON.stringify(toEdit("$event", content));
+    expect(Buffer.byteLength(edit)).toBeLessThan(60_000);
+    expect(edit.isWellFormed()).toBe(true);
+    expect(content.body.slice(-120)).toMatch(
+      /…\n\n🖼 Picture \(https:\/\/e.org\/a.png\)\n1️⃣ Yes\n2️⃣ No\n🔗 More \(https:\/\/e.org\/\)$/u,
+    );
+    // The text uses the space that is left.
+    expect(Buffer.byteLength(edit)).toBeGreaterThan(50_000);
+  },
+);
+
+test("an edit of any message fits into an event", () => {
+  const character = fc.oneof(
+    fc.constantFrom("a", "\\", '"', "\u0001", "\u2028", "é", "😀", "*", "`", "\n", "<"),
+    fc.string(),
+  );
+  const long = fc
+    .tuple(fc.array(character, { maxLength: 20 }), fc.nat(3_000))
+    .map(([all, n]) => all.join("").repeat(n));
+  const bounded = long.map((text) => text.slice(0, 70_000).toWellFormed());
+  const labels = fc.array(bounded, { maxLength: 20 });
+  fc.assert(
+    fc.property(bounded, labels, (text, all) => {
+      const content = toContent(message(text, all.map(action)), "!");
+      const edit = JSON.stringify(toEdit("$event", content));
+      expect(Buffer.byteLength(edit)).toBeLessThan(60_000);
+      expect(edit.isWellFormed()).toBe(true);
+    }),
+    { numRuns: 30 },
+  );
 });
