@@ -5,10 +5,13 @@ interface ResultMeaning {
   readonly outcome: "success" | "failed" | "dropped";
   /** The text that the dashboard shows for the result. */
   readonly words: string;
+  /** Whether core keeps a dropped event, so that it can be sent again. */
+  readonly isKept?: boolean;
 }
 
 const failed = <Words extends string>(words: Words) => ({ outcome: "failed", words }) as const;
-const dropped = <Words extends string>(words: Words) => ({ outcome: "dropped", words }) as const;
+const dropped = <Words extends string>(words: Words, isKept = false) =>
+  ({ outcome: "dropped", words, isKept }) as const;
 
 /**
  * All results that a delivery can have. Logs, JSON and metrics use these names. The enum `DeliveryResult` in the
@@ -26,7 +29,8 @@ const RESULTS = {
   expired: dropped("Expired"),
   disconnected: dropped("Disconnected"),
   polls: dropped("Switched to polling"),
-  overloaded: dropped("Overloaded"),
+  overloaded: dropped("Overloaded", true),
+  outage: dropped("Service outage", true),
 } as const satisfies Readonly<Record<string, ResultMeaning>>;
 
 /** The result of a delivery. */

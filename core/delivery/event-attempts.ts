@@ -1,4 +1,4 @@
-import { type DropReason } from "../../contract/deliveries";
+import { type DropReason, RESULT_MEANINGS } from "../../contract/deliveries";
 import { deliveryOf, type Delivery, type PushOutcome, type ResponseStart } from "../domain/delivery";
 import { RETRY_OFFSETS_MS } from "../../contract/numbers";
 import type { PushMeter } from "../ports/meters";
@@ -188,7 +188,7 @@ export function createEventAttempts(
   async function giveUp(push: QueuedPush, attempts: number, reason: DropReason): Promise<void> {
     context.onDrop(push, reason);
     const delivery = deliveryOf(push.eventId, push.eventType, attempts, reason);
-    await finish({ push, delivery, next: { do: reason === "overloaded" ? "keep" : "done" } });
+    await finish({ push, delivery, next: { do: RESULT_MEANINGS[reason].isKept ? "keep" : "done" } });
   }
 
   return {

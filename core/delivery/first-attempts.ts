@@ -7,17 +7,14 @@ export const IN_FLIGHT_MAX = 16;
  * reason "overloaded".
  */
 export const WAITING_MAX = 5_000;
-/**
- * Maximum milliseconds from publication to the first attempt. An event that has waited longer is dropped with the
- * reason "overloaded".
- */
+/** Maximum milliseconds from publication to the first attempt. An event that has waited longer is dropped. */
 export const WAIT_MAX_MS = 10_000;
 
 /** The next step for the oldest waiting event. */
-export interface FirstAttemptStep {
-  readonly do: "start" | "drop";
-  readonly push: QueuedPush;
-}
+export type FirstAttemptStep =
+  | { readonly do: "start"; readonly push: QueuedPush }
+  /** `since` is the argument of `add`. */
+  | { readonly do: "drop"; readonly push: QueuedPush; readonly since: number };
 
 export type FirstAttempts = ReturnType<typeof createFirstAttempts>;
 
@@ -74,7 +71,7 @@ export function createFirstAttempts() {
       const { push, since } = first;
       if (now - since > WAIT_MAX_MS) {
         takeHead();
-        return { do: "drop", push };
+        return { do: "drop", push, since };
       }
       if (inProgress >= IN_FLIGHT_MAX || busy.has(push.messageId)) return undefined;
       takeHead();

@@ -1,3 +1,4 @@
+import type { DropReason } from "../../contract/deliveries";
 import { createWaker } from "../domain/waker";
 import { activeKeys, deliveryMode, missingKey } from "../domain/workspace";
 import { type QueuedPush, type Recorded, StoreUnavailable, type Workspaces } from "../ports/store";
@@ -6,7 +7,12 @@ import { AFTER_FAULT_MS, createCurrentWorkspaces } from "./current-workspaces";
 import type { Lease } from "../leases/lease";
 import { createInHand, SHARD_BYTES_MAX } from "./in-hand";
 import { createRestingWorkspaces, type QueueSize } from "./resting-workspaces";
-import { createFirstAttempts, type FirstAttemptStep, type FirstAttempts } from "./first-attempts";
+import {
+  createFirstAttempts,
+  type FirstAttemptStep,
+  type FirstAttempts,
+  WAIT_MAX_MS,
+} from "./first-attempts";
 
 export interface DispatcherContext extends EventAttemptsContext, QueueSize {
   readonly workspaces: Workspaces;
@@ -71,6 +77,9 @@ export async function dispatchShard(context: DispatcherContext, lease: Lease): P
   });
   stopping.addEventListener("abort", waker.wake, { once: true });
 
+  const beganAt = performance.now();
+  /** Time of the last failure to read the queue, as a `performance.now()`. */
+  let faultAt = -Infinity;
   let after: string | undefined;
   /** Start of the last read that reached the end of the queue, as a `performance.now()`. */
   let caughtUpAt = -Infinity;
@@ -94,6 +103,7 @@ export async function dispatchShard(context: DispatcherContext, lease: Lease): P
       const read = await pushQueue.read(token, shard, after, READ_MAX);
       if (read === undefined) {
         // Another core holds the lease, or Redis has lost the lease. `holdLeases` determines which.
+        faultAt = performance.now();
         readAgain();
         await waker.wait(AFTER_FAULT_MS);
         continue;
@@ -110,6 +120,7 @@ export async function dispatchShard(context: DispatcherContext, lease: Lease): P
       await waker.wait(LOOK_EVERY_MS);
     } catch (error) {
       if (!(error instanceof StoreUnavailable)) context.report("dispatch", error);
+      faultAt = performance.now();
       readAgain();
       await waker.wait(AFTER_FAULT_MS);
     }
@@ -152,6 +163,14 @@ export async function dispatchShard(context: DispatcherContext, lease: Lease): P
     else attempts.drop(push, "overloaded");
   }
 
+  /**
+   * Returns why an event that was published at `since` is too late for its first attempt. It is late because of an outage
+   * if it was already late when this core began to read the queue, or if Redis failed meanwhile.
+   */
+  function whyLate(since: number): DropReason {
+    return beganAt - since > WAIT_MAX_MS || faultAt > since ? "outage" : "overloaded";
+  }
+
   function advanceAll(): void {
     attempts.dropLate();
     for (const workspaceId of firstAttempts.keys()) advance(workspaceId);
@@ -162,7 +181,7 @@ export async function dispatchShard(context: DispatcherContext, lease: Lease): P
     if (first === undefined || stopping.aborted) return;
     if (resting.has(workspaceId)) for (const push of first.takeAll()) shelve(push);
     for (let step = nextStep(first); step !== undefined; step = nextStep(first)) {
-      if (step.do === "drop") attempts.drop(step.push, "overloaded");
+      if (step.do === "drop") attempts.drop(step.push, whyLate(step.since));
       else begin(step.push);
     }
     if (first.isIdle) firstAttempts.delete(workspaceId);

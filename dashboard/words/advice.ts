@@ -22,6 +22,8 @@ const ADVICE: Readonly<Record<Failed, string>> = {
     "The target URL was cleared before the event was delivered. Let the bridge poll, or set the target URL again.",
   overloaded:
     "An attempt waited more than 10 seconds behind other events, or too many events were already waiting. Make the bridge answer faster, or handle more requests at the same time.",
+  outage:
+    "The service was down, and no attempt could begin within 10 seconds. The bridge is not the cause. Send the event again if it is still needed.",
 };
 
 /**

@@ -47,8 +47,9 @@ export function whyNoEvents(delivery: DeliveryShape): string {
   const { polls, result } = delivery;
   if (polls > 0) return "The events of this poll are no longer held.";
   if (result === "success") return "The service does not keep events that the bridge has accepted.";
-  if (RESULT_MEANINGS[result].outcome === "dropped" && result !== "overloaded") {
-    return `The service does not keep events that were dropped for this reason: ${RESULT_MEANINGS[result].words.toLowerCase()}.`;
+  const { outcome, words, isKept } = RESULT_MEANINGS[result];
+  if (outcome === "dropped" && !isKept) {
+    return `The service does not keep events that were dropped for this reason: ${words.toLowerCase()}.`;
   }
   return "The event is not kept. The service keeps an event for 24 hours after its last attempt has failed, and at most 100 such events.";
 }

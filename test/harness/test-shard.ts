@@ -72,7 +72,8 @@ export type TestShard = ReturnType<typeof createShard>;
 /** Creates the real dispatcher of a shard on jest's fake clock, with a store and a bridge that the test controls. */
 export function createShard() {
   const world = {
-    lease: "held" as "held" | "forgotten",
+    /** "away": reads of the queue fail. */
+    lease: "held" as "held" | "forgotten" | "away",
     queue: [queued(1)],
     /** Milliseconds by which the service clock has jumped ahead. */
     clockMs: 0,
@@ -125,6 +126,7 @@ export function createShard() {
     pushQueue: {
       read: async (_token, _shard, from, { events, bytes }) => {
         if (world.lease === "forgotten") return undefined;
+        if (world.lease === "away") throw new StoreUnavailable("unavailable");
         const isNew = ({ entryId }: QueuedPush) =>
           from === undefined || Number.parseInt(entryId, 10) > Number.parseInt(from, 10);
         const found = world.queue.filter(isNew);

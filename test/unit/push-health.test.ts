@@ -52,6 +52,12 @@ test.each([
   expect([health.lastSuccess, health.lastFailure]).toEqual([undefined, undefined]);
 });
 
+test("a drop because of an outage of the service does not degrade the bridge; a drop because of overload does", () => {
+  const stateAfter = (result: "outage" | "overloaded") =>
+    pushHealth([delivery({ result, attempt: 0 }), delivery()], NOW).state;
+  expect([stateAfter("outage"), stateAfter("overloaded")]).toEqual(["healthy", "degraded"]);
+});
+
 // time: controlled
 test("attempts, successes and latencies are from the last hour; the last success and the last failure are from the whole log", () => {
   const old = delivery({ atMs: NOW - HOUR - 1, latencyMs: 4_000 });

@@ -69,12 +69,31 @@ describe("new pushes of a workspace", () => {
     // only 5 s later, which is too late.
     const queue = [queued(1_000), ...upFrom(4_001, 17).map((number) => queued(number))];
     await shard().run(0, { answer: unanswered, clockMs: 12_000, queue });
-    expect([ids().length, shard().drops.map(({ eventId }) => eventId)]).toEqual([16, ["evt_1000"]]);
+    expect([ids().length, shard().drops]).toMatchObject([16, [{ eventId: "evt_1000", reason: "outage" }]]);
     await pass(2_000);
     expect(shard().drops).toHaveLength(1);
     await pass(1_100);
     expect(shard().drops.slice(1)).toMatchObject([{ eventId: "evt_4017", reason: "overloaded" }]);
   });
+
+  test.each(["away", "forgotten"] as const)(
+    "are dropped because of an outage, and kept, if they are too late because core could not read the queue: %s",
+    async (fault) => {
+      await shard().run(0, { queue: [] });
+      shard().world.lease = fault;
+      await pass(1_000);
+      shard().add(queued(1_000));
+      await pass(11_000);
+      shard().world.lease = "held";
+      shard().add(queued(12_000));
+      await pass(2_000);
+      expect(shard().drops).toMatchObject([{ eventId: "evt_1000", reason: "outage" }]);
+      expect(shard().recorded.map(({ push, next }) => [push.eventId, next.do])).toEqual([
+        ["evt_1000", "keep"],
+        ["evt_12000", "done"],
+      ]);
+    },
+  );
 
   test.each([3_600_000, -3_600_000])("wait up to 10 s, even if the clock steps by %i ms", async (stepMs) => {
     await shard().run(5_000, { answer: unanswered, queue: [] });

@@ -100,6 +100,11 @@ export enum DeliveryResult {
    * events, or too many events were already waiting.
    */
   OVERLOADED = 12,
+  /**
+   * OUTAGE - DELIVERY_RESULT_OUTAGE: dropped, because no core could push the event within 10 seconds: all cores
+   * or Redis were unavailable.
+   */
+  OUTAGE = 13,
 }
 
 /** PushStep is a step of a push. */
