@@ -122,7 +122,7 @@ function readHead(text: string): Head | undefined {
   const [length] = lengths;
   if (lengths.some((other) => other !== length)) throw new Error("conflicting Content-Lengths");
   if (length !== undefined && !/^\d+$/.test(length)) throw new Error("an invalid Content-Length");
-  const { body, isReusable } = delimit(status, length, encodings.join().toLowerCase());
+  const { body, isReusable } = delimit(status, length, encodings);
   return { status, body, isReusable: isReusable && !closes, keepAliveMs };
 }
 
@@ -162,14 +162,18 @@ function itemsOf(value: string): readonly string[] {
 /**
  * Determines where the body ends (RFC 9112, section 6.3). The connection is reusable only when the end is unambiguous.
  */
-function delimit(status: number, length: string | undefined, encodings: string) {
+function delimit(status: number, length: string | undefined, encodings: readonly string[]) {
+  const isEncoded = encodings.length > 0;
+  const encoding = encodings.join().toLowerCase();
   // Answers with these statuses have no body, whatever the headers say. A bridge may still send the body that the
   // headers announce.
   if (status === 204 || status === 304) {
-    return { body: fixedBody(0), isReusable: encodings === "" && Number(length ?? 0) === 0 };
+    return { body: fixedBody(0), isReusable: !isEncoded && Number(length ?? 0) === 0 };
   }
-  if (encodings === "chunked") return { body: chunkedBody(), isReusable: length === undefined };
-  if (encodings === "" && length !== undefined) return { body: fixedBody(Number(length)), isReusable: true };
+  if (encoding === "chunked") return { body: chunkedBody(), isReusable: length === undefined };
+  // An empty Transfer-Encoding beside a length is as ambiguous as a coding beside a length.
+  if (encoding === "" && length !== undefined)
+    return { body: fixedBody(Number(length)), isReusable: !isEncoded };
   return { body: untilClose, isReusable: false };
 }
 
@@ -189,7 +193,7 @@ function fixedBody(length: number): BodyReader {
 }
 
 const LINE_FEED = 0x0a;
-const CHUNK_LINE = /^([\da-f]{1,8})[\t ]*(?:;.*)?\r\n$/i;
+const CHUNK_LINE = /^([\da-f]{1,8})[\t ]*(?:;[\t\x20-\x7e\x80-\xff]*)?\r\n$/i;
 
 function chunkedBody(): BodyReader {
   let expects: "size" | "end of data" | "trailer" = "size";
@@ -220,6 +224,7 @@ function chunkedBody(): BodyReader {
         return "broken";
       } else if (expects === "trailer") {
         if (whole === "\r\n") return at;
+        if (!FIELD_LINE.test(whole.slice(0, -2))) return "broken";
       } else {
         if (whole !== "\r\n") return "broken";
         expects = "size";
