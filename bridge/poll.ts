@@ -4,7 +4,7 @@ import { exchange, hooksUrl, isRetried } from "./http-exchange";
 import { readPage, type PageReading } from "./read-event";
 import { refusedBy } from "./refusal-hint";
 import { secretsOfOne, type Secrets } from "./secrets";
-import { sign, SIGNATURE_FAULT_WORDS, SIGNATURE_HEADER, verify } from "./signature";
+import { explainFault, sign, SIGNATURE_HEADER, verify } from "./signature";
 
 /** The service rejected a poll with a status after which polling again would not help. */
 export class PollRefused extends Error {
@@ -88,8 +88,10 @@ export function createPoll(
       const { message, field } = readError(body);
       throw new PollRefused(status, field, message);
     }
-    const fault = verify(headers.get(SIGNATURE_HEADER), body, secrets, timing.now());
-    if (fault !== undefined) return failed(`a page was dropped: ${SIGNATURE_FAULT_WORDS[fault]}`);
+    const signature = headers.get(SIGNATURE_HEADER);
+    const nowMs = timing.now();
+    const fault = verify(signature, body, secrets, nowMs);
+    if (fault !== undefined) return failed(`a page was dropped: ${explainFault(fault, signature, nowMs)}`);
     const page = readPage(body);
     return page === undefined ? failed("an answer was dropped: it is not a page of events") : page;
   };

@@ -8,7 +8,7 @@ import { readPush, type PushBody, type PushHeaders, type PushRequest } from "./p
 import { readEvent, readJson } from "./read-event";
 import { createSeenIds } from "./seen-ids";
 import { secretLookup, type Secrets } from "./secrets";
-import { SIGNATURE_FAULT_WORDS, SIGNATURE_HEADER, verify, type SecretList } from "./signature";
+import { explainFault, SIGNATURE_HEADER, verify, type SecretList } from "./signature";
 
 export interface PushOptions {
   /** Signing secrets. If several workspaces share one target URL, pass a function. */
@@ -138,8 +138,12 @@ export function createPushReceiver(options: PushOptions): PushReceiver {
   }
 
   function judge({ headers, body }: PushRequest, known: SecretList): PushAnswer | Promise<PushAnswer> {
-    const fault = verify(headers[SIGNATURE_HEADER.toLowerCase()], body, known, timing.now());
-    if (fault !== undefined) return refusal(fault === "stale" ? 409 : 401, SIGNATURE_FAULT_WORDS[fault]);
+    const signature = headers[SIGNATURE_HEADER.toLowerCase()];
+    const nowMs = timing.now();
+    const fault = verify(signature, body, known, nowMs);
+    if (fault !== undefined) {
+      return refusal(fault === "stale" ? 409 : 401, explainFault(fault, signature, nowMs));
+    }
     const reading = readEvent(readJson(body));
     if ("fault" in reading) return refusal(400, reading.fault);
     const head = "event" in reading ? reading.event : reading.unknown;

@@ -30,6 +30,11 @@ function withName<T extends User | Exclude<Channel, string>>(named: T): T {
 function cut(text: string, max: number): string {
   if (typeof text !== "string") return text;
   // `max` code points have at most twice as many code units.
-  const short = text.length <= max ? text : Array.from(text.slice(0, 2 * max)).slice(0, max).join("");
+  const short =
+    text.length <= max
+      ? text
+      : Array.from(text.slice(0, 2 * max))
+          .slice(0, max)
+          .join("");
   return short.toWellFormed();
 }

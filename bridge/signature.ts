@@ -1,5 +1,5 @@
 import { createHmac, timingSafeEqual } from "node:crypto";
-import { SIGNATURE_FORM, TIMESTAMP_TOLERANCE_SECONDS } from "./contract";
+import { SIGNATURE_FORM, staleTimestamp, TIMESTAMP_TOLERANCE_SECONDS } from "./contract";
 import { secretFault } from "./secret-form";
 
 /** Name of the header that carries a signature, in both directions (bridge guide, "Signatures"). */
@@ -84,6 +84,23 @@ export const SIGNATURE_FAULT_WORDS: Readonly<Record<SignatureFault, string>> = {
     "and that no proxy changes the body",
   stale: "the timestamp of Service-Signature is more than 5 minutes from the local clock: check both clocks",
 };
+
+/**
+ * Returns the error message for a fault of a signature. If the signature is stale, the message gives the difference from
+ * the local clock.
+ *
+ * @param header the header as received
+ * @param nowMs the local clock, ms since the epoch
+ */
+export function explainFault(
+  fault: SignatureFault,
+  header: string | null | undefined,
+  nowMs: number = Date.now(),
+): string {
+  const timestamp = fault === "stale" ? SIGNATURE_FORM.exec(header ?? "")?.[1] : undefined;
+  if (timestamp === undefined) return SIGNATURE_FAULT_WORDS[fault];
+  return `Service-Signature: ${staleTimestamp(timestamp, nowMs, "the local clock")}`;
+}
 
 /** Returns the HMAC-SHA256 of `<timestamp>.<raw>`. */
 function digest(secret: string, timestamp: string, raw: Uint8Array | string): Buffer {

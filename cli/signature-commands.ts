@@ -1,5 +1,5 @@
 import { InvalidArgumentError, type Command } from "commander";
-import { sign, SIGNATURE_FAULT_WORDS, verify } from "../bridge/signature";
+import { explainFault, sign, verify } from "../bridge/signature";
 import { answer, type Cli } from "./cli";
 import { EXIT } from "./exit-code";
 import { CliFailure } from "./failure";
@@ -60,7 +60,7 @@ Examples:
         answer(cli, { holds: true }, ["The signature is valid."]);
         return;
       }
-      const lines = [`The signature is invalid: ${SIGNATURE_FAULT_WORDS[fault]}.`];
+      const lines = [`The signature is invalid: ${explainFault(fault, header, at)}.`];
       const isRightWithoutNewline =
         fault === "wrong" &&
         endsWithNewline(raw) &&

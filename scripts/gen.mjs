@@ -10,7 +10,7 @@ import { grafanaDashboard } from "./grafana.mjs";
 
 const COMMITTED = "proto/gen";
 /** The parts of the contract that the kit needs. The kit is published without the other parts. */
-const KIT_PARTS = ["numbers", "forms", "messages"];
+const KIT_PARTS = ["numbers", "forms", "messages", "timestamps"];
 
 function kitCopy() {
   const parts = KIT_PARTS.map((name) =>

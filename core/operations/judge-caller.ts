@@ -1,4 +1,5 @@
 import { TIMESTAMP_TOLERANCE_SECONDS } from "../../contract/numbers";
+import { staleTimestamp } from "../../contract/timestamps";
 import { parseSignature, signatureMatches, type ParsedSignature } from "../domain/signature";
 import { activeKeys, hasHooks, missingKey, parseWorkspaceId } from "../domain/workspace";
 import type { Clock } from "../ports/outside";
@@ -95,6 +96,9 @@ function judgeByRecord(
       : { refused: "secret-unreadable", missingKey: missing };
   }
   const timestamp = Number(signature.timestamp);
-  if (Math.abs(nowMs / 1000 - timestamp) > TIMESTAMP_TOLERANCE_SECONDS) return { refused: "timestamp" }; // check 5
+  if (Math.abs(nowMs / 1000 - timestamp) > TIMESTAMP_TOLERANCE_SECONDS) {
+    const message = staleTimestamp(signature.timestamp, nowMs, "the service's clock");
+    return { refused: "timestamp", violation: { message } }; // check 5
+  }
   return { record, timestamp };
 }

@@ -12,7 +12,8 @@ export type Refusal =
   | { readonly refused: "address-limit"; readonly retryAfterSeconds: number }
   | { readonly refused: "unknown-workspace" }
   | { readonly refused: "signature" }
-  | { readonly refused: "timestamp" }
+  /** The message of the violation says how far the timestamp is from the service clock. */
+  | { readonly refused: "timestamp"; readonly violation: FieldViolation }
   | { readonly refused: "workspace-limit"; readonly retryAfterSeconds: number }
   | { readonly refused: "invalid"; readonly violation: FieldViolation }
   | { readonly refused: "push-workspace" }

@@ -1,6 +1,7 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { EXIT } from "../../cli/exit-code";
+import { signatureOf } from "../harness/bridge";
 import { runCli, startCliProcess } from "../harness/cli";
 import { testFolder } from "../harness/folder";
 import { SIGNATURE_VECTORS } from "../e2e/vectors";
@@ -67,6 +68,19 @@ test.each<[string, () => Promise<string>, string, string]>([
 ])("verify reports a signature that is %s", async (_what, header, at, fault) => {
   const { code, json } = await run(`verify ${await header()} ${at} --json`, BODY);
   expect([code, json]).toEqual([EXIT.NO, { holds: false, fault, isRightWithoutNewline: false }]);
+});
+
+// time: controlled
+test.each([
+  ["--at 1700003960", /: Service-Signature: the signed timestamp is 66 minutes behind the local clock/],
+  ["--at 1699996040", /: Service-Signature: the signed timestamp is 66 minutes ahead of the local clock/],
+])("verify says how far a timestamp is from the clock, and in which direction: %s", async (at, words) => {
+  expect((await run(`verify ${await signed(BODY)} ${at}`, BODY)).stdout).toMatch(words);
+});
+
+test("verify says that a timestamp is in milliseconds", async () => {
+  const { stdout } = await run(`verify ${signatureOf("secret-one", BODY, 1_700_000_000_123)} ${AT}`, BODY);
+  expect(stdout).toMatch(/milliseconds.*sign with Unix seconds/);
 });
 
 test("sign warns about a newline at the end of a body, and verify detects the newline", async () => {

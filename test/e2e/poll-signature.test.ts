@@ -81,6 +81,24 @@ test.each([
 );
 
 // time: smoke
+// contract: check-5
+test.each([
+  ["ahead", () => nowSeconds() + 3_960, /is 66 minutes ahead of the service's clock, which says 20\S+Z;/],
+  ["behind", () => nowSeconds() - 3_960, /is 66 minutes behind the service's clock, which says 20\S+Z;/],
+  ["in milliseconds", () => Date.now(), /milliseconds.*sign with Unix seconds/],
+])("a 409 of a POST and of a poll says that the timestamp is %s", async (_what, at, words) => {
+  const { id, secret } = await service.workspaces.make();
+  const signed = (text: string) => ({ "Service-Signature": signatureOf(secret, text, at()) });
+  const posted = { method: "POST", headers: signed("{}"), body: "{}" };
+  const answers = [
+    await send(service.url, `/hooks/${id}`, posted),
+    await send(service.url, `/hooks/${id}/events`, { headers: signed("") }),
+  ];
+  for (const { json } of answers) {
+    expect(json).toEqual({ statusCode: 409, message: expect.stringMatching(words), error: "Conflict" });
+  }
+});
+
 // contract: poll-403, poll-order, check-3, check-5
 test.each([
   ["poll", ""],

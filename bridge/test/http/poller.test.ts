@@ -129,6 +129,14 @@ test.each([
   expect(run.problems).toHaveLength(3);
 });
 
+test("the problem of a page with a stale signature says in which direction its timestamp is off", async () => {
+  const old = pageOf({ next: "9" }, (body) => signatureOf(SECRET, body, nowSeconds() - 3_960));
+  const { problems } = await service.run([old]);
+  expect(problems).toEqual([
+    expect.stringMatching(/^a page was dropped: .* 66 minutes behind the local clock/),
+  ]);
+});
+
 // contract: kit-no-retry-4xx
 test.each([400, 401, 403, 404, 409, 301])(
   "the poller stops after a %i, and keeps its cursor",

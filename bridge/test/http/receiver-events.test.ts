@@ -79,6 +79,15 @@ test("a push is answered with 503 if the lookup of its secrets fails; creating a
   expect(make).toThrow("a signing secret is missing");
 });
 
+test.each([
+  ["66 minutes behind", () => nowSeconds() - 3_960, /66 minutes behind the local clock, which says/],
+  ["in milliseconds", () => Date.now(), /milliseconds.*sign with Unix seconds/],
+])("a push whose timestamp is %s is answered with 409, and the message says so", async (_what, at, words) => {
+  const { push } = await setUpReceiver();
+  const { status, json } = await push(create(), signedAt(at()));
+  expect([status, json]).toMatchObject([409, { message: expect.stringMatching(words) }]);
+});
+
 // contract: kit-dedupe
 test("pushes with the same event id are answered with 2xx and handled once, even if their signatures differ", async () => {
   const { push, receiver, shown } = await setUpReceiver();

@@ -2,7 +2,7 @@ import type { IncomingHttpHeaders } from "node:http";
 import type { ShownMessage } from "../../../bridge/check/push/check-bridge";
 import type { Message } from "../../../bridge/events";
 import { refusal, type PushAnswer } from "../../../bridge/receive-push";
-import { SIGNATURE_FAULT_WORDS, SIGNATURE_HEADER, verify, type SecretList } from "../../../bridge/signature";
+import { explainFault, SIGNATURE_HEADER, verify, type SecretList } from "../../../bridge/signature";
 import { newestThatFit } from "../room/newest-that-fit";
 import type { Room } from "../room/room";
 import type { Note, Post } from "../shapes";
@@ -23,7 +23,8 @@ export function createObservation(
   return (headers, query) => {
     const header = headers[SIGNATURE_HEADER.toLowerCase()];
     const fault = verify(header?.toString(), query, secrets);
-    if (fault !== undefined) return refusal(fault === "stale" ? 409 : 401, SIGNATURE_FAULT_WORDS[fault]);
+    if (fault !== undefined)
+      return refusal(fault === "stale" ? 409 : 401, explainFault(fault, header?.toString()));
     return {
       status: 200,
       headers: { "content-type": "application/json", "cache-control": "no-store" },

@@ -129,7 +129,7 @@ export interface FieldViolation {
 export interface Refused {
   /** refusal is the reason. */
   refusal: Refusal;
-  /** violation describes what is invalid; set only for REFUSAL_INVALID. */
+  /** violation describes what is invalid; set only for REFUSAL_INVALID and, without a field, for REFUSAL_TIMESTAMP. */
   violation:
     | FieldViolation
     | undefined;

@@ -1,0 +1,35 @@
+import { TIMESTAMP_TOLERANCE_SECONDS } from "./numbers";
+
+const MILLISECOND_DIGITS = 13;
+const HOUR_SECONDS = 3_600;
+/** The units in which a difference is given, from the shortest, with the seconds above which the next unit is used. */
+const UNITS = [
+  { name: "seconds", seconds: 1, most: 600 },
+  { name: "minutes", seconds: 60, most: 3 * HOUR_SECONDS },
+  { name: "hours", seconds: HOUR_SECONDS, most: 72 * HOUR_SECONDS },
+  { name: "days", seconds: 24 * HOUR_SECONDS, most: 10_000 * 24 * HOUR_SECONDS },
+] as const;
+
+/**
+ * Returns why a signed timestamp is stale, for an error message: its unit is wrong, or it is behind or ahead of a clock.
+ *
+ * @param timestamp the digits of `t`
+ * @param nowMs the time of the clock, ms since the epoch
+ * @param clock the name of the clock, such as "the service's clock"
+ */
+export function staleTimestamp(timestamp: string, nowMs: number, clock: string): string {
+  const digits = timestamp.replace(/^0+/, "");
+  if (digits.length === MILLISECOND_DIGITS) {
+    return "the signed timestamp has 13 digits, as milliseconds have: sign with Unix seconds, which have 10 digits";
+  }
+  const aheadSeconds = Number(digits) - nowMs / 1000;
+  const side = aheadSeconds > 0 ? "ahead of" : "behind";
+  const time = `${new Date(nowMs).toISOString().slice(0, 19)}Z`;
+  const most = `at most ${TIMESTAMP_TOLERANCE_SECONDS / 60} minutes are allowed`;
+  return `the signed timestamp is ${durationOf(Math.abs(aheadSeconds))} ${side} ${clock}, which says ${time}; ${most}`;
+}
+
+function durationOf(seconds: number): string {
+  const unit = UNITS.find(({ most }) => seconds <= most);
+  return unit === undefined ? "many years" : `${Math.round(seconds / unit.seconds)} ${unit.name}`;
+}
