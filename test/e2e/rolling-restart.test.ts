@@ -33,6 +33,8 @@ function followForever(games: GameServiceClient) {
   const following = follow();
   return {
     ends,
+    /** Resolves when the group exists. A new group gets only later events. */
+    opened: () => consumer.opened(),
     count: () => texts.length + consumer.seen.length,
     async close(): Promise<readonly string[]> {
       closed.abort();
@@ -124,6 +126,7 @@ test("while every core and edge is replaced under load, each request is answered
     closers.push(() => games.close());
     const follower = followForever(games);
     closers.unshift(follower.close);
+    await follower.opened();
     const clients = { games } as ReturnType<typeof connectToCore>;
     const load = startLoad(balancer.url, workspace, (text) =>
       publish(clients, textEvent(workspace.id, text)),
