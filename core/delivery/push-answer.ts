@@ -59,6 +59,8 @@ export function createAnswer(): Answer {
   let unread: Buffer = NOTHING;
   let headsBytes = 0;
   let bodyBytes = 0;
+  /** Whether a line of a head ends with a bare line feed. The connection is then closed after the answer. */
+  let hasBareLineFeed = false;
 
   /** Returns the bytes after the final head; undefined while the head is incomplete. */
   function readHeads(bytes: Buffer): Buffer | undefined {
@@ -67,14 +69,19 @@ export function createAnswer(): Answer {
     let from = Math.max(0, unread.length - HEAD_END.length);
     unread = unread.length === 0 ? bytes : Buffer.concat([unread, bytes]);
     for (; head === undefined; from = 0) {
-      const end = unread.indexOf(HEAD_END, from);
-      if (headsBytes + (end === -1 ? unread.length : end) > HEADS_MAX_BYTES) {
+      const end = findHeadEnd(unread, from);
+      if (headsBytes + (end ?? unread.length) > HEADS_MAX_BYTES)
         throw new Error("more than 16 KB of headers");
+      if (end === undefined) {
+        checkStatusLine(unread);
+        return undefined;
       }
-      if (end === -1) return undefined;
-      head = readHead(unread.toString("latin1", 0, end));
-      headsBytes += end + HEAD_END.length;
-      unread = unread.subarray(end + HEAD_END.length);
+      const text = unread.toString("latin1", 0, end);
+      // In a head, CRLF and a bare line feed both end a line (RFC 9112, section 2.2).
+      hasBareLineFeed ||= BARE_LINE_FEED.test(text);
+      head = readHead(text.replaceAll("\r\n", "\n").slice(0, -2));
+      headsBytes += end;
+      unread = unread.subarray(end);
     }
     return unread;
   }
@@ -85,7 +92,7 @@ export function createAnswer(): Answer {
       bodyBytes += bytes.length;
       return bodyBytes > BODY_MAX_BYTES ? "spent" : "body";
     }
-    return isReusable && end === bytes.length ? "ended" : "spent";
+    return isReusable && !hasBareLineFeed && end === bytes.length ? "ended" : "spent";
   }
 
   function read(bytes: Buffer): void {
@@ -100,15 +107,36 @@ export function createAnswer(): Answer {
 }
 
 const NOTHING = Buffer.alloc(0);
-const HEAD_END = Buffer.from("\r\n\r\n");
+/** The last bytes of a head: the end of a line, and an empty line. */
+const HEAD_END = Buffer.from("\n\r\n");
+const BARE_HEAD_END = Buffer.from("\n\n");
+const BARE_LINE_FEED = /(?<!\r)\n/;
 const STATUS_LINE = /^HTTP\/1\.([01]) ([1-9]\d\d)(?: [\t\x20-\x7e\x80-\xff]*)?$/;
 const FIELD_LINE = /^([!#$%&'*+\-.^_`|~\w]+):([\t\x20-\x7e\x80-\xff]*)$/;
-const FOLD = /\r\n[\t ]+/g;
+const FOLD = /\n[\t ]+/g;
 const KEEP_ALIVE_TIMEOUT = /^timeout=(\d+)$/i;
 
-/** Parses a head. `text` does not contain the empty line after the head. Returns undefined for an interim answer. */
+/** Returns the index of the byte after the head; undefined if the head is incomplete. */
+function findHeadEnd(bytes: Buffer, from: number): number | undefined {
+  const end = bytes.indexOf(HEAD_END, from);
+  const bareEnd = (end === -1 ? bytes : bytes.subarray(0, end + 1)).indexOf(BARE_HEAD_END, from);
+  if (bareEnd !== -1) return bareEnd + BARE_HEAD_END.length;
+  return end === -1 ? undefined : end + HEAD_END.length;
+}
+
+/** Throws if the first line is complete and is not a status line. So core does not wait for the end of what is not HTTP. */
+function checkStatusLine(bytes: Buffer): void {
+  const end = bytes.indexOf("\n");
+  if (end !== -1 && !STATUS_LINE.test(bytes.toString("latin1", 0, end).replace(/\r$/, "")))
+    throw new Error("no HTTP/1.1 status line");
+}
+
+/**
+ * Parses a head, whose lines are separated by line feeds. `text` does not contain the empty line after the head. Returns
+ * undefined for an interim answer.
+ */
 function readHead(text: string): Head | undefined {
-  const [first = "", ...lines] = text.replace(FOLD, " ").split("\r\n");
+  const [first = "", ...lines] = text.replace(FOLD, " ").split("\n");
   const [, version, code] = STATUS_LINE.exec(first) ?? [];
   // If the line after the status line is a folded line, `first` contains both lines, and the head is invalid.
   if (code === undefined || !text.startsWith(first)) throw new Error("no HTTP/1.1 status line");

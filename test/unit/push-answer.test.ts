@@ -58,6 +58,23 @@ const ANSWERS: readonly (readonly [what: string, text: string, status: number, s
     "spent",
   ],
   ["an empty transfer encoding with 204", "HTTP/1.1 204 X\r\nTransfer-Encoding:\r\n\r\n", 204, "spent"],
+  ["bare line feeds", "HTTP/1.1 200 OK\nContent-Length: 2\n\nok", 200, "spent"],
+  ["bare line feeds in an interim answer", `HTTP/1.1 100 X\n\n${OK}Content-Length: 0\r\n\r\n`, 200, "spent"],
+  [
+    "bare line feeds and a body that looks like the end of a head",
+    "HTTP/1.1 200 X\nContent-Length: 2\n\n\r\n",
+    200,
+    "spent",
+  ],
+  ["a bare line feed after the status line", "HTTP/1.1 204 X\nX: y\r\n\r\n", 204, "spent"],
+  ["a bare line feed as the empty line", "HTTP/1.1 204 X\r\nX: y\r\n\n", 204, "spent"],
+  ["a bare line feed before the empty line", "HTTP/1.1 204 X\r\nX: y\n\r\n", 204, "spent"],
+  [
+    "a folded header with bare line feeds",
+    "HTTP/1.1 200 X\nX-A: b\n c\nContent-Length:\n 2\n\nok",
+    200,
+    "spent",
+  ],
   ["Connection: close", `${OK}Connection: X, Close\r\nContent-Length: 2\r\n\r\nok`, 200, "spent"],
   ["HTTP/1.0", "HTTP/1.0 200 OK\r\nContent-Length: 2\r\n\r\nok", 200, "spent"],
   ["more than 16 KB of a body", `${OK}Content-Length: 99999\r\n\r\n${"x".repeat(17 * KB)}`, 200, "spent"],
@@ -82,6 +99,39 @@ test.each(ANSWERS)(
   },
 );
 
+test("a head is read in the same way whichever of its lines end with a bare line feed, and wherever its bytes are split", () => {
+  const LINES = ["HTTP/1.1 200 OK", "X-A: b", " folded", "Content-Length: 2", ""];
+  forAll(
+    fc.array(fc.constantFrom("\n", "\r\n"), { minLength: LINES.length, maxLength: LINES.length }),
+    fc.uniqueArray(fc.nat(70)),
+    (ends, cuts) => {
+      const bytes = Buffer.from(LINES.map((line, i) => line + (ends[i] ?? "")).join("") + "ok");
+      const answer = createAnswer();
+      const places = [0, ...cuts.toSorted((a, b) => a - b).filter((cut) => cut < bytes.length), bytes.length];
+      places.slice(1).forEach((to, i) => answer.read(bytes.subarray(places[i], to)));
+      expect([answer.status, answer.state]).toEqual([200, ends.includes("\n") ? "spent" : "ended"]);
+    },
+  );
+});
+
+test("whatever arrives, its result does not depend on where the bytes are split", () => {
+  const parts = [
+    "\r",
+    "\n",
+    "\r\n",
+    " ",
+    "X: y",
+    "Content-Length: 1",
+    "Transfer-Encoding: chunked",
+    "HTTP/1.1 100 C",
+    "0",
+  ];
+  forAll(fc.constantFrom("200", "204", "500"), fc.array(fc.constantFrom(...parts)), (status, after) => {
+    const text = `HTTP/1.1 ${status}${after.join("")}`;
+    expect([1, 2, 3].map((size) => readIn(size, text))).toEqual(Array(3).fill(readIn(text.length, text)));
+  });
+});
+
 test.each([
   ["is not HTTP", "SSH-2.0-x\r\n\r\n", /status line/],
   ["is HTTP/2", "HTTP/2 200\r\n\r\n", /status line/],
@@ -94,7 +144,14 @@ test.each([
   ["has a header without a colon", `${OK}no header\r\n\r\n`, /malformed header line/],
   ["has a space after the name of a header", `${OK}Content-Length : 2\r\n\r\nok`, /malformed header line/],
   ["has a control character in a header", `${OK}X: a\0b\r\n\r\n`, /malformed header line/],
-  ["has bare line feeds", "HTTP/1.1 200 OK\nX: y\r\n\r\n", /status line/],
+  ["is not HTTP, and has no end of headers,", "220 mail.example ESMTP\r\n", /status line/],
+  ["has a bare carriage return", `${OK}X: y\rZ: z\r\n\r\n`, /malformed header line/],
+  ["has two carriage returns before a line feed", `${OK}X: y\r\r\n\r\n`, /malformed header line/],
+  [
+    "has conflicting lengths, and bare line feeds,",
+    "HTTP/1.1 200 X\nContent-Length: 1\nContent-Length: 2\n\n",
+    CONFLICT,
+  ],
   ["has more than 16 KB of headers", `${OK}X: ${"x".repeat(16 * KB)}\r\n\r\n`, /16 KB/],
   ["has headers without an end", `${OK}X: ${"x".repeat(16 * KB)}`, /16 KB/],
   ["has more than 16 KB of interim answers", EARLY.repeat(500), /16 KB/],
@@ -147,6 +204,12 @@ describe("the start of the body of a rejection", () => {
         expect(answer.bodyStart?.read(true)).toEqual(body.length === 0 ? undefined : start);
       },
     );
+  });
+
+  test("has no byte of what follows the body", () => {
+    const answer = createAnswer();
+    answer.read(Buffer.from("HTTP/1.1 500 No\r\nContent-Length: 2\r\n\r\nnoHTTP/1.1 204 X\r\n\r\n"));
+    expect(answer.bodyStart?.read(true)).toEqual({ bytes: Buffer.from("no"), isTruncated: false });
   });
 
   test("of a body that ends with the connection has the bytes that have arrived", () => {
