@@ -38,3 +38,11 @@ export interface Lane {
 export function idleLane(): Lane {
   return { state: { name: "idle" }, failures: 0, calls: 0, isReplaced: false, isRetired: false };
 }
+
+/**
+ * Calls `listener` when the stream has failed, ended or closed; up to three times. Core or a proxy can also end a stream
+ * without an error.
+ */
+export function whenOver(stream: LaneStream, listener: () => void): void {
+  for (const event of ["error", "end", "close"]) stream.once(event, listener);
+}

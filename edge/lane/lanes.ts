@@ -7,7 +7,7 @@ import {
 } from "../../proto/gen/chatbridge/v1/bridge";
 import { createShares } from "../../runtime/shares";
 import { CoreRefusesToken, CoreUnavailable } from "./core-unavailable";
-import { idleLane, type Lane, type LaneStream } from "./lane";
+import { idleLane, whenOver, type Lane, type LaneStream } from "./lane";
 import { createLaneLoad, type LaneFailure, type LaneLoad } from "./lane-load";
 
 export type Call = NonNullable<LaneCall["call"]>;
@@ -162,14 +162,11 @@ export function createLanes({ open, lanes, inProgressMax, bytesMax, deadlineMs, 
       isRefused = false;
     });
     stream.on("error", ({ code, details }: ServiceError) => {
-      if (REFUSALS.has(code) && !isRefused) {
-        isRefused = true;
-        onRefused(details);
-      }
-      breakLane(lane, stream);
+      if (!REFUSALS.has(code) || isRefused) return;
+      isRefused = true;
+      onRefused(details);
     });
-    // Core can also end the stream without an error.
-    stream.on("end", () => breakLane(lane, stream));
+    whenOver(stream, () => breakLane(lane, stream));
     return stream;
   }
 
@@ -194,14 +191,19 @@ export function createLanes({ open, lanes, inProgressMax, bytesMax, deadlineMs, 
     if (closed || lane.isReplaced || !all.includes(lane) || !("stream" in lane.state)) return;
     lane.isReplaced = true;
     const successor = idleLane();
-    const retry = (): void => {
-      if (all.includes(successor)) return;
-      lane.isReplaced = false;
-      replaceSoon(lane);
-    };
+    let isDecided = false;
     const stream = streamOf(successor);
     further.add(successor);
-    stream.once("metadata", () => succeed(lane, successor)).once("error", retry);
+    stream.once("metadata", () => {
+      isDecided = true;
+      succeed(lane, successor);
+    });
+    whenOver(stream, () => {
+      if (isDecided) return;
+      isDecided = true;
+      lane.isReplaced = false;
+      replaceSoon(lane);
+    });
   }
 
   /** The pause limits the attempts while no other core accepts lanes. A stopping core waits longer than this pause. */
@@ -263,10 +265,8 @@ export function createLanes({ open, lanes, inProgressMax, bytesMax, deadlineMs, 
     const stream = streamOf(lane);
     await new Promise<void>((resolve, reject) => {
       const refuse = (): void => reject(noLane());
-      stream
-        .once("metadata", () => resolve())
-        .once("error", refuse)
-        .once("end", refuse);
+      stream.once("metadata", () => resolve());
+      whenOver(stream, refuse);
     });
   }
 

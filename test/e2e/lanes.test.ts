@@ -32,6 +32,8 @@ let edgeStreams: ReturnType<LanesOptions["open"]>[];
 let lanesOfCore: ReturnType<typeof createCallCounts>["lanes"];
 /** The highest number of bytes of unsent answers in core so far in this test. */
 let mostHeld: number;
+/** Whether core ends each new lane without an error, and without accepting the lane. */
+let endsNewLanes = false;
 const report = jest.fn();
 /** The number of calls in each message to core, and the number of answers in each message to the edge. */
 let asked: number[];
@@ -41,6 +43,7 @@ let answered: number[];
 const forAny = (all: number) => ({ all, address: all, workspace: all });
 
 async function start(options: Partial<LanesOptions> = {}): Promise<void> {
+  endsNewLanes = false;
   [asked, answered, streams, edgeStreams] = [[], [], [], []];
   stopping = new AbortController();
   server = new Server();
@@ -54,6 +57,7 @@ async function start(options: Partial<LanesOptions> = {}): Promise<void> {
   const { receive, poll } = BridgeServiceService;
   const lane = (stream: (typeof streams)[number]) => {
     streams.push(stream);
+    if (endsNewLanes) return stream.end();
     stream.on("data", (request: { calls: unknown[] }) => asked.push(request.calls.length));
     serveLane(stream, calls, context);
   };
@@ -438,5 +442,21 @@ test("after a renewal, calls use new lanes, and an old lane is closed when its c
   release();
   expect(await slow).toBe("slow");
   await until("the old lane is closed", () => lanes.load.open === 1 && lanesOfCore.open === 1);
+  expect(lanes.load.failures.broken).toBe(0);
+});
+
+// time: ordering
+test("a renewal is retried until core accepts the new lane, also if core or a proxy ends new lanes without an error", async () => {
+  await start({ lanes: 1 });
+  answerPoll = async (request) => pageFor(request);
+  expect(await ask("first")).toBe("first");
+  endsNewLanes = true;
+  lanes.renew();
+  await until("two new lanes have ended", () => streams.length >= 3);
+  expect(await ask("meanwhile")).toBe("meanwhile");
+  endsNewLanes = false;
+  await until("the old lane is replaced", () => edgeStreams[0]?.writableEnded === true);
+  expect(await ask("next")).toBe("next");
+  await until("only the new lane is open", () => lanes.load.open === 1 && lanesOfCore.open === 1);
   expect(lanes.load.failures.broken).toBe(0);
 });
