@@ -96,8 +96,8 @@ export async function startMatrixBridge(
     async close() {
       over.abort();
       await Promise.race([running, sleep(STOP_REPORTS_MS)]);
-      // In poll mode, the next run applies updates that the homeserver has not accepted, because the cursor is not
-      // moved.
+      // The next run applies the events that the homeserver has not accepted: the cursor is not moved, and the kit has
+      // stored the pushes.
       await Promise.race([rooms?.bridge.stop(), sleep(STOP_CHAT_MS)]);
     },
   };
