@@ -1,4 +1,5 @@
 import type { Command } from "commander";
+import type { OutboundType } from "../contract/messages";
 import type { FailedEventShape, SendAgainShape } from "../edge/dashboard/shapes";
 import { toFailedEventShape, toSendAgainShape } from "../edge/dashboard/workspace-json";
 import type { WorkspaceServiceClient } from "../proto/gen/chatbridge/v1/workspace";
@@ -17,7 +18,9 @@ export function addFailedEvents(program: Command, cli: Cli): void {
     .addHelpText(
       "after",
       `
-Core keeps the events whose pushes failed in the last 24 hours: at most the last 100 events, with 1 MB in total.
+Core keeps the events whose pushes failed in the last 24 hours: at most the last 100 events, with 1 MB in total. An event
+that has expired cannot be sent again, and most messages expire 10 minutes after they were published. The last column
+then says "expired". With --json, sendAgainUntil is null.
 
 Examples:
   $ chat-bridge failed 0b8c3a52-6f0e-4c9e-9d53-2f6a3d0c7b11
@@ -26,7 +29,8 @@ Examples:
     .action((workspaceId: string) =>
       asOperator(cli, async (operator) => {
         const events = await listFailed(operator, workspaceId);
-        answer(cli, events, events.length === 0 ? ["No failed events are kept."] : failedRows(events));
+        if (events.length === 0) return answer(cli, events, ["No failed events are kept."]);
+        answer(cli, events, failedRows(events, await whyNever(operator, workspaceId)));
       }),
     );
 
@@ -35,7 +39,8 @@ Examples:
     .description("push failed events again (needs a token with the role operator)")
     .argument(...WORKSPACE_ARGUMENT)
     .argument("[events...]", "ids of the events, at most 100")
-    .option("--all", "send all failed events that have not expired, oldest failure first")
+    .option("--all", "send all failed events that have not expired, except test events, oldest failure first")
+    .option("--yes", "do not ask for confirmation before several events are sent")
     .addHelpText(
       "after",
       `
@@ -44,17 +49,23 @@ event that it already has. tail deliveries shows the new attempts. Exit code 1: 
 
 Examples:
   $ chat-bridge send-again <workspace> evt_01KE8H2V3W4X5Y6Z7A8B9C0D1E
-  $ chat-bridge send-again <workspace> --all`,
+  $ chat-bridge send-again <workspace> --all
+  $ chat-bridge send-again <workspace> --all --yes    # in a script`,
     )
-    .action(async (workspaceId: string, events: readonly string[], { all }: { all?: true }) => {
+    .action(async (workspaceId: string, events: readonly string[], options: SendOptions) => {
+      const { all, yes } = options;
       if ((events.length === 0) === (all === undefined)) {
         throw new CliFailure(EXIT.USAGE, "give either the ids of events or --all");
       }
       await asOperator(cli, async (operator) => {
-        const eventIds = all ? await sendableIds(operator, workspaceId) : events;
+        const eventIds = all ? await sendableIds(cli, operator, workspaceId) : events;
         if (eventIds.length === 0) {
           const lines = ["Nothing to send: no failed event is kept that can be sent again."];
           return answer(cli, { results: [] } satisfies SendAgainShape, lines);
+        }
+        const question = `Send ${eventIds.length} events again? The bridge posts their messages in its chat now.`;
+        if (eventIds.length > 1 && !yes && !(await cli.terminal.confirm(question, "--yes"))) {
+          throw new CliFailure(EXIT.NO, "nothing was sent");
         }
         const { call, methods } = operator;
         const sent = toSendAgainShape(
@@ -69,6 +80,13 @@ Examples:
 
 type Operator = Core<WorkspaceServiceClient>;
 
+interface SendOptions {
+  readonly all?: true;
+  readonly yes?: true;
+}
+
+const TEST_EVENT: OutboundType = "ping";
+
 async function listFailed(
   { call, methods }: Operator,
   workspaceId: string,
@@ -76,23 +94,38 @@ async function listFailed(
   return (await call(methods.listFailedEvents, { workspaceId })).events.map(toFailedEventShape);
 }
 
-/** Returns the ids of the events that can be sent again, oldest failure first. */
-async function sendableIds(operator: Operator, workspaceId: string): Promise<readonly string[]> {
+/**
+ * Returns the ids of the events that can be sent again, except test events, oldest failure first. Prints how many events
+ * are left out.
+ */
+async function sendableIds(cli: Cli, operator: Operator, workspaceId: string): Promise<readonly string[]> {
   const events = await listFailed(operator, workspaceId);
-  return events
-    .filter(({ sendAgainUntil }) => sendAgainUntil !== null)
-    .map(({ eventId }) => eventId)
-    .toReversed();
+  const live = events.filter(({ sendAgainUntil }) => sendAgainUntil !== null);
+  const found = live.filter(({ eventType }) => eventType !== TEST_EVENT);
+  const [lost, tests] = [events.length - live.length, live.length - found.length];
+  if (lost > 0)
+    cli.terminal.tell(
+      `left out: ${lost} of ${events.length} events: ${await whyNever(operator, workspaceId)}`,
+    );
+  if (tests > 0) cli.terminal.tell(`left out: ${tests} of ${events.length} events: test events`);
+  return found.map(({ eventId }) => eventId).toReversed();
 }
 
-function failedRows(events: readonly FailedEventShape[]): readonly string[] {
+/** Returns in words why some failed events of a workspace cannot be sent again. */
+async function whyNever({ call, methods }: Operator, workspaceId: string): Promise<string> {
+  const { workspace } = await call(methods.getWorkspace, { workspaceId });
+  if (workspace?.connected !== true) return "the workspace is disconnected";
+  return workspace.targetUrl === "" ? "the bridge polls" : "expired";
+}
+
+function failedRows(events: readonly FailedEventShape[], whyNot: string): readonly string[] {
   return tableLines(
     ["event", "type", "failed", "can be sent again until"],
     events.map(({ eventId, eventType, failedAt, sendAgainUntil }) => [
       eventId,
       eventType,
       failedAt,
-      sendAgainUntil ?? "-",
+      sendAgainUntil ?? whyNot,
     ]),
   );
 }

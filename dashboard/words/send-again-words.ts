@@ -1,7 +1,10 @@
 import { RESULT_MEANINGS, type SendAgainResult } from "../../contract/deliveries";
 import { isPushRetried, type OutboundType } from "../../contract/messages";
-import { RETRY_OFFSETS_MS } from "../../contract/numbers";
-import type { DeliveryShape, WorkspaceShape } from "../../edge/dashboard/shapes";
+import { LIVE_LIFETIME_MS, RETRY_OFFSETS_MS } from "../../contract/numbers";
+import type { DeliveryShape, FailedEventShape, WorkspaceShape } from "../../edge/dashboard/shapes";
+import { countOf } from "./delivery-list";
+
+const TEST_EVENT: OutboundType = "ping";
 
 export const SENT_WORDS: Readonly<Record<SendAgainResult, string>> = {
   queued: "Queued",
@@ -18,6 +21,37 @@ export function whyNotSent({
   if (!connected) return "The workspace is disconnected: connect it to send events again.";
   if (mode !== "push") return "The bridge polls: set a target URL to send events again.";
   return undefined;
+}
+
+/** Why a failed event can rarely be sent again for all of the 24 hours for which the service keeps the event. */
+export const EXPIRY_WORDS = `Most messages expire ${LIVE_LIFETIME_MS / 60_000} minutes after they were published.`;
+
+export interface FailedSplit {
+  /** Ids of the events that "Select all" selects, in the order of `events`. */
+  readonly choosable: readonly string[];
+  /** Says how many events "Select all" leaves out; undefined if there are none. */
+  readonly leftOut: string | undefined;
+}
+
+/**
+ * Splits failed events into those that "Select all" selects and the rest. Test events are left out, because they show
+ * nothing in a chat. A single test event can still be sent again.
+ */
+export function splitFailed(
+  events: readonly Pick<FailedEventShape, "eventId" | "eventType">[],
+  sendable: ReadonlySet<string>,
+): FailedSplit {
+  const live = events.filter(({ eventId }) => sendable.has(eventId));
+  const choosable = live.filter(({ eventType }) => eventType !== TEST_EVENT).map(({ eventId }) => eventId);
+  const expired = events.length - live.length;
+  const tests = live.length - choosable.length;
+  const counts = [
+    ...(expired > 0 ? [countOf(expired, "expired event")] : []),
+    ...(tests > 0 ? [countOf(tests, "test event")] : []),
+  ];
+  if (counts.length === 0) return { choosable, leftOut: undefined };
+  const why = expired > 0 ? ` ${EXPIRY_WORDS}` : "";
+  return { choosable, leftOut: `Left out: ${counts.join(" and ")}.${why}` };
 }
 
 /** Returns the number of an attempt with its noun: "attempt 1 of 3". */

@@ -6,6 +6,7 @@ import { Loading } from "../parts/loading";
 import { filterDeliveries, loggedWords } from "../words/delivery-list";
 import { pageOf, toRows } from "../words/log-rows";
 import { isFiltered } from "../words/log-view";
+import { splitFailed } from "../words/send-again-words";
 import { DeliveryRow } from "./delivery-row";
 import { LogFilters } from "./log-filters";
 import { LogPager } from "./log-pager";
@@ -62,9 +63,10 @@ function LoadedLog({ deliveries, workspace }: DeliveryLogProps & { deliveries: r
   const { rows: shown, page, pages } = pageOf(rows, wanted);
   // Only the newest attempt of an event has a checkbox, so that an event is not selected twice.
   const newestOf = new Map(found.toReversed().map(({ eventId, id }) => [eventId, id]));
-  const choosable = isFiltered(filter)
-    ? [...sendAgain.sendable].filter((id) => newestOf.has(id))
-    : [...sendAgain.sendable];
+  const failed = [...sendAgain.failed.values()].filter(
+    ({ eventId }) => !isFiltered(filter) || newestOf.has(eventId),
+  );
+  const { choosable, leftOut } = splitFailed(failed, sendAgain.sendable);
 
   function showPage(to: number): void {
     setOpen(NONE);
@@ -118,6 +120,7 @@ function LoadedLog({ deliveries, workspace }: DeliveryLogProps & { deliveries: r
           <SendAgainBar
             sendAgain={sendAgain}
             choosable={choosable}
+            leftOut={sendAgain.disabled === undefined ? leftOut : undefined}
             chosen={chosen}
             onChoose={(ids) => setSelected(new Set(ids))}
             onSent={showNewest}

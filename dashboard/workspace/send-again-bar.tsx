@@ -1,6 +1,7 @@
 import { useId, useState } from "preact/hooks";
 import { takeFocus } from "../focus";
 import { ActionButton } from "../parts/action-button";
+import { ConfirmDialog } from "../parts/confirm-dialog";
 import { ErrorNotice, Notice } from "../parts/notice";
 import { useAction } from "../use-action";
 import { countOf } from "../words/delivery-list";
@@ -9,30 +10,40 @@ import type { SendAgain, SentResults } from "./use-send-again";
 
 export interface SendAgainBarProps {
   readonly sendAgain: SendAgain;
-  /** Ids of the events that the user can select. */
+  /** Ids of the events that "Select all" selects. */
   readonly choosable: readonly string[];
+  /** Says which failed events "Select all" leaves out; undefined if there are none. */
+  readonly leftOut: string | undefined;
   readonly chosen: readonly string[];
   onChoose(ids: readonly string[]): void;
   onSent(): void;
 }
 
-/** Selects all failed events, and sends the selected events again. Without failed events, it shows only the last results. */
-export function SendAgainBar({ sendAgain, choosable, chosen, onChoose, onSent }: SendAgainBarProps) {
+/**
+ * Selects all failed events, and sends the selected events again. Asks before it sends several events. Without failed
+ * events, it shows only the last results.
+ */
+export function SendAgainBar(props: SendAgainBarProps) {
+  const { sendAgain, choosable, leftOut, chosen, onChoose, onSent } = props;
   const [results, setResults] = useState<SentResults | undefined>(undefined);
+  const [asking, setAsking] = useState(false);
   const whyId = useId();
   const sending = useAction(async () => {
     setResults(undefined);
     setResults(await sendAgain.send(chosen));
+    setAsking(false);
     onChoose([]);
     onSent();
   });
   const { disabled, error, failed } = sendAgain;
+  const isShown = choosable.length + chosen.length > 0 || leftOut !== undefined;
   const hasAll = choosable.length > 0 && choosable.every((id) => chosen.includes(id));
   return (
     <div class="send-again">
-      {(choosable.length + chosen.length > 0 || (disabled !== undefined && failed.size > 0)) && (
+      {(isShown || (disabled !== undefined && failed.size > 0)) && (
         <div class="send-again-bar" role="group" aria-label="Send failed events again">
-          {disabled === undefined ? (
+          {disabled !== undefined && <span class="choose-all">{countOf(failed.size, "failed event")}</span>}
+          {disabled === undefined && choosable.length + chosen.length > 0 && (
             <label class="choose-all">
               <input
                 type="checkbox"
@@ -46,26 +57,40 @@ export function SendAgainBar({ sendAgain, choosable, chosen, onChoose, onSent }:
                 <strong>{chosen.length} selected</strong>
               )}
             </label>
-          ) : (
-            <span class="choose-all">{countOf(failed.size, "failed event")}</span>
           )}
           {(chosen.length > 0 || disabled !== undefined) && (
             <ActionButton
               look={disabled === undefined ? "primary" : "plain"}
               pending={sending.pending}
               disabled={disabled !== undefined}
-              onClick={() => sending.run()}
+              onClick={() => (chosen.length > 1 ? setAsking(true) : sending.run())}
               aria-describedby={whyId}
             >
               Send again
             </ActionButton>
           )}
           <p class="hint" id={whyId}>
-            {disabled}
+            {disabled ?? leftOut}
           </p>
         </div>
       )}
-      <ErrorNotice error={sending.error ?? error} />
+      {asking && (
+        <ConfirmDialog
+          title={`Send ${chosen.length} events again?`}
+          confirm="Send again"
+          action={sending}
+          onClose={() => {
+            setAsking(false);
+            sending.clear();
+          }}
+        >
+          <p>
+            The bridge posts their messages in its chat now. They keep their ids, so a bridge ignores an event
+            that it already has.
+          </p>
+        </ConfirmDialog>
+      )}
+      <ErrorNotice error={asking ? error : (sending.error ?? error)} />
       <div role="status">
         {results !== undefined && <Results results={results} onClose={() => setResults(undefined)} />}
       </div>

@@ -5,7 +5,7 @@ import { ActionButton } from "../parts/action-button";
 import { Instant } from "../parts/instant";
 import { ErrorNotice, Notice } from "../parts/notice";
 import { useAction } from "../use-action";
-import { SENT_WORDS } from "../words/send-again-words";
+import { EXPIRY_WORDS, SENT_WORDS } from "../words/send-again-words";
 import type { SendAgain, SentResults } from "./use-send-again";
 
 /** Sends the event of an opened row again, if the event is kept. */
@@ -39,7 +39,7 @@ export function SendOneAgain({
           <p class="hint" id={whyId}>
             {disabled ??
               (kept.sendAgainUntil === null ? (
-                "The event has expired, so it cannot be sent again."
+                `The event has expired, so it cannot be sent again. ${EXPIRY_WORDS}`
               ) : (
                 <>
                   Possible until <Instant at={kept.sendAgainUntil} />.

@@ -21,7 +21,7 @@ export interface SendAgain {
   readonly error: ApiError | undefined;
   /** Why no event can be sent again now; undefined if events can be sent. */
   readonly disabled: string | undefined;
-  /** Sends events again. Rejects with `ApiError`. */
+  /** Sends events again, oldest failure first, so that a chat gets the messages in their order. Rejects with `ApiError`. */
   send(eventIds: readonly string[]): Promise<SentResults>;
 }
 
@@ -53,7 +53,14 @@ export function useSendAgain(workspace: WorkspaceShape, deliveries: readonly Del
     disabled,
     async send(eventIds) {
       try {
-        return (await api.sendAgain(id, eventIds)).results;
+        const oldestFirst = data.map(({ eventId }) => eventId).toReversed();
+        const wanted = new Set(eventIds);
+        return (
+          await api.sendAgain(
+            id,
+            oldestFirst.filter((each) => wanted.has(each)),
+          )
+        ).results;
       } finally {
         setSent((count) => count + 1);
       }

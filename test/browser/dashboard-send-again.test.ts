@@ -1,6 +1,6 @@
 import type { Page } from "playwright-core";
 import { status } from "../harness/behaviours";
-import { PHONE, testBrowser, untilCount } from "../harness/browser";
+import { PHONE, testBrowser, untilCount, untilFocused } from "../harness/browser";
 import { update } from "../harness/contents";
 import { eventIdOf, sharedPush, type PushedBridge } from "../harness/push";
 import { expectUsable } from "../harness/usable";
@@ -83,6 +83,19 @@ test("several failed events can be selected and sent again, and the page shows t
   bridge.behave(status(204));
   await bar().getByRole("button", { name: "Send again" }).focus();
   await page.keyboard.press("Enter");
+  const dialog = page.getByRole("dialog", { name: "Send 2 events again?" });
+  await dialog.waitFor();
+  await expectUsable(page, "the dialog that asks before several events are sent again", [PHONE, LAPTOP]);
+  await page.keyboard.press("Escape");
+  await dialog.waitFor({ state: "detached" });
+  await untilFocused(page, "Send again");
+  await bar().getByText("2 selected").waitFor();
+  await page.keyboard.press("Enter");
+  const asked = page.waitForRequest("**/send-again");
+  await dialog.getByRole("button", { name: "Send again" }).click();
+  const { eventIds } = (await asked).postDataJSON() as { eventIds: string[] };
+  const failedOnes = bridge.requests.map((request) => eventIdOf(request));
+  expect(eventIds).toEqual(failedOnes.filter((id) => eventIds.includes(id)));
   const results = page.getByRole("status").filter({ hasText: "2 events of 2 queued." });
   await results.getByText("Queued").nth(1).waitFor();
   // The button has disappeared, so the focus is on the results.
@@ -95,6 +108,27 @@ test("several failed events can be selected and sent again, and the page shows t
   await until("one row can be selected", async () => (await boxes.count()) === 1);
   await results.getByRole("button", { name: "Close" }).click();
   await results.waitFor({ state: "detached" });
+});
+
+test("`Select all` leaves out test events and expired events, and the page says how many", async () => {
+  const bridge = await failingBridge(1);
+  const { workspaceId } = bridge;
+  const brief = { workspaceId, content: update("c1"), lifetime: { seconds: 5 } };
+  const [event] = await push.publish(brief);
+  const expiry = event?.expiresAt?.getTime() ?? Infinity;
+  await push.ping(workspaceId);
+  await push.logged(workspaceId, 3);
+  await until("the event has expired", () => Date.now() > expiry);
+  await open(bridge);
+  await bar().getByLabel("Select all failed events (1)").check();
+  await bar()
+    .getByText("Left out: 1 expired event and 1 test event. Most messages expire 10 minutes")
+    .waitFor();
+  await bar().getByText("1 selected").waitFor();
+  // A test event can be selected by itself.
+  await rows().filter({ hasText: "ping" }).getByRole("checkbox").check();
+  await bar().getByText("2 selected").waitFor();
+  await expectUsable(page, "the log with failed events that are left out", [PHONE, LAPTOP]);
 });
 
 test("an event that another user has sent again in the meantime is reported as no longer kept", async () => {

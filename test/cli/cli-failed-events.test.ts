@@ -38,7 +38,7 @@ test("failed lists the kept events, and send-again --all sends them, oldest fail
   const json = (await cli(`failed ${id} --json`)).json as { eventId: string }[];
   expect(json.map(({ eventId }) => eventId)).toEqual(ids.toReversed());
 
-  const sent = await cli(`send-again ${id} --all --json`);
+  const sent = await cli(`send-again ${id} --all --yes --json`);
   expect([sent.code, sent.json]).toEqual([
     EXIT.DONE,
     { results: ids.map((eventId) => ({ eventId, result: "queued" })) },
@@ -57,10 +57,55 @@ test("failed lists the kept events, and send-again --all sends them, oldest fail
   });
 });
 
+test("send-again asks before it sends several events, and does not ask for one event or with --yes", async () => {
+  const bridge = await failedBridge(2);
+  const { workspaceId: id, ids } = bridge;
+  const answered = (stdin: string, args = "--all") =>
+    runCli(`send-again ${id} ${args}`, { corePort: push.service.core.port, stdin, isTTY: true });
+  for (const args of ["--all", ids.join(" ")]) {
+    const declined = await answered("n\n", args);
+    expect(declined).toMatchObject({ code: EXIT.NO, stdout: "" });
+    expect(declined.stderr).toMatch(
+      /^Send 2 events again\? The bridge posts .+ \[y\/N\] .*nothing was sent\n$/,
+    );
+  }
+  const script = await cli(`send-again ${id} --all`);
+  expect([script.code, script.stderr]).toEqual([EXIT.USAGE, expect.stringContaining("confirm with --yes")]);
+  expect(await push.workspaces.failedEvents(id)).toHaveLength(2);
+  expect((await cli(`send-again ${id} ${ids[0]}`)).code).toBe(EXIT.DONE);
+  await bridge.waitFor(3);
+  bridge.behave(status(503));
+  expect((await answered("", ids[1])).code).toBe(EXIT.DONE);
+});
+
+test("send-again --all leaves out test events and expired events, and says how many; failed says why a row has no time", async () => {
+  const bridge = await failedBridge(1);
+  const { workspaceId: id, ids } = bridge;
+  bridge.behave(status(503));
+  const [brief] = await push.publish({ ...cardUpdate(id, "brief"), lifetime: { seconds: 5 } });
+  await push.ping(id);
+  await until("all failures are kept", async () => (await push.workspaces.failedEvents(id)).length === 3);
+  const expiry = brief?.expiresAt?.getTime() ?? Infinity;
+  await until("the event has expired", () => Date.now() > expiry);
+  const { stdout } = await cli(`failed ${id}`);
+  expect(stdout).toMatch(new RegExp(`^${brief?.eventId} .*Z +expired$`, "m"));
+  const sent = await cli(`send-again ${id} --all --json`);
+  expect(sent.json).toEqual({ results: [{ eventId: ids[0], result: "queued" }] });
+  expect(sent.stderr.split("\n")).toEqual([
+    "left out: 1 of 3 events: expired",
+    "left out: 1 of 3 events: test events",
+    "",
+  ]);
+  await push.workspaces.setTargetUrl(id, "");
+  expect((await cli(`failed ${id}`)).stdout).toContain("Z  the bridge polls\n");
+  await push.workspaces.disconnect(id);
+  expect((await cli(`failed ${id}`)).stdout).toContain("Z  the workspace is disconnected\n");
+});
+
 test("send-again has the exit code 1 if an event was not queued, and sends the others", async () => {
   const bridge = await failedBridge(1);
   const [id = ""] = bridge.ids;
-  const run = await cli(`send-again ${bridge.workspaceId} ${EVENT_ID} ${id}`);
+  const run = await cli(`send-again ${bridge.workspaceId} ${EVENT_ID} ${id} --yes`);
   expect(run.code).toBe(EXIT.NO);
   expect(run.stdout.split("\n")).toEqual([
     expect.stringMatching(/^EVENT +RESULT$/),
