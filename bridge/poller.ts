@@ -41,8 +41,9 @@ const BACK_OFF_MOST_MS = 30_000;
  * Polls until `signal` is aborted. Fetches the next page immediately while `hasMore` is true, and otherwise after the
  * interval. Checks the signature of every page before using the page.
  *
- * After a timeout, a dropped connection, a `5xx`, a `429`, an invalid page or a rejection by `handle`, polls again. The
- * waits grow, and are never shorter than `Retry-After`.
+ * After a timeout, a dropped connection, a `5xx`, a `429` or an invalid page, polls again. The waits grow, and are never
+ * shorter than `Retry-After`. After a rejection by `handle`, polls the same page again after the interval, because a
+ * message that the chat refuses must not delay the events of other channels (bridge guide, "Poll").
  *
  * Resolves after an abort. Rejects with `PollRefused` for any status except `200`, `429` and `5xx`. Rejects with
  * RangeError or TypeError for an invalid option, and with the errors of `cursors.load` and `secrets`. A rejection
@@ -80,17 +81,18 @@ export async function runPoller(options: PollerOptions): Promise<void> {
       return Math.max(backOffMs(++failures, backOff, timing.random()), polled.notForMs);
     }
     for (const what of polled.leftOut) report(new Error(`an event was skipped: ${what}`));
+    failures = 0;
     const { page } = polled;
+    const pauseMs = Math.ceil(intervalMs * (1 + timing.random() / 10));
     try {
       await handle(page, signal);
     } catch (error) {
       if (!signal.aborted) report(errorOf("a page was not handled and will be polled again", error));
-      return backOffMs(++failures, backOff, timing.random());
+      return pauseMs;
     }
-    failures = 0;
     const isFurther = page.next !== null && page.next !== after;
     if (page.next !== null) await moveTo(page.next);
-    return page.hasMore && isFurther ? 0 : Math.ceil(intervalMs * (1 + timing.random() / 10));
+    return page.hasMore && isFurther ? 0 : pauseMs;
   }
 
   while (!signal.aborted) await timing.pause(await turn(), signal);

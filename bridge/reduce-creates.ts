@@ -1,11 +1,8 @@
 import { DM_PREFIX } from "./contract";
-import { backOffMs } from "./back-off";
 import type { DmCreate, MessageCreate } from "./events";
-import { drop, freshUntilMs, settle, wakeBy, type Draft } from "./reduce-draft";
+import { drop, freshUntilMs, retryAtMs, settle, wakeBy, type Draft } from "./reduce-draft";
 import { recall, remember } from "./reduce-memory";
 import { NEVER_STALE_TRY_MS, type OpenCreate } from "./reduce-state";
-
-const RETRY = { firstMs: 1_000, mostMs: 30_000 };
 
 /** Returns whether a create of the same message is pending, posted or dropped, even under another event id. */
 export function isKnownCreate(draft: Draft, { message }: MessageCreate | DmCreate): boolean {
@@ -33,8 +30,7 @@ export function noteRefusedCreate(draft: Draft, eventId: string, retryAfterMs: n
   draft.creates = draft.creates.map((create) => {
     if (create.event.id !== eventId) return create;
     const refusals = create.refusals + 1;
-    const retryAtMs = draft.nowMs + Math.max(backOffMs(refusals, RETRY, 0), retryAfterMs);
-    return { ...create, isPosting: false, refusals, retryAtMs };
+    return { ...create, isPosting: false, refusals, retryAtMs: retryAtMs(draft, refusals, retryAfterMs) };
   });
 }
 

@@ -1,7 +1,8 @@
-import type { MessageEphemeral, OutboundEvent } from "./events";
+import { backOffMs } from "./back-off";
+import type { OutboundEvent } from "./events";
 import type { BridgeEffect, SkipReason } from "./reduce-effect";
 import { remember, type Memory } from "./reduce-memory";
-import type { BridgeState, MessageFate, OpenCreate, OpenUpdate } from "./reduce-state";
+import type { BridgeState, MessageFate, OpenCreate, OpenEphemeral, OpenUpdate } from "./reduce-state";
 
 type ToDo = Exclude<BridgeEffect, { type: "skip" }>;
 
@@ -13,7 +14,7 @@ export interface Draft {
   messages: Memory<MessageFate>;
   creates: readonly OpenCreate[];
   readonly updates: Map<string, OpenUpdate>;
-  readonly ephemerals: Map<string, MessageEphemeral>;
+  readonly ephemerals: Map<string, OpenEphemeral>;
   readonly skips: BridgeEffect[];
   readonly toDo: ToDo[];
   /** Time at which the next `time` input is due, ms since the epoch; Infinity for never. */
@@ -57,6 +58,13 @@ export function drop(draft: Draft, event: OutboundEvent, reason: SkipReason): vo
 
 export function wakeBy(draft: Draft, atMs: number): void {
   draft.wakeAtMs = Math.min(draft.wakeAtMs, atMs);
+}
+
+const RETRY = { firstMs: 1_000, mostMs: 30_000 };
+
+/** Returns the time of the next call after `refusals` refusals, ms since the epoch. */
+export function retryAtMs({ nowMs }: Draft, refusals: number, retryAfterMs: number): number {
+  return nowMs + Math.max(backOffMs(refusals, RETRY, 0), retryAfterMs);
 }
 
 /** Returns `expiresAt` as ms since the epoch; Infinity if `expiresAt` is null or not a valid date. */

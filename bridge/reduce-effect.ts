@@ -52,7 +52,7 @@ export type BridgeEffect =
 export type SkipReason =
   /** The event is a repeat. */
   | "duplicate"
-  /** The event is past its `expiresAt`. If the event is a create, the chat may have refused it several times before. */
+  /** The event is past its `expiresAt`. The chat may have refused a create or an ephemeral several times before. */
   | "expired"
   /** Another update of the same message has a higher sequence. */
   | "superseded"
@@ -60,7 +60,7 @@ export type SkipReason =
   | "create-dropped"
   /** The event updates an unknown message, whose create did not arrive in time. */
   | "unmapped"
-  /** The chat refused the update or the ephemeral. */
+  /** The chat refused the update. */
   | "refused"
   /** The event is a ping, which shows nothing. */
   | "ping"

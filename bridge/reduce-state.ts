@@ -39,6 +39,13 @@ export interface OpenCreate {
   readonly retryAtMs: number;
 }
 
+/** An ephemeral that the chat has not accepted yet. The other fields have the same meaning as in `OpenCreate`. */
+export interface OpenEphemeral extends Pick<OpenCreate, "untilMs" | "refusals" | "retryAtMs"> {
+  readonly event: MessageEphemeral;
+  /** Whether a call that shows this ephemeral is in progress. */
+  readonly isShowing: boolean;
+}
+
 /** The pending updates of one message. */
 export interface OpenUpdate {
   /** The update that is being applied by a call to the chat. */
@@ -62,7 +69,7 @@ export interface BridgeState {
   /** Pending updates, by `message.id`. */
   readonly updates: ReadonlyMap<string, OpenUpdate>;
   /** Pending ephemerals, by event id. */
-  readonly ephemerals: ReadonlyMap<string, MessageEphemeral>;
+  readonly ephemerals: ReadonlyMap<string, OpenEphemeral>;
 }
 
 /** Returns the state of a new bridge. */
@@ -81,8 +88,9 @@ export function initialState(limits: Partial<BridgeLimits> = {}): BridgeState {
 /**
  * Returns the part of the state to save for a restart: the map of messages and the ids of
  * completed events. `v8.serialize` can serialize this part. Pending events are left out: a poller's
- * cursor has not passed them, so the poller fetches them again. The only exception is an
- * update that waits for a missing create: the cursor may have passed this update.
+ * cursor has not passed them, so the poller fetches them again. The exceptions are an
+ * update that waits for a missing create, and an ephemeral that waits for a retry: the cursor
+ * may have passed them.
  */
 export function lastingState({ limits, settled, messages }: BridgeState): BridgeState {
   return { ...initialState(limits), settled, messages };
@@ -90,12 +98,13 @@ export function lastingState({ limits, settled, messages }: BridgeState): Bridge
 
 /**
  * Returns whether a poller's cursor may move past all events that the reducer was given:
- * no event waits for the chat or for a retry. An update that waits for a missing create
- * does not stop the cursor.
+ * no call to the chat is in progress, and no create waits. An update that waits for a
+ * missing create does not stop the cursor, and neither does an ephemeral that waits for a retry.
  */
 export function isSettled({ creates, updates, ephemerals }: BridgeState): boolean {
   const isEditing = [...updates.values()].some(({ editing }) => editing !== undefined);
-  return creates.length === 0 && ephemerals.size === 0 && !isEditing;
+  const isWhispering = [...ephemerals.values()].some(({ isShowing }) => isShowing);
+  return creates.length === 0 && !isWhispering && !isEditing;
 }
 
 /** Returns the ids of the events that wait for the chat, for a create, or for a retry. */

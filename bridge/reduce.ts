@@ -7,8 +7,9 @@ import {
   noteRefusedCreate,
   takeCreate,
 } from "./reduce-creates";
-import { closeDraft, drop, openDraft, settle, type Draft, type Reduced } from "./reduce-draft";
+import { closeDraft, drop, openDraft, type Draft, type Reduced } from "./reduce-draft";
 import type { BridgeInput } from "./reduce-effect";
+import { advanceEphemerals, noteRefusedEphemeral, noteShown, takeEphemeral } from "./reduce-ephemerals";
 import { recall } from "./reduce-memory";
 import type { BridgeState } from "./reduce-state";
 import { advanceUpdates, isKnownUpdate, noteEdit, takeUpdate } from "./reduce-updates";
@@ -27,7 +28,8 @@ import { advanceUpdates, isKnownUpdate, noteEdit, takeUpdate } from "./reduce-up
  * - If an update arrives before its create, the update waits for the create. If the
  *   create does not arrive within 5 seconds, the update is skipped. An update whose
  *   create was dropped is also skipped.
- * - An update or an ephemeral that the chat refuses is skipped.
+ * - An update that the chat refuses is skipped. An ephemeral that the chat refuses is
+ *   retried, with growing waits, until it succeeds or expires, for 60 seconds at most.
  *
  * Never throws. Ignores an answer of the chat for an event that is not pending.
  */
@@ -43,18 +45,19 @@ export function reduce(state: BridgeState, input: BridgeInput): Reduced {
       break;
     case "done":
       noteEdit(draft, input.eventId, "done");
-      noteEphemeral(draft, input.eventId, "done");
+      noteShown(draft, input.eventId);
       break;
     case "refused":
       noteRefusedCreate(draft, input.eventId, input.retryAfterMs ?? 0);
       noteEdit(draft, input.eventId, "refused");
-      noteEphemeral(draft, input.eventId, "refused");
+      noteRefusedEphemeral(draft, input.eventId, input.retryAfterMs ?? 0);
       break;
     case "time":
       break;
   }
   advanceCreates(draft);
   advanceUpdates(draft);
+  advanceEphemerals(draft);
   return closeDraft(draft);
 }
 
@@ -106,19 +109,10 @@ function takeFresh(draft: Draft, event: OutboundEvent): void {
       takeUpdate(draft, event);
       break;
     case "message.ephemeral":
-      draft.ephemerals.set(event.id, event);
-      draft.toDo.push({ type: "ephemeral", event });
+      takeEphemeral(draft, event);
       break;
     case "ping":
       drop(draft, event, "ping");
       break;
   }
-}
-
-function noteEphemeral(draft: Draft, eventId: string, outcome: "done" | "refused"): void {
-  const event = draft.ephemerals.get(eventId);
-  if (event === undefined) return;
-  draft.ephemerals.delete(eventId);
-  if (outcome === "done") settle(draft, event);
-  else drop(draft, event, "refused");
 }

@@ -1,10 +1,10 @@
 import { status, type Behaviour } from "../../../test/harness/behaviours";
 import { signatureOf } from "../../../test/harness/bridge";
 import { freePort } from "../../../test/harness/processes";
-import { create } from "../../../test/harness/sample-events";
+import { create, head, message, ONE_OF_EACH } from "../../../test/harness/sample-events";
 import { until } from "../../../test/harness/wait";
-import { makeBridge, stopBridges } from "../harness/bridge-chat";
-import { RetryLater } from "../../index";
+import { makeBridge, recordingChat, stopBridges } from "../harness/bridge-chat";
+import { CannotShow, RetryLater } from "../../index";
 import { pageOf, SECRET, startPolledService, type PolledService } from "../harness/polled-service";
 import { fakeTimeouts } from "../harness/skipped-time";
 
@@ -58,6 +58,40 @@ test("a bridge that is stopped while it starts resolves both calls, and is not c
   await bridge.stop();
   await started;
   expect(bridge.status.isConnected).toBe(false);
+});
+
+// time: smoke
+test("an ephemeral that the chat refuses for a moment is shown later, and one that the chat cannot show is dropped", async () => {
+  const [first, second] = [30, 31].map((number) => ({
+    ...ONE_OF_EACH["message.ephemeral"],
+    ...head(number),
+    message: message(number),
+  }));
+  answerWith(pageOf({ events: [first, second], next: "1" }), pageOf({ next: "1" }));
+  const { chat, texts } = recordingChat();
+  const tried: string[] = [];
+  const { bridge, problems } = makeBridge({
+    ...optionsOf(),
+    chat: {
+      ...chat,
+      async ephemeral(event, signal) {
+        const { text } = event.message;
+        tried.push(text);
+        if (text === "text 31") throw new CannotShow("the member has left");
+        if (tried.filter((each) => each === text).length === 1) throw new RetryLater(10);
+        return chat.ephemeral?.(event, signal);
+      },
+    },
+  });
+  await bridge.start();
+  await until("the first ephemeral is shown", () => texts().includes("text 30"));
+  expect(tried).toEqual(["text 30", "text 31", "text 30"]);
+  expect(problems).toEqual(
+    expect.arrayContaining([
+      expect.stringMatching(/the chat refused message.ephemeral .* in 10 ms$/),
+      expect.stringMatching(/message.ephemeral .* was dropped: the member has left$/),
+    ]),
+  );
 });
 
 // time: controlled

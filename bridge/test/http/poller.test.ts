@@ -178,8 +178,17 @@ test("the cursor moves only after the handler succeeds; after each failure, the 
   });
   expect(queries).toEqual(["?after=1", "?after=1", "?after=1", "?after=2"]);
   expect(kept).toEqual(["1", "1", "1"]);
-  expect(pauses.slice(0, 3)).toEqual([2000, 4000, 2000]);
+  expect(pauses.slice(0, 3)).toEqual([2000, 2000, 2000]);
   expect(problems.slice(0, 2)).toEqual(Array(2).fill(expect.stringContaining("the chat says no")));
+});
+
+// time: controlled
+test("failures of the service make the waits grow, and a refused page in between resets the waits", async () => {
+  const page = pageOf({ events: [create(1)], next: "2" });
+  const { pauses } = await service.run([status(503), status(503), page, page, status(503), page], {
+    handle: () => Promise.reject(new Error("the chat says no")),
+  });
+  expect(pauses.slice(0, 6)).toEqual([2000, 4000, 2000, 2000, 2000, 2000]);
 });
 
 test("a poller that is stopped aborts its handler, waits for the handler, and saves the cursor of the finished page", async () => {

@@ -97,6 +97,35 @@ test("rule 5: a refused message.update is dropped, and the next update is applie
   expect(bridge.isSettled()).toBe(true);
 });
 
+// time: controlled
+test("a refused ephemeral is retried with growing waits until the chat accepts it, and does not hold the cursor", () => {
+  const bridge = run();
+  expect(bridge.events(0, ephemeral("c1", { sequence: 1, expiresAtMs: 60_000 }))).toEqual(["ephemeral 1"]);
+  expect(bridge.isSettled()).toBe(false);
+  expect([bridge.refused(0, 1), bridge.isSettled(), bridge.wakeAt()]).toEqual([[], true, 1_000]);
+  expect(bridge.events(10, ephemeral("c1", 1))).toEqual(["skip 1: duplicate"]);
+  expect(bridge.time(1_000)).toEqual(["ephemeral 1"]);
+  expect([bridge.refused(1_000, 1), bridge.wakeAt()]).toEqual([[], 3_000]);
+  expect(bridge.time(3_000)).toEqual(["ephemeral 1"]);
+  expect([bridge.refused(3_000, 1, 20_000), bridge.wakeAt()]).toEqual([[], 23_000]);
+  expect(bridge.time(23_000)).toEqual(["ephemeral 1"]);
+  expect([bridge.done(23_000, 1), bridge.wakeAt()]).toEqual([[], undefined]);
+});
+
+// time: controlled
+test.each([
+  ["its expiresAt", 30_000],
+  ["60 seconds, if it never expires", undefined],
+])("a refused ephemeral is dropped after %s", (_what, expiresAtMs) => {
+  const bridge = run();
+  const endMs = expiresAtMs ?? 60_000;
+  bridge.events(0, ephemeral("c1", { sequence: 1, ...(expiresAtMs !== undefined && { expiresAtMs }) }));
+  expect(bridge.refused(0, 1, 3_600_000)).toEqual([]);
+  expect(bridge.wakeAt()).toBe(endMs + 1);
+  expect(bridge.time(endMs + 1)).toEqual(["skip 1: expired"]);
+  expect(bridge.wakeAt()).toBeUndefined();
+});
+
 test("for events that arrive together, calls to the chat are made in sequence order", () => {
   const events = [ephemeral("c1", 3), create("c2", 2), create("c1", 1)];
   expect(run().events(0, ...events)).toEqual(["post 1", "post 2", "ephemeral 3"]);
