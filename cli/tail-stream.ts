@@ -22,10 +22,18 @@ interface TailOptions<Response, Stream extends Tailed> {
 
 const AGAIN_AFTER_MS = 1_000;
 const LEAVE_WITHIN_MS = 1_000;
+/** Codes of failures that a proxy can cause, e.g. with RST_STREAM, and that a later call may not have. */
+const PASSING: ReadonlySet<status> = new Set([
+  status.UNAVAILABLE,
+  status.INTERNAL,
+  status.UNKNOWN,
+  status.CANCELLED,
+  status.RESOURCE_EXHAUSTED,
+]);
 
 /**
- * Reads a stream until Ctrl-C. When core disconnects or stops, the stream is reopened, so a tail continues after a
- * restart of core.
+ * Reads a stream until Ctrl-C. When core disconnects or stops, or a proxy breaks the stream, the stream is reopened, so a
+ * tail continues after a restart of core.
  *
  * @throws CliFailure when the first connection fails, or when core rejects a call
  */
@@ -38,6 +46,7 @@ export async function tailStream<Response, Stream extends Tailed>({
 }: TailOptions<Response, Stream>): Promise<void> {
   const interrupted = interruption();
   let wasThere = false;
+  let told = "";
   while (!interrupted.aborted) {
     const stream = open();
     const stop = (): void => {
@@ -48,6 +57,7 @@ export async function tailStream<Response, Stream extends Tailed>({
     // The loop below handles errors. Without this listener, cancelling a stream that has ended would throw an error.
     stream.on("error", () => undefined);
     let isAlive = false;
+    let why = "";
     try {
       for await (const response of stream as AsyncIterable<Response>) {
         isAlive = true;
@@ -55,14 +65,16 @@ export async function tailStream<Response, Stream extends Tailed>({
       }
     } catch (error) {
       if (!isServiceError(error)) throw error;
-      const isRestart = (wasThere || isAlive) && error.code === status.UNAVAILABLE;
-      if (!isRestart && !interrupted.aborted) throw callFailure(error, called);
+      const isPassing = (wasThere || isAlive) && PASSING.has(error.code);
+      if (!isPassing && !interrupted.aborted) throw callFailure(error, called);
+      if (error.code !== status.UNAVAILABLE) why = ` (${error.details.replaceAll(/\s+/g, " ")})`;
     } finally {
       interrupted.removeEventListener("abort", stop);
     }
     if (interrupted.aborted) return;
     wasThere ||= isAlive;
-    if (isAlive) terminal.tell("Core has disconnected; reconnecting.");
+    if (isAlive || (why !== "" && why !== told)) terminal.tell(`Core has disconnected${why}; reconnecting.`);
+    told = why;
     await pause(AGAIN_AFTER_MS, undefined, { signal: interrupted }).catch(() => undefined);
   }
 }
