@@ -36,7 +36,10 @@ export async function startMatrixBridge(
     user: settings.MATRIX_USER,
     password: settings.MATRIX_PASSWORD,
   };
-  const api = createMatrixApi(createRequests(homeserver, () => session.token()));
+  const api = createMatrixApi(
+    createRequests(homeserver, () => session.token()),
+    (eventId) => log.warn({ eventId }, "skipped an event of the homeserver: a field is missing or invalid"),
+  );
   const session = createSession(credentials, workspaceId, stateFile(join(folder, "session.json")), () => api);
 
   let isConnected = false;

@@ -1,4 +1,9 @@
-/** The parts of the client-server API that the bridge reads. Every field may be missing, because clients can send anything. */
+import { fieldsOf } from "./fields";
+
+/**
+ * The parts of the client-server API that the bridge reads. Clients can send any content. `read-answer.ts` checks the
+ * other fields.
+ */
 
 /** An event of a room's timeline or state. */
 export interface MatrixEvent {
@@ -67,10 +72,6 @@ export function relationOf({ content }: Pick<MatrixEvent, "content">): Relation 
   const repliedTo = isFallback ? undefined : inReplyTo;
   const threadRoot = type === "m.thread" && repliedTo === undefined ? target : undefined;
   return { type, target, key: textOf(relation["key"]), repliedTo, threadRoot };
-}
-
-function fieldsOf(value: unknown): Readonly<Record<string, unknown>> {
-  return typeof value === "object" && value !== null ? (value as Record<string, unknown>) : {};
 }
 
 function textOf(value: unknown): string | undefined {

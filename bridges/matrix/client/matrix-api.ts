@@ -1,5 +1,7 @@
 import type { DirectRooms, MatrixEvent, SyncAnswer } from "./events";
+import { fieldsOf, textsOf } from "./fields";
 import { isRejected } from "./matrix-error";
+import { readEvents, readSync, type OnSkipped } from "./read-answer";
 import { pathOf, type SendRequest } from "./request";
 
 /** Milliseconds that the homeserver may hold a sync. */
@@ -19,8 +21,12 @@ export interface Login {
 
 export type MatrixApi = ReturnType<typeof createMatrixApi>;
 
-/** Returns the calls of the client-server API (v1.11) that the bridge needs. Each call makes one request. */
-export function createMatrixApi(request: SendRequest) {
+/**
+ * Returns the calls of the client-server API (v1.11) that the bridge needs. Each call makes one request.
+ *
+ * @param onSkipped called with each event that is skipped because of its form
+ */
+export function createMatrixApi(request: SendRequest, onSkipped: OnSkipped) {
   /** Resolves to undefined if the homeserver answers with `M_NOT_FOUND`. */
   async function ifFound<T>(found: Promise<T>): Promise<T | undefined> {
     try {
@@ -47,8 +53,13 @@ export function createMatrixApi(request: SendRequest) {
 
     whoAmI: () => request<{ user_id: string }>({ method: "GET", path: "/_matrix/client/v3/account/whoami" }),
 
-    sync: (options: { since?: string | undefined; filter: object; holdMs: number; signal: AbortSignal }) =>
-      request<SyncAnswer>({
+    async sync(options: {
+      since?: string | undefined;
+      filter: object;
+      holdMs: number;
+      signal: AbortSignal;
+    }): Promise<SyncAnswer> {
+      const answer = await request<unknown>({
         method: "GET",
         path: "/_matrix/client/v3/sync",
         query: {
@@ -59,7 +70,9 @@ export function createMatrixApi(request: SendRequest) {
         },
         signal: options.signal,
         timeoutMs: options.holdMs + SYNC_GRACE_MS,
-      }),
+      });
+      return readSync(answer, onSkipped);
+    },
 
     /** Sends an event. A repeat with the same transaction id has no effect, and resolves to the same event id. */
     async send(roomId: string, type: string, txnId: string, content: object, signal?: AbortSignal) {
@@ -91,7 +104,7 @@ export function createMatrixApi(request: SendRequest) {
 
     async joinedRooms(): Promise<readonly string[]> {
       const path = "/_matrix/client/v3/joined_rooms";
-      return (await request<{ joined_rooms?: string[] }>({ method: "GET", path })).joined_rooms ?? [];
+      return textsOf(fieldsOf(await request<unknown>({ method: "GET", path }))["joined_rooms"]);
     },
 
     /** Creates a direct room and invites the member. */
@@ -133,16 +146,25 @@ export function createMatrixApi(request: SendRequest) {
     async reactions(roomId: string, eventId: string, signal?: AbortSignal): Promise<readonly MatrixEvent[]> {
       const path = pathOf`/_matrix/client/v1/rooms/${roomId}/relations/${eventId}/${"m.annotation"}/${"m.reaction"}`;
       const query = { dir: "f", limit: String(REACTIONS_READ) };
-      return (await request<{ chunk?: MatrixEvent[] }>({ method: "GET", path, query, signal })).chunk ?? [];
+      const answer = await request<unknown>({ method: "GET", path, query, signal });
+      return readEvents(fieldsOf(answer)["chunk"], onSkipped);
     },
 
     /** Resolves to events of a room, the newest first, from `from` back to the sync token `to`. */
-    olderEvents: (roomId: string, range: { from: string; to: string }, filter: object, signal: AbortSignal) =>
-      request<{ chunk?: readonly MatrixEvent[]; end?: string }>({
+    async olderEvents(
+      roomId: string,
+      range: { from: string; to: string },
+      filter: object,
+      signal: AbortSignal,
+    ): Promise<{ chunk: readonly MatrixEvent[]; end?: string }> {
+      const answer = await request<unknown>({
         method: "GET",
         path: pathOf`/_matrix/client/v3/rooms/${roomId}/messages`,
         query: { ...range, dir: "b", limit: String(PAGE_EVENTS), filter: JSON.stringify(filter) },
         signal,
-      }),
+      });
+      const { chunk, end } = fieldsOf(answer);
+      return { chunk: readEvents(chunk, onSkipped), ...(typeof end === "string" && { end }) };
+    },
   };
 }

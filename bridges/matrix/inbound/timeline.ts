@@ -33,10 +33,10 @@ export async function newEvents(
         signal.throwIfAborted();
         // The homeserver rejects the request, e.g. because the bridge has left the room meanwhile.
         onFailure(error);
-        return {};
+        return { chunk: [] };
       },
     );
-    older.push(...(answer.chunk ?? []));
+    older.push(...answer.chunk);
     if (joinedAt(older) !== -1) break;
     from = answer.end === from ? undefined : answer.end;
   }
