@@ -28,6 +28,7 @@ export type {
   MessageUpdate,
   OutboundEvent,
 } from "./events";
+export { displayName } from "./display-name";
 export { dmChannel } from "./inbound-event";
 export type { Channel, User } from "./inbound-event";
 export type { ListenOptions } from "./listen";

@@ -1,5 +1,7 @@
 import { escapeMarkup } from "./escape-markup";
 
+export { displayName } from "./display-name";
+
 /**
  * Escapes user-written text, such as member names and questions, that a game
  * puts into `message.text` (bridge guide, "Message text"). This file has no dependencies.

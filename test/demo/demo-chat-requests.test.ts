@@ -40,6 +40,14 @@ test.each([
   expect(await statusOf("/", { headers })).toBe(status);
 });
 
+test("a name that shows nothing is rejected", async () => {
+  for (const name of ["", " \u00a0", "\u200b", "\u3164", "\u202e"]) {
+    const headers = { "content-type": "application/json" };
+    const options = { method: "POST", headers, body: JSON.stringify({ name }) };
+    expect([name, await statusOf("/api/join", options)]).toEqual([name, 400]);
+  }
+});
+
 test.each(["/chat.js", "/chat.css"])(
   "%s is sent with the compression that the browser accepts",
   async (path) => {

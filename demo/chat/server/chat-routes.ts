@@ -6,6 +6,7 @@ import {
   DM_PREFIX,
   MESSAGE_TEXT_MAX_CHARACTERS,
 } from "../../../bridge/contract";
+import { displayName } from "../../../bridge/display-name";
 import type { Channel, InboundEvent } from "../../../bridge/inbound-event";
 import type { SendResult } from "../../../bridge/sender";
 import { isSeenBy } from "../room/room";
@@ -32,7 +33,9 @@ const CUT = bodyOf({ isCut: { type: "boolean" } });
 export function addJoinRoute(app: FastifyInstance, { room }: PageContext): void {
   app.post<{ Body: { name: string } }>("/join", JOIN, ({ body }, reply) => {
     const name = body.name.trim();
-    return name === "" ? reply.code(400).send({ message: "Choose a name." }) : room.join(name);
+    return displayName(name, "") === ""
+      ? reply.code(400).send({ message: "Choose a name." })
+      : room.join(name);
   });
 }
 

@@ -1,4 +1,4 @@
-import { escapeLine } from "../../../bridge/message-text-escape";
+import { displayName, escapeLine } from "../../../bridge/message-text-escape";
 import { MessageKind } from "../../../proto/gen/chatbridge/v1/event";
 import { writeAction, type ButtonAction } from "../rules/button-action";
 import type { MessageContent } from "../rules/input-output";
@@ -30,9 +30,9 @@ export function paragraphs(...texts: readonly (string | undefined)[]): string {
 /** Escapes text, so that a chat shows the text literally and on one line. */
 export const plain = escapeLine;
 
-/** Escapes a member's name, and shortens it to `NAME_MAX` characters. */
+/** Returns a member's name for a line: shortened to `NAME_MAX` characters, unable to change what follows it, and escaped. */
 export function plainName(name: string): string {
   const characters = [...name.trim()];
   const cut = characters.length > NAME_MAX ? [...characters.slice(0, NAME_MAX - 1), "…"] : characters;
-  return escapeLine(cut.join("")) || "someone";
+  return escapeLine(displayName(cut.join(""), "someone"));
 }

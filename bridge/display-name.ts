@@ -1,0 +1,22 @@
+/** Characters that change the direction of the text after them, e.g. U+202E. */
+const DIRECTION = /\p{Bidi_Control}/gu;
+/** Characters that show nothing by themselves: white space, combining marks, ignorable characters, e.g. U+200B and U+3164. */
+const INVISIBLE = /^[\s\p{M}\p{Cc}\p{Cf}\p{Cs}\p{Default_Ignorable_Code_Point}\u2800]*$/u;
+/** Letters that are written from right to left, e.g. Hebrew and Arabic. */
+const RIGHT_TO_LEFT = /[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc\u{10800}-\u{10fff}\u{1e800}-\u{1efff}]/u;
+const [ISOLATE, END_OF_ISOLATE] = ["\u2068", "\u2069"];
+
+/**
+ * Returns a member's name as it can be shown within a line that is written from left to right. Characters that change
+ * the direction are removed. A name with letters from right to left is isolated, so that the text after the name, e.g.
+ * points, stays behind it.
+ *
+ * The result is not escaped: pass it to `escapeLine`.
+ *
+ * @param placeholder the result if the name shows nothing, e.g. if it has only U+200B
+ */
+export function displayName(name: string, placeholder: string): string {
+  const shown = name.replaceAll(DIRECTION, "").trim();
+  if (INVISIBLE.test(shown)) return placeholder;
+  return RIGHT_TO_LEFT.test(shown) ? ISOLATE + shown + END_OF_ISOLATE : shown;
+}
