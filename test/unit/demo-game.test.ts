@@ -181,3 +181,51 @@ test("only the member who opened a game can stop it", () => {
   expect(kinds(here.command("bob", "stop"))).toEqual(["message.ephemeral CARD"]);
   expect(kinds(here.command("ann", "stop"))).toEqual(["message.update GAME_END"]);
 });
+
+test("a name cannot move the text after it to another place, and a name that shows nothing gets a placeholder", () => {
+  const here = table();
+  const boards = [
+    here.command("Eve\u202e", "start"),
+    here.press("محمد 🦊", "join:e1"),
+    here.press("\u3164", "join:e1"),
+  ];
+  expect(texts(boards[0] ?? [])).toContain("**Trivia!** Eve opens a game.");
+  here.press("Eve\u202e", "begin:e1");
+  for (const who of ["Eve\u202e", "محمد 🦊"]) here.press(who, "answer:0:1:e1");
+  const reveal = here.press("\u3164", "answer:0:1:e1").at(-1);
+  expect(reveal?.content.text).toContain("\nEve +150 · \u2068محمد 🦊\u2069 +150 · someone +150");
+});
+
+test("a typed number with two meanings is not locked in, and the notice says how to type each; a reply may have any unit", () => {
+  const here = atQuestion();
+  for (const who of ["ann", "bob"]) here.press(who, "answer:0:0:e1");
+  here.after(5_000);
+  const unclear = here.types("ann", "42,195");
+  expect(kinds(unclear)).toEqual(["message.ephemeral CARD"]);
+  expect(texts(unclear)).toBe(
+    "Do you mean 42195 or 42.195? Type `42195` for the first, or `42.1950` for the second.",
+  );
+  expect(here.types("ann", "42 minutes")).toEqual([]);
+  expect(here.types("ann", "42,195", null)).toEqual([]);
+  expect(texts(here.types("ann", "１００ keys"))).toContain("Locked in: **100 keys**");
+  expect(texts(here.types("bob", "99 or so", "e1"))).toContain("That is not a number");
+  expect(texts(here.types("bob", "99 bits", "e1"))).toContain("Locked in: **99 keys**");
+});
+
+test("a member who joins during a game is told that the game has started", () => {
+  const here = table();
+  here.command("ann", "start");
+  expect(texts(here.press("bob", "join:e1"))).toContain("The first question comes when the game starts.");
+  here.press("ann", "begin:e1");
+  const late = here.press("cyd", "join:e1").filter(({ type }) => type === "message.ephemeral");
+  expect(texts(late)).toBe("You are in. The game has already started.");
+});
+
+test("only players with points get a medal, and an unanswered question says that nobody answered", () => {
+  const here = atQuestion();
+  expect(texts(here.after(10_000))).toContain("Nobody answered.");
+  here.after(5_000);
+  here.types("ann", "100");
+  here.after(10_000);
+  expect(texts(here.after(5_000))).toContain("🥇 **Ann** · 200 points\n– **\\*Bob\\*\\|\\~** · 0 points");
+});

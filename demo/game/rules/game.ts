@@ -38,7 +38,7 @@ export function join(game: Game, member: Member, turn: Turn): void {
   if (game.players.size >= PLAYERS_MAX) return tell(game, member, notice("full"), turn);
   addPlayer(game, member);
   showSoon(game, turn);
-  tell(game, member, notice("joined"), turn);
+  tell(game, member, notice(game.phase.name === "lobby" ? "joined" : "joined-late"), turn);
 }
 
 /** Ends the lobby when a player presses Start. */

@@ -1,10 +1,10 @@
 import { DM_PREFIX } from "../../../contract/forms";
-import { notice, showTopic, showTopicThanks } from "../view/cards";
+import { notice, showUnclearNumber, showTopic, showTopicThanks } from "../view/cards";
 import { answer, tell } from "./game";
 import type { MessageInput, Turn } from "./input-output";
+import { readNumber } from "./read-number";
 import type { Workspace } from "./workspace";
 
-const NUMBER_FORM = /^[+-]?\d{1,12}(?:\.\d{1,6})?$/;
 const TOPIC_MAX = 300;
 
 /**
@@ -25,10 +25,21 @@ function playNumber(
   const game = games.get(channel);
   if (game?.phase.name !== "question" || game.phase.question.kind !== "number") return;
   if (replyTo !== undefined && replyTo !== game.id) return;
-  const value = readNumber(text);
-  if (value !== undefined) answer(game, member, game.phase.index, value, turn);
-  // A reply was meant for the game, so its author gets a notice. Other text is ordinary conversation.
+  const { question, index } = game.phase;
+  // In ordinary conversation, "5 minutes" is no answer. A reply was meant for the game.
+  const isUnit = (word: string): boolean =>
+    replyTo !== undefined || ["%", "°"].includes(word) || isUnitOf(question.unit, word);
+  const typed = readNumber(text, isUnit);
+  if (typed.is === "number") answer(game, member, index, typed.value, turn);
+  else if (typed.is === "unclear") tell(game, member, showUnclearNumber(typed), turn);
   else if (replyTo !== undefined) tell(game, member, notice("not-a-number"), turn);
+}
+
+const SHORT_UNITS: Readonly<Record<string, string>> = { kilometres: "km", metres: "m" };
+
+/** Returns whether a word is a question's unit, in full or short. */
+function isUnitOf(unit: string, word: string): boolean {
+  return word === SHORT_UNITS[unit] || word.toLowerCase() === unit.toLowerCase();
 }
 
 /** Accepts a topic for the member's latest prompt, even if the message is not a reply to the prompt. */
@@ -41,10 +52,4 @@ function playTopic({ prompts }: Workspace, { channel, member, text }: MessageInp
     { type: "message.update", channel, target: { ref: prompt.ref }, content: showTopicThanks(topic) },
     { type: "message.create", channel: prompt.channel, content: showTopic(member, topic) },
   );
-}
-
-/** Parses a number. Spaces, commas or underscores can separate thousands. Returns undefined for other text. */
-function readNumber(text: string): number | undefined {
-  const digits = text.trim().replaceAll(/(?<=\d)[ ,_](?=\d{3}(?:\D|$))/g, "");
-  return NUMBER_FORM.test(digits) ? Number(digits) : undefined;
 }

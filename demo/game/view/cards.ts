@@ -17,6 +17,7 @@ export function showHelp(names: GameNames): MessageContent {
     kind: MessageKind.HELP,
     text: paragraphs(
       "**Trivia** asks questions; press a button to answer, the faster the better. At the end the closest number wins.",
+      "Send the command with one of these words:",
       COMMANDS.map(([verb, what]) => `\`${writeCommand(verb, names)}\` · ${what}`).join("\n"),
       isFirst(names) && others.length > 0
         ? `Other games: ${others.join(", ")}. Send the command with the name of a game.`
@@ -42,9 +43,17 @@ export function showNoGame(names: GameNames): MessageContent {
   return card(`No game is running in this channel. Send the command with \`${start}\` to open a game.`);
 }
 
+/** Returns the notice about a number that has two meanings. Both ways to type it have only one. */
+export function showUnclearNumber({ whole, decimal }: { readonly whole: string; readonly decimal: string }) {
+  return card(
+    `Do you mean ${whole} or ${decimal}? Type \`${whole}\` for the first, or \`${decimal}0\` for the second.`,
+  );
+}
+
 /** Messages that only one member sees. */
 const NOTICES = {
   joined: "You are in. The first question comes when the game starts.",
+  "joined-late": "You are in. The game has already started.",
   "already-in": "You have already joined.",
   full: "This game is full. Join the next game.",
   "has-begun": "The game has already started. Answer a question to join the game.",

@@ -84,12 +84,16 @@ function showReveal(game: Game, phase: PhaseOf<"reveal">): MessageContent {
       `**${progress(game, index)}** · ${answers.size === game.players.size ? "Everyone has answered" : "Time is up"}`,
       `> ${plain(question.text)}`,
       `The answer: **${nameOfAnswer(question, question.right)}**`,
-      winners.length === 0 ? "Nobody got it right." : shortened(winners).join(" · "),
+      winners.length === 0
+        ? NO_WINNERS[answers.size === 0 ? "unanswered" : "wrong"]
+        : shortened(winners).join(" · "),
     ),
     rows: [{ buttons: [link("Read more", question.more)] }],
     ...(question.kind === "choice" ? { image: question.picture } : {}),
   };
 }
+
+const NO_WINNERS = { unanswered: "Nobody answered.", wrong: "Nobody got it right." } as const;
 
 const END_LINES: Readonly<Record<EndReason, string>> = {
   played: "**Final board**",
@@ -99,10 +103,15 @@ const END_LINES: Readonly<Record<EndReason, string>> = {
 };
 const MEDALS = ["🥇", "🥈", "🥉"];
 
+/** Returns the mark of a place, from 0. A player without points has no place. */
+function markOf(place: number, points: number): string {
+  return points > 0 ? (MEDALS[place] ?? `${place + 1}th`) : "–";
+}
+
 function showEnd(game: Game, why: EndReason): MessageContent {
   const board = standings(game)
     .slice(0, BOARD_SHOWN)
-    .map(({ name, points }, i) => `${MEDALS[i] ?? `${i + 1}th`} **${plainName(name)}** · ${points} points`);
+    .map(({ name, points }, i) => `${markOf(i, points)} **${plainName(name)}** · ${points} points`);
   return { kind: MessageKind.GAME_END, text: paragraphs(END_LINES[why], board.join("\n")) };
 }
 
