@@ -5,8 +5,12 @@ import type { IrcSettings } from "./irc-settings";
 const PING_EVERY_SECONDS = 30;
 const SILENT_AFTER_SECONDS = 120;
 
-/** Returns the options of irc-framework's client. */
-export function clientOptions(settings: IrcSettings): ClientOptions {
+/**
+ * Returns the options of irc-framework's client.
+ *
+ * @param onSkipped called with the error when a line of the server cannot be read
+ */
+export function clientOptions(settings: IrcSettings, onSkipped: (error: unknown) => void): ClientOptions {
   const { IRC_HOST: host, IRC_PORT: port, IRC_CERT: cert, IRC_KEY: key, IRC_CA: ca } = settings;
   const certificate = cert !== undefined && key !== undefined ? { cert, key } : {};
   const account =
@@ -32,6 +36,11 @@ export function clientOptions(settings: IrcSettings): ClientOptions {
     ping_timeout: SILENT_AFTER_SECONDS,
     // An empty version switches off automatic answers, which would bypass the flood gate.
     version: "",
-    transport: socketTransport({ host, port, tls: settings.IRC_TLS ? { ca, ...certificate } : undefined }),
+    transport: socketTransport({
+      host,
+      port,
+      tls: settings.IRC_TLS ? { ca, ...certificate } : undefined,
+      onSkipped,
+    }),
   };
 }

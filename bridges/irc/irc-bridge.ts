@@ -155,7 +155,9 @@ export async function startIrcBridge(
   }
 
   const irc = connectToIrc({
-    client: clientOptions(settings),
+    client: clientOptions(settings, (error) =>
+      log.warn({ err: error }, "skipped a line of the server that cannot be read"),
+    ),
     log,
     control: outbox.control,
     onUp(session) {

@@ -12,6 +12,8 @@ export interface SocketOptions {
   readonly tls:
     | { readonly ca?: Buffer | undefined; readonly cert?: Buffer; readonly key?: Buffer }
     | undefined;
+  /** Called with the error when a line of the server cannot be read. irc-framework throws at missing parameters. */
+  onSkipped(error: unknown): void;
 }
 
 const CONNECT_WITHIN_MS = 20_000;
@@ -20,7 +22,7 @@ const CONNECT_WITHIN_MS = 20_000;
  * Returns the transport class for irc-framework. Unlike the transport of that package, this class supports a CA file,
  * and limits the length of lines. Certificates are always verified.
  */
-export function socketTransport({ host, port, tls }: SocketOptions): new () => Transport {
+export function socketTransport({ host, port, tls, onSkipped }: SocketOptions): new () => Transport {
   return class extends EventEmitter implements Transport {
     private socket: Socket | undefined;
 
@@ -41,7 +43,13 @@ export function socketTransport({ host, port, tls }: SocketOptions): new () => T
         socket.setNoDelay(true);
         this.emit("open");
       });
-      const read = createLineReader((line) => this.emit("line", line));
+      const read = createLineReader((line) => {
+        try {
+          this.emit("line", line);
+        } catch (skipped) {
+          onSkipped(skipped);
+        }
+      });
       socket.on("data", read);
       socket.on("error", (reason) => (error = reason));
       socket.once("close", () => {

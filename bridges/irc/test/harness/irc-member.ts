@@ -37,7 +37,7 @@ export async function joinIrc(
       gecos: nick,
       account: {},
       auto_reconnect: false,
-      transport: socketTransport({ host, port, tls }),
+      transport: socketTransport({ host, port, tls, onSkipped: () => undefined }),
     });
   client
     .on("registered", () => client.raw(`JOIN ${channel}`))

@@ -5,7 +5,7 @@ import { createDirectRooms } from "../../chat/direct-rooms";
 import { createEncryptedRooms } from "../../chat/encrypted-rooms";
 import { createTimelineStates } from "../../chat/timeline-states";
 import { createMatrixApi } from "../../client/matrix-api";
-import { runSync, type SyncPosition } from "../../client/sync-loop";
+import { runSync } from "../../client/sync-loop";
 import { createIds } from "../../ids";
 import { createInvites } from "../../inbound/invites";
 import { createNames } from "../../inbound/names";
@@ -125,7 +125,7 @@ async function follow(answers: readonly unknown[]) {
   });
   const position = {
     load: async () => ({ userId: OWN, since: "s1" }),
-    save: async (_: SyncPosition) => undefined,
+    save: async () => undefined,
   };
   await runSync({
     api,
