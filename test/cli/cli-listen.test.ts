@@ -62,6 +62,14 @@ const shown = (child: CliChild) => child.lines().map((line) => JSON.parse(line) 
 const shownLines = (child: CliChild, count: number) =>
   until(`${count} lines are shown`, () => child.lines().length >= count && shown(child));
 
+test.each(["/", "//"])("listen accepts a base URL that ends with %s", async (slashes) => {
+  const receiver = await bridge();
+  const child = await listen(receiver.url, `--base-url ${service.url}${slashes}`);
+  await publish(create("c1"));
+  await receiver.nth(1);
+  expect(child.stderr()).toContain("Forwarding");
+});
+
 test("listen forwards only new events, with the exact bytes and the headers of a push, and shows status and duration", async () => {
   const receiver = await bridge(status(207));
   await publish(create("c1"));
@@ -237,10 +245,10 @@ describe("listen fails and says what to do", () => {
     ["the workspace is missing", ["--workspace", ""], undefined, EXIT.USAGE, /--workspace or WORKSPACE_ID/],
     [
       "the service is down",
-      ["--base-url", "http://127.0.0.1:1"],
+      ["--base-url", "http://127.0.0.1:3"],
       undefined,
       EXIT.OUT_OF_REACH,
-      /cannot be polled.*BASE_URL/,
+      /cannot be polled.*connect ECONNREFUSED 127.0.0.1:3 .*BASE_URL/,
     ],
     [
       "the base URL is no http URL",

@@ -171,6 +171,13 @@ test("the service can be checked with its base address, a workspace and a secret
   expect(code).toBe(0);
 });
 
+test.each(["/", "//"])("the service's base address can end with %s", async (slashes) => {
+  const { id, secret } = await service.workspaces.make();
+  const args = `--service ${service.url}${slashes} --workspace ${id} --only accepts`;
+  const { code, output } = await run(args, { SIGNING_SECRET: secret });
+  expect([code, output]).toEqual([0, expect.stringMatching(/ok +accepts /)]);
+});
+
 test("in a project that is not built, check-bridge builds the kit, and chat-bridge names the build command", async () => {
   const cwd = unbuiltProject(folder);
   const inProject = (command: string) => promisify(execFile)("sh", ["-c", command], { cwd });

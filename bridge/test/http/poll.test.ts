@@ -4,6 +4,7 @@ import { eachEvent } from "../../each-event";
 import type { OutboundEvent } from "../../events";
 import { dmChannel, type InboundEvent } from "../../inbound-event";
 import { runPoller } from "../../poller";
+import { createPoll } from "../../poll";
 import { createSender } from "../../sender";
 import { MessageKind } from "../../../proto/gen/chatbridge/v1/event";
 import { startConsumer, type Consumer } from "../../../test/harness/consumer";
@@ -58,6 +59,12 @@ test("names and texts that the chat cut in the middle of an emoji, or that are t
     { type: "message", channel: "c1", user: USER, text: long },
   ];
   for (const event of events) expect(await send(event)).toMatchObject({ outcome: "accepted" });
+});
+
+test.each(["/", "//"])("the base URL can end with %s", async (slashes) => {
+  const options = { ...optionsOf(), baseUrl: `${service.url}${slashes}` };
+  expect(await createSender(options).send(COMMAND)).toMatchObject({ outcome: "accepted" });
+  expect(await createPoll(options)(undefined, new AbortController().signal)).toMatchObject({ page: {} });
 });
 
 // contract: poll-oldest-first, poll-next

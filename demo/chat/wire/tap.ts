@@ -42,7 +42,7 @@ export async function startTap(serviceUrl: string, wire: WireLog) {
         path: request.url,
         request: wireSide(request.headers, body),
         answer: isAnswer ? { status: answer.status, ...wireSide(answer.headers, answer.body) } : null,
-        failure: isAnswer ? null : signal.aborted ? "the network is cut" : `no answer: ${answer.failed}`,
+        failure: isAnswer ? null : signal.aborted ? "the network is cut" : `no answer: ${answer.why}`,
         ms: Math.round(performance.now() - began),
       });
       if (isAnswer) {
