@@ -1,4 +1,4 @@
-import { once } from "node:events";
+import { once, setMaxListeners } from "node:events";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { setTimeout as sleep } from "node:timers/promises";
 import { createAcceptedPushes } from "./accepted-pushes";
@@ -71,6 +71,8 @@ export function createBridge(options: BridgeOptions): Bridge {
   const { messages } = store;
   const shown = createShownMessages();
   const over = new AbortController();
+  // Each pending report listens. The sender bounds their number.
+  setMaxListeners(0, over.signal);
   const polls = new AbortController();
   const reported =
     onlyReported === undefined || store.reported === undefined

@@ -1,4 +1,5 @@
 import { randomUUID } from "node:crypto";
+import { setMaxListeners } from "node:events";
 import { backOffMs, REAL_TIMING, retryAfterMs, type Timing } from "./back-off";
 import { readError } from "./error-body";
 import { exchange, hooksUrl, isRetried, type Answer, type NoAnswer } from "./http-exchange";
@@ -80,6 +81,8 @@ export interface Sender {
 const BACK_OFF = { firstMs: 250, mostMs: 8_000 };
 const ANSWER_MAX_BYTES = 64 * 1024;
 const NEVER = new AbortController().signal;
+// Each pending send listens.
+setMaxListeners(0, NEVER);
 
 /**
  * Makes a sender of inbound events for one workspace (`POST /hooks/{workspaceId}`).

@@ -1,4 +1,7 @@
+import { execFile } from "node:child_process";
 import { createServer } from "node:http";
+import { resolve } from "node:path";
+import { promisify } from "node:util";
 import { dmChannel, folderStore, CannotShow, RetryLater } from "../../index";
 import { MessageKind } from "../../../proto/gen/chatbridge/v1/event";
 import { startConsumer, type Consumer } from "../../../test/harness/consumer";
@@ -17,6 +20,7 @@ import { sharedService } from "../../../test/harness/shared-service";
 import { until } from "../../../test/harness/wait";
 import { makeBridge, recordingChat, stopBridges } from "../harness/bridge-chat";
 
+const KIT = resolve(__dirname, "../../../dist/bridge");
 const service = sharedService();
 let consumer: Consumer;
 let workspace: TestWorkspace;
@@ -317,4 +321,23 @@ test("names and texts with half an emoji are accepted, because the half is repla
     channel: { name: `${"a".repeat(127)}😀` },
     kind: { value: { text: "start \ufffd" } },
   });
+});
+
+test("many reports at the same time cause no warning", async () => {
+  const script = `
+    const { createBridge, storeInMemory } = require(${JSON.stringify(resolve(KIT, "index.js"))});
+    const { createSender } = require(${JSON.stringify(resolve(KIT, "sender.js"))});
+    const options = ${JSON.stringify(optionsOf())};
+    const chat = { post: () => "1", dm: () => "1", update: () => undefined };
+    const bridge = createBridge({ ...options, chat, store: storeInMemory() });
+    const sender = createSender(options);
+    const user = { id: "u1" };
+    const reports = Array.from({ length: 20 }, () => [
+      bridge.command({ channel: "c1", user, text: "go" }),
+      sender.send({ type: "command", channel: "c1", user, text: "go" }),
+    ]);
+    Promise.all(reports.flat()).then((all) => console.log(all.every(({ outcome }) => outcome === "accepted")));
+  `;
+  const { stdout, stderr } = await promisify(execFile)(process.execPath, ["-e", script]);
+  expect([stdout.trim(), stderr]).toEqual(["true", ""]);
 });
