@@ -1,4 +1,4 @@
-import { mkdtempSync } from "node:fs";
+import { existsSync, mkdtempSync } from "node:fs";
 import { join } from "node:path";
 import { testFolder } from "../../test/harness/folder";
 import { until } from "../../test/harness/wait";
@@ -13,6 +13,7 @@ import { startOddService, type OddService, type OddWorkspace } from "../../test/
 import { ODD_ANSWERS } from "../../test/odd-answers/rows";
 import { startBridgeProcess } from "../common/test/bridge-process";
 import { startFakeServer } from "../irc/test/harness/fake-server";
+import { startSynapse, SYNAPSE_WITHIN_MS, type TestSynapse } from "../matrix/test/harness/synapse";
 
 const folder = testFolder();
 let service: OddService;
@@ -56,11 +57,78 @@ async function startIrc(baseUrl: string, workspace: OddWorkspace): Promise<Runni
 
 // time: ordering
 test("the IRC bridge continues after every odd answer", async () => {
-  const seen = await judge(service, ODD_ANSWERS, { start: startIrc, lanes: 8, channel: "#games" });
+  const seen = await judge(service, ODD_ANSWERS, { start: startIrc, lanes: 8, channel: () => "#games" });
   expect(seen).toEqual(expectedVerdicts(ODD_ANSWERS));
 });
 
 test("the IRC bridge logs a refusal of its first poll and exits", async () => {
   const stops = ODD_ANSWERS.filter(({ poll }) => poll === "stop");
   expect(await judgeStops(service, stops, startIrc)).toEqual(expectedStops(stops));
+});
+
+describe("the Matrix bridge", () => {
+  const LANES = 8;
+  let synapse: TestSynapse;
+  let ann: Awaited<ReturnType<TestSynapse["member"]>>;
+  /** The rooms of the lanes, with the access token of the only bridge in each room. */
+  const tokens = new Map<string, string>();
+
+  beforeAll(async () => {
+    synapse = await startSynapse();
+    ann = await synapse.member("ann");
+    for (let lane = 0; lane < LANES; lane += 1) {
+      const bot = await synapse.member(`bot${lane}`);
+      const room = await ann.createRoom({}, bot.id);
+      await bot.join(room);
+      tokens.set(room, bot.token);
+    }
+  }, SYNAPSE_WITHIN_MS);
+  afterAll(() => synapse?.close());
+
+  async function startMatrix(baseUrl: string, workspace: OddWorkspace): Promise<Running> {
+    const { channel: room } = workspace;
+    const settings = settingsOf(baseUrl, workspace);
+    const bridge = startBridgeProcess("matrix", {
+      ...settings,
+      MATRIX_HOMESERVER: synapse.url,
+      MATRIX_ACCESS_TOKEN: tokens.get(room) ?? tokens.values().next().value ?? "",
+    });
+    let hasExited = false;
+    void bridge.exited.then(() => (hasExited = true));
+    let texts: readonly string[] = [];
+    let isOver = false;
+    const watch = async (): Promise<boolean> => {
+      texts = (await ann.messages(room)).map(({ body }) => body);
+      return isOver;
+    };
+    // The bridge ignores messages that precede its first position in the stream of the homeserver.
+    const isListening = () => hasExited || existsSync(join(settings.STATE_FOLDER, "sync.json"));
+    const listening = until("the bridge follows the room, or has exited", isListening);
+    const watched = tokens.has(room) ? until("the test is over", watch, Infinity) : undefined;
+    return {
+      output: () => texts.join("\n") + bridge.output(),
+      send: (text) => void listening.then(() => ann.say(room, `!play ${text}`)),
+      exited: bridge.exited,
+      async stop() {
+        isOver = true;
+        await watched;
+        await bridge.stop("SIGKILL");
+      },
+    };
+  }
+
+  // time: ordering
+  test("continues after every odd answer", async () => {
+    const rooms = [...tokens.keys()];
+    const channel = (lane: number) => rooms[lane] ?? "";
+    // If the kit drops a command, the Matrix bridge reports the command again, until it is 5 minutes old.
+    const rows = ODD_ANSWERS.map((row) => (row.send === "wait" ? { ...row, send: "retry" as const } : row));
+    const seen = await judge(service, rows, { start: startMatrix, lanes: LANES, channel });
+    expect(seen).toEqual(expectedVerdicts(rows));
+  });
+
+  test("logs a refusal of its first poll and exits", async () => {
+    const stops = ODD_ANSWERS.filter(({ poll }) => poll === "stop");
+    expect(await judgeStops(service, stops, startMatrix)).toEqual(expectedStops(stops));
+  });
 });

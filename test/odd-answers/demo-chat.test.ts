@@ -37,6 +37,6 @@ const ROWS = ODD_ANSWERS.map((row) => (row.poll === "stop" ? { ...row, poll: "re
 // With 11 lanes, no lane has both an answer that takes 30 seconds to time out and a refusal.
 // time: ordering
 test("the demo's chat continues after every odd answer", async () => {
-  const seen = await judge(service, ROWS, { start: startDemo, lanes: 11, channel: "general" });
+  const seen = await judge(service, ROWS, { start: startDemo, lanes: 11, channel: () => "general" });
   expect(seen).toEqual(expectedVerdicts(ROWS));
 });

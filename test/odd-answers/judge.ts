@@ -44,7 +44,7 @@ const continuedOf = (rows: readonly OddAnswer[]) =>
 export async function judge(
   service: OddService,
   rows: readonly OddAnswer[],
-  { start, lanes, channel = "c1" }: { start: Start; lanes: number; channel?: string },
+  { start, lanes, channel = () => "c1" }: { start: Start; lanes: number; channel?: (lane: number) => string },
 ): Promise<Verdicts> {
   const numbers = Array.from({ length: lanes }, (_, lane) => lane);
   const verdicts = await Promise.all(
@@ -53,7 +53,7 @@ export async function judge(
         service,
         rows.filter((_, index) => index % lanes === lane),
         start,
-        channel,
+        channel(lane),
       ),
     ),
   );

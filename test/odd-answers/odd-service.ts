@@ -27,6 +27,8 @@ export interface Seen {
 export interface OddWorkspace {
   readonly id: string;
   readonly secret: string;
+  /** The channel of all events. */
+  readonly channel: string;
   /** All polls, with their `after`. */
   readonly polls: readonly Seen[];
   /** All events from the bridge: the text and the event's id, separated by a space. */
@@ -160,7 +162,7 @@ export async function startOddService() {
         faults.push(`another request: ${method} ${path}`);
         regular(socket, "404 Not Found", '{"statusCode":404,"message":"no such path"}');
       });
-      return { id, secret, polls, posts, pushes, faults, targetUrl: `${url}/pushes/${id}` };
+      return { id, secret, channel, polls, posts, pushes, faults, targetUrl: `${url}/pushes/${id}` };
     },
 
     close(): Promise<void> {
