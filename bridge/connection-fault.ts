@@ -6,7 +6,10 @@ const HINTS: readonly (readonly [RegExp, string])[] = [
     /^ECONNREFUSED$/,
     "no program listens there: check the host and the port, and that the program is running",
   ],
-  [/^ENOTFOUND$/, "the host name is unknown: check the host, and whether this machine needs a proxy"],
+  [
+    /^ENOTFOUND$/,
+    "the host name is unknown: check the host; behind a proxy, set HTTPS_PROXY and NODE_USE_ENV_PROXY=1",
+  ],
   [/^EAI_AGAIN$/, "the DNS server does not answer: check this machine's network"],
   [/^E(HOST|NET)UNREACH$/, "there is no route to the host: check the network, the firewall and the proxy"],
   [/^(ETIMEDOUT|UND_ERR_CONNECT_TIMEOUT)$/, "check the host, the port and the firewall"],

@@ -6,6 +6,7 @@ import { lineOf } from "../../check/report";
 import { checkService } from "../../check/service/check-service";
 import { DM_CASES, TEXT_CASES, UNKNOWN_CASES } from "../../check/service/inbound-cases";
 import { envelopeFault } from "../../check/service/envelope-fault";
+import { secretFault } from "../../secret-form";
 import { sign, verify } from "../../signature";
 import { startBrokenService, type Alter } from "./broken-bridges/broken-service";
 
@@ -18,7 +19,10 @@ jest.mock<object>("node:timers/promises", () => ({
 afterEach(() => jest.restoreAllMocks());
 
 const WORKSPACE = "6f1c0bd8-6d2f-4b5e-9a53-1f7c0c1d2e3f";
-const SECRETS = array(string({ minLength: 1 }), { minLength: 1, maxLength: 3 });
+const SECRETS = array(
+  string({ minLength: 1 }).filter((text) => secretFault(text) === undefined),
+  { minLength: 1, maxLength: 3 },
+);
 
 // contract: signature-format
 test.each([...MALFORMED, ...WRONG])(
