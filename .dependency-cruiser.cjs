@@ -48,7 +48,7 @@ const ARROWS = {
     "^contract/",
     "^proto/(gen/|codes\\.ts$)",
     "^runtime/",
-    "^bridge/(signature|events|poll|poller|cursor-store|lanes|back-off|check/http-client)\\.ts$",
+    "^bridge/(signature|secret-form|events|poll|poller|cursor-store|lanes|back-off|check/http-client)\\.ts$",
     "^edge/dashboard/(shapes|workspace-json)\\.ts$",
   ],
   "^local/": ["^proto/gen/", "^runtime/"],
