@@ -2,7 +2,9 @@ import { once, setMaxListeners } from "node:events";
 import { createSecureContext, rootCertificates } from "node:tls";
 import { pino, type Logger } from "pino";
 import { listenForProbes } from "../runtime/health-listener";
+import { listening } from "../runtime/listen-fault";
 import { limitConnections } from "../runtime/limit-connections";
+import { SettingsError } from "../runtime/settings";
 import { BUILD } from "../runtime/version";
 import { startTracing } from "../runtime/tracing/start-tracing";
 import type { CoreConfig } from "./config";
@@ -31,7 +33,7 @@ import { listenForRpc } from "./rpc/server";
 import { createRedisWatch } from "./redis-watch";
 import { replyFault } from "./store/redis/fault-words";
 import { createSecretBox } from "./store/secret-box";
-import { openStore } from "./store/store";
+import { openStore, WrongShards } from "./store/store";
 
 export interface Core {
   /** The port of the gRPC listener. */
@@ -101,7 +103,9 @@ export async function createCore(
         onAdvice: ({ level, server, advice }) => log[level]({ server }, `Redis may lose data: ${advice}`),
       }),
       failOnceAborted(stopping),
-    ]);
+    ]).catch((error: unknown) => {
+      throw error instanceof WrongShards ? new SettingsError([error.message]) : error;
+    });
     closers.unshift(async () => {
       redisWatch.stop();
       await store.close();
@@ -192,7 +196,7 @@ export async function createCore(
     const streams = new AbortController();
     // Every stream adds a listener, so Node must not warn about the number of listeners.
     setMaxListeners(0, streams.signal);
-    const rpc = await listenForRpc(
+    const starting = listenForRpc(
       {
         ...store,
         callCounts: metrics.callCounts,
@@ -221,6 +225,7 @@ export async function createCore(
         report,
       },
     );
+    const rpc = await listening("CORE_LISTEN", starting);
     closers.unshift(async () => {
       // The listener is closed first, so that a client that opens its streams again reaches another core.
       const served = rpc.close();

@@ -16,5 +16,6 @@ collectGarbageLessOften();
 void runProcess(async (stopping) => {
   const config = readCoreConfig(process.env);
   const log = createLogger("core", config.logLevel);
+  for (const line of config.misspelled) log.warn(line);
   return { running: await createCore(config, log, {}, stopping), log };
 });

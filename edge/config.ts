@@ -44,7 +44,7 @@ export function readEdgeConfig(environment: NodeJS.ProcessEnv) {
         settings.text("DASHBOARD_LISTEN", "", "off") === "off"
           ? undefined
           : settings.hostPort("DASHBOARD_LISTEN", "address of the dashboard, host:port, or off"),
-      publicUrl: environment["PUBLIC_URL"]
+      publicUrl: settings.isSet("PUBLIC_URL")
         ? settings.parsed(
             "PUBLIC_URL",
             "URL at which bridges reach the edge, e.g. https://hooks.example",

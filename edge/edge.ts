@@ -2,6 +2,7 @@ import type { AddressInfo } from "node:net";
 import type { FastifyInstance } from "fastify";
 import { pino, type Logger } from "pino";
 import { listenForProbes } from "../runtime/health-listener";
+import { listening } from "../runtime/listen-fault";
 import { limitConnections } from "../runtime/limit-connections";
 import { formatHostPort, isLoopback } from "../runtime/settings";
 import { BUILD } from "../runtime/version";
@@ -85,7 +86,7 @@ export async function createEdge(
   let dashboard: Dashboard | undefined;
   try {
     await app.register(async (hooks) => addHooks(hooks, shieldCore(core, shield), unsent, tracing?.tracer));
-    await app.listen(config.listen);
+    await listening("EDGE_LISTEN", app.listen(config.listen));
     if (config.dashboardListen !== undefined) {
       if (!isLoopback(config.dashboardListen.host) && config.trustProxy.length === 0) {
         log.warn(

@@ -15,5 +15,6 @@ collectGarbageLessOften();
 void runProcess(async () => {
   const config = readEdgeConfig(process.env);
   const log = createLogger("edge", config.logLevel);
+  for (const line of config.misspelled) log.warn(line);
   return { running: await createEdge(config, log), log };
 });

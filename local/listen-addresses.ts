@@ -93,6 +93,7 @@ async function take(name: Listener, at: HostPort, patienceMs: number, signal: Ab
         throw new StartFault(
           `${name}: ${formatHostPort(at)} ${WHY[code] ?? `cannot be used (${code})`}. ` +
             `Set another address, such as ${name}=127.0.0.1:${other}, and start again.`,
+          true,
         );
       }
       await sleep(LOOK_EVERY_MS);

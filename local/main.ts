@@ -37,7 +37,9 @@ async function main(args: readonly string[]): Promise<number> {
   const over = new AbortController();
   stopWhenAsked(over);
   try {
-    await runService(readStartSettings(process.env, options.irc), over);
+    const settings = readStartSettings(process.env, options.irc);
+    for (const line of settings.misspelled) console.error(line);
+    await runService(settings, over);
   } catch (error) {
     over.abort(error);
   }
@@ -78,7 +80,8 @@ function explain(reason: unknown): number {
   if (reason instanceof StartFault || reason instanceof SettingsError) console.error(reason.message);
   else
     console.error(`Internal error of npm start: ${reason instanceof Error ? reason.stack : String(reason)}`);
-  return reason instanceof SettingsError ? EXIT_BAD_SETTINGS : EXIT_FAULT;
+  const isOfSetting = reason instanceof SettingsError || (reason instanceof StartFault && reason.isOfSetting);
+  return isOfSetting ? EXIT_BAD_SETTINGS : EXIT_FAULT;
 }
 
 // Writes fail after the reader has closed the output. The errors are ignored, so that the shutdown still completes.

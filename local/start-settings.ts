@@ -1,5 +1,5 @@
 import { resolve } from "node:path";
-import { readSettings, type HostPort } from "../runtime/settings";
+import { readSettings, type HostPort, type Read } from "../runtime/settings";
 
 /** The settings of the listeners, in the order of the help and of the error messages. */
 export const LISTENERS = {
@@ -51,7 +51,7 @@ export interface StartSettings {
  *
  * @param irc whether `--with irc` was given
  */
-export function readStartSettings(environment: NodeJS.ProcessEnv, irc = true): StartSettings {
+export function readStartSettings(environment: NodeJS.ProcessEnv, irc = true): Read<StartSettings> {
   return readSettings(environment, (settings) => {
     const demo = settings.choice("DEMO", ["on", "off"], "on") === "on";
     const address = (name: Listener): HostPort => {
@@ -62,7 +62,7 @@ export function readStartSettings(environment: NodeJS.ProcessEnv, irc = true): S
     };
     return {
       dataDir: resolve(settings.text("DATA_DIR", "folder for all data", ".data")),
-      redisUrl: environment["REDIS_URL"] || undefined,
+      redisUrl: settings.text("REDIS_URL", "", "") || undefined,
       listen: Object.fromEntries(names.map((name) => [name, address(name)])) as ListenAddresses,
       demo,
       irc,

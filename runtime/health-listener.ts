@@ -1,6 +1,7 @@
 import { createServer } from "node:http";
 import { once } from "node:events";
 import type { AddressInfo } from "node:net";
+import { listening } from "./listen-fault";
 import { limitConnections } from "./limit-connections";
 import type { Metrics } from "./metrics";
 import { REQUEST_TIMEOUTS } from "./request-timeouts";
@@ -60,7 +61,7 @@ export async function listenForProbes(
   });
   limitConnections(server, CONNECTIONS);
   server.listen(at.port, at.host);
-  await once(server, "listening");
+  await listening("HEALTH_LISTEN", once(server, "listening"));
   return {
     port: (server.address() as AddressInfo).port,
     async close() {

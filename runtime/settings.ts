@@ -1,5 +1,6 @@
 import { readFileSync } from "node:fs";
 import ipaddr from "ipaddr.js";
+import { misspelledSettings } from "./misspelled-settings";
 
 /** An address to listen on or to connect to. */
 export interface HostPort {
@@ -34,9 +35,17 @@ export interface Settings {
   choice<T extends string>(name: string, choices: readonly T[], fallback: T): T;
   /** The content of the file that a setting names; undefined when the setting is unset. */
   file(name: string, what: string): Buffer | undefined;
+  /** Whether a setting is neither unset nor empty. */
+  isSet(name: string): boolean;
   /** Adds a fault that concerns several settings. */
   fault(line: string): void;
 }
+
+/** The settings of a process. */
+export type Read<T> = Readonly<T> & {
+  /** One line for each variable that is probably a misspelled setting. The process must log these lines as warnings. */
+  readonly misspelled: readonly string[];
+};
 
 /**
  * Reads a process's settings with `read`. Throws one `SettingsError` that lists
@@ -45,11 +54,17 @@ export interface Settings {
 export function readSettings<T extends object>(
   environment: Readonly<Record<string, string | undefined>>,
   read: (settings: Settings) => T,
-): Readonly<T> {
+): Read<T> {
   const faults: string[] = [];
+  const known = new Set<string>();
+
+  function isSet(name: string): boolean {
+    known.add(name);
+    return Boolean(environment[name]);
+  }
 
   function parsed<V>(name: string, what: string, parse: (text: string) => V, fallback?: string): V {
-    const text = environment[name] || fallback;
+    const text = isSet(name) ? environment[name] : fallback;
     if (text === undefined) {
       faults.push(`${name} is missing: ${what}`);
       return undefined as V; // The process never gets this value: the faults are thrown below.
@@ -88,8 +103,9 @@ export function readSettings<T extends object>(
         },
         fallback,
       ),
+    isSet,
     file: (name, what) =>
-      environment[name]
+      isSet(name)
         ? parsed(name, what, (path) => {
             try {
               return readFileSync(path);
@@ -102,8 +118,9 @@ export function readSettings<T extends object>(
   };
 
   const result = read(settings);
-  if (faults.length > 0) throw new SettingsError(faults);
-  return Object.freeze(result);
+  const misspelled = misspelledSettings(environment, known);
+  if (faults.length > 0) throw new SettingsError([...faults, ...misspelled]);
+  return Object.freeze({ ...result, misspelled });
 }
 
 function parseHostPort(text: string): HostPort {

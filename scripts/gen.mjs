@@ -21,7 +21,12 @@ function kitCopy() {
 
 /** The files of the service that the bridges in bridges/ need. The bridges are published without the service. */
 const RUNNER_PARTS = [
-  ...["logger", "request-timeouts", "run-process", "settings"].map((name) => `runtime/${name}`),
+  "runtime/listen-fault",
+  "runtime/logger",
+  "runtime/misspelled-settings",
+  "runtime/request-timeouts",
+  "runtime/run-process",
+  "runtime/settings",
   "core/domain/public-address",
 ];
 

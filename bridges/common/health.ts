@@ -1,6 +1,7 @@
 import { once } from "node:events";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
+import { listening } from "./copied/listen-fault";
 import { REQUEST_TIMEOUTS } from "./copied/request-timeouts";
 import type { HostPort } from "./copied/settings";
 
@@ -33,7 +34,7 @@ export async function listenForHealth(
   });
   server.maxConnections = CONNECTIONS_MAX;
   server.listen(at.port, at.host);
-  await once(server, "listening");
+  await listening("HEALTH_LISTEN", once(server, "listening"));
   return {
     port: (server.address() as AddressInfo).port,
     async close() {

@@ -5,7 +5,7 @@ import type { Logger } from "pino";
 import { BRIDGE_SETTINGS, checkBridgeSettings, type BridgeSettings } from "./bridge-settings";
 import { createLogger } from "./copied/logger";
 import { runProcess } from "./copied/run-process";
-import { readSettings, SettingsError, type Settings } from "./copied/settings";
+import { readSettings, SettingsError, type Read, type Settings } from "./copied/settings";
 import { listenForHealth, type ConnectionState } from "./health";
 import { settingsHelp } from "./help";
 import { readText, withSecretFiles, type SettingTable, type ValuesOf } from "./setting";
@@ -59,6 +59,7 @@ export async function runBridgeProgram<Table extends SettingTable>(
   await runProcess(async (stopping) => {
     const settings = readTable(program, environmentOf(options.config));
     const log = createLogger(name, settings.LOG_LEVEL);
+    for (const line of settings.misspelled) log.warn(line);
     let bridge: RunningBridge | undefined;
     const fail = (problem: string): void => {
       log.fatal({ problem }, "the bridge cannot continue");
@@ -108,11 +109,13 @@ function environmentOf(file: string | undefined): NodeJS.Dict<string> {
   }
 }
 
+type Misspelled = Pick<Read<object>, "misspelled">;
+
 /** Returns the values of all settings. Throws `SettingsError` with all faults. */
 function readTable<Table extends SettingTable>(
   { settings: own, check }: BridgeProgram<Table>,
   environment: NodeJS.Dict<string>,
-): BridgeSettings & ValuesOf<Table> {
+): BridgeSettings & ValuesOf<Table> & Misspelled {
   const table = { ...BRIDGE_SETTINGS, ...own };
   const unread: string[] = [];
   const complete = withSecretFiles(table, environment, (line) => unread.push(line));
@@ -120,7 +123,7 @@ function readTable<Table extends SettingTable>(
     for (const line of unread) settings.fault(line);
     const read = Object.entries(table).map(([name, setting]) => [name, setting.read(settings, name)]);
     return Object.fromEntries(read) as object;
-  }) as BridgeSettings & ValuesOf<Table>;
+  }) as BridgeSettings & ValuesOf<Table> & Misspelled;
   const faults: string[] = [];
   const settings = { fault: (line: string) => void faults.push(line) };
   checkBridgeSettings(values, settings);

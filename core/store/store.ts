@@ -29,6 +29,9 @@ import { createSecretKeys } from "./secret-keys";
 import { listenForWakes } from "./wakes";
 import { createWorkspaces } from "./workspaces";
 
+/** The error when the configured number of shards is not the number that Redis has stored. */
+export class WrongShards extends Error {}
+
 /** Core's ports, implemented with Redis. */
 export type Store = Awaited<ReturnType<typeof openStore>>;
 
@@ -97,7 +100,7 @@ export async function openStore(options: StoreOptions) {
       return keepShards();
     });
     if (kept !== String(options.shards)) {
-      throw new Error(
+      throw new WrongShards(
         `SHARDS is ${options.shards}, but this Redis was first used with ${kept}: set SHARDS=${kept}`,
       );
     }

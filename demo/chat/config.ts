@@ -17,8 +17,8 @@ export function readChatConfig(environment: NodeJS.ProcessEnv) {
       "address of the listener for probes, host:port",
       "127.0.0.1:8085",
     ),
-    push: readPush(settings, environment),
-    modeSocket: environment["MODE_SOCKET"] || undefined,
+    push: readPush(settings),
+    modeSocket: settings.text("MODE_SOCKET", "", "") || undefined,
     hosts: settings.parsed(
       "CHAT_HOSTS",
       "comma-separated host names at which the page can be opened",
@@ -36,7 +36,7 @@ export function readChatConfig(environment: NodeJS.ProcessEnv) {
 }
 
 /** Returns the settings for pushes; undefined when this chat only polls. */
-function readPush(settings: Settings, environment: NodeJS.ProcessEnv) {
+function readPush(settings: Settings) {
   const cert = settings.file("PUSH_TLS_CERT", "PEM certificate of the listener for pushes");
   const key = settings.file("PUSH_TLS_KEY", "PEM key of the listener for pushes");
   const listen = settings.hostPort(
@@ -44,7 +44,7 @@ function readPush(settings: Settings, environment: NodeJS.ProcessEnv) {
     "address of the listener for pushes, host:port",
     "127.0.0.1:8084",
   );
-  const targetUrl = environment["TARGET_URL"]
+  const targetUrl = settings.isSet("TARGET_URL")
     ? settings.parsed("TARGET_URL", "URL at which the service reaches the listener for pushes", parseHttpUrl)
     : undefined;
   const isObserved = settings.choice("CHAT_OBSERVE", ["on", "off"], "off") === "on";

@@ -13,5 +13,6 @@ answerArguments({
 void runProcess(async () => {
   const config = readChatConfig(process.env);
   const log = createLogger("demo/chat", config.logLevel);
+  for (const line of config.misspelled) log.warn(line);
   return { running: await startChat(config, log), log };
 });

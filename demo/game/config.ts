@@ -9,9 +9,9 @@ export type GameConfig = ReturnType<typeof readGameConfig>;
 export function readGameConfig(environment: NodeJS.ProcessEnv) {
   return readSettings(environment, (settings) => ({
     core: readCoreConnection(settings, "game"),
-    names: readGameNames(settings, environment),
+    names: readGameNames(settings),
     // By default, the name of the game, so that two games never share a group by mistake.
-    group: environment["FOLLOW_GROUP"]
+    group: settings.isSet("FOLLOW_GROUP")
       ? settings.parsed("FOLLOW_GROUP", "name of the group that follows events", parseName)
       : undefined,
     consumer: settings.parsed("FOLLOW_CONSUMER", "name of this process in the group", parseName, "one"),
@@ -26,7 +26,7 @@ export function readGameConfig(environment: NodeJS.ProcessEnv) {
       "127.0.0.1:8090",
     ),
     // The base URL of the pictures, with a slash at the end; by default, the address in `picturesListen`.
-    picturesUrl: environment["PICTURES_URL"]
+    picturesUrl: settings.isSet("PICTURES_URL")
       ? settings.parsed("PICTURES_URL", "URL at which the chat loads the pictures", parsePicturesUrl)
       : undefined,
     lobbySeconds: settings.integer(
@@ -52,9 +52,9 @@ export function readGameConfig(environment: NodeJS.ProcessEnv) {
   }));
 }
 
-function readGameNames(settings: Settings, environment: NodeJS.ProcessEnv): GameNames {
+function readGameNames(settings: Settings): GameNames {
   const own = settings.parsed("GAME_NAME", "name of this game in commands", parseGameName, "trivia");
-  const all = environment["GAMES"]
+  const all = settings.isSet("GAMES")
     ? settings.parsed("GAMES", "names of all games, separated by commas", (text) => parseGames(text, own))
     : [own];
   return { own, all };

@@ -13,5 +13,6 @@ answerArguments({
 void runProcess(async (stopping) => {
   const config = readGameConfig(process.env);
   const log = createLogger("demo/game", config.logLevel);
+  for (const line of config.misspelled) log.warn(line);
   return { running: await startTrivia(config, log, stopping), log };
 });

@@ -2,6 +2,7 @@ import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import fastifyStatic from "@fastify/static";
 import fastify from "fastify";
+import { listening } from "../../runtime/listen-fault";
 import { REQUEST_TIMEOUTS } from "../../runtime/request-timeouts";
 import type { HostPort } from "../../runtime/settings";
 
@@ -16,6 +17,6 @@ export async function listenForPictures(at: HostPort) {
     forceCloseConnections: true,
   });
   await app.register(fastifyStatic, { root: join(__dirname, "pictures"), maxAge: "1d" });
-  await app.listen(at);
+  await listening("PICTURES_LISTEN", app.listen(at));
   return { port: (app.server.address() as AddressInfo).port, close: () => app.close() };
 }

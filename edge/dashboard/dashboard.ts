@@ -21,6 +21,7 @@ import { addWatchRoute } from "./watch-route";
 import { addFailedEventsRoute, addStoredRoutes } from "./stored-routes";
 import { createWorkspaceClient, type Operator } from "./workspace-client";
 import { addWorkspaceRoutes } from "./workspace-routes";
+import { listening } from "../../runtime/listen-fault";
 
 export interface DashboardOptions {
   readonly listen: HostPort;
@@ -108,7 +109,7 @@ export async function startDashboard(options: DashboardOptions) {
     { prefix: "/api" },
   );
   try {
-    await app.listen(listen);
+    await listening("DASHBOARD_LISTEN", app.listen(listen));
   } catch (error) {
     core.close();
     throw error;

@@ -4,6 +4,14 @@ import { createServer, type AddressInfo } from "node:net";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { readCoreConfig } from "../../core/config";
+import { SECRETS_KEY, startCore, TOKENS } from "../harness/processes";
+import { sharedService } from "../harness/shared-service";
+import { createTestCa } from "../harness/test-ca";
+
+const service = sharedService();
+const ca = createTestCa();
+afterAll(() => ca.close());
+const certificate = ca.issue(["localhost"]);
 
 /** Runs a program with `settings` and no other settings, and waits until the program exits. */
 async function run(name: string, settings: Readonly<Record<string, string>>) {
@@ -60,15 +68,84 @@ test("core requires REDIS_URL and SECRETS_KEY, and CORE_TOKENS when it listens o
   for (const line of lines) expect(read).toThrow(`\n  - ${line}`);
 });
 
-test("a process whose port is in use exits with code 1 and one line, without a stack trace", async () => {
-  const server = createServer().listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const { code, stderr } = await run("edge", {
-    CORE_TOKEN: "edge-token-for-tests",
-    EDGE_LISTEN: `127.0.0.1:${(server.address() as AddressInfo).port}`,
+/** The settings with which a program starts, without the addresses of its listeners. */
+const VALID: Readonly<Record<string, () => Readonly<Record<string, string>>>> = {
+  core: () => ({ REDIS_URL: service.redis.url, SECRETS_KEY }),
+  edge: () => ({ CORE_TOKEN: TOKENS.edge, CORE_ADDRESS: `127.0.0.1:${service.core.port}` }),
+  "demo/game": () => ({ CORE_TOKEN: TOKENS.game, CORE_ADDRESS: `127.0.0.1:${service.core.port}` }),
+  "demo/chat": () => ({
+    BASE_URL: service.url,
+    WORKSPACE_ID: "0b8c3a52-6f0e-4c9e-9d53-2f6a3d0c7b11",
+    SIGNING_SECRET: "a secret",
+    PUSH_TLS_CERT: certificate.certPath,
+    PUSH_TLS_KEY: certificate.keyPath,
+  }),
+};
+const LISTENERS: Readonly<Record<string, readonly string[]>> = {
+  core: ["CORE_LISTEN", "HEALTH_LISTEN"],
+  edge: ["EDGE_LISTEN", "HEALTH_LISTEN", "DASHBOARD_LISTEN"],
+  "demo/game": ["PICTURES_LISTEN", "HEALTH_LISTEN"],
+  "demo/chat": ["CHAT_LISTEN", "HEALTH_LISTEN", "PUSH_LISTEN"],
+};
+const listeners = Object.entries(LISTENERS).flatMap(([name, all]) =>
+  all.map((each) => [name, each] as const),
+);
+
+describe("an address that a process cannot listen on is an invalid setting:", () => {
+  test.each(listeners)(
+    "%s exits with code 78 and one line that names %s if its port is in use",
+    async (name, faulty) => {
+      const server = createServer().listen(0, "127.0.0.1");
+      await once(server, "listening");
+      const addresses = Object.fromEntries(LISTENERS[name]?.map((each) => [each, "127.0.0.1:0"]) ?? []);
+      const taken = `127.0.0.1:${(server.address() as AddressInfo).port}`;
+      const { code, stderr } = await run(name, { ...VALID[name]?.(), ...addresses, [faulty]: taken });
+      server.close();
+      expect(code).toBe(78);
+      const [title, ...faults] = stderr.trimEnd().split("\n");
+      expect(title).toBe("cannot start: these settings are invalid:");
+      const why = `listen EADDRINUSE: address already in use ${taken}`;
+      expect(faults).toEqual([
+        `  - ${faulty} cannot be used: ${why}: stop the program that uses the port, or set another port`,
+      ]);
+    },
+  );
+
+  test("an address of another machine", async () => {
+    const addresses = { EDGE_LISTEN: "192.0.2.1:0", HEALTH_LISTEN: "127.0.0.1:0" };
+    const { code, stderr } = await run("edge", { ...VALID["edge"]?.(), ...addresses });
+    expect([code, stderr]).toEqual([
+      78,
+      expect.stringMatching(/- EDGE_LISTEN .*EADDRNOTAVAIL.*: set an address of this machine\n$/),
+    ]);
+  });
+});
+
+test("core with another number of shards than its Redis exits with code 78", async () => {
+  const { code, stderr } = await run("core", {
+    ...VALID["core"]?.(),
+    SHARDS: "8",
     HEALTH_LISTEN: "127.0.0.1:0",
   });
-  server.close();
-  expect(code).toBe(1);
-  expect(stderr).toMatch(/^cannot start: .*EADDRINUSE.*\n$/);
+  expect([code, stderr]).toEqual([78, expect.stringMatching(/\n {2}- SHARDS is 8, .*: set SHARDS=16\n$/)]);
+});
+
+describe("a misspelled setting", () => {
+  test("is named beside the faults that it causes", async () => {
+    const { code, stderr } = await run("core", { REDIS_URL: service.redis.url, SECRET_KEY: SECRETS_KEY });
+    expect([code, stderr]).toEqual([
+      78,
+      expect.stringContaining("\n  - SECRET_KEY is not a setting: did you mean SECRETS_KEY?\n"),
+    ]);
+    expect(stderr).not.toContain(SECRETS_KEY);
+  });
+
+  test("is a warning in the log of a process that starts without it", async () => {
+    const core = await startCore(service.redis.url, { PUSH_ALOW: "127.0.0.1" });
+    await core.stop();
+    const warnings = core.log.filter(
+      ({ level, msg }) => level === "warn" && String(msg).includes("PUSH_ALOW"),
+    );
+    expect(warnings.map(({ msg }) => msg)).toEqual(["PUSH_ALOW is not a setting: did you mean PUSH_ALLOW?"]);
+  });
 });

@@ -161,7 +161,7 @@ test.each(Object.keys(LISTENERS))(
     await new Promise<void>((resolve) => other.listen(0, "127.0.0.1", resolve));
     const taken = `127.0.0.1:${(other.address() as AddressInfo).port}`;
     const run = await start({ env: { [name]: taken } });
-    expect(await run.exited).toBe(1);
+    expect(await run.exited).toBe(78);
     const words = `^${name}: ${taken} is in use by another program\\. Set another address.*\\n$`;
     expect(run.printedErrors()).toMatch(new RegExp(words));
     expect(living(run.folder)).toEqual([]);

@@ -47,6 +47,7 @@ test("the edge needs only CORE_TOKEN, and has defaults for its other settings", 
     addressConnectionsMax: 1_000,
     drainMs: 0,
     logLevel: "info",
+    misspelled: [],
   });
 });
 

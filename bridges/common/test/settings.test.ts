@@ -47,7 +47,7 @@ test.each([
   ["no blocks", { A: blocks("blocks") }, "", []],
   ["no address", { A: hostPort("an address") }, "", undefined],
 ])("a setting is read: %s", (_what, table, text, value) => {
-  expect(read(table, { A: text })).toEqual({ A: value });
+  expect(read(table, { A: text })).toEqual({ A: value, misspelled: [] });
 });
 
 test.each([

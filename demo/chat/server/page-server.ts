@@ -4,6 +4,7 @@ import { join } from "node:path";
 import fastifyStatic from "@fastify/static";
 import fastify from "fastify";
 import type { Logger } from "pino";
+import { listening } from "../../../runtime/listen-fault";
 import { REQUEST_TIMEOUTS } from "../../../runtime/request-timeouts";
 import type { ChatConfig } from "../config";
 import { addJoinRoute, addChatRoutes } from "./chat-routes";
@@ -60,6 +61,6 @@ export async function startPageServer(config: ChatConfig, context: PageContext, 
     },
     { prefix: "/api" },
   );
-  await app.listen(config.listen);
+  await listening("CHAT_LISTEN", app.listen(config.listen));
   return { port: (app.server.address() as AddressInfo).port, close: () => app.close() };
 }

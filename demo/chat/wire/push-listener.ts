@@ -1,6 +1,7 @@
 import type { IncomingHttpHeaders } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
 import type { PushAnswer, PushReceiver } from "../../../bridge/receive-push";
+import { listening } from "../../../runtime/listen-fault";
 import type { PushConfig } from "../config";
 import { createRawServer } from "./raw-server";
 import { wireSide, type WireLog } from "./wire-log";
@@ -51,7 +52,7 @@ export async function listenForPushes({ push, receiver, observe, wire }: PushLis
   app.server.on("connection", (socket: Socket) => {
     if (isCut) socket.destroy();
   });
-  await app.listen(push.listen);
+  await listening("PUSH_LISTEN", app.listen(push.listen));
   return {
     port: (app.server.address() as AddressInfo).port,
     setCut(cut: boolean): void {

@@ -1,0 +1,29 @@
+// Copied from runtime/ by scripts/gen.mjs. DO NOT EDIT.
+
+import { SettingsError } from "./settings";
+
+/** The faults of an address to listen on that a restart does not fix, and what to do about each. */
+const ADVICE: Readonly<Record<string, string>> = {
+  EADDRINUSE: "stop the program that uses the port, or set another port",
+  EACCES: "set a port above 1023, or permit the process to use this port",
+  EADDRNOTAVAIL: "set an address of this machine",
+  ENOTFOUND: "set an address of this machine",
+};
+
+/**
+ * Awaits the start of a listener. Rejects with a `SettingsError` that names the setting when the system does not permit
+ * the address, e.g. because its port is in use.
+ *
+ * @param setting the name of the setting that has the address
+ */
+export async function listening<T>(setting: string, started: PromiseLike<T>): Promise<T> {
+  try {
+    return await started;
+  } catch (error) {
+    const { code = "", message } = error as NodeJS.ErrnoException;
+    const advice = ADVICE[code];
+    throw advice === undefined
+      ? error
+      : new SettingsError([`${setting} cannot be used: ${message}: ${advice}`]);
+  }
+}
