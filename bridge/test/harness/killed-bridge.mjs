@@ -3,7 +3,10 @@
  * the event and the text. With CHAT_WAITS=1, the chat accepts nothing.
  */
 import { appendFileSync } from "node:fs";
-import { createBridge, folderStore } from "../../../dist/bridge/index.js";
+
+// The check of imports also runs before the first build, so this import must not be static.
+const built = new URL("../../../dist/bridge/index.js", import.meta.url);
+const { createBridge, folderStore } = await import(built.href);
 
 const { PORT, STATE_FOLDER, WORKSPACE_ID, SIGNING_SECRET, CHAT, CHAT_WAITS } = process.env;
 
