@@ -32,13 +32,14 @@ export function ownersOf(shards: number, names: readonly string[]): readonly str
 }
 
 /**
- * Returns the name of each shard's owner by the rule of older releases: the members take the shards in turn, in the order
- * of the names. All members use this rule while a member of an older release is alive. With two rules at the same time,
- * a shard could have no owner.
+ * Returns the name of each shard's owner by the rule of older releases: the members take the shards in turn. All members
+ * use this rule while a member of an older release is alive. With two rules at the same time, a shard could have no
+ * owner.
+ *
+ * @param names the live members in the order in which Redis returns them, because older members use that order
  */
 export function ownersInTurn(shards: number, names: readonly string[]): readonly string[] {
-  const inOrder = names.toSorted();
-  return Array.from({ length: shards }, (_, shard) => inOrder[shard % inOrder.length] ?? "");
+  return Array.from({ length: shards }, (_, shard) => names[shard % names.length] ?? "");
 }
 
 /** Mixes the bits of a 32-bit number, as the last step of MurmurHash3 does. Returns an integer from 0 to 2^32 - 1. */

@@ -29,6 +29,12 @@ test.each([
   },
 );
 
+// Cores of all releases that use a rule must compute the same owners.
+test("the owners by each rule are the same in all releases", () => {
+  expect(ownersInTurn(7, ["b", "c", "a"])).toEqual(["b", "c", "a", "b", "c", "a", "b"]);
+  expect(ownersOf(16, ["a", "b", "c", "d", "e"]).join("")).toBe("adedebdbabebccca");
+});
+
 test("the owners do not depend on the order of the names", () => {
   forAll(
     shardCounts,
