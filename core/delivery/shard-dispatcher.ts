@@ -43,8 +43,9 @@ const READ_MAX = { events: 200, bytes: 1024 * 1024 } as const;
  *
  * A first attempt uses a version of the workspace that was read after the event was published, and at most `FRESH_MS`
  * before the attempt. A retry reads the workspace again. An attempt does not wait until the outcome of the previous
- * event is recorded. If the store is unavailable, core records the outcome later. When the work on the shard must stop,
- * core finishes the attempts in progress, and records their outcomes. If the lease is lost before an outcome is recorded, the next holder repeats the attempt, and the bridge recognizes the repeated event by its id.
+ * event is recorded. If the store is unavailable, core records the outcome later. When the work on the shard must
+ * stop, core finishes the attempts in progress, and records their outcomes. If the lease is lost before an outcome is
+ * recorded, the next holder repeats the attempt, and the bridge recognizes the repeated event by its id.
  */
 export async function dispatchShard(context: DispatcherContext, lease: Lease): Promise<void> {
   const { shard, token, stopping, over } = lease;
@@ -78,8 +79,13 @@ export async function dispatchShard(context: DispatcherContext, lease: Lease): P
   stopping.addEventListener("abort", waker.wake, { once: true });
 
   const beganAt = performance.now();
-  /** Time of the last failure to read the queue, as a `performance.now()`. */
-  let faultAt = -Infinity;
+  /** The last time during which reads of the queue failed, as values of `performance.now()`. */
+  const fault = { isOver: true, from: -Infinity, to: -Infinity };
+  function noteFault(): void {
+    fault.to = performance.now();
+    if (fault.isOver) fault.from = fault.to;
+    fault.isOver = false;
+  }
   let after: string | undefined;
   /** Start of the last read that reached the end of the queue, as a `performance.now()`. */
   let caughtUpAt = -Infinity;
@@ -103,11 +109,12 @@ export async function dispatchShard(context: DispatcherContext, lease: Lease): P
       const read = await pushQueue.read(token, shard, after, READ_MAX);
       if (read === undefined) {
         // Another core holds the lease, or Redis has lost the lease. `holdLeases` determines which.
-        faultAt = performance.now();
+        noteFault();
         readAgain();
         await waker.wait(AFTER_FAULT_MS);
         continue;
       }
+      fault.isOver = true;
       // The workspaces in `current` may have been read before these events were published. Such a read is too old
       // for the first attempts of these events.
       if (read.pushes.length > 0) current.renew(read.versions, readAt);
@@ -120,7 +127,7 @@ export async function dispatchShard(context: DispatcherContext, lease: Lease): P
       await waker.wait(LOOK_EVERY_MS);
     } catch (error) {
       if (!(error instanceof StoreUnavailable)) context.report("dispatch", error);
-      faultAt = performance.now();
+      noteFault();
       readAgain();
       await waker.wait(AFTER_FAULT_MS);
     }
@@ -164,11 +171,12 @@ export async function dispatchShard(context: DispatcherContext, lease: Lease): P
   }
 
   /**
-   * Returns why an event that was published at `since` is too late for its first attempt. It is late because of an outage
-   * if it was already late when this core began to read the queue, or if Redis failed meanwhile.
+   * Returns why an event that was published at `since` is too late for its first attempt. An outage is the reason if the
+   * event was already late when this core began to read the queue, or if reads failed during most of the wait.
    */
   function whyLate(since: number): DropReason {
-    return beganAt - since > WAIT_MAX_MS || faultAt > since ? "outage" : "overloaded";
+    const lostMs = Math.min(fault.to, since + WAIT_MAX_MS) - Math.max(fault.from, since);
+    return beganAt - since > WAIT_MAX_MS || lostMs > WAIT_MAX_MS / 2 ? "outage" : "overloaded";
   }
 
   function advanceAll(): void {

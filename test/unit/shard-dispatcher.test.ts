@@ -95,6 +95,16 @@ describe("new pushes of a workspace", () => {
     },
   );
 
+  test("are dropped as overloaded if core could not read the queue only for a short time meanwhile", async () => {
+    await shard().run(5_000, { answer: unanswered, queue: queuedMany(60, { isRetried: false }) });
+    shard().world.lease = "away";
+    await pass(1_500);
+    shard().world.lease = "held";
+    await pass(6_000);
+    const late = shard().drops.filter(({ reason }) => reason !== "failed");
+    expect(late.map(({ reason }) => reason)).toEqual(Array(12).fill("overloaded"));
+  });
+
   test.each([3_600_000, -3_600_000])("wait up to 10 s, even if the clock steps by %i ms", async (stepMs) => {
     await shard().run(5_000, { answer: unanswered, queue: [] });
     shard().world.clockMs = stepMs;

@@ -5834,9 +5834,9 @@ export const WorkspaceServiceService = {
   },
   /**
    * ListFailedEvents returns the kept events of a workspace, newest failure first.
-   * These are the events whose pushes failed, or were dropped because of overload,
-   * in the last 24 hours: at most the last 100 events, with 1 MB in total. Only the
-   * last test event is kept, if there is room. Errors: NOT_FOUND.
+   * These are the events of the last 24 hours whose pushes failed, or that were
+   * dropped because of overload or an outage: at most the last 100 events, with 1 MB
+   * in total. Only the last test event is kept, if there is room. Errors: NOT_FOUND.
    */
   listFailedEvents: {
     path: "/chatbridge.v1.WorkspaceService/ListFailedEvents" as const,
@@ -6078,9 +6078,9 @@ export interface WorkspaceServiceServer extends UntypedServiceImplementation {
   getDelivery: handleUnaryCall<GetDeliveryRequest, GetDeliveryResponse>;
   /**
    * ListFailedEvents returns the kept events of a workspace, newest failure first.
-   * These are the events whose pushes failed, or were dropped because of overload,
-   * in the last 24 hours: at most the last 100 events, with 1 MB in total. Only the
-   * last test event is kept, if there is room. Errors: NOT_FOUND.
+   * These are the events of the last 24 hours whose pushes failed, or that were
+   * dropped because of overload or an outage: at most the last 100 events, with 1 MB
+   * in total. Only the last test event is kept, if there is room. Errors: NOT_FOUND.
    */
   listFailedEvents: handleUnaryCall<ListFailedEventsRequest, ListFailedEventsResponse>;
   /**
@@ -6450,9 +6450,9 @@ export interface WorkspaceServiceClient extends Client {
   ): ClientUnaryCall;
   /**
    * ListFailedEvents returns the kept events of a workspace, newest failure first.
-   * These are the events whose pushes failed, or were dropped because of overload,
-   * in the last 24 hours: at most the last 100 events, with 1 MB in total. Only the
-   * last test event is kept, if there is room. Errors: NOT_FOUND.
+   * These are the events of the last 24 hours whose pushes failed, or that were
+   * dropped because of overload or an outage: at most the last 100 events, with 1 MB
+   * in total. Only the last test event is kept, if there is room. Errors: NOT_FOUND.
    */
   listFailedEvents(
     request: ListFailedEventsRequest,
