@@ -17,8 +17,9 @@ export interface PushAttemptContext {
 }
 
 /**
- * The outcome of an attempt, or the reason why the attempt was not made; undefined when the work on the shard
- * had to stop before the attempt. If core cannot decrypt the workspace's secrets, the outcome is "unreadable", and the event must wait.
+ * The outcome of an attempt, or the reason why the attempt was not made; undefined when the work on the shard had to
+ * stop before the attempt. If core cannot decrypt the workspace's secrets, the outcome is "unreadable", and the event
+ * must wait.
  */
 export type AttemptOutcome = PushOutcome | DropReason | "unreadable" | undefined;
 

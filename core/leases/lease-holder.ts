@@ -72,9 +72,9 @@ interface HeldLease extends Lease {
  * Holds the leases of a member's fair share of the shards. Each lease has a `LeaseState`.
  *
  * Every `BEAT_MS`, the holder reports that the member is alive, and renews the member's leases. The holder also
- * acquires free leases, and drains the leases of shards in another member's share. A drained lease is released when the
- * work on its shard has ended. A lease that was not renewed in time is lost. If this process was paused for too long, the late timer finds the lease expired, and the store rejects work
- * without a lease.
+ * acquires free leases, and drains the leases of shards in another member's share. A drained lease is released when
+ * the work on its shard has ended. A lease that was not renewed in time is lost. If this process was paused for too
+ * long, the late timer finds the lease expired, and the store rejects work without a lease.
  */
 export function holdLeases(options: LeaseHolderOptions): LeaseHolder {
   const { leases, member } = options;
@@ -197,6 +197,9 @@ export function holdLeases(options: LeaseHolderOptions): LeaseHolder {
     while (!worked.signal.aborted && !lease.over.aborted && performance.now() < until) {
       const validUntil = await take(lease.shard, lease).catch(onFault);
       if (validUntil !== undefined && !lease.over.aborted) renew(lease, "draining", validUntil);
+      // The answer came too late, so nobody would release this new lease.
+      else if (validUntil !== undefined && !held.has(lease.shard))
+        await leases.drop(member, lease.shard).catch(onFault);
       await waker.wait(BEAT_MS);
     }
     await lease.worked;
