@@ -31,5 +31,8 @@ export function staleTimestamp(timestamp: string, nowMs: number, clock: string):
 
 function durationOf(seconds: number): string {
   const unit = UNITS.find(({ most }) => seconds <= most);
-  return unit === undefined ? "many years" : `${Math.round(seconds / unit.seconds)} ${unit.name}`;
+  if (unit === undefined) return "many years";
+  // A difference of 300.2 seconds is too much, so it must not read as 300 seconds.
+  const count = unit.seconds === 1 ? Math.ceil(seconds) : Math.round(seconds / unit.seconds);
+  return `${count} ${unit.name}`;
 }

@@ -22,6 +22,12 @@ test.each([
   expect(words(timestamp)).toBe(message);
 });
 
+// time: controlled
+test("a difference that is just above 5 minutes is not given as 300 seconds", () => {
+  const words = staleTimestamp(String(NOW_S + 301), NOW_MS + 300, "the service's clock");
+  expect(words).toMatch(/is 301 seconds ahead of/);
+});
+
 test("a timestamp in milliseconds is named as such", () => {
   for (const timestamp of [NOW_MS, `000${NOW_MS}`])
     expect(words(timestamp)).toMatch(/milliseconds.*Unix seconds/);
