@@ -37,6 +37,7 @@ export function readNumber(text: string, isUnit: (word: string) => boolean): Typ
       ? { is: "unclear", whole: sign + whole + decimals, decimal: `${sign}${whole}.${decimals}` }
       : numberOf(sign, whole, decimals);
   }
+  if (!/^[.,]+$/.test(marks)) return NONE;
   // Several separators: the last one is the decimal point if it differs from the others, e.g. 1.234,5.
   const last = digits.search(/\D\d*$/);
   const isDecimal = digits[last] !== digits[first];
