@@ -30,7 +30,8 @@ Examples:
       asOperator(cli, async (operator) => {
         const events = await listFailed(operator, workspaceId);
         if (events.length === 0) return answer(cli, events, ["No failed events are kept."]);
-        answer(cli, events, failedRows(events, await whyNever(operator, workspaceId)));
+        const hasNever = events.some(({ sendAgainUntil }) => sendAgainUntil === null);
+        answer(cli, events, failedRows(events, hasNever ? await whyNever(operator, workspaceId) : ""));
       }),
     );
 

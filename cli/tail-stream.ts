@@ -22,6 +22,8 @@ interface TailOptions<Response, Stream extends Tailed> {
 
 const AGAIN_AFTER_MS = 1_000;
 const LEAVE_WITHIN_MS = 1_000;
+/** Maximum number of successive calls that end with such a code without an answer. Core itself may cause the failure. */
+const PASSING_MOST = 10;
 /** Codes of failures that a proxy can cause, e.g. with RST_STREAM, and that a later call may not have. */
 const PASSING: ReadonlySet<status> = new Set([
   status.UNAVAILABLE,
@@ -32,8 +34,8 @@ const PASSING: ReadonlySet<status> = new Set([
 ]);
 
 /**
- * Reads a stream until Ctrl-C. When core disconnects or stops, or a proxy breaks the stream, the stream is reopened, so a
- * tail continues after a restart of core.
+ * Reads a stream until Ctrl-C. When core disconnects or stops, or a proxy breaks the stream, the stream is reopened, so
+ * a tail continues after a restart of core.
  *
  * @throws CliFailure when the first connection fails, or when core rejects a call
  */
@@ -47,6 +49,7 @@ export async function tailStream<Response, Stream extends Tailed>({
   const interrupted = interruption();
   let wasThere = false;
   let told = "";
+  let passed = 0;
   while (!interrupted.aborted) {
     const stream = open();
     const stop = (): void => {
@@ -61,11 +64,13 @@ export async function tailStream<Response, Stream extends Tailed>({
     try {
       for await (const response of stream as AsyncIterable<Response>) {
         isAlive = true;
+        passed = 0;
         take(response, stream);
       }
     } catch (error) {
       if (!isServiceError(error)) throw error;
-      const isPassing = (wasThere || isAlive) && PASSING.has(error.code);
+      if (error.code !== status.UNAVAILABLE) passed += 1;
+      const isPassing = (wasThere || isAlive) && PASSING.has(error.code) && passed <= PASSING_MOST;
       if (!isPassing && !interrupted.aborted) throw callFailure(error, called);
       if (error.code !== status.UNAVAILABLE) why = ` (${error.details.replaceAll(/\s+/g, " ")})`;
     } finally {

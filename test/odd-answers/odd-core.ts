@@ -9,6 +9,8 @@ export interface OddCall {
   readonly stream?: (stream: ServerHttp2Stream, socket: Socket) => void;
   /** Handles the connection of the call in place of an HTTP/2 server. */
   readonly connection?: (socket: Socket) => void;
+  /** Whether all later calls are handled in the same way. */
+  readonly isLasting?: true;
   /** Whether a tail that has been connected before must continue, or exit with a message. */
   readonly tail: "continue" | "exit";
 }
@@ -104,6 +106,8 @@ export const ODD_CALLS: readonly OddCall[] = [
   },
   { name: "the status UNAVAILABLE", stream: trailing(14), tail: "continue" },
   { name: "the status UNAUTHENTICATED", stream: trailing(16), tail: "exit" },
+  { name: "the status INTERNAL, once", stream: trailing(13), tail: "continue" },
+  { name: "the status INTERNAL, again and again", stream: trailing(13), isLasting: true, tail: "exit" },
   {
     name: "a message that is cut off",
     stream: thenDo((stream) => stream.end(frame(Buffer.from("x"), { length: 100 }), () => stream.close())),
@@ -129,7 +133,8 @@ export const ODD_CALLS: readonly OddCall[] = [
 
 /**
  * Starts a stand-in for core. The first call of `Follow` is answered with an event `before`, and then the connection is
- * closed. The second call gets the odd answer. Every later call is answered with an event `after`.
+ * closed. The second call gets the odd answer. Every later call is answered with an event `after`, unless the odd answer
+ * is lasting.
  */
 export async function startOddCore(odd: OddCall) {
   let calls = 0;
@@ -142,7 +147,8 @@ export async function startOddCore(odd: OddCall) {
     stream.resume();
     const socket = sockets.get(stream.session?.socket.remotePort);
     calls += 1;
-    if (calls === 2 && odd.stream !== undefined && socket !== undefined) return odd.stream(stream, socket);
+    const isOdd = calls === 2 || (calls > 2 && odd.isLasting === true);
+    if (isOdd && odd.stream !== undefined && socket !== undefined) return odd.stream(stream, socket);
     stream.respond(GRPC);
     stream.write(encoded(opened));
     const text = calls === 1 ? "before" : "after";
