@@ -42,7 +42,7 @@ export function createEdgeMetrics({
   );
   counter(
     "chatbridge_edge_shield_refusals_total",
-    "Requests that the edge rejected without asking core, because their address was over its limit.",
+    "Requests that the edge rejected without asking core, because their sender was over its limit.",
     () => shield.refusals,
   );
   gauge("chatbridge_edge_lanes", "Open streams to core.", () => load.open);

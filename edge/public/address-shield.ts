@@ -1,11 +1,18 @@
 import { LRUCache } from "lru-cache";
 import { ADDRESS_REQUESTS_PER_SECOND } from "../../contract/numbers";
+import { networkOf } from "../../runtime/limit-connections";
 
 export type AddressShield = ReturnType<typeof createAddressShield>;
 
 const SECOND_MS = 1_000;
 /** Maximum number of addresses with a `Ring`, which takes up to 4 KB. */
 const ADDRESSES_MAX = 5_000;
+/**
+ * Maximum number of requests in a second from all addresses of an IPv6 /64 network. One host can have a whole /64, and
+ * so a new address for each request.
+ */
+const NETWORK_REQUESTS_PER_SECOND = 10 * ADDRESS_REQUESTS_PER_SECOND;
+const NETWORKS_MAX = 5_000;
 
 /** Returns the milliseconds until a request that was sent at `sentAt` is one second old. */
 function waitMs(sentAt: number, now: number): number {
@@ -27,12 +34,40 @@ interface Ring {
  *
  * The shield knows which requests of the last second this edge sent and core admitted. The shield
  * refuses a request only if the admitted requests from the same address have reached the limit.
+ * The shield also refuses requests from an IPv6 /64 network that sends NETWORK_REQUESTS_PER_SECOND to this edge.
  * Core decides on all other requests. If there are too many addresses, the shield drops the
  * rings of some addresses. Core then gets more calls, but does not admit more requests.
  */
 export function createAddressShield() {
   const rings = new LRUCache<string, Ring>({ max: ADDRESSES_MAX });
+  /** The number of requests of each IPv6 network in the current second. */
+  const networks = new LRUCache<string, { second: number; requests: number }>({ max: NETWORKS_MAX });
   let refusals = 0;
+
+  /** Counts a request. Returns whether its network has reached its limit in this second. */
+  function isOfFullNetwork(address: string, now: number): boolean {
+    if (!address.includes(":")) return false;
+    const key = networkOf(address);
+    const second = Math.floor(now / SECOND_MS);
+    let network = networks.get(key);
+    if (network?.second !== second) {
+      network = { second, requests: 0 };
+      networks.set(key, network);
+    }
+    if (network.requests >= NETWORK_REQUESTS_PER_SECOND) return true;
+    network.requests += 1;
+    return false;
+  }
+
+  function secondsUntilAdmitted(address: string, now: number): number | undefined {
+    const ring = rings.get(address);
+    if (ring === undefined || ring.times.length < ADDRESS_REQUESTS_PER_SECOND) return undefined;
+    if (waitMs(ring.times[ring.at] ?? 0, now) <= 0) return undefined;
+    // The times are in the order of the answers, so the time at `at` is not always the earliest.
+    const oldestWaitMs = waitMs(Math.min(...ring.times), now);
+    return oldestWaitMs <= 0 ? undefined : Math.ceil(oldestWaitMs / SECOND_MS);
+  }
+
   return {
     /** Number of requests refused so far. */
     get refusals() {
@@ -40,14 +75,10 @@ export function createAddressShield() {
     },
     /** Returns the seconds until the address may retry; undefined when core must decide. */
     refuse(address: string, now: number): number | undefined {
-      const ring = rings.get(address);
-      if (ring === undefined || ring.times.length < ADDRESS_REQUESTS_PER_SECOND) return undefined;
-      if (waitMs(ring.times[ring.at] ?? 0, now) <= 0) return undefined;
-      // The times are in the order of the answers, so the time at `at` is not always the earliest.
-      const oldestWaitMs = waitMs(Math.min(...ring.times), now);
-      if (oldestWaitMs <= 0) return undefined;
-      refusals += 1;
-      return Math.ceil(oldestWaitMs / SECOND_MS);
+      const waitSeconds =
+        secondsUntilAdmitted(address, now) ?? (isOfFullNetwork(address, now) ? 1 : undefined);
+      if (waitSeconds !== undefined) refusals += 1;
+      return waitSeconds;
     },
     /** Records that core admitted a request that the edge sent at `sentAt`. */
     admitted(address: string, sentAt: number): void {

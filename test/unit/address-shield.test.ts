@@ -57,6 +57,28 @@ test("Retry-After is in whole seconds, at least 1, and each address is counted s
   expect(shield.refuse("192.0.2.1", 1000)).toBeUndefined();
 });
 
+// time: controlled
+test("the addresses of an IPv6 /64 network together have ten times the limit of one address; other networks are not affected", () => {
+  const shield = createAddressShield();
+  const addressOf = (i: number) => `2001:db8:0:1::${(i % 2_000).toString(16)}`;
+  const refused = (address: string, now: number) => shield.refuse(address, now) !== undefined;
+  const answers = Array.from({ length: 10 * LIMIT + 100 }, (_, i) => refused(addressOf(i), 100));
+  expect(answers.indexOf(true)).toBe(10 * LIMIT);
+  expect(shield.refusals).toBe(100);
+  expect(shield.refuse("2001:db8:0:1:ffff::1", 999)).toBe(1);
+  expect(refused("2001:db8:0:2::1", 999)).toBe(false);
+  expect(refused("192.0.2.1", 999)).toBe(false);
+  expect(refused(addressOf(0), 1_000)).toBe(false);
+});
+
+test("IPv4 addresses have no limit besides their own", () => {
+  const shield = createAddressShield();
+  const answers = Array.from({ length: 20 * LIMIT }, (_, i) =>
+    shield.refuse(`192.0.${i % 250}.${i % 200}`, 100),
+  );
+  expect(answers.every((answer) => answer === undefined)).toBe(true);
+});
+
 test("memory is bounded: the edge forgets an address after requests from many other addresses", () => {
   const shield = createAddressShield();
   for (let i = 0; i < LIMIT; i++) shield.admitted("192.0.2.1", 1);
