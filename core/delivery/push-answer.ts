@@ -113,6 +113,7 @@ const BARE_HEAD_END = Buffer.from("\n\n");
 const BARE_LINE_FEED = /(?<!\r)\n/;
 const STATUS_LINE = /^HTTP\/1\.([01]) ([1-9]\d\d)(?: [\t\x20-\x7e\x80-\xff]*)?$/;
 const FIELD_LINE = /^([!#$%&'*+\-.^_`|~\w]+):([\t\x20-\x7e\x80-\xff]*)$/;
+const OUTER_SPACE = /^[\t ]+|[\t ]+$/g;
 const FOLD = /\n[\t ]+/g;
 const KEEP_ALIVE_TIMEOUT = /^timeout=(\d+)$/i;
 
@@ -183,8 +184,9 @@ function readField(line: string, fields: Fields): void {
   }
 }
 
+/** Returns the items of a list. Only spaces and tabs around an item are ignored: `trim` also removes no-break spaces. */
 function itemsOf(value: string): readonly string[] {
-  return value.split(",").map((item) => item.trim());
+  return value.split(",").map((item) => item.replaceAll(OUTER_SPACE, ""));
 }
 
 /**

@@ -34,6 +34,7 @@ const ANSWERS: readonly (readonly [what: string, text: string, status: number, s
   ["a preceding 100 Continue", `HTTP/1.1 100 Continue\r\n\r\n${OK}Content-Length: 0\r\n\r\n`, 200, "ended"],
   ["preceding interim answers", `${EARLY}${EARLY}HTTP/1.1 102 X\r\n\r\nHTTP/1.1 204 X\r\n\r\n`, 204, "ended"],
   ["a folded header", `${OK}X-A: b\r\n  c\r\n\td\r\nContent-Length:\r\n 2\r\n\r\nok`, 200, "ended"],
+  ["spaces and tabs around a length", `${OK}Content-Length:\t 2 \t\r\n\r\nok`, 200, "ended"],
   ["several equal lengths", `${OK}Content-Length: 2\r\ncontent-length: 2 , 2\r\n\r\nok`, 200, "ended"],
   ["a length of 0 with 204", "HTTP/1.1 204 X\r\nContent-Length: 0\r\n\r\n", 204, "ended"],
   // After these answers, the connection must be closed, e.g. because the end of the answer is ambiguous, or because
@@ -84,6 +85,7 @@ const ANSWERS: readonly (readonly [what: string, text: string, status: number, s
   ["a length too large for a number", `${OK}Content-Length: ${"9".repeat(400)}\r\n\r\nok`, 200, "body"],
   ["no last chunk", `${CHUNKED}2\r\nok\r\n`, 200, "body"],
   ["a body that ends with the connection", `${OK}\r\nok`, 200, "body"],
+  ["a no-break space before chunked", `${OK}Transfer-Encoding:\xa0chunked\r\n\r\n0\r\n\r\n`, 200, "body"],
   ["another transfer encoding", `${OK}Transfer-Encoding: gzip, chunked\r\n\r\n0\r\n\r\n`, 200, "body"],
   // In these answers, the status is not yet known.
   ["an unfinished head", `${OK}Content-Length: 2\r\n`, 0, "head"],
@@ -139,6 +141,7 @@ test.each([
   ["folds its status line", "HTTP/1.1 200 OK\r\n folded\r\n\r\n", /status line/],
   ["has two different Content-Lengths", `${OK}Content-Length: 2\r\nContent-Length: 3\r\n\r\nok`, CONFLICT],
   ["has lengths that differ in one header", `${OK}Content-Length: 2, 3\r\n\r\nok`, CONFLICT],
+  ["has a no-break space before a length", `${OK}Content-Length:\xa02\r\n\r\nok`, /invalid Content-Length/],
   ["has a length that is not a number", `${OK}Content-Length: -1\r\n\r\n`, /invalid Content-Length/],
   ["switches protocols", "HTTP/1.1 101 X\r\nUpgrade: x\r\n\r\n", /switch of protocols/],
   ["has a header without a colon", `${OK}no header\r\n\r\n`, /malformed header line/],
