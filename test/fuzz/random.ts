@@ -1,0 +1,29 @@
+/** A source of random values that a seed repeats. */
+export interface Random {
+  /** Returns an integer from 0 to `below - 1`. */
+  int(below: number): number;
+  /** Returns true once in `times` calls. */
+  oneIn(times: number): boolean;
+  pick<T>(values: readonly T[]): T;
+}
+
+/** The seed of this run: the environment variable SEED, or else a random seed. */
+export const SEED = Number(process.env["SEED"] ?? Math.floor(Math.random() * 2 ** 31));
+
+/** Creates a source of random values (mulberry32). */
+export function createRandom(seed: number): Random {
+  let state = seed | 0;
+  function int(below: number): number {
+    state = (state + 0x6d2b79f5) | 0;
+    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
+    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
+    return ((mixed ^ (mixed >>> 14)) >>> 0) % below;
+  }
+  return {
+    int,
+    oneIn: (times) => int(times) === 0,
+    pick<T>(values: readonly T[]): T {
+      return values[int(values.length)] as T;
+    },
+  };
+}
