@@ -25,6 +25,8 @@ interface Parts {
 interface Difference {
   /** The reason, as docs/decisions/0018-own-push-client.md gives it. */
   readonly reason: string;
+  /** Whether the difference occurs only with Node 20. */
+  readonly isOfNode20?: true;
   /** Whether the reason explains the different results for an answer. */
   explains(parts: Parts, core: CoreAnswer, node: NodeAnswer): boolean;
 }
@@ -70,6 +72,7 @@ export const DIFFERENCES: readonly Difference[] = [
   },
   {
     reason: "core requires each line of a head to end with CR LF",
+    isOfNode20: true,
     explains: ({ head, interim }, core) =>
       !isAccepted(core) && [...interim, head].some((each) => /\r(?!\n)/.test(each)),
   },
