@@ -14,8 +14,10 @@ export interface CoreAnswer {
   readonly isFollowed: boolean;
 }
 
-/** The first final head of an answer, and what comes before and after it. */
+/** The first final head of an answer, and what comes before and after it. All lines of the heads end with CR LF. */
 interface Parts {
+  /** Whether a line of the heads ended with a bare line feed. */
+  readonly hasBareLineFeed: boolean;
   /** The heads of interim answers, with their header fields. */
   readonly interim: readonly string[];
   readonly head: string;
@@ -25,8 +27,6 @@ interface Parts {
 interface Difference {
   /** The reason, as docs/decisions/0018-own-push-client.md gives it. */
   readonly reason: string;
-  /** Whether the difference occurs only with Node 20. */
-  readonly isOfNode20?: true;
   /** Whether the reason explains the different results for an answer. */
   explains(parts: Parts, core: CoreAnswer, node: NodeAnswer): boolean;
 }
@@ -71,10 +71,9 @@ export const DIFFERENCES: readonly Difference[] = [
       ),
   },
   {
-    reason: "core requires each line of a head to end with CR LF",
-    isOfNode20: true,
-    explains: ({ head, interim }, core) =>
-      !isAccepted(core) && [...interim, head].some((each) => /\r(?!\n)/.test(each)),
+    reason: "core accepts lines of a head that end with a bare line feed, and then closes the connection",
+    explains: ({ hasBareLineFeed }, { state }, node) =>
+      hasBareLineFeed && isRejected(node) && state !== "rejected" && state !== "ended",
   },
   {
     reason: "core ignores tabs around the values of headers",
@@ -186,14 +185,18 @@ function nodeState({ status, error, isComplete, isReusable }: NodeAnswer) {
 
 function partsOf(text: string): Parts {
   const interim: string[] = [];
-  for (let at = 0; ;) {
-    const end = text.indexOf("\r\n\r\n", at);
-    const head = text.slice(at, end === -1 ? undefined : end + 2);
-    if (end === -1 || !INTERIM.test(head)) {
-      return { interim, head, body: end === -1 ? "" : text.slice(end + 4) };
+  for (let at = 0, hasBareLineFeed = false; ;) {
+    const rest = text.slice(at);
+    const end = /\n\r?\n/.exec(rest);
+    const lines = end === null ? rest : rest.slice(0, end.index + 1);
+    hasBareLineFeed ||= /(?<!\r)\n/.test(`${lines}${end?.[0].slice(1) ?? ""}`);
+    const head = lines.replaceAll(/\r?\n/g, "\r\n");
+    const length = end === null ? rest.length : end.index + end[0].length;
+    if (end === null || !INTERIM.test(head)) {
+      return { hasBareLineFeed, interim, head, body: rest.slice(length) };
     }
     interim.push(head);
-    at = end + 4;
+    at += length;
   }
 }
 

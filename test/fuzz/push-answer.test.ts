@@ -35,9 +35,7 @@ test(
     }
     expect({ SEED, unexplained }).toEqual({ SEED, unexplained: [] });
     // A difference that never occurs must be removed from the list and from the decision.
-    const isNode20 = process.versions.node.startsWith("20.");
-    const documented = DIFFERENCES.filter(({ isOfNode20 }) => isNode20 || isOfNode20 !== true);
-    expect([...explained.keys()].toSorted()).toEqual(documented.map(({ reason }) => reason).toSorted());
+    expect([...explained.keys()].toSorted()).toEqual(DIFFERENCES.map(({ reason }) => reason).toSorted());
   },
   ALL_CASES_MS,
 );
