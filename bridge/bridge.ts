@@ -123,7 +123,13 @@ export function createBridge(options: BridgeOptions): Bridge {
       throw errorOf("cannot load the pushes from the store", error);
     });
     for (const each of saved) shown.put(each);
-    await reported?.load(saved).catch((error: unknown) => {
+    // A cursor that cannot be read is also a sign of an earlier run. The poller reports the error.
+    const hasCursor = () =>
+      store.cursors.load().then(
+        (cursor) => cursor !== undefined,
+        () => true,
+      );
+    await reported?.load(saved, saved.length > 0 || (await hasCursor())).catch((error: unknown) => {
       throw errorOf("cannot load the reported ids from the store", error);
     });
     return createCatchUp({

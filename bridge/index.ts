@@ -36,7 +36,7 @@ export { folderStore, storeInMemory } from "./message-store";
 export type { BridgeStore, MessageStore } from "./message-store";
 export { choiceLines, numberedChoices } from "./numbered-choices";
 export type { Choice } from "./numbered-choices";
-export type { ReportedEntry, ReportedStore } from "./reported-ids";
+export type { ReportedEntry, ReportedStore } from "./reported-store";
 export { parseMessageText, toPlainText } from "./message-text";
 export type { Block, Inline } from "./message-text";
 export { PollRefused } from "./poll";

@@ -2,7 +2,7 @@ import { join } from "node:path";
 import { cursorFile, cursorInMemory, type CursorStore } from "./cursor-store";
 import { openJournal } from "./journal";
 import { pushFile, type PushStore } from "./push-store";
-import { reportedFile, reportedInMemory, type ReportedStore } from "./reported-ids";
+import { reportedFile, reportedInMemory, type ReportedStore } from "./reported-store";
 import { createShownMessages, SHOWN_LIMITS, type ShownLimits, type ShownMessage } from "./shown-messages";
 
 /** A store for the messages that the chat shows, so that a restarted bridge can still update these messages. */

@@ -1,4 +1,5 @@
 import { execFile } from "node:child_process";
+import { rmSync } from "node:fs";
 import { createServer } from "node:http";
 import { resolve } from "node:path";
 import { promisify } from "node:util";
@@ -297,6 +298,23 @@ test("a bridge for reported members and channels drops messages for others, and 
   await publishOne(create("c1", card("for all")));
   await until("all events are handled", () => second.calls.length + second.problems.length === 4);
   expect(second.texts().toSorted()).toEqual(["for all", "for you"]);
+});
+
+test("after an upgrade, a bridge for reported members shows the events that were held before, although it has saved no message", async () => {
+  const path = `${folder}/upgraded`;
+  const first = makeBridge({ ...optionsOf(), store: folderStore(path) });
+  await first.bridge.start();
+  await publishOne(dm("u1", card("shown")));
+  await until("the message is shown", () => first.calls.length === 1);
+  await first.bridge.stop();
+  rmSync(`${path}/messages.jsonl`);
+  await publishOne(dm("u2", card("held")));
+
+  const second = makeBridge({ ...optionsOf(), onlyReported: "all", store: folderStore(path) });
+  await second.bridge.start();
+  await until("the event is handled", () => second.calls.length + second.problems.length > 0);
+  expect(second.problems).toEqual([]);
+  expect(second.texts()).toEqual(["held"]);
 });
 
 test("a bridge for reported members needs a store for them", () => {

@@ -1,7 +1,9 @@
 import { appendFileSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { testFolder } from "../../../test/harness/folder";
-import { createReportedIds, reportedFile, reportedInMemory, type ReportedStore } from "../../reported-ids";
+import { createReportedIds } from "../../reported-ids";
+import { reportedFile, reportedInMemory, type ReportedEntry, type ReportedStore } from "../../reported-store";
+import { until } from "../../../test/harness/wait";
 import type { ShownMessage } from "../../shown-messages";
 import { create, dm, ephemeral } from "./reduce-events";
 
@@ -10,6 +12,7 @@ let path: string;
 let files = 0;
 beforeEach(() => {
   path = join(folder, `reported-${++files}.jsonl`);
+  problems.length = 0;
 });
 
 const MEMBER = "the bridge has never reported the member";
@@ -23,13 +26,15 @@ interface Opened {
   readonly isForChannels?: boolean;
   readonly charactersMax?: number;
   readonly shown?: readonly ShownMessage[];
+  readonly hasRun?: boolean;
 }
 
 async function open(options: Opened = {}) {
-  const { store = reportedFile(path), isForChannels = true, charactersMax = 1e6, shown = [] } = options;
+  const { isForChannels = true, charactersMax = 1e6, shown = [], hasRun = shown.length > 0 } = options;
+  const { store = reportedFile(path, charactersMax) } = options;
   const report = ({ message }: Error) => problems.push(message);
   const ids = createReportedIds({ store, isForChannels, report, charactersMax });
-  await ids.load(shown);
+  await ids.load(shown, hasRun);
   return ids;
 }
 
@@ -84,6 +89,27 @@ test("after an upgrade, the members of earlier messages and earlier events are k
   }
 });
 
+test("after an upgrade without saved messages, earlier events are shown", async () => {
+  for (const ids of [await open({ hasRun: true }), await open({ hasRun: true })]) {
+    expect(ids.faultOf(dm("u1", 1))).toBeUndefined();
+    const createdAt = new Date(Date.now() + 60_000).toISOString();
+    expect(ids.faultOf({ ...dm("u1", 1), createdAt })).toBe(MEMBER);
+  }
+});
+
+test("an upgrade that a crash interrupted is repeated", async () => {
+  appendFileSync(path, '{"user":"u1"}\n');
+  const ids = await open({ hasRun: true });
+  expect(ids.faultOf(dm("u2", 1))).toBeUndefined();
+});
+
+test("a file in a new folder is created with its folder", async () => {
+  path = join(path, "state", "reported.jsonl");
+  await (await open()).note(command("c1", "u1"));
+  expect((await open()).faultOf(dm("u1", 1))).toBeUndefined();
+  expect(statSync(path).mode & 0o777).toBe(0o600);
+});
+
 test("an id is in the file when `note` resolves, and a known id is not saved again", async () => {
   const ids = await open();
   await Promise.all(["u1", "u2", "u1"].map((user) => ids.note(command("c1", user))));
@@ -93,16 +119,28 @@ test("an id is in the file when `note` resolves, and a known id is not saved aga
   expect(readFileSync(path, "utf8")).toBe(saved);
 });
 
+/** Returns a store whose saves of ids resolve when `answer` is called, and the number of these saves. */
+function slowStore() {
+  const answers: (() => void)[] = [];
+  const wait = () => new Promise<void>((resolve) => void answers.push(resolve));
+  const add = (entry: ReportedEntry) => ("sinceMs" in entry ? Promise.resolve() : wait());
+  return {
+    store: { ...reportedInMemory(), add },
+    adds: () => answers.length,
+    answer: () => answers.forEach((resolve) => resolve()),
+  };
+}
+
 // time: ordering
 test("a second report of a member also waits until the member is saved", async () => {
-  let save = (): void => undefined;
-  const add = () => new Promise<void>((resolve) => (save = resolve));
-  const ids = await open({ store: { ...reportedInMemory(), add } });
+  const { store, adds, answer } = slowStore();
+  const ids = await open({ store });
   const order: string[] = [];
   const notes = ["first", "second"].map((name) => ids.note(command("c1", "u1")).then(() => order.push(name)));
   await new Promise(setImmediate);
   expect(order).toEqual([]);
-  save();
+  expect(adds()).toBe(2);
+  answer();
   await Promise.all(notes);
   expect(order).toEqual(["first", "second"]);
 });
@@ -117,8 +155,8 @@ test("the ids have a bound in memory and in the file, and the ids that were repo
   for (const each of [ids, await open({ charactersMax: 2_000 })]) {
     expect(each.faultOf(dm("member-999", 1))).toBeUndefined();
     expect(each.faultOf(dm("member-1", 1))).toBe(MEMBER);
+    expect(each.faultOf(dm("loyal", 1))).toBeUndefined();
   }
-  expect(ids.faultOf(dm("loyal", 1))).toBeUndefined();
 });
 
 test("lines that a crash cut, and damaged lines, are skipped", async () => {
@@ -128,10 +166,46 @@ test("lines that a crash cut, and damaged lines, are skipped", async () => {
   expect(["u1", "u2", "u"].map((user) => ids.faultOf(dm(user, 1)))).toEqual([undefined, undefined, MEMBER]);
 });
 
-test("a failed save is a problem, and the ids are known until the restart", async () => {
-  const store: ReportedStore = { ...reportedInMemory(), add: () => Promise.reject(new Error("disk full")) };
-  const ids = await open({ store });
+/** Returns a file's store whose `add` rejects while `isFull()` returns true. */
+function fillingDisk(isFull: () => boolean): ReportedStore {
+  const { load, add } = reportedFile(path);
+  const fail = () => Promise.reject(new Error("disk full"));
+  return { load, add: (entry: ReportedEntry) => (isFull() ? fail() : add(entry)) };
+}
+
+test("an id whose save failed is known, and the next report of the id saves it", async () => {
+  let isFull = false;
+  const ids = await open({ store: fillingDisk(() => isFull) });
+  isFull = true;
   await ids.note(command("c1", "u1"));
   expect(ids.faultOf(dm("u1", 1))).toBeUndefined();
-  expect(problems.at(-1)).toMatch(/^cannot save reported ids .*: disk full$/);
+  expect((await open()).faultOf(dm("u1", 1))).toBe(MEMBER);
+  isFull = false;
+  await ids.note(command("c1", "u1"));
+  const second = await open();
+  expect(second.faultOf(dm("u1", 1))).toBeUndefined();
+  expect(second.faultOf(create("c1", 1))).toBeUndefined();
+});
+
+test("failed saves are one problem until a save succeeds", async () => {
+  let isFull = false;
+  const ids = await open({ store: fillingDisk(() => isFull) });
+  for (const user of ["u1", "u2"]) {
+    isFull = true;
+    for (let i = 0; i < 3; i += 1) await ids.note(command("c1", user));
+    isFull = false;
+    await ids.note(command("c1", user));
+  }
+  expect(problems).toHaveLength(2);
+  for (const problem of problems) expect(problem).toMatch(/^cannot save reported ids .*: disk full$/);
+});
+
+test("while the store does not answer, the pending saves have a bound", async () => {
+  const { store, adds } = slowStore();
+  const ids = await open({ store, charactersMax: 1_000 });
+  for (let i = 0; i < 1_000; i += 1) void ids.note(command("c1", `member-${i}`));
+  await until("a save is rejected", () => problems.length > 0);
+  expect(adds()).toBeGreaterThan(10);
+  expect(adds()).toBeLessThan(60);
+  expect(problems).toEqual([expect.stringContaining("too many ids wait for the store")]);
 });

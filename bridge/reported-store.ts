@@ -1,0 +1,100 @@
+import { openJournal } from "./journal";
+import { isObject } from "./read-event";
+
+/** An id that the bridge has reported, or the time since which the ids are saved, ms since the epoch. */
+export type ReportedEntry =
+  | { readonly channel: string }
+  | { readonly user: string }
+  | { readonly sinceMs: number };
+
+/** A store for the ids of the channels and members that the bridge has reported. */
+export interface ReportedStore {
+  /** Resolves to the saved entries, oldest first. Called once, before the first `add`. */
+  load(): Promise<readonly ReportedEntry[]>;
+  /**
+   * Adds an entry after all others, also if the entry is saved already. Resolves once the entry would survive a crash.
+   * The store may drop the ids that were added longest ago, but must keep at least some thousands.
+   */
+  add(entry: ReportedEntry): Promise<void>;
+}
+
+/** Values by key. Drops the keys that were put longest ago if their length exceeds a bound. */
+export interface Newest<Value> {
+  get(key: string): Value | undefined;
+  has(key: string): boolean;
+  put(key: string, value: Value): void;
+  /** The values, the one that was put longest ago first. */
+  values(): Iterable<Value>;
+}
+
+/** Maximum length of the ids in memory and of the ids that the file keeps, in UTF-16 code units. */
+export const REPORTED_MAX = 4 * 1024 * 1024;
+/** Length that an entry has besides its id, in the file and in memory. */
+const ENTRY_CHARACTERS = 16;
+
+/** Returns the length of an entry, in UTF-16 code units. */
+export function lengthOf(key: string): number {
+  return key.length + ENTRY_CHARACTERS;
+}
+
+/** Keeps the newest keys. `charactersMax` is the maximum of the sum of their `lengthOf`. */
+export function createNewest<Value>(charactersMax: number): Newest<Value> {
+  // A Map keeps insertion order, so the oldest keys are first.
+  const kept = new Map<string, Value>();
+  let characters = 0;
+  return {
+    get: (key) => kept.get(key),
+    has: (key) => kept.has(key),
+    put(key, value) {
+      if (!kept.delete(key)) characters += lengthOf(key);
+      kept.set(key, value);
+      for (const oldest of kept.keys()) {
+        if (characters <= charactersMax) break;
+        kept.delete(oldest);
+        characters -= lengthOf(oldest);
+      }
+    },
+    values: () => kept.values(),
+  };
+}
+
+/** Returns a key that identifies the id of an entry. */
+export function keyOf(entry: { readonly channel: string } | { readonly user: string }): string {
+  return "user" in entry ? `u${entry.user}` : `c${entry.channel}`;
+}
+
+/**
+ * Returns a store that appends entries to a file, one JSON value per line. The file keeps the newest ids, up to
+ * `charactersMax` UTF-16 code units. The file is compacted by `load`, and when it has grown by this length. `load` skips
+ * lines that a crash left incomplete.
+ */
+export function reportedFile(path: string, charactersMax = REPORTED_MAX): ReportedStore {
+  const { load, append: add } = openJournal<ReportedEntry>(path, {
+    growthMax: charactersMax,
+    keep(values) {
+      const since: ReportedEntry[] = [];
+      const newest = createNewest<ReportedEntry>(charactersMax);
+      for (const value of values) {
+        const entry = readEntry(value);
+        if (entry === undefined) continue;
+        if ("sinceMs" in entry) since[0] = entry;
+        else newest.put(keyOf(entry), entry);
+      }
+      return [...since, ...newest.values()];
+    },
+  });
+  return { load, add };
+}
+
+/** Returns a store that keeps nothing: after a restart, no channel and no member is reported. */
+export function reportedInMemory(): ReportedStore {
+  return { load: async () => [], add: async () => undefined };
+}
+
+function readEntry(value: unknown): ReportedEntry | undefined {
+  if (!isObject(value)) return undefined;
+  const { channel, user, sinceMs } = value;
+  if (typeof user === "string") return { user };
+  if (typeof channel === "string") return { channel };
+  return typeof sinceMs === "number" ? { sinceMs } : undefined;
+}
