@@ -1,12 +1,15 @@
 import { mkdir } from "node:fs/promises";
 import { dirname } from "node:path";
 import { appendDurably, readIfThere, replaceDurably } from "./durable-file";
+import { errorOf, warn } from "./problem";
 
 export interface JournalOptions<Entry extends object> {
   /** Length that the file may grow, in UTF-16 code units, before it is compacted. */
   readonly growthMax: number;
   /** Returns the entries that the compacted file keeps, in order. `values` can contain any JSON values. */
   keep(values: Iterable<unknown>): readonly Entry[];
+  /** Called when the file cannot be compacted after an `append`. The default emits a process warning. */
+  readonly report?: (problem: Error) => void;
 }
 
 /** A file with one JSON value per line. */
@@ -16,14 +19,17 @@ export interface Journal<Entry extends object> {
    * incomplete. Called once, before the first `append`.
    */
   load(): Promise<readonly Entry[]>;
-  /** Resolves once the value would survive a crash. Values that are appended together share one write and one sync. */
+  /**
+   * Resolves once the value would survive a crash. Values that are appended together share one write and one sync. A
+   * file that cannot be compacted is passed to `report`.
+   */
   append(value: object): Promise<void>;
 }
 
 /** Returns a journal in the file `path`. `load` creates the folder of the file, readable only by its owner. */
 export function openJournal<Entry extends object>(
   path: string,
-  { growthMax, keep }: JournalOptions<Entry>,
+  { growthMax, keep, report = warn }: JournalOptions<Entry>,
 ): Journal<Entry> {
   /** Lines that are not yet written. */
   let waiting: string[] = [];
@@ -50,7 +56,12 @@ export function openJournal<Entry extends object>(
     if (grown <= growthMax) return;
     // Compacting reads and writes the whole file, so after a failure, the next attempt waits for further growth.
     grown = 0;
-    await compact();
+    try {
+      await compact();
+    } catch (error) {
+      // The values are saved, so the callers must not repeat them.
+      report(errorOf(`cannot compact ${path} (the file grows until this succeeds)`, error));
+    }
   }
 
   return {
