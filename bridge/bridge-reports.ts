@@ -90,10 +90,11 @@ export function createReports({ sender, shown, reported, signal, report }: Repor
   async function send(event: InboundEvent, id: string | undefined): Promise<SendResult> {
     const sent = id === undefined ? event : { ...event, id };
     // The answer to the report can arrive at once, so the ids are noted first.
+    const noted = reported?.note(event);
     const sending =
-      reported === undefined || pending.size >= NOTED_MAX
+      noted === undefined || pending.size >= NOTED_MAX
         ? sender.send(sent, { signal })
-        : reported.note(event).then(() => sender.send(sent, { signal }));
+        : noted.then(() => sender.send(sent, { signal }));
     pending.add(sending);
     try {
       const result = await sending;
