@@ -105,7 +105,7 @@ export function createMembers(max = MEMBERS_MAX) {
     },
     /**
      * Returns the member's current nick. For the id of an unknown member, returns the nick in the id; undefined if the
-     * id has no nick, or if a member with another id has this nick.
+     * id has no nick or a number, or if a member with another id has this nick.
      */
     nickOf(id: string): string | undefined {
       for (const member of members.values()) {
@@ -113,8 +113,10 @@ export function createMembers(max = MEMBERS_MAX) {
         if (isKnown && idOf(member) === id) return member.nick;
       }
       const nick = id.startsWith(NICK) ? id.slice(NICK.length) : "";
-      const ownId = members.peek(nick)?.ownId ?? id;
-      return isNick(nick) && ownId === id ? nick : undefined;
+      const holder = members.peek(nick);
+      const isOther = holder !== undefined && (Boolean(holder.account) || (holder.ownId ?? id) !== id);
+      // After a new connection, nobody knows which member had an id that `freshId` has numbered.
+      return isNick(nick) && !nick.includes("~") && !isOther ? nick : undefined;
     },
   };
 }

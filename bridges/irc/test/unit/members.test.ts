@@ -66,6 +66,21 @@ test("an id whose nick another member has now is unknown", () => {
   expect(members.nickOf("nick:ann")).toBe("Eve");
 });
 
+test("the id of a second person with a nick is unknown after a new connection", () => {
+  const members = createMembers();
+  members.begin(lower);
+  expect(members.nickOf("nick:ann~2")).toBeUndefined();
+});
+
+test("an id is unknown if a member with an account has its nick", () => {
+  const members = createMembers();
+  members.joined("Ann", "#games");
+  expect(members.nickOf("nick:ann")).toBe("ann");
+  members.hasAccount("Ann", "eve");
+  expect(members.nickOf("nick:ann")).toBeUndefined();
+  expect(members.nickOf("account:eve")).toBe("Ann");
+});
+
 test.each([
   "ann,eve",
   "ann eve",
