@@ -24,7 +24,8 @@ export interface BridgeStatus {
   /** Time of the last successful poll, or of the last accepted push. */
   readonly lastContactAt: Date | undefined;
   /**
-   * Message of the last problem. A successful poll in poll mode, and an accepted push, reset `problem` to undefined.
+   * Message of the last problem. A successful poll in poll mode, and an accepted push, reset `problem` to undefined. In
+   * poll mode, `problem` stays until the chat has accepted the page before, and its cursor is saved.
    */
   readonly problem: string | undefined;
 }
@@ -87,8 +88,9 @@ export function createBridge(options: BridgeOptions): Bridge {
   });
 
   let status: BridgeStatus = { isConnected: false, lastContactAt: undefined, problem: undefined };
-  const reached = (): void => {
-    status = { isConnected: true, lastContactAt: new Date(), problem: undefined };
+  const reached = (isSolved = true): void => {
+    const problem = isSolved ? undefined : status.problem;
+    status = { isConnected: true, lastContactAt: new Date(), problem };
   };
   const noteProblem = (problem: Error, isConnected = status.isConnected): void => {
     status = { ...status, isConnected, problem: problem.message };
@@ -185,8 +187,8 @@ export function createBridge(options: BridgeOptions): Bridge {
     await new Promise<void>((resolve, reject) => {
       const run = pollForever({
         ...pollsOf(opened),
-        onPage() {
-          reached();
+        onPage(isSolved) {
+          reached(isSolved);
           resolve();
         },
         onProblem: noteProblem,

@@ -1,10 +1,14 @@
 import { REAL_TIMING } from "./back-off";
+import type { CursorStore } from "./cursor-store";
 import { createPoll, PollFailed, PollRefused, type PollOptions } from "./poll";
 import { runPoller, type PollerOptions } from "./poller";
 
 export interface PollForeverOptions extends Omit<PollerOptions, "report"> {
-  /** Called with each page, before the page is handled. */
-  readonly onPage: () => void;
+  /**
+   * Called with each page, before the page is handled. `isSolved` is false if the page before was not handled, or its
+   * cursor was not saved: the poller reports such a problem only once.
+   */
+  readonly onPage: (isSolved: boolean) => void;
   /** Called for each problem. `isConnected` is false if the service did not answer the poll with a page. */
   readonly onProblem: (problem: Error, isConnected: boolean) => void;
   /** Whether polls also continue after a refusal of the first poll; false by default. */
@@ -21,18 +25,31 @@ const REFUSED_PAUSE_MS = 30_000;
 export async function pollForever(options: PollForeverOptions): Promise<void> {
   const { signal, onPage, onProblem, isPatient = false, timing = REAL_TIMING } = options;
   let hasPolled = false;
+  let isHandled = true;
+  let isSaved = true;
 
   async function handle(...[page, stop]: Parameters<PollerOptions["handle"]>): Promise<void> {
     hasPolled = true;
-    onPage();
+    onPage(isHandled && isSaved);
+    isHandled = false;
     await options.handle(page, stop);
+    isHandled = true;
   }
+
+  const cursors: CursorStore = {
+    load: () => options.cursors.load(),
+    async save(cursor) {
+      isSaved = false;
+      await options.cursors.save(cursor);
+      isSaved = true;
+    },
+  };
 
   const report = (problem: Error): void => onProblem(problem, !(problem instanceof PollFailed));
 
   while (!signal.aborted) {
     try {
-      await runPoller({ ...options, handle, report });
+      await runPoller({ ...options, cursors, handle, report });
     } catch (error) {
       if (!hasPolled && !isPatient) throw error;
       onProblem(error as Error, false);

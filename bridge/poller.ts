@@ -23,7 +23,8 @@ export interface PollerOptions extends PollOptions {
   readonly intervalMs?: number;
   /**
    * Called for each problem that does not stop the poller, and for each event that is invalid or has an unknown type.
-   * The default emits a process warning.
+   * A page that is polled again, or a cursor that cannot be saved, is reported once until it is handled or saved, or
+   * until a poll fails. The default emits a process warning.
    */
   readonly report?: (problem: Error) => void;
   /**
@@ -59,6 +60,10 @@ export async function runPoller(options: PollerOptions): Promise<void> {
   let after = await cursors.load();
   let saved = after;
   let failures = 0;
+  // Problems that repeat at each poll. They are reported once until they are solved, or until a poll fails.
+  let isRefused = false;
+  let isUnsaved = false;
+  let skipped: readonly string[] = [];
 
   /** Moves and saves the cursor. If saving fails, polling continues, but a restart would poll some events again. */
   async function moveTo(cursor: string): Promise<void> {
@@ -67,8 +72,10 @@ export async function runPoller(options: PollerOptions): Promise<void> {
     try {
       await cursors.save(cursor);
       saved = cursor;
+      isUnsaved = false;
     } catch (error) {
-      report(errorOf("cannot save the cursor", error));
+      if (!isUnsaved) report(errorOf("cannot save the cursor", error));
+      isUnsaved = true;
     }
   }
 
@@ -78,18 +85,27 @@ export async function runPoller(options: PollerOptions): Promise<void> {
     if (signal.aborted) return 0;
     if ("problem" in polled) {
       report(new PollFailed(polled.problem));
+      isRefused = isUnsaved = false;
       return Math.max(backOffMs(++failures, backOff, timing.random()), polled.notForMs);
     }
-    for (const what of polled.leftOut) report(new Error(`an event was skipped: ${what}`));
+    for (const what of polled.leftOut) {
+      if (!skipped.includes(what)) report(new Error(`an event was skipped: ${what}`));
+    }
+    skipped = polled.leftOut;
     failures = 0;
     const { page } = polled;
     const pauseMs = Math.ceil(intervalMs * (1 + timing.random() / 10));
     try {
       await handle(page, signal);
     } catch (error) {
-      if (!signal.aborted) report(errorOf("a page was not handled and will be polled again", error));
+      if (!signal.aborted && !isRefused) {
+        report(errorOf("a page was not handled and will be polled again", error));
+      }
+      isRefused = true;
       return pauseMs;
     }
+    isRefused = false;
+    skipped = [];
     const isFurther = page.next !== null && page.next !== after;
     if (page.next !== null) await moveTo(page.next);
     return page.hasMore && isFurther ? 0 : pauseMs;

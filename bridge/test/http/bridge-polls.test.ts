@@ -60,6 +60,34 @@ test("a bridge that is stopped while it starts resolves both calls, and is not c
   expect(bridge.status.isConnected).toBe(false);
 });
 
+test("the last problem of a bridge stays while the chat refuses a create, and is reset when the chat accepts it", async () => {
+  answerWith(pageOf({ events: [create(1)], next: "1" }));
+  const { chat, texts } = recordingChat();
+  let isRefusing = true;
+  const tries: (string | undefined)[] = [];
+  const { bridge, problems } = makeBridge({
+    ...optionsOf(),
+    chat: {
+      ...chat,
+      async post(event, signal) {
+        tries.push(bridge.status.problem);
+        if (isRefusing) throw new RetryLater(10);
+        return chat.post(event, signal);
+      },
+    },
+  });
+  await bridge.start();
+  const refused = (problem: string) => problem.startsWith("a page was not handled");
+  await until("the page is polled three times", () => service.requests.length >= 3 && problems.some(refused));
+  expect(problems.filter(refused)).toHaveLength(1);
+  expect(bridge.status).toMatchObject({ isConnected: true, problem: expect.any(String) });
+  // The chat was called again at each poll, while the problem stood.
+  expect(tries.slice(1)).not.toContain(undefined);
+  isRefusing = false;
+  await until("the message is shown", () => texts().length === 1);
+  await until("the problem is reset", () => bridge.status.problem === undefined);
+});
+
 // time: smoke
 test("an ephemeral that the chat refuses for a moment is shown later, and one that the chat cannot show is dropped", async () => {
   const [first, second] = [30, 31].map((number) => ({

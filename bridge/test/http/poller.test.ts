@@ -179,7 +179,22 @@ test("the cursor moves only after the handler succeeds; after each failure, the 
   expect(queries).toEqual(["?after=1", "?after=1", "?after=1", "?after=2"]);
   expect(kept).toEqual(["1", "1", "1"]);
   expect(pauses.slice(0, 3)).toEqual([2000, 2000, 2000]);
-  expect(problems.slice(0, 2)).toEqual(Array(2).fill(expect.stringContaining("the chat says no")));
+  expect(problems).toEqual(["a page was not handled and will be polled again: the chat says no"]);
+});
+
+// time: controlled
+test("the problems of a page that is polled again are reported once, and again after a handled page or an outage", async () => {
+  const page = pageOf({ events: [create(1), { id: "evt_2" }], next: "2" });
+  let tries = 0;
+  const { problems } = await service.run([page, page, page, page, page, status(503), page, page], {
+    async handle() {
+      if (++tries !== 3) throw new Error("the chat says no");
+    },
+  });
+  const refused = "a page was not handled and will be polled again: the chat says no";
+  const skipped = expect.stringMatching("^an event was skipped: ") as string;
+  // The third page is handled. The fourth page is another page with the same events.
+  expect(problems).toEqual([skipped, refused, skipped, refused, "the service answered with 503", refused]);
 });
 
 // time: controlled
@@ -216,12 +231,12 @@ test("if the cursor cannot be saved, the poller reports the error, continues, an
     load: async () => undefined,
     async save(cursor) {
       saves.push(cursor);
-      if (saves.length === 1) throw new Error("the disk is full");
+      if (saves.length <= 2) throw new Error("the disk is full");
     },
   };
-  const { queries, problems } = await service.run(Array(3).fill(pageOf({ next: "1" })), { cursors });
-  expect(queries).toEqual(["", "?after=1", "?after=1", "?after=1"]);
-  expect(saves).toEqual(["1", "1"]);
+  const { queries, problems } = await service.run(Array(4).fill(pageOf({ next: "1" })), { cursors });
+  expect(queries).toEqual(["", "?after=1", "?after=1", "?after=1", "?after=1"]);
+  expect(saves).toEqual(["1", "1", "1"]);
   expect(problems).toEqual(["cannot save the cursor: the disk is full"]);
 });
 

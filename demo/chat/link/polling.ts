@@ -6,7 +6,7 @@ import { pollForever, pollHeld } from "../../../bridge/poll-forever";
 export interface PollingOptions extends PollOptions {
   /** Applies a page. If the promise rejects, the same page is polled again. */
   readonly handle: (page: EventPage) => Promise<void>;
-  /** Called with the reason when a poll fails, and with null when a poll succeeds. */
+  /** Called with the reason when a poll or `handle` fails, and with null when a poll succeeds after a handled page. */
   readonly onProblem: (problem: string | null) => void;
 }
 
@@ -18,7 +18,7 @@ export function createPolling(options: PollingOptions) {
   const { onProblem } = options;
   const cursors = cursorInMemory();
   const report = ({ message }: Error): void => onProblem(message);
-  const onPage = (): void => onProblem(null);
+  const onPage = (isSolved: boolean): void => void (isSolved && onProblem(null));
   /** Aborted while polling is stopped. */
   let over = new AbortController();
   over.abort();
