@@ -1,5 +1,6 @@
 /** The root import of the kit: `createBridge`, and everything that a bridge usually needs. */
 
+export { retryAfterMs, TIMER_MOST_MS } from "./back-off";
 export { createBridge } from "./bridge";
 export type { Bridge, BridgeStatus } from "./bridge";
 export type { BridgeOptions } from "./bridge-options";
@@ -44,6 +45,7 @@ export type { PushStore } from "./push-store";
 export { toHtml } from "./to-html";
 export { toMarkdown } from "./to-markdown";
 export type { MarkdownDialect } from "./to-markdown";
+export { withoutByteOrderMark } from "./secret-form";
 export type { Secrets } from "./secrets";
 export type { SendResult } from "./sender";
 export type { ShownMessage } from "./shown-messages";

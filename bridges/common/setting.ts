@@ -1,4 +1,5 @@
 import { readFileSync } from "node:fs";
+import { withoutByteOrderMark } from "chat-bridge-kit";
 import { parseBlocks, type AddressBlock } from "./copied/public-address";
 import { parseList, type HostPort, type Settings } from "./copied/settings";
 
@@ -140,5 +141,5 @@ export function withSecretFiles(
 
 /** Returns the text of a file, without the byte order mark that some editors write at its beginning. */
 export function readText(path: string): string {
-  return readFileSync(path, "utf8").replace(/^\uFEFF/, "");
+  return withoutByteOrderMark(readFileSync(path, "utf8"));
 }

@@ -1,3 +1,4 @@
+import { TIMER_MOST_MS } from "chat-bridge-kit";
 import type { BridgeChat, Message, MessageEphemeral, ShownMessage, ShownUpdate } from "chat-bridge-kit";
 import type { MatrixApi } from "../client/matrix-api";
 import { MatrixError } from "../client/matrix-error";
@@ -13,9 +14,6 @@ import type { Picture, Pictures } from "./pictures";
 import { toPictureContent } from "./pictures";
 import { encryptedRoom, toChatError } from "./to-chat-error";
 import type { TimelineStates } from "./timeline-states";
-
-/** Longest delay of a timer in Node, ms. */
-const TIMER_MOST_MS = 2 ** 31 - 1;
 
 export interface MatrixChatParts {
   readonly api: Pick<MatrixApi, "send" | "redact">;

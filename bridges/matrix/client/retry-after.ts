@@ -1,6 +1,8 @@
+import { retryAfterMs } from "chat-bridge-kit";
+
 /**
  * Longest wait for which a homeserver can ask, ms. A longer wait is more likely a fault, e.g. a time instead of a wait,
- * and a timer of Node with more than 2^31-1 ms would end at once.
+ * and a timer of Node with more than 2^31-1 ms would fire immediately.
  */
 export const RETRY_AFTER_MOST_MS = 3_600_000;
 
@@ -11,11 +13,6 @@ export const RETRY_AFTER_MOST_MS = 3_600_000;
  * @param header the header `Retry-After`: seconds, or a date
  */
 export function readRetryAfter(inBody: unknown, header: string | null, nowMs: number): number {
-  const ms = typeof inBody === "number" ? inBody : headerMs(header, nowMs);
+  const ms = typeof inBody === "number" ? inBody : retryAfterMs(header, nowMs);
   return Number.isNaN(ms) ? 0 : Math.min(Math.max(0, ms), RETRY_AFTER_MOST_MS);
-}
-
-function headerMs(header: string | null, nowMs: number): number {
-  if (header === null) return 0;
-  return /^\s*\d+(?:\.\d+)?\s*$/.test(header) ? Number(header) * 1000 : Date.parse(header) - nowMs;
 }

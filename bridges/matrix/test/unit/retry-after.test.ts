@@ -23,6 +23,10 @@ test.each<[unknown, string | null, number]>([
   [undefined, null, 0],
   [undefined, "", 0],
   [undefined, "soon", 0],
+  [undefined, "in 3000", 0],
+  [undefined, "2099-01-01", 0],
+  // The oldest form of a date has no time zone, and means GMT.
+  [undefined, "Thu Jan  1 00:00:30 2026", 30_000],
   [null, "-3", 0],
   ["3000", null, 0],
   [{ retry_after_ms: 3_000 }, null, 0],
