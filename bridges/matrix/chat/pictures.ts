@@ -78,7 +78,9 @@ export function createPictures({ api, onFailure, ...addresses }: PicturesParts):
   }
 
   return {
-    upload: async (url, signal) => known.get(url) ?? inTurn(() => fetchAndUpload(url, signal)),
+    // An earlier task can have uploaded the image while this one waited.
+    upload: async (url, signal) =>
+      known.get(url) ?? inTurn(async () => known.get(url) ?? fetchAndUpload(url, signal)),
   };
 }
 

@@ -82,3 +82,11 @@ test("few images are in memory at the same time, and all are uploaded", async ()
   expect(all.filter((picture) => picture !== undefined)).toHaveLength(30);
   expect(mostOpen).toBeLessThanOrEqual(4);
 });
+
+test("an image that was uploaded while others waited for it is not fetched again", async () => {
+  const from = pictures();
+  const all = await Promise.all(Array.from({ length: 30 }, () => upload(from, "png-same/png")));
+  expect(all.filter((picture) => picture !== undefined)).toHaveLength(30);
+  // The images at the beginning are fetched at the same time.
+  expect(uploads.length).toBeLessThanOrEqual(4);
+});
