@@ -56,7 +56,7 @@ const answer = () => ({
               { state_key: ANN, unsigned: { prev_content: {} } },
             ),
             event("$6", "m.room.power_levels", {}, { state_key: "" }),
-            text("$7", "own", { "m.relates_to": { rel_type: "m.replace", event_id: "$x" } }),
+            text("$7", "!play edited", { "m.relates_to": { rel_type: "m.replace", event_id: "$x" } }),
             text("$last", "!play help"),
           ],
         },
@@ -77,7 +77,7 @@ const answer = () => ({
         },
       },
     },
-    leave: { "!old:example.org": { timeline: { events: [text("$9", "bye")] } } },
+    leave: { "!old:example.org": { timeline: { events: [text("$9", "!play bye")] } } },
   },
 });
 
@@ -147,6 +147,12 @@ async function follow(answers: readonly unknown[]) {
   await background.idle();
   return { commands, skipped, failures };
 }
+
+test("an edit of a message, and an event in a room that the bridge has left, are not commands", async () => {
+  const { commands, skipped } = await follow([answer()]);
+  expect(commands).toEqual(["start", "help"]);
+  expect(skipped).toEqual([]);
+});
 
 test("an event with an odd form is skipped, and the other events of the sync are reported", async () => {
   const odd = answer();
