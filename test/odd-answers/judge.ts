@@ -22,6 +22,16 @@ const LANE_MS = 100_000;
 const TIMER_SLACK_MS = 20;
 /** Text of the last event of each run. */
 const LAST = "the end";
+/**
+ * Answers to `LAST` in a run in which no further poll may come. The waits before so many retries are together longer than
+ * the waits before the first polls of a program that ignores `Retry-After`.
+ */
+const REFUSALS: OddAnswer = {
+  name: LAST,
+  bytes: () =>
+    Buffer.from("HTTP/1.1 503 Service Unavailable\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"),
+  times: 4,
+};
 
 /** The reactions of a program: by name of the answer, "poll: …" and "send: …". */
 export type Verdicts = Readonly<Record<string, string>>;
@@ -121,7 +131,7 @@ const idsOf = (posts: readonly Seen[], text: string) => new Set(postsOf(posts, t
 /**
  * Gives each answer after which a program must not poll soon to the first poll of an instance. Returns the reactions
  * that were seen. A program that stops must print the status and exit with a code other than 0. A program that waits must
- * still report an event.
+ * still report an event, and must not poll while it retries this event several times.
  */
 export async function judgeStops(
   service: OddService,
@@ -135,13 +145,13 @@ export async function judgeStops(
 }
 
 async function reactionToStop(service: OddService, row: OddAnswer, start: Start): Promise<string> {
-  const workspace = service.add({ toPolls: [row] });
+  const workspace = service.add({ toPolls: [row], byText: new Map([[LAST, REFUSALS]]) });
   const program = await start(service.baseUrl, workspace);
   try {
     if (row.poll === "wait") {
       await until("the program has polled", () => workspace.polls.length > 0);
       program.send(LAST);
-      await until("the program reports an event", () => workspace.posts.length > 0);
+      await until("the program's event is accepted", () => workspace.posts.length > (REFUSALS.times ?? 0));
     } else {
       let code: number | null | undefined;
       void program.exited.then((exit) => (code = exit));

@@ -48,7 +48,7 @@ export interface WorkspaceOptions {
   readonly toPolls?: readonly OddAnswer[];
   /** Texts of events that come first, with regular answers. */
   readonly events?: readonly string[];
-  /** Answers to events and pushes, by text: only the first request with the text gets the answer. */
+  /** Answers to events and pushes, by text: only the first request with the text gets the answer, or the first `times`. */
   readonly byText?: ReadonlyMap<string, OddAnswer>;
   /** The channel of the events; `c1` by default. */
   readonly channel?: string;
@@ -101,7 +101,8 @@ export async function startOddService() {
       const [id, secret] = [randomUUID(), "s3cret"];
       const [polls, posts, pushes] = [[], [], []] as [Seen[], Seen[], Seen[]];
       const faults: string[] = [];
-      const given = new Set<string>();
+      /** Numbers of requests that got an odd answer, by text. */
+      const given = new Map<string, number>();
       /** Texts of all events, oldest first. A cursor is the number of events before it. */
       const texts = [...held, ...toPolls.map(({ name }) => name), "the end"];
       let oddPolls = 0;
@@ -131,10 +132,11 @@ export async function startOddService() {
       }
 
       function onText(text: string, socket: Socket, usual: () => void): void {
-        const row = given.has(text) ? undefined : byText.get(text);
-        given.add(text);
-        if (row === undefined) usual();
-        else odd(row, socket, usual);
+        const row = byText.get(text);
+        const times = given.get(text) ?? 0;
+        if (row === undefined || times >= (row.times ?? 1)) return usual();
+        given.set(text, times + 1);
+        odd(row, socket, usual);
       }
 
       workspaces.set(id, (request, socket) => {

@@ -25,6 +25,8 @@ export interface OddAnswer {
   readonly send?: Reaction;
   /** The reaction to this answer to a push: every answer but a `2xx` is a failure. */
   readonly push?: "ok" | "retry";
+  /** Number of requests with the same text that get this answer; 1 by default. */
+  readonly times?: number;
   /** Minimum time in ms until the request may be repeated, as `Retry-After` gives it. */
   readonly waitMs?: number;
 }
