@@ -102,7 +102,9 @@ export function createAcceptedPushes({ store, report }: AcceptedPushesOptions): 
       // A push of an event that an earlier run has stored.
       if (sizes.has(event.id)) return;
       if (bytes + sizeOf(event) > ACCEPTED_MAX_BYTES) {
-        throw new Error(`${ACCEPTED_MAX_BYTES} bytes of events wait for the chat`);
+        throw new Error(
+          `no room for the event: ${ACCEPTED_MAX_BYTES} bytes of events wait for the chat; check why the chat does not accept them`,
+        );
       }
       note(event);
       try {

@@ -38,7 +38,9 @@ test("events of more than 16 MiB are not accepted until earlier events are done"
   const fill = async () => {
     for (;;) await accepted.add(large(++added));
   };
-  await expect(fill()).rejects.toThrow(`${ACCEPTED_MAX_BYTES} bytes of events wait for the chat`);
+  await expect(fill()).rejects.toThrow(
+    `no room for the event: ${ACCEPTED_MAX_BYTES} bytes of events wait for the chat; check why the chat does not accept them`,
+  );
   expect(added).toBe(Math.floor(ACCEPTED_MAX_BYTES / 1_000_000) + 1);
   expect(calls).toHaveLength(added - 1);
   accepted.passOn(create(1).id, idle);
