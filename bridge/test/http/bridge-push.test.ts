@@ -133,7 +133,7 @@ test("a client that sends no complete request cannot keep a bridge from stopping
   }
 });
 
-test("a bridge whose port is taken cannot start", async () => {
+test("a bridge whose port is in use cannot start", async () => {
   const workspace = await push.workspaces.make();
   const port = await freePort();
   const options = { ...optionsOf(workspace), mode: "push", listen: { port } } as const;
@@ -176,7 +176,7 @@ test("a bridge that stops before the chat accepts an event shows the event in it
   expect(next.texts().toSorted()).toEqual(["one", "two"]);
 });
 
-test("stored events are not handled by a bridge whose port is taken, and are handled by a bridge that polls", async () => {
+test("stored events are not handled by a bridge whose port is in use, and are handled by a bridge that polls", async () => {
   const workspace = await push.workspaces.make();
   const port = await freePort();
   const options = { ...optionsOf(workspace), mode: "push", listen: { port } } as const;

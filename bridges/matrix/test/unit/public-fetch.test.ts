@@ -121,7 +121,7 @@ test.each(["/silent", "/slow", "lookup"])("a fetch has a time limit: %s", async 
   await expect(get(url, signal)).rejects.toThrow("the answer was not complete within 0.05 s");
 });
 
-test("a stopping bridge ends the fetch", async () => {
+test("a bridge that stops aborts the fetch", async () => {
   const over = new AbortController();
   const fetched = fetchWith()(`${base()}/silent`, over.signal);
   over.abort();
