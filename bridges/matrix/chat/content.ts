@@ -52,9 +52,10 @@ export function toContent(message: Message, prefix: string, picture?: string): T
     : cutContent(toPlainText(text), toPlainText(choices));
 }
 
-/** Returns a message that is too long, without formatting. Only the text is cut, because members need the choices. */
+/** Returns a message that is too long, without formatting. The text is cut first, because members need the choices. */
 function cutContent(text: string, choices: string): TextContent {
-  const below = choices === "" ? "" : `\n\n${cut(choices, BELOW_MAX_BYTES)}`;
+  const lines = cutLines(choices, BELOW_MAX_BYTES);
+  const below = text === "" || lines === "" ? lines : `\n\n${lines}`;
   const content: TextContent = { msgtype: "m.text", body: below, "m.mentions": {} };
   return { ...content, body: `${cut(text, CONTENT_MAX_BYTES - bytesOf(content))}${below}` };
 }
@@ -103,6 +104,13 @@ function linkLine(mark: string, label: string, url: string): readonly Inline[] {
 /** Returns the bytes of a value as JSON, in which some characters are escapes. */
 function bytesOf(value: unknown): number {
   return Buffer.byteLength(JSON.stringify(value));
+}
+
+/** Cuts lines as `cut` does, and not within a line, unless the first line is too long. */
+function cutLines(text: string, maxBytes: number): string {
+  const kept = cut(text, maxBytes);
+  const end = kept.lastIndexOf("\n");
+  return kept === text || end < 0 ? kept : `${kept.slice(0, end)}\n…`;
 }
 
 /** Cuts a text to at most `maxBytes` as JSON without quotes, and not within a character. */

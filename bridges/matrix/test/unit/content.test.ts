@@ -63,6 +63,21 @@ test.each(LONG)(
   },
 );
 
+test("choices that are too long are cut at the end of a line", () => {
+  const rows = Array.from({ length: 300 }, (_, i) => [action(`${i + 1} ${"x".repeat(100)}`)]);
+  const lines = toContent(message("Pick", ...rows), "!").body.split("\n");
+  expect(lines.slice(0, 3)).toEqual(["Pick", "", `1️⃣ 1 ${"x".repeat(100)}`]);
+  expect(lines.at(-1)).toBe("…");
+  const choices = lines.slice(11, -1);
+  expect(choices.length).toBeGreaterThan(150);
+  for (const line of choices) expect(line).toMatch(/^!(\d+) \1 x{100}$/);
+});
+
+test("choices that are too long and have no text begin with the first choice", () => {
+  const rows = Array.from({ length: 300 }, (_, i) => [action(`${i + 1} ${"x".repeat(100)}`)]);
+  expect(toContent(message("", ...rows), "!").body).toMatch(/^1️⃣ 1 x/u);
+});
+
 test("an edit of any message fits into an event", () => {
   const character = fc.oneof(
     fc.constantFrom("a", "\\", '"', "\u0001", "\u2028", "é", "😀", "*", "`", "\n", "<"),
