@@ -49,7 +49,9 @@ export async function startIrcBridge(
 ): Promise<RunningBridge> {
   warnOfPlaintext(settings, log);
   const { STATE_FOLDER: folder, COMMAND_PREFIX: prefix } = settings;
-  const journal = openJournal(folder);
+  const journal = openJournal(folder, (problem) =>
+    log.error({ err: problem }, "the journal was not compacted"),
+  );
   const members = createMembers();
   const invited = invitedChannels(folder);
   let upAtMs = performance.now();

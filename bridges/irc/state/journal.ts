@@ -30,9 +30,10 @@ export type Journal = ReturnType<typeof openJournal>;
 /**
  * Opens the journal in the state folder. The journal has the number of sent lines of each event, and the printed parts
  * of each message. A bridge that was killed therefore continues at the next line. Each record is written before the
- * call returns, and survives the end of the process, but not always a loss of power.
+ * call returns, and survives the end of the process, but not always a loss of power. `report` is called if the file
+ * cannot be compacted: the records are kept nevertheless.
  */
-export function openJournal(folder: string) {
+export function openJournal(folder: string, report: (problem: Error) => void) {
   mkdirSync(folder, { recursive: true, mode: 0o700 });
   const path = join(folder, "printed.jsonl");
   const events = new LRUCache<string, number>({ max: EVENTS_MAX });
@@ -51,18 +52,36 @@ export function openJournal(folder: string) {
       ...[...events.rkeys()].map((e) => ({ e, n: events.peek(e) ?? 0 })),
       ...[...messages.rkeys()].map((m) => ({ m, r: messages.peek(m) ?? {} })),
     ];
-    writeFileSync(`${path}.new`, lines.map((line) => `${JSON.stringify(line)}\n`).join(""), { mode: 0o600 });
-    renameSync(`${path}.new`, path);
-    if (file !== -1) closeSync(file);
-    file = openSync(path, "a", 0o600);
+    // If compacting fails, the next attempt waits for further records.
     records = lines.length;
+    const compacted = openSync(`${path}.new`, "w", 0o600);
+    try {
+      writeFileSync(compacted, lines.map((line) => `${JSON.stringify(line)}\n`).join(""));
+      renameSync(`${path}.new`, path);
+    } catch (error) {
+      closeSync(compacted);
+      throw error;
+    }
+    if (file !== -1) closeSync(file);
+    file = compacted;
   }
 
   function write(line: JournalLine): void {
     apply(line);
     writeSync(file, `${JSON.stringify(line)}\n`);
     records += 1;
-    if (records > RECORDS_MAX) compact();
+    if (records <= RECORDS_MAX) return;
+    try {
+      compact();
+    } catch (error) {
+      // The record is written, so the line must be sent.
+      const { message } = error as Error;
+      report(
+        new Error(`cannot compact ${path} (the file grows until this succeeds): ${message}`, {
+          cause: error,
+        }),
+      );
+    }
   }
 
   for (const text of readLines(path)) {
