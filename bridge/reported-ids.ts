@@ -74,13 +74,13 @@ export function createReportedIds(options: ReportedIdsOptions): ReportedIds {
   /** The store drops the ids that were added longest ago, so an id is added again before it can be dropped. */
   const mustBeSaved = ({ savedAt }: Noted) => savedAt === undefined || added - savedAt > charactersMax / 2;
 
-  function noteId(id: ReportedId): Promise<void> | undefined {
+  async function noteId(id: ReportedId): Promise<void> {
     const noted = known.get(keyOf(id)) ?? { savedAt: undefined, saving: undefined };
     known.put(keyOf(id), noted);
     if (noted.saving === undefined && mustBeSaved(noted)) {
       noted.saving = save(id, noted).finally(() => (noted.saving = undefined));
     }
-    return noted.saving;
+    await noted.saving;
   }
 
   return {

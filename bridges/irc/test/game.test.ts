@@ -86,7 +86,9 @@ test.each(SERVERS)(
         /^The closest wins: type a number/,
         ...reveal(2),
         /^Final board$/,
-        ...[PLACE, PLACE, PLACE],
+        PLACE,
+        PLACE,
+        PLACE,
       ];
       expect(lines.map((line, i) => [line, expected[i]?.test(line)])).toEqual(
         expected.map((_, i) => [lines[i], true]),
