@@ -119,7 +119,7 @@ export const DIFFERENCES: readonly Difference[] = [
   {
     reason: "core and Node allow different white space and extensions in the line of a chunk",
     explains: ({ head, body }, core) =>
-      isChunked(head) && isAccepted(core) && /(?:^|\r\n)[\da-f]+[\t ]*(?:;.*|[\t ])\r\n/i.test(body),
+      isChunked(head) && isAccepted(core) && /(?:^|\r\n)[\da-f]+[\t ]*(?:;.*|[\t ])(?:\r\n|$)/i.test(body),
   },
   {
     reason: "core closes the connection after a chunk size of more than 8 digits",
