@@ -11,6 +11,7 @@ import type { DirectRoomIndex } from "./direct-rooms";
 import type { EncryptedRooms } from "./encrypted-rooms";
 import type { KeycapReactions } from "./keycap-reactions";
 import type { Picture, Pictures } from "./pictures";
+import { withTimeLimit } from "../client/time-limit";
 import { toPictureContent } from "./pictures";
 import { encryptedRoom, toChatError } from "./to-chat-error";
 import type { TimelineStates } from "./timeline-states";
@@ -85,15 +86,14 @@ export function createMatrixChat(parts: MatrixChatParts): MatrixChat {
   }
 
   /**
-   * Shows an ephemeral message. The kit drops a refused ephemeral, so this function retries temporary failures until the
-   * message expires.
+   * Shows an ephemeral message. Retries temporary failures until the message expires, sooner than the kit would.
    */
   function postEphemeral({ user, id, message, expiresAt }: MessageEphemeral, signal: AbortSignal) {
     const leftMs = expiresAt === null ? Infinity : Math.max(0, Date.parse(expiresAt) - Date.now());
     // The kit aborts `signal` much earlier than such a long timer, which Node would not support.
-    const expired = leftMs > TIMER_MOST_MS ? [] : [AbortSignal.timeout(leftMs)];
+    const withinMs = leftMs > TIMER_MOST_MS ? undefined : leftMs;
     const call = (): Promise<string[]> => postToMember(user, id, message, signal);
-    return untilAnswered(call, { signal: AbortSignal.any([signal, ...expired]) });
+    return withTimeLimit(withinMs, signal, (limited) => untilAnswered(call, { signal: limited }));
   }
 
   /**

@@ -1,6 +1,7 @@
 import { MatrixError } from "./matrix-error";
 import { readBounded } from "./read-bounded";
 import { readRetryAfter } from "./retry-after";
+import { withTimeLimit } from "./time-limit";
 
 /** Maximum bytes of an answer. An answer to a sync is the longest: a few kilobytes for each room. */
 const ANSWER_MAX_BYTES = 64 * 1024 * 1024;
@@ -39,12 +40,11 @@ export function createRequests(homeserver: string, token: () => string | undefin
     }
     const bearer = token();
     const sent = body && toBytes(body);
-    const limit = AbortSignal.timeout(timeoutMs);
-    try {
+    const send = async (limited: AbortSignal): Promise<T> => {
       const response = await fetch(url, {
         method,
         redirect: "error",
-        signal: signal === undefined ? limit : AbortSignal.any([signal, limit]),
+        signal: limited,
         headers: {
           ...(bearer !== undefined && { authorization: `Bearer ${bearer}` }),
           ...(sent !== undefined && { "content-type": sent.contentType }),
@@ -54,6 +54,9 @@ export function createRequests(homeserver: string, token: () => string | undefin
       const bytes = await readBounded(response.body, ANSWER_MAX_BYTES);
       if (!response.ok) throw toError(response, bytes);
       return parse(bytes) as T;
+    };
+    try {
+      return await withTimeLimit(timeoutMs, signal, send);
     } catch (error) {
       throw error instanceof MatrixError ? error : noAnswer(error);
     }

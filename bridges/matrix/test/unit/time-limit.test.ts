@@ -1,0 +1,25 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
+import { withTimeLimit } from "../../client/time-limit";
+
+const LONG_MS = 60_000;
+const wait = (signal: AbortSignal): Promise<void> => sleep(LONG_MS, undefined, { signal });
+
+// time: smoke
+test("the limit ends a task also after a garbage collection", async () => {
+  const over = new AbortController();
+  const waited = withTimeLimit(100, over.signal, wait).catch((error: Error) => error.name);
+  await new Promise(setImmediate);
+  setFlagsFromString("--expose-gc");
+  (runInNewContext("gc") as () => void)();
+  expect(await waited).toBe("AbortError");
+});
+
+test("the caller's signal ends a task, and without a limit and a signal the task ends by itself", async () => {
+  const over = new AbortController();
+  const waited = withTimeLimit(undefined, over.signal, wait).catch((error: Error) => error.name);
+  over.abort();
+  expect(await waited).toBe("AbortError");
+  expect(await withTimeLimit(undefined, undefined, async ({ aborted }) => aborted)).toBe(false);
+});
