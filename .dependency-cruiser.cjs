@@ -31,24 +31,24 @@ const ARROWS = {
   "^edge/": ["^contract/", "^proto/", "^runtime/"],
   "^runtime/": [],
   // The bridge kit imports nothing from the service. Only the tests of the kit may.
-  "^bridge/(?!test/|template/)": [],
+  "^kit/(?!test/|template/)": [],
   // The bridges for chat tools use only what the kit exports from its root, and the code that they share.
-  "^bridges/common/(?!test/)": ["^bridge/index\\.ts$"],
-  "^bridges/irc/(?!test/)": ["^bridge/index\\.ts$", "^bridges/common/index\\.ts$"],
-  "^bridges/matrix/(?!test/)": ["^bridge/(index|durable-file)\\.ts$", "^bridges/common/index\\.ts$"],
+  "^bridges/common/(?!test/)": ["^kit/index\\.ts$"],
+  "^bridges/irc/(?!test/)": ["^kit/index\\.ts$", "^bridges/common/index\\.ts$"],
+  "^bridges/matrix/(?!test/)": ["^kit/(index|durable-file)\\.ts$", "^bridges/common/index\\.ts$"],
   "^proto/": ["^contract/"],
   "^bench/": ["^contract/", "^proto/gen/", "^local/", "^runtime/core-channel\\.ts$"],
-  "^demo/game/": ["^contract/", "^bridge/", "^proto/gen/", "^runtime/"],
-  "^demo/game/(rules|view)/": ["^contract/", "^bridge/", "^proto/gen/"],
+  "^demo/game/": ["^contract/", "^kit/", "^proto/gen/", "^runtime/"],
+  "^demo/game/(rules|view)/": ["^contract/", "^kit/", "^proto/gen/"],
   // The demo chat is a bridge: it may use the bridge kit and runtime/, but no other part of the service.
-  "^demo/chat/": ["^bridge/", "^runtime/"],
+  "^demo/chat/": ["^kit/", "^runtime/"],
   // The command line also uses the JSON of workspaces in the dashboard's API. From the kit, it uses signatures and event
   // types, and the parts that `listen` needs to poll and to push.
   "^cli/": [
     "^contract/",
     "^proto/(gen/|codes\\.ts$)",
     "^runtime/",
-    "^bridge/(signature|secret-form|events|poll|poller|cursor-store|lanes|back-off|check/http-client)\\.ts$",
+    "^kit/(signature|secret-form|events|poll|poller|cursor-store|lanes|back-off|check/http-client)\\.ts$",
     "^edge/dashboard/(shapes|workspace-json)\\.ts$",
   ],
   "^local/": ["^proto/gen/", "^runtime/"],
@@ -76,8 +76,8 @@ module.exports = {
       severity: "error",
       // The only dependency of the kit is a Markdown parser. Fastify's types are an optional peer dependency.
       from: {
-        path: "^bridge/",
-        pathNot: "^bridge/(fastify-receiver\\.ts|parse-message-text\\.ts|template/|test/)",
+        path: "^kit/",
+        pathNot: "^kit/(fastify-receiver\\.ts|parse-message-text\\.ts|template/|test/)",
       },
       to: { path: "node_modules" },
     },
@@ -92,7 +92,7 @@ module.exports = {
     parser: "swc",
     tsPreCompilationDeps: true,
     doNotFollow: { path: "node_modules" },
-    exclude: { path: "^(bridge/dist|bridges/[^/]+/dist|demo/chat/page)/" },
+    exclude: { path: "^(kit/dist|bridges/[^/]+/dist|demo/chat/page)/" },
     tsConfig: { fileName: "tsconfig.json" },
     enhancedResolveOptions: {
       exportsFields: ["exports"],

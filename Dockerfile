@@ -7,7 +7,7 @@ FROM --platform=${BUILDPLATFORM:-linux} ${NODE_IMAGE} AS build
 WORKDIR /app
 COPY package.json package-lock.json .npmrc tsconfig.json tsconfig.build.json ./
 # The kit is an npm workspace, which npm ci builds.
-COPY bridge bridge
+COPY kit kit
 RUN npm ci
 COPY scripts scripts
 COPY proto proto

@@ -4,7 +4,7 @@ module.exports = {
   testEnvironment: "<rootDir>/test/harness/environment.js",
   roots: [
     ...["unit", "store", "e2e"].map((folder) => `<rootDir>/test/${folder}`),
-    ...["unit", "http"].map((folder) => `<rootDir>/bridge/test/${folder}`),
+    ...["unit", "http"].map((folder) => `<rootDir>/kit/test/${folder}`),
   ],
   testMatch: ["**/*.test.ts"],
   transform: { "^.+\\.ts$": ["@swc/jest", { jsc: { target: "es2022", parser: { syntax: "typescript" } } }] },

@@ -11,6 +11,6 @@ module.exports = {
     ...["browser", "demo", "cli", "docs", "odd-answers", "compose", "helm", "local", "scripts", "fuzz"].map(
       (folder) => `<rootDir>/test/${folder}`,
     ),
-    ...["check", "package"].map((folder) => `<rootDir>/bridge/test/${folder}`),
+    ...["check", "package"].map((folder) => `<rootDir>/kit/test/${folder}`),
   ],
 };

@@ -1,5 +1,5 @@
 import { Ajv2020, type ValidateFunction } from "ajv/dist/2020.js";
-import type { Button as ButtonInput, Message as MessageInput } from "../bridge/events";
+import type { Button as ButtonInput, Message as MessageInput } from "../kit/events";
 import { MESSAGE_KINDS, OUTBOUND_TYPES, type OutboundType } from "../contract/messages";
 import { Message, MessageKind, type Button } from "../proto/gen/chatbridge/v1/event";
 import { OutboundEvent } from "../proto/gen/chatbridge/v1/game";

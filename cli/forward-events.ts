@@ -1,9 +1,9 @@
 import { setMaxListeners } from "node:events";
-import { REAL_TIMING } from "../bridge/back-off";
-import { excerpt, type HttpClient, type Reply } from "../bridge/check/http-client";
-import { isExpired, type EventPage, type OutboundEvent } from "../bridge/events";
-import { createLanes, laneOf } from "../bridge/lanes";
-import { sign, SIGNATURE_HEADER } from "../bridge/signature";
+import { REAL_TIMING } from "../kit/back-off";
+import { excerpt, type HttpClient, type Reply } from "../kit/check/http-client";
+import { isExpired, type EventPage, type OutboundEvent } from "../kit/events";
+import { createLanes, laneOf } from "../kit/lanes";
+import { sign, SIGNATURE_HEADER } from "../kit/signature";
 import { isPushRetried } from "../contract/messages";
 import { RETRY_OFFSETS_MS } from "../contract/numbers";
 

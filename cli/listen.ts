@@ -1,9 +1,9 @@
 import type { Command } from "commander";
-import { createHttpClient } from "../bridge/check/http-client";
-import { cursorInMemory } from "../bridge/cursor-store";
-import type { EventPage } from "../bridge/events";
-import { createPoll, PollRefused } from "../bridge/poll";
-import { runPoller } from "../bridge/poller";
+import { createHttpClient } from "../kit/check/http-client";
+import { cursorInMemory } from "../kit/cursor-store";
+import type { EventPage } from "../kit/events";
+import { createPoll, PollRefused } from "../kit/poll";
+import { runPoller } from "../kit/poller";
 import { PUSH_DEADLINE_MS } from "../contract/numbers";
 import { answer, type Cli } from "./cli";
 import { EXIT, type ExitCode } from "./exit-code";

@@ -1,4 +1,4 @@
-import type { PollRefused } from "../bridge/poll";
+import type { PollRefused } from "../kit/poll";
 import { EXIT } from "./exit-code";
 import { CliFailure } from "./failure";
 

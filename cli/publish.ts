@@ -1,5 +1,5 @@
 import { Argument, InvalidArgumentError, Option, type Command } from "commander";
-import type { Button } from "../bridge/events";
+import type { Button } from "../kit/events";
 import { MESSAGE_KINDS } from "../contract/messages";
 import { PublishRefusal, type PublishEventsResponse } from "../proto/gen/chatbridge/v1/game";
 import { answer, WORKSPACE_ARGUMENT, type Cli } from "./cli";

@@ -1,5 +1,5 @@
 import { InvalidArgumentError, type Command } from "commander";
-import { explainFault, sign, verify } from "../bridge/signature";
+import { explainFault, sign, verify } from "../kit/signature";
 import { answer, type Cli } from "./cli";
 import { EXIT } from "./exit-code";
 import { CliFailure } from "./failure";

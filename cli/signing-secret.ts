@@ -1,4 +1,4 @@
-import { secretFault, withoutByteOrderMark } from "../bridge/secret-form";
+import { secretFault, withoutByteOrderMark } from "../kit/secret-form";
 import type { Cli } from "./cli";
 import { EXIT } from "./exit-code";
 import { CliFailure } from "./failure";

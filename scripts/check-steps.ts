@@ -9,7 +9,7 @@ const FOLDERS = [
   "edge",
   "runtime",
   "local",
-  "bridge",
+  "kit",
   "bridges",
   "bench",
   "demo",

@@ -36,7 +36,7 @@ const ROUND = [
 ].map((name) => `test/e2e/${name}.test`);
 /**
  * File patterns for jest: the tests that are repeated. `test/unit` also matches the unit tests of the bridge kit, in
- * bridge/test/unit.
+ * kit/test/unit.
  */
 const REPEATED = ["test/unit", "test/store", ...ROUND];
 

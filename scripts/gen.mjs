@@ -38,7 +38,7 @@ const runnerCopies = RUNNER_PARTS.map((path) => [
 
 /** The functions that generate single files, by the path of the file. */
 const SINGLE = {
-  "bridge/contract.ts": kitCopy,
+  "kit/contract.ts": kitCopy,
   "ops/grafana/chat-bridge.json": grafanaDashboard,
   ...Object.fromEntries(runnerCopies),
 };

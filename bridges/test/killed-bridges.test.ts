@@ -1,7 +1,7 @@
 import { mkdtempSync } from "node:fs";
 import { join } from "node:path";
-import type { MessageCreate, OutboundEvent } from "../../bridge/events";
-import { pushTo, SECRET } from "../../bridge/test/harness/kit-receiver";
+import type { MessageCreate, OutboundEvent } from "../../kit/events";
+import { pushTo, SECRET } from "../../kit/test/harness/kit-receiver";
 import { testFolder } from "../../test/harness/folder";
 import { KILL_STEPS, killAt } from "../../test/harness/kill-at";
 import { freePort } from "../../test/harness/processes";

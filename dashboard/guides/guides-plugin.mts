@@ -6,7 +6,7 @@ import { renderGuide, titleOf, type GuideLink } from "./render-guide.mts";
 const ROOT = join(import.meta.dirname, "../..");
 const STYLES = ["styles/tokens.css", "styles/base.css", "guides/guides.css"];
 /** The name of the page for a Markdown file that is not in docs/. */
-const OTHERS: Readonly<Record<string, string>> = { "bridge/README.md": "bridge-kit" };
+const OTHERS: Readonly<Record<string, string>> = { "kit/README.md": "bridge-kit" };
 /** The guides that each page links at its top. */
 const FIRST: readonly string[] = ["bridge-guide", "bridge-kit", "game-service-guide", "operator-guide"];
 

@@ -1,8 +1,8 @@
-import type { Message } from "../../bridge/events";
+import type { Message } from "../../kit/events";
 
 /** Types of the values that the chat's server and its page exchange. */
 
-export type { ActionButton, Button, Message } from "../../bridge/events";
+export type { ActionButton, Button, Message } from "../../kit/events";
 
 export interface Member {
   readonly id: string;

@@ -9,8 +9,8 @@ const READERS = [
     pages: [
       "docs/bridge-guide.md",
       "docs/events.md",
-      "bridge/README.md",
-      "bridge/template/README.md",
+      "kit/README.md",
+      "kit/template/README.md",
       /^bridges\/.*README\.md$/,
     ],
   },
@@ -53,8 +53,8 @@ const READERS = [
 /** Names of pages whose first heading says too little beside other pages. */
 const NAMES = {
   "README.md": "Overview",
-  "bridge/README.md": "The kit",
-  "bridge/template/README.md": "A template for a bridge",
+  "kit/README.md": "The kit",
+  "kit/template/README.md": "A template for a bridge",
   "bridges/irc/README.md": "IRC",
   "bridges/matrix/README.md": "Matrix",
   "deploy/helm/chat-bridge/README.md": "The Helm chart",

@@ -1,4 +1,4 @@
-import { verify } from "../../bridge/signature";
+import { verify } from "../../kit/signature";
 import { testBrowser, untilCount, type Visitor } from "../harness/browser";
 import { call } from "../harness/core-clients";
 import { sharedPush } from "../harness/push";

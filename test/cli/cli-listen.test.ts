@@ -1,7 +1,7 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import type { OutboundEvent } from "../../bridge/events";
-import { createReceiver } from "../../bridge/receiver";
+import type { OutboundEvent } from "../../kit/events";
+import { createReceiver } from "../../kit/receiver";
 import { EXIT } from "../../cli/exit-code";
 import type { Forwarded } from "../../cli/forward-events";
 import { MessageKind } from "../../proto/gen/chatbridge/v1/event";

@@ -194,10 +194,10 @@ describe("the Dockerfile", () => {
 
   test("gets the guides that the edge serves, although .dockerignore excludes other Markdown files", () => {
     const rules = read(".dockerignore").split("\n");
-    for (const guides of ["!docs/*.md", "!bridge/README.md"]) {
+    for (const guides of ["!docs/*.md", "!kit/README.md"]) {
       expect(rules.indexOf(guides)).toBeGreaterThan(rules.indexOf("**/*.md"));
     }
-    expect(copied).toEqual(expect.arrayContaining(["docs", "bridge"]));
+    expect(copied).toEqual(expect.arrayContaining(["docs", "kit"]));
   });
 
   test("copies all compiled folders, except for the benchmarks", () => {

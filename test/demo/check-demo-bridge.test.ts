@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { createHttpClient, type Reply } from "../../bridge/check/http-client";
-import { RULES } from "../../bridge/check/rules";
+import { createHttpClient, type Reply } from "../../kit/check/http-client";
+import { RULES } from "../../kit/check/rules";
 import { nowSeconds, signatureOf } from "../harness/bridge";
 import { startDemoChat, type DemoChat } from "../harness/demo-chat";
 import { docBlocks } from "../harness/doc-blocks";

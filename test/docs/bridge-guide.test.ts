@@ -1,10 +1,10 @@
 import { execFileSync } from "node:child_process";
 import { existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { createHttpClient } from "../../bridge/check/http-client";
-import { createObservedChat } from "../../bridge/check/events/observed-chat";
-import { checkPoller } from "../../bridge/check/poll/check-poller";
-import { checkBridge } from "../../bridge/check/push/check-bridge";
+import { createHttpClient } from "../../kit/check/http-client";
+import { createObservedChat } from "../../kit/check/events/observed-chat";
+import { checkPoller } from "../../kit/check/poll/check-poller";
+import { checkBridge } from "../../kit/check/push/check-bridge";
 import { nowSeconds, send, signatureOf } from "../harness/bridge";
 import { startConsumer, type Consumer } from "../harness/consumer";
 import { create, dm, update } from "../harness/contents";

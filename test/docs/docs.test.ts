@@ -135,7 +135,7 @@ describe("commands", () => {
   });
 
   test("every npx command on a page is installed, or belongs to the kit or to this package", () => {
-    const [kit, own] = ["bridge/package.json", "package.json"].map(
+    const [kit, own] = ["kit/package.json", "package.json"].map(
       (path) => JSON.parse(readFileSync(join(ROOT, path), "utf8")) as { bin?: object },
     );
     const names = named(/npx (?:--no-install )?([a-z][a-z-]*)/g);

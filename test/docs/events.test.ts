@@ -1,7 +1,7 @@
 import { spawnSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { sign } from "../../bridge/signature";
+import { sign } from "../../kit/signature";
 import { openApiDocument } from "../../edge/openapi/document";
 import { INBOUND_EXAMPLES, OUTBOUND_EXAMPLES, PAGE_EXAMPLES } from "../../edge/openapi/example-events";
 import { ROOT } from "../harness/compose-file";

@@ -2,7 +2,7 @@ import { spawn, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { sign } from "../../bridge/signature";
+import { sign } from "../../kit/signature";
 import { renderOperatorEvent, type OperatorChange } from "../../core/domain/operator-event";
 import { send } from "../harness/bridge";
 import { ROOT } from "../harness/compose-file";

@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { EXIT } from "../../cli/exit-code";
 import { CHANGE_WORDS } from "../../proto/codes";
-import { verify } from "../../bridge/signature";
+import { verify } from "../../kit/signature";
 import { status } from "../harness/behaviours";
 import { runCli } from "../harness/cli";
 import { call, connectToCore, type CoreClients } from "../harness/core-clients";

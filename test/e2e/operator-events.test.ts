@@ -1,4 +1,4 @@
-import { verify } from "../../bridge/signature";
+import { verify } from "../../kit/signature";
 import { flood, redirect, reset, sayNothing, status, type Behaviour } from "../harness/behaviours";
 import { poll } from "../harness/bridge";
 import { call } from "../harness/core-clients";

@@ -40,8 +40,8 @@ test.each([...SERVERS, "local", "cli", "compose"])(
 );
 
 test("chat-bridge-check --version prints the version of the kit's package", async () => {
-  const { version } = JSON.parse(readFileSync(join(ROOT, "bridge/package.json"), "utf8")) as typeof BUILD;
-  const { code, stdout } = await run(["dist/bridge/check/main.js", "--version"]);
+  const { version } = JSON.parse(readFileSync(join(ROOT, "kit/package.json"), "utf8")) as typeof BUILD;
+  const { code, stdout } = await run(["dist/kit/check/main.js", "--version"]);
   expect([code, stdout]).toEqual([0, `chat-bridge-check ${version} (package chat-bridge-kit)\n`]);
 });
 

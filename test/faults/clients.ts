@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { status as grpcStatus } from "@grpc/grpc-js";
-import type { MessageCreate } from "../../bridge/events";
+import type { MessageCreate } from "../../kit/events";
 import { poll, post, type Answer } from "../harness/bridge";
 import type { Rig } from "../harness/rig";
 import { publish, textEvent, type TestWorkspace } from "../harness/service";

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import type { MessageCreate } from "../../bridge/events";
+import type { MessageCreate } from "../../kit/events";
 import { status, type Behaviour } from "../harness/behaviours";
 import type { ReceivedRequest } from "../harness/receiver";
 import { untilConnected, type Rig } from "../harness/rig";

@@ -1,4 +1,4 @@
-import type { Message } from "../../bridge/events";
+import type { Message } from "../../kit/events";
 import { post, poll } from "./bridge";
 import { startProcess, TOKENS, type TestProcess } from "./processes";
 import type { TestWorkspace } from "./service";

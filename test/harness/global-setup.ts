@@ -18,7 +18,7 @@ import {
 import { installTypeScripts } from "../programs/npm";
 import { installKubernetesValidate, installSynapse, preparePython } from "../programs/pypi";
 import type { Say } from "../programs/tools-folder";
-import { shareKit } from "../../bridge/test/harness/shared-kit";
+import { shareKit } from "../../kit/test/harness/shared-kit";
 import { prepareRedisServer } from "./redis-server";
 import { startSharedBrowsers, type SharedBrowsers } from "./shared-browsers";
 import { startSharedServices, type SharedServices } from "./shared-services";

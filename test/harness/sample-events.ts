@@ -1,4 +1,4 @@
-import type { EventHead, Message, OutboundEvent } from "../../bridge/events";
+import type { EventHead, Message, OutboundEvent } from "../../kit/events";
 
 /** The workspace of the sample events. The events are plain JSON objects, as the service sends them. */
 export const WORKSPACE = "0b8c3a52-6f0e-4c9e-9d53-2f6a3d0c7b11";

@@ -1,4 +1,4 @@
-import { createBridge, storeInMemory } from "../../bridge/index";
+import { createBridge, storeInMemory } from "../../kit/index";
 import { expectedStops, expectedVerdicts, judge, judgeStops, type Running } from "./judge";
 import { startOddService, type OddService, type OddWorkspace } from "./odd-service";
 import { ODD_ANSWERS } from "./rows";

@@ -1,7 +1,7 @@
 import { mkdtempSync } from "node:fs";
 import { join } from "node:path";
-import { packedKit } from "../../bridge/test/harness/kit-package";
-import { buildTemplate } from "../../bridge/test/harness/template";
+import { packedKit } from "../../kit/test/harness/kit-package";
+import { buildTemplate } from "../../kit/test/harness/template";
 import { startProgram } from "../harness/program";
 import { until } from "../harness/wait";
 import { expectedStops, expectedVerdicts, judge, judgeStops, type Running } from "./judge";

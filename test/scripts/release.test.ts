@@ -8,7 +8,7 @@ const folder = testFolder();
 const SCRIPT = join(ROOT, "scripts/release.mjs");
 const { version } = JSON.parse(readFileSync(join(ROOT, "package.json"), "utf8")) as { version: string };
 
-const FOLDERS = ["", "bridge", "bridges/common", "bridges/irc", "bridges/matrix"];
+const FOLDERS = ["", "kit", "bridges/common", "bridges/irc", "bridges/matrix"];
 const PACKAGES = FOLDERS.map((path) => join(path, "package.json"));
 
 /** Runs the script in a folder. */
@@ -51,13 +51,13 @@ test("the notes of a release are its section of the changelog", () => {
 });
 
 test("a release is rejected if a package, a dependency or the changelog has another version", () => {
-  change("bridge/package.json", `"version": "${version}"`, '"version": "0.9.0"');
+  change("kit/package.json", `"version": "${version}"`, '"version": "0.9.0"');
   change("bridges/irc/package.json", `"chat-bridge-runner": "${version}"`, '"chat-bridge-runner": "0.9.0"');
   change("CHANGELOG.md", `## ${version}`, "## 3.0.0");
   const { status, stdout, stderr } = release(folder, `v${version}`);
   expect([status, stdout]).toEqual([1, ""]);
   expect(stderr.trim().split("\n")).toEqual([
-    `bridge/package.json: version is 0.9.0, and must be ${version}`,
+    `kit/package.json: version is 0.9.0, and must be ${version}`,
     `bridges/irc/package.json: the dependency chat-bridge-runner is 0.9.0, and must be ${version}`,
     `CHANGELOG.md: there is no section ${version}`,
   ]);

@@ -1,6 +1,6 @@
 import { execFileSync } from "node:child_process";
 import * as fc from "fast-check";
-import { verify } from "../../bridge/signature";
+import { verify } from "../../kit/signature";
 import { asCurl } from "../../demo/chat/page/as-curl";
 import type { Exchange } from "../../demo/chat/shapes";
 import { forMany } from "../harness/for-all";

@@ -1,5 +1,5 @@
 import * as fc from "fast-check";
-import { MESSAGE_KINDS } from "../../bridge/events";
+import { MESSAGE_KINDS } from "../../kit/events";
 import { checkEvent, readEventJson, toOutboundEvent, type EventInput } from "../../cli/event-input";
 import { EXIT } from "../../cli/exit-code";
 import { readOutboundEvent } from "../../core/rpc/outbound-message";

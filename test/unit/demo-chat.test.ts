@@ -1,5 +1,5 @@
 import * as fc from "fast-check";
-import { sign } from "../../bridge/signature";
+import { sign } from "../../kit/signature";
 import { createObservation } from "../../demo/chat/link/observation";
 import { applyEvent, unreadIn } from "../../demo/chat/page/chat-state";
 import { createRoom, isSeenBy } from "../../demo/chat/room/room";

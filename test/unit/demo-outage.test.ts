@@ -1,4 +1,4 @@
-import { REAL_TIMING } from "../../bridge/back-off";
+import { REAL_TIMING } from "../../kit/back-off";
 import { createOutage } from "../../demo/chat/link/outage";
 
 // time: controlled

@@ -1,4 +1,4 @@
-import { createPoll } from "../../bridge/poll";
+import { createPoll } from "../../kit/poll";
 import { startTap } from "../../demo/chat/wire/tap";
 import { createWireLog } from "../../demo/chat/wire/wire-log";
 import { status } from "../harness/behaviours";

@@ -1,6 +1,6 @@
 import { createConfig, lintFromString } from "@redocly/openapi-core";
 import * as fc from "fast-check";
-import { MESSAGE_KINDS } from "../../bridge/events";
+import { MESSAGE_KINDS } from "../../kit/events";
 import { openApiDocument } from "../../edge/openapi/document";
 import { readPollQuery } from "../../edge/public/read-poll-query";
 import { forMany } from "../harness/for-all";

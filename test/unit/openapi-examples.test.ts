@@ -1,4 +1,4 @@
-import { sign } from "../../bridge/signature";
+import { sign } from "../../kit/signature";
 import { INBOUND_TYPES, OUTBOUND_TYPES } from "../../contract/messages";
 import { openApiDocument } from "../../edge/openapi/document";
 import { INBOUND_EXAMPLES, PAGE_EXAMPLES, PAGE_SIGNATURE } from "../../edge/openapi/example-events";

@@ -1,7 +1,7 @@
 import crypto, { createSecretKey } from "node:crypto";
 import * as fc from "fast-check";
-import { secretFault } from "../../bridge/secret-form";
-import { sign, verify } from "../../bridge/signature";
+import { secretFault } from "../../kit/secret-form";
+import { sign, verify } from "../../kit/signature";
 import { parseSignature, signatureHeader, signatureMatches } from "../../core/domain/signature";
 import { createSigningSecret } from "../../core/domain/workspace";
 import { judgeCaller } from "../../core/operations/judge-caller";

@@ -1,8 +1,8 @@
 import { mkdtempSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { checkBridge } from "../../../bridge/check/push/check-bridge";
-import { checkPoller } from "../../../bridge/check/poll/check-poller";
-import type { CheckResult } from "../../../bridge/check/result";
+import { checkBridge } from "../../../kit/check/push/check-bridge";
+import { checkPoller } from "../../../kit/check/poll/check-poller";
+import type { CheckResult } from "../../../kit/check/result";
 import { testFolder } from "../../../test/harness/folder";
 import { plainHost } from "../../../test/harness/plain-host";
 import { freePort } from "../../../test/harness/processes";

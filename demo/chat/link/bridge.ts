@@ -1,8 +1,8 @@
 import type { Logger } from "pino";
-import { createCatchUp, type Chat } from "../../../bridge/catch-up";
-import { dmChannel, type InboundEvent } from "../../../bridge/inbound-event";
-import { createPushReceiver } from "../../../bridge/receive-push";
-import { createSender, type SendResult } from "../../../bridge/sender";
+import { createCatchUp, type Chat } from "../../../kit/catch-up";
+import { dmChannel, type InboundEvent } from "../../../kit/inbound-event";
+import { createPushReceiver } from "../../../kit/receive-push";
+import { createSender, type SendResult } from "../../../kit/sender";
 import type { ChatConfig } from "../config";
 import type { Room } from "../room/room";
 import type { LinkMode, LinkState, StreamEvent } from "../shapes";

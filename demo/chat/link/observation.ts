@@ -1,8 +1,8 @@
 import type { IncomingHttpHeaders } from "node:http";
-import type { ShownMessage } from "../../../bridge/check/push/check-bridge";
-import type { Message } from "../../../bridge/events";
-import { refusal, type PushAnswer } from "../../../bridge/receive-push";
-import { explainFault, SIGNATURE_HEADER, verify, type SecretList } from "../../../bridge/signature";
+import type { ShownMessage } from "../../../kit/check/push/check-bridge";
+import type { Message } from "../../../kit/events";
+import { refusal, type PushAnswer } from "../../../kit/receive-push";
+import { explainFault, SIGNATURE_HEADER, verify, type SecretList } from "../../../kit/signature";
 import { newestThatFit } from "../room/newest-that-fit";
 import type { Room } from "../room/room";
 import type { Note, Post } from "../shapes";

@@ -1,4 +1,4 @@
-import { REAL_TIMING, type Timing } from "../../../bridge/back-off";
+import { REAL_TIMING, type Timing } from "../../../kit/back-off";
 
 /** Returns a timing for a sender. Waits that begin while the network is cut end when the network is restored. */
 export function createOutage(clock: Timing = REAL_TIMING) {

@@ -1,7 +1,7 @@
-import { cursorInMemory } from "../../../bridge/cursor-store";
-import type { EventPage } from "../../../bridge/events";
-import type { PollOptions } from "../../../bridge/poll";
-import { pollForever, pollHeld } from "../../../bridge/poll-forever";
+import { cursorInMemory } from "../../../kit/cursor-store";
+import type { EventPage } from "../../../kit/events";
+import type { PollOptions } from "../../../kit/poll";
+import { pollForever, pollHeld } from "../../../kit/poll-forever";
 
 export interface PollingOptions extends PollOptions {
   /** Applies a page. If the promise rejects, the same page is polled again. */

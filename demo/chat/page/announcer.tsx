@@ -1,5 +1,5 @@
 import { useRef } from "preact/hooks";
-import { PHASE_KINDS } from "../../../bridge/contract";
+import { PHASE_KINDS } from "../../../kit/contract";
 import type { Post, ServicePost } from "../shapes";
 import { plainText } from "./rich-text";
 

@@ -1,5 +1,5 @@
 import type { ComponentChildren } from "preact";
-import { dmChannel } from "../../../bridge/inbound-event";
+import { dmChannel } from "../../../kit/inbound-event";
 import { Avatar, ServiceMark } from "./marks";
 import { unreadIn, type ChatState } from "./chat-state";
 

@@ -1,5 +1,5 @@
 import type { ComponentChildren } from "preact";
-import { parseMessageText, toPlainText, type Block, type Inline } from "../../../bridge/message-text";
+import { parseMessageText, toPlainText, type Block, type Inline } from "../../../kit/message-text";
 
 /** Renders chat-flavoured Markdown as elements. HTML tags are shown as plain text. */
 export function RichText({ text }: { readonly text: string }) {

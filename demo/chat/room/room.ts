@@ -1,8 +1,8 @@
 import { randomBytes } from "node:crypto";
 import { LRUCache } from "lru-cache";
-import { DM_PREFIX, PHASE_KINDS } from "../../../bridge/contract";
-import type { Message } from "../../../bridge/events";
-import { dmChannel } from "../../../bridge/inbound-event";
+import { DM_PREFIX, PHASE_KINDS } from "../../../kit/contract";
+import type { Message } from "../../../kit/events";
+import { dmChannel } from "../../../kit/inbound-event";
 import {
   NAME_MAX,
   type Channel,

@@ -5,10 +5,10 @@ import {
   DM_CHANNEL_MAX_CHARACTERS,
   DM_PREFIX,
   MESSAGE_TEXT_MAX_CHARACTERS,
-} from "../../../bridge/contract";
-import { displayName } from "../../../bridge/display-name";
-import type { Channel, InboundEvent } from "../../../bridge/inbound-event";
-import type { SendResult } from "../../../bridge/sender";
+} from "../../../kit/contract";
+import { displayName } from "../../../kit/display-name";
+import type { Channel, InboundEvent } from "../../../kit/inbound-event";
+import type { SendResult } from "../../../kit/sender";
 import { isSeenBy } from "../room/room";
 import { COMMAND, NAME_MAX, type LinkMode, type Member, type Report, type ServicePost } from "../shapes";
 import type { PageContext } from "./page-context";

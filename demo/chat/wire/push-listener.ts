@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
-import type { PushAnswer, PushReceiver } from "../../../bridge/receive-push";
+import type { PushAnswer, PushReceiver } from "../../../kit/receive-push";
 import { listening } from "../../../runtime/listen-fault";
 import type { PushConfig } from "../config";
 import { createRawServer } from "./raw-server";

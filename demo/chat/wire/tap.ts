@@ -1,4 +1,4 @@
-import { exchange } from "../../../bridge/http-exchange";
+import { exchange } from "../../../kit/http-exchange";
 import { createRawServer } from "./raw-server";
 import { contractHeaders, wireSide, type WireLog } from "./wire-log";
 

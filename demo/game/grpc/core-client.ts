@@ -6,7 +6,7 @@ import {
   type OutboundEvent,
   type PublishResult,
 } from "../../../proto/gen/chatbridge/v1/game";
-import { backOffMs, REAL_TIMING } from "../../../bridge/back-off";
+import { backOffMs, REAL_TIMING } from "../../../kit/back-off";
 import { bearer, callUnary, createGrpcClient } from "../../../runtime/core-channel";
 import type { CoreConnection } from "../../../runtime/core-connection";
 

@@ -1,4 +1,4 @@
-import { displayName, escapeLine } from "../../../bridge/message-text-escape";
+import { displayName, escapeLine } from "../../../kit/message-text-escape";
 import { MessageKind } from "../../../proto/gen/chatbridge/v1/event";
 import { writeAction, type ButtonAction } from "../rules/button-action";
 import type { MessageContent } from "../rules/input-output";

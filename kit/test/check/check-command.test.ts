@@ -22,7 +22,7 @@ import { createTestCa } from "../../../test/harness/test-ca";
 
 const service = sharedService();
 const folder = testFolder();
-const MAIN = join(__dirname, "../../../dist/bridge/check/main.js");
+const MAIN = join(__dirname, "../../../dist/kit/check/main.js");
 
 /** Runs the command. `onPrinted` is called with everything that the command has printed so far. */
 function run(

@@ -5,7 +5,7 @@
 import { appendFileSync } from "node:fs";
 
 // The check of imports also runs before the first build, so this import must not be static.
-const built = new URL("../../../dist/bridge/index.js", import.meta.url);
+const built = new URL("../../../dist/kit/index.js", import.meta.url);
 const { createBridge, folderStore } = await import(built.href);
 
 const { PORT, STATE_FOLDER, WORKSPACE_ID, SIGNING_SECRET, CHAT, CHAT_WAITS } = process.env;

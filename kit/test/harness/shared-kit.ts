@@ -12,7 +12,7 @@ const PROJECT = join(__dirname, "../../..");
 export function unbuiltProject(folder: string): string {
   const project = join(folder, "project");
   const built = join(PROJECT, "bridge/dist");
-  cpSync(join(PROJECT, "bridge"), join(project, "bridge"), {
+  cpSync(join(PROJECT, "kit"), join(project, "kit"), {
     recursive: true,
     filter: (path) => path !== built,
   });
@@ -30,7 +30,7 @@ export function unbuiltProject(folder: string): string {
 export function shareKit(): { close(): void } {
   const folder = mkdtempSync(join(tmpdir(), "cb-kit-"));
   const project = unbuiltProject(folder);
-  const bridge = join(project, "bridge");
+  const bridge = join(project, "kit");
   execFileSync("npm", ["pack", "--silent", "--pack-destination", folder], { cwd: bridge, stdio: "pipe" });
   const { version } = JSON.parse(readFileSync(join(bridge, "package.json"), "utf8")) as { version: string };
   process.env["KIT_PACKAGE"] = join(folder, `chat-bridge-kit-${version}.tgz`);
