@@ -37,7 +37,7 @@ const ARROWS = {
   "^bridges/irc/(?!test/)": ["^kit/index\\.ts$", "^bridges/common/index\\.ts$"],
   "^bridges/matrix/(?!test/)": ["^kit/(index|durable-file)\\.ts$", "^bridges/common/index\\.ts$"],
   "^proto/": ["^contract/"],
-  "^bench/": ["^contract/", "^proto/gen/", "^local/", "^runtime/core-channel\\.ts$"],
+  "^bench/": ["^contract/", "^proto/gen/", "^deploy/local/", "^runtime/core-channel\\.ts$"],
   "^demo/game/": ["^contract/", "^kit/", "^proto/gen/", "^runtime/"],
   "^demo/game/(rules|view)/": ["^contract/", "^kit/", "^proto/gen/"],
   // The demo chat is a bridge: it may use the bridge kit and runtime/, but no other part of the service.
@@ -51,8 +51,8 @@ const ARROWS = {
     "^kit/(signature|secret-form|events|poll|poller|cursor-store|lanes|back-off|check/http-client)\\.ts$",
     "^edge/dashboard/(shapes|workspace-json)\\.ts$",
   ],
-  "^local/": ["^proto/gen/", "^runtime/"],
-  "^compose/": ["^local/(settings-file|operator)\\.ts$", "^runtime/"],
+  "^deploy/local/": ["^proto/gen/", "^runtime/"],
+  "^deploy/compose/": ["^deploy/local/(settings-file|operator)\\.ts$", "^runtime/"],
 };
 
 module.exports = {

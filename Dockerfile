@@ -16,8 +16,8 @@ COPY contract contract
 COPY core core
 COPY edge edge
 COPY cli cli
-COPY local local
-COPY compose compose
+COPY deploy/local deploy/local
+COPY deploy/compose deploy/compose
 COPY demo demo
 COPY dashboard dashboard
 # The edge serves the guides.
@@ -31,7 +31,7 @@ RUN VERSION=${VERSION} COMMIT=${COMMIT} npm run --silent build \
   && node scripts/prune-image.mjs .
 
 FROM ${NODE_IMAGE}
-# local/children.ts gives the reason for NODE_OPTIONS.
+# deploy/local/children.ts gives the reason for NODE_OPTIONS.
 ENV NODE_ENV=production NODE_OPTIONS=--max-semi-space-size=64
 WORKDIR /app
 # A new volume gets its owner from the folder at its mount point. Package managers are removed, because no program needs

@@ -1,5 +1,5 @@
 import { credentials, Metadata } from "@grpc/grpc-js";
-import { createOperator } from "../local/operator";
+import { createOperator } from "../deploy/local/operator";
 import { BridgeServiceClient } from "../proto/gen/chatbridge/v1/bridge";
 import { GameServiceClient, type OutboundEvent } from "../proto/gen/chatbridge/v1/game";
 import { CheckFault } from "./part";

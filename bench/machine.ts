@@ -1,7 +1,7 @@
 import { spawnSync } from "node:child_process";
 import { statfs } from "node:fs/promises";
 import { cpus, freemem, loadavg, release, tmpdir, totalmem, type } from "node:os";
-import { findRedisServer } from "../local/redis-server";
+import { findRedisServer } from "../deploy/local/redis-server";
 
 const GB = 1024 ** 3;
 /** Names of file systems, by their numbers in statfs(2). */

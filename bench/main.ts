@@ -1,6 +1,6 @@
 import { existsSync, writeFileSync } from "node:fs";
-import { logTail } from "../local/guarded-child";
-import { StartFault } from "../local/start-fault";
+import { logTail } from "../deploy/local/guarded-child";
+import { StartFault } from "../deploy/local/start-fault";
 import { describeMachine, machineLines } from "./machine";
 import { createProgram } from "./options";
 import { CheckFault, type Options, type Part, type PartResult } from "./part";

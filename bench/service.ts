@@ -1,10 +1,10 @@
 import { readFileSync } from "node:fs";
-import { makeCertificate } from "../local/certificate";
-import { startChild, untilReady, whyNotHealthy, type Child } from "../local/children";
-import { freePort } from "../local/listen-addresses";
-import { startPrivateRedis } from "../local/private-redis";
-import { findRedisServer } from "../local/redis-server";
-import { StartFault } from "../local/start-fault";
+import { makeCertificate } from "../deploy/local/certificate";
+import { startChild, untilReady, whyNotHealthy, type Child } from "../deploy/local/children";
+import { freePort } from "../deploy/local/listen-addresses";
+import { startPrivateRedis } from "../deploy/local/private-redis";
+import { findRedisServer } from "../deploy/local/redis-server";
+import { StartFault } from "../deploy/local/start-fault";
 import { connectToCore, createWorkspaces, TOKENS } from "./core-clients";
 import type { Certificate } from "./load/receive-pushes";
 import type { PartContext } from "./part";

@@ -1,8 +1,8 @@
 import { fork } from "node:child_process";
 import { once } from "node:events";
 import { join } from "node:path";
-import { NODE_FLAGS } from "../local/children";
-import { stopChild } from "../local/guarded-child";
+import { NODE_FLAGS } from "../deploy/local/children";
+import { stopChild } from "../deploy/local/guarded-child";
 import type { Scope } from "./scope";
 
 /** The calls of a worker, by name. */

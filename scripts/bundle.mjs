@@ -5,7 +5,7 @@ import { readFile } from "node:fs/promises";
 import { dirname, relative } from "node:path";
 import { build } from "esbuild";
 
-const PROGRAMS = ["core", "edge", "demo/game", "demo/chat", "local", "cli", "compose"];
+const PROGRAMS = ["core", "edge", "demo/game", "demo/chat", "deploy/local", "cli", "deploy/compose"];
 /** The libraries that are not in the bundles, because few starts need them, or because they read files of their own folder. */
 const EXTERNAL = JSON.parse(readFileSync(new URL("external-libraries.json", import.meta.url), "utf8"));
 

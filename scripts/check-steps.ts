@@ -8,13 +8,12 @@ const FOLDERS = [
   "core",
   "edge",
   "runtime",
-  "local",
+  "deploy",
   "kit",
   "bridges",
   "bench",
   "demo",
   "cli",
-  "compose",
   "proto",
 ];
 

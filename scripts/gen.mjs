@@ -39,7 +39,7 @@ const runnerCopies = RUNNER_PARTS.map((path) => [
 /** The functions that generate single files, by the path of the file. */
 const SINGLE = {
   "kit/contract.ts": kitCopy,
-  "ops/grafana/chat-bridge.json": grafanaDashboard,
+  "deploy/monitoring/grafana/chat-bridge.json": grafanaDashboard,
   ...Object.fromEntries(runnerCopies),
 };
 

@@ -1,5 +1,5 @@
 // The Grafana dashboard for the metrics in docs/metrics.md. `npm run gen` writes the dashboard to
-// ops/grafana/chat-bridge.json.
+// deploy/monitoring/grafana/chat-bridge.json.
 
 const DATASOURCE = { type: "prometheus", uid: "${datasource}" };
 const COLUMNS = 24;

@@ -68,4 +68,4 @@ for (const name of external) addPackage(name, folder, loaded);
 prunePackages(join(folder, "node_modules"));
 prunePrograms(join(folder, "dist"));
 // The program of `npm start`, which starts all others on one machine.
-rmSync(join(folder, "dist/local"), { recursive: true, force: true });
+rmSync(join(folder, "dist/deploy/local"), { recursive: true, force: true });

@@ -39,7 +39,7 @@ const PROGRAMS = {
   edge: { file: "edge/config.js", read: "readEdgeConfig" },
   game: { file: "demo/game/config.js", read: "readGameConfig" },
   chat: { file: "demo/chat/config.js", read: "readChatConfig" },
-  start: { file: "local/start-settings.js", read: "readStartSettings" },
+  start: { file: "deploy/local/start-settings.js", read: "readStartSettings" },
 };
 
 /**

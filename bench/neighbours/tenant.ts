@@ -1,4 +1,4 @@
-import { createOperator } from "../../local/operator";
+import { createOperator } from "../../deploy/local/operator";
 
 /** The addresses at which tenants reach the service. */
 export interface Place {

@@ -2,7 +2,7 @@ import { spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, utimesSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { writeSecrets } from "../../compose/secrets";
+import { writeSecrets } from "../../deploy/compose/secrets";
 import { findShellcheck } from "../programs/apt";
 import { poll, post } from "../harness/bridge";
 import { ROOT } from "../harness/compose-file";
@@ -16,7 +16,7 @@ import { createWorkspaceApi } from "../harness/workspace-api";
 
 // Runs the script of the containers `backup`, `backup-secrets`, `restore` and `restore-secrets` without containers.
 
-const SCRIPT = join(ROOT, "ops/backup/backup.sh");
+const SCRIPT = join(ROOT, "deploy/backup/backup.sh");
 const folder = testFolder();
 const kept = join(folder, "secrets/kept");
 let redis: TestRedis;

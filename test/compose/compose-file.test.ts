@@ -1,7 +1,7 @@
 import { execFileSync, spawnSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { NODE_FLAGS } from "../../local/children";
+import { NODE_FLAGS } from "../../deploy/local/children";
 import { COMPOSE_TEXT, COMPOSE_VARIABLES, readComposeFile, ROOT } from "../harness/compose-file";
 
 const read = (path: string): string => readFileSync(join(ROOT, path), "utf8");

@@ -86,9 +86,9 @@ export async function createInstallation(name: string, settings: Readonly<Record
         },
         PROBED_WITHIN_MS,
       ),
-    /** Upgrades with compose/roll.sh, and returns its output. `more` are the settings of the new release. */
+    /** Upgrades with deploy/compose/roll.sh, and returns its output. `more` are the settings of the new release. */
     async roll(more: Readonly<Record<string, string>>): Promise<string> {
-      return (await run("compose/roll.sh", ["--no-build"], options(more))).stdout;
+      return (await run("deploy/compose/roll.sh", ["--no-build"], options(more))).stdout;
     },
     /**
      * Kills the main process of a container as a crash would. `docker kill` counts as a stop by the operator, and a

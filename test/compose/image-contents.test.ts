@@ -8,7 +8,7 @@ import { testFolder } from "../harness/folder";
 
 const MEGABYTE = 1_000_000;
 const MOST_BYTES = 30 * MEGABYTE;
-const PROGRAMS = ["core", "edge", "cli", "compose", "demo/game", "demo/chat"];
+const PROGRAMS = ["core", "edge", "cli", "deploy/compose", "demo/game", "demo/chat"];
 
 const EXTERNAL = JSON.parse(readFileSync(join(ROOT, "scripts/external-libraries.json"), "utf8")) as string[];
 

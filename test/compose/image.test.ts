@@ -71,7 +71,7 @@ testImage(
   },
 );
 
-testImage.each(["core", "edge", "cli", "compose", "demo/game", "demo/chat"])(
+testImage.each(["core", "edge", "cli", "deploy/compose", "demo/game", "demo/chat"])(
   "%s runs in the image with a read-only file system and without capabilities (skipped without a Docker engine)",
   (name) => {
     const commit = COMMIT.slice(0, 12);

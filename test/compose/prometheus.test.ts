@@ -14,7 +14,7 @@ interface Alert {
   readonly labels: { readonly severity: string };
   readonly annotations: { readonly summary: string; readonly description: string; readonly guide: string };
 }
-const rules = parse(read("ops/prometheus/alerts.yml")) as {
+const rules = parse(read("deploy/monitoring/prometheus/alerts.yml")) as {
   readonly groups: readonly { readonly rules: readonly Alert[] }[];
 };
 const alerts = rules.groups.flatMap((group) => group.rules);
@@ -22,16 +22,16 @@ const eachAlert = alerts.map((alert) => [alert.alert, alert] as const);
 
 describe("the files of Prometheus:", () => {
   test.each([
-    ["check", "config", "ops/prometheus/prometheus.yml"],
-    ["check", "rules", "ops/prometheus/alerts.yml"],
-    ["test", "rules", "ops/prometheus/alerts.test.yml"],
+    ["check", "config", "deploy/monitoring/prometheus/prometheus.yml"],
+    ["check", "rules", "deploy/monitoring/prometheus/alerts.yml"],
+    ["test", "rules", "deploy/monitoring/prometheus/alerts.test.yml"],
   ])("promtool %s %s %s succeeds", async (...args) => {
     const { status, stdout, stderr } = spawnSync(await findPromtool(), args, { cwd: ROOT, encoding: "utf8" });
     expect({ status, output: stdout + stderr }).toEqual({ status: 0, output: stdout });
   });
 
   test("each alert has a test with values that fire the alert, and with values that do not", () => {
-    const { tests } = parse(read("ops/prometheus/alerts.test.yml")) as {
+    const { tests } = parse(read("deploy/monitoring/prometheus/alerts.test.yml")) as {
       tests: readonly {
         promql_expr_test: readonly { readonly expr: string; readonly exp_samples: readonly object[] }[];
       }[];
@@ -74,24 +74,26 @@ describe("the files of Prometheus:", () => {
   });
 });
 
-test.each(["ops/prometheus/alerts.yml", "ops/prometheus/alerts.test.yml", "ops/grafana/chat-bridge.json"])(
-  "docs/metrics.md describes every metric that %s names",
-  (path) => {
-    const names = new Set(read(path).match(/\bchatbridge_\w+/g));
-    expect(names.size).toBeGreaterThan(10);
-    const known = (name: string) =>
-      METRICS_PAGE.includes(`| \`${name}\` `) ||
-      METRICS_PAGE.includes(`| \`${name.replace(/_(?:bucket|sum|count)$/, "")}\` `);
-    expect([...names].filter((name) => !known(name))).toEqual([]);
-  },
-);
+test.each([
+  "deploy/monitoring/prometheus/alerts.yml",
+  "deploy/monitoring/prometheus/alerts.test.yml",
+  "deploy/monitoring/grafana/chat-bridge.json",
+])("docs/metrics.md describes every metric that %s names", (path) => {
+  const names = new Set(read(path).match(/\bchatbridge_\w+/g));
+  expect(names.size).toBeGreaterThan(10);
+  const known = (name: string) =>
+    METRICS_PAGE.includes(`| \`${name}\` `) ||
+    METRICS_PAGE.includes(`| \`${name.replace(/_(?:bucket|sum|count)$/, "")}\` `);
+  expect([...names].filter((name) => !known(name))).toEqual([]);
+});
 
 describe("the files of Grafana:", () => {
   const { volumes = [] } = readComposeFile().services["grafana"] ?? {};
-  const provisioned = (path: string): unknown => parse(read(`ops/grafana/provisioning/${path}`));
+  const provisioned = (path: string): unknown =>
+    parse(read(`deploy/monitoring/grafana/provisioning/${path}`));
 
   test("all panels of the dashboard get their data source from a variable for Prometheus", () => {
-    const text = read("ops/grafana/chat-bridge.json");
+    const text = read("deploy/monitoring/grafana/chat-bridge.json");
     const { templating } = JSON.parse(text) as { templating: { list: readonly object[] } };
     expect(templating.list).toMatchObject([{ name: "datasource", type: "datasource", query: "prometheus" }]);
     const used = [...text.matchAll(/"uid": "(\$[^"]*)"/g)].map(([, uid]) => uid);
@@ -108,14 +110,14 @@ describe("the files of Grafana:", () => {
   });
 
   test("the container mounts all files that the configuration names", () => {
-    expect(volumes).toEqual(expect.arrayContaining(["./ops/grafana:/etc/grafana:ro"]));
+    expect(volumes).toEqual(expect.arrayContaining(["./deploy/monitoring/grafana:/etc/grafana:ro"]));
     expect(provisioned("dashboards/chat-bridge.yml")).toMatchObject({
       apiVersion: 1,
       providers: [{ type: "file", options: { path: "/etc/grafana" } }],
     });
-    const ini = read("ops/grafana/grafana.ini");
+    const ini = read("deploy/monitoring/grafana/grafana.ini");
     const [, home = ""] = /^default_home_dashboard_path = \/etc\/grafana\/(.+)$/m.exec(ini) ?? [];
-    expect(home !== "" && existsSync(join(ROOT, "ops/grafana", home))).toBe(true);
+    expect(home !== "" && existsSync(join(ROOT, "deploy/monitoring/grafana", home))).toBe(true);
     const secrets = [...ini.matchAll(/^(\w+) = \$__file\{\/secrets\/grafana\/([a-z-]+)\}$/gm)];
     expect(secrets.map(([, setting, file]) => [setting, file])).toEqual([
       ["admin_password", "password"],

@@ -12,7 +12,7 @@ import { rawRequest } from "../harness/raw-http";
 import { startService, type TestService } from "../harness/service";
 import { until } from "../harness/wait";
 
-// Runs HAProxy with compose/proxy/haproxy.cfg in front of the whole service. One address opens more connections than the
+// Runs HAProxy with deploy/compose/proxy/haproxy.cfg in front of the whole service. One address opens more connections than the
 // proxy accepts, and another address uses the service.
 
 const GREEDY = "127.0.0.2";

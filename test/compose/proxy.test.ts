@@ -18,10 +18,10 @@ import { exchange, parseAnswers, statusesOf } from "../harness/raw-http";
 import { createTestCa } from "../harness/test-ca";
 import { until } from "../harness/wait";
 
-// Runs HAProxy with compose/proxy/haproxy.cfg. Two servers that answer with the headers of each request are the edges.
+// Runs HAProxy with deploy/compose/proxy/haproxy.cfg. Two servers that answer with the headers of each request are the edges.
 
 const NAME = "hooks.example";
-const ERRORS_FOLDER = join(ROOT, "compose/proxy/errors");
+const ERRORS_FOLDER = join(ROOT, "deploy/compose/proxy/errors");
 const ERROR_FILES = readdirSync(ERRORS_FOLDER);
 
 let haproxy: string;
@@ -82,7 +82,7 @@ async function headersAt(port: number, options: SendOptions = {}): Promise<Incom
 
 test("HAProxy accepts the configuration without a warning", () => {
   const env = { ...process.env, PROXY_CERTIFICATES: NO_CERTIFICATES, TRUST_PROXY: "10.0.0.0/8 fd00::/8" };
-  const checked = spawnSync(haproxy, ["-c", "-f", "compose/proxy/haproxy.cfg"], {
+  const checked = spawnSync(haproxy, ["-c", "-f", "deploy/compose/proxy/haproxy.cfg"], {
     cwd: ROOT,
     env,
     encoding: "utf8",

@@ -6,7 +6,7 @@ import type { Exchange } from "../../demo/chat/shapes";
 import { listenForPushes, PUSH_PATH } from "../../demo/chat/wire/push-listener";
 import { startTap } from "../../demo/chat/wire/tap";
 import { createWireLog } from "../../demo/chat/wire/wire-log";
-import { makeCertificate } from "../../local/certificate";
+import { makeCertificate } from "../../deploy/local/certificate";
 import { testFolder } from "../harness/folder";
 import { exchange, rawRequest } from "../harness/raw-http";
 import { startSilentServer } from "../harness/silent-server";

@@ -94,7 +94,7 @@ function isTold(name: string): boolean {
 }
 
 test("the Grafana dashboard shows every metric of core and the edge, and only metrics that exist", () => {
-  const dashboard = readFileSync(join(ROOT, "ops/grafana/chat-bridge.json"), "utf8");
+  const dashboard = readFileSync(join(ROOT, "deploy/monitoring/grafana/chat-bridge.json"), "utf8");
   const { panels } = JSON.parse(dashboard) as { panels: { targets?: { expr: string }[] }[] };
   const expressions = panels.flatMap(({ targets = [] }) => targets.map(({ expr }) => expr)).join("\n");
   const names = namesIn(expressions);

@@ -110,7 +110,7 @@ test("while four cores are replaced one after another, a bridge that answers aft
     const shared = new Set(await leases.holders());
     for (const [place, core] of cores.slice(0, CORES).entries()) {
       await until("pushes of most shards are in progress", () => bridge.unanswered() >= SHARDS);
-      // Half of the cores stop after their successors have started, as in compose/roll.sh and the Helm chart.
+      // Half of the cores stop after their successors have started, as in deploy/compose/roll.sh and the Helm chart.
       const isReplacedFirst = place % 2 === 0;
       if (isReplacedFirst) await startNext();
       expect(await core.stop()).toBe(0);

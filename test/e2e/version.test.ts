@@ -31,7 +31,7 @@ function run(args: readonly string[], { cwd = ROOT, environment = {} } = {}): Pr
   });
 }
 
-test.each([...SERVERS, "local", "cli", "compose"])(
+test.each([...SERVERS, "deploy/local", "cli", "deploy/compose"])(
   "%s --version prints the version and the commit, and needs no settings",
   async (name) => {
     const { code, stdout } = await run([`dist/${name}/main.js`, "--version"]);

@@ -1,9 +1,9 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { makeCertificate } from "../../local/certificate";
-import { createOperator } from "../../local/operator";
-import { startTargetUrlSwitch } from "../../local/target-url-switch";
+import { makeCertificate } from "../../deploy/local/certificate";
+import { createOperator } from "../../deploy/local/operator";
+import { startTargetUrlSwitch } from "../../deploy/local/target-url-switch";
 import { startGame } from "./game-chat";
 import { freePort, startProcess, TOKENS, type TestProcess } from "./processes";
 import { createWorkspace, startService } from "./service";

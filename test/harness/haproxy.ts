@@ -8,9 +8,9 @@ import { freePort } from "./processes";
 import { until } from "./wait";
 
 /** The text of the proxy's configuration. */
-export const PROXY_CONFIG = readFileSync(join(ROOT, "compose/proxy/haproxy.cfg"), "utf8");
+export const PROXY_CONFIG = readFileSync(join(ROOT, "deploy/compose/proxy/haproxy.cfg"), "utf8");
 /** The value of PROXY_CERTIFICATES without which the proxy serves HTTP. */
-export const NO_CERTIFICATES = "./compose/proxy";
+export const NO_CERTIFICATES = "./deploy/compose/proxy";
 
 /** A server behind the proxy: its port, and the port that the proxy probes. */
 export interface ProxiedServer {
@@ -29,7 +29,7 @@ export interface HaproxyOptions {
 }
 
 /**
- * Runs HAProxy with compose/proxy/haproxy.cfg, on free ports of loopback and with the given servers. Returns when the
+ * Runs HAProxy with deploy/compose/proxy/haproxy.cfg, on free ports of loopback and with the given servers. Returns when the
  * proxy uses all servers. `portOf` returns the free port for a port of the configuration.
  */
 export async function startHaproxy({
@@ -46,7 +46,7 @@ export async function startHaproxy({
     (_all, port) => `bind 127.0.0.1:${portOf(Number(port))}`,
   )
     .replaceAll("/certificates/", `${certificates}/`)
-    .replace("default-path config", `default-path origin ${join(ROOT, "compose/proxy")}`)
+    .replace("default-path config", `default-path origin ${join(ROOT, "deploy/compose/proxy")}`)
     .replaceAll(/^ *server-template (\w+) .*$/gm, (template, name: string) =>
       servers[name] === undefined ? template : linesOf(name, servers[name]).join("\n"),
     );

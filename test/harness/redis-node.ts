@@ -3,7 +3,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createClient } from "@redis/client";
-import { hasEnded, spawnGuarded, stopChild } from "../../local/guarded-child";
+import { hasEnded, spawnGuarded, stopChild } from "../../deploy/local/guarded-child";
 import { freePort } from "./processes";
 import { redisServer } from "./redis-server";
 import { HANG_MS, until } from "./wait";

@@ -1,6 +1,6 @@
 import { execFile } from "node:child_process";
 import { promisify } from "node:util";
-import { findRedisServer } from "../../local/redis-server";
+import { findRedisServer } from "../../deploy/local/redis-server";
 
 const run = promisify(execFile);
 

@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { startPrivateRedis } from "../../local/private-redis";
+import { startPrivateRedis } from "../../deploy/local/private-redis";
 import { redisServer } from "./redis-server";
 
 /** A separate Redis for one test file, on a socket in a temporary folder. */

@@ -12,13 +12,13 @@ import {
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
-import { NODE_FLAGS } from "../../local/children";
-import { LISTENERS } from "../../local/start-settings";
+import { NODE_FLAGS } from "../../deploy/local/children";
+import { LISTENERS } from "../../deploy/local/start-settings";
 import { freePort } from "../harness/processes";
 import { until } from "../harness/wait";
 
 export const PROJECT = join(__dirname, "../..");
-const MAIN = join(PROJECT, "dist/local/main.js");
+const MAIN = join(PROJECT, "dist/deploy/local/main.js");
 
 /** One run of the program that `npm start` runs, with a separate data folder. */
 export type Run = Awaited<ReturnType<typeof start>>;
@@ -128,7 +128,7 @@ export function fact(page: string, name: string): string {
 
 /**
  * Returns all running processes whose command, environment or working folder contains `folder`. These include orphans,
- * and the guards of local/guarded-child.ts.
+ * and the guards of deploy/local/guarded-child.ts.
  */
 export function living(folder: string) {
   return readdirSync("/proc")

@@ -1,5 +1,5 @@
 import { joinIrc } from "../../bridges/irc/test/harness/irc-member";
-import { findIrcServer } from "../../local/irc";
+import { findIrcServer } from "../../deploy/local/irc";
 import { findNgircd } from "../programs/apt";
 import { fact, pathWith, start, stop } from "./npm-start";
 

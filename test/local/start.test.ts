@@ -4,7 +4,7 @@ import { createServer, type AddressInfo } from "node:net";
 import { join } from "node:path";
 import { rootCertificates } from "node:tls";
 import { createClient } from "@redis/client";
-import { LISTENERS } from "../../local/start-settings";
+import { LISTENERS } from "../../deploy/local/start-settings";
 import { joinChat } from "../harness/chat-member";
 import { startTestRedis } from "../harness/redis";
 import { until } from "../harness/wait";

@@ -24,7 +24,7 @@ describe("all parts stop in order and no process is left", () => {
     };
     const script = scripts.start
       .replace("npm run --silent build", "true")
-      .replace("dist/local/main.js", join(PROJECT, "dist/local/main.js"));
+      .replace("dist/deploy/local/main.js", join(PROJECT, "dist/deploy/local/main.js"));
     const folder = newFolder();
     const content = { name: "start", version: "1.0.0", scripts: { start: script } };
     writeFileSync(join(folder, "package.json"), JSON.stringify(content));

@@ -1,7 +1,7 @@
 import { execFile } from "node:child_process";
 import { join } from "node:path";
 import { promisify } from "node:util";
-import { findRedisServer } from "../../local/redis-server";
+import { findRedisServer } from "../../deploy/local/redis-server";
 import { APT_PROGRAMS, installMissing } from "./apt";
 import { findGatewayApi, findPrometheusOperator, installActionlint, installHelm } from "./go";
 import { installNode, installTypeScripts } from "./npm";

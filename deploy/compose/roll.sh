@@ -4,7 +4,7 @@ set -euo pipefail
 
 help() {
   cat <<'HELP'
-usage: compose/roll.sh [--no-build]
+usage: deploy/compose/roll.sh [--no-build]
 
 Upgrades a running installation. For each core, then for each edge, the script starts an additional container, waits until
 it is healthy and the proxy uses it, and stops the old container. Then the script replaces the dashboard, the game and the
@@ -114,7 +114,7 @@ for argument in "$@"; do
   esac
 done
 
-cd "$(dirname "$0")/.."
+cd "$(dirname "$0")/../.."
 proxy_has edge 1 || fail "the proxy uses no edge: start the service with docker compose up --detach"
 if [ $build = yes ]; then
   say "builds the image"

@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
-import type { HostPort } from "../runtime/settings";
+import type { HostPort } from "../../runtime/settings";
 import { makeCertificate } from "./certificate";
 import { chatTargetUrl, childEnvironments, SWITCH_SOCKET } from "./child-environments";
 import { endedByItself, startChild, startCommand, untilReady, whyNotHealthy, type Child } from "./children";

@@ -4,8 +4,8 @@ import {
   WorkspaceServiceClient,
   type CreateWorkspaceResponse,
   type Workspace,
-} from "../proto/gen/chatbridge/v1/workspace";
-import { bearer, callUnary, createGrpcClient, type UnaryMethod } from "../runtime/core-channel";
+} from "../../proto/gen/chatbridge/v1/workspace";
+import { bearer, callUnary, createGrpcClient, type UnaryMethod } from "../../runtime/core-channel";
 import type { DemoWorkspace } from "./settings-file";
 import { StartFault } from "./start-fault";
 

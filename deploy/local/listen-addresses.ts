@@ -2,7 +2,7 @@ import { randomInt } from "node:crypto";
 import { once } from "node:events";
 import { createServer, type AddressInfo, type Server } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
-import { formatHostPort, type HostPort } from "../runtime/settings";
+import { formatHostPort, type HostPort } from "../../runtime/settings";
 import { StartFault } from "./start-fault";
 import type { ListenAddresses, Listener } from "./start-settings";
 

@@ -1,4 +1,4 @@
-import { readSettings } from "../runtime/settings";
+import { readSettings } from "../../runtime/settings";
 
 export interface ComposeConfig {
   /** Folder of all secrets. The secrets of each kind of container are in a subfolder, which is a separate volume. */

@@ -1,5 +1,5 @@
 import { createOperator, demoWorkspace, signInLink } from "../local/operator";
-import { VERSION_TEXT } from "../runtime/version";
+import { VERSION_TEXT } from "../../runtime/version";
 import { readComposeConfig, type ComposeConfig } from "./config";
 import {
   addSecretsKey,

@@ -2,14 +2,14 @@ import { spawnSync } from "node:child_process";
 import { accessSync, constants, mkdirSync, writeFileSync } from "node:fs";
 import { connect } from "node:net";
 import { delimiter, join } from "node:path";
-import { formatHostPort, type HostPort } from "../runtime/settings";
+import { formatHostPort, type HostPort } from "../../runtime/settings";
 import type { DemoWorkspace } from "./settings-file";
 import { StartFault } from "./start-fault";
 
 /** The channel that the bridge joins. */
 export const IRC_CHANNEL = "#games";
 
-const PROJECT = join(__dirname, "../..");
+const PROJECT = join(__dirname, "../../..");
 /** The command of the IRC bridge. `buildIrcBridge` must be called before. */
 export const IRC_BRIDGE_COMMAND = [process.execPath, join(PROJECT, "bridges/irc/chat-bridge-irc.mjs")];
 const BRIDGE_PACKAGES = ["chat-bridge-kit", "chat-bridge-runner", "chat-bridge-irc"];

@@ -39,7 +39,7 @@ export function startChild(
   logFile: string,
   flags: readonly string[] = [],
 ): Child {
-  const main = join(__dirname, "..", FOLDERS[name], "main.js");
+  const main = join(__dirname, "../..", FOLDERS[name], "main.js");
   return startCommand(name, [process.execPath, ...NODE_FLAGS, ...flags, main], env, logFile);
 }
 

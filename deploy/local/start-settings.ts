@@ -1,5 +1,5 @@
 import { resolve } from "node:path";
-import { readSettings, type HostPort, type Read } from "../runtime/settings";
+import { readSettings, type HostPort, type Read } from "../../runtime/settings";
 
 /** The settings of the listeners, in the order of the help and of the error messages. */
 export const LISTENERS = {

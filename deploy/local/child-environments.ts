@@ -1,5 +1,5 @@
 import { isIP } from "node:net";
-import { formatHostPort } from "../runtime/settings";
+import { formatHostPort } from "../../runtime/settings";
 import { rootsWith, type CertificateFiles } from "./certificate";
 import { reachable, reachableHost } from "./listen-addresses";
 import type { KeptSettings } from "./settings-file";

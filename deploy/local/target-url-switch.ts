@@ -1,6 +1,6 @@
 import { rmSync } from "node:fs";
 import type { ServiceError } from "@grpc/grpc-js";
-import { failureCause } from "../runtime/core-channel";
+import { failureCause } from "../../runtime/core-channel";
 import type { Operator } from "./operator";
 
 export interface TargetUrlSwitchOptions {

@@ -1,6 +1,6 @@
 import { parseArgs } from "node:util";
-import { SettingsError } from "../runtime/settings";
-import { VERSION_TEXT } from "../runtime/version";
+import { SettingsError } from "../../runtime/settings";
+import { VERSION_TEXT } from "../../runtime/version";
 import { HELP } from "./help";
 import { runService } from "./service";
 import { StartFault } from "./start-fault";
