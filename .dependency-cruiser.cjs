@@ -42,14 +42,13 @@ const ARROWS = {
   "^demo/game/(rules|view)/": ["^contract/", "^kit/", "^proto/gen/"],
   // The demo chat is a bridge: it may use the bridge kit and runtime/, but no other part of the service.
   "^demo/chat/": ["^kit/", "^runtime/"],
-  // The command line also uses the JSON of workspaces in the dashboard's API. From the kit, it uses signatures and event
+  // The command line uses the same JSON as the dashboard's API. From the kit, it uses signatures and event
   // types, and the parts that `listen` needs to poll and to push.
   "^cli/": [
     "^contract/",
-    "^proto/(gen/|codes\\.ts$)",
+    "^proto/(gen/|json/|codes\\.ts$)",
     "^runtime/",
     "^kit/(signature|secret-form|events|poll|poller|cursor-store|lanes|back-off|check/http-client)\\.ts$",
-    "^edge/dashboard/(shapes|workspace-json)\\.ts$",
   ],
   "^deploy/local/": ["^proto/gen/", "^runtime/"],
   "^deploy/compose/": ["^deploy/local/(settings-file|operator)\\.ts$", "^runtime/"],

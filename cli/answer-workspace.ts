@@ -1,5 +1,5 @@
 import type { Workspace } from "../proto/gen/chatbridge/v1/workspace";
-import { toWorkspaceShape } from "../edge/dashboard/workspace-json";
+import { toWorkspaceShape } from "../proto/json/workspace-json";
 import { answer, type Cli } from "./cli";
 import { workspaceFacts } from "./workspace-text";
 

@@ -1,5 +1,5 @@
 import type { Command } from "commander";
-import { toChangeShape } from "../edge/dashboard/workspace-json";
+import { toChangeShape } from "../proto/json/workspace-json";
 import { answer, WORKSPACE_ARGUMENT, type Cli } from "./cli";
 import { asOperator } from "./core";
 import { changeRows } from "./workspace-text";

@@ -1,7 +1,7 @@
 import type { Command } from "commander";
 import type { OutboundType } from "../contract/messages";
-import type { FailedEventShape, SendAgainShape } from "../edge/dashboard/shapes";
-import { toFailedEventShape, toSendAgainShape } from "../edge/dashboard/workspace-json";
+import type { FailedEventShape, SendAgainShape } from "../proto/json/shapes";
+import { toFailedEventShape, toSendAgainShape } from "../proto/json/workspace-json";
 import type { WorkspaceServiceClient } from "../proto/gen/chatbridge/v1/workspace";
 import { answer, WORKSPACE_ARGUMENT, type Cli } from "./cli";
 import { asOperator, type Core } from "./core";

@@ -1,5 +1,5 @@
 import type { Command } from "commander";
-import { toTestOutcome } from "../edge/dashboard/workspace-json";
+import { toTestOutcome } from "../proto/json/workspace-json";
 import { answer, WORKSPACE_ARGUMENT, type Cli } from "./cli";
 import { asOperator } from "./core";
 import { EXIT } from "./exit-code";

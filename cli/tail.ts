@@ -1,6 +1,6 @@
 import type { Command } from "commander";
 import type { WatchWorkspaceResponse } from "../proto/gen/chatbridge/v1/workspace";
-import { toDeliveryShape, toHealthShape } from "../edge/dashboard/workspace-json";
+import { toDeliveryShape, toHealthShape } from "../proto/json/workspace-json";
 import { answer, WORKSPACE_ARGUMENT, type Cli } from "./cli";
 import { asOperator } from "./core";
 import { addTailEvents } from "./tail-events";

@@ -4,8 +4,8 @@ import {
   type CreateWorkspaceResponse,
   type WorkspaceServiceClient,
 } from "../proto/gen/chatbridge/v1/workspace";
-import type { WorkspaceShape } from "../edge/dashboard/shapes";
-import { toHealthShape, toWorkspaceShape } from "../edge/dashboard/workspace-json";
+import type { WorkspaceShape } from "../proto/json/shapes";
+import { toHealthShape, toWorkspaceShape } from "../proto/json/workspace-json";
 import { answerWorkspace } from "./answer-workspace";
 import { answer, WORKSPACE_ARGUMENT, type Cli } from "./cli";
 import { asOperator, type Core } from "./core";

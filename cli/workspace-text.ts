@@ -5,7 +5,7 @@ import type {
   HealthShape,
   TestOutcome,
   WorkspaceShape,
-} from "../edge/dashboard/shapes";
+} from "../proto/json/shapes";
 import { factLines, tableLines } from "./table";
 
 const NOTHING = "-";

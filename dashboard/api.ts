@@ -10,7 +10,7 @@ import type {
   WorkspaceShape,
   WorkspaceView,
   WorkspaceWithSecret,
-} from "../edge/dashboard/shapes";
+} from "../proto/json/shapes";
 
 /** Statuses that mean that the dashboard's server, core or a proxy did not answer. */
 const UNANSWERED: ReadonlySet<number> = new Set([0, 502, 503, 504]);

@@ -15,7 +15,7 @@ import { beginSession, sessionState, signOut, type SessionState } from "./sessio
 import { useStore } from "./store";
 import { useAction } from "./use-action";
 import { GUIDES } from "./words/guides";
-import type { SessionShape } from "../edge/dashboard/shapes";
+import type { SessionShape } from "../proto/json/shapes";
 
 export function App() {
   const state = useStore(sessionState);

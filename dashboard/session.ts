@@ -1,5 +1,5 @@
 import { api, ApiError, onSignedOut, READ_AGAIN_MS } from "./api";
-import type { SessionShape } from "../edge/dashboard/shapes";
+import type { SessionShape } from "../proto/json/shapes";
 import { createStore, useStore } from "./store";
 
 export type SessionState =

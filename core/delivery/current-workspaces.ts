@@ -1,5 +1,6 @@
 import type { Workspace } from "../domain/workspace";
-import { StoreUnavailable, type Workspaces } from "../ports/store";
+import { StoreUnavailable } from "../ports/store-faults";
+import type { Workspaces } from "../ports/workspaces";
 
 /** Milliseconds between two calls to an unavailable store. */
 export const AFTER_FAULT_MS = 200;

@@ -2,7 +2,7 @@ import { type DropReason, RESULT_MEANINGS } from "../../contract/deliveries";
 import { deliveryOf, type Delivery, type PushOutcome, type ResponseStart } from "../domain/delivery";
 import { RETRY_OFFSETS_MS } from "../../contract/numbers";
 import type { PushMeter } from "../ports/meters";
-import type { PushQueue, PushRecord, QueuedPush, Recorded } from "../ports/store";
+import type { PushQueue, PushRecord, QueuedPush, Recorded } from "../ports/push-queue";
 import type { CurrentWorkspaces } from "./current-workspaces";
 import type { Lease } from "../leases/lease";
 import { tryToPush, type AttemptOutcome, type PushAttemptContext } from "./push-attempt";

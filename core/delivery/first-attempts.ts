@@ -1,4 +1,4 @@
-import type { QueuedPush } from "../ports/store";
+import type { QueuedPush } from "../ports/push-queue";
 
 /** Maximum number of first attempts of one workspace that are in progress at the same time. */
 export const IN_FLIGHT_MAX = 16;

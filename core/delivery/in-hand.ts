@@ -1,4 +1,4 @@
-import type { QueuedPush } from "../ports/store";
+import type { QueuedPush } from "../ports/push-queue";
 
 /**
  * Maximum bytes of one workspace's events in hand (see `createInHand`). Further events are dropped with the reason

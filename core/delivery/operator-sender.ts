@@ -7,12 +7,9 @@ import {
 import { isOver as isRestOver, nextRest, type Rest } from "./growing-rest";
 import type { Lease } from "../leases/lease";
 import type { Clock, OperatorReceiver, OperatorReceivers, OperatorSent } from "../ports/outside";
-import {
-  StoreUnavailable,
-  type OperatorOutbox,
-  type StoredOperatorEvent,
-  type Workspaces,
-} from "../ports/store";
+import { StoreUnavailable } from "../ports/store-faults";
+import type { OperatorOutbox, StoredOperatorEvent } from "../ports/operator-outbox";
+import type { Workspaces } from "../ports/workspaces";
 
 export interface OperatorSenderContext {
   readonly now: Clock;

@@ -3,7 +3,7 @@ import type { PushOutcome } from "../domain/delivery";
 import { signatureHeader } from "../domain/signature";
 import { activeKeys, deliveryMode, type Workspace } from "../domain/workspace";
 import type { Clock } from "../ports/outside";
-import type { QueuedPush } from "../ports/store";
+import type { QueuedPush } from "../ports/push-queue";
 import type { CurrentWorkspaces } from "./current-workspaces";
 import type { Lease } from "../leases/lease";
 import type { PushClient } from "./push-client";

@@ -1,4 +1,5 @@
-import { type PushQueue, type PushRecord, type Recorded, StoreUnavailable } from "../ports/store";
+import type { PushQueue, PushRecord, Recorded } from "../ports/push-queue";
+import { StoreUnavailable } from "../ports/store-faults";
 import { AFTER_FAULT_MS, pause } from "./current-workspaces";
 import type { Lease } from "../leases/lease";
 

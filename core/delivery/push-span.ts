@@ -1,5 +1,5 @@
 import type { PushOutcome } from "../domain/delivery";
-import type { QueuedPush } from "../ports/store";
+import type { QueuedPush } from "../ports/push-queue";
 import type { Span } from "../../runtime/tracing/tracer";
 
 /** Ends the span of one attempt to push an event. The target URL can contain a secret, so only its host is recorded. */

@@ -1,4 +1,4 @@
-import type { QueuedPush } from "../ports/store";
+import type { QueuedPush } from "../ports/push-queue";
 import { WAITING_MAX } from "./first-attempts";
 import { isOver, nextRest, type Rest } from "./growing-rest";
 import { WORKSPACE_BYTES_MAX } from "./in-hand";

@@ -1,7 +1,9 @@
 import type { DropReason } from "../../contract/deliveries";
 import { createWaker } from "../domain/waker";
 import { activeKeys, deliveryMode, missingKey } from "../domain/workspace";
-import { type QueuedPush, type Recorded, StoreUnavailable, type Workspaces } from "../ports/store";
+import type { QueuedPush, Recorded } from "../ports/push-queue";
+import { StoreUnavailable } from "../ports/store-faults";
+import type { Workspaces } from "../ports/workspaces";
 import { createEventAttempts, type EventAttemptsContext } from "./event-attempts";
 import { AFTER_FAULT_MS, createCurrentWorkspaces } from "./current-workspaces";
 import type { Lease } from "../leases/lease";

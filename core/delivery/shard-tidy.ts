@@ -1,6 +1,7 @@
 import { createWaker } from "../domain/waker";
 import type { Lease } from "../leases/lease";
-import { type InboundLog, StoreUnavailable } from "../ports/store";
+import type { InboundLog } from "../ports/inbound-log";
+import { StoreUnavailable } from "../ports/store-faults";
 
 export interface ShardTidyContext {
   readonly inboundLog: InboundLog;

@@ -1,6 +1,7 @@
 import { PUSH_DEADLINE_MS } from "../../contract/numbers";
 import { createWaker } from "../domain/waker";
-import { LEASE_MS, type Leases, type Member, type NotJoined, StoreUnavailable } from "../ports/store";
+import { LEASE_MS, type Leases, type Member, type NotJoined } from "../ports/leases";
+import { StoreUnavailable } from "../ports/store-faults";
 import type { Lease, LeaseState } from "./lease";
 import { createShare } from "./share";
 

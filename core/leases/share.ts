@@ -1,4 +1,4 @@
-import type { LiveMembers } from "../ports/store";
+import type { LiveMembers } from "../ports/leases";
 import { ownersInTurn, ownersOf } from "./owners";
 
 export interface ShareOptions {

@@ -1,5 +1,5 @@
 import type { Metrics, Read } from "../../runtime/metrics";
-import type { Backlog, GroupBacklog, ShardBacklog } from "../ports/store";
+import type { Backlog, GroupBacklog, ShardBacklog } from "../ports/backlog";
 import type { Clock } from "../ports/outside";
 
 interface BacklogSources {

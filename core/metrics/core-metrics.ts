@@ -1,6 +1,7 @@
 import { byLabel, countsOf, createMetrics, type Metrics } from "../../runtime/metrics";
 import type { OperatorSent } from "../ports/outside";
-import type { InboundDropped, OperatorEventDrop } from "../ports/store";
+import type { InboundDropped } from "../ports/inbound-log";
+import type { OperatorEventDrop } from "../ports/operator-outbox";
 import { createCallCounts, type CallCounts } from "../rpc/call-counts";
 import { addBacklogMetrics } from "./backlog-metrics";
 import { addMemoryMetrics } from "./memory-watch";

@@ -1,7 +1,8 @@
 import type { Logger } from "pino";
 import type { Metrics } from "../../runtime/metrics";
 import { createWaker } from "../domain/waker";
-import { StoreUnavailable, type ServerMemory } from "../ports/store";
+import { StoreUnavailable } from "../ports/store-faults";
+import type { ServerMemory } from "../ports/backlog";
 
 const LOOK_EVERY_MS = 5_000;
 /** The part of its memory at which a server counts as nearly full. */

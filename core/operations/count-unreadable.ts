@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { UnreadableSecrets } from "../ports/meters";
-import { StoreUnavailable, type SecretKeys } from "../ports/store";
+import { StoreUnavailable } from "../ports/store-faults";
+import type { SecretKeys } from "../ports/secret-keys";
 
 /** Maximum number of ids in an `UnreadableSecrets`. */
 const IDS_MAX = 5;

@@ -1,4 +1,5 @@
-import type { FollowLog, GroupOpened, GroupOpener, Member } from "../ports/store";
+import type { FollowLog, GroupOpened, GroupOpener } from "../ports/follow-log";
+import type { Member } from "../ports/leases";
 
 /** "full": the group has the maximum number of streams. */
 export type GroupEntered = "full" | GroupOpened;

@@ -2,7 +2,8 @@ import { FAILED_MAX, type SendAgainResult } from "../../contract/deliveries";
 import { EVENT_ID_FORM } from "../../contract/forms";
 import { sendAgainUntilMs, type FailedEvent } from "../domain/failed-event";
 import type { Clock } from "../ports/outside";
-import type { FailedEvents, Workspaces } from "../ports/store";
+import type { FailedEvents } from "../ports/delivery-log";
+import type { Workspaces } from "../ports/workspaces";
 import { logSent, type SentLogContext } from "./log-sent";
 import { NOT_FOUND, precondition, type WorkspaceRefusal } from "./workspaces";
 

@@ -1,5 +1,6 @@
 import type { Lease } from "../leases/lease";
-import type { FollowLog, LogEntry, Member } from "../ports/store";
+import type { FollowLog, LogEntry } from "../ports/follow-log";
+import type { Member } from "../ports/leases";
 
 /** A shard whose lease a stream holds, and the stream's position in the log of the shard. */
 export type FollowedShard = ReturnType<typeof followShard>;

@@ -1,5 +1,6 @@
 import { GROUP_IDLE_MS } from "../domain/bounds";
-import type { Backlog, GroupBacklog, Groups, RegisteredGroup } from "../ports/store";
+import type { Backlog, GroupBacklog } from "../ports/backlog";
+import type { Groups, RegisteredGroup } from "../ports/follow-log";
 
 export interface GroupsContext {
   readonly groups: Groups;

@@ -1,4 +1,4 @@
-import type { LogEntry } from "../ports/store";
+import type { LogEntry } from "../ports/follow-log";
 
 /** The events of one stream that are delivered and not acked yet. */
 export interface InFlight {

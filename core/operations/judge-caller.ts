@@ -3,7 +3,8 @@ import { staleTimestamp } from "../../contract/timestamps";
 import { parseSignature, signatureMatches, type ParsedSignature } from "../domain/signature";
 import { activeKeys, hasHooks, missingKey, parseWorkspaceId } from "../domain/workspace";
 import type { Clock } from "../ports/outside";
-import type { RequestLimits, WorkspaceRecord, Workspaces } from "../ports/store";
+import type { RequestLimits } from "../ports/limits";
+import type { WorkspaceRecord, Workspaces } from "../ports/workspaces";
 import type { Refusal } from "./refusal";
 
 /** The parts of a bridge's request that checks 2 to 5 need. README.md lists the checks, with their numbers. */

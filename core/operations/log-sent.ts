@@ -1,5 +1,5 @@
 import { createChange, type Change } from "../domain/workspace-changes";
-import type { ChangeLog } from "../ports/store";
+import type { ChangeLog } from "../ports/workspaces";
 
 export interface SentLogContext {
   readonly changeLog: ChangeLog;

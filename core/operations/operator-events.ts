@@ -2,7 +2,8 @@ import { renderOperatorTest } from "../domain/operator-event";
 import { createSigningSecret, isHook, withRotatedSecret, type Workspace } from "../domain/workspace";
 import { isEmail } from "../domain/workspace-profile";
 import type { Clock, Ids, OperatorReceivers, OperatorSent } from "../ports/outside";
-import type { OperatorTestLimits, Workspaces } from "../ports/store";
+import type { OperatorTestLimits } from "../ports/limits";
+import type { Workspaces } from "../ports/workspaces";
 import {
   changeWorkspace,
   findUrlRefusal,

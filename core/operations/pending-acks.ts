@@ -1,4 +1,4 @@
-import type { FollowLog } from "../ports/store";
+import type { FollowLog } from "../ports/follow-log";
 
 const BATCH_MAX = 1_000;
 const PENDING_MAX = 10_000;

@@ -1,6 +1,6 @@
 import { signatureHeader } from "../domain/signature";
 import { activeKeys, deliveryMode, type Workspace } from "../domain/workspace";
-import type { HeldEvents, PageAnswer, PageStart } from "../ports/store";
+import type { HeldEvents, PageAnswer, PageStart } from "../ports/outbound-events";
 import { judgeCaller, type Caller, type JudgeContext } from "./judge-caller";
 import type { FieldViolation, Refusal } from "./refusal";
 

@@ -7,7 +7,7 @@ import type { OutboundEvent } from "../domain/outbound-event";
 import { findOutboundFault, type OutboundFault } from "../domain/outbound-rules";
 import { parseWorkspaceId } from "../domain/workspace";
 import type { Clock, Ids } from "../ports/outside";
-import type { Publication } from "../ports/store";
+import type { Publication } from "../ports/outbound-events";
 
 export type Unpublishable =
   | { readonly outcome: "unknown-workspace" }

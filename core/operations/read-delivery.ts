@@ -2,7 +2,8 @@ import type { LoggedDelivery, ResponseStart } from "../domain/delivery";
 import { eventIdOf } from "../domain/envelope";
 import { sendAgainUntilMs } from "../domain/failed-event";
 import type { Clock } from "../ports/outside";
-import type { DeliveryLog, Workspaces } from "../ports/store";
+import type { DeliveryLog } from "../ports/delivery-log";
+import type { Workspaces } from "../ports/workspaces";
 import { NOT_FOUND, type WorkspaceRefusal } from "./workspaces";
 
 export interface ReadDeliveryContext {

@@ -4,13 +4,9 @@ import { pollState } from "../domain/health-state";
 import { pushHealth, type PushHealth } from "../domain/push-health";
 import { deliveryMode, type Workspace } from "../domain/workspace";
 import type { Clock } from "../ports/outside";
-import {
-  LOGGED_MAX,
-  type DeliveryLog,
-  type InboundLog,
-  type PollHealth,
-  type PollWatch,
-} from "../ports/store";
+import { LOGGED_MAX, type DeliveryLog } from "../ports/delivery-log";
+import type { InboundLog } from "../ports/inbound-log";
+import type { PollHealth, PollWatch } from "../ports/poll-watch";
 
 export interface HealthContext {
   readonly now: Clock;

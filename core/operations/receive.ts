@@ -1,4 +1,5 @@
-import { StoreFull, type InboundLog, type RequestIdentity } from "../ports/store";
+import { StoreFull } from "../ports/store-faults";
+import type { InboundLog, RequestIdentity } from "../ports/inbound-log";
 import { judgeCaller, type Caller, type JudgeContext } from "./judge-caller";
 import type { FieldViolation, Refusal } from "./refusal";
 

@@ -6,7 +6,10 @@ import { defaultLifetimeMs } from "../domain/lifetime";
 import { signatureHeader } from "../domain/signature";
 import { activeKeys, deliveryMode, missingKey, type Workspace } from "../domain/workspace";
 import type { Clock, Ids, PushTracer } from "../ports/outside";
-import type { DeliveryLog, OutboundEvents, PollWatch, Workspaces } from "../ports/store";
+import type { DeliveryLog } from "../ports/delivery-log";
+import type { OutboundEvents } from "../ports/outbound-events";
+import type { PollWatch } from "../ports/poll-watch";
+import type { Workspaces } from "../ports/workspaces";
 import { logSent, type SentLogContext } from "./log-sent";
 import { NOT_FOUND, precondition, unreadable, type WorkspaceRefusal } from "./workspaces";
 

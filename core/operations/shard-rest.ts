@@ -1,4 +1,4 @@
-import { StoreUnavailable } from "../ports/store";
+import { StoreUnavailable } from "../ports/store-faults";
 
 /** Skips a shard for a while after a call for this shard found the store unavailable. */
 export interface ShardRest {

@@ -1,6 +1,7 @@
 import { createWaker } from "../domain/waker";
 import type { Lease } from "../leases/lease";
-import { StoreUnavailable, type Groups } from "../ports/store";
+import { StoreUnavailable } from "../ports/store-faults";
+import type { Groups } from "../ports/follow-log";
 import { removeIdleGroups } from "./groups";
 
 export interface GroupWatchContext {

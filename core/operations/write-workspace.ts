@@ -2,7 +2,8 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { isDeepStrictEqual } from "node:util";
 import type { Workspace } from "../domain/workspace";
 import { changesBetween, type Change } from "../domain/workspace-changes";
-import { StoreUnavailable, type WorkspaceRecord, type Workspaces } from "../ports/store";
+import { StoreUnavailable } from "../ports/store-faults";
+import type { WorkspaceRecord, Workspaces } from "../ports/workspaces";
 
 export interface WriteContext {
   readonly workspaces: Workspaces;

@@ -1,4 +1,4 @@
-import type { LogEntry } from "../ports/store";
+import type { LogEntry } from "../ports/follow-log";
 import type { Span, Tracer } from "../../runtime/tracing/tracer";
 
 /** Maximum number of open spans of one stream. When there are more, the oldest ends before its ack. */

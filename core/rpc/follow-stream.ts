@@ -5,7 +5,7 @@ import { GROUP_IDLE_MS, GROUPS_MAX } from "../domain/bounds";
 import { findGroupFault, followShareOf } from "../domain/caller";
 import { enterGroup } from "../operations/enter-group";
 import { follow, type Follower } from "../operations/follow";
-import type { FollowLog, GroupOpener, LogEntry } from "../ports/store";
+import type { FollowLog, GroupOpener, LogEntry } from "../ports/follow-log";
 import type { Ids } from "../ports/outside";
 import { callerOf } from "./call-caller";
 import { createFollowPlaces, type FollowPlace } from "./follow-places";

@@ -12,7 +12,7 @@ import { createFairSlots } from "../domain/fair-slots";
 import type { OutboundFault } from "../domain/outbound-rules";
 import { preparePublication } from "../operations/publish-events";
 import type { Clock, Ids } from "../ports/outside";
-import type { OutboundEvents, Publication, Published } from "../ports/store";
+import type { OutboundEvents, Publication, Published } from "../ports/outbound-events";
 import { callerOf, cancelledSignal, whenOver, type ServedCall } from "./call-caller";
 import type { CallPace } from "./call-pace";
 import { createCallTurns } from "./call-turns";

@@ -9,7 +9,7 @@ import {
 } from "../../proto/gen/chatbridge/v1/bridge";
 import type { LaneAnswers } from "../../proto/lane-method";
 import type { SignedPage } from "../operations/poll";
-import { StoreUnavailable } from "../ports/store";
+import { StoreUnavailable } from "../ports/store-faults";
 import type { LaneCall, LaneRequest, ReceiveCall } from "./bridge-methods";
 import { StatusError, type ReportFault } from "./status";
 import type { CallCounts } from "./call-counts";

@@ -2,7 +2,7 @@ import { status, type handleUnaryCall, type ServiceError, type StatusObject } fr
 import { STORE_FULL } from "../../proto/codes";
 import { parseWorkspaceId } from "../domain/workspace";
 import { NOT_FOUND, type WorkspaceRefusal } from "../operations/workspaces";
-import { StoreFull, StoreUnavailable } from "../ports/store";
+import { StoreFull, StoreUnavailable } from "../ports/store-faults";
 import { CallCancelled, type ServedCall } from "./call-caller";
 
 /** An answer with a gRPC status other than OK; the message is for the caller. */

@@ -8,7 +8,7 @@ import {
   type WatchWorkspace,
   type WorkspaceChange,
 } from "../operations/watch-workspace";
-import type { Workspaces } from "../ports/store";
+import type { Workspaces } from "../ports/workspaces";
 import { callerOf } from "./call-caller";
 import { ownerOf, tooMuch } from "./token-shares";
 import { toDeliveryMessage, toHealthMessage } from "./delivery-message";

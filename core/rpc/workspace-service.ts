@@ -36,7 +36,7 @@ import {
 import { deleteGroup, listGroups, type GroupsContext } from "../operations/groups";
 import { readDelivery } from "../operations/read-delivery";
 import { readHealth } from "../operations/read-health";
-import type { SecretKeys } from "../ports/store";
+import type { SecretKeys } from "../ports/secret-keys";
 import { sendTestEvent, type TestEventContext } from "../operations/send-test-event";
 import { callerOf, cancelledSignal, type ServedCall } from "./call-caller";
 import { toChangeMessage, toDeliveryMessage, toHealthMessage, toTestMessage } from "./delivery-message";

@@ -1,4 +1,4 @@
-import type { Backlog, GroupBacklog } from "../ports/store";
+import type { Backlog, GroupBacklog } from "../ports/backlog";
 import type { Functions } from "./functions";
 import type { Keys } from "./keys";
 import type { Reply } from "./redis/redis";

@@ -1,4 +1,4 @@
-import { StoreUnavailable } from "../ports/store";
+import { StoreUnavailable } from "../ports/store-faults";
 
 /** The items of one shard in a call, in the order in which they were added. */
 export interface ShardItems<Item> {

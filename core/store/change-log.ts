@@ -1,6 +1,6 @@
 import type { ChangeName } from "../../contract/changes";
 import type { Change, LoggedChange } from "../domain/workspace-changes";
-import type { ChangeLog } from "../ports/store";
+import type { ChangeLog } from "../ports/workspaces";
 import type { Functions } from "./functions";
 import type { Keys } from "./keys";
 import type { Redis, Reply } from "./redis/redis";

@@ -6,7 +6,7 @@ import {
   type LoggedDelivery,
   type ResponseStart,
 } from "../domain/delivery";
-import type { DeliveryLog, LogEntryDetail } from "../ports/store";
+import type { DeliveryLog, LogEntryDetail } from "../ports/delivery-log";
 import type { Functions } from "./functions";
 import type { Keys } from "./keys";
 import { packEvent, unpackEvent } from "./packed-event";

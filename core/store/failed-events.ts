@@ -1,5 +1,5 @@
 import { SEND_AGAIN_RESULTS, type SendAgainResult } from "../../contract/deliveries";
-import type { FailedEvents } from "../ports/store";
+import type { FailedEvents } from "../ports/delivery-log";
 import type { Functions } from "./functions";
 import type { Keys } from "./keys";
 import type { OutboundEventsOptions } from "./outbound-events";

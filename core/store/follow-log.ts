@@ -1,5 +1,6 @@
 import { GROUPS_MAX, GROUP_STREAMS_MAX } from "../domain/bounds";
-import type { FollowLog, LogEntry, Member } from "../ports/store";
+import type { FollowLog, LogEntry } from "../ports/follow-log";
+import type { Member } from "../ports/leases";
 import type { Functions } from "./functions";
 import { registryOf, type Keys } from "./keys";
 import { createLeases } from "./leases";

@@ -1,6 +1,6 @@
 import { ErrorReply } from "@redis/client";
 import type { StoreMeter } from "../ports/meters";
-import { StoreFull, StoreUnavailable } from "../ports/store";
+import { StoreFull, StoreUnavailable } from "../ports/store-faults";
 import type { Argument, Redis, Reply } from "./redis/redis";
 import { readLibrary } from "./read-library";
 import { asList } from "./redis/reply";

@@ -1,4 +1,5 @@
-import { LEASE_MS, type Groups } from "../ports/store";
+import { LEASE_MS } from "../ports/leases";
+import type { Groups } from "../ports/follow-log";
 import type { Functions } from "./functions";
 import { registryOf, type Keys } from "./keys";
 import { asList, asNumber, asText } from "./redis/reply";

@@ -1,5 +1,5 @@
 import type { Limits } from "../domain/bounds";
-import type { HeldEvents, PageAnswer, PageRequest } from "../ports/store";
+import type { HeldEvents, PageAnswer, PageRequest } from "../ports/outbound-events";
 import { batchFunction } from "./function-batch";
 import type { Functions } from "./functions";
 import type { Keys } from "./keys";

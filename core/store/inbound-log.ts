@@ -1,7 +1,7 @@
 import { hash } from "node:crypto";
 import { INBOUND_LOG_SECONDS, type Limits } from "../domain/bounds";
 import type { StoreMeter } from "../ports/meters";
-import type { Append, Appended, InboundDropped, InboundLog, RequestIdentity } from "../ports/store";
+import type { Append, Appended, InboundDropped, InboundLog, RequestIdentity } from "../ports/inbound-log";
 import { batchFunction } from "./function-batch";
 import type { Functions } from "./functions";
 import type { Keys } from "./keys";

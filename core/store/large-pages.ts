@@ -1,5 +1,5 @@
 import { createFairSlots } from "../domain/fair-slots";
-import { StoreUnavailable } from "../ports/store";
+import { StoreUnavailable } from "../ports/store-faults";
 
 /** How core shares its work on large pages among workspaces. */
 export interface LargePageBounds {

@@ -1,4 +1,4 @@
-import { LEASE_MS, type Leases, type Member } from "../ports/store";
+import { LEASE_MS, type Leases, type Member } from "../ports/leases";
 import { batchFunction } from "./function-batch";
 import type { Functions } from "./functions";
 import type { Keys } from "./keys";

@@ -1,5 +1,5 @@
 import type { ShardMemory } from "../domain/memory-budget";
-import type { ServerMemory } from "../ports/store";
+import type { ServerMemory } from "../ports/backlog";
 import type { Keys } from "./keys";
 import { errorReply } from "./redis/connection";
 import type { Redis } from "./redis/redis";

@@ -1,5 +1,5 @@
 import type { OperatorChange } from "../domain/operator-event";
-import type { OperatorOutbox, StoredOperatorEvent } from "../ports/store";
+import type { OperatorOutbox, StoredOperatorEvent } from "../ports/operator-outbox";
 import type { Functions } from "./functions";
 import type { Keys } from "./keys";
 import type { Reply } from "./redis/redis";

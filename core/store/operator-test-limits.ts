@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { OPERATOR_TEST_LIMITS } from "../domain/bounds";
-import type { OperatorTestLimits } from "../ports/store";
+import type { OperatorTestLimits } from "../ports/limits";
 import type { Functions } from "./functions";
 import type { Keys } from "./keys";
 import { asNumber } from "./redis/reply";

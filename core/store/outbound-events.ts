@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { IDEMPOTENCY_KEY_SECONDS } from "../domain/bounds";
-import type { OutboundEvents, Publication, Published } from "../ports/store";
+import type { OutboundEvents, Publication, Published } from "../ports/outbound-events";
 import type { StoreMeter } from "../ports/meters";
 import { batchFunction } from "./function-batch";
 import { packArguments, type Functions } from "./functions";

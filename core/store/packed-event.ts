@@ -1,4 +1,5 @@
-import type { QueuedPush, UnqueuedEvent } from "../ports/store";
+import type { QueuedPush } from "../ports/push-queue";
+import type { UnqueuedEvent } from "../ports/delivery-log";
 import { packArguments, unpackFields } from "./functions";
 import type { Argument } from "./redis/redis";
 

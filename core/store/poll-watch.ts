@@ -1,4 +1,4 @@
-import type { Found, PollWatch } from "../ports/store";
+import type { Found, PollWatch } from "../ports/poll-watch";
 import { batchFunction } from "./function-batch";
 import type { Functions } from "./functions";
 import type { Keys } from "./keys";

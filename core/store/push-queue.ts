@@ -1,4 +1,10 @@
-import { RECORDED, type PushQueue, type PushRecord, type QueuedPush, type Recorded } from "../ports/store";
+import {
+  RECORDED,
+  type PushQueue,
+  type PushRecord,
+  type QueuedPush,
+  type Recorded,
+} from "../ports/push-queue";
 import { encodeDelivery, encodeResponse } from "./delivery-log";
 import { batchFunction } from "./function-batch";
 import type { Functions } from "./functions";

@@ -1,5 +1,5 @@
 import type { Limits } from "../domain/bounds";
-import type { RequestLimits, RetryAfterSeconds } from "../ports/store";
+import type { RequestLimits, RetryAfterSeconds } from "../ports/limits";
 import { batchFunction } from "./function-batch";
 import type { Functions } from "./functions";
 import type { Keys } from "./keys";

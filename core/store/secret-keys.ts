@@ -1,6 +1,6 @@
 import { missingKeys } from "../domain/workspace";
 import type { Clock } from "../ports/outside";
-import type { SecretKeyUse, SecretKeys } from "../ports/store";
+import type { SecretKeyUse, SecretKeys } from "../ports/secret-keys";
 import type { Functions } from "./functions";
 import type { Keys } from "./keys";
 import type { Redis } from "./redis/redis";

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { StoreUnavailable } from "../ports/store";
+import { StoreUnavailable } from "../ports/store-faults";
 import { failedShardMaxBytes, findOverbooking, planMemory } from "../domain/memory-budget";
 import { createBacklog } from "./backlog";
 import { createChangeLog } from "./change-log";

@@ -1,6 +1,6 @@
 import { LRUCache } from "lru-cache";
 import { deliveryMode, type Workspace } from "../domain/workspace";
-import type { WorkspaceRecord, Workspaces } from "../ports/store";
+import type { WorkspaceRecord, Workspaces } from "../ports/workspaces";
 import type { Change } from "../domain/workspace-changes";
 import { encodeChange } from "./change-log";
 import { batchFunction } from "./function-batch";

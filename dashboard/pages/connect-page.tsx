@@ -1,6 +1,6 @@
 import { useState } from "preact/hooks";
 import { ID_MAX_CHARACTERS } from "../../contract/numbers";
-import type { WorkspaceWithSecret } from "../../edge/dashboard/shapes";
+import type { WorkspaceWithSecret } from "../../proto/json/shapes";
 import { api } from "../api";
 import { ActionButton } from "../parts/action-button";
 import { Field } from "../parts/field";

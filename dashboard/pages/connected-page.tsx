@@ -1,4 +1,4 @@
-import type { WorkspaceWithSecret } from "../../edge/dashboard/shapes";
+import type { WorkspaceWithSecret } from "../../proto/json/shapes";
 import { PageHeading } from "../parts/page-heading";
 import { SecretCard } from "../parts/secret-card";
 import { Link } from "../router";

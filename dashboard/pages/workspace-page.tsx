@@ -1,5 +1,5 @@
 import { useState } from "preact/hooks";
-import type { WorkspaceWithSecret } from "../../edge/dashboard/shapes";
+import type { WorkspaceWithSecret } from "../../proto/json/shapes";
 import { useNow } from "../clock";
 import { ActionButton } from "../parts/action-button";
 import { ModeBadge } from "../parts/badge";

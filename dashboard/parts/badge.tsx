@@ -1,4 +1,4 @@
-import type { Mode } from "../../edge/dashboard/shapes";
+import type { Mode } from "../../proto/json/shapes";
 import type { Tone } from "../words/health-words";
 import { Icon } from "./icon";
 

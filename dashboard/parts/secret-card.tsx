@@ -1,6 +1,6 @@
 import type { ComponentChildren } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
-import type { WorkspaceWithSecret } from "../../edge/dashboard/shapes";
+import type { WorkspaceWithSecret } from "../../proto/json/shapes";
 import { snippetFor, snippetsFor, type SnippetName } from "../words/snippets";
 import { CopyButton } from "./copy-button";
 import { Notice } from "./notice";

@@ -1,6 +1,6 @@
 import type { AttemptStep, DeliveryResult } from "../../contract/deliveries";
 import { PUSH_DEADLINE_MS } from "../../contract/numbers";
-import type { DeliveryShape } from "../../edge/dashboard/shapes";
+import type { DeliveryShape } from "../../proto/json/shapes";
 
 const DEADLINE_SECONDS = PUSH_DEADLINE_MS / 1_000;
 

@@ -5,7 +5,7 @@ import {
   PUSHES_LOGGED_MAX,
   RESULT_MEANINGS,
 } from "../../contract/deliveries";
-import type { DeliveryShape } from "../../edge/dashboard/shapes";
+import type { DeliveryShape } from "../../proto/json/shapes";
 
 /**
  * Merges two lists of deliveries. The result is sorted newest first, without duplicates. If both lists have an entry

@@ -7,7 +7,7 @@ import type {
   PollHealthShape,
   PushHealthShape,
   WorkspaceShape,
-} from "../../edge/dashboard/shapes";
+} from "../../proto/json/shapes";
 import { adviceFor, adviceForLast } from "./advice";
 import { duration, fromNow } from "./time-words";
 

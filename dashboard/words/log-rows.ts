@@ -1,4 +1,4 @@
-import type { DeliveryShape } from "../../edge/dashboard/shapes";
+import type { DeliveryShape } from "../../proto/json/shapes";
 
 /** A row of the log: a delivery, or several neighbouring runs of polls without events. */
 export interface LogRow {

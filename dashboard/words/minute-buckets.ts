@@ -1,5 +1,5 @@
 import { RESULT_MEANINGS } from "../../contract/deliveries";
-import type { DeliveryShape } from "../../edge/dashboard/shapes";
+import type { DeliveryShape } from "../../proto/json/shapes";
 
 /** The series of the chart: push attempts by outcome, and polls. */
 export const COUNTED = ["success", "failed", "dropped", "polls"] as const;

@@ -1,5 +1,5 @@
 import { LOGGED_SECONDS } from "../../contract/deliveries";
-import type { HealthShape, WorkspaceShape } from "../../edge/dashboard/shapes";
+import type { HealthShape, WorkspaceShape } from "../../proto/json/shapes";
 
 /** What an operator has confirmed. The service cannot know these facts. */
 export type Tick = "stored" | "checked";

@@ -1,7 +1,7 @@
 import { RESULT_MEANINGS, type SendAgainResult } from "../../contract/deliveries";
 import { isPushRetried, type OutboundType } from "../../contract/messages";
 import { LIVE_LIFETIME_MS, RETRY_OFFSETS_MS } from "../../contract/numbers";
-import type { DeliveryShape, FailedEventShape, WorkspaceShape } from "../../edge/dashboard/shapes";
+import type { DeliveryShape, FailedEventShape, WorkspaceShape } from "../../proto/json/shapes";
 import { countOf } from "./delivery-list";
 
 const TEST_EVENT: OutboundType = "ping";

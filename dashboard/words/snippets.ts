@@ -1,4 +1,4 @@
-import type { Mode } from "../../edge/dashboard/shapes";
+import type { Mode } from "../../proto/json/shapes";
 
 /** The settings that a bridge needs. */
 export interface BridgeFacts {

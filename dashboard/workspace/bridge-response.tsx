@@ -1,4 +1,4 @@
-import type { DeliveryDetailShape } from "../../edge/dashboard/shapes";
+import type { DeliveryDetailShape } from "../../proto/json/shapes";
 
 /** Shows the start of the body of the bridge's response to a failed attempt. */
 export function BridgeResponse({ response }: Pick<DeliveryDetailShape, "response">) {

@@ -1,5 +1,5 @@
 import { useState } from "preact/hooks";
-import type { WorkspaceShape, WorkspaceWithSecret } from "../../edge/dashboard/shapes";
+import type { WorkspaceShape, WorkspaceWithSecret } from "../../proto/json/shapes";
 import { announce } from "../announce";
 import { api } from "../api";
 import { ActionButton } from "../parts/action-button";

@@ -1,5 +1,5 @@
 import { useRef } from "preact/hooks";
-import type { DeliveryShape, StoredEventShape } from "../../edge/dashboard/shapes";
+import type { DeliveryShape, StoredEventShape } from "../../proto/json/shapes";
 import { api } from "../api";
 import { CopyButton } from "../parts/copy-button";
 import { Loading } from "../parts/loading";

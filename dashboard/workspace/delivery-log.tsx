@@ -1,6 +1,6 @@
 import { useRef, useState } from "preact/hooks";
 import { POLLS_LOGGED_MAX, PUSHES_LOGGED_MAX } from "../../contract/deliveries";
-import type { DeliveryShape, Mode, WorkspaceShape } from "../../edge/dashboard/shapes";
+import type { DeliveryShape, Mode, WorkspaceShape } from "../../proto/json/shapes";
 import { ActionButton } from "../parts/action-button";
 import { Loading } from "../parts/loading";
 import { filterDeliveries, loggedWords } from "../words/delivery-list";

@@ -1,5 +1,5 @@
 import { useId } from "preact/hooks";
-import type { DeliveryShape } from "../../edge/dashboard/shapes";
+import type { DeliveryShape } from "../../proto/json/shapes";
 import { Instant } from "../parts/instant";
 import { broughtWords } from "../words/delivery-list";
 import { isEmptyPoll, type LogRow } from "../words/log-rows";

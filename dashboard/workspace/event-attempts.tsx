@@ -1,4 +1,4 @@
-import type { DeliveryShape } from "../../edge/dashboard/shapes";
+import type { DeliveryShape } from "../../proto/json/shapes";
 import { Instant } from "../parts/instant";
 import { attemptWords } from "../words/send-again-words";
 import { OutcomeBadge } from "./outcome-badge";

@@ -1,6 +1,6 @@
 import type { ComponentChildren } from "preact";
 import { RESULT_MEANINGS } from "../../contract/deliveries";
-import type { HealthShape, WorkspaceShape } from "../../edge/dashboard/shapes";
+import type { HealthShape, WorkspaceShape } from "../../proto/json/shapes";
 import { useNow } from "../clock";
 import { Instant } from "../parts/instant";
 import { healthWords } from "../words/health-words";

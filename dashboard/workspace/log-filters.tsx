@@ -1,5 +1,5 @@
 import { DELIVERY_RESULTS, RESULT_MEANINGS } from "../../contract/deliveries";
-import type { DeliveryShape } from "../../edge/dashboard/shapes";
+import type { DeliveryShape } from "../../proto/json/shapes";
 import { ActionButton } from "../parts/action-button";
 import { ALL_DELIVERIES, type DeliveryFilter } from "../words/delivery-list";
 import { isFiltered } from "../words/log-view";

@@ -1,5 +1,5 @@
 import type { ComponentChildren } from "preact";
-import type { HealthShape, WorkspaceShape } from "../../edge/dashboard/shapes";
+import type { HealthShape, WorkspaceShape } from "../../proto/json/shapes";
 import { ActionButton } from "../parts/action-button";
 import { CopyButton } from "../parts/copy-button";
 import { Icon } from "../parts/icon";

@@ -1,5 +1,5 @@
 import { RESULT_MEANINGS } from "../../contract/deliveries";
-import type { DeliveryShape } from "../../edge/dashboard/shapes";
+import type { DeliveryShape } from "../../proto/json/shapes";
 import { ToneBadge } from "../parts/badge";
 
 const TONES = { success: "good", failed: "bad", dropped: "warn" } as const;

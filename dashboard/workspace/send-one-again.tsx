@@ -1,5 +1,5 @@
 import { useId, useState } from "preact/hooks";
-import type { DeliveryShape } from "../../edge/dashboard/shapes";
+import type { DeliveryShape } from "../../proto/json/shapes";
 import { takeFocus } from "../focus";
 import { ActionButton } from "../parts/action-button";
 import { Instant } from "../parts/instant";

@@ -1,4 +1,4 @@
-import type { DeliveryShape, StoredEventShape } from "../../edge/dashboard/shapes";
+import type { DeliveryShape, StoredEventShape } from "../../proto/json/shapes";
 import { CopyButton } from "../parts/copy-button";
 import { countOf } from "../words/delivery-list";
 import { whyNoEvents } from "../words/send-again-words";

@@ -1,6 +1,6 @@
 import { useEffect, useState } from "preact/hooks";
 import { ATTEMPT_STEPS, type AttemptStep } from "../../contract/deliveries";
-import type { HealthShape, TestOutcome, WorkspaceShape } from "../../edge/dashboard/shapes";
+import type { HealthShape, TestOutcome, WorkspaceShape } from "../../proto/json/shapes";
 import { api } from "../api";
 import { ActionButton } from "../parts/action-button";
 import { Icon } from "../parts/icon";

@@ -1,4 +1,4 @@
-import type { DeliveryShape, Mode } from "../../edge/dashboard/shapes";
+import type { DeliveryShape, Mode } from "../../proto/json/shapes";
 import { useNow } from "../clock";
 import { Instant } from "../parts/instant";
 import { Loading } from "../parts/loading";

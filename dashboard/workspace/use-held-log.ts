@@ -1,5 +1,5 @@
 import { useRef, useState } from "preact/hooks";
-import type { DeliveryShape } from "../../edge/dashboard/shapes";
+import type { DeliveryShape } from "../../proto/json/shapes";
 import { newestFirst } from "../words/delivery-list";
 
 export interface HeldLog {

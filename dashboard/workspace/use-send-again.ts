@@ -4,7 +4,7 @@ import type {
   FailedEventShape,
   SendAgainShape,
   WorkspaceShape,
-} from "../../edge/dashboard/shapes";
+} from "../../proto/json/shapes";
 import { api, type ApiError } from "../api";
 import { useLoad } from "../use-load";
 import { whyNotSent } from "../words/send-again-words";

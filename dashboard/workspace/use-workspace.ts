@@ -1,5 +1,5 @@
 import { useEffect, useRef, useState } from "preact/hooks";
-import type { DeliveryShape, HealthShape, Mode, WorkspaceShape } from "../../edge/dashboard/shapes";
+import type { DeliveryShape, HealthShape, Mode, WorkspaceShape } from "../../proto/json/shapes";
 import { api, ApiError, onUnanswered, type AskedBy } from "../api";
 import { mergeDeliveries } from "../words/delivery-list";
 

@@ -1,5 +1,5 @@
 import { useEffect, useState } from "preact/hooks";
-import { HEALTH_IDS_MAX, type WorkspaceShape, type WorkspaceView } from "../../edge/dashboard/shapes";
+import { HEALTH_IDS_MAX, type WorkspaceShape, type WorkspaceView } from "../../proto/json/shapes";
 import { api, ApiError, READ_AGAIN_MS } from "../api";
 
 export interface Healths {

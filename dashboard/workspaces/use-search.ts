@@ -1,5 +1,5 @@
 import { useEffect, useRef, useState } from "preact/hooks";
-import type { WorkspaceShape } from "../../edge/dashboard/shapes";
+import type { WorkspaceShape } from "../../proto/json/shapes";
 import { api, ApiError, READ_AGAIN_MS, type AskedBy } from "../api";
 
 export interface Search {

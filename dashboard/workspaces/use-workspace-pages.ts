@@ -1,5 +1,5 @@
 import { useEffect, useState } from "preact/hooks";
-import type { WorkspacePage } from "../../edge/dashboard/shapes";
+import type { WorkspacePage } from "../../proto/json/shapes";
 import { api } from "../api";
 import { useLoad, type Loaded } from "../use-load";
 

@@ -1,4 +1,4 @@
-import type { HealthShape, WorkspaceShape } from "../../edge/dashboard/shapes";
+import type { HealthShape, WorkspaceShape } from "../../proto/json/shapes";
 import { useNow } from "../clock";
 import { ModeBadge, ToneBadge } from "../parts/badge";
 import { Instant } from "../parts/instant";

@@ -1,9 +1,9 @@
 import { status } from "@grpc/grpc-js";
 import { UUID_FORM } from "../../contract/forms";
 import { isServiceError } from "./core-answer";
-import type { WorkspacePage, WorkspaceShape } from "./shapes";
+import type { WorkspacePage, WorkspaceShape } from "../../proto/json/shapes";
 import type { Operator } from "./workspace-client";
-import { toWorkspaceShape } from "./workspace-json";
+import { toWorkspaceShape } from "../../proto/json/workspace-json";
 
 /**
  * Number of workspaces that a search reads with each call to core. Core cannot search workspaces, so the edge lists and

@@ -1,8 +1,8 @@
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import { coreAnswer, isServiceError, NO_WORKSPACE } from "./core-answer";
-import { HEALTH_IDS_MAX, type WorkspaceView } from "./shapes";
+import { HEALTH_IDS_MAX, type WorkspaceView } from "../../proto/json/shapes";
 import type { Operator } from "./workspace-client";
-import { toHealthShape, toWorkspaceShape } from "./workspace-json";
+import { toHealthShape, toWorkspaceShape } from "../../proto/json/workspace-json";
 
 /**
  * Number of concurrent calls to core for one request. For each call, core reads the whole delivery log of a workspace.

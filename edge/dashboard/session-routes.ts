@@ -8,7 +8,7 @@ import { coreAnswer, isServiceError } from "./core-answer";
 import { ASKED_BY_ITSELF, OWN_HEADER } from "./page-guard";
 import { readSessionCookie, setSessionCookie } from "./session-cookie";
 import type { Session, Sessions } from "./sessions";
-import type { SessionShape } from "./shapes";
+import type { SessionShape } from "../../proto/json/shapes";
 import type { SignInLimit } from "./sign-in-limit";
 import { describeToken, type SignedInToken, type WorkspaceClient } from "./workspace-client";
 

@@ -1,7 +1,7 @@
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import { FAILED_MAX } from "../../contract/deliveries";
-import type { DeliveryDetailShape, FailedEventShape, SendAgainShape } from "./shapes";
-import { toDeliveryDetailShape, toFailedEventShape, toSendAgainShape } from "./workspace-json";
+import type { DeliveryDetailShape, FailedEventShape, SendAgainShape } from "../../proto/json/shapes";
+import { toDeliveryDetailShape, toFailedEventShape, toSendAgainShape } from "../../proto/json/workspace-json";
 import type { Operator } from "./workspace-client";
 
 const EVENT_ID = { type: "string", maxLength: 64 } as const;

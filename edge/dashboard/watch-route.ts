@@ -14,7 +14,7 @@ import {
 } from "./core-answer";
 import type { Session } from "./sessions";
 import type { Operator } from "./workspace-client";
-import { toDeliveryShape, toHealthShape } from "./workspace-json";
+import { toDeliveryShape, toHealthShape } from "../../proto/json/workspace-json";
 
 export interface WatchContext {
   sessionOf(request: FastifyRequest): Session | undefined;

@@ -9,7 +9,7 @@ import type {
   WorkspacePage,
   WorkspaceView,
   WorkspaceWithSecret,
-} from "./shapes";
+} from "../../proto/json/shapes";
 import type { Operator } from "./workspace-client";
 import {
   toChangeShape,
@@ -18,7 +18,7 @@ import {
   toTestOutcome,
   toWorkspaceShape,
   withSecret,
-} from "./workspace-json";
+} from "../../proto/json/workspace-json";
 
 const TEXT = { type: "string", maxLength: 4_096 } as const;
 const LIST = {

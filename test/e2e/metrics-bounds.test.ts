@@ -1,4 +1,5 @@
-import type { Publication, WorkspaceRecord } from "../../core/ports/store";
+import type { Publication } from "../../core/ports/outbound-events";
+import type { WorkspaceRecord } from "../../core/ports/workspaces";
 import { startTestRedis, type TestRedis } from "../harness/redis";
 import {
   addNeighbour,

@@ -1,5 +1,5 @@
 import { follow, type Follower } from "../../core/operations/follow";
-import { LEASE_MS, type NotJoined } from "../../core/ports/store";
+import { LEASE_MS, type NotJoined } from "../../core/ports/leases";
 import { createMemoryFollowLog, numberOf, type MemoryConnection } from "./memory-follow-log";
 
 export const DEADLINE_MS = 3_000;

@@ -1,4 +1,6 @@
-import { type FollowLog, type LogEntry, type Member, StoreUnavailable } from "../../core/ports/store";
+import type { FollowLog, LogEntry } from "../../core/ports/follow-log";
+import type { Member } from "../../core/ports/leases";
+import { StoreUnavailable } from "../../core/ports/store-faults";
 import { createLeaseBook } from "./memory-leases";
 
 export type MemoryConnection = ReturnType<ReturnType<typeof createMemoryFollowLog>["connect"]>;

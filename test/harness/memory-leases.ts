@@ -1,4 +1,5 @@
-import { LEASE_MS, type Leases, type Member, StoreUnavailable } from "../../core/ports/store";
+import { LEASE_MS, type Leases, type Member } from "../../core/ports/leases";
+import { StoreUnavailable } from "../../core/ports/store-faults";
 
 export type MemoryLeases = ReturnType<typeof createMemoryLeases>;
 

@@ -1,6 +1,6 @@
 import type { Delivery, ResponseStart } from "../../core/domain/delivery";
 import type { Workspace } from "../../core/domain/workspace";
-import type { PushRecord, QueuedPush, Recorded } from "../../core/ports/store";
+import type { PushRecord, QueuedPush, Recorded } from "../../core/ports/push-queue";
 import { addWorkspace, publication, sequenceOf, type TestStore } from "./store";
 
 export const TOKEN = "a token";

@@ -7,7 +7,7 @@ const Sequencer = require("@jest/test-sequencer").default;
  */
 const SLOWEST = [
   "test/docs/site",
-  "bridge/test/package/types",
+  "kit/test/package/types",
   "test/odd-answers/template",
   "test/odd-answers/kit",
   "test/odd-answers/demo-chat",
@@ -20,10 +20,10 @@ const SLOWEST = [
   "test/browser/demo-chat-thumb",
   "test/local/sudden-end",
   "test/browser/dashboard-connect",
-  "bridge/test/check/check-command",
-  "bridge/test/check/check-pollers",
+  "kit/test/check/check-command",
+  "kit/test/check/check-pollers",
   "test/browser/demo-chat-page",
-  "bridge/test/package/template",
+  "kit/test/package/template",
   "test/scripts/run-jest",
   "test/browser/api-reference",
   "test/faults/hostile",
@@ -50,7 +50,7 @@ const SLOWEST = [
   "test/e2e/redis-topologies",
   "test/e2e/graceful-stop",
   "test/e2e/crash",
-  "bridge/test/unit/hostile-text",
+  "kit/test/unit/hostile-text",
   "test/unit/follow-always",
 ].map((each) => each.replaceAll("/", sep));
 

@@ -1,15 +1,15 @@
 import { randomUUID } from "node:crypto";
 import { CONTRACT_LIMITS } from "../../core/domain/bounds";
 import type { Workspace } from "../../core/domain/workspace";
+import type { Append } from "../../core/ports/inbound-log";
 import type {
-  Append,
   HeldEvents,
   PageAnswer,
   PageRequest,
   Publication,
   Published,
-  WorkspaceRecord,
-} from "../../core/ports/store";
+} from "../../core/ports/outbound-events";
+import type { WorkspaceRecord } from "../../core/ports/workspaces";
 import { createFunctions } from "../../core/store/functions";
 import { createKeys } from "../../core/store/keys";
 import { connectRedis, type Argument } from "../../core/store/redis/redis";

@@ -3,13 +3,9 @@ import type { PushClient } from "../../core/delivery/push-client";
 import { dispatchShard, type DispatcherContext } from "../../core/delivery/shard-dispatcher";
 import type { PushOutcome } from "../../core/domain/delivery";
 import { createSigningSecret, type UnreadableSecret, type Workspace } from "../../core/domain/workspace";
-import {
-  type PushRecord,
-  type QueuedPush,
-  type Recorded,
-  StoreUnavailable,
-  type Workspaces,
-} from "../../core/ports/store";
+import type { PushRecord, QueuedPush, Recorded } from "../../core/ports/push-queue";
+import { StoreUnavailable } from "../../core/ports/store-faults";
+import type { Workspaces } from "../../core/ports/workspaces";
 
 export const WORKSPACE: Workspace = {
   id: "11111111-2222-4333-8444-555555555555",

@@ -1,6 +1,7 @@
 import { randomBytes } from "node:crypto";
 import * as fc from "fast-check";
-import type { Append, Appended, WorkspaceRecord } from "../../core/ports/store";
+import type { Append, Appended } from "../../core/ports/inbound-log";
+import type { WorkspaceRecord } from "../../core/ports/workspaces";
 import { asList, asNumber, asText } from "../../core/store/redis/reply";
 import { many } from "../harness/for-all";
 import { addNeighbour, addWorkspace, inbound, prefixOf, testClock, testStore, texts } from "../harness/store";

@@ -1,4 +1,4 @@
-import { StoreUnavailable } from "../../core/ports/store";
+import { StoreUnavailable } from "../../core/ports/store-faults";
 import * as fc from "fast-check";
 import { createBatch, type ShardItems } from "../../core/store/batch";
 

@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import * as fc from "fast-check";
 import { CONTRACT_LIMITS } from "../../core/domain/bounds";
 import type { RedisAdvice } from "../../core/store/redis/advice";
-import { StoreUnavailable } from "../../core/ports/store";
+import { StoreUnavailable } from "../../core/ports/store-faults";
 import { slotOf } from "../../core/store/redis/slot";
 import { many } from "../harness/for-all";
 import { startTestCluster, type TestCluster } from "../harness/redis-cluster";

@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { GROUP_STREAMS_MAX } from "../../core/domain/bounds";
-import { type FollowLog, type LogEntry, LEASE_MS, type Member } from "../../core/ports/store";
+import type { FollowLog, LogEntry } from "../../core/ports/follow-log";
+import { LEASE_MS, type Member } from "../../core/ports/leases";
 import { asList, asNumber, asText } from "../../core/store/redis/reply";
 import { addNeighbour, addWorkspace, inbound, testClock, testStore } from "../harness/store";
 import { until } from "../harness/wait";

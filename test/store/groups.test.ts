@@ -1,7 +1,8 @@
 import { GROUP_IDLE_MS, GROUPS_MAX } from "../../core/domain/bounds";
 import { enterGroup } from "../../core/operations/enter-group";
 import { listGroups, removeIdleGroups } from "../../core/operations/groups";
-import type { GroupOpener, Member } from "../../core/ports/store";
+import type { GroupOpener } from "../../core/ports/follow-log";
+import type { Member } from "../../core/ports/leases";
 import { REGISTRY_SHARD } from "../../core/store/keys";
 import { asList, asText } from "../../core/store/redis/reply";
 import { startTestRedis, type TestRedis } from "../harness/redis";

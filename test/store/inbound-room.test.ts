@@ -1,5 +1,7 @@
 import * as fc from "fast-check";
-import type { InboundDropped, LogEntry, WorkspaceRecord } from "../../core/ports/store";
+import type { InboundDropped } from "../../core/ports/inbound-log";
+import type { LogEntry } from "../../core/ports/follow-log";
+import type { WorkspaceRecord } from "../../core/ports/workspaces";
 import { asList, asNumber, asText } from "../../core/store/redis/reply";
 import { many } from "../harness/for-all";
 import { startTestRedis, type TestRedis } from "../harness/redis";

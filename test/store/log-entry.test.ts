@@ -1,4 +1,5 @@
-import type { LogEntryDetail, WorkspaceRecord } from "../../core/ports/store";
+import type { LogEntryDetail } from "../../core/ports/delivery-log";
+import type { WorkspaceRecord } from "../../core/ports/workspaces";
 import type { Delivery, ResponseStart } from "../../core/domain/delivery";
 import { deliveryOf, pushQueueOf } from "../harness/push-queue";
 import { addWorkspace, keyOf, publication, readPage, testClock, testStore, texts } from "../harness/store";

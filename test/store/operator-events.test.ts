@@ -1,7 +1,7 @@
 import { OPERATOR_EVENTS_MAX, OPERATOR_EVENTS_WORKSPACE_MAX } from "../../core/domain/operator-event";
 import type { Workspace } from "../../core/domain/workspace";
 import type { Delivery } from "../../core/domain/delivery";
-import type { QueuedPush } from "../../core/ports/store";
+import type { QueuedPush } from "../../core/ports/push-queue";
 import { deliveryOf, pushQueueOf } from "../harness/push-queue";
 import { addNeighbour, addWorkspace, evaluate, prefixOf, testStore } from "../harness/store";
 

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import * as fc from "fast-check";
-import type { PageStart, WorkspaceRecord } from "../../core/ports/store";
+import type { PageStart } from "../../core/ports/outbound-events";
+import type { WorkspaceRecord } from "../../core/ports/workspaces";
 import { many } from "../harness/for-all";
 import { addWorkspace, publication, sequenceOf, testStore, type TestStore } from "../harness/store";
 

@@ -1,6 +1,7 @@
 import * as fc from "fast-check";
 import { CONTRACT_LIMITS } from "../../core/domain/bounds";
-import type { PageAnswer, PageStart, WorkspaceRecord } from "../../core/ports/store";
+import type { PageAnswer, PageStart } from "../../core/ports/outbound-events";
+import type { WorkspaceRecord } from "../../core/ports/workspaces";
 import { createHeldEvents } from "../../core/store/held-events";
 import { LARGE_PAGE_BOUNDS } from "../../core/store/large-pages";
 import type { Redis } from "../../core/store/redis/redis";

@@ -1,4 +1,4 @@
-import type { WorkspaceRecord } from "../../core/ports/store";
+import type { WorkspaceRecord } from "../../core/ports/workspaces";
 import { asList, asText } from "../../core/store/redis/reply";
 import { addWorkspace, evaluate, prefixOf, publication, testClock, testStore } from "../harness/store";
 

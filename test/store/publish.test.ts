@@ -1,5 +1,5 @@
 import * as fc from "fast-check";
-import type { Published } from "../../core/ports/store";
+import type { Published } from "../../core/ports/outbound-events";
 import { asNumber } from "../../core/store/redis/reply";
 import { randomUUID } from "node:crypto";
 import { many } from "../harness/for-all";

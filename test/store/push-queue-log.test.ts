@@ -1,6 +1,6 @@
 import type { Delivery, LoggedDelivery } from "../../core/domain/delivery";
 import { createWorkspaceWatches, type WorkspaceChange } from "../../core/operations/watch-workspace";
-import type { WorkspaceRecord } from "../../core/ports/store";
+import type { WorkspaceRecord } from "../../core/ports/workspaces";
 import {
   addWorkspace,
   keyOf,

@@ -1,4 +1,5 @@
-import { StoreFull, type QueuedPush } from "../../core/ports/store";
+import { StoreFull } from "../../core/ports/store-faults";
+import type { QueuedPush } from "../../core/ports/push-queue";
 import { heldEvents } from "../harness/held-events";
 import { deliveryOf, pushQueueOf, TOKEN } from "../harness/push-queue";
 import { addWorkspace, prefixOf, testStore, texts } from "../harness/store";

@@ -1,4 +1,4 @@
-import { StoreUnavailable } from "../../core/ports/store";
+import { StoreUnavailable } from "../../core/ports/store-faults";
 import { connectRedis } from "../../core/store/redis/redis";
 import { killFollowed, untilFollowed, type RedisNode } from "../harness/redis-node";
 import { startTestSentinel, type TestSentinel } from "../harness/redis-sentinel";

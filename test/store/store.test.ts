@@ -1,5 +1,5 @@
 import { ErrorReply } from "@redis/client";
-import { StoreUnavailable } from "../../core/ports/store";
+import { StoreUnavailable } from "../../core/ports/store-faults";
 import { createFunctions } from "../../core/store/functions";
 import { asList } from "../../core/store/redis/reply";
 import { startCore } from "../harness/processes";

@@ -9,7 +9,8 @@ import {
   updateWorkspace,
   type WorkspaceContext,
 } from "../../core/operations/workspaces";
-import { StoreUnavailable, type Workspaces } from "../../core/ports/store";
+import { StoreUnavailable } from "../../core/ports/store-faults";
+import type { Workspaces } from "../../core/ports/workspaces";
 import { addWorkspace, testStore } from "../harness/store";
 
 const store = testStore();

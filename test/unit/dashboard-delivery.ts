@@ -1,4 +1,4 @@
-import type { DeliveryShape } from "../../edge/dashboard/shapes";
+import type { DeliveryShape } from "../../proto/json/shapes";
 
 /** The time at which the dashboard is viewed, in ms since the epoch. */
 export const NOW = Date.parse("2026-03-01T12:00:30.000Z");

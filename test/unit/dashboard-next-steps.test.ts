@@ -1,5 +1,5 @@
 import { checkCommand, nextSteps, showsNextSteps, type Ticks } from "../../dashboard/words/next-steps";
-import type { HealthShape, PollHealthShape, PushHealthShape } from "../../edge/dashboard/shapes";
+import type { HealthShape, PollHealthShape, PushHealthShape } from "../../proto/json/shapes";
 import { ago, delivery, NOW } from "./dashboard-delivery";
 
 const NONE: Ticks = { stored: false, checked: false };

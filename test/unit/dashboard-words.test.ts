@@ -1,7 +1,7 @@
 import { DELIVERY_RESULTS } from "../../contract/deliveries";
 import { adviceFor } from "../../dashboard/words/advice";
 import { healthWords } from "../../dashboard/words/health-words";
-import type { HealthShape, PushHealthShape } from "../../edge/dashboard/shapes";
+import type { HealthShape, PushHealthShape } from "../../proto/json/shapes";
 import { ago, delivery, NOW } from "./dashboard-delivery";
 
 const CUSTOM = { custom: true, connected: true, missingKey: "" };

@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { createFirstAttempts, IN_FLIGHT_MAX, WAIT_MAX_MS } from "../../core/delivery/first-attempts";
-import type { QueuedPush } from "../../core/ports/store";
+import type { QueuedPush } from "../../core/ports/push-queue";
 import { forAll } from "../harness/for-all";
 import { queued } from "../harness/test-shard";
 

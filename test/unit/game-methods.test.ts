@@ -3,7 +3,7 @@ import { Metadata, status } from "@grpc/grpc-js";
 import * as fc from "fast-check";
 import { randomUUID } from "node:crypto";
 import { createIds } from "../../core/ids";
-import type { Publication, Published } from "../../core/ports/store";
+import type { Publication, Published } from "../../core/ports/outbound-events";
 import { setCaller } from "../../core/rpc/call-caller";
 import { createCallPace } from "../../core/rpc/call-pace";
 import { GAME_METHODS } from "../../core/rpc/game-methods";

@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { createInFlight, deliveryId, parseDeliveryId } from "../../core/operations/in-flight";
-import type { LogEntry } from "../../core/ports/store";
+import type { LogEntry } from "../../core/ports/follow-log";
 import { forAll } from "../harness/for-all";
 
 const DEADLINE_MS = 5_000;

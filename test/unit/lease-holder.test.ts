@@ -2,7 +2,7 @@ import * as fc from "fast-check";
 import { PUSH_DEADLINE_MS } from "../../contract/numbers";
 import type { Lease } from "../../core/leases/lease";
 import { holdLeases, type LeaseHolder } from "../../core/leases/lease-holder";
-import { LEASE_MS, type Leases, type Member } from "../../core/ports/store";
+import { LEASE_MS, type Leases, type Member } from "../../core/ports/leases";
 import { many } from "../harness/for-all";
 import { createMemoryLeases, type MemoryLeases } from "../harness/memory-leases";
 

@@ -1,6 +1,7 @@
 import type { Logger } from "pino";
 import { addMemoryMetrics } from "../../core/metrics/memory-watch";
-import { StoreUnavailable, type ServerMemory } from "../../core/ports/store";
+import { StoreUnavailable } from "../../core/ports/store-faults";
+import type { ServerMemory } from "../../core/ports/backlog";
 import { createMetrics } from "../../runtime/metrics";
 
 const MB = 1024 * 1024;

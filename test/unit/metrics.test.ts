@@ -1,5 +1,5 @@
 import { addBacklogMetrics } from "../../core/metrics/backlog-metrics";
-import type { GroupBacklog, ShardBacklog } from "../../core/ports/store";
+import type { GroupBacklog, ShardBacklog } from "../../core/ports/backlog";
 import { byLabel, countsOf, createMetrics } from "../../runtime/metrics";
 import { parseMetrics } from "../harness/metrics";
 

@@ -1,7 +1,8 @@
 import { createOperatorSender, type OperatorSenderContext } from "../../core/delivery/operator-sender";
 import { OPERATOR_EVENT_SECONDS, OPERATOR_EVENTS_WORKSPACE_MAX } from "../../core/domain/operator-event";
 import type { OperatorReceiver, OperatorSent } from "../../core/ports/outside";
-import { StoreUnavailable, type StoredOperatorEvent } from "../../core/ports/store";
+import { StoreUnavailable } from "../../core/ports/store-faults";
+import type { StoredOperatorEvent } from "../../core/ports/operator-outbox";
 import { newWorkspace } from "../harness/new-workspace";
 import { until } from "../harness/wait";
 

@@ -1,6 +1,6 @@
 import { ErrorReply } from "@redis/client";
 import { pino } from "pino";
-import { StoreUnavailable } from "../../core/ports/store";
+import { StoreUnavailable } from "../../core/ports/store-faults";
 import { redisFault, replyFault } from "../../core/store/redis/fault-words";
 import { createOutageLog } from "../../runtime/outage-log";
 

@@ -1,6 +1,7 @@
 import { watchShard, type ShardWatchContext } from "../../core/delivery/shard-watch";
 import { MailRefused } from "../../core/ports/outside";
-import { type OutageMail, StoreUnavailable } from "../../core/ports/store";
+import type { OutageMail } from "../../core/ports/poll-watch";
+import { StoreUnavailable } from "../../core/ports/store-faults";
 import { newWorkspace } from "../harness/new-workspace";
 
 const PAGE = 10;

@@ -1,6 +1,6 @@
 import { ownersInTurn, ownersOf } from "../../core/leases/owners";
 import { createShare } from "../../core/leases/share";
-import type { LiveMembers } from "../../core/ports/store";
+import type { LiveMembers } from "../../core/ports/leases";
 
 beforeEach(() => void jest.useFakeTimers());
 afterEach(() => void jest.useRealTimers());

@@ -5,7 +5,7 @@ import { sign, verify } from "../../kit/signature";
 import { parseSignature, signatureHeader, signatureMatches } from "../../core/domain/signature";
 import { createSigningSecret } from "../../core/domain/workspace";
 import { judgeCaller } from "../../core/operations/judge-caller";
-import type { WorkspaceRecord } from "../../core/ports/store";
+import type { WorkspaceRecord } from "../../core/ports/workspaces";
 import { SIGNATURE_VECTORS } from "../e2e/vectors";
 import { signatureOf } from "../harness/bridge";
 import { forAll, forMany } from "../harness/for-all";

@@ -1,6 +1,6 @@
 import { setMaxListeners } from "node:events";
 import { createWorkspaceWatches, type WorkspaceChange } from "../../core/operations/watch-workspace";
-import { StoreUnavailable } from "../../core/ports/store";
+import { StoreUnavailable } from "../../core/ports/store-faults";
 import { newWorkspace } from "../harness/new-workspace";
 import { until } from "../harness/wait";
 

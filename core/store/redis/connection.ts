@@ -1,5 +1,5 @@
 import { createClient, ErrorReply, RESP_TYPES } from "@redis/client";
-import { StoreFull, StoreUnavailable } from "../../ports/store";
+import { StoreFull, StoreUnavailable } from "../../ports/store-faults";
 import type { StoreMeter } from "../../ports/meters";
 import type { Access, Address } from "./url";
 

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { createWaker } from "../../domain/waker";
-import { StoreUnavailable } from "../../ports/store";
+import { StoreUnavailable } from "../../ports/store-faults";
 import { answered, errorReply, type Connect, type Connection, type Redis } from "./connection";
 import { nameOf, type Address, type RedisTarget } from "./url";
 import { asList, asText } from "./reply";

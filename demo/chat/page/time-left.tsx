@@ -1,4 +1,4 @@
-import { useNow } from "../../../dashboard/clock";
+import { useNow } from "./clock";
 import type { GameData } from "./game-data";
 
 /**

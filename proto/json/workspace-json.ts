@@ -1,4 +1,4 @@
-import { CHANGE_WORDS, RESULT_WORDS, SEND_AGAIN_WORDS, STATE_WORDS, STEP_WORDS } from "../../proto/codes";
+import { CHANGE_WORDS, RESULT_WORDS, SEND_AGAIN_WORDS, STATE_WORDS, STEP_WORDS } from "../codes";
 import {
   DeliveryMode,
   Platform,
@@ -10,7 +10,7 @@ import {
   type SendTestEventResponse,
   type Workspace,
   type WorkspaceHealth,
-} from "../../proto/gen/chatbridge/v1/workspace";
+} from "../gen/chatbridge/v1/workspace";
 import type {
   ChangeShape,
   DeliveryDetailShape,

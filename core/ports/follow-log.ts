@@ -1,0 +1,95 @@
+import type { Member, Leases } from "./leases";
+
+/** An inbound event that a group reads. */
+export interface LogEntry {
+  /** Identifies the entry within its shard. */
+  readonly entryId: string;
+  readonly attempt: number;
+  readonly workspaceId: string;
+  readonly receivedAtMs: number;
+  readonly event: Buffer;
+  /** The context of the span that stored the event; undefined when the request was not traced. */
+  readonly traceparent?: string | undefined;
+}
+
+/**
+ * The inbound log for groups of game services. The streams of a group divide the shards among themselves: the stream
+ * that holds the group's lease on a shard reads that shard.
+ */
+export interface FollowLog extends Leases {
+  /** Maximum number of streams in a group, over all cores. */
+  readonly streamsMax: number;
+  /**
+   * Adds the group to the registry, and creates the group in the log of each shard, unless the log already has the
+   * group. A new group starts at the end of the log. Changes nothing when the new group would exceed a bound.
+   *
+   * @param opener undefined for an unknown token
+   */
+  open(group: string, opener?: GroupOpener): Promise<GroupOpened>;
+  /**
+   * Reads up to `count` events that the group has never read; undefined when the lease is lost. `isEnd` says whether all
+   * events were read.
+   */
+  readNew(
+    member: Member,
+    shard: number,
+    count: number,
+  ): Promise<{ readonly entries: readonly LogEntry[]; readonly isEnd: boolean } | undefined>;
+  /**
+   * Returns events after the entry `after` that the group has read but not acked, and increments their `attempt`;
+   * undefined when the lease is lost. Pass `last` as the next `after`. `last` is undefined when no such events are
+   * left.
+   */
+  readAgain(
+    member: Member,
+    shard: number,
+    count: number,
+    after: string | undefined,
+  ): Promise<{ readonly entries: readonly LogEntry[]; readonly last: string | undefined } | undefined>;
+  /** Does the same as `readAgain`, for the given entries only. */
+  readEntries(
+    member: Member,
+    shard: number,
+    entryIds: readonly string[],
+  ): Promise<readonly LogEntry[] | undefined>;
+  ack(group: string, shard: number, entryIds: readonly string[]): Promise<void>;
+  /** Calls `wake` when a shard may have new events. Returns a function that stops the calls. */
+  onWake(wake: (shard: number) => void): () => void;
+}
+
+/** The token that opens a group. */
+export interface GroupOpener {
+  readonly tokenName: string;
+  /** Maximum number of groups that tokens with this name can open. */
+  readonly groupsMax: number;
+}
+
+/** "token-full" and "all-full": the token, or all tokens together, already have the maximum number of groups. */
+export type GroupOpened = "opened" | "token-full" | "all-full";
+
+/** A group of followers in the registry of all groups. */
+export interface RegisteredGroup {
+  readonly group: string;
+  /** The name of the token that opened the group first; undefined when it was not recorded. */
+  readonly tokenName: string | undefined;
+  /** Number of live members. */
+  readonly members: number;
+  /** Time when the group last had a member, in ms, as of an earlier `refresh` or `open`. */
+  readonly lastMemberAtMs: number;
+}
+
+/** The registry of all groups of followers. */
+export interface Groups {
+  /**
+   * Returns all groups. Adds the groups that are only in a log to the registry, and records which groups have members
+   * now.
+   */
+  refresh(): Promise<readonly RegisteredGroup[]>;
+  /**
+   * Removes a group from the logs and the registry. The result is "held" when the group has a member, and "missing" when
+   * the group does not exist or had a member in the last `idleMs` milliseconds. A removal that is in progress, or has
+   * failed, is completed by the next call, or undone by the next stream that opens the group. The result is "completed"
+   * when the group had a member in the last `idleMs` milliseconds, but another call had begun to remove the group.
+   */
+  remove(group: string, idleMs: number): Promise<"removed" | "completed" | "held" | "missing">;
+}

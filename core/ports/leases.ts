@@ -1,0 +1,48 @@
+/** A member of a group: a core, or a stream of a group of followers. */
+export interface Member {
+  /** The group whose members share the shards. Each group has its own leases. */
+  readonly group: string;
+  readonly name: string;
+  /** Distinguishes this member from any other with the same name. */
+  readonly token: string;
+  /**
+   * The workspaces whose events a follower gets; undefined for all. Reads ack the events of other workspaces, so that the
+   * group does not fall behind.
+   */
+  readonly workspaces?: ReadonlySet<string> | undefined;
+}
+
+/** Milliseconds until a lease expires unless it is renewed. When a holder crashes, its shards wait up to this long. */
+export const LEASE_MS = 3_000;
+
+/**
+ * The reason why a join fails: a newer member has the same name ("replaced"), or the group has the maximum number of
+ * members ("full").
+ */
+export type NotJoined = "replaced" | "full";
+
+/** The live members of a group. */
+export interface LiveMembers {
+  /** The names, in order. */
+  readonly names: readonly string[];
+  /** Whether a member is of a release that shares the shards by an older rule: see `core/leases/owners.ts`. */
+  readonly hasOlder: boolean;
+}
+
+/** Leases of shards. */
+export interface Leases {
+  readonly shards: number;
+  /**
+   * Adds a member to its group, or reports that the member is still alive. Returns all live members.
+   *
+   * @param fresh true until the member has received its first answer, because its name may still belong to an older
+   *   member
+   * @param ageMs milliseconds since the member entered the group. The ages determine which of two members with the same
+   *   name is newer, because a join may arrive late or twice.
+   */
+  join(member: Member, fresh: boolean, ageMs?: number): Promise<LiveMembers | NotJoined>;
+  leave(member: Member): Promise<void>;
+  /** Acquires or renews the lease of a shard for LEASE_MS. Returns false when another member holds the lease. */
+  take(member: Member, shard: number): Promise<boolean>;
+  drop(member: Member, shard: number): Promise<void>;
+}

@@ -1,0 +1,23 @@
+/** Seconds until the next request from the sender would pass, at least 1; undefined when this request passes. */
+export type RetryAfterSeconds = number | undefined;
+
+/** The limits of the tests that callers send to addresses for operator events. */
+export interface OperatorTestLimits {
+  /**
+   * Counts a test, unless a limit is reached. Then returns which addresses have the limit, and the seconds until a test
+   * passes.
+   *
+   * @param workspaceId the workspace whose address is tested; undefined for the addresses of the installation
+   * @param email the address of the workspace, if it is an email address
+   */
+  admit(
+    workspaceId: string | undefined,
+    email: string | undefined,
+  ): Promise<{ readonly of: string; readonly afterSeconds: number } | undefined>;
+}
+
+/** The limit per sending address (check 2 in README.md), as a separate step. */
+export interface RequestLimits {
+  /** Counts a request from a sending address, which must be in canonical form. A rejected request is not counted. */
+  admitAddress(address: string): Promise<RetryAfterSeconds>;
+}
