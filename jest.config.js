@@ -1,21 +1,56 @@
-/** The tests of `npm test`: the service, its contract, and the fast tests of the kit. */
+const { join } = require("node:path");
+const { tmpdir } = require("node:os");
+
+// The workers inherit this variable, and the table of faults reads it.
+process.env.FAULTS_TABLE ??= join(tmpdir(), `cb-faults-${process.pid}.jsonl`);
+
+/** The folders of each suite. The scripts in package.json select suites by these names. */
+const SUITES = {
+  /** `npm test`: the service, its contract, and the fast tests of the kit. */
+  service: ["test/unit", "test/store", "test/e2e", "kit/test/unit", "kit/test/http"],
+  /**
+   * `npm run test:extras`: the dashboard, the demo, the command line, the checker, the guides, odd answers, the compose
+   * file, the Helm chart, `npm start`, and the comparisons of parsers on random input.
+   */
+  extras: [
+    ...["browser", "demo", "cli", "docs", "odd-answers", "compose", "helm", "local", "scripts", "fuzz"].map(
+      (folder) => `test/${folder}`,
+    ),
+    ...["kit/test/check", "kit/test/package"],
+  ],
+  /** `npm run test:bridges`: the bridges for real chat tools, against real chat servers. */
+  bridges: ["bridges"],
+  /** `npm run test:faults`: processes and servers that fail under load. */
+  faults: ["test/faults"],
+  /** `npm run test:neighbours`: one tenant takes all that it can, beside a tenant that plays. */
+  neighbours: ["test/neighbours"],
+};
+
 /** @type {import("jest").Config} */
 module.exports = {
-  testEnvironment: "<rootDir>/test/harness/environment.js",
-  roots: [
-    ...["unit", "store", "e2e"].map((folder) => `<rootDir>/test/${folder}`),
-    ...["unit", "http"].map((folder) => `<rootDir>/kit/test/${folder}`),
-  ],
-  testMatch: ["**/*.test.ts"],
-  transform: { "^.+\\.ts$": ["@swc/jest", { jsc: { target: "es2022", parser: { syntax: "typescript" } } }] },
-  modulePathIgnorePatterns: ["<rootDir>/dist"],
-  globalSetup: "<rootDir>/test/harness/global-setup.ts",
-  globalTeardown: "<rootDir>/test/harness/global-teardown.ts",
+  projects: Object.entries(SUITES).map(([displayName, folders]) => ({
+    displayName,
+    rootDir: __dirname,
+    testEnvironment: "<rootDir>/test/harness/environment.js",
+    roots: folders.map((folder) => `<rootDir>/${folder}`),
+    testMatch: ["**/*.test.ts", "**/*.fault.ts"],
+    transform: {
+      "^.+\\.ts$": ["@swc/jest", { jsc: { target: "es2022", parser: { syntax: "typescript" } } }],
+    },
+    modulePathIgnorePatterns: ["<rootDir>/dist"],
+    globalSetup: "<rootDir>/test/harness/global-setup.ts",
+    globalTeardown: "<rootDir>/test/harness/global-teardown.ts",
+  })),
   // The tests start real processes besides the workers, so two workers suit a machine with two processors.
   maxWorkers: 4,
   workerIdleMemoryLimit: "512MB",
   // Milliseconds. Only tests that hang reach this limit.
-  testTimeout: 120_000,
+  testTimeout: 300_000,
   testSequencer: "<rootDir>/test/harness/sequencer.js",
-  reporters: ["default", "<rootDir>/test/harness/running-files.js", "<rootDir>/test/harness/summary.js"],
+  reporters: [
+    "default",
+    "<rootDir>/test/faults/table-reporter.js",
+    "<rootDir>/test/harness/running-files.js",
+    "<rootDir>/test/harness/summary.js",
+  ],
 };

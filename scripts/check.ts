@@ -38,17 +38,23 @@ const ROUND = [
  * File patterns for jest: the tests that are repeated. `test/unit` also matches the unit tests of the bridge kit, in
  * kit/test/unit.
  */
-const REPEATED = ["test/unit", "test/store", ...ROUND];
+const REPEATED = ["test/unit", "test/store", ...ROUND, ...suite("service")];
+
+/** The arguments of jest for a suite of jest.config.js. */
+function suite(name: string): readonly string[] {
+  return ["--selectProjects", name];
+}
 
 /** Repeated property tests try this many times fewer random values, because the main run tries all of them. */
 const FEWER = "5";
 
 const SUITES: readonly (readonly [name: string, args: readonly string[]])[] = [
-  ["npm test", []],
-  ["npm run test:extras", ["-c", "jest.extras.config.js"]],
-  ["npm run test:bridges", ["-c", "jest.bridges.config.js"]],
-  ["npm run test:faults", ["-c", "test/faults/jest.config.js"]],
-  ["npm run test:neighbours", ["-c", "test/neighbours/jest.config.js"]],
+  ["npm test", suite("service")],
+  ["npm run test:extras", suite("extras")],
+  // These tests often wait for a chat server, so more workers than in the other suites use both processors fully.
+  ["npm run test:bridges", [...suite("bridges"), "--maxWorkers=6"]],
+  ["npm run test:faults", suite("faults")],
+  ["npm run test:neighbours", suite("neighbours")],
 ];
 
 const say = (line: string): void => void process.stdout.write(`── ${line}\n`);

@@ -32,9 +32,12 @@ interface RunConfig {
   };
 }
 
-interface ProjectConfig {
+/** The configuration of one of the suites that run. */
+interface SuiteConfig {
   readonly roots: readonly string[];
 }
+
+const ALL_ROOTS = ["test", "kit/test", "bridges"];
 
 declare global {
   var sharedServices: SharedServices | undefined;
@@ -66,14 +69,16 @@ const PROGRAMS: readonly (readonly [RegExp, (say: Say) => Promise<unknown>])[] =
  * programs that the tests of this run need and that are missing. Packs the kit, and starts the shared services and
  * browsers, if the files of this run need them.
  */
-export default async function prepare(run: RunConfig, { roots }: ProjectConfig): Promise<void> {
+export default async function prepare(run: RunConfig, suite: SuiteConfig): Promise<void> {
   const say: Say = (line) => void process.stderr.write(`${line}\n`);
   const wanted = run.testPathPatterns.toExecutor({ rootDir: run.rootDir });
+  const isOneSuite = process.argv.includes("--selectProjects");
+  const roots = isOneSuite ? suite.roots : ALL_ROOTS.map((folder) => join(run.rootDir, folder));
   const files = roots
     .flatMap((root) =>
       readdirSync(root, { recursive: true, encoding: "utf8" }).map((file) => join(root, file)),
     )
-    .filter((file) => file.endsWith(".test.ts") && wanted.isMatch(file));
+    .filter((file) => /\.(test|fault)\.ts$/.test(file) && wanted.isMatch(file));
   await prepareRedisServer(say);
   const texts = files.map((file) => readFileSync(file, "utf8"));
   for (const [pattern, install] of PROGRAMS) if (texts.some((text) => pattern.test(text))) await install(say);
