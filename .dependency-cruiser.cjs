@@ -2,7 +2,12 @@
 // packages, and files of the listed paths. The parser does not support JSX, so
 // the arrows of dashboard/ and demo/chat/page/ are lint rules instead.
 const TRACER = "^runtime/tracing/tracer\\.ts$"; // only types
-const SHARES = "^runtime/(shares|refusal-pace)\\.ts$"; // functions without I/O
+const SHARES = "^runtime/(shares|refusal-pace|public-address)\\.ts$"; // functions without I/O
+/** The package of the kit contains these files of contract/. */
+const CONTRACT_OF_KIT = "^contract/(numbers|forms|messages|timestamps)\\.ts$";
+/** The package that the bridges share contains these files of runtime/. */
+const RUNTIME_OF_BRIDGES =
+  "^runtime/(listen-fault|logger|misspelled-settings|public-address|request-timeouts|run-process|settings)\\.ts$";
 const ARROWS = {
   "^contract/": [],
   "^core/domain/": ["^contract/"],
@@ -30,10 +35,10 @@ const ARROWS = {
   ],
   "^edge/": ["^contract/", "^proto/", "^runtime/"],
   "^runtime/": [],
-  // The bridge kit imports nothing from the service. Only the tests of the kit may.
-  "^kit/(?!test/|template/)": [],
+  // Of the service, the kit imports only the public contract. The tests of the kit may import more.
+  "^kit/(?!test/|template/)": [CONTRACT_OF_KIT],
   // The bridges for chat tools use only what the kit exports from its root, and the code that they share.
-  "^bridges/common/(?!test/)": ["^kit/index\\.ts$"],
+  "^bridges/common/(?!test/)": ["^kit/index\\.ts$", RUNTIME_OF_BRIDGES],
   "^bridges/irc/(?!test/)": ["^kit/index\\.ts$", "^bridges/common/index\\.ts$"],
   "^bridges/matrix/(?!test/)": ["^kit/(index|durable-file)\\.ts$", "^bridges/common/index\\.ts$"],
   "^proto/": ["^contract/"],
@@ -41,7 +46,7 @@ const ARROWS = {
   "^demo/game/": ["^contract/", "^kit/", "^proto/gen/", "^runtime/"],
   "^demo/game/(rules|view)/": ["^contract/", "^kit/", "^proto/gen/"],
   // The demo chat is a bridge: it may use the bridge kit and runtime/, but no other part of the service.
-  "^demo/chat/": ["^kit/", "^runtime/"],
+  "^demo/chat/": [CONTRACT_OF_KIT, "^kit/", "^runtime/"],
   // The command line uses the same JSON as the dashboard's API. From the kit, it uses signatures and event
   // types, and the parts that `listen` needs to poll and to push.
   "^cli/": [

@@ -6,13 +6,13 @@ ARG NODE_IMAGE=node:24-bookworm-slim
 FROM --platform=${BUILDPLATFORM:-linux} ${NODE_IMAGE} AS build
 WORKDIR /app
 COPY package.json package-lock.json .npmrc tsconfig.json tsconfig.build.json ./
-# The kit is an npm workspace, which npm ci builds.
+# The kit is an npm workspace, which npm ci builds with the contract.
+COPY contract contract
 COPY kit kit
 RUN npm ci
 COPY scripts scripts
 COPY proto proto
 COPY runtime runtime
-COPY contract contract
 COPY core core
 COPY edge edge
 COPY cli cli

@@ -16,7 +16,8 @@ const SUITES = {
     ...["browser", "demo", "cli", "docs", "odd-answers", "compose", "helm", "local", "scripts", "fuzz"].map(
       (folder) => `test/${folder}`,
     ),
-    ...["kit/test/check", "kit/test/package"],
+    "kit/test/check",
+    "kit/test/package",
   ],
   /** `npm run test:bridges`: the bridges for real chat tools, against real chat servers. */
   bridges: ["bridges"],

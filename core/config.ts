@@ -1,5 +1,5 @@
 import { createSecretKey, type KeyObject } from "node:crypto";
-import { parseBlocks } from "./domain/public-address";
+import { parseBlocks } from "../runtime/public-address";
 import { parseCoreToken } from "../runtime/core-connection";
 import { readDrainMs } from "../runtime/drain-setting";
 import { LOG_LEVELS } from "../runtime/logger";

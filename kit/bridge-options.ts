@@ -1,5 +1,5 @@
 import type { BridgeChat } from "./bridge-chat";
-import { UUID_FORM } from "./contract";
+import { UUID_FORM } from "../contract/forms";
 import type { ListenOptions } from "./listen";
 import type { BridgeStore } from "./message-store";
 import type { Secrets } from "./secrets";

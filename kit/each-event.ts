@@ -1,4 +1,4 @@
-import { HELD_SECONDS } from "./contract";
+import { HELD_SECONDS } from "../contract/numbers";
 import { REAL_TIMING, type Timing } from "./back-off";
 import { isExpired, type EventPage, type OutboundEvent } from "./events";
 import { errorOf, warn } from "./problem";

@@ -1,4 +1,4 @@
-import { MESSAGE_KINDS, type MessageKind as ContractKind } from "./contract";
+import { MESSAGE_KINDS, type MessageKind as ContractKind } from "../contract/messages";
 
 /**
  * The events that a bridge gets from the service, by push or by poll (event reference, "Outbound events"). The service

@@ -1,4 +1,4 @@
-import { DM_PREFIX } from "./contract";
+import { DM_PREFIX } from "../contract/forms";
 
 /**
  * The events that a bridge reports to the service (event reference, "Inbound events"). The service rejects fields not

@@ -1,5 +1,5 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
-import { DM_PREFIX } from "./contract";
+import { DM_PREFIX } from "../contract/forms";
 import type { OutboundEvent } from "./events";
 
 /** Queues of work. In the kit, a lane is one queue: its work runs in order, and different lanes run concurrently. */

@@ -1,4 +1,4 @@
-import { POLL_INTERVAL_MS } from "./contract";
+import { POLL_INTERVAL_MS } from "../contract/numbers";
 import { backOffMs, REAL_TIMING } from "./back-off";
 import type { CursorStore } from "./cursor-store";
 import type { EventPage } from "./events";

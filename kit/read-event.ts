@@ -1,4 +1,4 @@
-import { CURSOR_FORM } from "./contract";
+import { CURSOR_FORM } from "../contract/forms";
 import type { EventHead, EventPage, OutboundEvent } from "./events";
 
 /** The result of reading a JSON value from a signed body as an event. */

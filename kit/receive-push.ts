@@ -1,5 +1,5 @@
 import { REAL_TIMING, type Timing } from "./back-off";
-import { HELD_SECONDS } from "./contract";
+import { HELD_SECONDS } from "../contract/numbers";
 import { errorBody } from "./error-body";
 import { isExpired, type OutboundEvent } from "./events";
 import { createLanes, laneOf } from "./lanes";

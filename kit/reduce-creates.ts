@@ -1,4 +1,4 @@
-import { DM_PREFIX } from "./contract";
+import { DM_PREFIX } from "../contract/forms";
 import type { DmCreate, MessageCreate } from "./events";
 import { drop, freshUntilMs, retryAtMs, settle, wakeBy, type Draft } from "./reduce-draft";
 import { recall, remember } from "./reduce-memory";

@@ -1,4 +1,4 @@
-import { SHORT_LIFETIME_MS } from "./contract";
+import { SHORT_LIFETIME_MS } from "../contract/numbers";
 import type { MessageEphemeral } from "./events";
 import { drop, freshUntilMs, retryAtMs, settle, wakeBy, type Draft } from "./reduce-draft";
 

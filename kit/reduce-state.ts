@@ -1,4 +1,4 @@
-import { HELD_SECONDS, UPDATE_HOLD_MS } from "./contract";
+import { HELD_SECONDS, UPDATE_HOLD_MS } from "../contract/numbers";
 import type { DmCreate, MessageCreate, MessageEphemeral, MessageUpdate } from "./events";
 import { emptyMemory, type Memory } from "./reduce-memory";
 

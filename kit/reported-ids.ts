@@ -1,4 +1,4 @@
-import { DM_PREFIX } from "./contract";
+import { DM_PREFIX } from "../contract/forms";
 import type { DmCreate, MessageCreate, MessageEphemeral } from "./events";
 import type { InboundEvent } from "./inbound-event";
 import { errorOf } from "./problem";

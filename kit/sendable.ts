@@ -1,4 +1,8 @@
-import { COMMAND_TEXT_MAX_CHARACTERS, ID_MAX_CHARACTERS, MESSAGE_TEXT_MAX_CHARACTERS } from "./contract";
+import {
+  COMMAND_TEXT_MAX_CHARACTERS,
+  ID_MAX_CHARACTERS,
+  MESSAGE_TEXT_MAX_CHARACTERS,
+} from "../contract/numbers";
 import type { Channel, InboundEvent, User } from "./inbound-event";
 
 /**

@@ -1,5 +1,7 @@
 import { createHmac, timingSafeEqual } from "node:crypto";
-import { SIGNATURE_FORM, staleTimestamp, TIMESTAMP_TOLERANCE_SECONDS } from "./contract";
+import { SIGNATURE_FORM } from "../contract/forms";
+import { staleTimestamp } from "../contract/timestamps";
+import { TIMESTAMP_TOLERANCE_SECONDS } from "../contract/numbers";
 import { secretFault } from "./secret-form";
 
 /** Name of the header that carries a signature, in both directions (bridge guide, "Signatures"). */

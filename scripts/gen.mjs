@@ -1,46 +1,16 @@
 // Generates proto/gen from proto: the ts-proto code, and the file descriptors for
-// server reflection. Also generates the copies of files for the kit and the bridges, and the
-// Grafana dashboard. With `--check`, writes nothing, and fails when the committed files differ.
+// server reflection. Also generates the Grafana dashboard. With `--check`, writes nothing, and fails when the committed files differ.
 import { execFileSync } from "node:child_process";
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { basename, dirname, join } from "node:path";
+import { join } from "node:path";
 import { format } from "./format.mjs";
 import { grafanaDashboard } from "./grafana.mjs";
 
 const COMMITTED = "proto/gen";
-/** The parts of the contract that the kit needs. The kit is published without the other parts. */
-const KIT_PARTS = ["numbers", "forms", "messages", "timestamps"];
-
-function kitCopy() {
-  const parts = KIT_PARTS.map((name) =>
-    readFileSync(`contract/${name}.ts`, "utf8").replace(/^import [^;]*;\n+/gm, ""),
-  );
-  return `// Copied from contract/ by scripts/gen.mjs. DO NOT EDIT.\n\n${parts.join("\n")}`;
-}
-
-/** The files of the service that the bridges in bridges/ need. The bridges are published without the service. */
-const RUNNER_PARTS = [
-  "runtime/listen-fault",
-  "runtime/logger",
-  "runtime/misspelled-settings",
-  "runtime/request-timeouts",
-  "runtime/run-process",
-  "runtime/settings",
-  "core/domain/public-address",
-];
-
-const runnerCopies = RUNNER_PARTS.map((path) => [
-  `bridges/common/copied/${basename(path)}.ts`,
-  () =>
-    `// Copied from ${dirname(path)}/ by scripts/gen.mjs. DO NOT EDIT.\n\n${readFileSync(`${path}.ts`, "utf8")}`,
-]);
-
 /** The functions that generate single files, by the path of the file. */
 const SINGLE = {
-  "kit/contract.ts": kitCopy,
   "deploy/monitoring/grafana/chat-bridge.json": grafanaDashboard,
-  ...Object.fromEntries(runnerCopies),
 };
 
 async function singleFiles() {

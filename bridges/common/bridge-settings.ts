@@ -1,5 +1,5 @@
-import { LOG_LEVELS } from "./copied/logger";
-import type { Settings } from "./copied/settings";
+import { LOG_LEVELS } from "../../runtime/logger";
+import type { Settings } from "../../runtime/settings";
 import {
   choice,
   hostPort,

@@ -1,9 +1,9 @@
 import { once } from "node:events";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
-import { listening } from "./copied/listen-fault";
-import { REQUEST_TIMEOUTS } from "./copied/request-timeouts";
-import type { HostPort } from "./copied/settings";
+import { listening } from "../../runtime/listen-fault";
+import { REQUEST_TIMEOUTS } from "../../runtime/request-timeouts";
+import type { HostPort } from "../../runtime/settings";
 
 /** Maximum number of open connections. Further connections are closed. Probes use a few connections. */
 const CONNECTIONS_MAX = 64;

@@ -24,6 +24,6 @@ export { kitOptions } from "./kit-options";
 export type { ConnectionState } from "./health";
 export { runBridgeProgram, type BridgeProgram, type RunningBridge, type Tools } from "./run-bridge-program";
 export { readChoice, readCommand } from "./typed-text";
-export { isInBlocks, whyNotPublic, type AddressBlock } from "./copied/public-address";
-export { formatHostPort, isLoopback, SettingsError, type HostPort } from "./copied/settings";
+export { isInBlocks, whyNotPublic, type AddressBlock } from "../../runtime/public-address";
+export { formatHostPort, isLoopback, SettingsError, type HostPort } from "../../runtime/settings";
 export type { Logger } from "pino";

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { withoutByteOrderMark } from "chat-bridge-kit";
-import { parseBlocks, type AddressBlock } from "./copied/public-address";
-import { parseList, type HostPort, type Settings } from "./copied/settings";
+import { parseBlocks, type AddressBlock } from "../../runtime/public-address";
+import { parseList, type HostPort, type Settings } from "../../runtime/settings";
 
 /** A setting of a program: the meaning of the setting, and a function that reads the value. */
 export interface Setting<T> {

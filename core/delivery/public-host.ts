@@ -1,4 +1,4 @@
-import { isInBlocks, whyNotPublic, type AddressBlock } from "../domain/public-address";
+import { isInBlocks, whyNotPublic, type AddressBlock } from "../../runtime/public-address";
 import { literalAddress, parseTargetUrl } from "../domain/target-url";
 import { TooManyLookups, type NameLookup, type TargetUrlCheck } from "../ports/outside";
 

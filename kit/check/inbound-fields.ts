@@ -1,13 +1,11 @@
 import {
   ACTION_MAX_CHARACTERS,
   COMMAND_TEXT_MAX_CHARACTERS,
-  DM_CHANNEL_MAX_CHARACTERS,
-  DM_PREFIX,
   ID_MAX_CHARACTERS,
-  INBOUND_TYPES as ALL,
   MESSAGE_TEXT_MAX_CHARACTERS,
-  type InboundType,
-} from "../contract";
+} from "../../contract/numbers";
+import { DM_CHANNEL_MAX_CHARACTERS, DM_PREFIX } from "../../contract/forms";
+import { INBOUND_TYPES as ALL, type InboundType } from "../../contract/messages";
 import { isObject } from "../read-event";
 
 /** The rule of the contract for a text in an inbound event. */

@@ -1,5 +1,5 @@
 import ipaddr from "ipaddr.js";
-import { whyNotPublic } from "../../core/domain/public-address";
+import { whyNotPublic } from "../../runtime/public-address";
 import { EXAMPLES, render, type Example } from "../harness/helm";
 import { matches, ofKind, one, type Manifest, type Peer, type Rule } from "../harness/manifests";
 

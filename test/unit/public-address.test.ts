@@ -1,6 +1,6 @@
 import ipaddr from "ipaddr.js";
 import * as fc from "fast-check";
-import { isInBlocks, whyNotPublic } from "../../core/domain/public-address";
+import { isInBlocks, whyNotPublic } from "../../runtime/public-address";
 
 /** Addresses that are not public, by reason. They include the first and the last addresses of some blocks. */
 const REFUSED: Readonly<Record<string, string>> = {

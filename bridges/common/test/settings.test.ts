@@ -2,7 +2,7 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import ipaddr from "ipaddr.js";
 import { testFolder } from "../../../test/harness/folder";
-import { readSettings, SettingsError } from "../copied/settings";
+import { readSettings, SettingsError } from "../../../runtime/settings";
 import { settingsHelp } from "../help";
 import {
   blocks,

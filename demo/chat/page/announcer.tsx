@@ -1,5 +1,5 @@
 import { useRef } from "preact/hooks";
-import { PHASE_KINDS } from "../../../kit/contract";
+import { PHASE_KINDS } from "../../../contract/messages";
 import type { Post, ServicePost } from "../shapes";
 import { plainText } from "./rich-text";
 

@@ -1,5 +1,5 @@
 import { useId, useRef } from "preact/hooks";
-import { MESSAGE_TEXT_MAX_CHARACTERS } from "../../../kit/contract";
+import { MESSAGE_TEXT_MAX_CHARACTERS } from "../../../contract/numbers";
 
 export interface AnswerFormProps {
   /** Whether the answer is a number, so that a phone shows its keyboard for numbers. */

@@ -1,5 +1,5 @@
 import { useEffect, useRef, useState } from "preact/hooks";
-import { DM_PREFIX } from "../../../kit/contract";
+import { DM_PREFIX } from "../../../contract/forms";
 import { Announcer } from "./announcer";
 import { BridgePanel, linkWords } from "./bridge-panel";
 import type { ChatClient } from "./chat-client";

@@ -1,5 +1,5 @@
 import { useRef, useState } from "preact/hooks";
-import { MESSAGE_TEXT_MAX_CHARACTERS } from "../../../kit/contract";
+import { MESSAGE_TEXT_MAX_CHARACTERS } from "../../../contract/numbers";
 import { COMMAND } from "../shapes";
 import type { ChatClient } from "./chat-client";
 import { Commands } from "./commands";

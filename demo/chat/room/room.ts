@@ -1,6 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { LRUCache } from "lru-cache";
-import { DM_PREFIX, PHASE_KINDS } from "../../../kit/contract";
+import { DM_PREFIX } from "../../../contract/forms";
+import { PHASE_KINDS } from "../../../contract/messages";
 import type { Message } from "../../../kit/events";
 import { dmChannel } from "../../../kit/inbound-event";
 import {

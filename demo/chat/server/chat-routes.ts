@@ -2,10 +2,9 @@ import type { FastifyInstance, FastifyReply } from "fastify";
 import {
   ACTION_MAX_CHARACTERS,
   COMMAND_TEXT_MAX_CHARACTERS,
-  DM_CHANNEL_MAX_CHARACTERS,
-  DM_PREFIX,
   MESSAGE_TEXT_MAX_CHARACTERS,
-} from "../../../kit/contract";
+} from "../../../contract/numbers";
+import { DM_CHANNEL_MAX_CHARACTERS, DM_PREFIX } from "../../../contract/forms";
 import { displayName } from "../../../kit/display-name";
 import type { Channel, InboundEvent } from "../../../kit/inbound-event";
 import type { SendResult } from "../../../kit/sender";

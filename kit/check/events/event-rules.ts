@@ -1,4 +1,4 @@
-import { UPDATE_HOLD_MS } from "../../contract";
+import { UPDATE_HOLD_MS } from "../../../contract/numbers";
 import { Broken, type Rule } from "../rule";
 import { createdFirst } from "./created-first";
 import type { EventTarget } from "./event-target";

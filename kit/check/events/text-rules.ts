@@ -1,4 +1,4 @@
-import { ID_MAX_CHARACTERS } from "../../contract";
+import { ID_MAX_CHARACTERS } from "../../../contract/numbers";
 import { Broken, type Rule } from "../rule";
 import { alterationOf, inCodePoints, type Found } from "../text-alterations";
 import { createdFirst } from "./created-first";

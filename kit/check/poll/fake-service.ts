@@ -1,6 +1,6 @@
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
-import { BODY_MAX_BYTES, PAGE_MAX_EVENTS } from "../../contract";
+import { BODY_MAX_BYTES, PAGE_MAX_EVENTS } from "../../../contract/numbers";
 import { readBody } from "../../read-body";
 import { SIGNATURE_HEADER } from "../../signature";
 import { errorAnswer, type PollAnswer } from "./poll-answer";

@@ -1,4 +1,4 @@
-import { CURSOR_FORM } from "../../contract";
+import { CURSOR_FORM } from "../../../contract/forms";
 import { Broken, type Rule } from "../rule";
 import { keyMistakes } from "../key-mistakes";
 import { errorAnswer } from "./poll-answer";

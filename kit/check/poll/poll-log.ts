@@ -1,4 +1,5 @@
-import { CURSOR_FORM, PAGE_MAX_EVENTS, SIGNATURE_FORM, TIMESTAMP_TOLERANCE_SECONDS } from "../../contract";
+import { CURSOR_FORM, SIGNATURE_FORM } from "../../../contract/forms";
+import { PAGE_MAX_EVENTS, TIMESTAMP_TOLERANCE_SECONDS } from "../../../contract/numbers";
 import { Broken } from "../rule";
 import { valuesOf, type PollRequest } from "./poll-request";
 import { signatureFault, type SignatureFinding } from "./poll-signature";

@@ -1,4 +1,4 @@
-import { CURSOR_FORM } from "../../contract";
+import { CURSOR_FORM } from "../../../contract/forms";
 import { Broken } from "../rule";
 import { createPageChain } from "./page-chain";
 import { errorAnswer, pageAnswer, type PageContent, type PollAnswer, type WritePage } from "./poll-answer";

@@ -1,5 +1,5 @@
 import { createHmac } from "node:crypto";
-import { SIGNATURE_FORM } from "../../contract";
+import { SIGNATURE_FORM } from "../../../contract/forms";
 import { SIGNATURE_FAULT_WORDS, verify, type SignatureFault } from "../../signature";
 import { keyMistakes } from "../key-mistakes";
 import type { PollRequest } from "./poll-request";

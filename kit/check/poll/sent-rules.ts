@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { SIGNATURE_FORM } from "../../contract";
+import { SIGNATURE_FORM } from "../../../contract/forms";
 import { Broken, type Rule } from "../rule";
 import { RETRY_AFTER_SECONDS, type InboundPost } from "./inbound-log";
 import type { PollTarget } from "./poll-target";

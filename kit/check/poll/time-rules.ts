@@ -1,4 +1,4 @@
-import { POLL_INTERVAL_MS } from "../../contract";
+import { POLL_INTERVAL_MS } from "../../../contract/numbers";
 import { Broken, type Rule } from "../rule";
 import { afterOf } from "./poll-request";
 import type { PollTarget } from "./poll-target";

@@ -1,4 +1,4 @@
-import { PUSH_DEADLINE_MS } from "../../contract";
+import { PUSH_DEADLINE_MS } from "../../../contract/numbers";
 import { randomUUID } from "node:crypto";
 import { createHttpClient, type ClientOptions } from "../http-client";
 import { isOk, type CheckResult } from "../result";

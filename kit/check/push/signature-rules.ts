@@ -1,4 +1,4 @@
-import { TIMESTAMP_TOLERANCE_SECONDS } from "../../contract";
+import { TIMESTAMP_TOLERANCE_SECONDS } from "../../../contract/numbers";
 import type { Message } from "../../events";
 import { sign } from "../../signature";
 import { entriesOf, MALFORMED, WRONG, type BadSignature } from "../bad-signatures";

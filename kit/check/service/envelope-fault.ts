@@ -1,4 +1,5 @@
-import { ACTION_MAX_CHARACTERS, EVENT_ID_FORM, MESSAGE_ID_FORM } from "../../contract";
+import { ACTION_MAX_CHARACTERS } from "../../../contract/numbers";
+import { EVENT_ID_FORM, MESSAGE_ID_FORM } from "../../../contract/forms";
 import { isObject, readEvent } from "../../read-event";
 
 const DATE_TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z$/;

@@ -1,9 +1,6 @@
-import {
-  DM_CHANNEL_MAX_CHARACTERS,
-  DM_PREFIX,
-  ID_MAX_CHARACTERS,
-  INBOUND_TYPES as ALL,
-} from "../../contract";
+import { DM_CHANNEL_MAX_CHARACTERS, DM_PREFIX } from "../../../contract/forms";
+import { ID_MAX_CHARACTERS } from "../../../contract/numbers";
+import { INBOUND_TYPES as ALL } from "../../../contract/messages";
 import { ALL_SAMPLES, EMOJI } from "../events/text-samples";
 import { TEXT_RULES, type TextRule } from "../inbound-fields";
 

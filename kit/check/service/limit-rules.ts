@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
-import { ADDRESS_REQUESTS_PER_SECOND, WORKSPACE_REQUESTS_PER_SECOND } from "../../contract";
+import { ADDRESS_REQUESTS_PER_SECOND, WORKSPACE_REQUESTS_PER_SECOND } from "../../../contract/numbers";
 import type { Reply } from "../http-client";
 import { Broken, type Rule } from "../rule";
 import { expectRefused, type Answered, type ServiceRequest, type ServiceTarget } from "./service-target";

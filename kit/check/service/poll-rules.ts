@@ -1,4 +1,4 @@
-import { PAGE_MAX_EVENTS } from "../../contract";
+import { PAGE_MAX_EVENTS } from "../../../contract/numbers";
 import { isCursor, isObject, readJson } from "../../read-event";
 import { sign, SIGNATURE_FAULT_WORDS, SIGNATURE_HEADER, verify } from "../../signature";
 import { Broken, type Judged, type Rule } from "../rule";

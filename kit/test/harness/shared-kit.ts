@@ -11,11 +11,12 @@ const PROJECT = join(__dirname, "../../..");
  */
 export function unbuiltProject(folder: string): string {
   const project = join(folder, "project");
-  const built = join(PROJECT, "bridge/dist");
+  const built = join(PROJECT, "kit/dist");
   cpSync(join(PROJECT, "kit"), join(project, "kit"), {
     recursive: true,
     filter: (path) => path !== built,
   });
+  cpSync(join(PROJECT, "contract"), join(project, "contract"), { recursive: true });
   for (const file of ["package.json", "tsconfig.json", "LICENSE", "cli/chat-bridge.mjs"]) {
     cpSync(join(PROJECT, file), join(project, file));
   }

@@ -1,4 +1,4 @@
-import { HELD_SECONDS } from "../../contract";
+import { HELD_SECONDS } from "../../../contract/numbers";
 import type { OutboundEvent } from "../../events";
 import { createReceiver } from "../../receiver";
 import { nowSeconds, signatureOf } from "../../../test/harness/bridge";

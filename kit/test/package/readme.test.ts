@@ -49,7 +49,7 @@ test("the package has its code, types, README and licence; all exports can be im
     console.log(Object.keys(exports).length);`;
   const printed = execFileSync(process.execPath, ["-e", script], { cwd: kit.folder, encoding: "utf8" });
   expect(Number(printed)).toBeGreaterThan(10);
-  const command = join(folder, "dist/check/main.js");
+  const command = join(folder, "dist/kit/check/main.js");
   const list = execFileSync(process.execPath, [command, "--list"], { cwd: kit.folder, encoding: "utf8" });
   expect(list).toMatch(/^Rules for a bridge:\n {2}\w/);
 });
