@@ -126,7 +126,10 @@ function errorResponse(status: number, reasons: readonly ErrorReason[]): Respons
   const { error } = errorBody({ status, message: "" });
   const exact: Schema =
     error === undefined
-      ? { properties: { statusCode: { const: status } }, not: { required: ["error"] } }
+      ? {
+          properties: { statusCode: { const: status } },
+          not: { properties: { error: {} }, required: ["error"] },
+        }
       : { properties: { statusCode: { const: status }, error: { const: error } }, required: ["error"] };
   const said = reasons.map(({ words }) => words).join("; ");
   const examples = reasons.map(({ name, answer }): [string, Example] => [name, { value: errorBody(answer) }]);

@@ -23,6 +23,15 @@ const OTHER_KINDS: Readonly<Record<string, string>> = {
   "backup-secrets": "kept",
 };
 
+test(".env.example has variables of docker-compose.yml with their defaults", () => {
+  const lines = read(".env.example")
+    .split("\n")
+    .filter((line) => line !== "" && !line.startsWith("#"));
+  const given = lines.map((line) => line.split(/=(.*)/, 2));
+  expect(given.length).toBeGreaterThan(5);
+  expect(given).toEqual(given.map(([name = ""]) => [name, COMPOSE_VARIABLES[name]]));
+});
+
 describe("docker-compose.yml", () => {
   test("has only keys that every Compose release since 1.29 supports", () => {
     for (const [name, service] of services) {
