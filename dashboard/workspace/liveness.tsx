@@ -1,6 +1,6 @@
 import { Notice } from "../parts/notice";
 import { Instant } from "../parts/instant";
-import type { Liveness } from "./use-workspace";
+import type { Liveness } from "./workspace-watch";
 
 const WORDS: Readonly<Record<Liveness, string>> = {
   live: "Live",

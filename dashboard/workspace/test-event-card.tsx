@@ -8,7 +8,7 @@ import { Instant } from "../parts/instant";
 import { ErrorNotice, Notice } from "../parts/notice";
 import { useAction } from "../use-action";
 import { adviceFor } from "../words/advice";
-import type { Liveness } from "./use-workspace";
+import type { Liveness } from "./workspace-watch";
 
 const STEP_WORDS: Readonly<Record<AttemptStep, string>> = {
   name: "Name looked up",
