@@ -22,6 +22,9 @@ COPY demo demo
 COPY dashboard dashboard
 # The edge serves the guides.
 COPY docs docs
+COPY bridges/README.md bridges/README.md
+COPY bridges/irc/README.md bridges/irc/README.md
+COPY bridges/matrix/README.md bridges/matrix/README.md
 # npm run build fails if VERSION is set, and differs from the version in package.json.
 ARG VERSION=unknown
 ARG COMMIT=unknown

@@ -1,5 +1,5 @@
 /**
- * The states of the delivery of a workspace's events, which docs/operator-guide.md defines. JSON uses these names. The
+ * The states of the delivery of a workspace's events, which docs/deliveries.md defines. JSON uses these names. The
  * enum `HealthState` in the protos lists the same states.
  */
 export const HEALTH_STATES = ["unused", "idle", "healthy", "recovered", "degraded", "failing"] as const;

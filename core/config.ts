@@ -13,7 +13,7 @@ import { parseRedisUrl } from "./store/redis/url";
 
 export type CoreConfig = ReturnType<typeof readCoreConfig>;
 
-/** Reads core's settings from the environment; docs/operator-guide.md describes them. Throws `SettingsError`. */
+/** Reads core's settings from the environment; docs/settings.md describes them. Throws `SettingsError`. */
 export function readCoreConfig(environment: NodeJS.ProcessEnv) {
   return readSettings(environment, (settings) => {
     const config = {

@@ -9,7 +9,7 @@ answerArguments({
   file: "core/main.js",
   purpose:
     "Core: serves gRPC to edges, games and operators, keeps events in Redis, and pushes events to bridges.",
-  settings: "docs/operator-guide.md#core",
+  settings: "docs/settings.md#core",
 });
 
 collectGarbageLessOften();

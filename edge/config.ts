@@ -7,7 +7,7 @@ import { readTracing } from "../runtime/tracing/settings";
 
 export type EdgeConfig = ReturnType<typeof readEdgeConfig>;
 
-/** Reads the edge's settings from the environment; docs/operator-guide.md describes them. Throws SettingsError. */
+/** Reads the edge's settings from the environment; docs/settings.md describes them. Throws SettingsError. */
 export function readEdgeConfig(environment: NodeJS.ProcessEnv) {
   return readSettings(environment, (settings) => {
     const config = {

@@ -8,7 +8,7 @@ import { createEdge } from "./edge";
 answerArguments({
   file: "edge/main.js",
   purpose: "The edge: serves HTTP to bridges, and the dashboard to people.",
-  settings: "docs/operator-guide.md#edge",
+  settings: "docs/settings.md#edge",
 });
 
 collectGarbageLessOften();

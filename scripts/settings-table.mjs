@@ -1,11 +1,11 @@
-// Writes the tables of settings into docs/operator-guide.md, from the settings that the
+// Writes the tables of settings into docs/settings.md, from the settings that the
 // programs read. `--check` writes nothing, and fails when the tables are out of date. `--list`
 // prints the names of the settings. Needs dist/.
 import { readFileSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { format } from "./format.mjs";
 
-const PAGE = "docs/operator-guide.md";
+const PAGE = "docs/settings.md";
 const require = createRequire(import.meta.url);
 const runtime = require("../dist/runtime/settings.js");
 
@@ -14,11 +14,11 @@ const NOTES = {
   CHAT_OBSERVE:
     "whether `/observe` on the listener for pushes returns what the chat shows, to clients with the signing secret",
   CORE_TOKENS:
-    "see [names and workspaces of tokens](#names-and-workspaces-of-tokens); tokens of 16 characters or more, of visible ASCII without commas; none: core listens on loopback only and rejects every call",
+    "see [names and workspaces of tokens](tokens.md#names-and-workspaces-of-tokens); tokens of 16 characters or more, of visible ASCII without commas; none: core listens on loopback only and rejects every call",
   DASHBOARD_LISTEN: "put TLS in front of it",
   DEMO: "whether the demo game and chat run",
   DNS_SERVERS: "unset: the hosts file, then the system's",
-  DRAIN_SECONDS: "see [Stopping](#stopping)",
+  DRAIN_SECONDS: "see [Stopping](upgrade.md#stopping)",
   EDGE_LISTEN: "put TLS in front of it",
   FOLLOW_GROUP: "unset: the name of the game",
   GAMES: "unset: only this game",
@@ -27,8 +27,8 @@ const NOTES = {
   MODE_SOCKET:
     "Unix socket of the program that sets the target URL when a member switches the mode; `npm start` provides one",
   PUBLIC_URL: "unset: where the edge listens",
-  REDIS_URL: "see [Redis](#redis)",
-  REDIS_WAIT_REPLICAS: "see [What replication may lose](#what-replication-may-lose)",
+  REDIS_URL: "see [Redis](redis.md)",
+  REDIS_WAIT_REPLICAS: "see [What replication may lose](redis.md#what-replication-may-lose)",
   SHARDS: "later starts with another number fail",
   SMTP_URL: "unset: emails are logged",
   TARGET_URL: "unset: the address of this listener",

@@ -41,7 +41,7 @@ export interface OperatorReceiversContext {
   readonly installation: InstallationAddresses;
 }
 
-/** Creates the receivers of operator events (operator guide, "Operator events"). */
+/** Creates the receivers of operator events (docs/operator-events.md). */
 export function createOperatorReceivers(context: OperatorReceiversContext): OperatorReceivers {
   const { installation, mailer } = context;
   const slots = createFairSlots(WORKSPACE_SLOTS);

@@ -51,7 +51,7 @@ export interface ExhaustedEvent {
   readonly count: number;
 }
 
-/** An operator event as its receivers get it (docs/operator-guide.md, "Operator events"). */
+/** An operator event as its receivers get it (docs/operator-events.md). */
 export interface OperatorEvent {
   readonly id: string;
   /** The workspace of the event; empty for a test of the addresses of the whole installation. */

@@ -6,11 +6,18 @@ import { renderGuide, titleOf, type GuideLink } from "./render-guide.mts";
 const ROOT = join(import.meta.dirname, "../..");
 const STYLES = ["styles/tokens.css", "styles/base.css", "guides/guides.css"];
 /** The name of the page for a Markdown file that is not in docs/. */
-const OTHERS: Readonly<Record<string, string>> = { "kit/README.md": "bridge-kit" };
+const OTHERS: Readonly<Record<string, string>> = {
+  "kit/README.md": "bridge-kit",
+  "bridges/README.md": "bridges",
+  "bridges/irc/README.md": "irc-bridge",
+  "bridges/matrix/README.md": "matrix-bridge",
+};
+/** Pages of docs/ that are only for contributors. */
+const LEFT_OUT: readonly string[] = ["style"];
 /** The guides that each page links at its top. */
 const FIRST: readonly string[] = ["bridge-guide", "bridge-kit", "game-service-guide", "operator-guide"];
 
-/** Writes each guide in docs/ as a page, so that the dashboard can link the guides of its own release. */
+/** Writes each guide as a page, so that the dashboard can link the guides of its own release. */
 export const guides: Plugin = {
   name: "guides",
   generateBundle() {
@@ -57,5 +64,6 @@ function indexOf(first: readonly GuideLink[], others: readonly GuideLink[]): str
 function guideNames(): ReadonlyMap<string, string> {
   const docs = readdirSync(join(ROOT, "docs")).filter((file) => file.endsWith(".md"));
   const named = docs.map((file) => [`docs/${file}`, basename(file, ".md")] as const);
-  return new Map([...named, ...Object.entries(OTHERS)]);
+  const shown = named.filter(([, name]) => !LEFT_OUT.includes(name));
+  return new Map([...shown, ...Object.entries(OTHERS)]);
 }

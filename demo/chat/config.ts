@@ -5,7 +5,7 @@ export type ChatConfig = ReturnType<typeof readChatConfig>;
 /** Settings of the HTTPS listener that receives pushes. */
 export type PushConfig = NonNullable<ChatConfig["push"]>;
 
-/** Reads the settings from the environment; docs/operator-guide.md describes them. Throws SettingsError. */
+/** Reads the settings from the environment; docs/settings.md describes them. Throws SettingsError. */
 export function readChatConfig(environment: NodeJS.ProcessEnv) {
   return readSettings(environment, (settings) => ({
     baseUrl: settings.parsed("BASE_URL", "URL at which bridges reach the service", parseHttpUrl),

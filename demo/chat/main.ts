@@ -7,7 +7,7 @@ import { readChatConfig } from "./config";
 answerArguments({
   file: "demo/chat/main.js",
   purpose: "The demo chat: a chat in the browser, with its own bridge.",
-  settings: "docs/operator-guide.md#the-demos-chat",
+  settings: "docs/settings.md#the-demos-chat",
 });
 
 void runProcess(async () => {

@@ -5,7 +5,7 @@ import { NAME_FORM, type GameNames } from "./rules/game-names";
 
 export type GameConfig = ReturnType<typeof readGameConfig>;
 
-/** Reads the settings from the environment; docs/operator-guide.md describes them. Throws SettingsError. */
+/** Reads the settings from the environment; docs/settings.md describes them. Throws SettingsError. */
 export function readGameConfig(environment: NodeJS.ProcessEnv) {
   return readSettings(environment, (settings) => ({
     core: readCoreConnection(settings, "game"),

@@ -7,7 +7,7 @@ import { startTrivia } from "./trivia";
 answerArguments({
   file: "demo/game/main.js",
   purpose: "The demo game: trivia, over gRPC.",
-  settings: "docs/operator-guide.md#the-demos-game",
+  settings: "docs/settings.md#the-demos-game",
 });
 
 void runProcess(async (stopping) => {

@@ -1,6 +1,6 @@
 #!/bin/sh
 # Backs up and restores the data of Redis or the kept secrets of docker-compose.yml.
-# docs/operator-guide.md, "Backup and restore", has the commands. Needs Redis 7 or later, or Valkey.
+# docs/backup.md has the commands. Needs Redis 7 or later, or Valkey.
 set -eu
 umask 077
 

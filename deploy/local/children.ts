@@ -13,7 +13,7 @@ export interface Child {
 }
 
 /**
- * Node's flags for the processes of the service, as in the Dockerfile and the operator's guide.
+ * Node's flags for the processes of the service, as in the Dockerfile and docs/settings.md.
  * The objects for a request or a push live for a few milliseconds. Under load, Node's default young
  * generation of 16 MB fills up while these objects are still in use. Node then promotes many of these
  * objects, and only a full garbage collection frees promoted objects. With 64 MB, few objects are promoted.

@@ -33,5 +33,5 @@ Settings, from the environment:
 ${listeners.join("\n")}
                         (host:port; port 0 uses any free port)
 
-The other settings of core and the edge, such as LOG_LEVEL, work too: see docs/operator-guide.md.
+The other settings of core and the edge, such as LOG_LEVEL, work too: see docs/settings.md.
 Example: EDGE_LISTEN=0.0.0.0:9000 DATA_DIR=/tmp/trial npm start`;

@@ -46,7 +46,7 @@ export interface StartSettings {
 }
 
 /**
- * Reads the settings from the environment; docs/operator-guide.md describes them. Throws SettingsError if a setting is
+ * Reads the settings from the environment; docs/settings.md describes them. Throws SettingsError if a setting is
  * invalid.
  *
  * @param irc whether `--with irc` was given

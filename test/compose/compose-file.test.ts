@@ -168,8 +168,8 @@ describe("docker-compose.yml", () => {
     expect(names).not.toMatch(/SECRETS_KEY|TOKENS?\b|SECRET\b|PASSWORD|REDIS_URL/);
   });
 
-  test("uses exactly the variables that the operator guide lists for .env", () => {
-    const guide = read("docs/operator-guide.md");
+  test("uses exactly the variables that docs/settings.md lists for .env", () => {
+    const guide = read("docs/settings.md");
     const [, table = ""] = /Variables for `\.env`:\n\n(.*?)\n\n/s.exec(guide) ?? [];
     const rows = [...table.matchAll(/^\| `([A-Z_]+)` +\| (?:`([^`]*)`|none) /gm)];
     const listed = rows.map(([, name = "", fallback = ""]) => [name, fallback]);
@@ -183,9 +183,9 @@ describe("the Dockerfile", () => {
   const copied = copies.flatMap(([, from = ""]) => from.split(" "));
   const options = { cwd: ROOT, encoding: "utf8" } as const;
 
-  test("passes the same flags to Node as npm start and the commands in the operator guide", () => {
+  test("passes the same flags to Node as npm start and the commands in docs/settings.md", () => {
     expect(text).toContain(`NODE_OPTIONS=${NODE_FLAGS.join(" ")}\n`);
-    const guide = read("docs/operator-guide.md");
+    const guide = read("docs/settings.md");
     for (const name of ["core", "edge"])
       expect(guide).toContain(`node ${NODE_FLAGS.join(" ")} dist/${name}/main.js`);
   });
@@ -203,7 +203,12 @@ describe("the Dockerfile", () => {
 
   test("gets the guides that the edge serves, although .dockerignore excludes other Markdown files", () => {
     const rules = read(".dockerignore").split("\n");
-    for (const guides of ["!docs/*.md", "!kit/README.md"]) {
+    for (const guides of [
+      "!docs/*.md",
+      "!kit/README.md",
+      "!bridges/irc/README.md",
+      "!bridges/matrix/README.md",
+    ]) {
       expect(rules.indexOf(guides)).toBeGreaterThan(rules.indexOf("**/*.md"));
     }
     expect(copied).toEqual(expect.arrayContaining(["docs", "kit"]));

@@ -96,7 +96,7 @@ describe("settings:", () => {
   const table = (option: string) =>
     spawnSync(process.execPath, ["scripts/settings-table.mjs", option], { cwd: ROOT, encoding: "utf8" });
 
-  test("the tables of the operator guide list exactly the settings that programs read", () => {
+  test("the tables of docs/settings.md list exactly the settings that programs read", () => {
     const { status: code, stderr } = table("--check");
     expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
   });

@@ -82,8 +82,10 @@ test("the page of all guides links each guide, and each guide links that page", 
   const index = await text("/guides");
   const links = [...index.matchAll(/href="(\/(?:guides\/[a-z-]+|docs))"/g)].map(([, path]) => path ?? "");
   const files = readdirSync(join(__dirname, "../../docs")).filter((file) => file.endsWith(".md"));
-  const names = [...files.map((file) => file.slice(0, -".md".length)), "bridge-kit"];
+  const guides = files.map((file) => file.slice(0, -".md".length)).filter((name) => name !== "style");
+  const names = [...guides, "bridge-kit", "bridges", "irc-bridge", "matrix-bridge"];
   expect(links).toEqual(expect.arrayContaining(["/docs", ...names.map((name) => `/guides/${name}`)]));
+  expect(links).not.toContain("/guides/style");
   for (const path of new Set(links)) {
     expect((await send(dashboardUrl, path)).status).toBe(200);
     if (path !== "/docs") expect(await text(path)).toContain('href="/guides"');

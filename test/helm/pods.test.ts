@@ -13,9 +13,9 @@ const of = (example: Example): readonly Manifest[] => rendered.get(example) ?? [
 const componentsOf = (example: Example): readonly string[] =>
   example === "cluster" ? ["core", "edge"] : ["core", "edge", "dashboard"];
 
-/** Returns the settings of a program, from its table in the operator guide. */
+/** Returns the settings of a program, from its table in docs/settings.md. */
 function settingsOf(program: "core" | "edge"): readonly string[] {
-  const guide = readFileSync(join(ROOT, "docs/operator-guide.md"), "utf8");
+  const guide = readFileSync(join(ROOT, "docs/settings.md"), "utf8");
   const [, table = ""] = guide.split(new RegExp(`<!-- (?:end of )?settings of ${program} -->`));
   return [...table.matchAll(/^\| `([A-Z_]+)`/gm)].map(([, name = ""]) => name);
 }

@@ -11,7 +11,7 @@ import { testFolder } from "../harness/folder";
 import { freePort } from "../harness/processes";
 import { until } from "../harness/wait";
 
-const GUIDE = "docs/operator-guide.md";
+const GUIDE = "docs/operator-events.md";
 const SECRET = "a secret";
 const folder = testFolder();
 const children: ChildProcess[] = [];
