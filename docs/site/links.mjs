@@ -20,7 +20,7 @@ export function resolveLink(repository, page, link) {
   if (repository.files.has(readme)) return { kind: "page", path: readme, anchor };
   if (repository.folders.has(plain)) return { kind: "folder", path: plain };
   if (!repository.files.has(path)) return { kind: "dead", why: "no such file" };
-  return path.endsWith(".md") ? { kind: "page", path, anchor } : { kind: "file", path };
+  return repository.pages.includes(path) ? { kind: "page", path, anchor } : { kind: "file", path };
 }
 
 /** Returns a sentence for each dead link of the repository's pages. */

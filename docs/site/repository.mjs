@@ -17,8 +17,8 @@ export function readRepository(root) {
   return {
     files,
     folders,
-    /** The paths of the Markdown pages. */
-    pages: [...files].filter((path) => path.endsWith(".md")),
+    /** The paths of the Markdown pages, without the templates in hidden folders. */
+    pages: [...files].filter((path) => path.endsWith(".md") && !path.startsWith(".")),
     read: (path) => readFileSync(join(root, path), "utf8"),
   };
 }

@@ -52,6 +52,7 @@ const READERS = [
     details: "The layout of the code, its rules and tests, and the reasons for the design.",
     pages: [
       "CONTRIBUTING.md",
+      "CODE_OF_CONDUCT.md",
       "docs/style.md",
       "docs/leases.md",
       "docs/decisions/README.md",
