@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { Metadata, type ServiceError } from "@grpc/grpc-js";
+import type { ServiceError } from "@grpc/grpc-js";
 import {
   BridgeServiceClient,
   type PollRequest,
@@ -8,10 +8,11 @@ import {
   type ReceiveResponse,
 } from "../../proto/gen/chatbridge/v1/bridge";
 import { LANE_METHOD } from "../../proto/lane-method";
-import { createGrpcClient, failureCause } from "../../runtime/core-channel";
+import { bearer, createGrpcClient, failureCause } from "../../runtime/core-channel";
 import type { CoreConnection } from "../../runtime/core-connection";
 import { CoreUnavailable } from "./core-unavailable";
-import { createLanes } from "./lanes";
+import type { LaneStream } from "./lane";
+import { Lanes } from "./lanes";
 import { createRenewedClient, untilConnected } from "./renewed-client";
 
 export type CoreClient = ReturnType<typeof createCoreClient>;
@@ -49,6 +50,20 @@ const MESSAGE_MAX_BYTES = 8 * 1024 * 1024;
  */
 const WINDOW_BYTES = 8 * 1024 * 1024;
 
+const CHANNEL_OPTIONS = {
+  "grpc.max_receive_message_length": MESSAGE_MAX_BYTES,
+  "grpc-node.flow_control_window": WINDOW_BYTES,
+  "grpc.initial_reconnect_backoff_ms": 100,
+  "grpc.max_reconnect_backoff_ms": 1_000,
+  "grpc.keepalive_time_ms": 10_000,
+  "grpc.keepalive_timeout_ms": 3_000,
+  "grpc.service_config": JSON.stringify({ loadBalancingConfig: [{ round_robin: {} }] }),
+  // When a core closes its connection, its name is looked up again, at most this often.
+  "grpc.dns_min_time_between_resolutions_ms": 1_000,
+  // A renewed client opens its own connections, because a balancer in front of core distributes connections.
+  "grpc.use_local_subchannel_pool": 1,
+};
+
 /** Creates the edge's client for core. Calls reject with `CoreUnavailable` when there is no answer. */
 export function createCoreClient({
   address,
@@ -57,26 +72,12 @@ export function createCoreClient({
   onRefused,
   renewEveryMs = RENEW_EVERY_MS,
 }: CoreClientOptions) {
-  const options = {
-    "grpc.max_receive_message_length": MESSAGE_MAX_BYTES,
-    "grpc-node.flow_control_window": WINDOW_BYTES,
-    "grpc.initial_reconnect_backoff_ms": 100,
-    "grpc.max_reconnect_backoff_ms": 1_000,
-    "grpc.keepalive_time_ms": 10_000,
-    "grpc.keepalive_timeout_ms": 3_000,
-    "grpc.service_config": JSON.stringify({ loadBalancingConfig: [{ round_robin: {} }] }),
-    // When a core closes its connection, its name is looked up again, at most this often.
-    "grpc.dns_min_time_between_resolutions_ms": 1_000,
-    // A renewed client opens its own connections, because a balancer in front of core distributes connections.
-    "grpc.use_local_subchannel_pool": 1,
-  };
   const renewed = createRenewedClient({
-    create: () => createGrpcClient(BridgeServiceClient, address, tls, options),
+    create: () => createGrpcClient(BridgeServiceClient, address, tls, CHANNEL_OPTIONS),
     everyMs: renewEveryMs,
     onRenewed: () => lanes.renew(),
   });
-  const metadata = new Metadata();
-  metadata.set("authorization", `Bearer ${token}`);
+  const metadata = bearer(token);
 
   const open = () =>
     renewed.current.makeBidiStreamRequest(
@@ -86,19 +87,7 @@ export function createCoreClient({
       metadata,
     );
 
-  /** Returns why there is no connection to core. gRPC gives the reason only to calls. */
-  async function whyNotConnected(): Promise<string> {
-    const stream = open();
-    const failed = new Promise<string>((resolve) =>
-      stream.on("error", ({ details }: ServiceError) => resolve(failureCause(details))),
-    );
-    const late = sleep(REASON_WITHIN_MS, "no connection in time", { ref: false });
-    const reason = await Promise.race([failed, late]);
-    stream.cancel();
-    return reason;
-  }
-
-  const lanes = createLanes({
+  const lanes = new Lanes({
     open,
     lanes: LANES,
     inProgressMax: IN_PROGRESS_MAX,
@@ -130,9 +119,9 @@ export function createCoreClient({
      */
     async probe(): Promise<void> {
       // While a core stops, the client may have no connection for new lanes, and the open lanes still carry calls.
-      if (lanes.isOpen()) return;
+      if (lanes.isOpen) return;
       await untilConnected(renewed.current, PROBE_WITHIN_MS).catch(async () => {
-        throw new CoreUnavailable(await whyNotConnected());
+        throw new CoreUnavailable(await whyNotConnected(open()));
       });
       await Promise.race([lanes.greet(), failAfter(PROBE_WITHIN_MS)]);
     },
@@ -141,6 +130,17 @@ export function createCoreClient({
       renewed.close();
     },
   };
+}
+
+/** Returns why there is no connection to core. gRPC gives the reason only to calls, such as `stream`. */
+async function whyNotConnected(stream: LaneStream): Promise<string> {
+  const failed = new Promise<string>((resolve) =>
+    stream.on("error", ({ details }: ServiceError) => resolve(failureCause(details))),
+  );
+  const late = sleep(REASON_WITHIN_MS, "no connection in time", { ref: false });
+  const reason = await Promise.race([failed, late]);
+  stream.cancel();
+  return reason;
 }
 
 async function failAfter(ms: number): Promise<never> {

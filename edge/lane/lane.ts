@@ -1,48 +1,253 @@
-import type { ClientDuplexStream } from "@grpc/grpc-js";
-import type { LaneRequest, LaneResponse } from "../../proto/gen/chatbridge/v1/bridge";
+import type { ClientDuplexStream, ServiceError } from "@grpc/grpc-js";
+import {
+  LaneFault,
+  type LaneAnswer,
+  type LaneCall,
+  type LaneRequest,
+  type LaneResponse,
+} from "../../proto/gen/chatbridge/v1/bridge";
+import { CoreUnavailable } from "./core-unavailable";
+import type { LaneFailure, LaneLoad } from "./lane-load";
 
 export type LaneStream = ClientDuplexStream<LaneRequest, LaneResponse>;
+export type Call = NonNullable<LaneCall["call"]>;
+export type Answer = Exclude<NonNullable<LaneAnswer["answer"]>, { $case: "fault" }>;
 
-/**
- * The states of a lane:
- *
- *     a call             core accepts the stream
- *   idle ─────▶ opening ────────────────────────▶ open
- *                ▲   │                              │
- *         a call │   │ the stream ends              │ the stream ends: its pending calls are rejected
- *                │   ▼                              │
- *               resting ◀───────────────────────────┘
- *
- * A call reopens a resting lane only after `until`, which is a value of `performance.now()`.
- *
- * When another lane has replaced a lane, the lane is retired: it gets no new calls, and is closed when its pending calls
- * are answered.
- */
-type LaneState =
-  | { readonly name: "idle" }
-  | { readonly name: "opening" | "open"; readonly stream: LaneStream }
-  | { readonly name: "resting"; readonly until: number };
-
-/** A place for a stream to core. */
-export interface Lane {
-  state: LaneState;
-  /** Number of streams that have ended since core last answered a call on this lane. */
-  failures: number;
-  /** Number of calls on this lane without an answer. */
-  calls: number;
-  /** Whether another lane replaces this lane, and whether it has done so. */
-  isReplaced: boolean;
-  isRetired: boolean;
+export interface LaneContext {
+  /** Opens a stream to the core that the load balancing of the gRPC channel selects. */
+  open(): LaneStream;
+  readonly load: LaneLoad;
+  readonly deadlineMs: number;
+  /** Is called when core accepts a stream. */
+  onAccepted(): void;
+  /** Is called when a stream fails. */
+  onError(error: ServiceError): void;
+  /** Is called when the core at the other end of the lane announces its stop. */
+  onClosing(lane: Lane): void;
 }
 
-export function idleLane(): Lane {
-  return { state: { name: "idle" }, failures: 0, calls: 0, isReplaced: false, isRetired: false };
+type State =
+  | { readonly is: "idle" | "closed" }
+  | { readonly is: "opening" | "open" | "retired"; readonly stream: LaneStream }
+  /** `until` is a value of `performance.now()`. */
+  | { readonly is: "resting"; readonly until: number };
+
+const NEXT: Readonly<Record<State["is"], readonly State["is"][]>> = {
+  idle: ["opening"],
+  opening: ["open", "resting", "retired"],
+  open: ["resting", "retired"],
+  resting: ["opening", "closed"],
+  retired: ["closed"],
+  closed: [],
+};
+
+interface PendingCall {
+  readonly bytes: number;
+  readonly deadline: number;
+  release(): void;
+  resolve(answer: Answer): void;
+  reject(error: Error): void;
+}
+
+const REOPEN_MIN_MS = 50;
+const REOPEN_MAX_MS = 1_000;
+const NUMBERS = 2 ** 32;
+/** A message with this many calls or bytes is full, and is written immediately. */
+const MESSAGE_CALLS = 32;
+const MESSAGE_BYTES = 1_048_576;
+
+/**
+ * A place for a stream to core, with the calls that the stream carries. The states of a lane:
+ *
+ *         a call               core accepts the stream
+ *   idle ────────▶ opening ──────────────────────────────▶ open
+ *                   ▲   │                                    │
+ *  a call after     │   │ the stream ends: the pending       │
+ *  the pause        │   ▼ calls are rejected                 │
+ *                  resting ◀─────────────────────────────────┤
+ *                     │                                      │ another lane has replaced this lane
+ *                     ▼                                      ▼ (also in the states opening and resting)
+ *                   closed ◀────────────────────────────── retired
+ *                           the pending calls are answered,
+ *                           or the stream ends
+ *
+ * The pause grows with each failure. A retired or closed lane gets no new calls.
+ */
+export class Lane {
+  readonly #context: LaneContext;
+  #state: State = { is: "idle" };
+  /** Number of streams that have ended since core last answered a call on this lane. */
+  #failures = 0;
+  /** Calls without an answer by number, in the order of their deadlines. */
+  readonly #pending = new Map<number, PendingCall>();
+  #lastNumber = 0;
+  /** The calls of the next message, and their bytes. */
+  #unsent: LaneCall[] = [];
+  #unsentBytes = 0;
+
+  constructor(context: LaneContext) {
+    this.#context = context;
+  }
+
+  get isOpen(): boolean {
+    return this.#state.is === "open";
+  }
+
+  get hasStream(): boolean {
+    return "stream" in this.#state;
+  }
+
+  get hasUnsentCalls(): boolean {
+    return this.#unsent.length > 0;
+  }
+
+  /** Whether the lane has a stream or may open one. */
+  isUsable(now: number): boolean {
+    return this.#state.is !== "resting" || this.#state.until <= now;
+  }
+
+  /**
+   * Adds a call to the next message, and writes the message if it is full. Rejects with `CoreUnavailable` when there is no
+   * answer. Calls `release` when the call is over.
+   */
+  call(call: Call, bytes: number, traceparent: string, release: () => void): Promise<Answer> {
+    const { load, deadlineMs } = this.#context;
+    this.#lastNumber = (this.#lastNumber + 1) % NUMBERS;
+    const number = this.#lastNumber;
+    this.#unsent.push({ number, call, traceparent });
+    this.#unsentBytes += bytes;
+    load.calls += 1;
+    load.bytes += bytes;
+    const answer = new Promise<Answer>((resolve, reject) => {
+      const deadline = performance.now() + deadlineMs;
+      this.#pending.set(number, { bytes, deadline, release, resolve, reject });
+    });
+    if (this.#unsent.length >= MESSAGE_CALLS || this.#unsentBytes >= MESSAGE_BYTES) this.flush();
+    return answer;
+  }
+
+  /** Writes the unsent calls, and opens a stream if necessary. */
+  flush(): void {
+    if (!this.hasUnsentCalls) return;
+    const calls = this.#takeUnsent();
+    this.#openStream().write({ calls });
+  }
+
+  /** Opens a stream if necessary. Returns whether core has accepted the stream. */
+  async connect(): Promise<boolean> {
+    if (this.isOpen) return true;
+    const stream = this.#openStream();
+    return new Promise((resolve) => {
+      stream.once("metadata", () => resolve(true));
+      whenOver(stream, () => resolve(false));
+    });
+  }
+
+  /** Retires the lane: core still makes the calls of this turn. Resolves when the lane is closed. */
+  async retire(): Promise<void> {
+    this.flush();
+    if (!("stream" in this.#state)) return this.#enter({ is: "closed" });
+    const { stream } = this.#state;
+    this.#enter({ is: "retired", stream });
+    if (this.#pending.size === 0) stream.end();
+    return new Promise((resolve) => whenOver(stream, resolve));
+  }
+
+  rejectOverdue(now: number): void {
+    for (const [number, { deadline }] of this.#pending) {
+      if (deadline > now) return;
+      this.#fail(number, "late", new CoreUnavailable("no answer in time"));
+    }
+  }
+
+  /** Ends the stream, and rejects the pending calls. */
+  close(): void {
+    if ("stream" in this.#state) this.#break(this.#state.stream);
+    else this.#rejectAll("the edge is stopping");
+  }
+
+  #enter(next: State): void {
+    if (!NEXT[this.#state.is].includes(next.is)) {
+      throw new Error(`a lane cannot go from ${this.#state.is} to ${next.is}`);
+    }
+    this.#state = next;
+  }
+
+  #openStream(): LaneStream {
+    if ("stream" in this.#state) return this.#state.stream;
+    const { open, load, onAccepted, onError, onClosing } = this.#context;
+    const stream = open();
+    this.#enter({ is: "opening", stream });
+    load.open += 1;
+    load.opened += 1;
+    stream.on("data", ({ answers, closing }: LaneResponse) => {
+      this.#failures = 0;
+      for (const { number, answer } of answers) this.#receive(number, answer);
+      if (closing) onClosing(this);
+    });
+    stream.on("metadata", () => {
+      if (this.#state.is === "opening" && this.#state.stream === stream) this.#enter({ is: "open", stream });
+      onAccepted();
+    });
+    stream.on("error", onError);
+    whenOver(stream, () => this.#break(stream));
+    return stream;
+  }
+
+  #receive(number: number, answer: LaneAnswer["answer"]): void {
+    if (!this.#pending.has(number)) return; // The answer is too late.
+    if (answer === undefined) this.#fail(number, "core-fault", new Error("core sent an empty answer"));
+    else if (answer.$case !== "fault") this.#settle(number)?.resolve(answer);
+    else if (answer.value === LaneFault.UNAVAILABLE)
+      this.#fail(number, "store-away", new CoreUnavailable("core cannot reach its store"));
+    else this.#fail(number, "core-fault", new Error("core answered with a fault"));
+  }
+
+  #fail(number: number, failure: LaneFailure, error: Error): void {
+    this.#context.load.failures[failure] += 1;
+    this.#settle(number)?.reject(error);
+  }
+
+  #settle(number: number): PendingCall | undefined {
+    const call = this.#pending.get(number);
+    if (call === undefined) return undefined;
+    this.#pending.delete(number);
+    this.#context.load.calls -= 1;
+    this.#context.load.bytes -= call.bytes;
+    call.release();
+    if (this.#state.is === "retired" && this.#pending.size === 0) this.#state.stream.end();
+    return call;
+  }
+
+  #break(stream: LaneStream): void {
+    if (!("stream" in this.#state) || this.#state.stream !== stream) return;
+    const pauseMs = Math.min(REOPEN_MAX_MS, REOPEN_MIN_MS * 2 ** this.#failures);
+    const isRetired = this.#state.is === "retired";
+    this.#enter(isRetired ? { is: "closed" } : { is: "resting", until: performance.now() + pauseMs });
+    this.#failures += 1;
+    this.#context.load.open -= 1;
+    stream.cancel();
+    this.#rejectAll("the connection to core broke");
+  }
+
+  /** Rejects all calls. The unsent calls must not be sent later. */
+  #rejectAll(why: string): void {
+    this.#takeUnsent();
+    for (const number of this.#pending.keys()) this.#fail(number, "broken", new CoreUnavailable(why));
+  }
+
+  #takeUnsent(): LaneCall[] {
+    const calls = this.#unsent;
+    this.#unsent = [];
+    this.#unsentBytes = 0;
+    return calls;
+  }
 }
 
 /**
  * Calls `listener` when the stream has failed, ended or closed; up to three times. Core or a proxy can also end a stream
  * without an error.
  */
-export function whenOver(stream: LaneStream, listener: () => void): void {
+function whenOver(stream: LaneStream, listener: () => void): void {
   for (const event of ["error", "end", "close"]) stream.once(event, listener);
 }

@@ -5,7 +5,8 @@ import { serveLane, type LaneCalls } from "../../core/rpc/lane";
 import { StatusError } from "../../core/rpc/status";
 import { createCallCounts } from "../../core/rpc/call-counts";
 import { CoreUnavailable } from "../../edge/lane/core-unavailable";
-import { createLanes, type Call, type Lanes, type LanesOptions } from "../../edge/lane/lanes";
+import type { Call } from "../../edge/lane/lane";
+import { Lanes, type LanesOptions } from "../../edge/lane/lanes";
 import {
   BridgeServiceService,
   type LaneResponse,
@@ -65,7 +66,7 @@ async function start(options: Partial<LanesOptions> = {}): Promise<void> {
   const bind = promisify(server.bindAsync.bind(server));
   const port = await bind("127.0.0.1:0", ServerCredentials.createInsecure());
   client = new Client(`127.0.0.1:${port}`, credentials.createInsecure());
-  lanes = createLanes({
+  lanes = new Lanes({
     open() {
       const stream = openStream();
       stream.on("data", ({ answers }) => answered.push(answers.length));

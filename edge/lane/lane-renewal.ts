@@ -1,0 +1,56 @@
+import { Lane, type LaneContext } from "./lane";
+
+/**
+ * Milliseconds between attempts to replace a lane. The pause limits the attempts while no other core accepts lanes. A
+ * stopping core waits longer than this pause.
+ */
+const RETRY_MS = 50;
+
+/**
+ * Replaces lanes by successors. Until its successor takes over, a lane works as before: it can also break and reopen.
+ *
+ *                                ┌─────────────────────┐ the stream ends
+ *                                ▼                     │
+ *   the lane's core stops ──▶ waiting ── 50 ms ──▶ connecting ── core accepts the successor's stream ──▶ replaced
+ *                                                      ▲
+ *   the edge renews its connections ───────────────────┘
+ */
+export class LaneRenewal {
+  /** The successors of the lanes that are being replaced. */
+  readonly #successors = new Map<Lane, Lane>();
+  readonly #retired = new Set<Lane>();
+  readonly #lanes: Lane[];
+  readonly #context: LaneContext;
+
+  /** @param lanes the lanes that get new calls; a successor takes the index of its lane */
+  constructor(lanes: Lane[], context: LaneContext) {
+    this.#lanes = lanes;
+    this.#context = context;
+  }
+
+  /** The other lanes with a stream: successors and retired lanes. */
+  get furtherLanes(): readonly Lane[] {
+    return [...this.#successors.values(), ...this.#retired];
+  }
+
+  /**
+   * Replaces a lane as soon as core has accepted the stream of a successor. A core that closes its connection may lose
+   * calls on a stream that it has not accepted yet, so the lane keeps its calls until then.
+   */
+  async replace(lane: Lane): Promise<void> {
+    if (!lane.hasStream || this.#successors.has(lane) || !this.#lanes.includes(lane)) return;
+    const successor = new Lane(this.#context);
+    this.#successors.set(lane, successor);
+    const isAccepted = await successor.connect();
+    this.#successors.delete(lane);
+    if (!isAccepted) return this.replaceSoon(lane);
+    this.#lanes[this.#lanes.indexOf(lane)] = successor;
+    this.#retired.add(lane);
+    await lane.retire();
+    this.#retired.delete(lane);
+  }
+
+  replaceSoon(lane: Lane): void {
+    setTimeout(() => void this.replace(lane), RETRY_MS).unref();
+  }
+}
