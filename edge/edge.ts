@@ -38,6 +38,7 @@ export interface Edge {
 }
 
 const FINISH_WITHIN_MS = 5_000;
+const TOKEN_REJECTED = "core rejects CORE_TOKEN: set it to one of core's CORE_TOKENS with the role edge";
 
 /**
  * Creates and starts an edge. The edge accepts requests immediately, and answers with 503 while core is unavailable.
@@ -51,11 +52,7 @@ export async function createEdge(
 ): Promise<Edge> {
   const core =
     overrides.core ??
-    createCoreClient({
-      ...config.core,
-      onRefused: (why) =>
-        log.error({ why }, "core rejects CORE_TOKEN: set it to one of core's CORE_TOKENS with the role edge"),
-    });
+    createCoreClient({ ...config.core, onRefused: (why) => log.error({ why }, TOKEN_REJECTED) });
   let stopping = false;
   const report = (where: string, error: unknown): void =>
     log.error({ where, err: error }, "a request failed unexpectedly");
@@ -73,13 +70,7 @@ export async function createEdge(
     trusted: config.trustProxy,
   });
   const metrics = createEdgeMetrics({ load: core.load, shield, unsent, refused });
-  const whyNotReady = async (): Promise<string | undefined> => {
-    if (stopping) return "stopping";
-    return core.probe().then(
-      () => undefined,
-      (error) => (error instanceof CoreRefusesToken ? "core rejects CORE_TOKEN" : "core is unavailable"),
-    );
-  };
+  const whyNotReady = async () => (stopping ? "stopping" : whyUnavailable(core));
   const health = await listenForProbes(config.healthListen, whyNotReady, metrics);
   const tracing = await startTracing(config.tracing, log);
   app.addHook("onResponse", metrics.onResponse);
@@ -87,21 +78,7 @@ export async function createEdge(
   try {
     await app.register(async (hooks) => addHooks(hooks, shieldCore(core, shield), unsent, tracing?.tracer));
     await listening("EDGE_LISTEN", app.listen(config.listen));
-    if (config.dashboardListen !== undefined) {
-      if (!isLoopback(config.dashboardListen.host) && config.trustProxy.length === 0) {
-        log.warn(
-          "the dashboard at DASHBOARD_LISTEN is reachable from other machines without TLS: put a TLS proxy in front of it, and set TRUST_PROXY",
-        );
-      }
-      dashboard = await startDashboard({
-        listen: config.dashboardListen,
-        coreAddress: config.core.address,
-        coreTls: config.core.tls,
-        trustProxy: config.trustProxy,
-        publicUrl: config.publicUrl ?? `http://${formatHostPort({ ...config.listen, port: portOf(app) })}`,
-        report: (where, error) => report(`dashboard ${where}`, error),
-      });
-    }
+    dashboard = await openDashboard(config, portOf(app), log, report);
   } catch (error) {
     await app.close();
     unsent.close();
@@ -146,4 +123,35 @@ export async function createEdge(
 
 function portOf({ server }: FastifyInstance): number {
   return (server.address() as AddressInfo).port;
+}
+
+/** Returns the reason why core cannot answer; undefined when core can. */
+function whyUnavailable(core: CoreClient): Promise<string | undefined> {
+  return core.probe().then(
+    () => undefined,
+    (error) => (error instanceof CoreRefusesToken ? "core rejects CORE_TOKEN" : "core is unavailable"),
+  );
+}
+
+/** Starts the dashboard; returns undefined when it is off. `port` is the port of the listener for bridges. */
+async function openDashboard(
+  { dashboardListen, trustProxy, publicUrl, core, listen }: EdgeConfig,
+  port: number,
+  log: Logger,
+  report: (where: string, error: unknown) => void,
+): Promise<Dashboard | undefined> {
+  if (dashboardListen === undefined) return undefined;
+  if (!isLoopback(dashboardListen.host) && trustProxy.length === 0) {
+    log.warn(
+      "the dashboard at DASHBOARD_LISTEN is reachable from other machines without TLS: put a TLS proxy in front of it, and set TRUST_PROXY",
+    );
+  }
+  return startDashboard({
+    listen: dashboardListen,
+    coreAddress: core.address,
+    coreTls: core.tls,
+    trustProxy,
+    publicUrl: publicUrl ?? `http://${formatHostPort({ ...listen, port })}`,
+    report: (where, error) => report(`dashboard ${where}`, error),
+  });
 }

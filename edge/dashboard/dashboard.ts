@@ -19,8 +19,8 @@ import { createSessions } from "./sessions";
 import { createSignInLimit } from "./sign-in-limit";
 import { addWatchRoute } from "./watch-route";
 import { addFailedEventsRoute, addStoredRoutes } from "./stored-routes";
-import { createWorkspaceClient, type Operator } from "./workspace-client";
-import { addWorkspaceRoutes } from "./workspace-routes";
+import { createWorkspaceClient, type OperatorOf } from "./workspace-client";
+import { addConnectionRoutes, addWorkspaceRoutes } from "./workspace-routes";
 import { listening } from "../../runtime/listen-fault";
 
 export interface DashboardOptions {
@@ -88,12 +88,13 @@ export async function startDashboard(options: DashboardOptions) {
       guardApi(api);
       addSessionRoutes(api, { core, sessions, limit: createSignInLimit(), publicUrl });
       const sessionOf = (request: FastifyRequest) => currentSession(request, sessions);
-      const operatorOf = (request: FastifyRequest): Operator => core.as(sessionOf(request)?.token ?? "");
+      const operatorOf: OperatorOf = (request) => core.as(sessionOf(request)?.token ?? "");
       await api.register(async (signedIn) => {
         signedIn.addHook("onRequest", async (request, reply) => {
           if (usedSession(request, sessions) === undefined) return sendError(reply, SIGNED_OUT);
         });
         addWorkspaceRoutes(signedIn, operatorOf);
+        addConnectionRoutes(signedIn, operatorOf);
         addStoredRoutes(signedIn, operatorOf);
       });
       // An open page calls these routes by itself. The calls do not count as use, so an idle session still expires.

@@ -1,7 +1,7 @@
-import type { FastifyInstance, FastifyRequest } from "fastify";
+import type { FastifyInstance } from "fastify";
 import { coreAnswer, isServiceError, NO_WORKSPACE } from "./core-answer";
 import { HEALTH_IDS_MAX, type WorkspaceView } from "../../proto/json/shapes";
-import type { Operator } from "./workspace-client";
+import type { OperatorOf } from "./workspace-client";
 import { toHealthShape, toWorkspaceShape } from "../../proto/json/workspace-json";
 
 /**
@@ -21,10 +21,7 @@ const HEALTH = {
 } as const;
 
 /** Adds `GET /health`, which returns workspaces with their health, by id. Deleted workspaces are left out. */
-export function addHealthRoute(
-  app: FastifyInstance,
-  operatorOf: (request: FastifyRequest) => Operator,
-): void {
+export function addHealthRoute(app: FastifyInstance, operatorOf: OperatorOf): void {
   app.get<{ Querystring: { ids: string } }>("/health", { schema: HEALTH }, async (request) => {
     const { call, methods } = operatorOf(request);
     const ids = request.query.ids.split(",");

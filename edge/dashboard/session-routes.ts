@@ -57,63 +57,54 @@ function tooMany(what: string, wait: number): ErrorAnswer {
   return { status: 429, message: `Too many ${what}. Try again in ${wait} seconds.`, retryAfterSeconds: wait };
 }
 
+/**
+ * Returns the token with its description if core accepts it as an operator's token. Otherwise returns an error answer,
+ * which is `wrong` for any other token.
+ */
+async function accept(
+  { core, limit }: SessionContext,
+  request: FastifyRequest,
+  token: string | undefined,
+  wrong: ErrorAnswer,
+): Promise<{ readonly token: string; readonly described: SignedInToken } | ErrorAnswer> {
+  const address = canonicalAddress(request.ip, request.socket.remoteAddress);
+  const wait = limit.refuse(address);
+  if (wait !== undefined) return tooMany("attempts to sign in from your address", wait);
+  if (token === undefined || !isCoreToken(token)) return wrong;
+  try {
+    const described = await describeToken(core.as(token));
+    const acceptedWait = limit.accept(address, described.tokenName);
+    return acceptedWait === undefined
+      ? { token, described }
+      : tooMany("people have signed in with this token or from your address", acceptedWait);
+  } catch (error) {
+    const answer = isServiceError(error) ? coreAnswer(error) : undefined;
+    if (answer === undefined) throw error;
+    return answer.status === 401 || answer.status === 403 ? wrong : answer;
+  }
+}
+
 /** Adds the routes for signing in and out, and for sign-in links. */
 export function addSessionRoutes(app: FastifyInstance, context: SessionContext): void {
-  const { core, sessions, limit, publicUrl } = context;
-
-  /**
-   * If core accepts the token as an operator's token, calls `accept` and returns the result. Otherwise returns an error
-   * answer, which is `wrong` for any other token.
-   */
-  async function attempt<T>(
-    request: FastifyRequest,
-    token: string | undefined,
-    wrong: ErrorAnswer,
-    accept: (token: string, described: SignedInToken) => T | undefined,
-  ): Promise<T | ErrorAnswer> {
-    const address = canonicalAddress(request.ip, request.socket.remoteAddress);
-    const wait = limit.refuse(address);
-    if (wait !== undefined) return tooMany("attempts to sign in from your address", wait);
-    if (token === undefined || !isCoreToken(token)) return wrong;
-    let described: SignedInToken;
-    try {
-      described = await describeToken(core.as(token));
-    } catch (error) {
-      const answer = isServiceError(error) ? coreAnswer(error) : undefined;
-      if (answer === undefined) throw error;
-      return answer.status === 401 || answer.status === 403 ? wrong : answer;
-    }
-    const acceptedWait = limit.accept(address, described.tokenName);
-    if (acceptedWait !== undefined) {
-      return tooMany("people have signed in with this token or from your address", acceptedWait);
-    }
-    return accept(token, described) ?? wrong;
-  }
-
-  const begin = (token: string, described: SignedInToken) => sessions.begin(token, described) ?? NO_ROOM;
-
-  /** Invalidates the link only after core has accepted its token. After a failed attempt, the link stays valid. */
-  function signInByLink(request: FastifyRequest, code: string) {
-    return attempt(request, sessions.tokenOf(code), SPENT_LINK, (_token, described) => {
-      // Another request may have used the link in the meantime.
-      const token = sessions.takeCode(code);
-      return token === undefined ? undefined : begin(token, described);
-    });
-  }
+  const { sessions, publicUrl } = context;
 
   app.post<{ Body: { token?: string; code?: string } }>(
     "/session",
     { schema: SIGN_IN },
     async (request, reply) => {
       const { token, code } = request.body;
-      const answer = await (code === undefined
-        ? attempt(request, token, WRONG_TOKEN, begin)
-        : signInByLink(request, code));
-      if (!("session" in answer)) return sendError(reply, answer);
+      const accepted = await (code === undefined
+        ? accept(context, request, token, WRONG_TOKEN)
+        : accept(context, request, sessions.tokenOf(code), SPENT_LINK));
+      if ("status" in accepted) return sendError(reply, accepted);
+      // After a failed attempt, a link stays valid. Another request may have used the link in the meantime.
+      if (code !== undefined && sessions.takeCode(code) === undefined) return sendError(reply, SPENT_LINK);
+      const begun = sessions.begin(accepted.token, accepted.described);
+      if (begun === undefined) return sendError(reply, NO_ROOM);
       const shown = readSessionCookie(request);
       if (shown !== undefined) sessions.end(shown);
-      setSessionCookie(request, reply, answer.id);
-      return reply.send(toShape(answer.session, publicUrl));
+      setSessionCookie(request, reply, begun.id);
+      return reply.send(toShape(begun.session, publicUrl));
     },
   );
 
@@ -133,15 +124,12 @@ export function addSessionRoutes(app: FastifyInstance, context: SessionContext):
   // This route is for programs that have a token and sign a person in, such as `npm start`.
   app.post("/sign-in-links", async (request, reply): Promise<FastifyReply> => {
     const [, token] = /^Bearer +(\S+)$/i.exec(request.headers.authorization ?? "") ?? [];
-    const answer = await attempt(
-      request,
-      token,
-      WRONG_TOKEN,
-      (accepted, described) => sessions.makeCode(accepted, described) ?? NO_ROOM,
-    );
-    if (!("code" in answer)) return sendError(reply, answer);
-    const expiresAt = new Date(answer.endsAtMs).toISOString();
-    return reply.code(201).send({ path: `/#sign-in=${answer.code}`, expiresAt });
+    const accepted = await accept(context, request, token, WRONG_TOKEN);
+    if ("status" in accepted) return sendError(reply, accepted);
+    const link = sessions.makeCode(accepted.token, accepted.described);
+    if (link === undefined) return sendError(reply, NO_ROOM);
+    const expiresAt = new Date(link.endsAtMs).toISOString();
+    return reply.code(201).send({ path: `/#sign-in=${link.code}`, expiresAt });
   });
 }
 

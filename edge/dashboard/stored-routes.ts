@@ -1,9 +1,25 @@
-import type { FastifyInstance, FastifyRequest } from "fastify";
+import type { FastifyInstance } from "fastify";
 import { FAILED_MAX } from "../../contract/deliveries";
-import type { DeliveryDetailShape, FailedEventShape, SendAgainShape } from "../../proto/json/shapes";
-import { toDeliveryDetailShape, toFailedEventShape, toSendAgainShape } from "../../proto/json/workspace-json";
-import type { Operator } from "./workspace-client";
+import type {
+  ChangeShape,
+  DeliveryDetailShape,
+  DeliveryShape,
+  FailedEventShape,
+  SendAgainShape,
+  TestOutcome,
+} from "../../proto/json/shapes";
+import {
+  toChangeShape,
+  toDeliveryDetailShape,
+  toDeliveryShape,
+  toFailedEventShape,
+  toSendAgainShape,
+  toTestOutcome,
+} from "../../proto/json/workspace-json";
+import type { OperatorOf } from "./workspace-client";
 
+/** Core's maximum number of deliveries per call. */
+const LOG_PAGE_MAX = 1_000;
 const EVENT_ID = { type: "string", maxLength: 64 } as const;
 const SEND_AGAIN = {
   body: {
@@ -14,11 +30,41 @@ const SEND_AGAIN = {
   },
 } as const;
 
-/** Adds the routes that show one delivery with its stored events, and send failed events again. */
-export function addStoredRoutes(
-  app: FastifyInstance,
-  operatorOf: (request: FastifyRequest) => Operator,
-): void {
+/** Adds the routes that list deliveries and changes, show one delivery with its stored events, and send events. */
+export function addStoredRoutes(app: FastifyInstance, operatorOf: OperatorOf): void {
+  app.post<{ Params: { id: string } }>(
+    "/workspaces/:id/test-event",
+    async (request): Promise<TestOutcome> => {
+      const { call, methods } = operatorOf(request);
+      return toTestOutcome(await call(methods.sendTestEvent, { workspaceId: request.params.id }));
+    },
+  );
+
+  app.get<{ Params: { id: string } }>(
+    "/workspaces/:id/deliveries",
+    async (request): Promise<readonly DeliveryShape[]> => {
+      const { call, methods } = operatorOf(request);
+      const found: DeliveryShape[] = [];
+      let pageToken = "";
+      do {
+        const page = { workspaceId: request.params.id, pageSize: LOG_PAGE_MAX, pageToken };
+        const { deliveries, nextPageToken } = await call(methods.listDeliveries, page);
+        found.push(...deliveries.map(toDeliveryShape));
+        pageToken = nextPageToken;
+      } while (pageToken !== "");
+      return found;
+    },
+  );
+
+  app.get<{ Params: { id: string } }>(
+    "/workspaces/:id/changes",
+    async (request): Promise<readonly ChangeShape[]> => {
+      const { call, methods } = operatorOf(request);
+      const { changes } = await call(methods.listChanges, { workspaceId: request.params.id });
+      return changes.flatMap((change) => toChangeShape(change) ?? []);
+    },
+  );
+
   app.get<{ Params: { id: string; deliveryId: string } }>(
     "/workspaces/:id/deliveries/:deliveryId",
     async (request): Promise<DeliveryDetailShape> => {
@@ -40,10 +86,7 @@ export function addStoredRoutes(
 }
 
 /** Adds `GET /workspaces/:id/failed-events`, which lists the kept events whose pushes failed. */
-export function addFailedEventsRoute(
-  app: FastifyInstance,
-  operatorOf: (request: FastifyRequest) => Operator,
-): void {
+export function addFailedEventsRoute(app: FastifyInstance, operatorOf: OperatorOf): void {
   app.get<{ Params: { id: string } }>(
     "/workspaces/:id/failed-events",
     async (request): Promise<readonly FailedEventShape[]> => {

@@ -13,12 +13,12 @@ import {
   TOO_MANY as TOO_MANY_CALLS,
 } from "./core-answer";
 import type { Session } from "./sessions";
-import type { Operator } from "./workspace-client";
+import type { OperatorOf } from "./workspace-client";
 import { toDeliveryShape, toHealthShape } from "../../proto/json/workspace-json";
 
 export interface WatchContext {
   sessionOf(request: FastifyRequest): Session | undefined;
-  operatorOf(request: FastifyRequest): Operator;
+  readonly operatorOf: OperatorOf;
   /** Aborted when the edge stops. All watches then end. */
   readonly stopping: AbortSignal;
   report(where: string, error: unknown): void;
@@ -54,87 +54,133 @@ const UNREAD_MAX_BYTES = 1024 * 1024;
  * reopens it.
  */
 export function addWatchRoute(app: FastifyInstance, context: WatchContext): void {
-  const { sessionOf, operatorOf, stopping, report } = context;
   const shares = createShares(WATCHES_MAX);
+  app.get("/workspaces/:id/watch", { exposeHeadRoute: false }, async (request: WatchRequest, reply) => {
+    const session = context.sessionOf(request);
+    if (session === undefined) return sendError(reply, SIGNED_OUT);
+    const { key, tokenName, workspaces } = session;
+    const token = workspaces === null ? { token: tokenName } : { limitedToken: tokenName };
+    const release = shares.acquire({ session: key, ...token });
+    if (typeof release === "string") {
+      const message = `${TOO_MANY[release]} This page shows the last known state.`;
+      return sendError(reply, { status: 503, message, retryAfterSeconds: 10 });
+    }
+    const { out } = new Watch(request, context, AbortSignal.any([context.stopping, session.over]));
+    out.once("close", release);
+    return reply.type("text/event-stream").header("x-accel-buffering", "no").send(out);
+  });
+}
 
-  app.get<{ Params: { id: string } }>(
-    "/workspaces/:id/watch",
-    { exposeHeadRoute: false },
-    async (request, reply) => {
-      const session = sessionOf(request);
-      if (session === undefined) return sendError(reply, SIGNED_OUT);
-      const { key, tokenName, workspaces } = session;
-      const token = workspaces === null ? { token: tokenName } : { limitedToken: tokenName };
-      const release = shares.acquire({ session: key, ...token });
-      if (typeof release === "string") {
-        const message = `${TOO_MANY[release]} This page shows the last known state.`;
-        return sendError(reply, { status: 503, message, retryAfterSeconds: 10 });
-      }
-      const over = AbortSignal.any([stopping, session.over]);
-      const out = new PassThrough({ highWaterMark: UNREAD_MAX_BYTES });
-      out.write(`retry: ${COME_BACK_AFTER_MS}\n\n`);
-      /** Core's stream; undefined when the stream must be reopened. */
-      let changes: ClientReadableStream<WatchWorkspaceResponse> | undefined;
-      /** Whether the stream has delivered a message within `SILENT_AFTER_MS`. */
-      let isCoreHere = false;
-      let silence: ReturnType<typeof setTimeout> | undefined;
+type WatchRequest = FastifyRequest<{ Params: { id: string } }>;
+type Changes = ClientReadableStream<WatchWorkspaceResponse>;
+type State =
+  | { readonly is: "lost" | "over" }
+  | { readonly is: "silent"; readonly changes: Changes }
+  | { readonly is: "heard"; readonly changes: Changes; readonly silence: NodeJS.Timeout };
 
-      const send = (event: string, data: unknown): void => {
-        if (!out.writable) return;
-        out.write(`event: ${event}\ndata: ${JSON.stringify(data)}\n\n`);
-        if (out.writableLength + out.readableLength > UNREAD_MAX_BYTES) out.destroy();
-      };
-      const beat = setInterval(() => {
-        if (sessionOf(request) === undefined) return end();
-        send(isCoreHere ? "available" : "unavailable", {});
-        if (changes === undefined && out.writable) follow();
-      }, BEAT_EVERY_MS);
-      const end = (): void => void out.end();
-      over.addEventListener("abort", end, { once: true });
-      out.once("close", () => {
-        release();
-        clearInterval(beat);
-        clearTimeout(silence);
-        over.removeEventListener("abort", end);
-        changes?.cancel();
-      });
+const NEXT: Readonly<Record<State["is"], readonly State["is"][]>> = {
+  lost: ["silent", "over"],
+  silent: ["heard", "lost", "over"],
+  heard: ["silent", "lost", "over"],
+  over: [],
+};
 
-      /** Records that core is unavailable. */
-      function miss(): void {
-        clearTimeout(silence);
-        if (isCoreHere) send("unavailable", {});
-        isCoreHere = false;
-      }
+/**
+ * The watch of one page, with a stream of changes from core. The states of the stream:
+ *
+ *            the next heartbeat          a message
+ *   lost ────────────────────────▶ silent ───────────▶ heard
+ *    ▲                              │  ▲                │ │
+ *    │        the stream ends       │  └──── silence ───┘ │
+ *    └──────────────────────────────┴─────────────────────┘
+ *
+ * The state is `over` when the connection of the page has closed.
+ */
+class Watch {
+  /** The server-sent events. */
+  readonly out = new PassThrough({ highWaterMark: UNREAD_MAX_BYTES });
+  #state: State = { is: "lost" };
+  readonly #request: WatchRequest;
+  readonly #context: WatchContext;
 
-      function follow(): void {
-        const stream = operatorOf(request).watch(request.params.id);
-        changes = stream;
-        stream.on("data", ({ change }: WatchWorkspaceResponse) => {
-          if (changes !== stream) return;
-          clearTimeout(silence);
-          silence = setTimeout(miss, SILENT_AFTER_MS);
-          if (change?.$case === "health") send("health", toHealthShape(change.value));
-          else if (change?.$case === "delivery") send("delivery", toDeliveryShape(change.value));
-          else if (!isCoreHere) send("available", {});
-          isCoreHere = true;
-        });
-        const lose = (): void => {
-          if (changes !== stream) return;
-          changes = undefined;
-          miss();
-        };
-        stream.on("end", lose);
-        stream.on("error", (error: Error) => {
-          const answer = isServiceError(error) ? coreAnswer(error) : undefined;
-          if (answer === CORE_AWAY || answer?.status === TOO_MANY_CALLS) return lose();
-          if (answer === NO_WORKSPACE) send("gone", {});
-          else if (answer === undefined) report("watch", error);
-          end();
-        });
-      }
-      follow();
-      if (over.aborted) end();
-      return reply.type("text/event-stream").header("x-accel-buffering", "no").send(out);
-    },
-  );
+  /** @param over aborted when the watch must end */
+  constructor(request: WatchRequest, context: WatchContext, over: AbortSignal) {
+    this.#request = request;
+    this.#context = context;
+    this.out.write(`retry: ${COME_BACK_AFTER_MS}\n\n`);
+    const beat = setInterval(() => this.#beat(), BEAT_EVERY_MS);
+    const end = (): void => void this.out.end();
+    over.addEventListener("abort", end, { once: true });
+    this.out.once("close", () => {
+      clearInterval(beat);
+      over.removeEventListener("abort", end);
+      if ("changes" in this.#state) this.#state.changes.cancel();
+      this.#enter({ is: "over" });
+    });
+    this.#follow();
+    if (over.aborted) end();
+  }
+
+  #enter(next: State): void {
+    const last = this.#state;
+    if (!NEXT[last.is].includes(next.is)) {
+      throw new Error(`a watch cannot go from ${last.is} to ${next.is}`);
+    }
+    this.#state = next;
+    if (last.is !== "heard") return;
+    clearTimeout(last.silence);
+    this.#send("unavailable", {});
+  }
+
+  #send(event: string, data: unknown): void {
+    const { out } = this;
+    if (!out.writable) return;
+    out.write(`event: ${event}\ndata: ${JSON.stringify(data)}\n\n`);
+    if (out.writableLength + out.readableLength > UNREAD_MAX_BYTES) out.destroy();
+  }
+
+  #beat(): void {
+    if (this.#context.sessionOf(this.#request) === undefined) return void this.out.end();
+    this.#send(this.#state.is === "heard" ? "available" : "unavailable", {});
+    if (this.#state.is === "lost" && this.out.writable) this.#follow();
+  }
+
+  #follow(): void {
+    const changes = this.#context.operatorOf(this.#request).watch(this.#request.params.id);
+    this.#enter({ is: "silent", changes });
+    changes.on("data", ({ change }: WatchWorkspaceResponse) => {
+      if (!this.#isOn(changes)) return;
+      const wasHeard = this.#hear(changes);
+      if (change?.$case === "health") this.#send("health", toHealthShape(change.value));
+      else if (change?.$case === "delivery") this.#send("delivery", toDeliveryShape(change.value));
+      else if (!wasHeard) this.#send("available", {});
+    });
+    changes.on("end", () => this.#lose(changes));
+    changes.on("error", (error: Error) => {
+      const answer = isServiceError(error) ? coreAnswer(error) : undefined;
+      if (answer === CORE_AWAY || answer?.status === TOO_MANY_CALLS) return this.#lose(changes);
+      if (answer === NO_WORKSPACE) this.#send("gone", {});
+      else if (answer === undefined) this.#context.report("watch", error);
+      this.out.end();
+    });
+  }
+
+  #isOn(changes: Changes): boolean {
+    return "changes" in this.#state && this.#state.changes === changes;
+  }
+
+  /** Records a message. Returns whether the stream was not silent before. */
+  #hear(changes: Changes): boolean {
+    if (this.#state.is === "heard") {
+      this.#state.silence.refresh();
+      return true;
+    }
+    const silence = setTimeout(() => this.#enter({ is: "silent", changes }), SILENT_AFTER_MS);
+    this.#enter({ is: "heard", changes, silence });
+    return false;
+  }
+
+  #lose(changes: Changes): void {
+    if (this.#isOn(changes)) this.#enter({ is: "lost" });
+  }
 }

@@ -1,4 +1,5 @@
 import type { ClientReadableStream } from "@grpc/grpc-js";
+import type { FastifyRequest } from "fastify";
 import { WorkspaceServiceClient, type WatchWorkspaceResponse } from "../../proto/gen/chatbridge/v1/workspace";
 import { bearer, callUnary, createGrpcClient, type UnaryMethod } from "../../runtime/core-channel";
 import type { ClientTls } from "../../runtime/core-connection";
@@ -18,6 +19,9 @@ export interface Operator {
   ): Promise<Response>;
   watch(workspaceId: string): ClientReadableStream<WatchWorkspaceResponse>;
 }
+
+/** Returns the client with the token of the request's session. */
+export type OperatorOf = (request: FastifyRequest) => Operator;
 
 export type WorkspaceClient = ReturnType<typeof createWorkspaceClient>;
 

@@ -2,23 +2,9 @@ import type { FastifyInstance, FastifyRequest } from "fastify";
 import { CreateWorkspaceRequest } from "../../proto/gen/chatbridge/v1/workspace";
 import { sendError } from "../public/public-listener";
 import { findWorkspaces, listWorkspaces } from "./find-workspaces";
-import type {
-  ChangeShape,
-  DeliveryShape,
-  TestOutcome,
-  WorkspacePage,
-  WorkspaceView,
-  WorkspaceWithSecret,
-} from "../../proto/json/shapes";
-import type { Operator } from "./workspace-client";
-import {
-  toChangeShape,
-  toDeliveryShape,
-  toHealthShape,
-  toTestOutcome,
-  toWorkspaceShape,
-  withSecret,
-} from "../../proto/json/workspace-json";
+import type { WorkspacePage, WorkspaceView, WorkspaceWithSecret } from "../../proto/json/shapes";
+import type { OperatorOf } from "./workspace-client";
+import { toHealthShape, toWorkspaceShape, withSecret } from "../../proto/json/workspace-json";
 
 const TEXT = { type: "string", maxLength: 4_096 } as const;
 const LIST = {
@@ -28,9 +14,6 @@ const LIST = {
     properties: { after: TEXT, search: TEXT, size: { type: "string", pattern: "^(?:[1-9]|[1-9]\\d|100)$" } },
   },
 } as const;
-/** Core's maximum number of deliveries per call. */
-const LOG_PAGE_MAX = 1_000;
-
 type Of<Body = unknown> = { Params: { id: string }; Body: Body };
 
 /** Returns the schema of a body in which all fields are strings. */
@@ -39,11 +22,8 @@ function texts<Name extends string>(required: readonly Name[], optional: readonl
   return { schema: { body: { type: "object", additionalProperties: false, required, properties } } };
 }
 
-/** Adds the routes with which operators manage workspaces. Each route calls core's WorkspaceService. */
-export function addWorkspaceRoutes(
-  app: FastifyInstance,
-  operatorOf: (request: FastifyRequest) => Operator,
-): void {
+/** Adds the routes that list, create, show, rename and delete workspaces. */
+export function addWorkspaceRoutes(app: FastifyInstance, operatorOf: OperatorOf): void {
   async function view(request: FastifyRequest, workspaceId: string): Promise<WorkspaceView> {
     const { call, methods } = operatorOf(request);
     const found = await call(methods.getWorkspace, { workspaceId });
@@ -99,7 +79,10 @@ export function addWorkspaceRoutes(
     await call(methods.deleteWorkspace, { workspaceId: workspace.id });
     return reply.code(204).send();
   });
+}
 
+/** Adds the routes that change how a workspace is connected: its addresses, its connection and its secret. */
+export function addConnectionRoutes(app: FastifyInstance, operatorOf: OperatorOf): void {
   app.put<Of<{ targetUrl: string }>>("/workspaces/:id/target-url", texts(["targetUrl"]), async (request) => {
     const { call, methods } = operatorOf(request);
     const wanted = { ...named(request), targetUrl: request.body.targetUrl };
@@ -129,30 +112,6 @@ export function addWorkspaceRoutes(
   app.post<Of>("/workspaces/:id/rotate-secret", async (request): Promise<WorkspaceWithSecret> => {
     const { call, methods } = operatorOf(request);
     return withSecret(await call(methods.rotateSigningSecret, named(request)));
-  });
-
-  app.post<Of>("/workspaces/:id/test-event", async (request): Promise<TestOutcome> => {
-    const { call, methods } = operatorOf(request);
-    return toTestOutcome(await call(methods.sendTestEvent, named(request)));
-  });
-
-  app.get<Of>("/workspaces/:id/deliveries", async (request): Promise<readonly DeliveryShape[]> => {
-    const { call, methods } = operatorOf(request);
-    const found: DeliveryShape[] = [];
-    let pageToken = "";
-    do {
-      const page = { ...named(request), pageSize: LOG_PAGE_MAX, pageToken };
-      const { deliveries, nextPageToken } = await call(methods.listDeliveries, page);
-      found.push(...deliveries.map(toDeliveryShape));
-      pageToken = nextPageToken;
-    } while (pageToken !== "");
-    return found;
-  });
-
-  app.get<Of>("/workspaces/:id/changes", async (request): Promise<readonly ChangeShape[]> => {
-    const { call, methods } = operatorOf(request);
-    const { changes } = await call(methods.listChanges, named(request));
-    return changes.flatMap((change) => toChangeShape(change) ?? []);
   });
 }
 
