@@ -17,91 +17,10 @@ export type CoreConfig = ReturnType<typeof readCoreConfig>;
 export function readCoreConfig(environment: NodeJS.ProcessEnv) {
   return readSettings(environment, (settings) => {
     const config = {
-      redisUrl: settings.parsed(
-        "REDIS_URL",
-        "address of Redis: redis://host:port, unix:///path, redis+sentinel://host:port,…/master or redis+cluster://host:port,… (rediss… for TLS)",
-        checkRedisUrl,
-      ),
-      redisCa: settings.file("REDIS_CA", "additional PEM root certificate to trust for Redis"),
-      redisWaitReplicas: settings.integer(
-        "REDIS_WAIT_REPLICAS",
-        "number of replicas that must confirm an event before core accepts it",
-        { min: 0, max: 16 },
-        0,
-      ),
-      listen: settings.hostPort("CORE_LISTEN", "address of the gRPC listener, host:port", "127.0.0.1:50051"),
-      healthListen: settings.hostPort(
-        "HEALTH_LISTEN",
-        "address of the listener for probes, host:port",
-        "127.0.0.1:50052",
-      ),
-      tokens: settings.parsed(
-        "CORE_TOKENS",
-        "comma-separated role=token, role:name=token or role:name@id+id=token; roles: edge, game, operator",
-        parseTokens,
-        " ",
-      ),
-      secretsKeys: settings.parsed(
-        "SECRETS_KEY",
-        "key of 32 bytes in hex or base64 (openssl rand -hex 32), or a comma-separated list of keys; the first key encrypts",
-        parseKeys,
-      ),
-      tls: readTls(settings),
-      shards: settings.integer(
-        "SHARDS",
-        "number of shards of the store, fixed at core's first start",
-        { min: 1, max: 1024 },
-        16,
-      ),
-      inboundLogMax: settings.integer(
-        "INBOUND_LOG_MAX",
-        "inbound events kept for followers, per shard",
-        { min: 1000, max: 100_000_000 },
-        1_000_000,
-      ),
-      inboundLogMaxBytes: settings.integer(
-        "INBOUND_LOG_MAX_BYTES",
-        "bytes of inbound events kept for followers, per shard; 0 for a part of Redis's memory (docs/scaling.md)",
-        { min: 0, max: 1_099_511_627_776 },
-        0,
-      ),
-      pushQueueMax: settings.integer(
-        "PUSH_QUEUE_MAX",
-        "events that can wait to be pushed, per shard; further events are dropped",
-        { min: 100, max: 10_000_000 },
-        50_000,
-      ),
-      pushQueueMaxBytes: settings.integer(
-        "PUSH_QUEUE_MAX_BYTES",
-        "bytes of the events that can wait to be pushed, per shard; further events are dropped; 0 for a part of Redis's memory",
-        { min: 0, max: 10_000_000_000 },
-        0,
-      ),
-      heldMaxBytes: settings.integer(
-        "HELD_MAX_BYTES",
-        "bytes of the events held for polling, per workspace; further events are refused; 0 for an eighth of Redis's memory",
-        { min: 0, max: 1_099_511_627_776 },
-        0,
-      ),
-      redisMemoryBytes: settings.integer(
-        "REDIS_MEMORY_BYTES",
-        "bytes of memory of each Redis master, for a Redis without maxmemory; 0 for no limit",
-        { min: 0, max: 1_099_511_627_776 },
-        0,
-      ),
-      pushAllow: settings.parsed(
-        "PUSH_ALLOW",
-        "comma-separated CIDRs of non-public addresses that pushes may go to",
-        (text) => parseBlocks(parseList(text)),
-        " ",
-      ),
-      pushCa: settings.file("PUSH_CA", "additional PEM root certificate to trust for bridges"),
-      dnsServers: settings.parsed(
-        "DNS_SERVERS",
-        "comma-separated name servers that look up the hosts of target URLs, as address or address:port",
-        parseList,
-        " ",
-      ),
+      ...readRedis(settings),
+      ...readCalls(settings),
+      ...readStore(settings),
+      ...readPushes(settings),
       mail: readMail(settings),
       drainMs: readDrainMs(settings),
       operatorEvents: readOperatorEvents(settings),
@@ -120,9 +39,50 @@ export function readCoreConfig(environment: NodeJS.ProcessEnv) {
   });
 }
 
+function readRedis(settings: Settings) {
+  return {
+    redisUrl: settings.parsed(
+      "REDIS_URL",
+      "address of Redis: redis://host:port, unix:///path, redis+sentinel://host:port,…/master or redis+cluster://host:port,… (rediss… for TLS)",
+      checkRedisUrl,
+    ),
+    redisCa: settings.file("REDIS_CA", "additional PEM root certificate to trust for Redis"),
+    redisWaitReplicas: settings.integer(
+      "REDIS_WAIT_REPLICAS",
+      "number of replicas that must confirm an event before core accepts it",
+      { min: 0, max: 16 },
+      0,
+    ),
+  };
+}
+
 function checkRedisUrl(text: string): string {
   parseRedisUrl(text);
   return text;
+}
+
+/** Reads the settings of the listeners, and of who may call them. */
+function readCalls(settings: Settings) {
+  return {
+    listen: settings.hostPort("CORE_LISTEN", "address of the gRPC listener, host:port", "127.0.0.1:50051"),
+    healthListen: settings.hostPort(
+      "HEALTH_LISTEN",
+      "address of the listener for probes, host:port",
+      "127.0.0.1:50052",
+    ),
+    tokens: settings.parsed(
+      "CORE_TOKENS",
+      "comma-separated role=token, role:name=token or role:name@id+id=token; roles: edge, game, operator",
+      parseTokens,
+      " ",
+    ),
+    secretsKeys: settings.parsed(
+      "SECRETS_KEY",
+      "key of 32 bytes in hex or base64 (openssl rand -hex 32), or a comma-separated list of keys; the first key encrypts",
+      parseKeys,
+    ),
+    tls: readTls(settings),
+  };
 }
 
 const TOKEN_MIN_CHARACTERS = 16;
@@ -152,6 +112,72 @@ function parseKeys(text: string): readonly Buffer[] {
   });
 }
 
+/** Reads the settings of what the store keeps. */
+function readStore(settings: Settings) {
+  return {
+    shards: settings.integer(
+      "SHARDS",
+      "number of shards of the store, fixed at core's first start",
+      { min: 1, max: 1024 },
+      16,
+    ),
+    inboundLogMax: settings.integer(
+      "INBOUND_LOG_MAX",
+      "inbound events kept for followers, per shard",
+      { min: 1000, max: 100_000_000 },
+      1_000_000,
+    ),
+    inboundLogMaxBytes: settings.integer(
+      "INBOUND_LOG_MAX_BYTES",
+      "bytes of inbound events kept for followers, per shard; 0 for a part of Redis's memory (docs/scaling.md)",
+      { min: 0, max: 1_099_511_627_776 },
+      0,
+    ),
+    pushQueueMax: settings.integer(
+      "PUSH_QUEUE_MAX",
+      "events that can wait to be pushed, per shard; further events are dropped",
+      { min: 100, max: 10_000_000 },
+      50_000,
+    ),
+    pushQueueMaxBytes: settings.integer(
+      "PUSH_QUEUE_MAX_BYTES",
+      "bytes of the events that can wait to be pushed, per shard; further events are dropped; 0 for a part of Redis's memory",
+      { min: 0, max: 10_000_000_000 },
+      0,
+    ),
+    heldMaxBytes: settings.integer(
+      "HELD_MAX_BYTES",
+      "bytes of the events held for polling, per workspace; further events are refused; 0 for an eighth of Redis's memory",
+      { min: 0, max: 1_099_511_627_776 },
+      0,
+    ),
+    redisMemoryBytes: settings.integer(
+      "REDIS_MEMORY_BYTES",
+      "bytes of memory of each Redis master, for a Redis without maxmemory; 0 for no limit",
+      { min: 0, max: 1_099_511_627_776 },
+      0,
+    ),
+  };
+}
+
+function readPushes(settings: Settings) {
+  return {
+    pushAllow: settings.parsed(
+      "PUSH_ALLOW",
+      "comma-separated CIDRs of non-public addresses that pushes may go to",
+      (text) => parseBlocks(parseList(text)),
+      " ",
+    ),
+    pushCa: settings.file("PUSH_CA", "additional PEM root certificate to trust for bridges"),
+    dnsServers: settings.parsed(
+      "DNS_SERVERS",
+      "comma-separated name servers that look up the hosts of target URLs, as address or address:port",
+      parseList,
+      " ",
+    ),
+  };
+}
+
 /** Returns the mail server and the sender, or undefined if core must log emails instead. */
 function readMail(settings: Settings) {
   const smtpUrl = settings.parsed(
@@ -165,25 +191,18 @@ function readMail(settings: Settings) {
   return smtpUrl ? { smtpUrl, from } : undefined;
 }
 
-function parseSmtpUrl(text: string): string {
-  const url = text.trim();
-  if (url !== "" && !/^smtps?:\/\//.test(url)) throw new Error("is not an SMTP URL");
-  return url;
+/** Returns a parser of a text that may be empty. */
+function parseOptional(isValid: (text: string) => boolean, fault: string): (text: string) => string {
+  return (padded) => {
+    const text = padded.trim();
+    if (text !== "" && !isValid(text)) throw new Error(fault);
+    return text;
+  };
 }
 
-function parseSender(text: string): string {
-  const sender = text.trim();
-  if (sender !== "" && !/@/.test(sender)) throw new Error("is not an email address");
-  return sender;
-}
-
-function parseRecipient(text: string): string {
-  const recipient = text.trim();
-  if (recipient !== "" && !isEmail(recipient)) {
-    throw new Error("is not one email address such as operators@example.com");
-  }
-  return recipient;
-}
+const parseSmtpUrl = parseOptional((text) => /^smtps?:\/\//.test(text), "is not an SMTP URL");
+const parseSender = parseOptional((text) => text.includes("@"), "is not an email address");
+const parseRecipient = parseOptional(isEmail, "is not one email address such as operators@example.com");
 
 /** Returns the addresses for the operator events of all workspaces. */
 function readOperatorEvents(settings: Settings) {

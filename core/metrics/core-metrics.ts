@@ -8,6 +8,8 @@ import { addMemoryMetrics } from "./memory-watch";
 import { addPushMetrics } from "./push-metrics";
 import { addStoreMetrics } from "./store-metrics";
 
+export type CoreMetrics = ReturnType<typeof createCoreMetrics>;
+
 /** Creates the metrics of a core, and the counts behind them. docs/metrics.md lists each metric with its help text. */
 export function createCoreMetrics() {
   const metrics = createMetrics();

@@ -1,0 +1,160 @@
+import type { Logger } from "pino";
+import type { DropReason } from "../../contract/deliveries";
+import type { ShardWatchContext } from "../delivery/shard-watch";
+import type { InboundDropped } from "../ports/inbound-log";
+import type { UnreadableSecrets } from "../ports/meters";
+import type { Publication } from "../ports/outbound-events";
+import type { QueuedPush } from "../ports/push-queue";
+import type { CoreMetrics } from "./core-metrics";
+
+// The functions of this file count and log events that concern operators.
+
+type Counters = Pick<CoreMetrics, "counts" | "push">;
+type Dropped = Pick<QueuedPush, "workspaceId" | "eventId" | "eventType">;
+
+/** Minimum milliseconds between two log lines about dropped inbound events. */
+const SAME_DROP_EVERY_MS = 10_000;
+
+function reportDrop(
+  { push }: Counters,
+  log: Logger,
+  { workspaceId, eventId, eventType }: Dropped,
+  reason: DropReason | "failed",
+): void {
+  push.countDrop(reason);
+  log.warn({ workspaceId, eventId, eventType, reason }, "a push was dropped");
+}
+
+export function storeReports(counters: Counters, log: Logger) {
+  /** Number of dropped inbound events that are not logged yet. */
+  let untold = 0;
+  let toldAt = -Infinity;
+  return {
+    /** Logs the first drop immediately, and then the sum of later drops, at most once per `SAME_DROP_EVERY_MS`. */
+    onDropped({ count, reason, group }: InboundDropped): void {
+      counters.counts.inboundDropped[reason] += count;
+      untold += count;
+      if (performance.now() - toldAt < SAME_DROP_EVERY_MS) return;
+      log.warn(
+        { count: untold, reason, group },
+        "inbound events were dropped before every group had acked them",
+      );
+      untold = 0;
+      toldAt = performance.now();
+    },
+    onOverloaded: ({ workspaceId, eventId, type }: Publication) =>
+      reportDrop(counters, log, { workspaceId, eventId, eventType: type }, "overloaded"),
+    onOverbooking: (advice: string) => log.warn({}, advice),
+    onAdvice: ({ level, server, advice }: { level: "warn" | "info"; server: string; advice: string }) =>
+      log[level]({ server }, `Redis may lose data: ${advice}`),
+  };
+}
+
+export function shardReports(counters: Counters, log: Logger) {
+  const { counts } = counters;
+  return {
+    onDrop: (push: Dropped, reason: DropReason | "failed") => reportDrop(counters, log, push, reason),
+    onFailing(workspaceId: string) {
+      counts.outages += 1;
+      log.warn({ workspaceId }, "a bridge has stopped polling while events wait");
+    },
+    onMailFault(workspaceId: string, error: unknown) {
+      counts.mailFaults += 1;
+      log.warn({ workspaceId, code: errorCode(error) }, "an email could not be sent; core will retry");
+    },
+    onMailRefused(workspaceId: string, error: unknown) {
+      counts.mailFaults += 1;
+      counts.mailsDropped.refused += 1;
+      log.error(
+        { workspaceId, code: errorCode(error) },
+        "the mail server rejected an email permanently, so core dropped the email; check the owner's address",
+      );
+    },
+    onMailsDropped(count: number) {
+      counts.mailsDropped.full += count;
+      log.error({ count }, "the outbox is full: emails about outages were dropped; check the mail server");
+    },
+    onGroupRemoved: (group: string) =>
+      log.info({ group }, "a group was removed, because it has had no Follow stream for 24 hours"),
+    ...operatorEventReports(counts, log),
+  };
+}
+
+function operatorEventReports(
+  counts: Counters["counts"],
+  log: Logger,
+): Pick<ShardWatchContext, "onOperatorEventSent" | "onOperatorEventsDropped"> {
+  return {
+    onOperatorEventSent({ id, type, workspaceId }, { key, kind }, { became, detail }) {
+      counts.operatorEvents[became] += 1;
+      const receiver = key === workspaceId ? `workspace-${kind}` : key;
+      const facts = { id, type, workspaceId, receiver };
+      if (became === "accepted") log.info(facts, "an operator event was delivered");
+      else if (became === "failed") {
+        log.warn({ ...facts, detail }, "an operator event could not be delivered; core will retry");
+      } else {
+        log.error(
+          { ...facts, detail },
+          "an operator event was rejected permanently, so core dropped the event; check the address",
+        );
+      }
+    },
+    onOperatorEventsDropped(count, reason) {
+      counts.operatorEventsDropped[reason] += count;
+      log.error({ count, reason }, "operator events were dropped undelivered; check their receivers");
+    },
+  };
+}
+
+export function callReports(log: Logger) {
+  return {
+    // The message has the change, so that many lines about one kind of change suppress no line about another.
+    onChanged: (workspaceId: string, { by, change }: { by: string; change: string }) =>
+      log.info({ workspaceId, by, change }, `a workspace was changed: ${change}`),
+    onDeleted: (workspaceId: string, by: string) => log.info({ workspaceId, by }, "a workspace was deleted"),
+    onGroupDeleted: (group: string, by: string) => log.info({ group, by }, "a group was deleted"),
+  };
+}
+
+/** Milliseconds in which a workspace with an unreadable secret is logged at most once. */
+const SAME_EVERY_MS = 60_000;
+/** Maximum number of workspaces whose last line is remembered. */
+const REMEMBERED_MAX = 1_000;
+
+/** Logs the workspaces whose secrets core cannot decrypt, and keeps their number for the metrics. */
+export function unreadableReports({ counts }: Counters, log: Logger) {
+  const loggedAt = new Map<string, number>();
+
+  return {
+    /** Logs a workspace that cannot be served now, at most once per minute. */
+    onUnreadable(workspaceId: string, missingKey: string): void {
+      const at = performance.now();
+      if (at - (loggedAt.get(workspaceId) ?? -Infinity) < SAME_EVERY_MS) return;
+      // The entries are in the order of their lines, so the first entry is the oldest.
+      const [oldest] = loggedAt.keys();
+      if (loggedAt.size >= REMEMBERED_MAX && oldest !== undefined) loggedAt.delete(oldest);
+      loggedAt.delete(workspaceId);
+      loggedAt.set(workspaceId, at);
+      log.error(
+        { workspaceId, missingKey },
+        "the secret of a workspace is unreadable: add the missing key to SECRETS_KEY, or connect the workspace again",
+      );
+    },
+    /** Logs each new number of workspaces, also when it becomes 0. */
+    onCounted({ count, workspaceIds, keys }: UnreadableSecrets): void {
+      const before = counts.unreadableSecrets ?? 0;
+      counts.unreadableSecrets = count;
+      if (count === before) return;
+      if (count === 0) return log.info("the secrets of all workspaces are readable again");
+      log.warn(
+        { count, workspaceIds, missingKeys: keys },
+        "the secrets of some workspaces are unreadable: add the missing keys to SECRETS_KEY, or connect the workspaces again; chat-bridge workspace keys lists them",
+      );
+    },
+  };
+}
+
+function errorCode(error: unknown): string {
+  if (!(error instanceof Error)) return typeof error;
+  return "code" in error && typeof error.code === "string" ? error.code : error.name;
+}
