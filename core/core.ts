@@ -3,6 +3,7 @@ import { pino, type Logger } from "pino";
 import { listenForProbes } from "../runtime/health-listener";
 import { listening } from "../runtime/listen-fault";
 import { limitConnections } from "../runtime/limit-connections";
+import type { Running } from "../runtime/run-process";
 import { SettingsError } from "../runtime/settings";
 import { BUILD } from "../runtime/version";
 import { startTracing } from "../runtime/tracing/start-tracing";
@@ -27,13 +28,11 @@ import { replyFault } from "./store/redis/fault-words";
 import { createSecretBox } from "./store/secret-box";
 import { openStore, WrongShards, type Store } from "./store/store";
 
-export interface Core {
+export interface Core extends Required<Running> {
   /** The port of the gRPC listener. */
   readonly port: number;
   /** The port of the listener for probes and metrics. */
   readonly healthPort: number;
-  /** The milliseconds between `beginDrain` and `close`, for `runProcess`. */
-  readonly drainMs: number;
   /**
    * Makes `/ready` and gRPC's health service fail. Core continues to accept and answer calls, and to push events. So
    * pushes do not pause if no other core is running.

@@ -4,10 +4,11 @@ import { pino, type Logger } from "pino";
 import { listenForProbes } from "../runtime/health-listener";
 import { listening } from "../runtime/listen-fault";
 import { limitConnections } from "../runtime/limit-connections";
+import type { Running } from "../runtime/run-process";
 import { formatHostPort, isLoopback } from "../runtime/settings";
 import { BUILD } from "../runtime/version";
 import { startTracing } from "../runtime/tracing/start-tracing";
-import { createAddressShield } from "./public/address-shield";
+import { createAddressShield, shieldCore } from "./public/address-shield";
 import type { EdgeConfig } from "./config";
 import { createCoreClient, type CoreClient } from "./lane/core-client";
 import { CoreRefusesToken } from "./lane/core-unavailable";
@@ -15,19 +16,16 @@ import { startDashboard, type Dashboard } from "./dashboard/dashboard";
 import { watchCore } from "./core-watch";
 import { createEdgeMetrics } from "./edge-metrics";
 import { addHooks } from "./public/hooks";
-import { shieldCore } from "./public/shielded-core";
 import { createPublicListener } from "./public/public-listener";
 import { createUnsentPages } from "./public/unsent-pages";
 
-export interface Edge {
+export interface Edge extends Required<Running> {
   /** The port of the listener for bridges. */
   readonly port: number;
   /** The port of the listener for probes. */
   readonly healthPort: number;
   /** The port of the dashboard; undefined when the dashboard is off. */
   readonly dashboardPort: number | undefined;
-  /** The milliseconds between `beginDrain` and `close`, for `runProcess`. */
-  readonly drainMs: number;
   /**
    * Makes `/ready` fail. The edge continues to accept and answer requests, and closes each connection after the next
    * answer.

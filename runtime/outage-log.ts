@@ -1,22 +1,25 @@
 import type { Logger } from "pino";
 
 const AGAIN_MS = 60_000;
-/** Maximum number of reasons that are remembered. */
-const REASONS_MAX = 16;
+const KEYS_MAX = 16;
 
 /**
- * Returns a function that returns whether to log a reason: true for a reason that was not logged in the last minute.
+ * Returns a function that returns whether to log a key, e.g. a reason: true for a key that was not logged in the last
+ * minute.
  *
+ * @param keysMax maximum number of keys that are remembered
  * @param now returns monotonic time in milliseconds
  */
-export function oncePerMinute(now: () => number = () => performance.now()): (reason: string) => boolean {
+export function oncePerMinute(keysMax = KEYS_MAX, now = () => performance.now()): (key: string) => boolean {
+  /** The keys, in the order of their last lines. */
   const loggedAt = new Map<string, number>();
-  return (reason) => {
+  return (key) => {
     const at = now();
-    if (at - (loggedAt.get(reason) ?? -Infinity) < AGAIN_MS) return false;
+    if (at - (loggedAt.get(key) ?? -Infinity) < AGAIN_MS) return false;
+    loggedAt.delete(key);
     const [oldest] = loggedAt.keys();
-    if (loggedAt.size >= REASONS_MAX && oldest !== undefined) loggedAt.delete(oldest);
-    loggedAt.set(reason, at);
+    if (loggedAt.size >= keysMax && oldest !== undefined) loggedAt.delete(oldest);
+    loggedAt.set(key, at);
     return true;
   };
 }
@@ -51,7 +54,7 @@ export function createOutageLog({
   return {
     /** Must be called when a call to the service has failed. `reason` must contain no secret. */
     failed(reason: string): void {
-      outage ??= { since: now(), isLogged: oncePerMinute(now) };
+      outage ??= { since: now(), isLogged: oncePerMinute(KEYS_MAX, now) };
       if (outage.isLogged(reason)) log[level]({ ...facts, reason }, lost);
     },
     /** Must be called when a call to the service has succeeded. */

@@ -1,9 +1,11 @@
 import type { Logger } from "pino";
+import { oncePerMinute } from "../../runtime/outage-log";
 import type { DropReason } from "../../contract/deliveries";
-import type { ShardWatchContext } from "../delivery/shard-watch";
 import type { InboundDropped } from "../ports/inbound-log";
 import type { UnreadableSecrets } from "../ports/meters";
+import type { OperatorEventDrop, StoredOperatorEvent } from "../ports/operator-outbox";
 import type { Publication } from "../ports/outbound-events";
+import type { OperatorReceiver, OperatorSent } from "../ports/outside";
 import type { QueuedPush } from "../ports/push-queue";
 import type { CoreMetrics } from "./core-metrics";
 
@@ -76,16 +78,11 @@ export function shardReports(counters: Counters, log: Logger) {
     },
     onGroupRemoved: (group: string) =>
       log.info({ group }, "a group was removed, because it has had no Follow stream for 24 hours"),
-    ...operatorEventReports(counts, log),
-  };
-}
-
-function operatorEventReports(
-  counts: Counters["counts"],
-  log: Logger,
-): Pick<ShardWatchContext, "onOperatorEventSent" | "onOperatorEventsDropped"> {
-  return {
-    onOperatorEventSent({ id, type, workspaceId }, { key, kind }, { became, detail }) {
+    onOperatorEventSent(
+      { id, type, workspaceId }: StoredOperatorEvent,
+      { key, kind }: OperatorReceiver,
+      { became, detail }: OperatorSent,
+    ) {
       counts.operatorEvents[became] += 1;
       const receiver = key === workspaceId ? `workspace-${kind}` : key;
       const facts = { id, type, workspaceId, receiver };
@@ -99,7 +96,7 @@ function operatorEventReports(
         );
       }
     },
-    onOperatorEventsDropped(count, reason) {
+    onOperatorEventsDropped(count: number, reason: OperatorEventDrop) {
       counts.operatorEventsDropped[reason] += count;
       log.error({ count, reason }, "operator events were dropped undelivered; check their receivers");
     },
@@ -116,25 +113,16 @@ export function callReports(log: Logger) {
   };
 }
 
-/** Milliseconds in which a workspace with an unreadable secret is logged at most once. */
-const SAME_EVERY_MS = 60_000;
 /** Maximum number of workspaces whose last line is remembered. */
 const REMEMBERED_MAX = 1_000;
 
 /** Logs the workspaces whose secrets core cannot decrypt, and keeps their number for the metrics. */
 export function unreadableReports({ counts }: Counters, log: Logger) {
-  const loggedAt = new Map<string, number>();
-
+  const isLogged = oncePerMinute(REMEMBERED_MAX);
   return {
     /** Logs a workspace that cannot be served now, at most once per minute. */
     onUnreadable(workspaceId: string, missingKey: string): void {
-      const at = performance.now();
-      if (at - (loggedAt.get(workspaceId) ?? -Infinity) < SAME_EVERY_MS) return;
-      // The entries are in the order of their lines, so the first entry is the oldest.
-      const [oldest] = loggedAt.keys();
-      if (loggedAt.size >= REMEMBERED_MAX && oldest !== undefined) loggedAt.delete(oldest);
-      loggedAt.delete(workspaceId);
-      loggedAt.set(workspaceId, at);
+      if (!isLogged(workspaceId)) return;
       log.error(
         { workspaceId, missingKey },
         "the secret of a workspace is unreadable: add the missing key to SECRETS_KEY, or connect the workspace again",

@@ -6,7 +6,6 @@ import { sendError } from "../public/public-listener";
 import { canonicalAddress } from "../public/source-address";
 import { coreAnswer, isServiceError } from "./core-answer";
 import { ASKED_BY_ITSELF, OWN_HEADER } from "./page-guard";
-import { readSessionCookie, setSessionCookie } from "./session-cookie";
 import type { Session, Sessions } from "./sessions";
 import type { SessionShape } from "../../proto/json/shapes";
 import type { SignInLimit } from "./sign-in-limit";
@@ -157,4 +156,28 @@ function toShape({ endsAtMs, tokenName, workspaces }: Session, publicUrl: string
     version: BUILD.version,
     endsAt: new Date(endsAtMs).toISOString(),
   };
+}
+
+/**
+ * Returns the session id from the cookie. Behind a TLS proxy, the cookie's name begins with `__Host-`: this prefix
+ * binds the cookie to the host. Browsers reject a cookie with this prefix over plain HTTP.
+ */
+function readSessionCookie(request: FastifyRequest): string | undefined {
+  const wanted = `${nameFor(request)}=`;
+  const pairs = (request.headers.cookie ?? "").split(";").map((pair) => pair.trim());
+  return pairs.find((pair) => pair.startsWith(wanted))?.slice(wanted.length);
+}
+
+/** Sets the cookie, which expires when the browser is closed. An empty id removes the cookie. */
+function setSessionCookie(request: FastifyRequest, reply: FastifyReply, id: string): void {
+  const secure = request.protocol === "https" ? "; Secure" : "";
+  const gone = id === "" ? "; Max-Age=0" : "";
+  void reply.header(
+    "set-cookie",
+    `${nameFor(request)}=${id}; Path=/; HttpOnly; SameSite=Strict${secure}${gone}`,
+  );
+}
+
+function nameFor({ protocol }: FastifyRequest): string {
+  return protocol === "https" ? "__Host-dashboard" : "dashboard";
 }

@@ -74,15 +74,14 @@ export function addWatchRoute(app: FastifyInstance, context: WatchContext): void
 type WatchRequest = FastifyRequest<{ Params: { id: string } }>;
 type Changes = ClientReadableStream<WatchWorkspaceResponse>;
 type State =
-  | { readonly is: "lost" | "over" }
+  | { readonly is: "lost" }
   | { readonly is: "silent"; readonly changes: Changes }
   | { readonly is: "heard"; readonly changes: Changes; readonly silence: NodeJS.Timeout };
 
 const NEXT: Readonly<Record<State["is"], readonly State["is"][]>> = {
-  lost: ["silent", "over"],
-  silent: ["heard", "lost", "over"],
-  heard: ["silent", "lost", "over"],
-  over: [],
+  lost: ["silent"],
+  silent: ["heard", "lost"],
+  heard: ["silent", "lost"],
 };
 
 /**
@@ -94,7 +93,7 @@ const NEXT: Readonly<Record<State["is"], readonly State["is"][]>> = {
  *    │        the stream ends       │  └──── silence ───┘ │
  *    └──────────────────────────────┴─────────────────────┘
  *
- * The state is `over` when the connection of the page has closed.
+ * When the connection of the page closes, the watch cancels its stream, and opens no other.
  */
 class Watch {
   /** The server-sent events. */
@@ -114,8 +113,9 @@ class Watch {
     this.out.once("close", () => {
       clearInterval(beat);
       over.removeEventListener("abort", end);
-      if ("changes" in this.#state) this.#state.changes.cancel();
-      this.#enter({ is: "over" });
+      if (this.#state.is === "lost") return;
+      this.#state.changes.cancel();
+      this.#enter({ is: "lost" });
     });
     this.#follow();
     if (over.aborted) end();
@@ -166,7 +166,7 @@ class Watch {
   }
 
   #isOn(changes: Changes): boolean {
-    return "changes" in this.#state && this.#state.changes === changes;
+    return this.#state.is !== "lost" && this.#state.changes === changes;
   }
 
   /** Records a message. Returns whether the stream was not silent before. */

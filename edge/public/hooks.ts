@@ -1,10 +1,10 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { ERRORS } from "../../contract/errors";
 import { BODY_MAX_BYTES } from "../../contract/numbers";
+import { Refusal, type Refused } from "../../proto/gen/chatbridge/v1/bridge";
 import type { CoreClient } from "../lane/core-client";
-import type { Tracer } from "../../runtime/tracing/tracer";
+import type { Span, Tracer } from "../../runtime/tracing/tracer";
 import { UNAVAILABLE } from "./error-body";
-import { endHookSpan, startHookSpan } from "./hook-span";
 import { sendError } from "./public-listener";
 import { readInboundEvent } from "./read-inbound-event";
 import { readJson } from "./read-json";
@@ -27,8 +27,16 @@ const ACCEPTED_HEADERS = [
   String(ACCEPTED_BODY.length),
 ];
 
+/** The names of the spans. */
 const POST = "POST /hooks/{workspaceId}";
 const POLL = "GET /hooks/{workspaceId}/events";
+
+/** The refusals of requests whose signature core accepted. */
+const SIGNED: ReadonlySet<Refusal> = new Set([
+  Refusal.WORKSPACE_LIMIT,
+  Refusal.INVALID,
+  Refusal.PUSH_WORKSPACE,
+]);
 
 type HooksRequest = FastifyRequest<{ Params: { workspaceId: string } }>;
 
@@ -57,33 +65,33 @@ export function addHooks(
     if (json === undefined) return sendError(reply, ERRORS.notJson);
     const reading = readInboundEvent(json.value); // check 7 in README.md; core reports a violation after check 6
     const by = caller(request);
-    const span = tracer && startHookSpan(tracer, POST, request.headers);
+    const span = tracer?.start(POST, "server", traceparent(request));
     const { outcome } = await core.receive({ ...by, body, reading }, span?.traceparent);
     if (outcome?.$case === "refused") {
       const answer = refusalAnswer(outcome.value);
-      if (span) endHookSpan(span, POST, by.workspaceId, answer.status, outcome.value);
+      if (span) endSpan(span, POST, by.workspaceId, answer.status, outcome.value);
       return sendError(reply, answer);
     }
-    if (span) endHookSpan(span, POST, by.workspaceId, 202);
+    if (span) endSpan(span, POST, by.workspaceId, 202);
     sendPastFastify(reply, 202, ACCEPTED_HEADERS, ACCEPTED_BODY);
   });
 
   app.get("/hooks/:workspaceId/events", async (request: HooksRequest, reply) => {
     const queryString = rawQuery(request);
     const by = caller(request);
-    const span = tracer && startHookSpan(tracer, POLL, request.headers);
+    const span = tracer?.start(POLL, "server", traceparent(request));
     const reading = readPollQuery(queryString);
     const { outcome } = await core.poll({ ...by, queryString, reading }, span?.traceparent);
     if (outcome?.$case === "refused") {
       const answer = refusalAnswer(outcome.value);
-      if (span) endHookSpan(span, POLL, by.workspaceId, answer.status, outcome.value);
+      if (span) endSpan(span, POLL, by.workspaceId, answer.status, outcome.value);
       return sendError(reply, answer);
     }
     if (outcome === undefined) throw new Error("core's answer to a poll has no outcome");
     const { body, signature, workspaceId } = outcome.value;
     const owner = { workspaceId, address: by.sourceAddress };
     const hasRoom = unsent.add(reply.raw, body.length, owner);
-    if (span) endHookSpan(span, POLL, workspaceId, hasRoom ? 200 : UNAVAILABLE.status);
+    if (span) endSpan(span, POLL, workspaceId, hasRoom ? 200 : UNAVAILABLE.status);
     if (!hasRoom) return sendError(reply, UNAVAILABLE);
     const headers = [
       "service-signature",
@@ -110,6 +118,32 @@ function caller(request: HooksRequest) {
     sourceAddress: canonicalAddress(request.ip, request.socket.remoteAddress),
     signature: typeof signature === "string" ? signature : undefined,
   };
+}
+
+/** Returns the context of the trace that the request continues. */
+function traceparent({ headers }: FastifyRequest): string | undefined {
+  return typeof headers["traceparent"] === "string" ? headers["traceparent"] : undefined;
+}
+
+/**
+ * Ends the span of a request whose signature core accepted. The span of any other request is dropped, so that only
+ * bridges with a secret can cause exports.
+ */
+function endSpan(
+  span: Span,
+  name: typeof POST | typeof POLL,
+  workspaceId: string,
+  status: number,
+  refused?: Refused,
+): void {
+  if (refused !== undefined && !SIGNED.has(refused.refusal)) return;
+  const [method = "", route = ""] = name.split(" ");
+  span.end({
+    "http.request.method": method,
+    "http.route": route,
+    "http.response.status_code": status,
+    "chatbridge.workspace.id": workspaceId,
+  });
 }
 
 /** Returns the query string: everything after the first "?" of the URL, exactly as sent. */

@@ -22,6 +22,7 @@ import {
   ParentBasedSampler,
 } from "@opentelemetry/sdk-trace-base";
 import type { Logger } from "pino";
+import { oncePerMinute } from "../outage-log";
 import { BUILD } from "../version";
 import type { TracingConfig } from "./settings";
 import type { Span, SpanKind, Tracer, Tracing } from "./tracer";
@@ -33,7 +34,6 @@ const SPAN_LIMITS = {
   eventCountLimit: 0,
   linkCountLimit: 100,
 } as const;
-const FAULT_EVERY_MS = 60_000;
 /** Milliseconds for which a stopping process waits for the last export. */
 const FLUSH_WITHIN_MS = 2_000;
 
@@ -105,10 +105,9 @@ function parse(traceparent: string): SpanContext | undefined {
  * response, so only its code is logged.
  */
 function faultLogger(log: Logger): (error: unknown) => void {
-  let loggedAt = -Infinity;
+  const isFirst = oncePerMinute();
   return (error) => {
-    if (performance.now() - loggedAt < FAULT_EVERY_MS) return;
-    loggedAt = performance.now();
+    if (!isFirst("")) return;
     const { code, name } = error as { code?: unknown; name?: unknown };
     const reason = String(code ?? name);
     log.warn(
