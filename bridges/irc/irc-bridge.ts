@@ -1,30 +1,29 @@
 import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
-import { CannotShow, createBridge, dmChannel, RetryLater } from "chat-bridge-kit";
+import { CannotShow, createBridge, RetryLater, type Bridge } from "chat-bridge-kit";
 import {
   isLoopback,
   kitOptions,
   type BridgeSettings,
-  type ConnectionState,
   type RunningBridge,
   type Tools,
 } from "chat-bridge-runner";
-import type { TextEvent } from "irc-framework";
+import type { ServerLine, TextEvent } from "irc-framework";
 import { clientOptions } from "./client-options";
-import { createChannels } from "./connection/channels";
+import { Channels } from "./connection/channels";
 import { createFloodGate } from "./connection/flood-gate";
-import { connectToIrc } from "./connection/irc-connection";
-import type { IrcSession } from "./connection/irc-session";
-import { accountLookup, followMembers, readWhox } from "./connection/member-events";
-import { createOutbox } from "./connection/outbox";
+import { IrcConnection, type IrcSession } from "./connection/irc-connection";
+import { followMembers, readWhox } from "./connection/member-events";
+import { Outbox } from "./connection/outbox";
 import { refusalOf } from "./connection/refusal-of";
 import type { IrcSettings } from "./irc-settings";
 import { withSent } from "./play/find-choices";
-import { showMessages } from "./play/show-messages";
+import { MemberTexts } from "./play/member-texts";
+import { MessagePrinter } from "./play/message-printer";
 import { typedLines } from "./play/typed-lines";
 import { invitedChannels } from "./state/invited-channels";
-import { openJournal } from "./state/journal";
-import { createMembers, isNick, type MemberIdentity } from "./state/members";
+import { Journal } from "./state/journal";
+import { isNick, Members, type MemberIdentity } from "./state/members";
 
 /** Milliseconds after which the kit treats a message as refused: lines can wait for the flood gate. */
 const CHAT_TIMEOUT_MS = 600_000;
@@ -35,213 +34,217 @@ const LAST_TEXTS_MS = 1_000;
 /** Token of the `PING` after which a stopping bridge has read everything that members typed before. */
 const STOP_TOKEN = "last-lines";
 const QUIT_WITHIN_MS = 1_500;
+const HINT_EXPIRES_MS = 30_000;
 const KNOWN_TRIES = 50;
 const KNOWN_EVERY_MS = 20;
 /** Milliseconds after a connection within which the server lists the members. */
 const LISTED_AFTER_MS = 20_000;
-/** Milliseconds after which a line is ignored, because bouncers and servers replay old lines. */
-const STALE_MS = 300_000;
 
-/** Starts the bridge between an IRC server and a workspace. */
+/** Starts the bridge between an IRC server and a workspace. Resolves without waiting for connections. */
 export async function startIrcBridge(
   settings: BridgeSettings & IrcSettings,
   { log, fail }: Tools,
 ): Promise<RunningBridge> {
-  warnOfPlaintext(settings, log);
-  const { STATE_FOLDER: folder, COMMAND_PREFIX: prefix } = settings;
-  const journal = openJournal(folder, (problem) =>
-    log.error({ err: problem }, "the journal was not compacted"),
-  );
-  const members = createMembers();
-  const invited = invitedChannels(folder);
-  let upAtMs = performance.now();
-  let lookUp: ((nick: string) => Promise<void>) | undefined;
-  /** Lines of members that are being reported. */
-  const texts = new Set<Promise<void>>();
-  let onStopPong: (() => void) | undefined;
-  let isStopping = false;
+  if (!settings.IRC_TLS && !isLoopback(settings.IRC_HOST)) {
+    log.warn(
+      "IRC_TLS=off: everybody on the network path can read and change what members and the bridge send",
+    );
+  }
+  const bridge = new IrcBridge(settings, log);
+  bridge.start().catch((error: unknown) => fail(error instanceof Error ? error.message : String(error)));
+  return bridge;
+}
 
-  const outbox = createOutbox({
-    write: (line) => irc.write(line),
-    gate: createFloodGate(settings.IRC_BURST_LINES, settings.IRC_LINE_MS),
-    journal,
-    readiness(target) {
-      if (isNick(target)) return "now";
-      return channels.readiness(target);
-    },
-  });
-  const lower = (name: string): string => irc.session?.lower(name) ?? name.toLowerCase();
-  const channels = createChannels({
-    wanted: settings.IRC_CHANNELS,
-    invitedBefore: invited.load(),
-    mayInvite: (nick) =>
-      settings.IRC_ALLOW_INVITES.some((entry) => entry === "*" || entry === members.identityOf(nick).id),
-    log,
-    control: outbox.control,
-    onChange: outbox.wake,
-    onInvited: invited.save,
-  });
-  const { chat, ...shows } = showMessages({
-    outbox,
-    journal,
-    text: { isStyled: settings.IRC_FORMATTING, prefix },
-    maxLines: settings.IRC_MAX_LINES,
-    gapMs: settings.IRC_UPDATE_SECONDS * 1_000,
-    nickOf(userId) {
-      const nick = members.nickOf(userId);
-      if (nick !== undefined) return lower(nick);
-      // The server lists the members and their accounts after the bridge has joined its channels.
-      if (performance.now() - upAtMs < LISTED_AFTER_MS) throw new RetryLater(LISTED_AFTER_MS / 4);
-      throw new CannotShow("the member is not in a channel of the bridge");
-    },
-    log,
-  });
-  const bridge = createBridge({
-    ...kitOptions(settings, log),
-    chat,
-    chatTimeoutMs: CHAT_TIMEOUT_MS,
-    onlyReported: "members",
-  });
-  const onTyped = typedLines({
-    settings,
-    bridge,
-    view: {
-      shownIn: (channel) => withSent(shows.sent(), bridge.shownIn(channel), channel),
-      printedAtMs: (messageId) =>
-        shows.sent().some((sent) => sent.messageId === messageId)
-          ? Infinity
-          : journal.printedOf(messageId)?.atMs,
-    },
-    log,
-    async untilKnown(messageId) {
-      if (bridge.shown(messageId) !== undefined) return;
-      await shows.settled(messageId);
-      // The kit saves a message right after the chat has accepted the message.
-      for (let tries = 0; tries < KNOWN_TRIES && bridge.shown(messageId) === undefined; tries += 1) {
-        await sleep(KNOWN_EVERY_MS);
-      }
-    },
-    hint(member: MemberIdentity, text) {
-      const id = `hint-${randomUUID()}`;
-      const target = lower(member.name);
-      outbox.hint({ id, command: "NOTICE", target, lines: [text], expiresAtMs: Date.now() + 30_000 });
-    },
-  });
+/** Connects the parts of the bridge. */
+class IrcBridge implements RunningBridge {
+  readonly #log: Tools["log"];
+  readonly #members = new Members();
+  readonly #journal: Journal;
+  readonly #irc: IrcConnection;
+  readonly #outbox: Outbox;
+  readonly #channels: Channels;
+  readonly #printer: MessagePrinter;
+  readonly #bridge: Bridge;
+  readonly #texts: MemberTexts;
+  #upAtMs = performance.now();
+  #isStopping = false;
+  /** Called with the answer to the `PING` of a stopping bridge. */
+  #onStopPong: (() => void) | undefined;
 
-  /**
-   * Whether private lines of a member are reported. Games may write to reported members, and a services account that
-   * writes to the bridge must not become one.
-   */
-  function isPartner({ id, name }: MemberIdentity): boolean {
-    return members.isPresent(name) || bridge.shownIn(dmChannel(id)).length > 0;
+  constructor(settings: BridgeSettings & IrcSettings, log: Tools["log"]) {
+    const { STATE_FOLDER: folder, COMMAND_PREFIX: prefix } = settings;
+    const members = this.#members;
+    const invited = invitedChannels(folder);
+    const journal = new Journal(folder, (err) => log.error({ err }, "the journal was not compacted"));
+    const outbox = new Outbox({
+      write: (line) => this.#irc.write(line),
+      gate: createFloodGate(settings.IRC_BURST_LINES, settings.IRC_LINE_MS),
+      journal,
+      readiness: (target) => (isNick(target) ? "now" : this.#channels.readiness(target)),
+    });
+    const mayInvite = (nick: string): boolean =>
+      settings.IRC_ALLOW_INVITES.some((entry) => entry === "*" || entry === members.identityOf(nick).id);
+    this.#channels = new Channels({
+      wanted: settings.IRC_CHANNELS,
+      invitedBefore: invited.load(),
+      mayInvite,
+      log,
+      outbox,
+      saveInvited: invited.save,
+    });
+    this.#printer = new MessagePrinter({
+      outbox,
+      journal,
+      text: { isStyled: settings.IRC_FORMATTING, prefix },
+      maxLines: settings.IRC_MAX_LINES,
+      gapMs: settings.IRC_UPDATE_SECONDS * 1_000,
+      nickOf: (userId) => this.#nickOf(userId),
+      log,
+    });
+    this.#bridge = createBridge({
+      ...kitOptions(settings, log),
+      chat: this.#printer,
+      chatTimeoutMs: CHAT_TIMEOUT_MS,
+      onlyReported: "members",
+    });
+    const report = typedLines({
+      settings,
+      bridge: this.#bridge,
+      view: {
+        shownIn: (channel) => withSent(this.#printer.sent(), this.#bridge.shownIn(channel), channel),
+        printedAtMs: (id) => this.#printedAtMs(id),
+      },
+      log,
+      untilKnown: (messageId) => this.#untilKnown(messageId),
+      hint: (member, text) => this.#hint(member, text),
+    });
+    this.#texts = new MemberTexts({
+      members,
+      channels: this.#channels,
+      outbox,
+      bridge: this.#bridge,
+      log,
+      report,
+    });
+    this.#irc = new IrcConnection({
+      client: clientOptions(settings, (err) =>
+        log.warn({ err }, "skipped a line of the server that cannot be read"),
+      ),
+      log,
+      outbox,
+      onUp: (session) => this.#onUp(session),
+      onDown: () => this.#onDown(),
+      onLine: (session, line) => this.#onLine(session, line),
+    });
+    this.#log = log;
+    this.#journal = journal;
+    this.#outbox = outbox;
   }
 
-  /** Reports a line that a member typed, after a lookup of the member's account. */
-  async function onText(session: IrcSession, event: TextEvent): Promise<void> {
-    const { nick, target, message: text, tags, time } = event;
-    if (event.from_server || session.isOwn(nick)) return;
-    if (time !== undefined && time < Date.now() - STALE_MS) return;
-    const isDirect = session.isOwn(target);
-    const name = isDirect ? undefined : channels.nameOf(session.lower(target));
-    if (!isDirect && name === undefined) return;
-    if (session.hasAccountTag) members.hasAccount(nick, event.account ?? false);
-    else if (members.isUnknown(nick)) await lookUp?.(nick);
-    const channel = name === undefined ? undefined : { id: session.lower(name), name };
-    const member = members.identityOf(nick);
-    if (isDirect && !isPartner(member)) return;
-    await onTyped({ member, channel, text, id: tags["msgid"] });
+  /** Connects to the server and to the service. Rejects like `Bridge.start`. */
+  async start(): Promise<void> {
+    this.#irc.open();
+    await this.#bridge.start();
+    if (this.#isStopping) return;
+    this.#log.info("connected to the service");
+    this.#printer.resume((messageId) => this.#bridge.shown(messageId));
   }
 
-  function onEcho(session: IrcSession, { nick, target, message }: TextEvent): void {
-    if (session.isOwn(nick)) outbox.echoed(session.lower(target), message);
+  states() {
+    const { isConnected, problem } = this.#bridge.status;
+    const irc = { ...this.#irc.state, ...this.#channels.counts };
+    // A bridge that is in none of its channels counts as not connected.
+    const isOut = irc.isConnected && irc.joined === 0 && irc.wanted > 0;
+    return {
+      service: { isConnected, problem },
+      irc: isOut ? { ...irc, isConnected: false, problem: "not in any channel" } : irc,
+    };
   }
 
-  const irc = connectToIrc({
-    client: clientOptions(settings, (error) =>
-      log.warn({ err: error }, "skipped a line of the server that cannot be read"),
-    ),
-    log,
-    control: outbox.control,
-    onUp(session) {
-      upAtMs = performance.now();
-      followMembers(session, members, outbox.control);
-      lookUp = accountLookup(session, members, outbox.control);
-      session.client
-        .on("privmsg", (event) => {
-          onEcho(session, event);
-          const reported = onText(session, event)
-            .catch((error: unknown) => log.error({ err: error }, "a line was not reported"))
-            .finally(() => texts.delete(reported));
-          texts.add(reported);
-        })
-        .on("notice", (event) => onEcho(session, event));
-      outbox.up(session);
-      channels.up(session);
-    },
-    onDown() {
-      channels.down();
-      outbox.down();
-    },
-    onLine(session, line) {
-      channels.onLine(line);
-      readWhox(line, members);
-      const token = line.command === "PONG" ? (line.params.at(-1) ?? "") : undefined;
-      if (token === STOP_TOKEN) onStopPong?.();
-      else if (token !== undefined) outbox.ponged(token);
-      const refusal = refusalOf(line);
-      if (refusal !== undefined) outbox.refused(session.lower(refusal.target), refusal.error);
-    },
-  });
+  async close(): Promise<void> {
+    this.#isStopping = true;
+    if (this.#irc.session !== undefined) await within(LAST_TEXTS_MS, this.#untilTextsAreReported());
+    const stopped = this.#bridge.stop();
+    if (this.#irc.session !== undefined) await this.#outbox.drain(FINISH_LINES_MS);
+    this.#printer.close();
+    await within(STOP_KIT_MS, stopped);
+    await this.#irc.close("the bridge is stopping", QUIT_WITHIN_MS);
+    this.#journal.close();
+  }
+
+  #onUp(session: IrcSession): void {
+    this.#upAtMs = performance.now();
+    followMembers(session, this.#members, this.#outbox);
+    const onEcho = ({ nick, target, message }: TextEvent): void => {
+      if (session.isOwn(nick)) this.#outbox.echoed(session.lower(target), message);
+    };
+    session.client.on("privmsg", onEcho).on("notice", onEcho);
+    this.#texts.up(session);
+    this.#outbox.up(session);
+    this.#channels.up(session);
+  }
+
+  #onDown(): void {
+    this.#channels.down();
+    this.#outbox.down();
+  }
+
+  #onLine(session: IrcSession, line: ServerLine): void {
+    this.#channels.onLine(line);
+    readWhox(line, this.#members);
+    const token = line.command === "PONG" ? (line.params.at(-1) ?? "") : undefined;
+    if (token === STOP_TOKEN) this.#onStopPong?.();
+    else if (token !== undefined) this.#outbox.ponged(token);
+    const refusal = refusalOf(line);
+    if (refusal !== undefined) this.#outbox.refused(session.lower(refusal.target), refusal.error);
+  }
+
   /** Resolves when the bridge has read and reported what members typed until now. */
-  async function untilTextsAreReported(): Promise<void> {
-    const answered = new Promise<void>((resolve) => (onStopPong = resolve));
-    outbox.control(`PING ${STOP_TOKEN}`);
+  async #untilTextsAreReported(): Promise<void> {
+    const answered = new Promise<void>((resolve) => (this.#onStopPong = resolve));
+    this.#outbox.control(`PING ${STOP_TOKEN}`);
     await answered;
-    while (texts.size > 0) await Promise.all(texts);
+    await this.#texts.settled();
   }
 
-  async function startKit(): Promise<void> {
-    await bridge.start();
-    if (isStopping) return;
-    log.info("connected to the service");
-    shows.resume((messageId) => bridge.shown(messageId));
+  /** Returns the current nick of a member, in lower case. */
+  #nickOf(userId: string): string {
+    const nick = this.#members.nickOf(userId);
+    if (nick !== undefined) return this.#lower(nick);
+    // The server lists the members and their accounts after the bridge has joined its channels.
+    if (performance.now() - this.#upAtMs < LISTED_AFTER_MS) throw new RetryLater(LISTED_AFTER_MS / 4);
+    throw new CannotShow("the member is not in a channel of the bridge");
   }
-  startKit().catch((error: unknown) => fail(error instanceof Error ? error.message : String(error)));
 
-  return {
-    states: () => ({
-      service: { isConnected: bridge.status.isConnected, problem: bridge.status.problem },
-      irc: ircState(irc.state(), channels.counts()),
-    }),
-    async close() {
-      isStopping = true;
-      if (irc.session !== undefined) await within(LAST_TEXTS_MS, untilTextsAreReported());
-      const stopped = bridge.stop();
-      if (irc.session !== undefined) await outbox.drain(FINISH_LINES_MS);
-      shows.close();
-      await within(STOP_KIT_MS, stopped);
-      await irc.close("the bridge is stopping", QUIT_WITHIN_MS);
-      journal.close();
-    },
-  };
-}
+  #lower(name: string): string {
+    return this.#irc.session?.lower(name) ?? name.toLowerCase();
+  }
 
-/**
- * Returns the state of the connection to the server. A bridge that is in none of its channels counts as not connected.
- */
-function ircState(state: ConnectionState, channels: { joined: number; wanted: number }) {
-  const isOut = state.isConnected && channels.joined === 0 && channels.wanted > 0;
-  return { ...state, ...channels, ...(isOut ? { isConnected: false, problem: "not in any channel" } : {}) };
-}
+  #printedAtMs(messageId: string): number | undefined {
+    const isBeingPrinted = this.#printer.sent().some((sent) => sent.messageId === messageId);
+    return isBeingPrinted ? Infinity : this.#journal.printedOf(messageId)?.atMs;
+  }
 
-function warnOfPlaintext(settings: IrcSettings, log: Tools["log"]): void {
-  if (settings.IRC_TLS || isLoopback(settings.IRC_HOST)) return;
-  log.warn("IRC_TLS=off: everybody on the network path can read and change what members and the bridge send");
+  /** Resolves when the kit has saved a message, or soon after the message was dropped. */
+  async #untilKnown(messageId: string): Promise<void> {
+    const isKnown = (): boolean => this.#bridge.shown(messageId) !== undefined;
+    if (isKnown()) return;
+    await this.#printer.settled(messageId);
+    // The kit saves a message right after the chat has accepted the message.
+    for (let tries = 0; tries < KNOWN_TRIES && !isKnown(); tries += 1) await sleep(KNOWN_EVERY_MS);
+  }
+
+  /** Sends a hint that only the member sees. */
+  #hint(member: MemberIdentity, text: string): void {
+    const id = `hint-${randomUUID()}`;
+    const target = this.#lower(member.name);
+    const expiresAtMs = Date.now() + HINT_EXPIRES_MS;
+    this.#outbox.hint({ id, command: "NOTICE", target, lines: [text], expiresAtMs });
+  }
 }
 
 async function within(ms: number, work: Promise<unknown>): Promise<void> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<void>((resolve) => (timer = setTimeout(resolve, ms)));
-  await Promise.race([work, late]);
-  clearTimeout(timer);
+  const late = new AbortController();
+  await Promise.race([work, sleep(ms, undefined, { signal: late.signal }).catch(() => undefined)]);
+  late.abort();
 }

@@ -1,21 +1,10 @@
 import type { ServerLine } from "irc-framework";
 import type { Logger } from "chat-bridge-runner";
+import { Channel } from "./channel";
 import { isChannelName, type WantedChannel } from "./channel-list";
-import type { IrcSession } from "./irc-session";
-import type { Readiness } from "./outbox";
-
-interface Channel extends WantedChannel {
-  state: "joined" | "joining" | "out";
-  /** Whether the bridge joins the channel because of an invitation, and not because of its settings. */
-  readonly isInvited: boolean;
-  /** Time since which the bridge is connected, but not in the channel, ms of a monotonic clock. */
-  outSinceMs: number;
-  /** Number of consecutive attempts that failed. */
-  failures: number;
-  /** Times at which the bridge was kicked. */
-  kicks: number[];
-  timer: NodeJS.Timeout | undefined;
-}
+import type { IrcSession } from "./irc-connection";
+import type { Outbox } from "./outbox";
+import type { Readiness } from "./post-queue";
 
 export interface ChannelsOptions {
   /** The channels in the settings. */
@@ -25,175 +14,91 @@ export interface ChannelsOptions {
   /** Returns whether the bridge accepts an invitation by this member. */
   mayInvite(nick: string): boolean;
   readonly log: Logger;
-  control(line: string): void;
-  /** Called when a channel was joined, or was left. */
-  onChange(): void;
-  /** Called with all channels of invitations, when the bridge joins a channel because of an invitation. */
-  onInvited(allInvited: readonly WantedChannel[]): void;
+  readonly outbox: Pick<Outbox, "control" | "wake">;
+  /** Saves the names of all channels of invitations. */
+  saveInvited(names: readonly string[]): void;
 }
 
 const CHANNELS_MAX = 100;
-const ANSWER_WITHIN_MS = 15_000;
-const FIRST_RETRY_MS = 10_000;
-const LONGEST_RETRY_MS = 300_000;
-const REJOIN_MS = 5_000;
-const KICKS_MAX = 3;
-const KICKS_WITHIN_MS = 3_600_000;
-/** Milliseconds outside a channel after which messages for the channel are dropped. */
-const DROP_AFTER_MS = 600_000;
 /** Numeric replies that reject a `JOIN`. The second parameter is the channel. */
-const REJECTIONS = new Set([
-  "403",
-  "405",
-  "437",
-  "471",
-  "473",
-  "474",
-  "475",
-  "476",
-  "477",
-  "480",
-  "489",
-  "520",
-]);
+const REJECTIONS = new Set("403 405 437 471 473 474 475 476 477 480 489 520".split(" "));
 
-/** Joins the channels of the bridge, and rejoins the channels after a lost connection, a rejection or a kick. */
-export function createChannels(options: ChannelsOptions) {
-  const { wanted, invitedBefore, mayInvite, log, control, onChange, onInvited } = options;
+/** The channels of the bridge: those in the settings, and those of invitations. */
+export class Channels {
+  readonly #options: ChannelsOptions;
   /** By the name in lower case. */
-  const channels = new Map<string, Channel>();
-  let session: IrcSession | undefined;
-  let lower = (name: string): string => name.toLowerCase();
+  #channels = new Map<string, Channel>();
+  #lower = (name: string): string => name.toLowerCase();
 
-  function add({ name, key }: WantedChannel, isInvited: boolean): Channel {
-    const channel: Channel = {
-      name,
-      key,
-      state: "out",
-      failures: 0,
-      kicks: [],
-      isInvited,
-      outSinceMs: performance.now(),
-      timer: undefined,
-    };
-    channels.set(lower(name), channel);
+  constructor(options: ChannelsOptions) {
+    this.#options = options;
+    for (const each of options.invitedBefore) this.#add(each, true);
+    // A channel of the settings replaces the same channel of an invitation.
+    for (const each of options.wanted) this.#add(each, false);
+  }
+
+  /** The number of joined channels, and of all channels. */
+  get counts(): { readonly joined: number; readonly wanted: number } {
+    const joined = [...this.#channels.values()].filter(({ isJoined }) => isJoined).length;
+    return { joined, wanted: this.#channels.size };
+  }
+
+  /** Returns the name of a channel as configured; undefined for a channel that the bridge is not in. */
+  nameOf(id: string): string | undefined {
+    const channel = this.#channels.get(id);
+    return channel?.isJoined ? channel.name : undefined;
+  }
+
+  readiness(id: string): Readiness {
+    const channel = this.#channels.get(id);
+    return channel?.readiness() ?? { never: "the bridge is not configured to join the channel" };
+  }
+
+  /** Called for each connection. Joins all channels. */
+  up({ client, lower, isOwn }: IrcSession): void {
+    // The server has now announced its case mapping.
+    this.#lower = lower;
+    this.#channels = new Map([...this.#channels.values()].map((each) => [lower(each.name), each]));
+    for (const each of this.#channels.values()) each.join();
+    client
+      .on("join", ({ nick, channel }) => isOwn(nick) && this.#get(channel)?.accepted())
+      .on("kick", ({ kicked, channel }) => isOwn(kicked) && this.#get(channel)?.removed("kick"))
+      .on("part", ({ nick, channel }) => isOwn(nick) && this.#get(channel)?.removed("part"))
+      .on("invite", ({ nick, invited, channel }) => isOwn(invited) && this.#invited(nick, channel));
+  }
+
+  /** Called when the connection is lost. */
+  down(): void {
+    for (const channel of this.#channels.values()) channel.disconnected();
+  }
+
+  onLine({ command, params }: ServerLine): void {
+    if (REJECTIONS.has(command)) this.#get(params[1] ?? "")?.rejected(params.at(-1) ?? command);
+  }
+
+  #get(name: string): Channel | undefined {
+    return this.#channels.get(this.#lower(name));
+  }
+
+  #add(wanted: WantedChannel, isInvited: boolean): Channel {
+    const channel = new Channel(wanted, isInvited, this.#options);
+    this.#channels.set(this.#lower(wanted.name), channel);
     return channel;
   }
-  for (const each of invitedBefore) add(each, true);
-  // A channel of the settings replaces the same channel of an invitation.
-  for (const each of wanted) add(each, false);
 
-  function enter(channel: Channel, state: Channel["state"]): void {
-    clearTimeout(channel.timer);
-    if (channel.state === "joined") channel.outSinceMs = performance.now();
-    channel.state = state;
-    onChange();
-  }
-
-  function join(channel: Channel): void {
-    if (session === undefined) return;
-    enter(channel, "joining");
-    control(`JOIN ${channel.name}${channel.key === undefined ? "" : ` ${channel.key}`}`);
-    channel.timer = setTimeout(() => failed(channel, "no answer"), ANSWER_WITHIN_MS);
-  }
-
-  function failed(channel: Channel, reason: string): void {
-    channel.failures += 1;
-    const waitMs = Math.min(LONGEST_RETRY_MS, FIRST_RETRY_MS * 2 ** (channel.failures - 1));
-    log.warn({ channel: channel.name, reason, waitMs }, "cannot join a channel: trying again");
-    enter(channel, "out");
-    channel.timer = setTimeout(() => join(channel), waitMs);
-  }
-
-  function removed(channel: Channel, by: "kick" | "part"): void {
-    const now = performance.now();
-    channel.kicks = [...channel.kicks.filter((at) => now - at < KICKS_WITHIN_MS), now];
-    enter(channel, "out");
-    if (channel.kicks.length > KICKS_MAX) {
-      log.error(
-        { channel: channel.name },
-        "removed from a channel too often: not joining until an invitation",
-      );
-      return;
-    }
-    const waitMs = REJOIN_MS * 3 ** (channel.kicks.length - 1);
-    log.warn({ channel: channel.name, by, waitMs }, "removed from a channel: joining again");
-    channel.timer = setTimeout(() => join(channel), waitMs);
-  }
-
-  function invited(nick: string, name: string): void {
-    const known = channels.get(lower(name));
-    if (known?.state === "joined" || !isChannelName(name)) return;
-    if (known === undefined && (!mayInvite(nick) || channels.size >= CHANNELS_MAX)) {
+  #invited(nick: string, name: string): void {
+    const { log, mayInvite, saveInvited } = this.#options;
+    const known = this.#get(name);
+    if (known?.isJoined || !isChannelName(name)) return;
+    if (known === undefined && (!mayInvite(nick) || this.#channels.size >= CHANNELS_MAX)) {
       log.warn({ channel: name }, "ignored an invitation: IRC_ALLOW_INVITES does not allow it");
       return;
     }
-    const channel = known ?? add({ name, key: undefined }, true);
-    channel.kicks = [];
-    if (known === undefined) onInvited([...channels.values()].filter(({ isInvited }) => isInvited));
-    join(channel);
+    const channel = known ?? this.#add({ name, key: undefined }, true);
+    if (known === undefined) {
+      const invited = [...this.#channels.values()].filter(({ isInvited }) => isInvited);
+      saveInvited(invited.map((each) => each.name));
+    }
+    channel.joinInvited();
   }
-
-  return {
-    up(opened: IrcSession): void {
-      session = opened;
-      const all = [...channels.values()];
-      // The server has now announced its case mapping.
-      ({ lower } = opened);
-      channels.clear();
-      for (const each of all) channels.set(lower(each.name), each);
-      for (const each of all) {
-        each.outSinceMs = performance.now();
-        join(each);
-      }
-      const on = (name: string): Channel | undefined => channels.get(opened.lower(name));
-      opened.client
-        .on("join", ({ nick, channel: name }) => {
-          const channel = on(name);
-          if (channel === undefined || !opened.isOwn(nick)) return;
-          channel.failures = 0;
-          log.info({ channel: name }, "joined a channel");
-          enter(channel, "joined");
-        })
-        .on("kick", ({ kicked, channel: name }) => {
-          const channel = on(name);
-          if (channel !== undefined && opened.isOwn(kicked)) removed(channel, "kick");
-        })
-        .on("part", ({ nick, channel: name }) => {
-          const channel = on(name);
-          if (channel !== undefined && opened.isOwn(nick)) removed(channel, "part");
-        })
-        .on("invite", ({ nick, invited: guest, channel: name }) => {
-          if (opened.isOwn(guest)) invited(nick, name);
-        });
-    },
-    onLine({ command, params }: ServerLine): void {
-      const channel = REJECTIONS.has(command) ? channels.get(lower(params[1] ?? "")) : undefined;
-      if (channel?.state === "joining") failed(channel, params.at(-1) ?? command);
-    },
-    down(): void {
-      session = undefined;
-      for (const channel of channels.values()) enter(channel, "out");
-    },
-    /** The name of a channel as configured; undefined for a channel that the bridge is not in. */
-    nameOf(id: string): string | undefined {
-      const channel = channels.get(id);
-      return channel?.state === "joined" ? channel.name : undefined;
-    },
-    readiness(id: string): Readiness {
-      const channel = channels.get(id);
-      if (channel === undefined) return { never: "the bridge is not configured to join the channel" };
-      if (channel.state === "joined") return "now";
-      if (channel.state === "joining" || session === undefined) return "soon";
-      if (channel.kicks.length > KICKS_MAX) return { never: "the bridge was removed from the channel" };
-      if (channel.failures > 0 && performance.now() - channel.outSinceMs > DROP_AFTER_MS) {
-        return { never: "the bridge cannot join the channel" };
-      }
-      return "later";
-    },
-    counts: () => ({
-      joined: [...channels.values()].filter(({ state }) => state === "joined").length,
-      wanted: channels.size,
-    }),
-  };
 }

@@ -1,7 +1,8 @@
 import type { ServerLine } from "irc-framework";
 import { LRUCache } from "lru-cache";
 import type { Members } from "../state/members";
-import type { IrcSession } from "./irc-session";
+import type { IrcSession } from "./irc-connection";
+import type { Outbox } from "./outbox";
 
 /** Token that marks the bridge's own requests for accounts. */
 const WHOX_TOKEN = "347";
@@ -9,14 +10,16 @@ const RPL_WHOSPCRPL = "354";
 const WHOIS_WITHIN_MS = 3_000;
 const PENDING_MAX = 1_000;
 
+type Controls = Pick<Outbox, "control">;
+
 /** Keeps the channels and accounts of `members` up to date, from the events of the server. */
-export function followMembers(session: IrcSession, members: Members, control: (line: string) => void): void {
+export function followMembers(session: IrcSession, members: Members, outbox: Controls): void {
   members.begin(session.lower);
   session.client
     .on("join", ({ nick, channel, account }) => {
       members.joined(nick, channel);
       if (account !== undefined) members.hasAccount(nick, account);
-      if (session.isOwn(nick) && session.hasWhox) control(`WHO ${channel} %tna,${WHOX_TOKEN}`);
+      if (session.isOwn(nick) && session.hasWhox) outbox.control(`WHO ${channel} %tna,${WHOX_TOKEN}`);
     })
     .on("userlist", ({ channel, users }) => {
       for (const { nick } of users) members.joined(nick, channel);
@@ -39,11 +42,7 @@ export function readWhox({ command, params }: ServerLine, members: Members): voi
  * Returns a function that asks for the account of a member with `WHOIS`. Resolves when the server has answered, or
  * after 3 seconds. Several calls for a member share one request.
  */
-export function accountLookup(
-  { client, lower }: IrcSession,
-  members: Members,
-  control: (line: string) => void,
-) {
+export function accountLookup({ client, lower }: IrcSession, members: Members, outbox: Controls) {
   const pending = new LRUCache<string, { promise: Promise<void>; resolve: () => void }>({ max: PENDING_MAX });
   client.on("whois", ({ nick, account, error }) => {
     const key = lower(nick);
@@ -60,7 +59,7 @@ export function accountLookup(
       setTimeout(done, WHOIS_WITHIN_MS).unref();
     });
     pending.set(lower(nick), { promise, resolve });
-    control(`WHOIS ${nick}`);
+    outbox.control(`WHOIS ${nick}`);
     return promise;
   };
 }

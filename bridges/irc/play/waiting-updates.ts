@@ -1,40 +1,38 @@
-interface Waiting {
-  readonly timer: NodeJS.Timeout;
-}
-
 /** Maximum number of updates that wait to be printed. */
 const WAITING_MAX = 500;
 
-/** Updates that are printed after a wait, at most one of each message. */
-export interface WaitingUpdates<Event> {
-  /** Prints an update after `ms`, instead of an earlier update of the message. */
-  put(messageId: string, event: Event, ms: number): void;
-  forget(messageId: string): void;
-  close(): void;
-}
+/**
+ * Updates that are printed after a wait, at most one of each message. If too many updates wait, the updates that were
+ * added first are dropped.
+ */
+export class WaitingUpdates<Event> {
+  readonly #print: (event: Event) => Promise<void>;
+  /** By the id of the message. */
+  readonly #timers = new Map<string, NodeJS.Timeout>();
 
-/** If too many updates wait, the updates that were added first are dropped. `print` must not reject. */
-export function createWaitingUpdates<Event>(print: (event: Event) => Promise<void>): WaitingUpdates<Event> {
-  const waiting = new Map<string, Waiting>();
-
-  function forget(messageId: string): void {
-    clearTimeout(waiting.get(messageId)?.timer);
-    waiting.delete(messageId);
+  /** @param print prints an update, and never rejects */
+  constructor(print: (event: Event) => Promise<void>) {
+    this.#print = print;
   }
-  return {
-    put(messageId, event, ms) {
-      forget(messageId);
-      const [oldest] = waiting.keys();
-      if (oldest !== undefined && waiting.size >= WAITING_MAX) forget(oldest);
-      const due = (): void => {
-        waiting.delete(messageId);
-        void print(event);
-      };
-      waiting.set(messageId, { timer: setTimeout(due, ms) });
-    },
-    forget,
-    close() {
-      for (const messageId of waiting.keys()) forget(messageId);
-    },
-  };
+
+  /** Prints an update after `ms`, instead of an earlier update of the message. */
+  put(messageId: string, event: Event, ms: number): void {
+    this.forget(messageId);
+    const [oldest] = this.#timers.keys();
+    if (oldest !== undefined && this.#timers.size >= WAITING_MAX) this.forget(oldest);
+    const due = (): void => {
+      this.#timers.delete(messageId);
+      void this.#print(event);
+    };
+    this.#timers.set(messageId, setTimeout(due, ms));
+  }
+
+  forget(messageId: string): void {
+    clearTimeout(this.#timers.get(messageId));
+    this.#timers.delete(messageId);
+  }
+
+  close(): void {
+    for (const messageId of this.#timers.keys()) this.forget(messageId);
+  }
 }

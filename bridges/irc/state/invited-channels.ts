@@ -18,8 +18,8 @@ export function invitedChannels(folder: string) {
         return [];
       }
     },
-    save(channels: readonly WantedChannel[]): void {
-      writeFileSync(`${path}.new`, JSON.stringify(channels.map(({ name }) => name)), { mode: 0o600 });
+    save(names: readonly string[]): void {
+      writeFileSync(`${path}.new`, JSON.stringify(names), { mode: 0o600 });
       renameSync(`${path}.new`, path);
     },
   };

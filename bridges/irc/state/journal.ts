@@ -25,97 +25,112 @@ type JournalLine =
   | { readonly e: string; readonly n: number }
   | { readonly m: string; readonly r: MessageRecord };
 
-export type Journal = ReturnType<typeof openJournal>;
-
 /**
- * Opens the journal in the state folder. The journal has the number of sent lines of each event, and the printed parts
- * of each message. A bridge that was killed therefore continues at the next line. Each record is written before the
- * call returns, and survives the end of the process, but not always a loss of power. `report` is called if the file
- * cannot be compacted: the records are kept nevertheless.
+ * The journal in the state folder. The journal has the number of sent lines of each event, and the printed parts of each
+ * message. A bridge that was killed therefore continues at the next line. Each record is written before the call
+ * returns, and survives the end of the process, but not always a loss of power.
  */
-export function openJournal(folder: string, report: (problem: Error) => void) {
-  mkdirSync(folder, { recursive: true, mode: 0o700 });
-  const path = join(folder, "printed.jsonl");
-  const events = new LRUCache<string, number>({ max: EVENTS_MAX });
-  const messages = new LRUCache<string, MessageRecord>({ max: MESSAGES_MAX });
-  let records = 0;
-  let file = -1;
+export class Journal {
+  readonly #path: string;
+  readonly #report: (problem: Error) => void;
+  readonly #events = new LRUCache<string, number>({ max: EVENTS_MAX });
+  readonly #messages = new LRUCache<string, MessageRecord>({ max: MESSAGES_MAX });
+  /** Number of records in the file. */
+  #records = 0;
+  /** The descriptor of the file; -1 before the first compaction, and after `close`. */
+  #file = -1;
 
-  function apply(line: JournalLine): void {
-    if ("e" in line) events.set(line.e, line.n);
-    else messages.set(line.m, line.r);
+  /**
+   * Opens the journal, and creates the folder.
+   *
+   * @param report called if the file cannot be compacted: the records are kept nevertheless
+   */
+  constructor(folder: string, report: (problem: Error) => void) {
+    this.#path = join(folder, "printed.jsonl");
+    this.#report = report;
+    mkdirSync(folder, { recursive: true, mode: 0o700 });
+    for (const text of readLines(this.#path)) {
+      const line = parseLine(text);
+      if (line !== undefined) this.#apply(line);
+    }
+    this.#compact();
+  }
+
+  /** Returns the number of lines of an event that were sent. */
+  sentOf(eventId: string): number {
+    return this.#events.peek(eventId) ?? 0;
+  }
+
+  noteSent(eventId: string, lines: number): void {
+    this.#write({ e: eventId, n: lines });
+  }
+
+  printedOf(messageId: string): Printed | undefined {
+    return this.#messages.peek(messageId)?.printed;
+  }
+
+  /** Notes that a message was printed. */
+  notePrinted(messageId: string, printed: Printed): void {
+    this.#write({ m: messageId, r: { printed } });
+  }
+
+  /** Notes that an event still has to be printed; undefined if the last such event of the message was dropped. */
+  noteWaiting(messageId: string, waiting: WaitingEvent | undefined): void {
+    this.#write({ m: messageId, r: { printed: this.printedOf(messageId), waiting } });
+  }
+
+  /** Returns the events that still have to be printed, at most one of each message. */
+  waiting(): readonly (WaitingEvent & { readonly messageId: string })[] {
+    return [...this.#messages.rkeys()].flatMap((messageId) => {
+      const waiting = this.#messages.peek(messageId)?.waiting;
+      return waiting === undefined ? [] : [{ messageId, ...waiting }];
+    });
+  }
+
+  close(): void {
+    if (this.#file !== -1) closeSync(this.#file);
+    this.#file = -1;
+  }
+
+  #apply(line: JournalLine): void {
+    if ("e" in line) this.#events.set(line.e, line.n);
+    else this.#messages.set(line.m, line.r);
+  }
+
+  #write(line: JournalLine): void {
+    this.#apply(line);
+    writeSync(this.#file, `${JSON.stringify(line)}\n`);
+    this.#records += 1;
+    if (this.#records <= RECORDS_MAX) return;
+    try {
+      this.#compact();
+    } catch (cause) {
+      // The record is written, so the line must be sent.
+      const { message } = cause as Error;
+      const problem = `cannot compact ${this.#path} (the file grows until this succeeds): ${message}`;
+      this.#report(new Error(problem, { cause }));
+    }
   }
 
   /** Replaces the file with the current records. */
-  function compact(): void {
+  #compact(): void {
     const lines: JournalLine[] = [
-      ...[...events.rkeys()].map((e) => ({ e, n: events.peek(e) ?? 0 })),
-      ...[...messages.rkeys()].map((m) => ({ m, r: messages.peek(m) ?? {} })),
+      ...[...this.#events.rkeys()].map((e) => ({ e, n: this.#events.peek(e) ?? 0 })),
+      ...[...this.#messages.rkeys()].map((m) => ({ m, r: this.#messages.peek(m) ?? {} })),
     ];
     // If compacting fails, the next attempt waits for further records.
-    records = lines.length;
-    const compacted = openSync(`${path}.new`, "w", 0o600);
+    this.#records = lines.length;
+    const compacted = openSync(`${this.#path}.new`, "w", 0o600);
     try {
       writeFileSync(compacted, lines.map((line) => `${JSON.stringify(line)}\n`).join(""));
-      renameSync(`${path}.new`, path);
+      renameSync(`${this.#path}.new`, this.#path);
     } catch (error) {
       closeSync(compacted);
       throw error;
     }
-    if (file !== -1) closeSync(file);
-    file = compacted;
+    this.close();
+    this.#file = compacted;
   }
-
-  function write(line: JournalLine): void {
-    apply(line);
-    writeSync(file, `${JSON.stringify(line)}\n`);
-    records += 1;
-    if (records <= RECORDS_MAX) return;
-    try {
-      compact();
-    } catch (error) {
-      // The record is written, so the line must be sent.
-      const { message } = error as Error;
-      report(
-        new Error(`cannot compact ${path} (the file grows until this succeeds): ${message}`, {
-          cause: error,
-        }),
-      );
-    }
-  }
-
-  for (const text of readLines(path)) {
-    const line = parseLine(text);
-    if (line !== undefined) apply(line);
-  }
-  compact();
-
-  return {
-    /** The number of lines of an event that were sent. */
-    sentOf: (eventId: string): number => events.peek(eventId) ?? 0,
-    noteSent(eventId: string, lines: number): void {
-      write({ e: eventId, n: lines });
-    },
-    printedOf: (messageId: string): Printed | undefined => messages.peek(messageId)?.printed,
-    /** Notes that a message was printed. */
-    notePrinted(messageId: string, printed: Printed): void {
-      write({ m: messageId, r: { printed } });
-    },
-    /** Notes that an event still has to be printed; undefined if the last such event of the message was dropped. */
-    noteWaiting(messageId: string, waiting: WaitingEvent | undefined): void {
-      write({ m: messageId, r: { printed: messages.peek(messageId)?.printed, waiting } });
-    },
-    /** The events that still have to be printed, at most one of each message. */
-    waiting: (): readonly (WaitingEvent & { readonly messageId: string })[] =>
-      [...messages.rkeys()].flatMap((messageId) => {
-        const waiting = messages.peek(messageId)?.waiting;
-        return waiting === undefined ? [] : [{ messageId, ...waiting }];
-      }),
-    close(): void {
-      if (file !== -1) closeSync(file);
-      file = -1;
-    },
-  };
 }
 
 function readLines(path: string): readonly string[] {

@@ -27,96 +27,107 @@ export function isNick(name: string): boolean {
   return NICK_FORM.test(name);
 }
 
-export type Members = ReturnType<typeof createMembers>;
-
 /**
  * The members in the channels of the bridge, and their ids. The id is the services account. Without an account, the id
  * is derived from the first nick of the member, and stays the same when the member changes the nick.
  */
-export function createMembers(max = MEMBERS_MAX) {
+export class Members {
   /** By the nick in lower case. */
-  const members = new LRUCache<string, Member>({ max });
-  let lower = (name: string): string => name.toLowerCase();
+  readonly #members: LRUCache<string, Member>;
+  #lower = (name: string): string => name.toLowerCase();
 
-  function seen(nick: string): Member {
-    const known = members.get(lower(nick));
+  constructor(max = MEMBERS_MAX) {
+    this.#members = new LRUCache({ max });
+  }
+
+  /** Called for each connection, with the function that returns names in the server's lower case. */
+  begin(toLower: (name: string) => string): void {
+    this.#lower = toLower;
+    this.#members.clear();
+  }
+
+  joined(nick: string, channel: string): void {
+    this.#seen(nick).channels.add(this.#lower(channel));
+  }
+
+  /** Called when a member left a channel, or without `channel` when a member left the server. */
+  left(nick: string, channel?: string): void {
+    const member = this.#members.get(this.#lower(nick));
+    if (channel === undefined) member?.channels.clear();
+    else member?.channels.delete(this.#lower(channel));
+    // Another person can use the nick from now on.
+    if (member?.channels.size === 0) this.#members.delete(this.#lower(nick));
+  }
+
+  renamed(nick: string, newNick: string): void {
+    const member = this.#members.get(this.#lower(nick));
+    if (member === undefined) return;
+    this.#idOf(member);
+    this.#members.delete(this.#lower(nick));
+    member.nick = newNick;
+    this.#members.set(this.#lower(newNick), member);
+  }
+
+  hasAccount(nick: string, account: string | false): void {
+    this.#seen(nick).account = account;
+  }
+
+  /** Returns whether the account of a member is unknown. */
+  isUnknown(nick: string): boolean {
+    const member = this.#members.get(this.#lower(nick));
+    // If the member is in no channel of the bridge, another person can have taken over the nick.
+    return member === undefined || member.account === undefined || member.channels.size === 0;
+  }
+
+  /** Returns whether a member is in a channel of the bridge. */
+  isPresent(nick: string): boolean {
+    return (this.#members.peek(this.#lower(nick))?.channels.size ?? 0) > 0;
+  }
+
+  identityOf(nick: string): MemberIdentity {
+    const member = this.#seen(nick);
+    return { id: this.#idOf(member), name: member.nick };
+  }
+
+  /**
+   * Returns the member's current nick. For the id of an unknown member, returns the nick in the id; undefined if the
+   * id has no nick or a number, or if a member with another id has this nick.
+   */
+  nickOf(id: string): string | undefined {
+    for (const member of this.#members.values()) {
+      const isKnown = Boolean(member.account) || member.ownId !== undefined;
+      if (isKnown && this.#idOf(member) === id) return member.nick;
+    }
+    const nick = id.startsWith(NICK) ? id.slice(NICK.length) : "";
+    const holder = this.#members.peek(nick);
+    const isOther = holder !== undefined && (Boolean(holder.account) || (holder.ownId ?? id) !== id);
+    // After a new connection, nobody knows which member had an id that `#freshId` has numbered.
+    return isNick(nick) && !nick.includes("~") && !isOther ? nick : undefined;
+  }
+
+  #seen(nick: string): Member {
+    const known = this.#members.get(this.#lower(nick));
     if (known !== undefined) {
       known.nick = nick;
       return known;
     }
     const member: Member = { nick, account: undefined, ownId: undefined, channels: new Set() };
-    members.set(lower(nick), member);
+    this.#members.set(this.#lower(nick), member);
     return member;
   }
 
+  #idOf(member: Member): string {
+    if (member.account) return `${ACCOUNT}${this.#lower(member.account)}`;
+    return (member.ownId ??= this.#freshId(member.nick));
+  }
+
   /** Returns an id for a nick. After a change of nicks, the plain id can belong to another member. */
-  function freshId(nick: string): string {
-    const used = new Set([...members.values()].map(({ ownId }) => ownId));
-    const plain = `${NICK}${lower(nick)}`;
+  #freshId(nick: string): string {
+    const used = new Set([...this.#members.values()].map(({ ownId }) => ownId));
+    const plain = `${NICK}${this.#lower(nick)}`;
     for (let number = 2, id = plain; ; number += 1) {
       if (!used.has(id)) return id;
       id = `${plain}~${number}`;
     }
   }
-
-  function idOf(member: Member): string {
-    if (member.account) return `${ACCOUNT}${lower(member.account)}`;
-    return (member.ownId ??= freshId(member.nick));
-  }
-
-  function leave(nick: string, channel?: string): void {
-    const member = members.get(lower(nick));
-    if (channel === undefined) member?.channels.clear();
-    else member?.channels.delete(lower(channel));
-    // Another person can use the nick from now on.
-    if (member?.channels.size === 0) members.delete(lower(nick));
-  }
-
-  return {
-    /** Called for each connection, with the function that returns names in the server's lower case. */
-    begin(toLower: (name: string) => string): void {
-      lower = toLower;
-      members.clear();
-    },
-    joined: (nick: string, channel: string): void => void seen(nick).channels.add(lower(channel)),
-    left: leave,
-    renamed(nick: string, newNick: string): void {
-      const member = members.get(lower(nick));
-      if (member === undefined) return;
-      idOf(member);
-      members.delete(lower(nick));
-      member.nick = newNick;
-      members.set(lower(newNick), member);
-    },
-    hasAccount(nick: string, account: string | false): void {
-      seen(nick).account = account;
-    },
-    /** Returns whether the account of a member is unknown. */
-    isUnknown(nick: string): boolean {
-      const member = members.get(lower(nick));
-      // If the member is in no channel of the bridge, another person can have taken over the nick.
-      return member === undefined || member.account === undefined || member.channels.size === 0;
-    },
-    /** Returns whether a member is in a channel of the bridge. */
-    isPresent: (nick: string): boolean => (members.peek(lower(nick))?.channels.size ?? 0) > 0,
-    identityOf(nick: string): MemberIdentity {
-      const member = seen(nick);
-      return { id: idOf(member), name: member.nick };
-    },
-    /**
-     * Returns the member's current nick. For the id of an unknown member, returns the nick in the id; undefined if the
-     * id has no nick or a number, or if a member with another id has this nick.
-     */
-    nickOf(id: string): string | undefined {
-      for (const member of members.values()) {
-        const isKnown = Boolean(member.account) || member.ownId !== undefined;
-        if (isKnown && idOf(member) === id) return member.nick;
-      }
-      const nick = id.startsWith(NICK) ? id.slice(NICK.length) : "";
-      const holder = members.peek(nick);
-      const isOther = holder !== undefined && (Boolean(holder.account) || (holder.ownId ?? id) !== id);
-      // After a new connection, nobody knows which member had an id that `freshId` has numbered.
-      return isNick(nick) && !nick.includes("~") && !isOther ? nick : undefined;
-    },
-  };
 }

@@ -1,5 +1,5 @@
-import { createChannels, type ChannelsOptions } from "../../connection/channels";
-import type { IrcSession } from "../../connection/irc-session";
+import { Channels, type ChannelsOptions } from "../../connection/channels";
+import type { IrcSession } from "../../connection/irc-connection";
 
 beforeEach(() => jest.useFakeTimers());
 afterEach(() => jest.useRealTimers());
@@ -24,14 +24,13 @@ function setUp(options: Partial<ChannelsOptions>) {
     isOwn: (nick: string) => nick === "games",
   } as unknown as IrcSession;
   const log = { info: () => undefined, warn: () => undefined, error: () => undefined };
-  const channels = createChannels({
+  const channels = new Channels({
     wanted: [],
     invitedBefore: [],
     mayInvite: () => true,
     log: log as unknown as ChannelsOptions["log"],
-    control: (line) => sent.push(line),
-    onChange: () => undefined,
-    onInvited: (all) => saved.push(all.map(({ name }) => name)),
+    outbox: { control: (line) => void sent.push(line), wake: () => undefined },
+    saveInvited: (names) => saved.push(names),
     ...options,
   });
   channels.up(session);

@@ -1,7 +1,7 @@
 import { appendFileSync, mkdirSync, mkdtempSync, readFileSync, rmdirSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { testFolder } from "../../../../test/harness/folder";
-import { openJournal } from "../../state/journal";
+import { Journal } from "../../state/journal";
 
 const folder = testFolder();
 const problems: string[] = [];
@@ -10,7 +10,7 @@ const PRINTED = { kind: "card", parts: ["a"], choices: "b", atMs: 1 };
 
 test("a journal that is opened again knows the sent lines, the printed messages and the waiting updates", () => {
   const path = mkdtempSync(join(folder, "journal-"));
-  const first = openJournal(path, report);
+  const first = new Journal(path, report);
   first.noteSent("e1", 1);
   first.noteSent("e1", 2);
   first.notePrinted("m1", PRINTED);
@@ -18,7 +18,7 @@ test("a journal that is opened again knows the sent lines, the printed messages 
   first.close();
   // A crash within a write leaves an incomplete line.
   appendFileSync(join(path, "printed.jsonl"), '{"e":"e1","n":');
-  const second = openJournal(path, report);
+  const second = new Journal(path, report);
   expect([second.sentOf("e1"), second.sentOf("e9")]).toEqual([2, 0]);
   expect(second.printedOf("m1")).toEqual(PRINTED);
   expect(second.waiting()).toEqual([{ messageId: "m1", eventId: "e2", sequence: 7, expiresAt: null }]);
@@ -29,7 +29,7 @@ test("a journal that is opened again knows the sent lines, the printed messages 
 
 test("the journal's file stays small", () => {
   const path = mkdtempSync(join(folder, "journal-"));
-  const journal = openJournal(path, report);
+  const journal = new Journal(path, report);
   for (let i = 0; i < 50_000; i += 1) journal.noteSent(`event-${i}`, 1);
   expect(statSync(join(path, "printed.jsonl")).size).toBeLessThan(1_000_000);
   expect([journal.sentOf("event-0"), journal.sentOf("event-49999")]).toEqual([0, 1]);
@@ -38,7 +38,7 @@ test("the journal's file stays small", () => {
 
 test("a journal that cannot be compacted notes all records, and is compacted later", () => {
   const path = mkdtempSync(join(folder, "journal-"));
-  const journal = openJournal(path, report);
+  const journal = new Journal(path, report);
   problems.length = 0;
   mkdirSync(join(path, "printed.jsonl.new"));
   for (let i = 0; i < 25_000; i += 1) journal.noteSent(`event-${i}`, 1);
@@ -49,7 +49,7 @@ test("a journal that cannot be compacted notes all records, and is compacted lat
   expect(statSync(join(path, "printed.jsonl")).size).toBeLessThan(1_000_000);
   expect(problems).toHaveLength(1);
   journal.close();
-  const second = openJournal(path, report);
+  const second = new Journal(path, report);
   expect([second.sentOf("event-48500"), second.sentOf("event-49999")]).toEqual([1, 1]);
   second.close();
 });

@@ -1,10 +1,10 @@
 import * as fc from "fast-check";
-import { createMembers, isNick } from "../../state/members";
+import { isNick, Members } from "../../state/members";
 
 const lower = (name: string): string => name.toLowerCase();
 
 test("a member keeps the id over changes of the nick, and the name is the current nick", () => {
-  const members = createMembers();
+  const members = new Members();
   members.begin(lower);
   members.joined("Ann", "#games");
   expect(members.identityOf("Ann")).toEqual({ id: "nick:ann", name: "Ann" });
@@ -14,7 +14,7 @@ test("a member keeps the id over changes of the nick, and the name is the curren
 });
 
 test("another person with the former nick of a member gets another id", () => {
-  const members = createMembers();
+  const members = new Members();
   members.joined("Ann", "#games");
   members.identityOf("Ann");
   members.renamed("Ann", "Eve");
@@ -24,7 +24,7 @@ test("another person with the former nick of a member gets another id", () => {
 });
 
 test("a member with an account has the id of the account, whatever the nick", () => {
-  const members = createMembers();
+  const members = new Members();
   members.joined("Ann", "#games");
   members.hasAccount("Ann", "AnnSmith");
   expect(members.identityOf("Ann").id).toBe("account:annsmith");
@@ -35,7 +35,7 @@ test("a member with an account has the id of the account, whatever the nick", ()
 });
 
 test("a nick that left is unknown again, because another person can use the nick", () => {
-  const members = createMembers();
+  const members = new Members();
   members.joined("Ann", "#games");
   members.joined("Ann", "#quiz");
   members.hasAccount("Ann", "ann");
@@ -48,7 +48,7 @@ test("a nick that left is unknown again, because another person can use the nick
 });
 
 test("a limited number of members is kept", () => {
-  const members = createMembers(2);
+  const members = new Members(2);
   for (const nick of ["a", "b", "c"]) {
     members.joined(nick, "#games");
     members.hasAccount(nick, nick);
@@ -58,7 +58,7 @@ test("a limited number of members is kept", () => {
 });
 
 test("an id whose nick another member has now is unknown", () => {
-  const members = createMembers();
+  const members = new Members();
   members.joined("Ann", "#games");
   members.identityOf("Ann");
   members.renamed("Ann", "Eve");
@@ -67,13 +67,13 @@ test("an id whose nick another member has now is unknown", () => {
 });
 
 test("the id of a second person with a nick is unknown after a new connection", () => {
-  const members = createMembers();
+  const members = new Members();
   members.begin(lower);
   expect(members.nickOf("nick:ann~2")).toBeUndefined();
 });
 
 test("an id is unknown if a member with an account has its nick", () => {
-  const members = createMembers();
+  const members = new Members();
   members.joined("Ann", "#games");
   expect(members.nickOf("nick:ann")).toBe("ann");
   members.hasAccount("Ann", "eve");
@@ -96,7 +96,7 @@ test.each([
   "ann\r\nQUIT",
 ])("%j is not a nick, so no line is sent to it", (nick) => {
   expect(isNick(nick)).toBe(false);
-  expect(createMembers().nickOf(`nick:${nick}`)).toBeUndefined();
+  expect(new Members().nickOf(`nick:${nick}`)).toBeUndefined();
 });
 
 test("a nick never has a separator, a prefix of a channel, or a control character, and all usual nicks are nicks", () => {

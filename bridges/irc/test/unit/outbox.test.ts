@@ -1,6 +1,7 @@
 import { CannotShow, RetryLater } from "chat-bridge-kit";
 import { createFloodGate } from "../../connection/flood-gate";
-import { createOutbox, type Post, type Readiness } from "../../connection/outbox";
+import { Outbox } from "../../connection/outbox";
+import type { Post, Readiness } from "../../connection/post-queue";
 
 beforeEach(() => jest.useFakeTimers());
 afterEach(() => jest.useRealTimers());
@@ -23,7 +24,7 @@ interface SetUp {
 function setUp({ burst = 100, everyMs = 1_000, sent = {} }: SetUp = {}) {
   const written: string[] = [];
   const ready = { state: "now" as Readiness };
-  const outbox = createOutbox({
+  const outbox = new Outbox({
     write: (line) => void written.push(line),
     gate: createFloodGate(burst, everyMs, () => Date.now()),
     journal: { sentOf: (id) => sent[id] ?? 0, noteSent: (id, lines) => void (sent[id] = lines) },

@@ -1,0 +1,141 @@
+import type { Logger } from "chat-bridge-runner";
+import type { WantedChannel } from "./channel-list";
+import type { Outbox } from "./outbox";
+import type { Readiness } from "./post-queue";
+
+type State =
+  | { readonly is: "offline" }
+  | { readonly is: "joining"; readonly timer: NodeJS.Timeout }
+  | { readonly is: "joined" }
+  /** Without a timer, the bridge does not join until an invitation. */
+  | { readonly is: "out"; readonly timer: NodeJS.Timeout | undefined };
+
+/** A server can repeat a line, or answer a `JOIN` late. */
+const NEXT: Readonly<Record<State["is"], readonly State["is"][]>> = {
+  offline: ["joining"],
+  joining: ["joining", "joined", "out", "offline"],
+  joined: ["joined", "out", "offline"],
+  out: ["joining", "joined", "out", "offline"],
+};
+
+const ANSWER_WITHIN_MS = 15_000;
+const FIRST_RETRY_MS = 10_000;
+const LONGEST_RETRY_MS = 300_000;
+const REJOIN_MS = 5_000;
+const KICKS_MAX = 3;
+const KICKS_WITHIN_MS = 3_600_000;
+/** Milliseconds outside a channel after which messages for the channel are dropped. */
+const DROP_AFTER_MS = 600_000;
+
+/**
+ * A channel that the bridge joins, and rejoins after a lost connection, a rejection or a kick.
+ *
+ *     offline ──join()──▶ joining ──accepted()──▶ joined
+ *        ▲                 │   ▲                   │
+ *        │        rejected()   join()              │
+ *        │                 ▼   │                   │
+ *        │                 out ◀─────removed()─────┘
+ *        └─disconnected()─ joining, joined, out
+ */
+export class Channel {
+  readonly name: string;
+  /** Whether the bridge joins the channel because of an invitation, and not because of its settings. */
+  readonly isInvited: boolean;
+  readonly #key: string | undefined;
+  readonly #outbox: Pick<Outbox, "control" | "wake">;
+  readonly #log: Logger;
+  #state: State = { is: "offline" };
+  /** Time since which the bridge is connected, but not in the channel, ms of a monotonic clock. */
+  #outSinceMs = performance.now();
+  /** Number of consecutive attempts that failed. */
+  #failures = 0;
+  /** Times at which the bridge was removed from the channel, ms of a monotonic clock. */
+  #removals: number[] = [];
+
+  constructor(
+    { name, key }: WantedChannel,
+    isInvited: boolean,
+    { outbox, log }: { readonly outbox: Pick<Outbox, "control" | "wake">; readonly log: Logger },
+  ) {
+    this.name = name;
+    this.#key = key;
+    this.isInvited = isInvited;
+    this.#outbox = outbox;
+    this.#log = log;
+  }
+
+  get isJoined(): boolean {
+    return this.#state.is === "joined";
+  }
+
+  readiness(): Readiness {
+    const { is } = this.#state;
+    if (is === "joined") return "now";
+    if (is === "joining" || is === "offline") return "soon";
+    if (this.#removals.length > KICKS_MAX) return { never: "the bridge was removed from the channel" };
+    if (this.#failures > 0 && performance.now() - this.#outSinceMs > DROP_AFTER_MS) {
+      return { never: "the bridge cannot join the channel" };
+    }
+    return "later";
+  }
+
+  join(): void {
+    this.#enter({ is: "joining", timer: setTimeout(() => this.#failed("no answer"), ANSWER_WITHIN_MS) });
+    this.#outbox.control(`JOIN ${this.name}${this.#key === undefined ? "" : ` ${this.#key}`}`);
+  }
+
+  /** Joins the channel after an invitation, even if the bridge was removed too often. */
+  joinInvited(): void {
+    this.#removals = [];
+    this.join();
+  }
+
+  accepted(): void {
+    this.#failures = 0;
+    this.#log.info({ channel: this.name }, "joined a channel");
+    this.#enter({ is: "joined" });
+  }
+
+  /** Called when the server rejects a `JOIN`. */
+  rejected(reason: string): void {
+    if (this.#state.is === "joining") this.#failed(reason);
+  }
+
+  removed(by: "kick" | "part"): void {
+    const now = performance.now();
+    this.#removals = [...this.#removals.filter((at) => now - at < KICKS_WITHIN_MS), now];
+    const channel = this.name;
+    if (this.#removals.length > KICKS_MAX) {
+      this.#enter({ is: "out", timer: undefined });
+      this.#log.error({ channel }, "removed from a channel too often: not joining until an invitation");
+      return;
+    }
+    const waitMs = REJOIN_MS * 3 ** (this.#removals.length - 1);
+    this.#log.warn({ channel, by, waitMs }, "removed from a channel: joining again");
+    this.#joinAfter(waitMs);
+  }
+
+  disconnected(): void {
+    this.#enter({ is: "offline" });
+  }
+
+  #failed(reason: string): void {
+    this.#failures += 1;
+    const waitMs = Math.min(LONGEST_RETRY_MS, FIRST_RETRY_MS * 2 ** (this.#failures - 1));
+    this.#log.warn({ channel: this.name, reason, waitMs }, "cannot join a channel: trying again");
+    this.#joinAfter(waitMs);
+  }
+
+  #joinAfter(waitMs: number): void {
+    this.#enter({ is: "out", timer: setTimeout(() => this.join(), waitMs) });
+  }
+
+  #enter(next: State): void {
+    const { is } = this.#state;
+    if (!NEXT[is].includes(next.is)) throw new Error(`a channel cannot change from ${is} to ${next.is}`);
+    if ("timer" in this.#state) clearTimeout(this.#state.timer);
+    if (is === "joined" || is === "offline") this.#outSinceMs = performance.now();
+    this.#state = next;
+    this.#outbox.wake();
+  }
+}
