@@ -3,21 +3,16 @@ import { untilAnswered } from "./client/retrying";
 /** A request in the background: no post or edit waits for the request. */
 type Task = (signal: AbortSignal) => Promise<void>;
 
-/** Runs tasks one at a time, so that the homeserver's rate limit leaves room for posts and edits. */
-export interface Background {
-  /**
-   * Adds a task. A task with the same key that has not started is replaced. A task that fails temporarily is repeated.
-   * If `TASKS_MAX` tasks wait, the task is dropped.
-   */
-  add(key: string, task: Task): void;
-  /** Resolves when no task is waiting or running. */
-  idle(): Promise<void>;
-}
-
 const TASKS_MAX = 1_000;
 
-/** @param onFailure called with the error of a task that was dropped */
-export function createBackground(signal: AbortSignal, onFailure: (error: unknown) => void): Background {
+export type Background = ReturnType<typeof createBackground>;
+
+/**
+ * Runs tasks one at a time, so that the homeserver's rate limit leaves room for posts and edits.
+ *
+ * @param onFailure called with the error of a task that was dropped
+ */
+export function createBackground(signal: AbortSignal, onFailure: (error: unknown) => void) {
   const waiting = new Map<string, Task>();
   let running: Promise<void> | undefined;
 
@@ -32,7 +27,11 @@ export function createBackground(signal: AbortSignal, onFailure: (error: unknown
   }
 
   return {
-    add(key, task) {
+    /**
+     * Adds a task. A task with the same key that has not started is replaced. A task that fails temporarily is
+     * repeated. If `TASKS_MAX` tasks wait, the task is dropped.
+     */
+    add(key: string, task: Task): void {
       if (signal.aborted) return;
       if (waiting.size >= TASKS_MAX && !waiting.has(key)) {
         onFailure(new Error(`more than ${TASKS_MAX} requests are waiting for the homeserver`));
@@ -41,6 +40,7 @@ export function createBackground(signal: AbortSignal, onFailure: (error: unknown
       waiting.set(key, task);
       running ??= Promise.resolve().then(run);
     },
+    /** Resolves when no task is waiting or running. */
     idle: async () => running,
   };
 }

@@ -11,23 +11,20 @@ export function shortId(matrixId: string): string {
   return `${matrixId.slice(0, 1)}sha256:${createHash("sha256").update(matrixId).digest("base64url")}`;
 }
 
-/** Translates between Matrix ids of rooms and members and the ids that the service gets. */
-export interface Ids {
-  /** Returns the service's id. If the id is a digest, stores the Matrix id for `toMatrix`. */
-  toService(matrixId: string): string;
-  /** Returns the Matrix id. An unknown digest, e.g. after a restart, is returned unchanged. */
-  toMatrix(serviceId: string): string;
-}
+export type Ids = ReturnType<typeof createIds>;
 
-export function createIds(): Ids {
+/** Translates between Matrix ids of rooms and members and the ids that the service gets. */
+export function createIds() {
   const long = new LRUCache<string, string>({ max: LONG_IDS_KEPT });
   return {
-    toService(matrixId) {
+    /** Returns the service's id. If the id is a digest, stores the Matrix id for `toMatrix`. */
+    toService(matrixId: string): string {
       const id = shortId(matrixId);
       if (id !== matrixId) long.set(id, matrixId);
       return id;
     },
-    toMatrix: (serviceId) => long.get(serviceId) ?? serviceId,
+    /** Returns the Matrix id. An unknown digest, e.g. after a restart, is returned unchanged. */
+    toMatrix: (serviceId: string): string => long.get(serviceId) ?? serviceId,
   };
 }
 

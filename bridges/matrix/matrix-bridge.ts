@@ -1,13 +1,14 @@
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { isLoopback, type BridgeSettings, type RunningBridge, type Tools } from "chat-bridge-runner";
-import { createMatrixApi } from "./client/matrix-api";
+import type { SyncAnswer } from "./client/events";
+import { MatrixApi } from "./client/matrix-api";
 import { MatrixError } from "./client/matrix-error";
 import { createRequests } from "./client/request";
-import { untilAnswered } from "./client/retrying";
-import { AccountRejected, createSession } from "./client/session";
-import { runSync } from "./client/sync-loop";
-import { connectRooms, type ConnectedRooms } from "./connect-rooms";
+import { untilAnswered, type RetryOptions } from "./client/retrying";
+import { AccountRejected, createSession, type SavedSession, type Session } from "./client/session";
+import { runSync, type SyncPosition } from "./client/sync-loop";
+import { ConnectedRooms } from "./connected-rooms";
 import type { MatrixSettings } from "./settings";
 import { stateFile } from "./state-file";
 
@@ -22,86 +23,108 @@ export async function startMatrixBridge(
   settings: BridgeSettings & MatrixSettings,
   { log, fail }: Tools,
 ): Promise<RunningBridge> {
-  const { STATE_FOLDER: folder, MATRIX_HOMESERVER: homeserver, WORKSPACE_ID: workspaceId } = settings;
-  const over = new AbortController();
-  const { signal } = over;
-  const { hostname, protocol } = new URL(homeserver);
+  const { hostname, protocol } = new URL(settings.MATRIX_HOMESERVER);
   if (protocol === "http:" && !isLoopback(hostname)) {
     log.warn("MATRIX_HOMESERVER begins with http://: the access token is sent without encryption");
   }
+  return new MatrixBridge(settings, { log, fail });
+}
 
-  const credentials = {
-    homeserver,
-    accessToken: settings.MATRIX_ACCESS_TOKEN,
-    user: settings.MATRIX_USER,
-    password: settings.MATRIX_PASSWORD,
-  };
-  const api = createMatrixApi(
-    createRequests(homeserver, () => session.token()),
-    (eventId) => log.warn({ eventId }, "skipped an event of the homeserver: a field is missing or invalid"),
-  );
-  const session = createSession(credentials, workspaceId, stateFile(join(folder, "session.json")), () => api);
+/** Follows the rooms of an account until `close` is called. */
+class MatrixBridge implements RunningBridge {
+  readonly #settings: BridgeSettings & MatrixSettings;
+  readonly #log: Tools["log"];
+  readonly #over = new AbortController();
+  readonly #api: MatrixApi;
+  readonly #session: Session;
+  readonly #retry: RetryOptions;
+  readonly #running: Promise<void>;
+  /** Undefined before the first login. */
+  #rooms: ConnectedRooms | undefined;
+  /** Reason why the homeserver is unreachable; undefined while the bridge is connected. */
+  #problem: string | undefined = "not yet connected";
 
-  let isConnected = false;
-  let problem: string | undefined = "not yet connected";
-  let rooms: ConnectedRooms | undefined;
-
-  function onContact(failure: unknown): void {
-    const why = failure === undefined ? undefined : (failure as Error).message;
-    if (isConnected !== (why === undefined) || why !== problem) {
-      if (why === undefined) log.info("connected to the homeserver");
-      else log.warn({ problem: why }, "no connection to the homeserver: retrying");
-    }
-    isConnected = why === undefined;
-    problem = why;
+  constructor(settings: BridgeSettings & MatrixSettings, { log, fail }: Pick<Tools, "log" | "fail">) {
+    const { STATE_FOLDER: folder, MATRIX_HOMESERVER: homeserver, WORKSPACE_ID: workspaceId } = settings;
+    const credentials = {
+      homeserver,
+      accessToken: settings.MATRIX_ACCESS_TOKEN,
+      user: settings.MATRIX_USER,
+      password: settings.MATRIX_PASSWORD,
+    };
+    const file = stateFile<SavedSession>(join(folder, "session.json"));
+    this.#settings = settings;
+    this.#log = log;
+    this.#api = new MatrixApi(
+      createRequests(homeserver, () => this.#session.token()),
+      (eventId) => log.warn({ eventId }, "skipped an event of the homeserver: a field is missing or invalid"),
+    );
+    this.#session = createSession(credentials, workspaceId, file, () => this.#api);
+    const { signal } = this.#over;
+    this.#retry = { signal, onFailure: (failure) => this.#onContact(failure) };
+    this.#running = this.#run().catch((error: unknown) => {
+      if (signal.aborted) return;
+      if (!(error instanceof AccountRejected)) log.error({ err: error }, "the bridge failed");
+      fail((error as Error).message);
+    });
   }
 
-  const retry = { signal, onFailure: onContact };
+  states() {
+    const problem = this.#problem;
+    return {
+      service: this.#rooms?.bridge.status ?? { isConnected: false, problem: "not yet connected" },
+      homeserver: { isConnected: problem === undefined, problem },
+    };
+  }
+
+  async close(): Promise<void> {
+    this.#over.abort();
+    await Promise.race([this.#running, sleep(STOP_REPORTS_MS)]);
+    // The next run applies the events that the homeserver has not accepted: the cursor is not moved, and the kit has
+    // stored the pushes.
+    await Promise.race([this.#rooms?.bridge.stop(), sleep(STOP_CHAT_MS)]);
+  }
+
+  async #run(): Promise<void> {
+    const { signal } = this.#over;
+    const [api, log, retry] = [this.#api, this.#log, this.#retry];
+    const userId = await this.#session.open(retry);
+    const joined = await untilAnswered(() => api.joinedRooms(), retry);
+    const rooms = new ConnectedRooms({ settings: this.#settings, api, userId, log, signal });
+    this.#rooms = rooms;
+    await untilAnswered(() => rooms.open(joined), retry);
+    this.#onContact(undefined);
+    log.info({ userId, rooms: joined.length }, "signed in to the homeserver");
+    await rooms.start(joined);
+    await this.#follow(rooms, userId);
+  }
 
   /** Follows the rooms. If the homeserver no longer accepts the token, logs in again. */
-  async function follow({ handleSync, userId }: ConnectedRooms): Promise<void> {
-    const position = stateFile<{ userId: string; since: string }>(join(folder, "sync.json"));
+  async #follow({ sync }: ConnectedRooms, userId: string): Promise<void> {
+    const { signal } = this.#over;
+    const position = stateFile<SyncPosition>(join(this.#settings.STATE_FOLDER, "sync.json"));
+    const onContact = (failure: unknown): void => this.#onContact(failure);
+    const handle = (answer: SyncAnswer, since: string | undefined) => sync.handle(answer, since);
     while (!signal.aborted) {
       try {
-        await runSync({ api, position, userId, handle: handleSync, onContact, signal });
+        await runSync({ api: this.#api, position, userId, handle, onContact, signal });
       } catch (error) {
         signal.throwIfAborted();
         onContact(error);
         if (!(error instanceof MatrixError)) throw error;
-        if (error.isTokenRejected) await session.open(retry);
+        if (error.isTokenRejected) await this.#session.open(this.#retry);
         else await sleep(REJECTED_PAUSE_MS, undefined, { signal });
       }
     }
   }
 
-  async function run(): Promise<void> {
-    const userId = await session.open(retry);
-    const joined = await untilAnswered(() => api.joinedRooms(), retry);
-    rooms = connectRooms({ settings, api, userId, log, signal });
-    await untilAnswered(() => rooms?.open(joined) ?? Promise.resolve(), retry);
-    onContact(undefined);
-    log.info({ userId, rooms: joined.length }, "signed in to the homeserver");
-    await rooms.start(joined);
-    await follow(rooms);
+  /** Notes the result of a request to the homeserver: a failure, or undefined for an answer. */
+  #onContact(failure: unknown): void {
+    const problem = failure === undefined ? undefined : (failure as Error).message;
+    if (problem !== this.#problem) {
+      if (problem === undefined) this.#log.info("connected to the homeserver");
+      else this.#log.warn({ problem }, "no connection to the homeserver: retrying");
+    }
+    this.#problem = problem;
   }
-
-  const running = run().catch((error: unknown) => {
-    if (signal.aborted) return;
-    if (!(error instanceof AccountRejected)) log.error({ err: error }, "the bridge failed");
-    fail((error as Error).message);
-  });
-
-  return {
-    states: () => ({
-      service: rooms?.bridge.status ?? { isConnected: false, problem: "not yet connected" },
-      homeserver: { isConnected, problem },
-    }),
-    async close() {
-      over.abort();
-      await Promise.race([running, sleep(STOP_REPORTS_MS)]);
-      // The next run applies the events that the homeserver has not accepted: the cursor is not moved, and the kit has
-      // stored the pushes.
-      await Promise.race([rooms?.bridge.stop(), sleep(STOP_CHAT_MS)]);
-    },
-  };
 }

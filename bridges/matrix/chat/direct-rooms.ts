@@ -2,33 +2,15 @@ import { LRUCache } from "lru-cache";
 import type { DirectRooms } from "../client/events";
 import type { MatrixApi } from "../client/matrix-api";
 
-/** The rooms of direct conversations, as the account data `m.direct` lists them. */
-export interface DirectRoomIndex {
-  /** Reads the list of the homeserver. Call before the other functions. */
-  load(): Promise<void>;
-  /** Replaces the list, because the homeserver has a newer one. */
-  replace(rooms: DirectRooms): void;
-  /** Returns the member of a direct room; undefined if the room is not a direct room. */
-  memberOf(roomId: string): string | undefined;
-  /** The members of all direct rooms. */
-  members(): readonly string[];
-  /**
-   * Resolves to the direct room with a member. Creates a room if the member has no direct room, or left all direct
-   * rooms.
-   */
-  open(userId: string, signal: AbortSignal): Promise<string>;
-  /** Adds a room to the list, because a member invited the bridge to a direct room. */
-  add(userId: string, roomId: string): Promise<void>;
-  /** Discards the cached check of a room, because a membership changed. */
-  membershipChanged(roomId: string): void;
-}
-
 const ROOMS_KEPT = 10_000;
 
+export type DirectRoomIndex = ReturnType<typeof createDirectRooms>;
+
+/** The rooms of direct conversations, as the account data `m.direct` lists them. Call `load` first. */
 export function createDirectRooms(
   api: Pick<MatrixApi, "directRooms" | "setDirectRooms" | "createDirectRoom" | "state">,
   own: string,
-): DirectRoomIndex {
+) {
   let rooms: DirectRooms = {};
   let memberByRoom = new Map<string, string>();
   /** Direct rooms that were checked: the bridge is in the room, and the member is in the room or invited. */
@@ -58,7 +40,7 @@ export function createDirectRooms(
     return isIn;
   }
 
-  /** Adds a room to the list. Changes are saved one after another, because each save replaces the whole list. */
+  /** Adds a direct room to the list. Changes are saved one after another, because each save replaces the whole list. */
   function add(userId: string, roomId: string): Promise<void> {
     const save = async (): Promise<void> => {
       const next = { ...rooms, [userId]: [...(rooms[userId] ?? []).filter((id) => id !== roomId), roomId] };
@@ -81,19 +63,28 @@ export function createDirectRooms(
   }
 
   return {
-    async load() {
+    /** Reads the list of the homeserver. */
+    async load(): Promise<void> {
       replace(readDirectRooms(await api.directRooms(own)));
     },
-    replace: (newer) => replace(readDirectRooms(newer)),
-    memberOf: (roomId) => memberByRoom.get(roomId),
-    members: () => Object.keys(rooms),
-    open(userId, signal) {
+    /** Replaces the list, because the homeserver has a newer one. */
+    replace: (newer: DirectRooms): void => replace(readDirectRooms(newer)),
+    /** Returns the member of a direct room; undefined if the room is not a direct room. */
+    memberOf: (roomId: string): string | undefined => memberByRoom.get(roomId),
+    /** The members of all direct rooms. */
+    members: (): readonly string[] => Object.keys(rooms),
+    /**
+     * Resolves to the direct room with a member. Creates a room if the member has no direct room, or left all direct
+     * rooms.
+     */
+    open(userId: string, signal: AbortSignal): Promise<string> {
       const found = opening.get(userId) ?? find(userId, signal).finally(() => opening.delete(userId));
       opening.set(userId, found);
       return found;
     },
     add,
-    membershipChanged: (roomId) => void usable.delete(roomId),
+    /** Discards the cached check of a room, because a membership changed. */
+    membershipChanged: (roomId: string): void => void usable.delete(roomId),
   };
 }
 

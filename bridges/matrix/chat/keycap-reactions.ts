@@ -17,19 +17,16 @@ export interface WantedKeycaps {
   readonly before?: number;
 }
 
-/** Puts keycap reactions under the bridge's messages. Members press a button by adding the same reaction. */
-export interface KeycapReactions {
-  /** Changes the keycaps in the background. Correct keycaps cause no request. */
-  want(wanted: WantedKeycaps): void;
-}
-
 const MESSAGES_KEPT = 500;
 
+export type KeycapReactions = ReturnType<typeof createKeycapReactions>;
+
+/** Puts keycap reactions under the bridge's messages. Members press a button by adding the same reaction. */
 export function createKeycapReactions(
   api: Pick<MatrixApi, "send" | "redact" | "reactions">,
   own: string,
-  background: Background,
-): KeycapReactions {
+  background: Pick<Background, "add">,
+) {
   /** The reaction events of the bridge, by number, for each message. */
   const known = new LRUCache<string, Map<number, string>>({ max: MESSAGES_KEPT });
   /** The newest argument of `want` for each message. A task with an older argument stops. */
@@ -75,7 +72,8 @@ export function createKeycapReactions(
   }
 
   return {
-    want(wanted) {
+    /** Changes the keycaps in the background. Correct keycaps cause no request. */
+    want(wanted: WantedKeycaps): void {
       const { eventId, count, before } = wanted;
       const present = known.get(eventId);
       const isRight = present === undefined ? before === count : present.size === count;

@@ -1,8 +1,17 @@
-import { TIMER_MOST_MS } from "chat-bridge-kit";
-import type { BridgeChat, Message, MessageEphemeral, ShownMessage, ShownUpdate } from "chat-bridge-kit";
+import {
+  TIMER_MOST_MS,
+  type BridgeChat,
+  type DmCreate,
+  type Message,
+  type MessageCreate,
+  type MessageEphemeral,
+  type ShownMessage,
+  type ShownUpdate,
+} from "chat-bridge-kit";
 import type { MatrixApi } from "../client/matrix-api";
 import { MatrixError } from "../client/matrix-error";
 import { untilAnswered } from "../client/retrying";
+import { withTimeLimit } from "../client/time-limit";
 import type { Ids } from "../ids";
 import { readChatId, toChatId } from "./chat-id";
 import { keycapCount } from "./choices";
@@ -10,9 +19,7 @@ import { toContent, toEdit } from "./content";
 import type { DirectRoomIndex } from "./direct-rooms";
 import type { EncryptedRooms } from "./encrypted-rooms";
 import type { KeycapReactions } from "./keycap-reactions";
-import type { Picture, Pictures } from "./pictures";
-import { withTimeLimit } from "../client/time-limit";
-import { toPictureContent } from "./pictures";
+import { toPictureContent, type Picture, type Pictures } from "./pictures";
 import { encryptedRoom, toChatError } from "./to-chat-error";
 import type { TimelineStates } from "./timeline-states";
 
@@ -30,20 +37,74 @@ export interface MatrixChatParts {
   shown(chatId: string): ShownMessage | undefined;
 }
 
-export interface MatrixChat extends BridgeChat {
-  /** Resolves when no post to the room is pending. */
-  settled(roomId: string): Promise<void>;
-}
-
 /**
  * Shows the service's messages in Matrix rooms. Every request has a transaction id that is derived from the id of the
- * service's event, so a repeat after a crash has no effect.
+ * service's event, so a repeat after a crash has no effect. Calls reject with the errors of `toChatError`.
  */
-export function createMatrixChat(parts: MatrixChatParts): MatrixChat {
-  const { api, ids, direct, encrypted, pictures, keycaps, timeline, prefix, shown } = parts;
-  const posting = new Map<string, Set<Promise<unknown>>>();
+export class MatrixChat implements BridgeChat {
+  readonly #parts: MatrixChatParts;
+  /** The posts of each room that are pending. */
+  readonly #posting = new Map<string, Set<Promise<unknown>>>();
 
-  async function post(roomId: string, id: string, message: Message, signal: AbortSignal): Promise<string[]> {
+  constructor(parts: MatrixChatParts) {
+    this.#parts = parts;
+  }
+
+  post({ channel, id, message }: MessageCreate, signal: AbortSignal): Promise<string[]> {
+    return this.#postIn(this.#parts.ids.toMatrix(channel), id, message, signal).catch(rejectForKit);
+  }
+
+  dm({ user, id, message }: DmCreate, signal: AbortSignal): Promise<string[]> {
+    return this.#postToMember(user, id, message, signal).catch(rejectForKit);
+  }
+
+  /**
+   * Shows an ephemeral message. Retries temporary failures until the message expires, sooner than the kit would.
+   */
+  ephemeral({ user, id, message, expiresAt }: MessageEphemeral, signal: AbortSignal): Promise<string[]> {
+    const leftMs = expiresAt === null ? Infinity : Math.max(0, Date.parse(expiresAt) - Date.now());
+    // The kit aborts `signal` much earlier than such a long timer, which Node would not support.
+    const withinMs = leftMs > TIMER_MOST_MS ? undefined : leftMs;
+    const call = (): Promise<string[]> => this.#postToMember(user, id, message, signal);
+    return withTimeLimit(withinMs, signal, (limited) => untilAnswered(call, { signal: limited })).catch(
+      rejectForKit,
+    );
+  }
+
+  update(event: ShownUpdate, signal: AbortSignal): Promise<string | readonly string[]> {
+    return this.#update(event, signal).then((made) => made ?? [], rejectForKit);
+  }
+
+  /** Resolves when no post to the room is pending. */
+  async settled(roomId: string): Promise<void> {
+    const pending = this.#posting.get(roomId);
+    if (pending !== undefined) await Promise.allSettled(pending);
+  }
+
+  async #postToMember(user: string, id: string, message: Message, signal: AbortSignal): Promise<string[]> {
+    const { direct, ids } = this.#parts;
+    return this.#postIn(await direct.open(ids.toMatrix(user), signal), id, message, signal);
+  }
+
+  /** Posts to a room. The post counts as pending until the kit has registered its id. */
+  async #postIn(roomId: string, id: string, message: Message, signal: AbortSignal): Promise<string[]> {
+    const pending = this.#posting.get(roomId) ?? new Set();
+    this.#posting.set(roomId, pending);
+    const posted = this.#post(roomId, id, message, signal);
+    pending.add(posted);
+    try {
+      return await posted;
+    } finally {
+      // The kit registers the id a few microtasks after this function resolves.
+      setImmediate(() => {
+        pending.delete(posted);
+        if (pending.size === 0) this.#posting.delete(roomId);
+      });
+    }
+  }
+
+  async #post(roomId: string, id: string, message: Message, signal: AbortSignal): Promise<string[]> {
+    const { api, encrypted, pictures, keycaps, timeline, prefix } = this.#parts;
     if (await encrypted.isEncrypted(roomId)) throw encryptedRoom();
     const picture = message.image === null ? undefined : await pictures.upload(message.image, signal);
     const unshown = picture === undefined ? (message.image ?? undefined) : undefined;
@@ -59,67 +120,12 @@ export function createMatrixChat(parts: MatrixChatParts): MatrixChat {
     return [eventId, ...pictureIds].map((each) => toChatId(roomId, each));
   }
 
-  /** Posts to a room. The post counts as pending until the kit has registered its id. */
-  async function postIn(
-    roomId: string,
-    id: string,
-    message: Message,
-    signal: AbortSignal,
-  ): Promise<string[]> {
-    const pending = posting.get(roomId) ?? new Set();
-    posting.set(roomId, pending);
-    const posted = post(roomId, id, message, signal);
-    pending.add(posted);
-    try {
-      return await posted;
-    } finally {
-      // The kit registers the id a few microtasks after this function resolves.
-      setImmediate(() => {
-        pending.delete(posted);
-        if (pending.size === 0) posting.delete(roomId);
-      });
-    }
-  }
-
-  async function postToMember(user: string, id: string, message: Message, signal: AbortSignal) {
-    return postIn(await direct.open(ids.toMatrix(user), signal), id, message, signal);
-  }
-
   /**
-   * Shows an ephemeral message. Retries temporary failures until the message expires, sooner than the kit would.
+   * Applies an update. The kit drops a refused update, so this function retries temporary failures. Resolves to the id
+   * of a new image event, if any.
    */
-  function postEphemeral({ user, id, message, expiresAt }: MessageEphemeral, signal: AbortSignal) {
-    const leftMs = expiresAt === null ? Infinity : Math.max(0, Date.parse(expiresAt) - Date.now());
-    // The kit aborts `signal` much earlier than such a long timer, which Node would not support.
-    const withinMs = leftMs > TIMER_MOST_MS ? undefined : leftMs;
-    const call = (): Promise<string[]> => postToMember(user, id, message, signal);
-    return withTimeLimit(withinMs, signal, (limited) => untilAnswered(call, { signal: limited }));
-  }
-
-  /**
-   * Replaces or removes the image `current` of a message, or shows a first image. Resolves to the id of a new image
-   * event.
-   */
-  async function changePicture(
-    { id, chatMessageId }: ShownUpdate,
-    current: string | undefined,
-    picture: Picture | undefined,
-    signal: AbortSignal,
-  ): Promise<string | undefined> {
-    const { roomId } = readChatId(chatMessageId);
-    const txnId = `${id}.picture`;
-    if (picture === undefined) {
-      if (current !== undefined) await api.redact(roomId, readChatId(current).eventId, txnId, signal);
-      return undefined;
-    }
-    const content = toPictureContent(picture);
-    const sent = current === undefined ? content : toEdit(readChatId(current).eventId, content);
-    const eventId = await api.send(roomId, "m.room.message", txnId, sent, signal);
-    return current === undefined ? toChatId(roomId, eventId) : undefined;
-  }
-
-  /** Applies an update. The kit drops a refused update, so this function retries temporary failures. */
-  async function update(event: ShownUpdate, signal: AbortSignal): Promise<string | undefined> {
+  async #update(event: ShownUpdate, signal: AbortSignal): Promise<string | undefined> {
+    const { api, pictures, keycaps, timeline, prefix, shown } = this.#parts;
     const { roomId, eventId } = readChatId(event.chatMessageId);
     const { id, message, chatMessageIds } = event;
     const { image } = message;
@@ -140,32 +146,38 @@ export function createMatrixChat(parts: MatrixChatParts): MatrixChat {
       timeline.failed(eventId, id);
       throw error;
     }
-    keycaps.want({
-      roomId,
-      eventId,
-      count: keycapCount(message),
-      cause: id,
-      ...(before !== undefined && { before: keycapCount(before) }),
-    });
+    const wanted = { roomId, eventId, count: keycapCount(message), cause: id };
+    keycaps.want({ ...wanted, ...(before !== undefined && { before: keycapCount(before) }) });
     if (isSameImage) return undefined;
-    return retried(() => changePicture(event, current, picture, signal)).catch((error: unknown) => {
+    return retried(() => this.#changePicture(event, current, picture, signal)).catch((error: unknown) => {
       // The text is already changed, so the update must not count as refused.
       if (error instanceof MatrixError) return undefined;
       throw error;
     });
   }
 
-  return {
-    post: ({ channel, id, message }, signal) =>
-      postIn(ids.toMatrix(channel), id, message, signal).catch(rejectForKit),
-    dm: ({ user, id, message }, signal) => postToMember(user, id, message, signal).catch(rejectForKit),
-    ephemeral: (event, signal) => postEphemeral(event, signal).catch(rejectForKit),
-    update: (event, signal) => update(event, signal).then((made) => made ?? [], rejectForKit),
-    async settled(roomId) {
-      const pending = posting.get(roomId);
-      if (pending !== undefined) await Promise.allSettled(pending);
-    },
-  };
+  /**
+   * Replaces or removes the image `current` of a message, or shows a first image. Resolves to the id of a new image
+   * event.
+   */
+  async #changePicture(
+    { id, chatMessageId }: ShownUpdate,
+    current: string | undefined,
+    picture: Picture | undefined,
+    signal: AbortSignal,
+  ): Promise<string | undefined> {
+    const { api } = this.#parts;
+    const { roomId } = readChatId(chatMessageId);
+    const txnId = `${id}.picture`;
+    if (picture === undefined) {
+      if (current !== undefined) await api.redact(roomId, readChatId(current).eventId, txnId, signal);
+      return undefined;
+    }
+    const content = toPictureContent(picture);
+    const sent = current === undefined ? content : toEdit(readChatId(current).eventId, content);
+    const eventId = await api.send(roomId, "m.room.message", txnId, sent, signal);
+    return current === undefined ? toChatId(roomId, eventId) : undefined;
+  }
 }
 
 /** Throws the error that determines whether and when the kit retries a call. */

@@ -31,21 +31,15 @@ const PICTURES_KEPT = 500;
 /** Maximum number of images that are in memory at the same time. */
 const PICTURES_AT_ONCE = 4;
 
-export interface Pictures {
-  /**
-   * Resolves to the uploaded image of a URL. A cached image is not uploaded again. Resolves to undefined if the image
-   * cannot be fetched or the homeserver does not accept it. Rejects if the homeserver may accept the image later.
-   */
-  upload(url: string, signal: AbortSignal): Promise<Picture | undefined>;
-}
-
 export interface PicturesParts extends Pick<PublicFetchOptions, "allow" | "resolve"> {
   readonly api: Pick<MatrixApi, "upload">;
   /** Called with the reason why an image is not shown. */
   onFailure(reason: string): void;
 }
 
-export function createPictures({ api, onFailure, ...addresses }: PicturesParts): Pictures {
+export type Pictures = ReturnType<typeof createPictures>;
+
+export function createPictures({ api, onFailure, ...addresses }: PicturesParts) {
   const known = new LRUCache<string, Picture>({ max: PICTURES_KEPT });
   const accept = TYPE_LIST.join(", ");
   const get = createPublicFetch({ ...addresses, accept, bytesMax: BYTES_MAX, withinMs: FETCH_WITHIN_MS });
@@ -78,9 +72,14 @@ export function createPictures({ api, onFailure, ...addresses }: PicturesParts):
   }
 
   return {
-    // An earlier task can have uploaded the image while this one waited.
-    upload: async (url, signal) =>
-      known.get(url) ?? inTurn(async () => known.get(url) ?? fetchAndUpload(url, signal)),
+    /**
+     * Resolves to the uploaded image of a URL. A cached image is not uploaded again. Resolves to undefined if the image
+     * cannot be fetched or the homeserver does not accept it. Rejects if the homeserver may accept the image later.
+     */
+    upload: async (url: string, signal: AbortSignal): Promise<Picture | undefined> =>
+      known.get(url) ??
+      // An earlier task can have uploaded the image while this one waited.
+      inTurn(async () => known.get(url) ?? fetchAndUpload(url, signal)),
   };
 }
 

@@ -1,24 +1,6 @@
 import { LRUCache } from "lru-cache";
 import type { Message } from "chat-bridge-kit";
 
-/**
- * The state of each message of the bridge at a position of the homeserver's timeline.
- *
- * A member who reacts just before an edit answers the old message. The bridge may read the reaction after sending the
- * edit, so only the order of the timeline is reliable. An edit takes effect here once the bridge has read the edit in
- * the timeline. This also holds for a reaction from a time when the bridge was stopped.
- */
-export interface TimelineStates {
-  /** Notes a change before it is sent. `before` is undefined for a new message. */
-  begin(change: { readonly eventId: string; readonly txnId: string } & States): void;
-  /** Notes that the homeserver rejected a change. */
-  failed(eventId: string, txnId: string): void;
-  /** Notes that the bridge read one of its own events in the timeline. */
-  echoed(txnId: string): void;
-  /** Returns the message at the position of the timeline that was read last. `latest` is the current message. */
-  at(eventId: string, latest: Message): Message | undefined;
-}
-
 interface States {
   readonly before: Message | undefined;
   readonly after: Message;
@@ -35,14 +17,25 @@ const ECHOES_KEPT = 2_000;
 /** Milliseconds after which a change counts even if the bridge has not read the change in the timeline. */
 const ECHO_WITHIN_MS = 30_000;
 
-/** @param now returns the time of a monotonic clock, ms */
-export function createTimelineStates(now: () => number = () => performance.now()): TimelineStates {
+export type TimelineStates = ReturnType<typeof createTimelineStates>;
+
+/**
+ * The state of each message of the bridge at a position of the homeserver's timeline.
+ *
+ * A member who reacts just before an edit answers the old message. The bridge may read the reaction after sending the
+ * edit, so only the order of the timeline is reliable. An edit takes effect here once the bridge has read the edit in
+ * the timeline. This also holds for a reaction from a time when the bridge was stopped.
+ *
+ * @param now returns the time of a monotonic clock, ms
+ */
+export function createTimelineStates(now: () => number = () => performance.now()) {
   const changes = new LRUCache<string, readonly Change[]>({ max: MESSAGES_KEPT });
   const echoes = new LRUCache<string, true>({ max: ECHOES_KEPT });
   const hasCome = ({ txnId, atMs }: Change) => echoes.has(txnId) || now() - atMs > ECHO_WITHIN_MS;
 
   return {
-    begin({ eventId, ...change }) {
+    /** Notes a change before it is sent. `before` is undefined for a new message. */
+    begin({ eventId, ...change }: { readonly eventId: string; readonly txnId: string } & States): void {
       const earlier = changes.get(eventId) ?? [];
       const repeated = earlier.filter(({ txnId }) => txnId !== change.txnId);
       // The newest change that the bridge has read in the timeline replaces all earlier changes.
@@ -52,14 +45,17 @@ export function createTimelineStates(now: () => number = () => performance.now()
         [...repeated.slice(Math.max(0, base)), { ...change, atMs: now() }].slice(-CHANGES_MAX),
       );
     },
-    failed(eventId, txnId) {
+    /** Notes that the homeserver rejected a change. */
+    failed(eventId: string, txnId: string): void {
       changes.set(
         eventId,
         (changes.get(eventId) ?? []).filter((change) => change.txnId !== txnId),
       );
     },
-    echoed: (txnId) => void echoes.set(txnId, true),
-    at(eventId, latest) {
+    /** Notes that the bridge read one of its own events in the timeline. */
+    echoed: (txnId: string): void => void echoes.set(txnId, true),
+    /** Returns the message at the position of the timeline that was read last. `latest` is the current message. */
+    at(eventId: string, latest: Message): Message | undefined {
       const list = changes.get(eventId) ?? [];
       const pending = list.find((change) => !hasCome(change));
       if (pending !== undefined) return pending.before;

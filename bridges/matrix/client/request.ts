@@ -11,7 +11,7 @@ export interface MatrixRequest {
   readonly method: "GET" | "POST" | "PUT";
   /** Path with encoded parts: see `pathOf`. */
   readonly path: string;
-  readonly query?: Readonly<Record<string, string | undefined>>;
+  readonly query?: Readonly<Record<string, string | undefined>> | undefined;
   /** JSON, or the bytes of a file. */
   readonly body?: object | SentFile;
   readonly signal?: AbortSignal | undefined;

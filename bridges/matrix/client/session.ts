@@ -25,12 +25,7 @@ export class AccountRejected extends Error {
   override readonly name = "AccountRejected";
 }
 
-export interface Session {
-  /** The access token; undefined before the first login. */
-  token(): string | undefined;
-  /** Resolves to the id of the bridge's account. Logs in if there is no valid token, and retries while there is no answer. */
-  open(options: RetryOptions): Promise<string>;
-}
+export type Session = ReturnType<typeof createSession>;
 
 /**
  * Returns the session of the bridge's account. The bridge logs in with the password only once, and keeps the token in
@@ -43,7 +38,7 @@ export function createSession(
   workspaceId: string,
   file: StateFile<SavedSession>,
   api: () => Pick<MatrixApi, "login" | "whoAmI">,
-): Session {
+) {
   const { homeserver, accessToken, user = "", password = "" } = credentials;
   let token = accessToken;
 
@@ -68,8 +63,10 @@ export function createSession(
   }
 
   return {
+    /** The access token; undefined before the first login. */
     token: () => token,
-    async open(options) {
+    /** Resolves to the id of the bridge's account. Logs in if there is no valid token, and retries while there is no answer. */
+    async open(options: RetryOptions): Promise<string> {
       token = accessToken ?? (await saved());
       if (token === undefined) return logIn(options);
       try {

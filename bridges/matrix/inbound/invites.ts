@@ -38,14 +38,9 @@ export function mayInvite(
   return allowed.some((entry) => entry === "*" || entry === roomId || entry === serverOf(inviter));
 }
 
-export interface Invites {
-  /** Joins the room, or rejects the invite. Rejects only when the bridge stops. */
-  answer(roomId: string, invited: InvitedRoom): Promise<void>;
-  /** Posts a notice that the room is encrypted, and leaves the room. Rejects only when the bridge stops. */
-  leaveEncrypted(roomId: string): Promise<void>;
-}
+export type Invites = ReturnType<typeof createInvites>;
 
-export function createInvites({ api, own, allowed, direct, encrypted, log, signal }: InviteParts): Invites {
+export function createInvites({ api, own, allowed, direct, encrypted, log, signal }: InviteParts) {
   /** Resolves to false if the homeserver rejects the request permanently. */
   async function done(what: string, roomId: string, call: () => Promise<unknown>): Promise<boolean> {
     try {
@@ -61,6 +56,7 @@ export function createInvites({ api, own, allowed, direct, encrypted, log, signa
   /** Encrypted rooms that the bridge has left since the last invite. */
   const left = new LRUCache<string, true>({ max: ROOMS_NOTED });
 
+  /** Posts a notice that the room is encrypted, and leaves the room. Rejects only when the bridge stops. */
   async function leaveEncrypted(roomId: string): Promise<void> {
     if (left.has(roomId)) return;
     left.set(roomId, true);
@@ -74,7 +70,8 @@ export function createInvites({ api, own, allowed, direct, encrypted, log, signa
 
   return {
     leaveEncrypted,
-    async answer(roomId, { invite_state: state }) {
+    /** Joins the room, or rejects the invite. Rejects only when the bridge stops. */
+    async answer(roomId: string, { invite_state: state }: InvitedRoom): Promise<void> {
       const invite = state?.events?.find(
         (event) =>
           event.type === "m.room.member" &&

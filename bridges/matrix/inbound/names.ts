@@ -2,19 +2,12 @@ import { LRUCache } from "lru-cache";
 import type { MatrixEvent } from "../client/events";
 import type { MatrixApi } from "../client/matrix-api";
 
-/** The display names of members and rooms. */
-export interface Names {
-  /** Resolves to the display name of a member in a room, or else to the name in the member's id. */
-  ofMember(roomId: string, userId: string): Promise<string>;
-  /** Resolves to the name of a room; undefined if the room has none, or if the homeserver does not answer. */
-  ofRoom(roomId: string): Promise<string | undefined>;
-  /** Reads the names in a state event. */
-  read(roomId: string, event: MatrixEvent): void;
-}
-
 const NAMES_KEPT = 10_000;
 
-export function createNames(api: Pick<MatrixApi, "state">): Names {
+export type Names = ReturnType<typeof createNames>;
+
+/** The display names of members and rooms. */
+export function createNames(api: Pick<MatrixApi, "state">) {
   /** The name of each member and room; "" for none. */
   const known = new LRUCache<string, string>({ max: NAMES_KEPT });
 
@@ -28,19 +21,22 @@ export function createNames(api: Pick<MatrixApi, "state">): Names {
   }
 
   return {
-    async ofMember(roomId, userId) {
+    /** Resolves to the display name of a member in a room, or else to the name in the member's id. */
+    async ofMember(roomId: string, userId: string): Promise<string> {
       const fetched = () =>
         api
           .state<{ displayname: string }>(roomId, "m.room.member", userId)
           .then((state) => state?.displayname ?? "");
       return (await find(`${roomId} ${userId}`, fetched)) || localName(userId);
     },
-    async ofRoom(roomId) {
+    /** Resolves to the name of a room; undefined if the room has none, or if the homeserver does not answer. */
+    async ofRoom(roomId: string): Promise<string | undefined> {
       const fetched = () =>
         api.state<{ name: string }>(roomId, "m.room.name").then((state) => state?.name ?? "");
       return (await find(roomId, fetched)) || undefined;
     },
-    read(roomId, { type, state_key: key, content }) {
+    /** Reads the names in a state event. */
+    read(roomId: string, { type, state_key: key, content }: MatrixEvent): void {
       if (type === "m.room.name") known.set(roomId, textOf(content["name"]));
       if (type === "m.room.member") known.set(`${roomId} ${key}`, textOf(content["displayname"]));
     },

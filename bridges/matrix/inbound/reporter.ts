@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { dmChannel, type Bridge, type ShownMessage } from "chat-bridge-kit";
+import { dmChannel, type Bridge } from "chat-bridge-kit";
 import type { Logger } from "chat-bridge-runner";
 import type { Background } from "../background";
 import { toChatId } from "../chat/chat-id";
@@ -31,29 +31,53 @@ export interface MemberReport {
   readonly act: MemberAct;
 }
 
-export interface Reporter {
-  /**
-   * Resolves once the service has accepted the report, or once the report is dropped. Rejects only when the bridge
-   * stops.
-   */
-  report(report: MemberReport): Promise<void>;
-  /** Called when the power levels of a room changed, because the bridge may now be allowed to remove reactions. */
-  powersChanged(roomId: string): void;
-}
-
 /** Wait before a report is repeated, ms. The kit has already retried for a minute. */
 const REPEAT_MS = 1_000;
 /** Minimum milliseconds between two hints in a room. */
 const HINT_EVERY_MS = 5_000;
 const ROOMS_NOTED = 1_000;
 
-export function createReporter(parts: ReporterParts): Reporter {
-  const { bridge, api, names, ids, background, log, signal } = parts;
+/** Reports the events of members to the service, and answers them in the room. */
+export class Reporter {
+  readonly #parts: ReporterParts;
   /** Rooms in which the bridge is not allowed to remove reactions. */
-  const powerless = new Set<string>();
-  const hintedAt = new Map<string, number>();
+  readonly #powerless = new Set<string>();
+  readonly #hintedAt = new Map<string, number>();
 
-  async function send({ roomId, directMember, event, act }: MemberReport) {
+  constructor(parts: ReporterParts) {
+    this.#parts = parts;
+  }
+
+  /**
+   * Resolves once the service has accepted the report, or once the report is dropped. Rejects only when the bridge
+   * stops.
+   */
+  async report(report: MemberReport): Promise<void> {
+    const { log, signal } = this.#parts;
+    const { roomId, event, act } = report;
+    if (act.type === "hint") return this.#hint(roomId, event.event_id, act.text);
+    for (;;) {
+      // When the bridge stops, the position of the sync is not saved, so the next run reports the event again.
+      signal.throwIfAborted();
+      const result = await this.#send(report, act);
+      if (result.outcome !== "given-up") break;
+      signal.throwIfAborted();
+      if (act.type === "command" && isStale(event, Date.now())) {
+        log.warn({ eventId: event.event_id }, "dropped a command: the service was unreachable for 5 minutes");
+        break;
+      }
+      await sleep(REPEAT_MS, undefined, { signal });
+    }
+    if (act.type === "action" && act.byReaction) this.#takeBack(roomId, event.event_id);
+  }
+
+  /** Called when the power levels of a room changed, because the bridge may now be allowed to remove reactions. */
+  powersChanged(roomId: string): void {
+    this.#powerless.delete(roomId);
+  }
+
+  async #send({ roomId, directMember, event }: MemberReport, act: Exclude<MemberAct, { type: "hint" }>) {
+    const { bridge, names, ids } = this.#parts;
     const [name, roomName] = await Promise.all([
       names.ofMember(roomId, event.sender),
       directMember === undefined ? names.ofRoom(roomId) : undefined,
@@ -71,11 +95,9 @@ export function createReporter(parts: ReporterParts): Reporter {
         if (act.replyTo === undefined) return bridge.message({ channel, user, text: act.text, id });
         const replyTo = toChatId(roomId, act.replyTo);
         // A prompt for one member of a room is shown in the direct room, but the answer belongs to the room.
-        const asked: ShownMessage | undefined = bridge.shown(replyTo);
+        const asked = bridge.shown(replyTo);
         return bridge.message({ channel: asked?.channel ?? channel, user, text: act.text, replyTo, id });
       }
-      case "hint":
-        return undefined;
     }
   }
 
@@ -83,51 +105,29 @@ export function createReporter(parts: ReporterParts): Reporter {
    * Removes the reaction of a member, so that the member can press the button again, and other members do not see the
    * answer.
    */
-  function takeBack(roomId: string, eventId: string): void {
-    if (powerless.has(roomId)) return;
+  #takeBack(roomId: string, eventId: string): void {
+    const { api, background, log } = this.#parts;
+    if (this.#powerless.has(roomId)) return;
     background.add(`take back ${eventId}`, async (stopped) => {
       try {
         await api.redact(roomId, eventId, `${eventId}.back`, stopped);
       } catch (error) {
         if (!isRejected(error, "M_FORBIDDEN")) throw error;
-        if (powerless.size < ROOMS_NOTED) powerless.add(roomId);
+        if (this.#powerless.size < ROOMS_NOTED) this.#powerless.add(roomId);
         log.info({ roomId }, "cannot take back reactions: give the bridge's account the power to redact");
       }
     });
   }
 
-  function hint(roomId: string, eventId: string, text: string): void {
+  #hint(roomId: string, eventId: string, text: string): void {
+    const { api, background } = this.#parts;
     const now = performance.now();
-    if (now - (hintedAt.get(roomId) ?? -Infinity) < HINT_EVERY_MS) return;
-    if (hintedAt.size >= ROOMS_NOTED) hintedAt.clear();
-    hintedAt.set(roomId, now);
+    if (now - (this.#hintedAt.get(roomId) ?? -Infinity) < HINT_EVERY_MS) return;
+    if (this.#hintedAt.size >= ROOMS_NOTED) this.#hintedAt.clear();
+    this.#hintedAt.set(roomId, now);
     const content = { ...toNotice(text), "m.relates_to": { "m.in_reply_to": { event_id: eventId } } };
     background.add(`hint ${eventId}`, async (stopped) => {
       await api.send(roomId, "m.room.message", `${eventId}.hint`, content, stopped);
     });
   }
-
-  return {
-    async report(report) {
-      const { roomId, event, act } = report;
-      if (act.type === "hint") return hint(roomId, event.event_id, act.text);
-      for (;;) {
-        // When the bridge stops, the position of the sync is not saved, so the next run reports the event again.
-        signal.throwIfAborted();
-        const result = await send(report);
-        if (result?.outcome !== "given-up") break;
-        signal.throwIfAborted();
-        if (act.type === "command" && isStale(event, Date.now())) {
-          log.warn(
-            { eventId: event.event_id },
-            "dropped a command: the service was unreachable for 5 minutes",
-          );
-          break;
-        }
-        await sleep(REPEAT_MS, undefined, { signal });
-      }
-      if (act.type === "action" && act.byReaction) takeBack(roomId, event.event_id);
-    },
-    powersChanged: (roomId) => void powerless.delete(roomId),
-  };
 }

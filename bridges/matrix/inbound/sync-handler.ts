@@ -15,10 +15,10 @@ import {
 import type { MatrixApi } from "../client/matrix-api";
 import type { Ids } from "../ids";
 import type { Invites } from "./invites";
-import { runInLanes, type LaneTask } from "./lanes";
 import type { Names } from "./names";
 import { readEvent, type RoomView, type ShownEvent, type Typing } from "./read-event";
 import type { Reporter } from "./reporter";
+import { runByMember, type MemberTask } from "./run-by-member";
 import { newEvents } from "./timeline";
 
 export interface SyncHandlerParts {
@@ -33,7 +33,7 @@ export interface SyncHandlerParts {
   readonly names: Names;
   readonly ids: Ids;
   readonly invites: Invites;
-  readonly reporter: Reporter;
+  readonly reporter: Pick<Reporter, "report" | "powersChanged">;
   readonly log: Logger;
   readonly signal: AbortSignal;
 }
@@ -42,83 +42,44 @@ export interface SyncHandlerParts {
 const MEMBERS_AT_ONCE = 16;
 const EDITS_KEPT = 5_000;
 
-/**
- * Returns a function that handles the answer of a sync, and resolves once the events of all members are reported.
- * Rejects only when the bridge stops.
- */
-export function createSyncHandler(parts: SyncHandlerParts) {
-  const { bridge, api, own, typing, chat, direct, timeline, names, ids, invites, reporter, log, signal } =
-    parts;
-
+/** Handles the answers of the sync: updates the cached state of the rooms, and reports the events of members. */
+export class SyncHandler {
+  readonly #parts: SyncHandlerParts;
   /** The id of the edited event, by the id of each edit. Some clients let members react to an edit. */
-  const originals = new LRUCache<string, string>({ max: EDITS_KEPT });
+  readonly #originals = new LRUCache<string, string>({ max: EDITS_KEPT });
 
-  function viewOf(roomId: string): RoomView {
-    const directMember = direct.memberOf(roomId);
-    const channel =
-      directMember === undefined ? ids.toService(roomId) : dmChannel(ids.toService(directMember));
-    const shownAt = (target: string): ShownEvent | undefined => {
-      const eventId = originals.get(target) ?? target;
-      const found = bridge.shown(toChatId(roomId, eventId));
-      const message = found && timeline.at(eventId, found.message);
-      return message && { eventId, message };
-    };
-    return {
-      directMember,
-      shown: shownAt,
-      newest: () =>
-        bridge.shownIn(channel).flatMap(({ user, chatMessageIds: [first = ""] }) => {
-          const { roomId: at, eventId } = readChatId(first);
-          // An ephemeral message of the room is in a direct room.
-          return user !== null || at !== roomId ? [] : [shownAt(eventId) ?? []].flat();
-        }),
-    };
+  constructor(parts: SyncHandlerParts) {
+    this.#parts = parts;
   }
 
-  /** Updates the cached state of a room from a state event. */
-  async function readState(roomId: string, event: MatrixEvent): Promise<void> {
-    names.read(roomId, event);
-    if (event.type === "m.room.power_levels") reporter.powersChanged(roomId);
-    if (event.type === "m.room.member") direct.membershipChanged(roomId);
-    if (event.type === "m.room.encryption") await invites.leaveEncrypted(roomId);
+  /** Resolves once the events of all members are reported. Rejects only when the bridge stops. */
+  async handle({ account_data: data, rooms = {} }: SyncAnswer, since: string | undefined): Promise<void> {
+    const { direct, invites } = this.#parts;
+    for (const { type, content } of data?.events ?? []) {
+      if (type === "m.direct") direct.replace(content as DirectRooms);
+    }
+    for (const [roomId, invited] of Object.entries(rooms.invite ?? {})) await invites.answer(roomId, invited);
+    for (const roomId of Object.keys(rooms.leave ?? {})) direct.membershipChanged(roomId);
+    // At the first start, the events that are already in the rooms are not reported.
+    if (since === undefined) return;
+    const joined = Object.entries(rooms.join ?? {});
+    const tasks: MemberTask[] = [];
+    for (const [roomId, room] of joined) tasks.push(...(await this.#readRoom(roomId, room, since)));
+    await runByMember(tasks, MEMBERS_AT_ONCE);
   }
 
-  /** Reads one of the bridge's own events. */
-  function readOwn(event: MatrixEvent): void {
-    const txnId = event.unsigned?.transaction_id;
-    if (txnId !== undefined) timeline.echoed(txnId);
-    const { type, target } = relationOf(event);
-    if (type === "m.replace" && target !== undefined) originals.set(event.event_id, target);
-  }
-
-  /** Resolves to a task that reports a member's event; undefined if the event is not for the service. */
-  async function readEventOf(
-    roomId: string,
-    view: RoomView,
-    event: MatrixEvent,
-  ): Promise<LaneTask | undefined> {
-    if (event.sender === own) readOwn(event);
-    if (event.state_key !== undefined) await readState(roomId, event);
-    if (event.sender === own || event.state_key !== undefined) return undefined;
-    // A member can react before the kit has saved the message.
-    const { target } = relationOf(event);
-    if (target !== undefined && view.shown(target) === undefined) await chat.settled(roomId);
-    const act = readEvent(event, view, { ...typing, nowMs: Date.now() });
-    const { directMember } = view;
-    return act && { lane: event.sender, run: () => reporter.report({ roomId, directMember, event, act }) };
-  }
-
-  async function readRoom(roomId: string, joined: JoinedRoom, since: string): Promise<readonly LaneTask[]> {
-    const tasks: LaneTask[] = [];
+  async #readRoom(roomId: string, joined: JoinedRoom, since: string): Promise<readonly MemberTask[]> {
+    const { api, own, log, signal } = this.#parts;
+    const tasks: MemberTask[] = [];
     const onFailure = (error: unknown): void => {
       log.warn({ roomId, problem: (error as Error).message }, "cannot fetch older events of a room");
     };
     const events = await newEvents(api, { id: roomId, own, since }, joined, { signal, onFailure });
-    for (const event of joined.state?.events ?? []) await readState(roomId, event);
-    const view = viewOf(roomId);
+    for (const event of joined.state?.events ?? []) await this.#readState(roomId, event);
+    const view = this.#viewOf(roomId);
     for (const event of events) {
       try {
-        const task = await readEventOf(roomId, view, event);
+        const task = await this.#readEvent(roomId, view, event);
         if (task !== undefined) tasks.push(task);
       } catch (error) {
         signal.throwIfAborted();
@@ -129,17 +90,61 @@ export function createSyncHandler(parts: SyncHandlerParts) {
     return tasks;
   }
 
-  return async ({ account_data: data, rooms = {} }: SyncAnswer, since: string | undefined): Promise<void> => {
-    for (const { type, content } of data?.events ?? []) {
-      if (type === "m.direct") direct.replace(content as DirectRooms);
-    }
-    for (const [roomId, invited] of Object.entries(rooms.invite ?? {})) await invites.answer(roomId, invited);
-    for (const roomId of Object.keys(rooms.leave ?? {})) direct.membershipChanged(roomId);
-    // At the first start, the events that are already in the rooms are not reported.
-    if (since === undefined) return;
-    const joined = Object.entries(rooms.join ?? {});
-    const tasks: LaneTask[] = [];
-    for (const [roomId, room] of joined) tasks.push(...(await readRoom(roomId, room, since)));
-    await runInLanes(tasks, MEMBERS_AT_ONCE);
-  };
+  /** Resolves to a task that reports a member's event; undefined if the event is not for the service. */
+  async #readEvent(roomId: string, view: RoomView, event: MatrixEvent): Promise<MemberTask | undefined> {
+    const { own, typing, chat, reporter } = this.#parts;
+    if (event.sender === own) this.#readOwn(event);
+    if (event.state_key !== undefined) await this.#readState(roomId, event);
+    if (event.sender === own || event.state_key !== undefined) return undefined;
+    // A member can react before the kit has saved the message.
+    const { target } = relationOf(event);
+    if (target !== undefined && view.shown(target) === undefined) await chat.settled(roomId);
+    const act = readEvent(event, view, { ...typing, nowMs: Date.now() });
+    const { directMember } = view;
+    return act && { member: event.sender, run: () => reporter.report({ roomId, directMember, event, act }) };
+  }
+
+  /** Updates the cached state of a room from a state event. */
+  async #readState(roomId: string, event: MatrixEvent): Promise<void> {
+    const { names, reporter, direct, invites } = this.#parts;
+    names.read(roomId, event);
+    if (event.type === "m.room.power_levels") reporter.powersChanged(roomId);
+    if (event.type === "m.room.member") direct.membershipChanged(roomId);
+    if (event.type === "m.room.encryption") await invites.leaveEncrypted(roomId);
+  }
+
+  /** Reads one of the bridge's own events. */
+  #readOwn(event: MatrixEvent): void {
+    const txnId = event.unsigned?.transaction_id;
+    if (txnId !== undefined) this.#parts.timeline.echoed(txnId);
+    const { type, target } = relationOf(event);
+    if (type === "m.replace" && target !== undefined) this.#originals.set(event.event_id, target);
+  }
+
+  #viewOf(roomId: string): RoomView {
+    const { bridge, direct, ids } = this.#parts;
+    const directMember = direct.memberOf(roomId);
+    const channel =
+      directMember === undefined ? ids.toService(roomId) : dmChannel(ids.toService(directMember));
+    const shown = (target: string): ShownEvent | undefined => this.#shownAt(roomId, target);
+    return {
+      directMember,
+      shown,
+      newest: () =>
+        bridge.shownIn(channel).flatMap(({ user, chatMessageIds: [first = ""] }) => {
+          const { roomId: at, eventId } = readChatId(first);
+          // An ephemeral message of the room is in a direct room.
+          return user !== null || at !== roomId ? [] : [shown(eventId) ?? []].flat();
+        }),
+    };
+  }
+
+  /** Returns a message of the bridge, as it was at the position of the timeline that was read last. */
+  #shownAt(roomId: string, target: string): ShownEvent | undefined {
+    const { bridge, timeline } = this.#parts;
+    const eventId = this.#originals.get(target) ?? target;
+    const found = bridge.shown(toChatId(roomId, eventId));
+    const message = found && timeline.at(eventId, found.message);
+    return message && { eventId, message };
+  }
 }

@@ -1,7 +1,7 @@
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import type { Message, MessageEphemeral } from "chat-bridge-kit";
-import { createMatrixChat } from "../../chat/matrix-chat";
+import { MatrixChat } from "../../chat/matrix-chat";
 import { encryptedRoom } from "../../chat/to-chat-error";
 import { MatrixError } from "../../client/matrix-error";
 import { createIds } from "../../ids";
@@ -20,7 +20,7 @@ async function show(lifetimeMs: number, failures: { open?: Error[]; encrypted?: 
     const error = errors?.shift();
     return error === undefined ? Promise.resolve(value) : Promise.reject(error);
   };
-  const chat = createMatrixChat({
+  const chat = new MatrixChat({
     api: {
       send: (_room: string, _type: string, txnId: string) => {
         sent.push(txnId);
@@ -33,11 +33,11 @@ async function show(lifetimeMs: number, failures: { open?: Error[]; encrypted?: 
     timeline: { begin: () => undefined },
     keycaps: { want: () => undefined },
     prefix: "!",
-  } as unknown as Parameters<typeof createMatrixChat>[0]);
+  } as unknown as ConstructorParameters<typeof MatrixChat>[0]);
   const expiresAt = new Date(Date.now() + lifetimeMs).toISOString();
   const event = { id: "evt_1", channel: "!room:example.org", user: ANN, message: MESSAGE, expiresAt };
-  const shown = chat.ephemeral?.(event as unknown as MessageEphemeral, new AbortController().signal);
-  const error = await shown?.then(
+  const shown = chat.ephemeral(event as unknown as MessageEphemeral, new AbortController().signal);
+  const error = await shown.then(
     () => undefined,
     (reason: unknown) => reason,
   );

@@ -4,13 +4,13 @@ import { createBackground } from "../../background";
 import { createDirectRooms } from "../../chat/direct-rooms";
 import { createEncryptedRooms } from "../../chat/encrypted-rooms";
 import { createTimelineStates } from "../../chat/timeline-states";
-import { createMatrixApi } from "../../client/matrix-api";
+import { MatrixApi } from "../../client/matrix-api";
 import { runSync } from "../../client/sync-loop";
 import { createIds } from "../../ids";
 import { createInvites } from "../../inbound/invites";
 import { createNames } from "../../inbound/names";
-import { createReporter } from "../../inbound/reporter";
-import { createSyncHandler } from "../../inbound/sync-handler";
+import { Reporter } from "../../inbound/reporter";
+import { SyncHandler } from "../../inbound/sync-handler";
 
 /** Waits before retries end at once. */
 jest.mock("node:timers/promises", () => ({ setTimeout: () => new Promise(setImmediate) }));
@@ -93,7 +93,7 @@ async function follow(answers: readonly unknown[]) {
     if (path.endsWith("/sync")) return left.shift();
     return { event_id: "$sent", room_id: "!made:example.org", chunk: answers[0], end: 7 };
   };
-  const api = createMatrixApi(request as Parameters<typeof createMatrixApi>[0], (id) => skipped.push(id));
+  const api = new MatrixApi(request as ConstructorParameters<typeof MatrixApi>[0], (id) => skipped.push(id));
   const accepted = async () => ({ outcome: "accepted" as const, id: "id", attempts: 1 });
   const bridge = {
     command: (report: { text: string }) => (commands.push(report.text), accepted()),
@@ -101,14 +101,14 @@ async function follow(answers: readonly unknown[]) {
     message: accepted,
     shown: () => undefined,
     shownIn: () => [],
-  } as unknown as Parameters<typeof createReporter>[0]["bridge"] &
-    Parameters<typeof createSyncHandler>[0]["bridge"];
+  } as unknown as ConstructorParameters<typeof Reporter>[0]["bridge"] &
+    ConstructorParameters<typeof SyncHandler>[0]["bridge"];
   const [ids, names, encrypted] = [createIds(), createNames(api), createEncryptedRooms(api)];
   const direct = createDirectRooms(api, OWN);
   const background = createBackground(signal, () => undefined);
   const invites = createInvites({ api, own: OWN, direct, encrypted, log, signal, allowed: [] });
-  const reporter = createReporter({ bridge, api, names, ids, background, log, signal });
-  const handle = createSyncHandler({
+  const reporter = new Reporter({ bridge, api, names, ids, background, log, signal });
+  const sync = new SyncHandler({
     bridge,
     api,
     own: OWN,
@@ -132,7 +132,7 @@ async function follow(answers: readonly unknown[]) {
     position,
     userId: OWN,
     async handle(each, since) {
-      await handle(each, since);
+      await sync.handle(each, since);
       if (left.length === 0) over.abort();
     },
     onContact: (failure) => {

@@ -5,7 +5,7 @@ import { MatrixError } from "../../client/matrix-error";
 import { pathOf } from "../../client/request";
 import { createIds, serverOf } from "../../ids";
 import { mayInvite } from "../../inbound/invites";
-import { runInLanes } from "../../inbound/lanes";
+import { runByMember } from "../../inbound/run-by-member";
 import { toChatError } from "../../chat/to-chat-error";
 
 test("ids of up to 128 characters are used as they are, and longer ids as a digest that leads back to the id", () => {
@@ -58,19 +58,19 @@ test("a rate limit is retried after the wait that the homeserver gave, and other
 });
 
 // time: ordering
-test("the tasks of one lane run in order, and other lanes do not wait", async () => {
+test("the tasks of one member run in order, and other members do not wait", async () => {
   const ran: string[] = [];
   let release = (): void => undefined;
   const held = new Promise<void>((resolve) => (release = resolve));
-  const task = (lane: string, name: string, waits?: Promise<void>) => ({
-    lane,
+  const task = (member: string, name: string, waits?: Promise<void>) => ({
+    member,
     async run() {
       await waits;
       ran.push(name);
       if (name === "b2") release();
     },
   });
-  await runInLanes([task("a", "a1", held), task("a", "a2"), task("b", "b1"), task("b", "b2")], 2);
+  await runByMember([task("a", "a1", held), task("a", "a2"), task("b", "b1"), task("b", "b2")], 2);
   expect(ran).toEqual(["b1", "b2", "a1", "a2"]);
 });
 

@@ -1,0 +1,122 @@
+import { createBridge, dmChannel, type Bridge } from "chat-bridge-kit";
+import { kitOptions, type BridgeSettings, type Logger } from "chat-bridge-runner";
+import { createBackground } from "./background";
+import { readChatId } from "./chat/chat-id";
+import { keycapCount } from "./chat/choices";
+import { createDirectRooms, type DirectRoomIndex } from "./chat/direct-rooms";
+import { createEncryptedRooms } from "./chat/encrypted-rooms";
+import { createKeycapReactions, type KeycapReactions } from "./chat/keycap-reactions";
+import { MatrixChat } from "./chat/matrix-chat";
+import { createPictures } from "./chat/pictures";
+import { createTimelineStates } from "./chat/timeline-states";
+import type { MatrixApi } from "./client/matrix-api";
+import { createIds } from "./ids";
+import { createInvites } from "./inbound/invites";
+import { createNames } from "./inbound/names";
+import { Reporter } from "./inbound/reporter";
+import { SyncHandler } from "./inbound/sync-handler";
+import type { MatrixSettings } from "./settings";
+
+/** Milliseconds after which a call to the homeserver counts as refused: a game's update is stale after 10 minutes. */
+const CHAT_TIMEOUT_MS = 10 * 60_000;
+/** Maximum number of channels, and of newest messages in each channel, whose keycaps are repaired at the start. */
+const REPAIRED_CHANNELS = 100;
+const REPAIRED_MESSAGES = 3;
+
+export interface RoomsParts {
+  readonly settings: BridgeSettings & MatrixSettings;
+  readonly api: MatrixApi;
+  /** Id of the bridge's account. */
+  readonly userId: string;
+  readonly log: Logger;
+  /** Aborted when the bridge stops. */
+  readonly signal: AbortSignal;
+}
+
+/** The bridge between the rooms of an account and a workspace. */
+export class ConnectedRooms {
+  readonly bridge: Bridge;
+  /** Handles the answers of the sync. */
+  readonly sync: SyncHandler;
+  readonly #ids = createIds();
+  readonly #direct: DirectRoomIndex;
+  readonly #keycaps: KeycapReactions;
+
+  constructor({ settings, api, userId, log, signal }: RoomsParts) {
+    const ids = this.#ids;
+    const warn = (message: string) => (error: unknown) =>
+      log.warn({ problem: (error as Error).message }, message);
+    const background = createBackground(signal, warn("a request to the homeserver was dropped"));
+    const direct = createDirectRooms(api, userId);
+    const encrypted = createEncryptedRooms(api);
+    const keycaps = createKeycapReactions(api, userId, background);
+    const timeline = createTimelineStates();
+    const names = createNames(api);
+    const onFailure = (problem: string): void => log.warn({ problem }, "an image is shown as a link");
+    const chat = new MatrixChat({
+      api,
+      ids,
+      direct,
+      encrypted,
+      pictures: createPictures({ api, allow: settings.MATRIX_IMAGE_ALLOW, onFailure }),
+      keycaps,
+      timeline,
+      prefix: settings.COMMAND_PREFIX,
+      shown: (chatId) => this.bridge.shown(chatId),
+    });
+    const bridge = createBridge({
+      ...kitOptions(settings, log),
+      chat,
+      chatTimeoutMs: CHAT_TIMEOUT_MS,
+      // The homeserver refuses messages for rooms that the bridge is not in, but it invites any member of any server.
+      onlyReported: "members",
+    });
+    const allowed = settings.MATRIX_ALLOW_INVITES;
+    this.sync = new SyncHandler({
+      bridge,
+      api,
+      own: userId,
+      typing: settings,
+      chat,
+      direct,
+      timeline,
+      names,
+      ids,
+      invites: createInvites({ api, own: userId, direct, encrypted, log, signal, allowed }),
+      reporter: new Reporter({ bridge, api, names, ids, background, log, signal }),
+      log,
+      signal,
+    });
+    this.bridge = bridge;
+    this.#direct = direct;
+    this.#keycaps = keycaps;
+  }
+
+  /** Reads the list of direct rooms from the homeserver, and registers the ids of rooms and members. */
+  async open(joined: readonly string[]): Promise<void> {
+    // Registers the digests of room ids that are too long for the service.
+    for (const roomId of joined) this.#ids.toService(roomId);
+    await this.#direct.load();
+    for (const member of this.#direct.members()) this.#ids.toService(member);
+  }
+
+  /** Starts the kit's bridge. Resolves and rejects like `Bridge.start`. */
+  async start(joined: readonly string[]): Promise<void> {
+    await this.bridge.start();
+    this.#repairKeycaps(joined);
+  }
+
+  /** Repairs the keycaps of the newest messages, because the last run may have stopped before changing the keycaps. */
+  #repairKeycaps(joined: readonly string[]): void {
+    const [ids, direct] = [this.#ids, this.#direct];
+    const channels = [...joined, ...direct.members().map((user) => dmChannel(ids.toService(user)))];
+    for (const channel of channels.slice(0, REPAIRED_CHANNELS)) {
+      const newest = this.bridge.shownIn(channel.startsWith("!") ? ids.toService(channel) : channel);
+      for (const { chatMessageIds, message, eventId: cause } of newest.slice(0, REPAIRED_MESSAGES)) {
+        const [first] = chatMessageIds;
+        if (first === undefined) continue;
+        this.#keycaps.want({ ...readChatId(first), count: keycapCount(message), cause });
+      }
+    }
+  }
+}
