@@ -18,6 +18,11 @@ const NEXT: Readonly<Record<State["is"], readonly State["is"][]>> = {
   out: ["joining", "joined", "out", "offline"],
 };
 
+interface ChannelParts {
+  readonly outbox: Pick<Outbox, "control" | "wake">;
+  readonly log: Logger;
+}
+
 const ANSWER_WITHIN_MS = 15_000;
 const FIRST_RETRY_MS = 10_000;
 const LONGEST_RETRY_MS = 300_000;
@@ -38,12 +43,10 @@ const DROP_AFTER_MS = 600_000;
  *        └─disconnected()─ joining, joined, out
  */
 export class Channel {
-  readonly name: string;
+  readonly wanted: WantedChannel;
   /** Whether the bridge joins the channel because of an invitation, and not because of its settings. */
   readonly isInvited: boolean;
-  readonly #key: string | undefined;
-  readonly #outbox: Pick<Outbox, "control" | "wake">;
-  readonly #log: Logger;
+  readonly #parts: ChannelParts;
   #state: State = { is: "offline" };
   /** Time since which the bridge is connected, but not in the channel, ms of a monotonic clock. */
   #outSinceMs = performance.now();
@@ -52,16 +55,10 @@ export class Channel {
   /** Times at which the bridge was removed from the channel, ms of a monotonic clock. */
   #removals: number[] = [];
 
-  constructor(
-    { name, key }: WantedChannel,
-    isInvited: boolean,
-    { outbox, log }: { readonly outbox: Pick<Outbox, "control" | "wake">; readonly log: Logger },
-  ) {
-    this.name = name;
-    this.#key = key;
+  constructor(wanted: WantedChannel, isInvited: boolean, parts: ChannelParts) {
+    this.wanted = wanted;
     this.isInvited = isInvited;
-    this.#outbox = outbox;
-    this.#log = log;
+    this.#parts = parts;
   }
 
   get isJoined(): boolean {
@@ -81,7 +78,8 @@ export class Channel {
 
   join(): void {
     this.#enter({ is: "joining", timer: setTimeout(() => this.#failed("no answer"), ANSWER_WITHIN_MS) });
-    this.#outbox.control(`JOIN ${this.name}${this.#key === undefined ? "" : ` ${this.#key}`}`);
+    const { name, key } = this.wanted;
+    this.#parts.outbox.control(`JOIN ${name}${key === undefined ? "" : ` ${key}`}`);
   }
 
   /** Joins the channel after an invitation, even if the bridge was removed too often. */
@@ -92,7 +90,7 @@ export class Channel {
 
   accepted(): void {
     this.#failures = 0;
-    this.#log.info({ channel: this.name }, "joined a channel");
+    this.#parts.log.info({ channel: this.wanted.name }, "joined a channel");
     this.#enter({ is: "joined" });
   }
 
@@ -104,14 +102,15 @@ export class Channel {
   removed(by: "kick" | "part"): void {
     const now = performance.now();
     this.#removals = [...this.#removals.filter((at) => now - at < KICKS_WITHIN_MS), now];
-    const channel = this.name;
+    const { log } = this.#parts;
+    const channel = this.wanted.name;
     if (this.#removals.length > KICKS_MAX) {
       this.#enter({ is: "out", timer: undefined });
-      this.#log.error({ channel }, "removed from a channel too often: not joining until an invitation");
+      log.error({ channel }, "removed from a channel too often: not joining until an invitation");
       return;
     }
     const waitMs = REJOIN_MS * 3 ** (this.#removals.length - 1);
-    this.#log.warn({ channel, by, waitMs }, "removed from a channel: joining again");
+    log.warn({ channel, by, waitMs }, "removed from a channel: joining again");
     this.#joinAfter(waitMs);
   }
 
@@ -122,7 +121,10 @@ export class Channel {
   #failed(reason: string): void {
     this.#failures += 1;
     const waitMs = Math.min(LONGEST_RETRY_MS, FIRST_RETRY_MS * 2 ** (this.#failures - 1));
-    this.#log.warn({ channel: this.name, reason, waitMs }, "cannot join a channel: trying again");
+    this.#parts.log.warn(
+      { channel: this.wanted.name, reason, waitMs },
+      "cannot join a channel: trying again",
+    );
     this.#joinAfter(waitMs);
   }
 
@@ -136,6 +138,6 @@ export class Channel {
     if ("timer" in this.#state) clearTimeout(this.#state.timer);
     if (is === "joined" || is === "offline") this.#outSinceMs = performance.now();
     this.#state = next;
-    this.#outbox.wake();
+    this.#parts.outbox.wake();
   }
 }

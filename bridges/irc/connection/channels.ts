@@ -46,7 +46,7 @@ export class Channels {
   /** Returns the name of a channel as configured; undefined for a channel that the bridge is not in. */
   nameOf(id: string): string | undefined {
     const channel = this.#channels.get(id);
-    return channel?.isJoined ? channel.name : undefined;
+    return channel?.isJoined ? channel.wanted.name : undefined;
   }
 
   readiness(id: string): Readiness {
@@ -58,7 +58,7 @@ export class Channels {
   up({ client, lower, isOwn }: IrcSession): void {
     // The server has now announced its case mapping.
     this.#lower = lower;
-    this.#channels = new Map([...this.#channels.values()].map((each) => [lower(each.name), each]));
+    this.#channels = new Map([...this.#channels.values()].map((each) => [lower(each.wanted.name), each]));
     for (const each of this.#channels.values()) each.join();
     client
       .on("join", ({ nick, channel }) => isOwn(nick) && this.#get(channel)?.accepted())
@@ -97,7 +97,7 @@ export class Channels {
     const channel = known ?? this.#add({ name, key: undefined }, true);
     if (known === undefined) {
       const invited = [...this.#channels.values()].filter(({ isInvited }) => isInvited);
-      saveInvited(invited.map((each) => each.name));
+      saveInvited(invited.map(({ wanted }) => wanted.name));
     }
     channel.joinInvited();
   }

@@ -1,22 +1,11 @@
-/** Limits the rate of sent lines, because servers disconnect clients that send faster. */
-export interface FloodGate {
-  /** Returns whether a line may be sent now. If so, counts the line. */
-  tryTake(): boolean;
-  /**
-   * Works like `tryTake`, but can also return true for one line when no token is left. The next line must then wait
-   * longer.
-   */
-  tryBorrow(): boolean;
-  /** Milliseconds until a line may be sent. */
-  waitMs(): number;
-}
+export type FloodGate = ReturnType<typeof createFloodGate>;
 
 /**
- * Returns a token bucket: `burst` lines may be sent at once, and then one line per `everyMs`.
+ * Limits the rate of sent lines, because servers disconnect clients that send faster. A token bucket: `burst` lines may be sent at once, and then one line per `everyMs`.
  *
  * @param now milliseconds of a monotonic clock
  */
-export function createFloodGate(burst: number, everyMs: number, now = () => performance.now()): FloodGate {
+export function createFloodGate(burst: number, everyMs: number, now = () => performance.now()) {
   let tokens = burst;
   let countedAt = now();
 
@@ -32,9 +21,15 @@ export function createFloodGate(burst: number, everyMs: number, now = () => perf
     return true;
   }
   return {
-    tryTake: () => take(1),
-    tryBorrow: () => take(0),
-    waitMs() {
+    /** Returns whether a line may be sent now. If so, counts the line. */
+    tryTake: (): boolean => take(1),
+    /**
+     * Works like `tryTake`, but can also return true for one line when no token is left. The next line must then wait
+     * longer.
+     */
+    tryBorrow: (): boolean => take(0),
+    /** Returns the milliseconds until a line may be sent. */
+    waitMs(): number {
       count();
       return tokens >= 1 ? 0 : Math.ceil((1 - tokens) * everyMs);
     },

@@ -1,8 +1,8 @@
 import { EventEmitter } from "node:events";
 import { connect as connectPlain, isIP, type Socket } from "node:net";
+import { StringDecoder } from "node:string_decoder";
 import { connect as connectTls } from "node:tls";
 import type { Transport } from "irc-framework";
-import { createLineReader } from "./line-reader";
 
 /** Address and TLS options of the server. */
 export interface SocketOptions {
@@ -17,6 +17,8 @@ export interface SocketOptions {
 }
 
 const CONNECT_WITHIN_MS = 20_000;
+/** Maximum characters of a line. The protocol allows 8,191 bytes of tags and 512 bytes of text. */
+const LINE_MAX = 16_384;
 
 /**
  * Returns the transport class for irc-framework. Unlike the transport of that package, this class supports a CA file,
@@ -71,5 +73,16 @@ export function socketTransport({ host, port, tls, onSkipped }: SocketOptions): 
     setEncoding(encoding: string): boolean {
       return encoding === "utf8";
     }
+  };
+}
+
+/** Returns a function that splits received bytes into lines. Cuts lines that are longer than `LINE_MAX`. */
+function createLineReader(onLine: (line: string) => void): (chunk: Buffer) => void {
+  const decoder = new StringDecoder("utf8");
+  let rest = "";
+  return (chunk) => {
+    const lines = (rest + decoder.write(chunk)).split("\n");
+    rest = (lines.pop() ?? "").slice(0, LINE_MAX);
+    for (const line of lines) onLine(line.slice(0, LINE_MAX));
   };
 }

@@ -1,7 +1,7 @@
 import { closeSync, mkdirSync, openSync, readFileSync, renameSync, writeFileSync, writeSync } from "node:fs";
 import { join } from "node:path";
 import { LRUCache } from "lru-cache";
-import type { Printed } from "../print/printed";
+import type { Printed } from "../print/what-to-print";
 
 const EVENTS_MAX = 2_000;
 const MESSAGES_MAX = 2_000;

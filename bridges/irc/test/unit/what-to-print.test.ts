@@ -1,6 +1,5 @@
 import type { Message } from "chat-bridge-kit";
-import { printedOf, type Printed } from "../../print/printed";
-import { whatToPrint } from "../../print/what-to-print";
+import { printedOf, whatToPrint, type Printed } from "../../print/what-to-print";
 import { messageParts } from "../../text/message-parts";
 
 const GAP_MS = 10_000;
