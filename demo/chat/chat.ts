@@ -2,7 +2,7 @@ import type { Logger } from "pino";
 import { listenForProbes } from "../../runtime/health-listener";
 import type { ChatConfig } from "./config";
 import { startBridge } from "./link/bridge";
-import { createRoom } from "./room/room";
+import { Room } from "./room/room";
 import { startPageServer } from "./server/page-server";
 import type { StreamEvent } from "./shapes";
 import { createWireLog } from "./wire/wire-log";
@@ -17,7 +17,7 @@ export async function startChat(config: ChatConfig, log: Logger) {
   /** One function for each open page, called with every change. */
   const pages = new Set<(event: StreamEvent) => void>();
   const tell = (event: StreamEvent): void => pages.forEach((page) => page(event));
-  const room = createRoom(CHANNELS, tell);
+  const room = new Room(CHANNELS, tell);
   const wire = createWireLog(tell);
   const bridge = await startBridge({ config, room, wire, log, tell });
 

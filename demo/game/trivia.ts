@@ -7,11 +7,12 @@ import { listenForProbes } from "../../runtime/health-listener";
 import { formatHostPort } from "../../runtime/settings";
 import type { GameConfig } from "./config";
 import { connectToCore } from "./grpc/core-client";
-import { startFollower } from "./grpc/follower";
+import { Follower } from "./grpc/follower";
 import { toInput } from "./grpc/inbound-event";
-import { createPublisher } from "./grpc/publisher";
+import { Publisher } from "./grpc/publisher";
 import { listenForPictures } from "./picture-listener";
 import { drawQuestions } from "./questions/draw-questions";
+import type { Rules } from "./rules/workspace";
 import { createWorkspaces } from "./workspaces";
 
 /** Age in ms above which an event is dropped: after an outage, nobody is waiting for the outputs of old events. */
@@ -31,7 +32,7 @@ export async function startTrivia(config: GameConfig, log: Logger, stopping: Abo
     config.picturesUrl ?? `http://${formatHostPort({ ...config.picturesListen, port: pictures.port })}/`;
   const core = connectToCore(config.core);
 
-  const publisher = createPublisher({
+  const publisher = new Publisher({
     core,
     group,
     game: names.own,
@@ -46,14 +47,7 @@ export async function startTrivia(config: GameConfig, log: Logger, stopping: Abo
   const run = randomBytes(9).toString("base64url");
   let ticks = 0;
   const workspaces = createWorkspaces({
-    rules: {
-      names,
-      rounds: config.rounds,
-      secondsPerQuestion: config.secondsPerQuestion,
-      lobbyMs: config.lobbySeconds * 1000,
-      revealMs: config.revealSeconds * 1000,
-      drawQuestions: (count, seed) => drawQuestions(count, seed, (name) => `${picturesUrl}${name}.png`),
-    },
+    rules: rulesOf(config, picturesUrl),
     onOwn: (workspaceId, outputs) => void publisher.publish(workspaceId, `${run}/${++ticks}`, outputs),
   });
 
@@ -71,7 +65,7 @@ export async function startTrivia(config: GameConfig, log: Logger, stopping: Abo
 
   /** Core delivers events at least once. A redelivered event is not played again; its first handling is awaited. */
   const handled = new LRUCache<string, Promise<unknown>>({ max: HANDLED_MAX });
-  const follower = startFollower({
+  const follower = new Follower({
     core,
     group,
     consumer,
@@ -109,4 +103,16 @@ export async function startTrivia(config: GameConfig, log: Logger, stopping: Abo
   await follower.opened;
   log.info({ port: pictures.port, healthPort: health.port }, "demo/game is ready");
   return { close };
+}
+
+function rulesOf(config: GameConfig, picturesUrl: string): Rules {
+  const { names, rounds, secondsPerQuestion } = config;
+  return {
+    names,
+    rounds,
+    secondsPerQuestion,
+    lobbyMs: config.lobbySeconds * 1000,
+    revealMs: config.revealSeconds * 1000,
+    drawQuestions: (count, seed) => drawQuestions(count, seed, (name) => `${picturesUrl}${name}.png`),
+  };
 }

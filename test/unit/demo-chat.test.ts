@@ -2,7 +2,7 @@ import * as fc from "fast-check";
 import { sign } from "../../kit/signature";
 import { createObservation } from "../../demo/chat/link/observation";
 import { applyEvent, unreadIn } from "../../demo/chat/page/chat-state";
-import { createRoom, isSeenBy } from "../../demo/chat/room/room";
+import { isSeenBy, Room } from "../../demo/chat/room/room";
 import type { Exchange, ServicePost, StreamEvent } from "../../demo/chat/shapes";
 import { createWireLog, wireSide } from "../../demo/chat/wire/wire-log";
 import { forAll, forMany } from "../harness/for-all";
@@ -69,7 +69,7 @@ test("posts for one member, or in a member's DM, are shown to that member only",
 });
 
 test("a room keeps the last 300 posts of a conversation, and ignores posts to unknown conversations", () => {
-  const room = createRoom([GENERAL], ignore);
+  const room = new Room([GENERAL], ignore);
   const shown = Array.from({ length: 305 }, () => room.show("general", MESSAGE));
   room.show("elsewhere", MESSAGE);
   room.edit(shown[0] ?? 0, { ...MESSAGE, text: "late" });
@@ -77,7 +77,7 @@ test("a room keeps the last 300 posts of a conversation, and ignores posts to un
 });
 
 test("only an update that starts a phase of a game moves a message to the end", () => {
-  const room = createRoom([GENERAL], ignore);
+  const room = new Room([GENERAL], ignore);
   const [first, second] = [room.show("general", MESSAGE), room.show("general", MESSAGE)];
   const order = () => room.postsFor("anyone").map(({ id }) => id);
   room.edit(first, { ...MESSAGE, kind: "answer_update" });
@@ -88,7 +88,7 @@ test("only an update that starts a phase of a game moves a message to the end", 
 
 test("a note belongs to a message of its conversation; a member's next note on the message replaces it", () => {
   const told: StreamEvent[] = [];
-  const room = createRoom([GENERAL, { id: "lounge", name: "lounge" }], (event) => told.push(event));
+  const room = new Room([GENERAL, { id: "lounge", name: "lounge" }], (event) => told.push(event));
   const post = room.show("general", MESSAGE);
   const note = (text: string, conversation = "general", about = MESSAGE.id) =>
     room.note(conversation, about, "u1", { ...MESSAGE, text });
@@ -100,7 +100,7 @@ test("a note belongs to a message of its conversation; a member's next note on t
 });
 
 test("a full room removes the member who joined first, with their DM", () => {
-  const room = createRoom([GENERAL], ignore);
+  const room = new Room([GENERAL], ignore);
   const joined = Array.from({ length: 500 }, (_, i) => room.join(`member ${i}`));
   room.show(`dm:${joined[0]?.member.id}`, MESSAGE);
   expect(room.allPosts()).toHaveLength(1);
@@ -154,7 +154,7 @@ test("`chat-bridge-check --observe` gets the latest messages with their edits, i
   const lengths = fc.array(fc.integer({ min: 0, max: 200_000 }), { minLength: 1, maxLength: 20 });
   forMany(30, lengths, (each) => {
     const texts = each.map((length, i) => `${i} ${"ü".repeat(length)}`);
-    const room = createRoom([GENERAL], ignore);
+    const room = new Room([GENERAL], ignore);
     const ids = texts.map(() => room.show("general", MESSAGE));
     for (const [i, text] of texts.entries()) room.edit(ids[i] ?? 0, { ...MESSAGE, text });
     room.note("general", MESSAGE.id, "u1", { ...MESSAGE, text: "a note" });
@@ -171,7 +171,7 @@ test("`chat-bridge-check --observe` gets the latest messages with their edits, i
 });
 
 test("during a rotation, `chat-bridge-check --observe` can sign with either secret, and with no other secret", () => {
-  const observe = createObservation(createRoom([], ignore), SECRETS);
+  const observe = createObservation(new Room([], ignore), SECRETS);
   const ask = (secret: string) => observe({ "service-signature": sign("a=1", secret) }, "a=1").status;
   expect([...SECRETS, "another"].map(ask)).toEqual([200, 200, 401]);
 });

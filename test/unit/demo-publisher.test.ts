@@ -1,7 +1,7 @@
 import { status } from "@grpc/grpc-js";
 import { pino } from "pino";
 import type { CoreClient } from "../../demo/game/grpc/core-client";
-import { createPublisher } from "../../demo/game/grpc/publisher";
+import { Publisher } from "../../demo/game/grpc/publisher";
 import type { Output } from "../../demo/game/rules/input-output";
 import { PublishRefusal, PublishResult, type OutboundEvent } from "../../proto/gen/chatbridge/v1/game";
 import { until } from "../harness/wait";
@@ -45,7 +45,7 @@ function start() {
   };
   const gone: string[] = [];
   const logged: string[] = [];
-  const publisher = createPublisher({
+  const publisher = new Publisher({
     core,
     group: "g",
     game: "trivia",

@@ -2,7 +2,7 @@ import type { Logger } from "pino";
 import { createCatchUp, type Chat } from "../../../kit/catch-up";
 import { dmChannel, type InboundEvent } from "../../../kit/inbound-event";
 import { createPushReceiver } from "../../../kit/receive-push";
-import { createSender, type SendResult } from "../../../kit/sender";
+import { createSender, type Sender, type SendResult } from "../../../kit/sender";
 import type { ChatConfig } from "../config";
 import type { Room } from "../room/room";
 import type { LinkMode, LinkState, StreamEvent } from "../shapes";
@@ -13,8 +13,6 @@ import { setTargetUrl } from "./mode-switch";
 import { createObservation } from "./observation";
 import { createOutage } from "./outage";
 import { createPolling } from "./polling";
-
-export type Bridge = Awaited<ReturnType<typeof startBridge>>;
 
 export interface BridgeOptions {
   readonly config: ChatConfig;
@@ -50,8 +48,37 @@ function chatOf(room: Room): Chat {
   };
 }
 
+/** Starts the room's bridge. */
+export async function startBridge({ config, room, wire, log, tell }: BridgeOptions): Promise<Bridge> {
+  const { signingSecret: secrets, push } = config;
+  const report = (error: Error): void =>
+    log.info({ problem: error.message }, "the bridge continues after a problem");
+  const tap = await startTap(config.baseUrl, wire);
+  const catchUp = createCatchUp({
+    chat: chatOf(room),
+    report,
+    onEffect: ({ type }) => type === "missed" && tell({ type: "missed" }),
+  });
+  const receiver = createPushReceiver({ secrets, handle: catchUp.handleEvent, report });
+  const observe = push?.isObserved === true ? createObservation(room, secrets) : undefined;
+  const listener = push && (await listenForPushes({ push, receiver, observe, wire }));
+  const bridge = new Bridge(config, { tap, catchUp, receiver, listener, report, tell });
+  await bridge.start();
+  return bridge;
+}
+
+interface BridgeParts {
+  readonly tap: Awaited<ReturnType<typeof startTap>>;
+  readonly catchUp: ReturnType<typeof createCatchUp>;
+  readonly receiver: ReturnType<typeof createPushReceiver>;
+  /** Undefined when this bridge cannot receive pushes. */
+  readonly listener: Awaited<ReturnType<typeof listenForPushes>> | undefined;
+  report(error: Error): void;
+  tell(event: StreamEvent): void;
+}
+
 /**
- * Starts the room's bridge. The bridge reports members' actions to the service,
+ * The room's bridge. The bridge reports members' actions to the service,
  * and applies polled and pushed events to the room.
  *
  *     poll ── held events fetched, target URL set ──▶ push
@@ -61,113 +88,117 @@ function chatOf(room: Room): Chat {
  * The network can be cut in both modes. When the network is restored, the bridge sends
  * waiting reports immediately; in poll mode, the bridge also polls immediately.
  */
-export async function startBridge({ config, room, wire, log, tell }: BridgeOptions) {
-  const { workspaceId, signingSecret: secrets, push, modeSocket } = config;
-  const tap = await startTap(config.baseUrl, wire);
-  const { baseUrl } = tap;
-  const report = (error: Error): void =>
-    log.info({ problem: error.message }, "the bridge continues after a problem");
+export class Bridge {
+  readonly #config: ChatConfig;
+  readonly #parts: BridgeParts;
+  readonly #over = new AbortController();
+  readonly #outage = createOutage();
+  readonly #sender: Sender;
+  readonly #polling: ReturnType<typeof createPolling>;
+  #state: LinkState;
 
-  const over = new AbortController();
-  const outage = createOutage();
-  const sender = createSender({
-    baseUrl,
-    workspaceId,
-    secrets,
-    attemptsMax: ATTEMPTS_MAX,
-    timing: outage.timing,
-  });
-  const catchUp = createCatchUp({
-    chat: chatOf(room),
-    report,
-    onEffect: ({ type }) => type === "missed" && tell({ type: "missed" }),
-  });
-  const polling = createPolling({
-    baseUrl,
-    workspaceId,
-    secrets,
-    handle: catchUp.handlePage,
-    onProblem: (problem) => problem !== state.problem && change({ problem }),
-  });
-  const receiver = createPushReceiver({ secrets, handle: catchUp.handleEvent, report });
-  const observe = push?.isObserved === true ? createObservation(room, secrets) : undefined;
-  const listener = push && (await listenForPushes({ push, receiver, observe, wire }));
-  const targetUrl = push?.targetUrl ?? `https://127.0.0.1:${listener?.port}${PUSH_PATH}`;
-
-  let state: LinkState = {
-    mode: "poll",
-    isCut: false,
-    isSwitching: false,
-    whyFixed: whyFixed(config),
-    problem: null,
-  };
-  function change(to: Partial<LinkState>): void {
-    state = { ...state, ...to };
-    tell({ type: "link", link: state });
+  constructor(config: ChatConfig, parts: BridgeParts) {
+    this.#config = config;
+    this.#parts = parts;
+    const { workspaceId, signingSecret: secrets } = config;
+    const service = { baseUrl: parts.tap.baseUrl, workspaceId, secrets };
+    const { timing } = this.#outage;
+    this.#sender = createSender({ ...service, attemptsMax: ATTEMPTS_MAX, timing });
+    this.#polling = createPolling({
+      ...service,
+      handle: parts.catchUp.handlePage,
+      onProblem: (problem) => problem !== this.#state.problem && this.#change({ problem }),
+    });
+    this.#state = {
+      mode: "poll",
+      isCut: false,
+      isSwitching: false,
+      whyFixed: whyFixed(config),
+      problem: null,
+    };
   }
 
-  async function turnTo(mode: LinkMode): Promise<void> {
-    if (mode === "push") {
-      await polling.stop();
-      // The service never pushes held events, so the bridge fetches the held events before it switches to pushes.
-      await polling.fetchAll();
+  get state(): LinkState {
+    return this.#state;
+  }
+
+  /** Port of the listener for pushes; undefined when this bridge cannot receive pushes. */
+  get pushPort(): number | undefined {
+    return this.#parts.listener?.port;
+  }
+
+  /** Starts polling. */
+  async start(): Promise<void> {
+    // A run that was killed in push mode leaves its target URL set. Polls are answered with 403 until the URL is
+    // cleared.
+    if (this.#state.whyFixed === null) await this.#turnTo("poll").catch(this.#parts.report);
+    this.#follow();
+  }
+
+  report(event: InboundEvent): Promise<SendResult> {
+    return this.#sender.send(event, { signal: this.#over.signal });
+  }
+
+  /** Rejects with an Error whose message can be shown to members. */
+  async setMode(mode: LinkMode): Promise<void> {
+    const { whyFixed, isSwitching, isCut, mode: current } = this.#state;
+    if (whyFixed !== null) throw new Error(whyFixed);
+    if (isSwitching) throw new Error("The mode is already being changed.");
+    if (isCut) throw new Error("The network is cut; restore it first.");
+    if (mode === current) return;
+    this.#change({ isSwitching: true });
+    try {
+      await this.#turnTo(mode);
+    } finally {
+      this.#change({ isSwitching: false });
+      this.#follow();
     }
+  }
+
+  async setCut(isCut: boolean): Promise<void> {
+    const { tap, listener } = this.#parts;
+    if (isCut === this.#state.isCut) return;
+    if (isCut) this.#outage.begin();
+    tap.setCut(isCut);
+    listener?.setCut(isCut);
+    if (!isCut) this.#outage.end();
+    this.#change({ isCut, problem: null });
+    if (isCut) await this.#polling.stop();
+    else this.#follow();
+  }
+
+  async close(): Promise<void> {
+    const { tap, catchUp, receiver, listener, report } = this.#parts;
+    this.#over.abort();
+    await this.#polling.stop();
+    // Without a target URL, the service holds events until the next run.
+    if (this.#state.mode === "push") await this.#turnTo("poll").catch(report);
+    await tap.close();
+    await listener?.close();
+    await receiver.close();
+    await catchUp.close();
+  }
+
+  #change(to: Partial<LinkState>): void {
+    this.#state = { ...this.#state, ...to };
+    this.#parts.tell({ type: "link", link: this.#state });
+  }
+
+  async #turnTo(mode: LinkMode): Promise<void> {
+    const { push, modeSocket } = this.#config;
+    if (mode === "push") {
+      await this.#polling.stop();
+      // The service never pushes held events, so the bridge fetches the held events before it switches to pushes.
+      await this.#polling.fetchAll();
+    }
+    const targetUrl = push?.targetUrl ?? `https://127.0.0.1:${this.pushPort}${PUSH_PATH}`;
     await setTargetUrl(modeSocket ?? "", mode === "push" ? targetUrl : "");
-    change({ mode, problem: null });
+    this.#change({ mode, problem: null });
   }
 
-  function follow(): void {
-    if (state.mode === "poll" && !state.isCut) polling.start();
+  #follow(): void {
+    if (this.#state.mode === "poll" && !this.#state.isCut) this.#polling.start();
   }
-
-  // A run that was killed in push mode leaves its target URL set. Polls are answered with 403 until the URL is cleared.
-  if (state.whyFixed === null) await turnTo("poll").catch(report);
-  follow();
-  return {
-    get state() {
-      return state;
-    },
-    /** Port of the listener for pushes; undefined when this bridge cannot receive pushes. */
-    pushPort: listener?.port,
-    report: (event: InboundEvent): Promise<SendResult> => sender.send(event, { signal: over.signal }),
-
-    /** Rejects with an Error whose message can be shown to members. */
-    async setMode(mode: LinkMode): Promise<void> {
-      if (state.whyFixed !== null) throw new Error(state.whyFixed);
-      if (state.isSwitching) throw new Error("The mode is already being changed.");
-      if (state.isCut) throw new Error("The network is cut; restore it first.");
-      if (mode === state.mode) return;
-      change({ isSwitching: true });
-      try {
-        await turnTo(mode);
-      } finally {
-        change({ isSwitching: false });
-        follow();
-      }
-    },
-
-    async setCut(isCut: boolean): Promise<void> {
-      if (isCut === state.isCut) return;
-      if (isCut) outage.begin();
-      tap.setCut(isCut);
-      listener?.setCut(isCut);
-      if (!isCut) outage.end();
-      change({ isCut, problem: null });
-      if (isCut) await polling.stop();
-      else follow();
-    },
-
-    async close(): Promise<void> {
-      over.abort();
-      await polling.stop();
-      // Without a target URL, the service holds events until the next run.
-      if (state.mode === "push") await turnTo("poll").catch(report);
-      await tap.close();
-      await listener?.close();
-      await receiver.close();
-      await catchUp.close();
-    },
-  };
 }
 
 function whyFixed({ push, modeSocket }: ChatConfig): string | null {

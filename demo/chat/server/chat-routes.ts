@@ -8,7 +8,7 @@ import { DM_CHANNEL_MAX_CHARACTERS, DM_PREFIX } from "../../../contract/forms";
 import { displayName } from "../../../kit/display-name";
 import type { Channel, InboundEvent } from "../../../kit/inbound-event";
 import type { SendResult } from "../../../kit/sender";
-import { isSeenBy } from "../room/room";
+import { isSeenBy, type Room } from "../room/room";
 import { COMMAND, NAME_MAX, type LinkMode, type Member, type Report, type ServicePost } from "../shapes";
 import type { PageContext } from "./page-context";
 
@@ -38,8 +38,8 @@ export function addJoinRoute(app: FastifyInstance, { room }: PageContext): void 
   });
 }
 
-/** Adds the routes for typed text, pressed buttons, answers, the bridge's mode and the bridge's network. */
-export function addChatRoutes(app: FastifyInstance, { room, bridge }: PageContext): void {
+/** Adds the route for typed text. */
+export function addSayRoute(app: FastifyInstance, { room, bridge }: PageContext): void {
   type Said = { conversation: string; text: string };
   app.post<{ Body: Said }>("/say", SAY, (request, reply) => {
     const { member: author, body } = request;
@@ -56,7 +56,7 @@ export function addChatRoutes(app: FastifyInstance, { room, bridge }: PageContex
       return refuse(400, `A command has at most ${COMMAND_TEXT_MAX_CHARACTERS} characters.`);
     }
     const post = room.say({ author, conversation, text, isCommand: command !== undefined });
-    const from = { channel: channelOf(conversation), user: author };
+    const from = { channel: channelOf(room, conversation), user: author };
     const reported = bridge.report(
       command === undefined
         ? { type: "message", ...from, text }
@@ -66,15 +66,18 @@ export function addChatRoutes(app: FastifyInstance, { room, bridge }: PageContex
     void reported.then((result) => room.setReport(post.id, toReport(result)));
     return reply.code(204).send();
   });
+}
 
+/** Adds the routes for pressed buttons and answers. */
+export function addAnswerRoutes(app: FastifyInstance, { room, bridge }: PageContext): void {
   app.post<{ Body: { post: number; action: string } }>("/press", PRESS, async (request, reply) => {
     const { member: user, body } = request;
-    const post = messageFor(user, body.post);
+    const post = messageFor(room, user, body.post);
     const buttons = post?.message.buttons.flat() ?? [];
     if (post === undefined || !buttons.some((each) => "action" in each && each.action === body.action)) {
       return reply.code(409).send({ message: "That button no longer exists: the message has changed." });
     }
-    const channel = channelOf(post.conversation);
+    const channel = channelOf(room, post.conversation);
     const press = { type: "action", channel, user, messageId: post.message.id, action: body.action } as const;
     return report(press, "Your press was not sent", reply);
   });
@@ -82,17 +85,28 @@ export function addChatRoutes(app: FastifyInstance, { room, bridge }: PageContex
   // Other members do not see an answer: only the service gets it.
   app.post<{ Body: { post: number; text: string } }>("/answer", ANSWER, async (request, reply) => {
     const { member: user, body } = request;
-    const post = messageFor(user, body.post);
+    const post = messageFor(room, user, body.post);
     const text = body.text.trim();
     if (text === "") return reply.code(400).send({ message: "The answer is empty." });
     if (post?.message.awaitsReply !== true) {
       return reply.code(409).send({ message: "That message no longer waits for an answer." });
     }
-    const channel = channelOf(post.conversation);
+    const channel = channelOf(room, post.conversation);
     const answer = { type: "message", channel, user, text, replyTo: post.message.id } as const;
     return report(answer, "Your answer was not sent", reply);
   });
 
+  /** Reports an event, and answers the page's request with the result. `failed` begins the message of a failure. */
+  async function report(event: InboundEvent, failed: string, reply: FastifyReply): Promise<FastifyReply> {
+    const result = toReport(await bridge.report(event));
+    return result.is === "failed"
+      ? reply.code(502).send({ message: `${failed}: ${result.why}.` })
+      : reply.code(204).send();
+  }
+}
+
+/** Adds the routes for the bridge's mode and the bridge's network. */
+export function addLinkRoutes(app: FastifyInstance, { bridge }: PageContext): void {
   app.put<{ Body: { mode: LinkMode } }>("/link/mode", MODE, async ({ body }, reply) => {
     try {
       await bridge.setMode(body.mode);
@@ -106,25 +120,17 @@ export function addChatRoutes(app: FastifyInstance, { room, bridge }: PageContex
     await bridge.setCut(body.isCut);
     return reply.code(204).send();
   });
+}
 
-  /** Reports an event, and answers the page's request with the result. `failed` begins the message of a failure. */
-  async function report(event: InboundEvent, failed: string, reply: FastifyReply): Promise<FastifyReply> {
-    const result = toReport(await bridge.report(event));
-    return result.is === "failed"
-      ? reply.code(502).send({ message: `${failed}: ${result.why}.` })
-      : reply.code(204).send();
-  }
+/** Returns a message that a member sees; undefined if there is none with this id. */
+function messageFor(room: Room, member: Member, id: number): ServicePost | undefined {
+  const post = room.post(id);
+  return post?.by === "service" && isSeenBy(member.id, post) ? post : undefined;
+}
 
-  /** Returns a message that a member sees; undefined if there is none with this id. */
-  function messageFor(member: Member, id: number): ServicePost | undefined {
-    const post = room.post(id);
-    return post?.by === "service" && isSeenBy(member.id, post) ? post : undefined;
-  }
-
-  /** Returns the channel of an event: the id of a direct conversation, or the id and the name of a channel. */
-  function channelOf(id: string): Channel {
-    return room.channels.find((each) => each.id === id) ?? id;
-  }
+/** Returns the channel of an event: the id of a direct conversation, or the id and the name of a channel. */
+function channelOf(room: Room, id: string): Channel {
+  return room.channels.find((each) => each.id === id) ?? id;
 }
 
 /** Returns the text after the command word; undefined when the text is not a command. */

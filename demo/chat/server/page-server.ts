@@ -7,7 +7,7 @@ import type { Logger } from "pino";
 import { listening } from "../../../runtime/listen-fault";
 import { REQUEST_TIMEOUTS } from "../../../runtime/request-timeouts";
 import type { ChatConfig } from "../config";
-import { addJoinRoute, addChatRoutes } from "./chat-routes";
+import { addAnswerRoutes, addJoinRoute, addLinkRoutes, addSayRoute } from "./chat-routes";
 import type { PageContext } from "./page-context";
 import { guardPage } from "./page-guard";
 import { addStreamRoute } from "./stream-route";
@@ -55,7 +55,9 @@ export async function startPageServer(config: ChatConfig, context: PageContext, 
           if (member !== undefined) request.member = member;
           else return reply.code(401).send({ message: "You are not a member of this chat; join again." });
         });
-        addChatRoutes(joined, context);
+        addSayRoute(joined, context);
+        addAnswerRoutes(joined, context);
+        addLinkRoutes(joined, context);
         addStreamRoute(joined, context);
       });
     },

@@ -31,26 +31,91 @@ const REFUSALS = [status.UNAUTHENTICATED, status.PERMISSION_DENIED, status.INVAL
  *      ▲                                                              │
  *      └───────────────────────────── back off ◀──────────────────────┘
  */
-export function startFollower({ core, group, consumer, log, handle }: FollowerOptions) {
-  const over = new AbortController();
-  let open = (): void => undefined;
-  let refuse = (_reason: Error): void => undefined;
-  const opened = new Promise<void>((resolve, reject) => {
-    open = resolve;
-    refuse = reject;
-  });
-  let isFollowing = false;
-  let isPaused = false;
-  let failures = 0;
-  let stream = core.follow();
+export class Follower {
+  /** Resolves when the first stream is open. Rejects if, before that, core rejects the game or `close` is called. */
+  readonly opened: Promise<void>;
+  readonly #options: FollowerOptions;
+  readonly #over = new AbortController();
+  #open = (): void => undefined;
+  #refuse = (_reason: Error): void => undefined;
+  #isFollowing = false;
+  #isPaused = false;
+  #failures = 0;
+  #stream: ReturnType<CoreClient["follow"]>;
+  readonly #ended: Promise<void>;
 
-  function say(value: NonNullable<FollowRequest["say"]>): void {
-    if (stream.writable) stream.write({ say: value });
+  constructor(options: FollowerOptions) {
+    this.#options = options;
+    this.opened = new Promise((resolve, reject) => {
+      this.#open = resolve;
+      this.#refuse = reject;
+    });
+    this.#stream = options.core.follow();
+    this.#ended = this.#run();
   }
 
-  async function deliver(delivery: Delivery): Promise<void> {
+  get isFollowing(): boolean {
+    return this.#isFollowing;
+  }
+
+  /** Ignores later deliveries. Deliveries in progress are still acked. */
+  pause(): void {
+    this.#isPaused = true;
+  }
+
+  /** Sends the last acks and closes the stream. Core redelivers unacked events to the group's next stream. */
+  async close(): Promise<void> {
+    this.#over.abort();
+    this.#refuse(new Error("closed"));
+    // Events whose handling has just ended are acked first.
+    await setImmediate();
+    this.#stream.end();
+    const late = setTimeout(() => this.#stream.cancel(), CLOSE_WITHIN_MS);
+    await this.#ended;
+    clearTimeout(late);
+  }
+
+  async #run(): Promise<void> {
+    const { core, log } = this.#options;
+    const { signal } = this.#over;
+    for (; ; this.#stream = core.follow()) {
+      const { code, details } = await this.#followOnce().then(
+        () => ({ code: status.OK, details: "core ended the stream" }),
+        ({ code, details }: ServiceError) => ({ code, details: failureCause(details) }),
+      );
+      this.#isFollowing = false;
+      if (signal.aborted) return;
+      const isRefused = REFUSALS.includes(code);
+      if (isRefused) {
+        const why = `${details} (${status[code]})`;
+        this.#refuse(new Error(`core rejects this game; check that CORE_TOKEN has the role game: ${why}`));
+      }
+      log[isRefused ? "error" : "warn"]({ code: status[code], details }, "not following, retrying");
+      await pauseAfter(++this.#failures, signal);
+      if (signal.aborted) return;
+    }
+  }
+
+  /** Handles the messages of one stream until the stream ends. Rejects with a ServiceError when the stream fails. */
+  async #followOnce(): Promise<void> {
+    const { group, consumer, log } = this.#options;
+    this.#say({ $case: "open", value: FollowOpen.create({ group, consumer, window: WINDOW }) });
+    for await (const { say: told } of this.#stream as AsyncIterable<FollowResponse>) {
+      if (told?.$case === "opened") {
+        this.#isFollowing = true;
+        this.#failures = 0;
+        log.info({ group, consumer }, "following");
+        this.#open();
+      } else if (told?.$case === "delivery" && !this.#isPaused) {
+        void this.#deliver(told.value);
+      }
+    }
+  }
+
+  async #deliver(delivery: Delivery): Promise<void> {
+    const { handle, log } = this.#options;
     const { deliveryId } = delivery;
-    const from = stream;
+    const from = this.#stream;
     try {
       await handle(delivery);
     } catch (error) {
@@ -58,64 +123,10 @@ export function startFollower({ core, group, consumer, log, handle }: FollowerOp
       log.error({ err: error, deliveryId }, "an event failed unexpectedly and is dropped");
     }
     // A delivery can be acked only on the stream that delivered it.
-    if (from === stream) say({ $case: "ack", value: { deliveryIds: [deliveryId] } });
+    if (from === this.#stream) this.#say({ $case: "ack", value: { deliveryIds: [deliveryId] } });
   }
 
-  /** Handles the messages of one stream until the stream ends. Rejects with a ServiceError when the stream fails. */
-  async function followOnce(): Promise<void> {
-    say({ $case: "open", value: FollowOpen.create({ group, consumer, window: WINDOW }) });
-    for await (const { say: told } of stream as AsyncIterable<FollowResponse>) {
-      if (told?.$case === "opened") {
-        isFollowing = true;
-        failures = 0;
-        log.info({ group, consumer }, "following");
-        open();
-      } else if (told?.$case === "delivery" && !isPaused) {
-        void deliver(told.value);
-      }
-    }
+  #say(value: NonNullable<FollowRequest["say"]>): void {
+    if (this.#stream.writable) this.#stream.write({ say: value });
   }
-
-  async function run(): Promise<void> {
-    for (; ; stream = core.follow()) {
-      const { code, details } = await followOnce().then(
-        () => ({ code: status.OK, details: "core ended the stream" }),
-        ({ code, details }: ServiceError) => ({ code, details: failureCause(details) }),
-      );
-      isFollowing = false;
-      if (over.signal.aborted) return;
-      const isRefused = REFUSALS.includes(code);
-      if (isRefused) {
-        const why = `${details} (${status[code]})`;
-        refuse(new Error(`core rejects this game; check that CORE_TOKEN has the role game: ${why}`));
-      }
-      log[isRefused ? "error" : "warn"]({ code: status[code], details }, "not following, retrying");
-      await pauseAfter(++failures, over.signal);
-      if (over.signal.aborted) return;
-    }
-  }
-
-  const ended = run();
-  return {
-    /** Resolves when the first stream is open. Rejects if, before that, core rejects the game or `close` is called. */
-    opened,
-    get isFollowing() {
-      return isFollowing;
-    },
-    /** Ignores later deliveries. Deliveries in progress are still acked. */
-    pause(): void {
-      isPaused = true;
-    },
-    /** Sends the last acks and closes the stream. Core redelivers unacked events to the group's next stream. */
-    async close(): Promise<void> {
-      over.abort();
-      refuse(new Error("closed"));
-      // Events whose handling has just ended are acked first.
-      await setImmediate();
-      stream.end();
-      const late = setTimeout(() => stream.cancel(), CLOSE_WITHIN_MS);
-      await ended;
-      clearTimeout(late);
-    },
-  };
 }

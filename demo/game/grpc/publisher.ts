@@ -26,106 +26,117 @@ const MESSAGES_MAX = 20_000;
  * retried until it succeeds, core rejects it as invalid, or the publisher is closed.
  * Idempotency keys make the retries harmless.
  */
-export function createPublisher({ core, group, game, log, onUnknownWorkspace }: PublisherOptions) {
-  const ids = new LRUCache<string, string>({ max: MESSAGES_MAX });
-  const refs = new LRUCache<string, string>({ max: MESSAGES_MAX });
+export class Publisher {
+  readonly #options: PublisherOptions;
+  /** Ids of messages, by workspace and `ref` (see `Output`). */
+  readonly #ids = new LRUCache<string, string>({ max: MESSAGES_MAX });
+  /** The `ref` of each message, by workspace and id. */
+  readonly #refs = new LRUCache<string, string>({ max: MESSAGES_MAX });
   /** One promise per workspace, which resolves when all outputs so far are handled. */
-  const pending = new Map<string, Promise<void>>();
+  readonly #pending = new Map<string, Promise<void>>();
   /** The newest pending update of each message. Every update shows the whole message, so older updates are not published. */
-  const updates = new Map<string, Output>();
-  const over = new AbortController();
+  readonly #updates = new Map<string, Output>();
+  readonly #over = new AbortController();
 
-  async function send(postings: readonly Posting[]): Promise<void> {
+  constructor(options: PublisherOptions) {
+    this.#options = options;
+  }
+
+  /**
+   * Resolves when the outputs are stored, rejected or dropped. The same `cause`
+   * gives the same idempotency keys. So the outputs of an event are published once,
+   * even if the event is redelivered after a crash. The keys contain the group,
+   * because other games share the workspace. The keys contain the type, because
+   * the outputs can differ after a crash. Without the type, a new message could get the
+   * key of an earlier update, and core would treat the new message as a repeat.
+   */
+  async publish(workspaceId: string, cause: string, outputs: readonly Output[]): Promise<void> {
+    const { group, game } = this.#options;
+    const postings = outputs.map((output, i) => {
+      if (output.type === "message.update") this.#updates.set(messageUpdatedBy(workspaceId, output), output);
+      return { workspaceId, idempotencyKey: `${group}/${cause}/${i}/${output.type}`, output, game };
+    });
+    const done = (this.#pending.get(workspaceId) ?? Promise.resolve()).then(() => this.#send(postings));
+    this.#pending.set(workspaceId, done);
+    await done;
+    if (this.#pending.get(workspaceId) === done) this.#pending.delete(workspaceId);
+  }
+
+  /**
+   * Returns the `ref` of a message (see `Output`); undefined if the `ref` is not cached, e.g. for another game's
+   * message.
+   */
+  refOf(workspaceId: string, messageId: string): string | undefined {
+    return this.#refs.get(`${workspaceId} ${messageId}`);
+  }
+
+  /** Resolves when no output is pending. */
+  async idle(): Promise<void> {
+    await Promise.all(this.#pending.values());
+  }
+
+  /** Drops all outputs that have not been published yet. */
+  close(): void {
+    this.#over.abort();
+  }
+
+  async #send(postings: readonly Posting[]): Promise<void> {
     const current = postings.filter(({ workspaceId, output }) => {
       if (output.type !== "message.update") return true;
       const message = messageUpdatedBy(workspaceId, output);
-      if (updates.get(message) !== output) return false;
-      updates.delete(message);
+      if (this.#updates.get(message) !== output) return false;
+      this.#updates.delete(message);
       // If core rejected the event that creates the message, there is no message to update, so the update is dropped.
-      return messageIdOf(workspaceId, output) !== undefined;
+      return this.#messageIdOf(workspaceId, output) !== undefined;
     });
     for (let i = 0; i < current.length; i += CALL_MAX_EVENTS)
-      await call(current.slice(i, i + CALL_MAX_EVENTS));
+      await this.#call(current.slice(i, i + CALL_MAX_EVENTS));
   }
 
-  async function call(postings: readonly Posting[]): Promise<void> {
+  async #call(postings: readonly Posting[]): Promise<void> {
+    const { core, log } = this.#options;
     const events = postings.map((posting) =>
-      toOutboundEvent(posting, messageIdOf(posting.workspaceId, posting.output) ?? ""),
+      toOutboundEvent(posting, this.#messageIdOf(posting.workspaceId, posting.output) ?? ""),
     );
-    for (let failures = 1; !over.signal.aborted; failures++) {
+    for (let failures = 1; !this.#over.signal.aborted; failures++) {
       try {
         const results = await core.publishEvents(events);
-        for (const [i, posting] of postings.entries()) learn(posting, results[i]);
+        for (const [i, posting] of postings.entries()) this.#learn(posting, results[i]);
         return;
       } catch (error) {
         const { code, details } = error as ServiceError;
+        const { length } = events;
         if (code === status.INVALID_ARGUMENT) {
-          log.error(
-            { details, events: events.length },
-            "core rejected a call; all events of the call are dropped",
-          );
+          log.error({ details, events: length }, "core rejected a call; all events of the call are dropped");
           return;
         }
-        log.warn(
-          { code, details: failureCause(details), events: events.length },
-          "publishing failed, retrying",
-        );
-        await pauseAfter(failures, over.signal);
+        log.warn({ code, details: failureCause(details), events: length }, "publishing failed, retrying");
+        await pauseAfter(failures, this.#over.signal);
       }
     }
   }
 
   /** Returns the id of the message that an output updates or belongs to; undefined if there is none. */
-  function messageIdOf(workspaceId: string, output: Output): string | undefined {
+  #messageIdOf(workspaceId: string, output: Output): string | undefined {
     const target = "target" in output ? output.target : "about" in output ? output.about : undefined;
     if (target === undefined) return undefined;
-    return "ref" in target ? ids.get(`${workspaceId} ${target.ref}`) : target.messageId;
+    return "ref" in target ? this.#ids.get(`${workspaceId} ${target.ref}`) : target.messageId;
   }
 
-  function learn({ workspaceId, output }: Posting, result: PublishResult | undefined): void {
+  #learn({ workspaceId, output }: Posting, result: PublishResult | undefined): void {
+    const { log, onUnknownWorkspace } = this.#options;
     const outcome = result?.outcome;
     if (outcome?.$case === "published") {
       const { messageId } = outcome.value;
       if (!("ref" in output) || output.ref === undefined) return;
-      ids.set(`${workspaceId} ${output.ref}`, messageId);
-      refs.set(`${workspaceId} ${messageId}`, output.ref);
+      this.#ids.set(`${workspaceId} ${output.ref}`, messageId);
+      this.#refs.set(`${workspaceId} ${messageId}`, output.ref);
     } else if (outcome?.value.reason === PublishRefusal.UNKNOWN_WORKSPACE) {
       onUnknownWorkspace(workspaceId);
     } else {
       log.error({ workspaceId, type: output.type, field: outcome?.value.field }, "core rejected an event");
     }
   }
-
-  return {
-    /**
-     * Resolves when the outputs are stored, rejected or dropped. The same `cause`
-     * gives the same idempotency keys. So the outputs of an event are published once,
-     * even if the event is redelivered after a crash. The keys contain the group,
-     * because other games share the workspace. The keys contain the type, because
-     * the outputs can differ after a crash. Without the type, a new message could get the
-     * key of an earlier update, and core would treat the new message as a repeat.
-     */
-    async publish(workspaceId: string, cause: string, outputs: readonly Output[]): Promise<void> {
-      const postings = outputs.map((output, i) => {
-        if (output.type === "message.update") updates.set(messageUpdatedBy(workspaceId, output), output);
-        return { workspaceId, idempotencyKey: `${group}/${cause}/${i}/${output.type}`, output, game };
-      });
-      const done = (pending.get(workspaceId) ?? Promise.resolve()).then(() => send(postings));
-      pending.set(workspaceId, done);
-      await done;
-      if (pending.get(workspaceId) === done) pending.delete(workspaceId);
-    },
-    /**
-     * Returns the `ref` of a message (see `Output`); undefined if the `ref` is not cached, e.g. for another game's
-     * message.
-     */
-    refOf: (workspaceId: string, messageId: string): string | undefined =>
-      refs.get(`${workspaceId} ${messageId}`),
-    /** Resolves when no output is pending. */
-    idle: (): Promise<unknown> => Promise.all(pending.values()),
-    /** Drops all outputs that have not been published yet. */
-    close: (): void => over.abort(),
-  };
 }
 
 function messageUpdatedBy(
