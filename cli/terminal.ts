@@ -13,33 +13,26 @@ export interface Streams {
   readonly stderr: Writable;
 }
 
-/** Escapes all output except that of `printOwn`, so that untrusted text cannot control the terminal. */
-export interface Terminal {
-  /** Prints lines of the result on stdout. */
-  print(...lines: readonly string[]): void;
-  /** Prints lines of trusted text on stdout, without escaping. */
-  printOwn(lines: readonly string[]): void;
-  /** Prints a value on stdout as one line of JSON. */
-  printJson(value: unknown): void;
-  /** Prints lines on stderr: errors and notes. */
-  tell(...lines: readonly string[]): void;
-  /** Asks for confirmation. If stdin is not a terminal, rejects with a `CliFailure` that suggests `insteadOf`. */
-  confirm(question: string, insteadOf: string): Promise<boolean>;
-  /** Reads a file, or stdin for "-". Rejects with a `CliFailure` when the file cannot be read. */
-  read(file: string): Promise<Buffer>;
-}
+export type Terminal = ReturnType<typeof createTerminal>;
 
-export function createTerminal({ stdin, stdout, stderr }: Streams): Terminal {
+/** Escapes all output except that of `printOwn`, so that untrusted text cannot control the terminal. */
+export function createTerminal({ stdin, stdout, stderr }: Streams) {
   const write = (stream: Writable, lines: readonly string[]): void => {
     const safe = lines.flatMap((line) => line.split("\n")).map(printable);
     stream.write(safe.map((line) => `${line}\n`).join(""));
   };
   return {
-    print: (...lines) => write(stdout, lines),
-    printOwn: (lines) => void stdout.write(lines.map((line) => `${line}\n`).join("")),
-    printJson: (value) => void stdout.write(`${printableJson(value)}\n`),
-    tell: (...lines) => write(stderr, lines),
-    async confirm(question, insteadOf) {
+    /** Prints lines of the result on stdout. */
+    print: (...lines: readonly string[]): void => write(stdout, lines),
+    /** Prints lines of trusted text on stdout, without escaping. */
+    printOwn: (lines: readonly string[]): void =>
+      void stdout.write(lines.map((line) => `${line}\n`).join("")),
+    /** Prints a value on stdout as one line of JSON. */
+    printJson: (value: unknown): void => void stdout.write(`${printableJson(value)}\n`),
+    /** Prints lines on stderr: errors and notes. */
+    tell: (...lines: readonly string[]): void => write(stderr, lines),
+    /** Asks for confirmation. If stdin is not a terminal, rejects with a `CliFailure` that suggests `insteadOf`. */
+    async confirm(question: string, insteadOf: string): Promise<boolean> {
       if (stdin.isTTY !== true) {
         throw new CliFailure(
           EXIT.USAGE,
@@ -56,7 +49,8 @@ export function createTerminal({ stdin, stdout, stderr }: Streams): Terminal {
       lines.close();
       return reply.trim() === "y";
     },
-    async read(file) {
+    /** Reads a file, or stdin for "-". Rejects with a `CliFailure` when the file cannot be read. */
+    async read(file: string): Promise<Buffer> {
       try {
         return await (file === "-" ? buffer(stdin) : readFile(file));
       } catch (error) {

@@ -2,6 +2,7 @@ import { InvalidArgumentError, type Command } from "commander";
 import {
   Platform,
   type CreateWorkspaceResponse,
+  type Workspace,
   type WorkspaceServiceClient,
 } from "../proto/gen/chatbridge/v1/workspace";
 import type { WorkspaceShape } from "../proto/json/shapes";
@@ -15,6 +16,8 @@ import { addSecretOptions, makeSecret, type SecretOptions } from "./new-secret";
 import { addOperatorEventsAddress } from "./operator-events";
 import { addSecretKeys } from "./secret-keys";
 import { healthFacts, workspaceFacts, workspaceRows } from "./workspace-text";
+
+type Operator = Core<WorkspaceServiceClient>;
 
 /** Maximum number of workspaces that core lists in one answer. */
 const PAGE_MAX = 1_000;
@@ -34,7 +37,15 @@ Examples:
   $ chat-bridge workspace set-url 0b8c3a52-6f0e-4c9e-9d53-2f6a3d0c7b11 https://bridge.example/events`,
     );
   addSecretCommands(workspace, cli);
+  addQueries(workspace, cli);
+  addChanges(workspace, cli);
+  addOperatorEventsAddress(workspace, cli);
+  addSecretKeys(workspace, cli);
+  addRemovals(workspace, cli);
+}
 
+/** Adds the commands that show workspaces. */
+function addQueries(workspace: Command, cli: Cli): void {
   workspace
     .command("list")
     .description("list workspaces, newest first")
@@ -52,11 +63,13 @@ Examples:
         const found = await call(methods.getWorkspace, { workspaceId });
         const shape = toWorkspaceShape(found.workspace);
         const health = toHealthShape(found.health);
-        const lines = [...workspaceFacts(shape), ...healthFacts(health)];
-        answer(cli, { workspace: shape, health }, lines);
+        answer(cli, { workspace: shape, health }, [...workspaceFacts(shape), ...healthFacts(health)]);
       }),
     );
+}
 
+/** Adds the commands that change a workspace. */
+function addChanges(workspace: Command, cli: Cli): void {
   workspace
     .command("update")
     .description("change the name or the owner")
@@ -67,12 +80,12 @@ Examples:
       "after",
       '\nExample:\n  $ chat-bridge workspace update <workspace> --name "Ann\'s team" --owner ann@example.org',
     )
-    .action(async (workspaceId: string, { name, owner: ownerEmail }: { name?: string; owner?: string }) => {
+    .action((workspaceId: string, { name, owner: ownerEmail }: { name?: string; owner?: string }) => {
       if (name === undefined && ownerEmail === undefined) {
         throw new CliFailure(EXIT.USAGE, "there is nothing to change: give --name, --owner or both");
       }
-      await asOperator(cli, async ({ call, methods }) =>
-        answerWorkspace(cli, await call(methods.updateWorkspace, { workspaceId, name, ownerEmail })),
+      return change(cli, ({ call, methods }) =>
+        call(methods.updateWorkspace, { workspaceId, name, ownerEmail }),
       );
     });
 
@@ -91,27 +104,24 @@ Examples:
   $ chat-bridge workspace set-url <workspace> https://bridge.example/events
   $ chat-bridge workspace set-url <workspace> --clear`,
     )
-    .action(async (workspaceId: string, url: string | undefined, { clear }: { clear?: true }) => {
+    .action((workspaceId: string, url: string | undefined, { clear }: { clear?: true }) => {
       if ((url === undefined) === (clear === undefined)) {
         throw new CliFailure(EXIT.USAGE, "give either a URL or --clear");
       }
-      await asOperator(cli, async ({ call, methods }) =>
-        answerWorkspace(cli, await call(methods.setTargetUrl, { workspaceId, targetUrl: url ?? "" })),
-      );
+      const targetUrl = url ?? "";
+      return change(cli, ({ call, methods }) => call(methods.setTargetUrl, { workspaceId, targetUrl }));
     });
+}
 
-  addOperatorEventsAddress(workspace, cli);
-  addSecretKeys(workspace, cli);
-
+/** Adds the commands that disconnect or delete a workspace. */
+function addRemovals(workspace: Command, cli: Cli): void {
   workspace
     .command("disconnect")
     .description("disable the /hooks endpoints of a workspace and delete its secrets")
     .argument(...WORKSPACE_ARGUMENT)
     .addHelpText("after", "\nExample:\n  $ chat-bridge workspace disconnect <workspace>")
     .action((workspaceId: string) =>
-      asOperator(cli, async ({ call, methods }) =>
-        answerWorkspace(cli, await call(methods.disconnectWorkspace, { workspaceId })),
-      ),
+      change(cli, ({ call, methods }) => call(methods.disconnectWorkspace, { workspaceId })),
     );
 
   workspace
@@ -137,9 +147,16 @@ Examples:
     );
 }
 
+/** Calls core, and prints the changed workspace. */
+function change(
+  cli: Cli,
+  call: (operator: Operator) => Promise<{ readonly workspace?: Workspace | undefined }>,
+): Promise<void> {
+  return asOperator(cli, async (operator) => answerWorkspace(cli, await call(operator)));
+}
+
 /** Adds the commands that create a signing secret. */
 function addSecretCommands(workspace: Command, cli: Cli): void {
-  type Operator = Core<WorkspaceServiceClient>;
   const answerNew = async (options: SecretOptions, make: () => Promise<CreateWorkspaceResponse>) => {
     const { made, shown } = await makeSecret(options, make);
     answerWorkspace(cli, made, shown);
