@@ -2,20 +2,16 @@ import { mkdir } from "node:fs/promises";
 import { dirname } from "node:path";
 import { readIfThere, replaceDurably } from "chat-bridge-kit/durable-file";
 
+export type StateFile<T> = ReturnType<typeof stateFile<T>>;
+
 /**
  * A JSON file in the state folder, readable only by the bridge's user. After a crash, the file has the complete old or
  * the complete new content.
  */
-export interface StateFile<T> {
-  /** Resolves to the saved value; undefined if there is none. Rejects when the file cannot be read or is not JSON. */
-  load(): Promise<T | undefined>;
-  /** Resolves once the value would survive a crash. */
-  save(value: T): Promise<void>;
-}
-
-export function stateFile<T>(path: string): StateFile<T> {
+export function stateFile<T>(path: string) {
   return {
-    async load() {
+    /** Resolves to the saved value; undefined if there is none. Rejects when the file cannot be read or is not JSON. */
+    async load(): Promise<T | undefined> {
       const text = await readIfThere(path);
       if (text === undefined) return undefined;
       try {
@@ -24,7 +20,8 @@ export function stateFile<T>(path: string): StateFile<T> {
         throw new Error(`${path} is not JSON: remove the file, and the bridge starts without this state`);
       }
     },
-    async save(value) {
+    /** Resolves once the value would survive a crash. */
+    async save(value: T): Promise<void> {
       await mkdir(dirname(path), { recursive: true, mode: 0o700 });
       await replaceDurably(path, JSON.stringify(value));
     },
