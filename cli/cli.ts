@@ -1,3 +1,4 @@
+import { Command } from "commander";
 import type { ExitCode } from "./exit-code";
 import type { Terminal } from "./terminal";
 
@@ -18,6 +19,18 @@ export interface Cli extends Surroundings {
   options(): { readonly json?: boolean; readonly core?: string; readonly tokenFile?: string };
   /** Sets the exit code of a command that completes with a negative result, e.g. an invalid signature. */
   endWith(code: ExitCode): void;
+}
+
+/** A command with more help than its arguments and options: e.g. examples. */
+export class CliCommand extends Command {
+  override createCommand(name?: string): CliCommand {
+    return new CliCommand(name);
+  }
+
+  /** Adds text to the end of the help. */
+  moreHelp(text: string): this {
+    return this.addHelpText("after", text);
+  }
 }
 
 /** Name and description of the most common argument. */

@@ -1,31 +1,27 @@
-import type { Command } from "commander";
 import type { OutboundType } from "../contract/messages";
 import type { FailedEventShape, SendAgainShape } from "../proto/json/shapes";
 import { toFailedEventShape, toSendAgainShape } from "../proto/json/workspace-json";
 import type { WorkspaceServiceClient } from "../proto/gen/chatbridge/v1/workspace";
-import { answer, WORKSPACE_ARGUMENT, type Cli } from "./cli";
+import { answer, WORKSPACE_ARGUMENT, type Cli, type CliCommand } from "./cli";
 import { asOperator, type Core } from "./core";
 import { EXIT } from "./exit-code";
 import { CliFailure } from "./failure";
 import { tableLines } from "./table";
 
 /** `chat-bridge failed` lists the kept events whose pushes failed, and `chat-bridge send-again` pushes them again. */
-export function addFailedEvents(program: Command, cli: Cli): void {
+export function addFailedEvents(program: CliCommand, cli: Cli): void {
   program
     .command("failed")
     .description("list the events whose pushes failed (needs a token with the role operator)")
     .argument(...WORKSPACE_ARGUMENT)
-    .addHelpText(
-      "after",
-      `
+    .moreHelp(`
 Core keeps the events whose pushes failed in the last 24 hours: at most the last 100 events, with 1 MB in total. An event
 that has expired cannot be sent again, and most messages expire 10 minutes after they were published. The last column
 then says "expired". With --json, sendAgainUntil is null.
 
 Examples:
   $ chat-bridge failed 0b8c3a52-6f0e-4c9e-9d53-2f6a3d0c7b11
-  $ chat-bridge failed <workspace> --json | jq -r '.[].eventId'`,
-    )
+  $ chat-bridge failed <workspace> --json | jq -r '.[].eventId'`)
     .action((workspaceId: string) =>
       asOperator(cli, async (operator) => {
         const events = await listFailed(operator, workspaceId);
@@ -42,17 +38,14 @@ Examples:
     .argument("[events...]", "ids of the events, at most 100")
     .option("--all", "send all failed events that have not expired, except test events, oldest failure first")
     .option("--yes", "do not ask for confirmation before several events are sent")
-    .addHelpText(
-      "after",
-      `
+    .moreHelp(`
 Fix the bridge first: send-test shows whether a push succeeds. The events keep their ids, so the bridge ignores an
 event that it already has. tail deliveries shows the new attempts. Exit code 1: an event was not queued.
 
 Examples:
   $ chat-bridge send-again <workspace> evt_01KE8H2V3W4X5Y6Z7A8B9C0D1E
   $ chat-bridge send-again <workspace> --all
-  $ chat-bridge send-again <workspace> --all --yes    # in a script`,
-    )
+  $ chat-bridge send-again <workspace> --all --yes    # in a script`)
     .action(async (workspaceId: string, events: readonly string[], options: SendOptions) => {
       const { all, yes } = options;
       if ((events.length === 0) === (all === undefined)) {
@@ -65,9 +58,7 @@ Examples:
           return answer(cli, { results: [] } satisfies SendAgainShape, lines);
         }
         const question = `Send ${eventIds.length} events again? The bridge posts their messages in its chat now.`;
-        if (eventIds.length > 1 && !yes && !(await cli.terminal.confirm(question, "--yes"))) {
-          throw new CliFailure(EXIT.NO, "nothing was sent");
-        }
+        if (eventIds.length > 1 && !yes) await cli.terminal.confirm(question, "nothing was sent");
         const { call, methods } = operator;
         const sent = toSendAgainShape(
           await call(methods.sendAgain, { workspaceId, eventIds: [...eventIds] }),

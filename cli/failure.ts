@@ -31,44 +31,37 @@ export interface Called {
 export function callFailure(error: ServiceError, { address, role }: Called): CliFailure {
   const { code } = error;
   const details = failureCause(error.details);
+  const core = `core at ${address}`;
+  const failure = (exitCode: ExitCode, message: string): CliFailure => new CliFailure(exitCode, message);
   if (code === status.UNAVAILABLE && details.startsWith(STORE_FULL)) {
-    return new CliFailure(
-      EXIT.OUT_OF_REACH,
-      `core at ${address} rejects the change: ${details}; then try again`,
-    );
+    return failure(EXIT.OUT_OF_REACH, `${core} rejects the change: ${details}; then try again`);
   }
   switch (code) {
     case status.UNAVAILABLE:
     case status.DEADLINE_EXCEEDED:
-      return new CliFailure(
+      return failure(
         EXIT.OUT_OF_REACH,
-        `core at ${address} is unavailable (${details}): check that core is running, and check CORE_ADDRESS or --core, ` +
+        `${core} is unavailable (${details}): check that core is running, and check CORE_ADDRESS or --core, ` +
           "and CORE_TLS_CA if core uses TLS; a change may or may not have been made",
       );
     case status.RESOURCE_EXHAUSTED:
-      return new CliFailure(EXIT.OUT_OF_REACH, `core at ${address} rejects the call for now: ${details}`);
+      return failure(EXIT.OUT_OF_REACH, `${core} rejects the call for now: ${details}`);
     case status.UNAUTHENTICATED:
-      return new CliFailure(
+      return failure(
         EXIT.TOKEN,
-        `core at ${address} rejects the token: use a token from core's CORE_TOKENS with the role ${role}`,
+        `${core} rejects the token: use a token from core's CORE_TOKENS with the role ${role}`,
       );
     case status.PERMISSION_DENIED:
-      return new CliFailure(
-        EXIT.TOKEN,
-        `core at ${address} does not allow this call with this token: ${details}`,
-      );
+      return failure(EXIT.TOKEN, `${core} does not allow this call with this token: ${details}`);
     case status.NOT_FOUND:
-      return new CliFailure(
-        EXIT.NOT_FOUND,
-        `${details}; run chat-bridge workspace list to see all workspaces`,
-      );
+      return failure(EXIT.NOT_FOUND, `${details}; run chat-bridge workspace list to see all workspaces`);
     case status.FAILED_PRECONDITION:
     case status.ABORTED:
-      return new CliFailure(EXIT.NO, `core rejected the call: ${details}`);
+      return failure(EXIT.NO, `core rejected the call: ${details}`);
     case status.INVALID_ARGUMENT:
-      return new CliFailure(EXIT.DATA, `core rejected the call: ${details}`);
+      return failure(EXIT.DATA, `core rejected the call: ${details}`);
     default:
-      return new CliFailure(EXIT.FAULT, `core failed: ${details} (${status[code]})`);
+      return failure(EXIT.FAULT, `core failed: ${details} (${status[code]})`);
   }
 }
 

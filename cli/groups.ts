@@ -1,34 +1,27 @@
-import type { Command } from "commander";
 import type { FollowGroup } from "../proto/gen/chatbridge/v1/workspace";
-import { answer, type Cli } from "./cli";
+import { answer, type Cli, type CliCommand } from "./cli";
 import { asOperator } from "./core";
 import { EXIT } from "./exit-code";
 import { CliFailure } from "./failure";
 import { tableLines } from "./table";
 
 /** `chat-bridge groups …` lists and deletes the groups of followers. */
-export function addGroups(program: Command, cli: Cli): void {
+export function addGroups(program: CliCommand, cli: Cli): void {
   const groups = program
     .command("groups")
     .description("list and delete the groups that follow events (needs a token with the role operator)")
-    .addHelpText(
-      "after",
-      `
+    .moreHelp(`
 Core removes a group that has had no stream for 24 hours. There can be 64 groups: 32 of one game token, and 4 of a
 token that is limited to some workspaces.
 
 Examples:
   $ chat-bridge groups list
-  $ chat-bridge groups delete chat-bridge-tail`,
-    );
+  $ chat-bridge groups delete chat-bridge-tail`);
 
   groups
     .command("list")
     .description("list all groups, by name")
-    .addHelpText(
-      "after",
-      "\nExample:\n  $ chat-bridge groups list --json | jq -r '.[] | select(.streams == 0).name'",
-    )
+    .moreHelp("\nExample:\n  $ chat-bridge groups list --json | jq -r '.[] | select(.streams == 0).name'")
     .action(() =>
       asOperator(cli, async ({ call, methods }) => {
         const found = (await call(methods.listGroups, {})).groups;
@@ -42,15 +35,12 @@ Examples:
     .description("delete a group that no stream follows, and its position in the log")
     .argument("<group>", "name of the group")
     .option("--yes", "do not ask for confirmation")
-    .addHelpText(
-      "after",
-      `
+    .moreHelp(`
 A game that opens the group again gets only the events that arrive from then on.
 
 Examples:
   $ chat-bridge groups delete trivia
-  $ chat-bridge groups delete trivia --yes    # in a script`,
-    )
+  $ chat-bridge groups delete trivia --yes    # in a script`)
     .action((name: string, { yes = false }: { yes?: boolean }) =>
       asOperator(cli, async ({ call, methods }) => {
         const found = (await call(methods.listGroups, {})).groups.find((each) => each.name === name);
@@ -61,9 +51,7 @@ Examples:
           );
         }
         const question = `Delete the group ${name}, with ${found.unread + found.unacked} events that it has not acked?`;
-        if (!yes && !(await cli.terminal.confirm(question, "--yes"))) {
-          throw new CliFailure(EXIT.NO, "nothing was deleted");
-        }
+        if (!yes) await cli.terminal.confirm(question, "nothing was deleted");
         await call(methods.deleteGroup, { name });
         answer(cli, { deleted: name }, [`Deleted ${name}.`]);
       }),

@@ -1,11 +1,10 @@
-import type { Command } from "commander";
 import { createHttpClient } from "../kit/check/http-client";
 import { cursorInMemory } from "../kit/cursor-store";
 import type { EventPage } from "../kit/events";
 import { createPoll, PollRefused } from "../kit/poll";
 import { runPoller } from "../kit/poller";
 import { PUSH_DEADLINE_MS } from "../contract/numbers";
-import { answer, type Cli } from "./cli";
+import { answer, type Cli, type CliCommand } from "./cli";
 import { EXIT, type ExitCode } from "./exit-code";
 import { CliFailure } from "./failure";
 import { createForwarder, type Forwarded } from "./forward-events";
@@ -25,7 +24,7 @@ interface ListenOptions {
 const BASE_URL = "http://127.0.0.1:8080";
 
 /** `chat-bridge listen` polls a workspace, and forwards its events as pushes, e.g. to a bridge on this machine. */
-export function addListen(program: Command, cli: Cli): void {
+export function addListen(program: CliCommand, cli: Cli): void {
   program
     .command("listen")
     .description(
@@ -40,9 +39,7 @@ export function addListen(program: Command, cli: Cli): void {
       "--ca <file>",
       "PEM file of an authority to trust; a certificate of a loopback address needs none",
     )
-    .addHelpText(
-      "after",
-      `${SECRETS_HELP}
+    .moreHelp(`${SECRETS_HELP}
 
 The command polls every 2 seconds, and signs and retries each event as the service pushes it. Each line shows an
 attempt: time, type, event id, number, result, status, duration, and the reason for a failure. After the result
@@ -51,8 +48,7 @@ attempt: time, type, event id, number, result, status, duration, and the reason 
 Examples:
   $ export SIGNING_SECRET=…
   $ chat-bridge listen --workspace <workspace> --forward-to http://127.0.0.1:3000/events
-  $ chat-bridge listen --workspace <workspace> --forward-to http://127.0.0.1:3000/events --replay --json | jq .status`,
-    )
+  $ chat-bridge listen --workspace <workspace> --forward-to http://127.0.0.1:3000/events --replay --json | jq .status`)
     .action(async (options: ListenOptions) => {
       const target = readUrl(options.forwardTo, "--forward-to", EXIT.USAGE);
       const polledAt = readPolledAt(cli, options);

@@ -17,7 +17,7 @@ const OWNER_ONLY = 0o600;
 /** Bytes reserved in the file before a secret is created. Every secret is shorter. */
 const ROOM_BYTES = 1024;
 
-export function addSecretOptions(command: Command): Command {
+export function addSecretOptions<Kind extends Command>(command: Kind): Kind {
   return command
     .option("--show-secret", "print the new signing secret; it is never shown again")
     .option("--secret-file <file>", "write the new signing secret to a new file that only you can read");

@@ -1,13 +1,12 @@
-import type { Command } from "commander";
 import { answerWorkspace } from "./answer-workspace";
-import { answer, WORKSPACE_ARGUMENT, type Cli } from "./cli";
+import { answer, WORKSPACE_ARGUMENT, type Cli, type CliCommand } from "./cli";
 import { asOperator } from "./core";
 import { EXIT } from "./exit-code";
 import { CliFailure } from "./failure";
 import { addSecretOptions, makeSecret, type SecretOptions } from "./new-secret";
 
 /** `chat-bridge workspace set-operator-events` sets the address for the operator events about a workspace. */
-export function addOperatorEventsAddress(workspace: Command, cli: Cli): void {
+export function addOperatorEventsAddress(workspace: CliCommand, cli: Cli): void {
   addSecretOptions(
     workspace
       .command("set-operator-events")
@@ -16,17 +15,14 @@ export function addOperatorEventsAddress(workspace: Command, cli: Cli): void {
       .argument("[address]", "public https URL, or email address")
       .option("--clear", "remove the address"),
   )
-    .addHelpText(
-      "after",
-      `
+    .moreHelp(`
 A URL gets a new secret, which signs the requests. To rotate the secret, set the same URL again: the previous
 secret stays valid for 24 hours.
 
 Examples:
   $ chat-bridge workspace set-operator-events <workspace> https://ops.example/events --secret-file ops.secret
   $ chat-bridge workspace set-operator-events <workspace> ops@example.org
-  $ chat-bridge workspace set-operator-events <workspace> --clear`,
-    )
+  $ chat-bridge workspace set-operator-events <workspace> --clear`)
     .action(
       async (
         workspaceId: string,
@@ -47,20 +43,17 @@ Examples:
 }
 
 /** `chat-bridge send-test-operator-event` sends a test to the addresses for operator events. */
-export function addSendTestOperatorEvent(program: Command, cli: Cli): void {
+export function addSendTestOperatorEvent(program: CliCommand, cli: Cli): void {
   program
     .command("send-test-operator-event")
     .description("send a test to an address for operator events (needs a token with the role operator)")
     .argument("[workspace]", "id of the workspace; without it, the addresses of the whole installation")
-    .addHelpText(
-      "after",
-      `
+    .moreHelp(`
 Exit code 1: a receiver did not accept the event.
 
 Examples:
   $ chat-bridge send-test-operator-event
-  $ chat-bridge send-test-operator-event 0b8c3a52-6f0e-4c9e-9d53-2f6a3d0c7b11`,
-    )
+  $ chat-bridge send-test-operator-event 0b8c3a52-6f0e-4c9e-9d53-2f6a3d0c7b11`)
     .action((workspaceId = "") =>
       asOperator(cli, async ({ call, methods }) => {
         const sent = await call(methods.sendTestOperatorEvent, { workspaceId });

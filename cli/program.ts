@@ -1,5 +1,5 @@
-import { Command, CommanderError, Option } from "commander";
-import type { Cli, Surroundings } from "./cli";
+import { CommanderError, Option } from "commander";
+import { CliCommand, type Cli, type Surroundings } from "./cli";
 import { addChanges } from "./changes";
 import { addCompletion, COMPLETE, complete, completionLines } from "./completion";
 import { EXIT, EXIT_CODE_WORDS, type ExitCode } from "./exit-code";
@@ -38,9 +38,9 @@ Examples, for a service that npm start runs:
   $ npx chat-bridge tail events`;
 
 /** Creates the command line. A command that completes with a negative result passes its exit code to `endWith`. */
-export function createProgram(surroundings: Surroundings, endWith: Cli["endWith"]): Command {
+export function createProgram(surroundings: Surroundings, endWith: Cli["endWith"]): CliCommand {
   const { terminal } = surroundings;
-  const program: Command = new Command("chat-bridge")
+  const program: CliCommand = new CliCommand("chat-bridge")
     .description("Manage workspaces, publish events, and watch events and deliveries.")
     .version(VERSION_TEXT, "--version", "print the version")
     .exitOverride()
@@ -58,7 +58,7 @@ export function createProgram(surroundings: Surroundings, endWith: Cli["endWith"
     .option("--core <address>", "address of core, as in CORE_ADDRESS")
     .option("--token-file <file>", "file with the token")
     .addOption(new Option("--token <token>").hideHelp())
-    .addHelpText("after", MORE)
+    .moreHelp(MORE)
     .hook("preAction", () => {
       if (program.opts<{ token?: string }>().token === undefined) return;
       throw new CliFailure(

@@ -1,8 +1,8 @@
-import { Argument, InvalidArgumentError, Option, type Command } from "commander";
+import { Argument, InvalidArgumentError, Option } from "commander";
 import type { Button } from "../kit/events";
 import { MESSAGE_KINDS } from "../contract/messages";
 import { PublishRefusal, type PublishEventsResponse } from "../proto/gen/chatbridge/v1/game";
-import { answer, WORKSPACE_ARGUMENT, type Cli } from "./cli";
+import { answer, WORKSPACE_ARGUMENT, type Cli, type CliCommand } from "./cli";
 import { asGame } from "./core";
 import { checkEvent, EVENT_TYPES, readEventJson, toOutboundEvent, type EventInput } from "./event-input";
 import { EXIT } from "./exit-code";
@@ -27,7 +27,7 @@ interface PublishOptions {
 const UNIT_SECONDS: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3_600 };
 
 /** `chat-bridge publish` publishes one event, from options or from JSON. */
-export function addPublish(program: Command, cli: Cli): void {
+export function addPublish(program: CliCommand, cli: Cli): void {
   program
     .command("publish")
     .description("publish one event (needs a token with the role game)")
@@ -56,9 +56,7 @@ export function addPublish(program: Command, cli: Cli): void {
     .option("--data <json>", "view model for bridges that render messages themselves", parseJson)
     .option("--key <key>", "idempotency key; a repeat within 24 hours gets the result of the first event")
     .option("--lifetime <time>", "time until the event expires, such as 90s, 10m or 24h", parseSeconds)
-    .addHelpText(
-      "after",
-      `
+    .moreHelp(`
 Examples:
   $ chat-bridge publish <workspace> --channel general --text 'Hello, **all**'
   $ chat-bridge publish <workspace> --channel general --text 'Who is in?' --button Join=join
@@ -69,8 +67,7 @@ Examples:
     END
 
 The JSON has the fields of the event as bridges receive it, without those that core sets (id, workspace,
-sequence, times), plus idempotencyKey and lifetimeSeconds. In message, only text is required.`,
-    )
+sequence, times), plus idempotencyKey and lifetimeSeconds. In message, only text is required.`)
     .action(async (workspaceId: string, file: string | undefined, options: PublishOptions) => {
       const input = await readEvent(cli, file, options);
       await asGame(cli, ({ call, methods }) =>

@@ -1,6 +1,5 @@
-import type { Command } from "commander";
 import type { WorkspaceServiceClient } from "../proto/gen/chatbridge/v1/workspace";
-import { answer, type Cli } from "./cli";
+import { answer, type Cli, type CliCommand } from "./cli";
 import { asOperator, type Core } from "./core";
 import { EXIT } from "./exit-code";
 import { tableLines } from "./table";
@@ -23,33 +22,27 @@ interface OldKeys {
 const TELL_EVERY = 1_000;
 
 /** `chat-bridge workspace keys` and `re-encrypt` show and replace the keys that encrypt the stored secrets. */
-export function addSecretKeys(workspace: Command, cli: Cli): void {
+export function addSecretKeys(workspace: CliCommand, cli: Cli): void {
   workspace
     .command("keys")
     .description("show which keys of SECRETS_KEY the stored secrets need")
-    .addHelpText(
-      "after",
-      `
+    .moreHelp(`
 Exit code 1: a workspace needs another key than the newest. If core lacks the key, the secret is unreadable.
 
 Examples:
   $ chat-bridge workspace keys
-  $ chat-bridge workspace keys --json | jq -r '.workspaces[] | select(.unreadable) | .id'`,
-    )
+  $ chat-bridge workspace keys --json | jq -r '.workspaces[] | select(.unreadable) | .id'`)
     .action(() => asOperator(cli, (operator) => showKeys(cli, operator)));
 
   workspace
     .command("re-encrypt")
     .description("encrypt all stored secrets with the newest key of SECRETS_KEY")
-    .addHelpText(
-      "after",
-      `
+    .moreHelp(`
 The secrets do not change, and bridges notice nothing. The command can be repeated, and can run while the service works.
 Exit code 1: a workspace has an unreadable secret.
 
 Example:
-  $ chat-bridge workspace re-encrypt && chat-bridge workspace keys`,
-    )
+  $ chat-bridge workspace re-encrypt && chat-bridge workspace keys`)
     .action(() => asOperator(cli, (operator) => reEncrypt(cli, operator)));
 }
 

@@ -1,6 +1,6 @@
-import { InvalidArgumentError, type Command } from "commander";
+import { InvalidArgumentError } from "commander";
 import { explainFault, sign, verify } from "../kit/signature";
-import { answer, type Cli } from "./cli";
+import { answer, type Cli, type CliCommand } from "./cli";
 import { EXIT } from "./exit-code";
 import { CliFailure } from "./failure";
 import { readSecrets, SECRET_FILE_OPTION, SECRETS_HELP } from "./signing-secret";
@@ -15,18 +15,15 @@ interface SignatureOptions {
 const NEWLINE = 0x0a;
 
 /** `chat-bridge sign` and `chat-bridge verify` create and check signatures without core. */
-export function addSignatureCommands(program: Command, cli: Cli): void {
+export function addSignatureCommands(program: CliCommand, cli: Cli): void {
   withSource(program.command("sign").description("create a Service-Signature header, for debugging"))
-    .addHelpText(
-      "after",
-      `${SECRETS_HELP}
+    .moreHelp(`${SECRETS_HELP}
 
 Examples:
   $ export SIGNING_SECRET=…
   $ chat-bridge sign event.json
   $ printf %s "$body" | chat-bridge sign
-  $ curl "https://hooks.example/hooks/$id/events?limit=10" -H "Service-Signature: $(chat-bridge sign --query limit=10)"`,
-    )
+  $ curl "https://hooks.example/hooks/$id/events?limit=10" -H "Service-Signature: $(chat-bridge sign --query limit=10)"`)
     .action(async (file: string | undefined, options: SignatureOptions) => {
       const { raw, secrets, at } = await readSource(cli, file, options);
       const signature = sign(raw, secrets, at);
@@ -43,16 +40,13 @@ Examples:
       .description("check a Service-Signature header, for debugging")
       .argument("<signature>", "the header's value: t=…,v1=…"),
   )
-    .addHelpText(
-      "after",
-      `${SECRETS_HELP}
+    .moreHelp(`${SECRETS_HELP}
 
 Exit code 0: the signature is valid. 1: it is invalid, and the reason is printed.
 
 Examples:
   $ chat-bridge verify "$header" body.json --secret-file ann.secret
-  $ chat-bridge verify "$header" --query 'after=latest' --at 1767225600`,
-    )
+  $ chat-bridge verify "$header" --query 'after=latest' --at 1767225600`)
     .action(async (header: string, file: string | undefined, options: SignatureOptions) => {
       const { raw, secrets, at } = await readSource(cli, file, options);
       const fault = verify(header, raw, secrets, at);
@@ -75,7 +69,7 @@ Examples:
     });
 }
 
-function withSource(command: Command): Command {
+function withSource(command: CliCommand): CliCommand {
   return command
     .argument("[file]", "file with the exact bytes of the body; stdin by default")
     .option("--query <query>", "the query string of a poll, without the ?, instead of a body")

@@ -1,8 +1,8 @@
 import { hostname } from "node:os";
-import { InvalidArgumentError, type Command } from "commander";
+import { InvalidArgumentError } from "commander";
 import type { ReceivedEvent } from "../proto/gen/chatbridge/v1/event";
 import { FollowRequest, type Delivery, type FollowResponse } from "../proto/gen/chatbridge/v1/game";
-import { answer, type Cli } from "./cli";
+import { answer, type Cli, type CliCommand } from "./cli";
 import { asGame } from "./core";
 import { tailStream } from "./tail-stream";
 
@@ -10,16 +10,14 @@ const WINDOW = 100;
 const GROUP = "chat-bridge-tail";
 
 /** `chat-bridge tail events` shows inbound events. The command follows events in its own group, so games miss none. */
-export function addTailEvents(tail: Command, cli: Cli): void {
+export function addTailEvents(tail: CliCommand, cli: Cli): void {
   const consumer = `${hostname()}-${process.pid}`.replaceAll(/[^A-Za-z0-9._-]/g, "-").slice(-64);
   tail
     .command("events")
     .description("show inbound events: what members do (needs a token with the role game)")
     .argument("[workspace]", "id of a workspace; all workspaces by default")
     .option("--group <name>", "name of the tail's group", parseGroup, GROUP)
-    .addHelpText(
-      "after",
-      `
+    .moreHelp(`
 The tail follows events in its own group, so games miss none. The first tail of a group shows only new events.
 A later tail resumes where the previous tail stopped, up to 24 hours back. Core removes a group that has had no tail
 for 24 hours, and groups delete removes it at once. Tails of one group share the
@@ -27,8 +25,7 @@ events: to see all events in two tails, give each tail its own --group.
 
 Examples:
   $ chat-bridge tail events
-  $ chat-bridge tail events <workspace> --json | jq -r 'select(.event.type == "command") | .event.text'`,
-    )
+  $ chat-bridge tail events <workspace> --json | jq -r 'select(.event.type == "command") | .event.text'`)
     .action(async (wanted: string | undefined, { group }: { group: string }) => {
       const workspace = wanted?.toLowerCase();
       const show = ({ received }: Delivery): void => {

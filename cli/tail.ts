@@ -1,24 +1,17 @@
-import type { Command } from "commander";
 import type { WatchWorkspaceResponse } from "../proto/gen/chatbridge/v1/workspace";
 import { toDeliveryShape, toHealthShape } from "../proto/json/workspace-json";
-import { answer, WORKSPACE_ARGUMENT, type Cli } from "./cli";
+import { answer, WORKSPACE_ARGUMENT, type Cli, type CliCommand } from "./cli";
 import { asOperator } from "./core";
 import { addTailEvents } from "./tail-events";
 import { tailStream } from "./tail-stream";
 import { deliveryLine, healthFacts } from "./workspace-text";
 
 /** `chat-bridge tail …` shows deliveries or events live. */
-export function addTail(program: Command, cli: Cli): void {
-  const tail = program
-    .command("tail")
-    .description("show deliveries or events live, until Ctrl-C")
-    .addHelpText(
-      "after",
-      `
+export function addTail(program: CliCommand, cli: Cli): void {
+  const tail = program.command("tail").description("show deliveries or events live, until Ctrl-C").moreHelp(`
 Examples:
   $ chat-bridge tail deliveries <workspace>
-  $ chat-bridge tail events --json | jq .event.text`,
-    );
+  $ chat-bridge tail events --json | jq .event.text`);
 
   tail
     .command("deliveries")
@@ -26,15 +19,12 @@ Examples:
       "show push attempts, drops, polls and health of a workspace (needs a token with the role operator)",
     )
     .argument(...WORKSPACE_ARGUMENT)
-    .addHelpText(
-      "after",
-      `
+    .moreHelp(`
 With --json, each line is {"delivery": …} or {"health": …}.
 
 Examples:
   $ chat-bridge tail deliveries <workspace>
-  $ chat-bridge tail deliveries <workspace> --json | jq 'select(.delivery.result != "success")'`,
-    )
+  $ chat-bridge tail deliveries <workspace> --json | jq 'select(.delivery.result != "success")'`)
     .action((workspaceId: string) =>
       asOperator(cli, ({ methods, metadata, called }) =>
         tailStream({

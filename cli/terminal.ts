@@ -31,12 +31,15 @@ export function createTerminal({ stdin, stdout, stderr }: Streams) {
     printJson: (value: unknown): void => void stdout.write(`${printableJson(value)}\n`),
     /** Prints lines on stderr: errors and notes. */
     tell: (...lines: readonly string[]): void => write(stderr, lines),
-    /** Asks for confirmation. If stdin is not a terminal, rejects with a `CliFailure` that suggests `insteadOf`. */
-    async confirm(question: string, insteadOf: string): Promise<boolean> {
+    /**
+     * Asks for confirmation. Rejects with a `CliFailure` if the user declines, with the message `declined`, or if stdin
+     * is not a terminal.
+     */
+    async confirm(question: string, declined: string): Promise<void> {
       if (stdin.isTTY !== true) {
         throw new CliFailure(
           EXIT.USAGE,
-          `cannot ask for confirmation, because stdin is not a terminal: confirm with ${insteadOf}`,
+          `cannot ask for confirmation, because stdin is not a terminal: confirm with --yes`,
         );
       }
       stderr.write(`${printable(question)} [y/N] `);
@@ -47,7 +50,7 @@ export function createTerminal({ stdin, stdout, stderr }: Streams) {
         lines.once("close", () => resolve(""));
       });
       lines.close();
-      return reply.trim() === "y";
+      if (reply.trim() !== "y") throw new CliFailure(EXIT.NO, declined);
     },
     /** Reads a file, or stdin for "-". Rejects with a `CliFailure` when the file cannot be read. */
     async read(file: string): Promise<Buffer> {

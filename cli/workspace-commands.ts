@@ -1,4 +1,4 @@
-import { InvalidArgumentError, type Command } from "commander";
+import { InvalidArgumentError } from "commander";
 import {
   Platform,
   type CreateWorkspaceResponse,
@@ -8,7 +8,7 @@ import {
 import type { WorkspaceShape } from "../proto/json/shapes";
 import { toHealthShape, toWorkspaceShape } from "../proto/json/workspace-json";
 import { answerWorkspace } from "./answer-workspace";
-import { answer, WORKSPACE_ARGUMENT, type Cli } from "./cli";
+import { answer, WORKSPACE_ARGUMENT, type Cli, type CliCommand } from "./cli";
 import { asOperator, type Core } from "./core";
 import { EXIT } from "./exit-code";
 import { CliFailure } from "./failure";
@@ -23,19 +23,16 @@ type Operator = Core<WorkspaceServiceClient>;
 const PAGE_MAX = 1_000;
 
 /** `chat-bridge workspace …` creates, shows, changes and deletes workspaces. */
-export function addWorkspaceCommands(program: Command, cli: Cli): void {
+export function addWorkspaceCommands(program: CliCommand, cli: Cli): void {
   const workspace = program
     .command("workspace")
     .description("create, show, change and delete workspaces (needs a token with the role operator)")
-    .addHelpText(
-      "after",
-      `
+    .moreHelp(`
 Examples:
   $ chat-bridge workspace create "Ann's team" --owner ann@example.org --secret-file ann.secret
   $ chat-bridge workspace list --json | jq -r '.[].id'
   $ chat-bridge workspace show 0b8c3a52-6f0e-4c9e-9d53-2f6a3d0c7b11
-  $ chat-bridge workspace set-url 0b8c3a52-6f0e-4c9e-9d53-2f6a3d0c7b11 https://bridge.example/events`,
-    );
+  $ chat-bridge workspace set-url 0b8c3a52-6f0e-4c9e-9d53-2f6a3d0c7b11 https://bridge.example/events`);
   addSecretCommands(workspace, cli);
   addQueries(workspace, cli);
   addChanges(workspace, cli);
@@ -45,19 +42,19 @@ Examples:
 }
 
 /** Adds the commands that show workspaces. */
-function addQueries(workspace: Command, cli: Cli): void {
+function addQueries(workspace: CliCommand, cli: Cli): void {
   workspace
     .command("list")
     .description("list workspaces, newest first")
     .option("--limit <n>", "maximum number of workspaces, or all", parseLimit, 100)
-    .addHelpText("after", "\nExample:\n  $ chat-bridge workspace list --limit all --json | jq length")
+    .moreHelp("\nExample:\n  $ chat-bridge workspace list --limit all --json | jq length")
     .action(({ limit }: { limit: number }) => listWorkspaces(cli, limit));
 
   workspace
     .command("show")
     .description("show a workspace and the health of its delivery")
     .argument(...WORKSPACE_ARGUMENT)
-    .addHelpText("after", "\nExample:\n  $ chat-bridge workspace show <workspace> --json | jq .health")
+    .moreHelp("\nExample:\n  $ chat-bridge workspace show <workspace> --json | jq .health")
     .action((workspaceId: string) =>
       asOperator(cli, async ({ call, methods }) => {
         const found = await call(methods.getWorkspace, { workspaceId });
@@ -69,15 +66,14 @@ function addQueries(workspace: Command, cli: Cli): void {
 }
 
 /** Adds the commands that change a workspace. */
-function addChanges(workspace: Command, cli: Cli): void {
+function addChanges(workspace: CliCommand, cli: Cli): void {
   workspace
     .command("update")
     .description("change the name or the owner")
     .argument(...WORKSPACE_ARGUMENT)
     .option("--name <name>", "display name")
     .option("--owner <email>", "address to email when the bridge fails; empty for none")
-    .addHelpText(
-      "after",
+    .moreHelp(
       '\nExample:\n  $ chat-bridge workspace update <workspace> --name "Ann\'s team" --owner ann@example.org',
     )
     .action((workspaceId: string, { name, owner: ownerEmail }: { name?: string; owner?: string }) => {
@@ -95,15 +91,12 @@ function addChanges(workspace: Command, cli: Cli): void {
     .argument(...WORKSPACE_ARGUMENT)
     .argument("[url]", "public https URL of the bridge")
     .option("--clear", "remove the URL: events are held for polling")
-    .addHelpText(
-      "after",
-      `
+    .moreHelp(`
 Held events are not pushed: let the bridge poll all of them before you set a URL.
 
 Examples:
   $ chat-bridge workspace set-url <workspace> https://bridge.example/events
-  $ chat-bridge workspace set-url <workspace> --clear`,
-    )
+  $ chat-bridge workspace set-url <workspace> --clear`)
     .action((workspaceId: string, url: string | undefined, { clear }: { clear?: true }) => {
       if ((url === undefined) === (clear === undefined)) {
         throw new CliFailure(EXIT.USAGE, "give either a URL or --clear");
@@ -114,12 +107,12 @@ Examples:
 }
 
 /** Adds the commands that disconnect or delete a workspace. */
-function addRemovals(workspace: Command, cli: Cli): void {
+function addRemovals(workspace: CliCommand, cli: Cli): void {
   workspace
     .command("disconnect")
     .description("disable the /hooks endpoints of a workspace and delete its secrets")
     .argument(...WORKSPACE_ARGUMENT)
-    .addHelpText("after", "\nExample:\n  $ chat-bridge workspace disconnect <workspace>")
+    .moreHelp("\nExample:\n  $ chat-bridge workspace disconnect <workspace>")
     .action((workspaceId: string) =>
       change(cli, ({ call, methods }) => call(methods.disconnectWorkspace, { workspaceId })),
     );
@@ -129,8 +122,7 @@ function addRemovals(workspace: Command, cli: Cli): void {
     .description("delete a workspace, its secrets, its held events and its log of deliveries")
     .argument(...WORKSPACE_ARGUMENT)
     .option("--yes", "do not ask for confirmation")
-    .addHelpText(
-      "after",
+    .moreHelp(
       "\nExamples:\n  $ chat-bridge workspace delete <workspace>\n  $ chat-bridge workspace delete <workspace> --yes    # in a script",
     )
     .action((workspaceId: string, { yes = false }: { yes?: boolean }) =>
@@ -138,9 +130,7 @@ function addRemovals(workspace: Command, cli: Cli): void {
         const found = await call(methods.getWorkspace, { workspaceId });
         const { id, name } = toWorkspaceShape(found.workspace);
         const question = `Delete ${id} "${name}", its secrets, its held events and its log of deliveries?`;
-        if (!yes && !(await cli.terminal.confirm(question, "--yes"))) {
-          throw new CliFailure(EXIT.NO, "nothing was deleted");
-        }
+        if (!yes) await cli.terminal.confirm(question, "nothing was deleted");
         await call(methods.deleteWorkspace, { workspaceId: id });
         answer(cli, { deleted: id }, [`Deleted ${id}.`]);
       }),
@@ -156,7 +146,7 @@ function change(
 }
 
 /** Adds the commands that create a signing secret. */
-function addSecretCommands(workspace: Command, cli: Cli): void {
+function addSecretCommands(workspace: CliCommand, cli: Cli): void {
   const answerNew = async (options: SecretOptions, make: () => Promise<CreateWorkspaceResponse>) => {
     const { made, shown } = await makeSecret(options, make);
     answerWorkspace(cli, made, shown);
@@ -172,10 +162,7 @@ function addSecretCommands(workspace: Command, cli: Cli): void {
         .description(description)
         .argument(...WORKSPACE_ARGUMENT),
     )
-      .addHelpText(
-        "after",
-        `\nExample:\n  $ chat-bridge workspace ${name} <workspace> --secret-file new.secret`,
-      )
+      .moreHelp(`\nExample:\n  $ chat-bridge workspace ${name} <workspace> --secret-file new.secret`)
       .action((workspaceId: string, options: SecretOptions) =>
         asOperator(cli, (operator) => answerNew(options, () => renew(operator, workspaceId))),
       );
@@ -186,13 +173,10 @@ function addSecretCommands(workspace: Command, cli: Cli): void {
     .option("--owner <email>", "address to email when the bridge fails")
     .option("--target-url <url>", "push events to this https URL; without it, the bridge polls")
     .option("--native", "a native chat tool: no bridge, no /hooks endpoints, no secret")
-    .addHelpText(
-      "after",
-      `
+    .moreHelp(`
 Examples:
   $ chat-bridge workspace create Demo --show-secret
-  $ chat-bridge workspace create Demo --target-url https://bridge.example/events --secret-file demo.secret`,
-    )
+  $ chat-bridge workspace create Demo --target-url https://bridge.example/events --secret-file demo.secret`)
     .action((name: string, options: SecretOptions & { owner?: string; targetUrl?: string; native?: true }) =>
       asOperator(cli, async ({ call, methods }) => {
         const { owner: ownerEmail = "", targetUrl = "", native = false } = options;
