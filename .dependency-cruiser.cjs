@@ -53,7 +53,7 @@ const ARROWS = {
     "^contract/",
     "^proto/(gen/|json/|codes\\.ts$)",
     "^runtime/",
-    "^kit/(signature|secret-form|events|poll|poller|cursor-store|lanes|back-off|check/http-client)\\.ts$",
+    "^kit/(signature|secret-form|events|poll|poller|cursor-store|serial-queues|back-off|check/http-client)\\.ts$",
   ],
   "^deploy/local/": ["^proto/gen/", "^runtime/"],
   "^deploy/compose/": ["^deploy/local/(settings-file|operator)\\.ts$", "^runtime/"],

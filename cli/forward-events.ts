@@ -2,7 +2,7 @@ import { setMaxListeners } from "node:events";
 import { REAL_TIMING } from "../kit/back-off";
 import { excerpt, type HttpClient, type Reply } from "../kit/check/http-client";
 import { isExpired, type EventPage, type OutboundEvent } from "../kit/events";
-import { createLanes, laneOf } from "../kit/lanes";
+import { createSerialQueues, queueOf } from "../kit/serial-queues";
 import { sign, SIGNATURE_HEADER } from "../kit/signature";
 import { isPushRetried } from "../contract/messages";
 import { RETRY_OFFSETS_MS } from "../contract/numbers";
@@ -44,8 +44,8 @@ const IN_PROGRESS_MAX = 64;
  * service, a retry does not delay later events.
  */
 export function createForwarder({ target, client, secrets, signal, show }: ForwardOptions) {
-  // At its end, each first attempt adds at most one lane, for its retries.
-  const lanes = createLanes(2 * IN_PROGRESS_MAX);
+  // At its end, each first attempt adds at most one queue, for its retries.
+  const queues = createSerialQueues(2 * IN_PROGRESS_MAX);
   // Each event in progress listens to the signal. By default, Node warns about more than 10 listeners.
   setMaxListeners(0, signal);
 
@@ -100,14 +100,14 @@ export function createForwarder({ target, client, secrets, signal, show }: Forwa
     /** Starts to forward the events of a page. Waits while too many earlier events are in progress. */
     async forward({ events }: EventPage): Promise<void> {
       for (const event of events) {
-        if (lanes.size >= IN_PROGRESS_MAX) await lanes.idle();
-        lanes.offer(laneOf(event), async () => {
-          if (await attempt(event, 1)) lanes.offer(`retries of ${event.id}`, () => retry(event));
+        if (queues.size >= IN_PROGRESS_MAX) await queues.idle();
+        queues.offer(queueOf(event), async () => {
+          if (await attempt(event, 1)) queues.offer(`retries of ${event.id}`, () => retry(event));
         });
       }
     },
     /** Resolves when no event is in progress. */
-    idle: () => lanes.idle(),
+    idle: () => queues.idle(),
   };
 }
 

@@ -2,12 +2,12 @@ import { REAL_TIMING, type Timing } from "./back-off";
 import { HELD_SECONDS } from "../contract/numbers";
 import { errorBody } from "./error-body";
 import { isExpired, type OutboundEvent } from "./events";
-import { createLanes, laneOf } from "./lanes";
 import { errorOf, warn } from "./problem";
 import { readPush, type PushBody, type PushHeaders, type PushRequest } from "./push-request";
-import { readEvent, readJson } from "./read-event";
+import { readEvent, readJson, type EventReading } from "./read-event";
 import { createSeenIds } from "./seen-ids";
 import { secretLookup, type Secrets } from "./secrets";
+import { createSerialQueues, queueOf } from "./serial-queues";
 import { explainFault, SIGNATURE_HEADER, verify, type SecretList } from "./signature";
 
 export interface PushOptions {
@@ -88,7 +88,7 @@ const TAKEN: PushAnswer = { status: 204, headers: {}, body: "" };
 export function createPushReceiver(options: PushOptions): PushReceiver {
   const { store, handle, report = warn, timing = REAL_TIMING } = options;
   const secretsOf = secretLookup(options.secrets);
-  const lanes = createLanes(options.queueMax ?? 1000);
+  const queues = createSerialQueues(options.queueMax ?? 1000);
   const seen = createSeenIds({ forMs: SEEN_FOR_MS, most: options.seenMax ?? 100_000 });
   /** Answers to the pushes whose events are being stored, by event id. */
   const storing = new Map<string, Promise<PushAnswer>>();
@@ -128,35 +128,13 @@ export function createPushReceiver(options: PushOptions): PushReceiver {
     if (seen.has(event.id, timing.now())) return TAKEN;
     const first = storing.get(event.id);
     if (first !== undefined) return first;
-    const isQueued = lanes.offer(laneOf(event), async () => {
+    const isQueued = queues.offer(queueOf(event), async () => {
       if ((await answer) === TAKEN) await show(event);
     });
     if (!isQueued) return refusal(503, "the bridge has too many pending events");
     const answer = keep(event).finally(() => storing.delete(event.id));
     storing.set(event.id, answer);
     return answer;
-  }
-
-  function judge({ headers, body }: PushRequest, known: SecretList): PushAnswer | Promise<PushAnswer> {
-    const signature = headers[SIGNATURE_HEADER.toLowerCase()];
-    const nowMs = timing.now();
-    const fault = verify(signature, body, known, nowMs);
-    if (fault !== undefined) {
-      return refusal(fault === "stale" ? 409 : 401, explainFault(fault, signature, nowMs));
-    }
-    const reading = readEvent(readJson(body));
-    if ("fault" in reading) return refusal(400, reading.fault);
-    const head = "event" in reading ? reading.event : reading.unknown;
-    // These two headers are not signed, so they are compared with the signed body.
-    if (headers["service-workspace"] !== head.workspace) {
-      return refusal(400, "Service-Workspace is not the workspace of the event");
-    }
-    if (headers["service-event-id"] !== head.id) {
-      return refusal(400, "Service-Event-Id is not the id of the event");
-    }
-    if ("event" in reading) return take(reading.event);
-    report(new Error(`an event was skipped: its type ${head.type} is unknown`));
-    return TAKEN;
   }
 
   return {
@@ -167,20 +145,48 @@ export function createPushReceiver(options: PushOptions): PushReceiver {
       try {
         const known = await secretsOf(workspaceId);
         if (known === undefined) return refusal(404, "this bridge has no secret for the workspace");
-        return await judge(push, known);
+        const judged = judge(push, known, timing.now());
+        if ("answer" in judged) return judged.answer;
+        if ("event" in judged) return await take(judged.event);
+        report(new Error(`an event was skipped: its type ${judged.unknown.type} is unknown`));
+        return TAKEN;
       } catch (error) {
         report(errorOf(`cannot get the secrets of workspace ${workspaceId}`, error));
         return refusal(503, "the bridge cannot check signatures now");
       }
     },
     get pending() {
-      return lanes.size;
+      return queues.size;
     },
     close() {
       isClosing = true;
-      return lanes.idle();
+      return queues.idle();
     },
   };
+}
+
+/** Returns the event of a push, or the answer to a push that is faulty. */
+function judge(
+  { headers, body }: PushRequest,
+  known: SecretList,
+  nowMs: number,
+): { readonly answer: PushAnswer } | Exclude<EventReading, { fault: string }> {
+  const signature = headers[SIGNATURE_HEADER.toLowerCase()];
+  const fault = verify(signature, body, known, nowMs);
+  if (fault !== undefined) {
+    return { answer: refusal(fault === "stale" ? 409 : 401, explainFault(fault, signature, nowMs)) };
+  }
+  const reading = readEvent(readJson(body));
+  if ("fault" in reading) return { answer: refusal(400, reading.fault) };
+  const head = "event" in reading ? reading.event : reading.unknown;
+  // These two headers are not signed, so they are compared with the signed body.
+  if (headers["service-workspace"] !== head.workspace) {
+    return { answer: refusal(400, "Service-Workspace is not the workspace of the event") };
+  }
+  if (headers["service-event-id"] !== head.id) {
+    return { answer: refusal(400, "Service-Event-Id is not the id of the event") };
+  }
+  return reading;
 }
 
 /** Returns an error answer, with an error body in the format that the contract defines. */

@@ -3,8 +3,8 @@ import * as fc from "fast-check";
 import { backOffMs, REAL_TIMING, retryAfterMs } from "../../back-off";
 import { errorBody, readError } from "../../error-body";
 import { hooksUrl } from "../../http-exchange";
-import { createLanes } from "../../lanes";
 import { createSeenIds } from "../../seen-ids";
+import { createSerialQueues } from "../../serial-queues";
 import { forAll } from "../../../test/harness/for-all";
 
 const BOUNDS = { firstMs: 250, mostMs: 8_000 };
@@ -137,41 +137,41 @@ test("ids are kept for a fixed time, and above the limit only the newest ids are
 });
 
 test("queued work begins in a later turn of the event loop, so an answer can be sent first", async () => {
-  const lanes = createLanes(1);
+  const queues = createSerialQueues(1);
   const done: string[] = [];
-  lanes.offer("a", async () => void done.push("work"));
+  queues.offer("a", async () => void done.push("work"));
   for (let i = 0; i < 10; i++) await Promise.resolve();
   done.push("the caller");
-  await lanes.idle();
+  await queues.idle();
   expect(done).toEqual(["the caller", "work"]);
 });
 
-test("work in one lane (a queue) runs in order and never overlaps", async () => {
+test("the work of one queue runs in order and never overlaps", async () => {
   const turns = { turns: fc.nat({ max: 3 }), turnsBefore: fc.nat({ max: 5 }) };
-  const step = fc.record({ lane: fc.constantFrom("a", "b"), ...turns });
+  const step = fc.record({ queue: fc.constantFrom("a", "b"), ...turns });
   const pass = async (turns: number) => {
     for (let i = 0; i < turns; i++) await nextTurn();
   };
   await fc.assert(
     fc.asyncProperty(fc.array(step, { maxLength: 12 }), async (steps) => {
-      const lanes = createLanes(100);
+      const queues = createSerialQueues(100);
       const seen: string[] = [];
-      for (const [i, { lane, turns, turnsBefore }] of steps.entries()) {
+      for (const [i, { queue, turns, turnsBefore }] of steps.entries()) {
         await pass(turnsBefore);
-        lanes.offer(lane, async () => {
-          seen.push(`${lane}${i} begins`);
+        queues.offer(queue, async () => {
+          seen.push(`${queue}${i} begins`);
           await pass(turns);
-          seen.push(`${lane}${i} ends`);
+          seen.push(`${queue}${i} ends`);
         });
       }
-      await lanes.idle();
-      for (const lane of ["a", "b"]) {
+      await queues.idle();
+      for (const queue of ["a", "b"]) {
         const given = steps.flatMap((each, i) =>
-          each.lane === lane ? [`${lane}${i} begins`, `${lane}${i} ends`] : [],
+          each.queue === queue ? [`${queue}${i} begins`, `${queue}${i} ends`] : [],
         );
-        expect(seen.filter((each) => each.startsWith(lane))).toEqual(given);
+        expect(seen.filter((each) => each.startsWith(queue))).toEqual(given);
       }
-      expect(lanes.size).toBe(0);
+      expect(queues.size).toBe(0);
     }),
   );
 });

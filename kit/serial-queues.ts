@@ -2,35 +2,35 @@ import { setImmediate as nextTurn } from "node:timers/promises";
 import { DM_PREFIX } from "../contract/forms";
 import type { OutboundEvent } from "./events";
 
-/** Queues of work. In the kit, a lane is one queue: its work runs in order, and different lanes run concurrently. */
-export interface Lanes {
+/** Named queues of work. The work of one queue runs in order. Different queues run concurrently. */
+export interface SerialQueues {
   /**
    * Queues `work`, which starts in a later turn of the event loop and must never reject. Returns false,
    * without queueing `work`, when the maximum number of items is queued or running.
    */
-  offer(lane: string, work: () => Promise<void>): boolean;
-  /** Number of queued and running items, over all lanes. */
+  offer(queue: string, work: () => Promise<void>): boolean;
+  /** Number of queued and running items, over all queues. */
   readonly size: number;
   /** Resolves when nothing is queued or running. */
   idle(): Promise<void>;
 }
 
-/** @param most maximum number of queued and running items, over all lanes */
-export function createLanes(most: number): Lanes {
+/** @param most maximum number of queued and running items, over all queues */
+export function createSerialQueues(most: number): SerialQueues {
   const tails = new Map<string, Promise<void>>();
   let size = 0;
   return {
     get size() {
       return size;
     },
-    offer(lane, work) {
+    offer(queue, work) {
       if (size >= most) return false;
       size++;
-      const tail = runAfter(tails.get(lane) ?? nextTurn(), work).finally(() => {
+      const tail = runAfter(tails.get(queue) ?? nextTurn(), work).finally(() => {
         size--;
-        if (tails.get(lane) === tail) tails.delete(lane);
+        if (tails.get(queue) === tail) tails.delete(queue);
       });
-      tails.set(lane, tail);
+      tails.set(queue, tail);
       return true;
     },
     async idle() {
@@ -39,8 +39,8 @@ export function createLanes(most: number): Lanes {
   };
 }
 
-/** Returns the lane of an event. Events of one channel, or of one member's DM, share a lane. */
-export function laneOf(event: OutboundEvent): string {
+/** Returns the name of an event's queue. Events of one channel, or of one member's DM, share a queue. */
+export function queueOf(event: OutboundEvent): string {
   if (event.type === "ping") return event.workspace;
   return `${event.workspace} ${event.type === "dm.create" ? DM_PREFIX + event.user : event.channel}`;
 }
