@@ -21,7 +21,7 @@ import { sharedService } from "../../../test/harness/shared-service";
 import { until } from "../../../test/harness/wait";
 import { makeBridge, recordingChat, stopBridges } from "../harness/bridge-chat";
 
-const KIT = resolve(__dirname, "../../../dist/bridge");
+const KIT = resolve(__dirname, "../../../dist/kit");
 const service = sharedService();
 let consumer: Consumer;
 let workspace: TestWorkspace;
