@@ -4,122 +4,114 @@ import { errorOf } from "./problem";
 import type { PushStore } from "./push-store";
 import { openEventIds, type BridgeState } from "./reduce-state";
 
+/** Maximum size of all events, bytes of JSON. */
+export const ACCEPTED_MAX_BYTES = 16 * 1024 * 1024;
+
 /**
  * The events of pushes that a bridge has accepted and that are not yet shown or dropped. Their size is bounded.
  *
  *     add ──▶ passOn ──▶ the reducer shows or drops the event ──▶ removeDone
  *     load ─▶ resume ──▲
  */
-export interface AcceptedPushes {
-  /** Loads the events that an earlier run accepted and did not finish. Called once, before all other functions. */
-  load(): Promise<void>;
+export class AcceptedPushes {
+  readonly #store: PushStore | undefined;
+  readonly #report: (problem: Error) => void;
+  /** Sizes of the accepted events, by id, bytes. */
+  readonly #sizes = new Map<string, number>();
+  readonly #passedOn = new Set<string>();
+  readonly #removals = new Set<Promise<void>>();
+  #unfinished: readonly OutboundEvent[] = [];
+  #bytes = 0;
+
+  /** Without `store`, no events are kept over a restart. `report` is called for each removal that fails. */
+  constructor(store: PushStore | undefined, report: (problem: Error) => void) {
+    this.#store = store;
+    this.#report = report;
+  }
+
+  /** Loads the events that an earlier run accepted and did not finish. Called once, before all other methods. */
+  async load(): Promise<void> {
+    this.#unfinished = (await this.#store?.load()) ?? [];
+    for (const event of this.#unfinished) this.#note(event.id, sizeOf(event));
+  }
+
   /**
    * Passes the loaded events on, in the order of their acceptance. Resolves when `catchUp` has all of them, or is
    * closed: then the other events stay stored for the next run.
    */
-  resume(catchUp: CatchUp): Promise<void>;
-  /** Resolves once the event is stored. Rejects if there is no room, or if the store rejects. */
-  add(event: OutboundEvent): Promise<void>;
-  /** Notes that the reducer was given the event, or that the event has expired. Removes the event if it is done. */
-  passOn(eventId: string, state: BridgeState): void;
-  /** Removes the events that were passed on and that are no longer open in `state`. */
-  removeDone(state: BridgeState): void;
-  /** Resolves when all removals are stored. */
-  idle(): Promise<void>;
-}
-
-export interface AcceptedPushesOptions {
-  /** Undefined keeps no events over a restart. */
-  readonly store: PushStore | undefined;
-  readonly report: (problem: Error) => void;
-}
-
-/** Maximum size of all events, bytes of JSON. */
-export const ACCEPTED_MAX_BYTES = 16 * 1024 * 1024;
-
-export function createAcceptedPushes({ store, report }: AcceptedPushesOptions): AcceptedPushes {
-  /** Sizes of the accepted events, by id, bytes. */
-  const sizes = new Map<string, number>();
-  const passedOn = new Set<string>();
-  const removals = new Set<Promise<void>>();
-  let unfinished: readonly OutboundEvent[] = [];
-  let bytes = 0;
-
-  function note(event: OutboundEvent): void {
-    const size = sizeOf(event);
-    sizes.set(event.id, size);
-    bytes += size;
-  }
-
-  function forget(eventId: string): void {
-    bytes -= sizes.get(eventId) ?? 0;
-    sizes.delete(eventId);
-    passedOn.delete(eventId);
-  }
-
-  async function remove(eventId: string): Promise<void> {
+  async resume(catchUp: CatchUp): Promise<void> {
+    const events = this.#unfinished;
+    this.#unfinished = [];
     try {
-      await store?.remove(eventId);
+      for (const event of events) {
+        await catchUp.handleEvent(event);
+        this.passOn(event.id, catchUp.state);
+      }
+    } catch {
+      // `handleEvent` rejects only when `catchUp` is closed.
+    }
+  }
+
+  /** Resolves once the event is stored. Rejects if there is no room, or if the store rejects. */
+  async add(event: OutboundEvent): Promise<void> {
+    // A push of an event that an earlier run has stored.
+    if (this.#sizes.has(event.id)) return;
+    const size = sizeOf(event);
+    if (this.#bytes + size > ACCEPTED_MAX_BYTES) {
+      throw new Error(
+        `no room for the event: ${ACCEPTED_MAX_BYTES} bytes of events wait for the chat; check why the chat does not accept them`,
+      );
+    }
+    this.#note(event.id, size);
+    try {
+      await this.#store?.add(event);
     } catch (error) {
-      report(errorOf(`cannot remove ${eventId} from the store (a restart may show it again)`, error));
+      this.#forget(event.id);
+      throw error;
     }
   }
 
-  function removeDone(state: BridgeState): void {
-    if (passedOn.size === 0) return;
+  /** Notes that the reducer was given the event, or that the event has expired. Removes the event if it is done. */
+  passOn(eventId: string, state: BridgeState): void {
+    if (this.#sizes.has(eventId)) this.#passedOn.add(eventId);
+    this.removeDone(state);
+  }
+
+  /** Removes the events that were passed on and that are no longer open in `state`. */
+  removeDone(state: BridgeState): void {
+    if (this.#passedOn.size === 0) return;
     const open = openEventIds(state);
-    for (const eventId of passedOn) {
+    for (const eventId of this.#passedOn) {
       if (open.has(eventId)) continue;
-      forget(eventId);
-      const removal = remove(eventId).finally(() => removals.delete(removal));
-      removals.add(removal);
+      this.#forget(eventId);
+      const removal = this.#remove(eventId).finally(() => this.#removals.delete(removal));
+      this.#removals.add(removal);
     }
   }
 
-  function passOn(eventId: string, state: BridgeState): void {
-    if (sizes.has(eventId)) passedOn.add(eventId);
-    removeDone(state);
+  /** Resolves when all removals are stored. */
+  async idle(): Promise<void> {
+    while (this.#removals.size > 0) await Promise.all(this.#removals);
   }
 
-  return {
-    async load() {
-      unfinished = (await store?.load()) ?? [];
-      for (const event of unfinished) note(event);
-    },
-    async resume(catchUp) {
-      const events = unfinished;
-      unfinished = [];
-      try {
-        for (const event of events) {
-          await catchUp.handleEvent(event);
-          passOn(event.id, catchUp.state);
-        }
-      } catch {
-        // `handleEvent` rejects only when `catchUp` is closed.
-      }
-    },
-    async add(event) {
-      // A push of an event that an earlier run has stored.
-      if (sizes.has(event.id)) return;
-      if (bytes + sizeOf(event) > ACCEPTED_MAX_BYTES) {
-        throw new Error(
-          `no room for the event: ${ACCEPTED_MAX_BYTES} bytes of events wait for the chat; check why the chat does not accept them`,
-        );
-      }
-      note(event);
-      try {
-        await store?.add(event);
-      } catch (error) {
-        forget(event.id);
-        throw error;
-      }
-    },
-    passOn,
-    removeDone,
-    async idle() {
-      while (removals.size > 0) await Promise.all(removals);
-    },
-  };
+  #note(eventId: string, size: number): void {
+    this.#sizes.set(eventId, size);
+    this.#bytes += size;
+  }
+
+  #forget(eventId: string): void {
+    this.#bytes -= this.#sizes.get(eventId) ?? 0;
+    this.#sizes.delete(eventId);
+    this.#passedOn.delete(eventId);
+  }
+
+  async #remove(eventId: string): Promise<void> {
+    try {
+      await this.#store?.remove(eventId);
+    } catch (error) {
+      this.#report(errorOf(`cannot remove ${eventId} from the store (a restart may show it again)`, error));
+    }
+  }
 }
 
 function sizeOf(event: OutboundEvent): number {

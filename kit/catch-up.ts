@@ -61,111 +61,133 @@ const FULL_PAUSE_MS = 100;
 
 /** Returns a `CatchUp`, which connects `reduce` to a chat, the clock and a timer. */
 export function createCatchUp(options: CatchUpOptions): CatchUp {
-  const { chat, chatTimeoutMs = 30_000, report = warn } = options;
-  const { onEffect = () => undefined, onState = () => undefined } = options;
-  const calls = new Set<Promise<void>>();
-  let state = options.state ?? initialState();
-  let timer: NodeJS.Timeout | undefined;
-  let isClosed = false;
+  const catchUp = new ChatCatchUp(options);
+  return {
+    get state() {
+      return catchUp.state;
+    },
+    handleEvent: (event) => catchUp.handleEvent(event),
+    handlePage: (page) => catchUp.handlePage(page),
+    close: () => catchUp.close(),
+  };
+}
+
+/** Makes the calls to the chat that `reduce` requests, and passes their outcomes to `reduce`. */
+class ChatCatchUp implements CatchUp {
+  readonly #options: CatchUpOptions;
+  readonly #report: (problem: Error) => void;
+  readonly #pending = new Set<Promise<void>>();
+  #state: BridgeState;
+  #timer: NodeJS.Timeout | undefined;
+  #isClosed = false;
   /**
    * `next` of the last page, if that page had a gap. Until new events are held, each further page has the same `next`
    * and reports the same gap again.
    */
-  let missedAt: string | null | undefined;
+  #missedAt: string | null | undefined;
 
-  function feed(input: BridgeInput): readonly BridgeEffect[] {
-    const { effects, wakeAtMs, ...reduced } = reduce(state, input);
-    ({ state } = reduced);
-    onState(state);
-    clearTimeout(timer);
-    if (isClosed) return effects;
+  constructor(options: CatchUpOptions) {
+    this.#options = options;
+    this.#report = options.report ?? warn;
+    this.#state = options.state ?? initialState();
+  }
+
+  get state(): BridgeState {
+    return this.#state;
+  }
+
+  async handleEvent(event: OutboundEvent): Promise<void> {
+    const offer = () => {
+      if (this.#isClosed) throw new Error("the catch-up is closed: the event was not accepted");
+      return this.#feed({ type: "events", events: [event], nowMs: Date.now() });
+    };
+    while (isFull(offer())) await sleep(FULL_PAUSE_MS);
+  }
+
+  async handlePage({ events, gap, next }: EventPage): Promise<void> {
+    if (this.#isClosed) throw new Error("the catch-up is closed: the page was not accepted");
+    const isNewGap = gap && next !== this.#missedAt;
+    const effects = this.#feed({ type: "events", events, gap: isNewGap, nowMs: Date.now() });
+    this.#missedAt = gap ? next : undefined;
+    await this.#idle();
+    if (isFull(effects) || !isSettled(this.#state)) {
+      throw new Error("the chat has not accepted all events of the page");
+    }
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    clearTimeout(this.#timer);
+    await this.#idle();
+  }
+
+  #feed(input: BridgeInput): readonly BridgeEffect[] {
+    const { effects, wakeAtMs, state } = reduce(this.#state, input);
+    this.#state = state;
+    this.#options.onState?.(state);
+    clearTimeout(this.#timer);
+    if (this.#isClosed) return effects;
     if (wakeAtMs !== undefined) {
       const inMs = Math.min(Math.max(0, wakeAtMs - Date.now()), TIMER_MOST_MS);
-      timer = setTimeout(() => feed({ type: "time", nowMs: Date.now() }), inMs);
+      this.#timer = setTimeout(() => this.#feed({ type: "time", nowMs: Date.now() }), inMs);
     }
-    for (const effect of effects) if (isForChat(effect)) begin(effect);
-    for (const effect of effects) if (!isForChat(effect)) onEffect(effect);
+    for (const effect of effects) if (isForChat(effect)) this.#begin(effect);
+    for (const effect of effects) if (!isForChat(effect)) this.#options.onEffect?.(effect);
     return effects;
   }
 
-  function begin(effect: ForChat): void {
-    const call = untilAnswered(effect).finally(() => calls.delete(call));
-    calls.add(call);
+  #begin(effect: ForChat): void {
+    const call = this.#untilAnswered(effect).finally(() => this.#pending.delete(call));
+    this.#pending.add(call);
   }
 
   /** Resolves at the first answer or at the timeout. A success after the timeout still updates the state. */
-  function untilAnswered(effect: ForChat): Promise<void> {
+  #untilAnswered(effect: ForChat): Promise<void> {
+    const { chat, chatTimeoutMs = 30_000 } = this.#options;
     const { id: eventId, type } = effect.event;
     const signal = AbortSignal.timeout(Math.min(chatTimeoutMs, TIMER_MOST_MS));
     return new Promise((resolve) => {
       let isAnswered = false;
       const answer = (outcome: BridgeInput) => {
         isAnswered = true;
-        feed(outcome);
+        this.#feed(outcome);
         resolve();
       };
       const refuse = (error: unknown) => {
         if (isAnswered) return;
-        report(errorOf(`the chat refused ${type} ${eventId}`, error));
+        this.#report(errorOf(`the chat refused ${type} ${eventId}`, error));
         // The chat may have refused the event because it is stopping too. The event stays open: the next run repeats it.
-        if (isClosed) return resolve();
+        if (this.#isClosed) return resolve();
         answer({ type: "refused", eventId, ...retryAfterOf(error), nowMs: Date.now() });
       };
       signal.addEventListener("abort", () => refuse(signal.reason));
-      callChat(effect, signal).then(answer, refuse);
+      callChat(chat, effect, signal).then(answer, refuse);
     });
   }
 
-  async function callChat(effect: ForChat, signal: AbortSignal): Promise<BridgeInput> {
-    const eventId = effect.event.id;
-    switch (effect.type) {
-      case "post":
-      case "dm": {
-        const chatMessageId = await (effect.type === "dm"
-          ? chat.dm(effect.event, signal)
-          : chat.post(effect.event, signal));
-        return { type: "posted", eventId, chatMessageId, nowMs: Date.now() };
-      }
-      case "edit":
-        await chat.edit(effect.chatMessageId, effect.event, signal);
-        break;
-      case "ephemeral":
-        await chat.ephemeral(effect.event, signal);
-        break;
+  async #idle(): Promise<void> {
+    while (this.#pending.size > 0) await Promise.all(this.#pending);
+  }
+}
+
+async function callChat(chat: Chat, effect: ForChat, signal: AbortSignal): Promise<BridgeInput> {
+  const eventId = effect.event.id;
+  switch (effect.type) {
+    case "post":
+    case "dm": {
+      const chatMessageId = await (effect.type === "dm"
+        ? chat.dm(effect.event, signal)
+        : chat.post(effect.event, signal));
+      return { type: "posted", eventId, chatMessageId, nowMs: Date.now() };
     }
-    return { type: "done", eventId, nowMs: Date.now() };
+    case "edit":
+      await chat.edit(effect.chatMessageId, effect.event, signal);
+      break;
+    case "ephemeral":
+      await chat.ephemeral(effect.event, signal);
+      break;
   }
-
-  async function untilNothingIsBegun(): Promise<void> {
-    while (calls.size > 0) await Promise.all(calls);
-  }
-
-  return {
-    get state() {
-      return state;
-    },
-    async handleEvent(event) {
-      const offer = () => {
-        if (isClosed) throw new Error("the catch-up is closed: the event was not accepted");
-        return feed({ type: "events", events: [event], nowMs: Date.now() });
-      };
-      while (isFull(offer())) await sleep(FULL_PAUSE_MS);
-    },
-    async handlePage({ events, gap, next }) {
-      if (isClosed) throw new Error("the catch-up is closed: the page was not accepted");
-      const effects = feed({ type: "events", events, gap: gap && next !== missedAt, nowMs: Date.now() });
-      missedAt = gap ? next : undefined;
-      await untilNothingIsBegun();
-      if (isFull(effects) || !isSettled(state)) {
-        throw new Error("the chat has not accepted all events of the page");
-      }
-    },
-    async close() {
-      isClosed = true;
-      clearTimeout(timer);
-      await untilNothingIsBegun();
-    },
-  };
+  return { type: "done", eventId, nowMs: Date.now() };
 }
 
 function isFull(effects: readonly BridgeEffect[]): boolean {

@@ -2,7 +2,8 @@
 
 export { retryAfterMs, TIMER_MOST_MS } from "./back-off";
 export { createBridge } from "./bridge";
-export type { Bridge, BridgeStatus } from "./bridge";
+export type { Bridge } from "./bridge";
+export type { BridgeStatus } from "./bridge-status";
 export type { BridgeOptions } from "./bridge-options";
 export type { BridgeChat, ChatMessageIds, ShownUpdate } from "./bridge-chat";
 export type {

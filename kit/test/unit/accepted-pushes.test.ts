@@ -1,4 +1,4 @@
-import { ACCEPTED_MAX_BYTES, createAcceptedPushes } from "../../accepted-pushes";
+import { ACCEPTED_MAX_BYTES, AcceptedPushes } from "../../accepted-pushes";
 import { createCatchUp } from "../../catch-up";
 import type { OutboundEvent } from "../../events";
 import type { PushStore } from "../../push-store";
@@ -18,7 +18,7 @@ function start(change: Partial<PushStore> = {}) {
     remove: async (id) => void calls.push(`remove ${id}`),
     ...change,
   };
-  const accepted = createAcceptedPushes({ store, report: (problem) => problems.push(problem.message) });
+  const accepted = new AcceptedPushes(store, (problem) => problems.push(problem.message));
   return { accepted, calls, problems };
 }
 
@@ -76,7 +76,7 @@ test("an event is removed once it was passed on and nothing of it is open", asyn
   };
   const show = async () => undefined;
   const chat = { post, dm: post, edit: show, ephemeral: show };
-  const catchUp = createCatchUp({ chat, onState: accepted.removeDone });
+  const catchUp = createCatchUp({ chat, onState: (state) => accepted.removeDone(state) });
   const { "message.create": created, "message.update": updated } = ONE_OF_EACH;
   for (const event of [created, updated]) {
     await accepted.add(event);

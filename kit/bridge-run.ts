@@ -1,0 +1,278 @@
+import { once, setMaxListeners } from "node:events";
+import type { IncomingMessage, ServerResponse } from "node:http";
+import { setTimeout as sleep } from "node:timers/promises";
+import { AcceptedPushes } from "./accepted-pushes";
+import { savingChat } from "./bridge-chat";
+import type { BridgeOptions } from "./bridge-options";
+import { createReports, type BridgeReports } from "./bridge-reports";
+import { StatusKeeper, type BridgeStatus } from "./bridge-status";
+import { createCatchUp, type CatchUp } from "./catch-up";
+import { listenForPushes } from "./listen";
+import { PollRefused } from "./poll";
+import { pollForever, type PollForeverOptions } from "./poll-forever";
+import { errorOf, warn } from "./problem";
+import { createReceiver, type Receiver } from "./receiver";
+import { refusal } from "./receive-push";
+import { remember } from "./reduce-memory";
+import { initialState, isSettled, type BridgeState } from "./reduce-state";
+import { createReportedIds, type ReportedIds } from "./reported-ids";
+import { createSender } from "./sender";
+import { createShownMessages, type ShownMessage } from "./shown-messages";
+
+const EVENTS_ARE_HELD =
+  "events are held, and not pushed: set the workspace's target URL in the dashboard; until then, the bridge polls";
+/** Time limit for `stop`, ms. */
+const STOP_WITHIN_MS = 10_000;
+const SETTLE_LOOK_MS = 20;
+
+type State =
+  | { readonly is: "new" }
+  /** `started` settles as `start` does. */
+  | { readonly is: "started"; readonly started: Promise<void> }
+  | { readonly is: "stopping"; readonly stopped: Promise<void> };
+
+/** The states that can follow each state. */
+const NEXT: Readonly<Record<State["is"], readonly State["is"][]>> = {
+  new: ["started", "stopping"],
+  started: ["stopping"],
+  stopping: [],
+};
+
+/**
+ * The only run of a bridge:
+ *
+ *     new ──start──▶ started ──stop──▶ stopping
+ *      └─────────────stop─────────────────▲
+ */
+export class BridgeRun {
+  readonly shown = createShownMessages();
+  readonly reports: BridgeReports;
+  readonly #options: BridgeOptions;
+  readonly #status: StatusKeeper;
+  readonly #reported: ReportedIds | undefined;
+  readonly #reportsIdle: () => Promise<void>;
+  readonly #accepted: AcceptedPushes;
+  readonly #receiver: Receiver;
+  /** Aborts everything when the time for `stop` is over. */
+  readonly #over = new AbortController();
+  readonly #polls = new AbortController();
+  #state: State = { is: "new" };
+  /** Undefined until the store is loaded. `resumed` resolves when `catchUp` has the events that an earlier run accepted. */
+  #opened: { readonly catchUp: CatchUp; readonly resumed: Promise<void> } | undefined;
+  #closeServer: (() => Promise<void>) | undefined;
+  #polling: Promise<void> | undefined;
+
+  constructor(options: BridgeOptions) {
+    const { store, secrets, onlyReported, report = warn } = options;
+    this.#options = options;
+    this.#status = new StatusKeeper(report);
+    // Each pending report listens. The sender bounds their number.
+    setMaxListeners(0, this.#over.signal);
+    this.#reported =
+      onlyReported === undefined || store.reported === undefined
+        ? undefined
+        : createReportedIds({ store: store.reported, isForChannels: onlyReported === "all", report });
+    const { reports, idle } = createReports({
+      sender: createSender(options),
+      shown: this.shown,
+      reported: this.#reported,
+      signal: this.#over.signal,
+      report,
+    });
+    this.reports = reports;
+    this.#reportsIdle = idle;
+    this.#accepted = new AcceptedPushes(store.pushes, this.#status.noteProblem);
+    this.#receiver = createReceiver({
+      secrets,
+      report: this.#status.noteProblem,
+      store: {
+        add: (event) => this.#accepted.add(event),
+        remove: (eventId) => this.#opened && this.#accepted.passOn(eventId, this.#opened.catchUp.state),
+      },
+      handle: async (event) => {
+        this.#status.reached();
+        await this.#opened?.resumed;
+        await this.#opened?.catchUp.handleEvent(event);
+      },
+    });
+  }
+
+  get status(): BridgeStatus {
+    const { status } = this.#status;
+    return { ...status, isConnected: status.isConnected && this.#state.is !== "stopping" };
+  }
+
+  async start(): Promise<void> {
+    if (this.#state.is !== "new") throw new Error("a bridge can be started only once");
+    const started = this.#start();
+    this.#enter({ is: "started", started });
+    await started;
+  }
+
+  stop(): Promise<void> {
+    if (this.#state.is === "stopping") return this.#state.stopped;
+    const started = this.#state.is === "started" ? this.#state.started : undefined;
+    const stopped = within(STOP_WITHIN_MS, this.#stop(started));
+    this.#enter({ is: "stopping", stopped });
+    return stopped;
+  }
+
+  /** Answers a push. */
+  receive(request: IncomingMessage, response: ServerResponse): void {
+    if (this.#opened !== undefined) return this.#receiver.handler(request, response);
+    const { status, headers, body } = refusal(503, "the bridge has not started");
+    response.writeHead(status, headers).end(body);
+  }
+
+  #enter(next: State): void {
+    const { is } = this.#state;
+    if (!NEXT[is].includes(next.is)) throw new Error(`a bridge cannot go from ${is} to ${next.is}`);
+    this.#state = next;
+  }
+
+  async #start(): Promise<void> {
+    const catchUp = await this.#open();
+    const listening = this.#listen();
+    // If the port is in use, another process may be handling the stored events.
+    const resumed = listening.then(
+      () => this.#accepted.resume(catchUp),
+      () => undefined,
+    );
+    this.#opened = { catchUp, resumed };
+    await listening;
+    if (this.#options.mode === "push") this.#pollBesidePushes(catchUp);
+    else await this.#poll(catchUp);
+  }
+
+  async #open(): Promise<CatchUp> {
+    const { chat, store, chatTimeoutMs } = this.#options;
+    const shown = this.shown;
+    const reported = this.#reported;
+    const saved = await loaded("messages", store.messages.load());
+    await loaded("pushes", this.#accepted.load());
+    for (const each of saved) shown.put(each);
+    // A cursor that cannot be read is also a sign of an earlier run. The poller reports the error.
+    const hasCursor = () =>
+      store.cursors.load().then(
+        (cursor) => cursor !== undefined,
+        () => true,
+      );
+    if (reported !== undefined) {
+      const hasRun = saved.length > 0 || (await hasCursor());
+      await loaded("reported ids", reported.load(saved, hasRun));
+    }
+    return createCatchUp({
+      chat: savingChat({ chat, shown, messages: store.messages, reported, report: this.#status.noteProblem }),
+      state: stateFrom(saved),
+      report: this.#status.noteProblem,
+      ...(chatTimeoutMs === undefined ? {} : { chatTimeoutMs }),
+      onEffect: ({ type }) => type === "missed" && void this.#tellMissed(),
+      onState: (state) => this.#accepted.removeDone(state),
+    });
+  }
+
+  async #tellMissed(): Promise<void> {
+    try {
+      await this.#options.onMissed?.();
+    } catch (error) {
+      this.#status.noteProblem(errorOf("onMissed failed", error));
+    }
+  }
+
+  async #listen(): Promise<void> {
+    const { listen } = this.#options;
+    if (listen === undefined) return;
+    this.#closeServer = await listenForPushes(listen, this.#receiver.handler, this.#over.signal);
+  }
+
+  /** Polls in push mode. The service holds events while the workspace has no target URL, and never pushes them later. */
+  #pollBesidePushes(catchUp: CatchUp): void {
+    this.#status.listens();
+    let isHeld = false;
+    this.#polling = this.#pollForever(catchUp, {
+      isPatient: true,
+      onPage: () => {
+        if (!isHeld) this.#status.noteProblem(new Error(EVENTS_ARE_HELD));
+        isHeld = true;
+        this.#status.polled();
+      },
+      onProblem: (problem) => {
+        if (problem instanceof PollRefused && problem.status === 403) isHeld = false;
+        else this.#status.noteProblem(problem);
+      },
+    });
+  }
+
+  /** Resolves at the first successful poll. */
+  async #poll(catchUp: CatchUp): Promise<void> {
+    await new Promise<void>((resolve, reject) => {
+      const polling = this.#pollForever(catchUp, {
+        onPage: (isSolved) => {
+          this.#status.reached(isSolved);
+          resolve();
+        },
+        onProblem: this.#status.noteProblem,
+      });
+      polling.then(resolve, reject);
+      this.#polling = polling.catch(() => undefined);
+    });
+  }
+
+  #pollForever(
+    { handlePage }: CatchUp,
+    how: Pick<PollForeverOptions, "isPatient" | "onPage" | "onProblem">,
+  ): Promise<void> {
+    const { cursors } = this.#options.store;
+    return pollForever({ ...this.#options, cursors, signal: this.#polls.signal, handle: handlePage, ...how });
+  }
+
+  async #stop(started: Promise<void> | undefined): Promise<void> {
+    this.#polls.abort();
+    const isOver = once(this.#over.signal, "abort");
+    const limit = setTimeout(() => this.#over.abort(), STOP_WITHIN_MS / 2);
+    await started?.catch(() => undefined);
+    await Promise.race([this.#finishPushes(), isOver]);
+    await Promise.allSettled([this.#opened?.catchUp.close(), this.#polling, this.#reportsIdle()]);
+    await this.#accepted.idle();
+    clearTimeout(limit);
+    this.#over.abort();
+  }
+
+  /**
+   * Waits until the events of all answered pushes are shown or dropped. The service does not resend these pushes, and a
+   * store can be without `pushes`.
+   */
+  async #finishPushes(): Promise<void> {
+    await Promise.allSettled([this.#closeServer?.(), this.#receiver.close()]);
+    if (this.#options.mode !== "push" || this.#opened === undefined) return;
+    const { catchUp } = this.#opened;
+    while (!isSettled(catchUp.state) && !this.#over.signal.aborted) await sleep(SETTLE_LOOK_MS);
+  }
+}
+
+/** Resolves as `loading` does. Rejects with an error that names `what` if `loading` rejects. */
+async function loaded<Value>(what: string, loading: Promise<Value>): Promise<Value> {
+  try {
+    return await loading;
+  } catch (error) {
+    throw errorOf(`cannot load the ${what} from the store`, error);
+  }
+}
+
+/** Returns the state after the saved messages were posted and updated. */
+function stateFrom(saved: readonly ShownMessage[]): BridgeState {
+  const state = initialState();
+  let { settled, messages } = state;
+  for (const { messageId, eventId, sequence } of saved) {
+    settled = remember(settled, eventId, true);
+    messages = remember(messages, messageId, { chatMessageId: messageId, applied: sequence });
+  }
+  return { ...state, settled, messages };
+}
+
+async function within(ms: number, work: Promise<void>): Promise<void> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<void>((resolve) => (timer = setTimeout(resolve, ms)));
+  await Promise.race([work, late]);
+  clearTimeout(timer);
+}

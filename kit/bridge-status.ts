@@ -1,0 +1,47 @@
+export interface BridgeStatus {
+  /** Whether the last poll succeeded; in push mode, whether the bridge accepts pushes. */
+  readonly isConnected: boolean;
+  /** Time of the last successful poll, or of the last accepted push. */
+  readonly lastContactAt: Date | undefined;
+  /**
+   * Message of the last problem. A successful poll in poll mode, and an accepted push, reset `problem` to undefined. In
+   * poll mode, `problem` stays until the chat has accepted the page before, and its cursor is saved.
+   */
+  readonly problem: string | undefined;
+}
+
+/** Keeps the status of a bridge. */
+export class StatusKeeper {
+  #status: BridgeStatus = { isConnected: false, lastContactAt: undefined, problem: undefined };
+  readonly #report: (problem: Error) => void;
+
+  /** Passes each problem to `report`. */
+  constructor(report: (problem: Error) => void) {
+    this.#report = report;
+  }
+
+  get status(): BridgeStatus {
+    return this.#status;
+  }
+
+  /** Notes that the bridge accepts pushes. */
+  listens(): void {
+    this.#status = { ...this.#status, isConnected: true };
+  }
+
+  /** Notes a poll or a push. `isSolved` tells whether the last problem is over. */
+  reached(isSolved = true): void {
+    const problem = isSolved ? undefined : this.#status.problem;
+    this.#status = { isConnected: true, lastContactAt: new Date(), problem };
+  }
+
+  /** Notes a poll that does not change whether the bridge is connected. */
+  polled(): void {
+    this.#status = { ...this.#status, lastContactAt: new Date() };
+  }
+
+  readonly noteProblem = (problem: Error, isConnected = this.#status.isConnected): void => {
+    this.#status = { ...this.#status, isConnected, problem: problem.message };
+    this.#report(problem);
+  };
+}
