@@ -1,5 +1,6 @@
 import { readFileSync } from "node:fs";
 import { parseArgs } from "node:util";
+import { UUID_FORM } from "../../contract/forms";
 import { secretFault } from "../secret-form";
 import { isLoopback } from "./http-client";
 import type { PollerCheckOptions } from "./poll/check-poller";
@@ -64,7 +65,6 @@ const ALL_MODES: readonly CheckMode[] = ["bridge", "poller", "service"];
 const EITHER =
   "give one of --url, for a bridge that receives pushes, --poll, for a bridge that polls, and --service, for the service";
 const LISTEN_BY_DEFAULT = "127.0.0.1:9100";
-const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
 export function readCommand(args: readonly string[], environment: NodeJS.ProcessEnv): Command {
   let values: Values;
@@ -83,19 +83,14 @@ export function readCommand(args: readonly string[], environment: NodeJS.Process
   const faults: string[] = [];
   const fault: Fault = (what) => void faults.push(what);
   const common = readCommon(values, mode, environment, fault);
-  const command = readMode(mode, values, common, fault, values.json === true);
+  const json = values.json === true;
+  const command: Command =
+    mode === "bridge"
+      ? { is: mode, options: readBridge(values, common, fault), json }
+      : mode === "poller"
+        ? { is: mode, options: readPoller(values, common, fault), json }
+        : { is: mode, options: readService(values, common, fault), json };
   return faults.length === 0 ? command : { is: "wrong", faults };
-}
-
-function readMode(mode: CheckMode, values: Values, common: Common, fault: Fault, json: boolean): Command {
-  switch (mode) {
-    case "bridge":
-      return { is: mode, options: readBridge(values, common, fault), json };
-    case "poller":
-      return { is: mode, options: readPoller(values, common, fault), json };
-    case "service":
-      return { is: mode, options: readService(values, common, fault), json };
-  }
 }
 
 type Common = ReturnType<typeof readCommon>;
@@ -122,7 +117,7 @@ function readCommon(values: Values, mode: CheckMode, environment: NodeJS.Process
   const unknown = unknownRules(only, mode, RULES[mode]);
   if (unknown !== undefined) fault(unknown);
   const ca = values.ca === undefined ? undefined : readCertificate(values.ca, fault);
-  if (values.workspace !== undefined && !UUID.test(values.workspace)) {
+  if (values.workspace !== undefined && !UUID_FORM.test(values.workspace)) {
     fault("--workspace must be a UUID, as the dashboard shows it");
   }
   const insecureLoopback = values["insecure-loopback"] === true;

@@ -1,12 +1,116 @@
 import { UPDATE_HOLD_MS } from "../../../contract/numbers";
+import { MESSAGE_KINDS } from "../../events";
 import { Broken, type Rule } from "../rule";
-import { createdFirst } from "./created-first";
 import type { EventTarget } from "./event-target";
 
 /** Milliseconds after which a correct bridge no longer holds an update. */
 const HOLD_OVER_MS = UPDATE_HOLD_MS + 2_000;
 const MINUTE_MS = 60_000;
+const LOOKS = { buttons: [[{ label: "Yes", action: "check:yes" }]], image: "https://example.com/image.png" };
 
+export const OBSERVED_RULE: Rule<EventTarget> = {
+  id: "observed",
+  says: "A message is posted, and the observation endpoint lists it.",
+  fix: "set --channel to a channel of your chat; answer with 200 and the JSON that --help shows, or omit --observe",
+  isGate: true,
+  async judge(target) {
+    const { make, taken, chat } = target;
+    if (chat === undefined) {
+      return {
+        unchecked: "there is no --observe, so only the requests and answers of the bridge are checked",
+      };
+    }
+    try {
+      await chat.read();
+      const first = make.create("the first message");
+      await taken(first, "a create");
+      await chat.shows(first);
+      return undefined;
+    } catch (error) {
+      if (!(error instanceof Broken)) throw error;
+      // All rules that need no observation can still be checked.
+      target.chat = undefined;
+      throw new Broken(error.message, error.fix, { ...error.more, judgeable: "all" });
+    }
+  },
+};
+
+/** Rules about the types and kinds of events. */
+export const TYPE_RULES: readonly Rule<EventTarget>[] = [
+  {
+    id: "every-type",
+    says: "Every type of event is accepted, and creates, DMs and ephemerals are shown where they belong.",
+    fix: "handle message.create, message.update, message.ephemeral, dm.create and ping as in the table of the bridge guide",
+    async judge({ make, taken, chat }) {
+      const create = make.create("a create", {
+        buttons: [
+          [
+            { label: "Yes", action: "check:yes" },
+            { label: "More", url: "https://example.com/" },
+          ],
+        ],
+        image: "https://example.com/image.png",
+        awaitsReply: true,
+        data: { any: ["thing", 1, null] },
+      });
+      const dm = make.dm("a direct message");
+      const ephemeral = make.ephemeral("an ephemeral");
+      const events = [create, dm, ephemeral];
+      for (const event of events) await taken(event, `a ${event.type}`);
+      if (chat !== undefined) for (const event of events) await chat.shows(event);
+      await taken(make.update(create, "a create, updated"), "a message.update");
+      await taken(make.ping(), "a ping");
+      return chat === undefined ? { unchecked: "whether the messages are shown" } : undefined;
+    },
+  },
+  {
+    id: "every-kind",
+    says: "Every kind of message is accepted, also in updates: a question can arrive as an update of an earlier message.",
+    fix: "show every kind in the same way, in creates and in updates; no kind needs its own code",
+    async judge({ make, taken, chat, createdFirst }) {
+      const card = await createdFirst(make.create("every kind", { kind: "game_start" }));
+      for (const kind of MESSAGE_KINDS) {
+        const update = make.update(card, `the kind ${kind}`, { kind });
+        await taken(update, `an update of the kind ${kind}`);
+        if (kind === "question") await chat?.shows(update);
+      }
+      const last = make.update(card, "the last of all kinds", { kind: "game_end" });
+      await taken(last, "an update of the kind game_end");
+      if (chat === undefined) return { unchecked: "whether the messages are shown" };
+      await chat.shows(last);
+      return undefined;
+    },
+  },
+  {
+    id: "unknown-kind",
+    says: "A kind that the bridge does not know is shown like a card.",
+    fix: "treat unknown kinds as `card`: new kinds come without notice",
+    async judge({ make, taken, chat }) {
+      const create = make.create("a kind of the future", { kind: "a_kind_of_the_future" });
+      await taken(create, "a message of an unknown kind");
+      if (chat === undefined) return { unchecked: "whether the message is shown" };
+      await chat.shows(create);
+      return undefined;
+    },
+  },
+  {
+    id: "unknown-fields",
+    says: "Fields that the bridge does not know are ignored.",
+    fix: "do not reject unknown fields in outbound events: new fields come without notice",
+    async judge({ make, taken, chat }) {
+      const button = { label: "Yes", action: "check:yes", style: "unknown" };
+      const create = make.create("fields of the future", { buttons: [[button]] });
+      const message = { ...create.message, unknown: { any: 1 } };
+      const event = { ...create, unknown: true, message };
+      await taken(event, "an event with unknown fields");
+      if (chat === undefined) return { unchecked: "whether the message is shown" };
+      await chat.shows(create);
+      return undefined;
+    },
+  },
+];
+
+/** Rules about repeats, expiry and updates. */
 export const EVENT_RULES: readonly Rule<EventTarget>[] = [
   {
     id: "repeats",
@@ -30,12 +134,11 @@ export const EVENT_RULES: readonly Rule<EventTarget>[] = [
     id: "expired-dropped",
     says: "An event past its expiresAt is accepted and not shown; an event whose expiresAt is null is shown.",
     fix: "compare expiresAt with your own clock just before you show the event, and drop an expired event; an event whose expiresAt is null never expires",
-    async judge(target) {
-      const { make, taken, chat, hides } = target;
+    async judge({ make, taken, chat, hides, createdFirst }) {
       const expiresAt = new Date(Date.now() - MINUTE_MS).toISOString();
       const createdAt = new Date(Date.now() - 11 * MINUTE_MS).toISOString();
       const stale = { createdAt, expiresAt };
-      const first = await createdFirst(target, make.create("before a stale update"));
+      const first = await createdFirst(make.create("before a stale update"));
       const events = [
         make.create("stale"),
         make.dm("stale"),
@@ -59,10 +162,9 @@ export const EVENT_RULES: readonly Rule<EventTarget>[] = [
     id: "update-in-place",
     says: "An update replaces the text, buttons and image of the created message, also in a DM.",
     fix: "keep a map from message.id to the chat's message id, and edit the chat's message",
-    async judge(target) {
-      const { make, taken, chat } = target;
+    async judge({ make, taken, chat, createdFirst }) {
       for (const before of [make.create("to be updated", LOOKS), make.dm("to be updated", LOOKS)]) {
-        await createdFirst(target, before);
+        await createdFirst(before);
         // The update has no buttons or image, so the old buttons and image must be removed.
         const after = make.update(before, "updated");
         await taken(after, `an update of a ${before.type}`);
@@ -82,9 +184,8 @@ export const EVENT_RULES: readonly Rule<EventTarget>[] = [
     id: "update-order",
     says: "Updates are applied in sequence order: an update older than the last applied update is skipped.",
     fix: "keep the sequence of the last applied update of each message, and skip an update with a lower sequence",
-    async judge(target) {
-      const { make, taken, chat, hides } = target;
-      const create = await createdFirst(target, make.create("updated out of order"));
+    async judge({ make, taken, chat, hides, createdFirst }) {
+      const create = await createdFirst(make.create("updated out of order"));
       const [older, newer] = [
         make.update(create, "the older update"),
         make.update(create, "the newer update"),
@@ -134,5 +235,3 @@ export const EVENT_RULES: readonly Rule<EventTarget>[] = [
     },
   },
 ];
-
-const LOOKS = { buttons: [[{ label: "Yes", action: "check:yes" }]], image: "https://example.com/image.png" };

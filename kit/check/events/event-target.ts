@@ -1,68 +1,102 @@
+import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
-import type { EventHead, Message } from "../../events";
-import { Broken } from "../rule";
-import { quoted, type EventMaker } from "./event-maker";
-import type { ObservedChat } from "./observed-chat";
+import type { DmCreate, EventHead, Message, MessageCreate } from "../../events";
+import { createHttpClient, type ClientOptions, type HttpClient } from "../http-client";
+import { Broken, NO_PROGRESS, type CheckProgress } from "../rule";
+import { createEventMaker, quoted, type EventMaker } from "./event-maker";
+import { createObservedChat, type ObservedChat } from "./observed-chat";
 
-/** A bridge that is being checked, with helpers for the rules about events. These rules hold for pushes and for polls. */
-export interface EventTarget {
-  readonly make: EventMaker;
-  /** The observed chat; undefined without an observation endpoint, or after the endpoint has failed. */
-  readonly chat: ObservedChat | undefined;
-  /** Whether the user of the check gave the channel or the user of the events. */
-  readonly isPlaceGiven: boolean;
-  /** Stops checking the messages that the chat shows. */
-  unobserve(): void;
-  /** Delivers an event to the bridge, and throws Broken unless the bridge accepts the event in time. */
-  taken(event: EventHead, what: string): Promise<unknown>;
-  /** Waits until the bridge has shown all events that it accepted so far. */
-  settled(chat: ObservedChat): Promise<void>;
-  /** Waits as `settled` does, and throws Broken if any of `messages` is shown. */
-  hides(chat: ObservedChat, messages: readonly Message[], why: string): Promise<void>;
-  /** Reports that the check waits for `what`, and waits `ms` milliseconds. */
-  pause(ms: number, what: string): Promise<void>;
+/** The options that the checks of all bridges have. */
+export interface EventCheckOptions extends Omit<ClientOptions, "timeoutMs"> {
+  /** The bridge's signing secrets, the newest first. */
+  readonly secrets: readonly string[];
+  /** The bridge's observation endpoint, which answers `{"messages": ShownMessage[]}`; undefined if there is none. */
+  readonly observe?: URL;
+  /** UUID of the workspace of the events; random by default. */
+  readonly workspace?: string;
+  /** Channel of the messages; `chat-bridge-check` by default. */
+  readonly channel?: string;
+  /** User who gets ephemerals and DMs; `chat-bridge-check-user` by default. */
+  readonly user?: string;
+  /** Time limit for showing a message, ms; 10,000 by default. */
+  readonly withinMs?: number;
+  /** Ids of the rules to check; all rules by default. Gates (`Rule.isGate`) are always checked. */
+  readonly only?: readonly string[];
+  readonly progress?: CheckProgress;
 }
 
 /** Time for a bridge to finish earlier events after a later message is shown, ms. */
 const GRACE_MS = 300;
 
-/** Returns an EventTarget that delivers events with `taken`. */
-export function createEventTarget(options: {
+/**
+ * A bridge that is being checked, with helpers for the rules about events. These rules hold for pushes and for polls.
+ * Rules destructure the helpers.
+ */
+export abstract class EventTarget {
   readonly make: EventMaker;
-  readonly chat: ObservedChat | undefined;
+  readonly workspace: string;
+  readonly secrets: readonly string[];
+  /** Whether the user of the check gave the channel or the user of the events. */
   readonly isPlaceGiven: boolean;
-  readonly taken: EventTarget["taken"];
-  readonly onWait: (what: string) => void;
-}): EventTarget {
-  const { make, isPlaceGiven, taken, onWait } = options;
-  let { chat } = options;
+  /** The observed chat; undefined without an observation endpoint, or after the endpoint has failed. */
+  chat: ObservedChat | undefined;
+  readonly #looker: HttpClient | undefined;
+  readonly #progress: CheckProgress;
 
-  async function settled(observed: ObservedChat): Promise<void> {
-    const marker = make.create("a marker after all earlier events");
-    await taken(marker, "a create");
-    await observed.shows(marker);
-    await sleep(GRACE_MS);
+  /** @param observeTimeoutMs time limit for an answer of the observation endpoint, ms */
+  constructor(options: EventCheckOptions, observeTimeoutMs: number) {
+    const { secrets, observe, workspace = randomUUID(), withinMs = 10_000, progress = NO_PROGRESS } = options;
+    const { channel = "chat-bridge-check", user = "chat-bridge-check-user" } = options;
+    this.make = createEventMaker({ workspace, channel, user });
+    this.workspace = workspace;
+    this.secrets = secrets;
+    this.isPlaceGiven = options.channel !== undefined || options.user !== undefined;
+    this.#progress = progress;
+    if (observe === undefined) return;
+    const client = createHttpClient(observe, { ...options, timeoutMs: observeTimeoutMs });
+    this.#looker = client;
+    this.chat = createObservedChat({ url: observe, client, secrets, withinMs });
   }
 
-  return {
-    make,
-    get chat() {
-      return chat;
-    },
-    isPlaceGiven,
-    unobserve: () => void (chat = undefined),
-    taken,
-    settled,
-    async hides(observed, messages, why) {
-      await settled(observed);
-      for (const message of messages) {
-        if ((await observed.countOf(message)) > 0)
-          throw new Broken(`${quoted(message)} is shown, although ${why}`);
-      }
-    },
-    async pause(ms, what) {
-      onWait(what);
-      await sleep(ms);
-    },
+  /** Delivers an event to the bridge, and throws Broken unless the bridge accepts the event in time. */
+  abstract readonly taken: (event: EventHead, what: string) => Promise<unknown>;
+
+  /** Creates a message for later updates. With an observation endpoint, waits until the message is shown. */
+  readonly createdFirst = async <Event extends MessageCreate | DmCreate>(event: Event): Promise<Event> => {
+    await this.taken(event, `a ${event.type}`);
+    await this.chat?.shows(event);
+    return event;
   };
+
+  /** Waits until the bridge has shown all events that it accepted so far. */
+  readonly settled = async (chat: ObservedChat): Promise<void> => {
+    const marker = this.make.create("a marker after all earlier events");
+    await this.taken(marker, "a create");
+    await chat.shows(marker);
+    await sleep(GRACE_MS);
+  };
+
+  /** Waits as `settled` does, and throws Broken if any of `messages` is shown. */
+  readonly hides = async (chat: ObservedChat, messages: readonly Message[], why: string): Promise<void> => {
+    await this.settled(chat);
+    for (const message of messages) {
+      if ((await chat.countOf(message)) > 0) throw new Broken(`${quoted(message)} is shown, although ${why}`);
+    }
+  };
+
+  /** Reports that the check waits for `what`, and waits `ms` milliseconds. */
+  readonly pause = async (ms: number, what: string): Promise<void> => {
+    this.waiting(what);
+    await sleep(ms);
+  };
+
+  /** Reports that the check waits for `what`. */
+  protected waiting(what: string): void {
+    this.#progress.waiting(what);
+  }
+
+  /** Closes the connections to the bridge. */
+  close(): void {
+    this.#looker?.close();
+  }
 }

@@ -1,10 +1,9 @@
 import { ID_MAX_CHARACTERS } from "../../../contract/numbers";
 import { Broken, type Rule } from "../rule";
 import { alterationOf, inCodePoints, type Found } from "../text-alterations";
-import { createdFirst } from "./created-first";
 import { channelOf } from "./event-maker";
 import type { EventTarget } from "./event-target";
-import type { ShownEvent } from "./judge-shown";
+import type { ShownEvent } from "./shown-message";
 import type { ObservedChat } from "./observed-chat";
 import { EMOJI, isShown, LABEL_SAMPLE, partOf, SAMPLES, textOf, type TextSample } from "./text-samples";
 
@@ -23,11 +22,10 @@ export const TEXT_RULES: readonly Rule<EventTarget>[] = [
     id: "text-unchanged",
     says: "Text is shown with exactly the characters that were sent, whatever they are; only its markup may be rendered.",
     fix: "decode the body as UTF-8, and pass the text to the chat without changing any character",
-    async judge(target) {
-      const { make, taken, chat, settled } = target;
+    async judge({ make, taken, chat, settled, createdFirst }) {
       const buttons = [[{ label: LABEL_SAMPLE, action: "check:yes" }]];
       const create = make.create(textOf(SAMPLES.letters), { buttons });
-      const before = await createdFirst(target, make.create("to be updated"));
+      const before = await createdFirst(make.create("to be updated"));
       const sent: readonly (readonly [ShownEvent, readonly TextSample[]])[] = [
         [create, SAMPLES.letters],
         [make.update(before, textOf(SAMPLES.emoji)), SAMPLES.emoji],

@@ -1,58 +1,16 @@
-import { randomUUID } from "node:crypto";
-import { EVENT_RULES } from "../events/event-rules";
-import { createObservedChat } from "../events/observed-chat";
-import { OBSERVED_RULE } from "../events/observed-rule";
+import { EVENT_RULES, OBSERVED_RULE, TYPE_RULES } from "../events/event-rules";
 import { TEXT_RULES } from "../events/text-rules";
-import { TYPE_RULES } from "../events/type-rules";
-import { createHttpClient, type ClientOptions } from "../http-client";
 import { isOk, type CheckResult } from "../result";
-import { judgeAll, NO_PROGRESS, type CheckProgress, type Rule } from "../rule";
-import { CATCH_UP_RULES } from "./catch-up-rules";
-import { startFakeService, type ListenAddress } from "./fake-service";
-import { FIRST_POLL_RULES } from "./first-rules";
-import { PAGE_RULES } from "./page-rules";
-import { createPollTarget, type PollTarget } from "./poll-target";
-import { RETRY_RULES } from "./retry-rules";
+import { judgeAll, type Rule } from "../rule";
+import { startFakeService } from "./fake-service";
+import { CATCH_UP_RULES, PAGE_RULES } from "./page-rules";
+import { PollTarget, type PollerCheckOptions } from "./poll-target";
+import { FIRST_POLL_RULES, RETRY_RULES, TIME_RULES } from "./polling-rules";
 import { SENT_RULES } from "./sent-rules";
-import { TIME_RULES } from "./time-rules";
 
 export type { ShownMessage } from "../events/shown-message";
+export type { PollerCheckOptions, PollerPlace } from "./poll-target";
 
-/** The values with which the bridge must be configured. */
-export interface PollerPlace {
-  /** Base address of the fake service, such as `http://127.0.0.1:9100`. */
-  readonly baseUrl: string;
-  /** UUID of the workspace. */
-  readonly workspace: string;
-}
-
-export interface PollerCheckOptions extends Omit<ClientOptions, "timeoutMs"> {
-  /** The bridge's signing secrets, the newest first. */
-  readonly secrets: readonly string[];
-  /** Address of the fake service; a free port of 127.0.0.1 by default. */
-  readonly listen?: ListenAddress;
-  /** Called once the fake service listens. The bridge can now be started. */
-  readonly onListening?: (place: PollerPlace) => void;
-  /** The bridge's observation endpoint, which answers `{"messages": ShownMessage[]}`; undefined if there is none. */
-  readonly observe?: URL;
-  /** UUID of the workspace; random by default. */
-  readonly workspace?: string;
-  /** Channel of the messages; `chat-bridge-check` by default. */
-  readonly channel?: string;
-  /** User who gets ephemerals and DMs; `chat-bridge-check-user` by default. */
-  readonly user?: string;
-  /** Time limit for showing a message, ms; 10,000 by default. */
-  readonly withinMs?: number;
-  /** Time limit for the first poll, ms; 120,000 by default. */
-  readonly waitMs?: number;
-  /** Time limit for each further poll, ms; 30,000 by default. */
-  readonly pollWithinMs?: number;
-  /** Ids of the rules to check; all rules by default. Gates (`Rule.isGate`) are always checked. */
-  readonly only?: readonly string[];
-  readonly progress?: CheckProgress;
-}
-
-const OBSERVE_TIMEOUT_MS = 5_000;
 /**
  * Ids of rules that apply only to pushes. A bridge that polls gets events later, so the bridge may hold updates for
  * longer.
@@ -93,36 +51,15 @@ const BLIND: readonly string[] = [
  * when the check itself fails; faults of the bridge are in the result.
  */
 export async function checkPoller(options: PollerCheckOptions): Promise<CheckResult> {
-  const { observe, secrets, withinMs = 10_000, progress = NO_PROGRESS, only = [], listen = {} } = options;
-  const { workspace = randomUUID() } = options;
-  const looker =
-    observe === undefined
-      ? undefined
-      : createHttpClient(observe, { ...options, timeoutMs: OBSERVE_TIMEOUT_MS });
-  const chat =
-    observe === undefined || looker === undefined
-      ? undefined
-      : createObservedChat({ url: observe, client: looker, secrets, withinMs });
-  const { target, server } = createPollTarget({
-    workspace,
-    channel: options.channel ?? "chat-bridge-check",
-    user: options.user ?? "chat-bridge-check-user",
-    isPlaceGiven: options.channel !== undefined || options.user !== undefined,
-    secrets,
-    chat,
-    waitMs: options.waitMs ?? 120_000,
-    pollWithinMs: options.pollWithinMs ?? 30_000,
-    onWait: (what) => progress.waiting(what),
-  });
-  const service = await startFakeService({ workspace, listen, ...server });
+  const target = new PollTarget(options);
+  const service = await startFakeService(target, options.listen);
   try {
     const baseUrl = service.url.origin;
-    options.onListening?.({ baseUrl, workspace });
-    const rules = await judgeAll(POLLER_RULES, target, { only, progress });
+    options.onListening?.({ baseUrl, workspace: target.workspace });
+    const rules = await judgeAll(POLLER_RULES, target, options);
     return { mode: "poller", of: baseUrl, ok: isOk(rules), rules, blind: BLIND };
   } finally {
-    target.session.close();
+    target.close();
     await service.close();
-    looker?.close();
   }
 }

@@ -1,10 +1,66 @@
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { BODY_MAX_BYTES, PAGE_MAX_EVENTS } from "../../../contract/numbers";
+import { errorBody } from "../../error-body";
 import { readBody } from "../../read-body";
-import { SIGNATURE_HEADER } from "../../signature";
-import { errorAnswer, type PollAnswer } from "./poll-answer";
-import { valuesOf, type PollRequest } from "./poll-request";
+import { sign, SIGNATURE_HEADER } from "../../signature";
+import { valuesOf, type PollRequest } from "./poll-log";
+
+/** An answer of the fake service. */
+export interface PollAnswer {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: Buffer;
+  /** Number of bytes of the body after which the connection is closed; undefined for a complete answer. */
+  readonly breaksAfter?: number;
+}
+
+/** Serializes a page as JSON. */
+export type WritePage = (page: object) => string;
+
+/** The content of a page, except its cursor. */
+export interface PageContent {
+  readonly events: readonly object[];
+  /** True by default. */
+  readonly hasMore?: boolean;
+  /** False by default. */
+  readonly gap?: boolean;
+  /** Further fields of the page. */
+  readonly more?: object;
+  /** Serializes the page; `JSON.stringify` by default. */
+  readonly write?: WritePage;
+  /** Returns the signature header, or null for none. By default, a valid header with the current time. */
+  readonly signed?: (body: Buffer) => string | null;
+}
+
+/** Returns the answer with a page. */
+export function pageAnswer(
+  { events, hasMore = true, gap = false, more, write = JSON.stringify, signed }: PageContent,
+  next: string | null,
+  { workspace, secrets }: { readonly workspace: string; readonly secrets: readonly string[] },
+): PollAnswer {
+  const body = Buffer.from(write({ events, next, hasMore, gap, ...more }));
+  const signature = signed === undefined ? sign(body, secrets) : signed(body);
+  return {
+    status: 200,
+    headers: {
+      "Content-Type": "application/json",
+      "Service-Workspace": workspace,
+      ...(signature === null ? {} : { [SIGNATURE_HEADER]: signature }),
+    },
+    body,
+  };
+}
+
+/** Returns an answer with an error body. */
+export function errorAnswer(
+  status: number,
+  message: string,
+  headers: Readonly<Record<string, string>> = {},
+): PollAnswer {
+  const body = Buffer.from(errorBody(status, message));
+  return { status, headers: { "Content-Type": "application/json", ...headers }, body };
+}
 
 /** An address to listen at. */
 export interface ListenAddress {
@@ -25,31 +81,34 @@ export interface FakeService {
 const CONNECTIONS_MOST = 64;
 const BODY_WITHIN_MS = 10_000;
 
-/**
- * Starts a server that answers polls with `onPoll`, and events with `onPost`. Requests with another path or workspace
- * are answered with 404, and reported to `onElsewhere`. Rejects with the error of `listen`.
- */
-export async function startFakeService(options: {
+/** The functions that answer the bridge's requests. */
+export interface RequestHandler {
   readonly workspace: string;
-  readonly listen: ListenAddress;
   onPoll(poll: PollRequest): Promise<PollAnswer>;
   onPost(body: Buffer, signature: string | undefined): PollAnswer;
+  /** Called for a request with another path or workspace, which is answered with 404. */
   onElsewhere(request: string): void;
-}): Promise<FakeService> {
-  const { workspace, listen, onPoll, onPost, onElsewhere } = options;
-  const path = `/hooks/${workspace.toLowerCase()}`;
+}
+
+/** Starts the server. Rejects with the error of `listen`. */
+export async function startFakeService(
+  handler: RequestHandler,
+  { host = "127.0.0.1", port: wanted = 0 }: ListenAddress = {},
+): Promise<FakeService> {
+  const path = `/hooks/${handler.workspace.toLowerCase()}`;
 
   async function answer(request: IncomingMessage): Promise<PollAnswer> {
     const { method = "", url = "" } = request;
     const [before = ""] = url.split("?", 1);
     const signature = request.headers[SIGNATURE_HEADER.toLowerCase()]?.toString();
-    if (method === "GET" && before.toLowerCase() === `${path}/events`) return onPoll(pollOf(url, signature));
+    if (method === "GET" && before.toLowerCase() === `${path}/events`)
+      return handler.onPoll(pollOf(url, signature));
     if (method === "POST" && before.toLowerCase() === path) {
       const body = await readBody(request, { maxBytes: BODY_MAX_BYTES, withinMs: BODY_WITHIN_MS });
-      if (typeof body !== "string") return onPost(Buffer.from(body), signature);
+      if (typeof body !== "string") return handler.onPost(Buffer.from(body), signature);
       return errorAnswer(413, "the body is longer than 64 KB, or is incomplete");
     }
-    onElsewhere(`${method} ${before}`);
+    handler.onElsewhere(`${method} ${before}`);
     return errorAnswer(404, "no such workspace");
   }
 
@@ -62,7 +121,7 @@ export async function startFakeService(options: {
   server.maxConnections = CONNECTIONS_MOST;
   await new Promise<void>((resolve, reject) => {
     server.once("error", reject);
-    server.listen(listen.port ?? 0, listen.host ?? "127.0.0.1", resolve);
+    server.listen(wanted, host, resolve);
   });
   const { address, port, family } = server.address() as AddressInfo;
   return {

@@ -1,10 +1,12 @@
 import type { Message } from "../../events";
 import { sign } from "../../signature";
 import { MALFORMED, WRONG, type BadSignature } from "../bad-signatures";
-import type { Rule } from "../rule";
-import { drops } from "./drops";
+import { ALL_SAMPLES } from "../events/text-samples";
+import { Broken, type Rule } from "../rule";
+import { hashedAlteration, inAsciiJson, signAltered, type Alteration } from "../text-alterations";
+import type { PageContent } from "./fake-service";
+import { afterOf } from "./poll-log";
 import type { PollTarget } from "./poll-target";
-import { usesUtf8 } from "./uses-utf8";
 
 const MINUTE_MS = 60_000;
 /** A secret that no bridge has. */
@@ -18,6 +20,10 @@ const FORGED: readonly BadSignature[] = [
 const DROP =
   "before you use a page, verify its signature over the bytes of the body; drop an invalid page, and repeat the poll";
 
+const RAW_BYTES =
+  "compute the HMAC over the bytes of the page as they arrive, before they are decoded or parsed";
+
+/** Rules about the signatures of pages. */
 export const PAGE_RULES: readonly Rule<PollTarget>[] = [
   {
     id: "page-unsigned",
@@ -90,6 +96,69 @@ export const PAGE_RULES: readonly Rule<PollTarget>[] = [
   },
 ];
 
+/** Rules about the content of pages. These rules apply only to bridges that poll. */
+export const CATCH_UP_RULES: readonly Rule<PollTarget>[] = [
+  {
+    id: "unknown-type",
+    says: "If a page has unknown fields and an event of an unknown type, the other events of the page are shown.",
+    fix: "skip an event whose type you do not know, and ignore unknown fields: new types and fields come without notice",
+    async judge({ make, chat, session }) {
+      const unknown = { ...make.create("an event of an unknown type"), type: "message.unknown" };
+      const create = make.create("after an event of an unknown type");
+      const content = { events: [unknown, create], more: { unknown: { any: 1 } } };
+      await session.pass(content, "a page with an event of an unknown type");
+      if (chat === undefined) return { unchecked: "whether the other event is shown" };
+      await chat.shows(create);
+      return undefined;
+    },
+  },
+  {
+    id: "gap",
+    says: "After a page whose gap is true, the bridge shows the events of the page and carries on from `next`.",
+    fix: "when gap is true, tell the channel that messages were missed if you like, and poll with the page's `next`",
+    async judge({ make, chat, session }) {
+      const create = make.create("after a gap");
+      await session.pass({ events: [create], gap: true }, "a page whose gap is true");
+      if (chat === undefined) return { unchecked: "whether the event is shown" };
+      await chat.shows(create);
+      return undefined;
+    },
+  },
+  {
+    id: "highest-update",
+    says: "Of several updates of one message on a page, the update with the highest sequence is shown.",
+    fix: "of all updates of a message that you have, apply only the one with the highest sequence",
+    async judge({ make, chat, session, hides, createdFirst }) {
+      const create = await createdFirst(make.create("updated several times"));
+      const updates = ["first", "second", "last"].map((which) => make.update(create, `the ${which} update`));
+      await session.pass({ events: updates }, "a page with three updates of a message");
+      const last = updates.at(-1);
+      if (chat === undefined || last === undefined) return { unchecked: "which update is shown" };
+      await chat.shows(last);
+      const others = updates.filter((update) => update !== last).map(({ message }) => message);
+      await hides(chat, others, "the page had a newer update of the same message");
+      return undefined;
+    },
+  },
+  {
+    id: "update-of-expired",
+    says: "An update whose create was dropped because it had expired is dropped too.",
+    fix: "hold an update with an unknown message.id for 5 seconds, and then drop the update; never post an update as a new message",
+    async judge({ make, chat, session, hides }) {
+      const [createdAt, expiresAt] = [11, 1].map((minutes) =>
+        new Date(Date.now() - minutes * MINUTE_MS).toISOString(),
+      );
+      const create = make.create("created, and expired");
+      const update = make.update(create, "an update of an expired message");
+      const events = [{ ...create, createdAt, expiresAt }, update];
+      await session.pass({ events }, "a page with an expired create and an update of it");
+      if (chat === undefined) return { unchecked: "whether the update is dropped" };
+      await hides(chat, [create.message, update.message], "the create had expired");
+      return undefined;
+    },
+  },
+];
+
 /** Answers polls with pages whose signatures are in `bad`. Throws Broken if the bridge uses any of the pages. */
 async function dropsAll(target: PollTarget, bad: readonly BadSignature[]): Promise<undefined> {
   const { chat, hides, secrets } = target;
@@ -99,4 +168,62 @@ async function dropsAll(target: PollTarget, bad: readonly BadSignature[]): Promi
     messages.push(await drops(target, `a page with ${what}`, { signed }));
   }
   if (chat !== undefined) await hides(chat, messages, "the signature of its page is invalid");
+}
+
+/**
+ * Answers a poll with a page that the bridge must drop. Throws Broken unless the next poll has the same `after`.
+ * Returns the message on the page, which the bridge must not show. Then sends a correct page, so that a bridge with
+ * growing waits begins again with a short wait.
+ */
+async function drops(
+  { make, session, taken, page }: PollTarget,
+  what: string,
+  content: Pick<PageContent, "signed" | "write">,
+): Promise<Message> {
+  const event = make.create(`on ${what}`);
+  const wrongNext = session.cursor();
+  const { answered, next } = await session.answerNext(
+    () => page({ events: [event], ...content }, wrongNext),
+    what,
+  );
+  if (next.after !== answered.after) {
+    throw new Broken(`${what} was used: the next poll had ${afterOf(next)}, not ${afterOf(answered)} again`);
+  }
+  await taken(make.ping(), `a correct page after ${what}`);
+  return event.message;
+}
+
+/**
+ * Answers a poll with a page that has characters outside ASCII in UTF-8, as the service does. If the bridge drops the
+ * page, throws Broken with the likely cause, and all further pages have JSON escapes in place of these characters, so
+ * that the other rules can be checked.
+ */
+async function usesUtf8(target: PollTarget): Promise<void> {
+  const { make, session, secrets, taken, page } = target;
+  const what = "a page with characters outside ASCII";
+  let body = "";
+  const content = () => ({
+    events: [make.create(ALL_SAMPLES)],
+    write: (each: object) => (body = JSON.stringify(each)),
+  });
+
+  /** Resolves to whether the bridge uses a page whose signature has one entry for each of these alterations. */
+  async function isUsed(alterations: readonly Alteration[]): Promise<boolean> {
+    const signed = (raw: Buffer) => signAltered(raw.toString(), alterations, secrets);
+    const next = session.cursor();
+    const polled = await session.answerNext(() => page({ ...content(), signed }, next), what);
+    // After a correct page, a bridge with growing waits begins again with a short wait.
+    await taken(make.ping(), `a correct page after ${what}`);
+    return polled.next.after !== polled.answered.after;
+  }
+
+  try {
+    await session.pass(content(), what);
+  } catch (error) {
+    if (!(error instanceof Broken) || error.more.judgeable === "nothing") throw error;
+    target.writeAs = (each) => inAsciiJson(JSON.stringify(each));
+    const hashed = await hashedAlteration(body, isUsed);
+    const cause = hashed && `the digest is valid if the page is ${hashed.as} before it is hashed`;
+    throw new Broken(error.message, RAW_BYTES, { cause });
+  }
 }

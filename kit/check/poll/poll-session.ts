@@ -1,8 +1,8 @@
 import { CURSOR_FORM } from "../../../contract/forms";
 import { Broken } from "../rule";
-import { createPageChain } from "./page-chain";
-import { errorAnswer, pageAnswer, type PageContent, type PollAnswer, type WritePage } from "./poll-answer";
-import { afterOf, type PollRequest } from "./poll-request";
+import { errorAnswer, type PageContent, type PollAnswer } from "./fake-service";
+import { PageChain } from "./page-chain";
+import { afterOf, type PollRequest } from "./poll-log";
 
 /** Two successive polls: the first got a special answer. */
 export interface PolledTwice {
@@ -12,42 +12,17 @@ export interface PolledTwice {
   readonly next: PollRequest;
 }
 
-/** Times between successive polls, ms. */
-export interface PollGaps {
-  /** From an answer with `hasMore: true` to the next poll. */
-  readonly more: readonly number[];
-  /** From a poll that was answered immediately with `hasMore: false` to the next poll. */
-  readonly idle: readonly number[];
-}
-
-/** The answers of the fake service to the polls of one bridge. */
-export interface PollSession {
-  readonly gaps: PollGaps;
-  /** Number of polls that repeated the `after` of a page that the bridge had already received. */
-  readonly repeats: number;
-  /** Resolves to the answer to a poll. */
-  answer(poll: PollRequest): Promise<PollAnswer>;
-  /** Answers with a page, and waits until the bridge polls with its `next`. Throws Broken if the bridge does not. */
-  pass(content: PageContent, what: string): Promise<void>;
-  /** Answers the next poll with `build(cursor)`, and waits for the poll after it. */
-  answerNext(build: (cursor: string) => PollAnswer, what: string, isIdle?: boolean): Promise<PolledTwice>;
-  /** Answers the next poll with `answer`. */
-  answerOnce(answer: PollAnswer): void;
-  /**
-   * Sets the cursor at which the first page begins. The bridge must have this cursor, or get the cursor with the next
-   * answer.
-   */
-  begin(cursor: string): void;
-  /** Returns a new cursor, which belongs to no page. */
-  cursor(): string;
-  /** Accepts any `after` from now on, because a rule has already reported a wrong `after`. */
-  acceptAnyAfter(): void;
-  /** Answers all waiting polls. */
-  close(): void;
-}
-
 /** Thrown when a poll has another `after` than the contract requires. */
 export class WrongAfter extends Broken {}
+
+export interface PollSessionOptions {
+  /** Returns the answer with a page. */
+  readonly page: (content: PageContent, next: string | null) => PollAnswer;
+  /** Time limit for the next poll, ms. */
+  readonly pollWithinMs: number;
+  /** Returns the events of a page that is sent when no rule has a page to send. */
+  readonly filler: () => readonly object[];
+}
 
 /**
  * Time for which a poll waits for the page of the next rule, ms. Most rules need less time, so the bridge gets the page
@@ -60,197 +35,254 @@ const GAPS_MOST = 50;
 /** Number of times that a bridge may poll the same page again, for example because its chat refuses a message. */
 const REPEATS_MOST = 20;
 
-interface Special {
+/** A page that a rule sends. */
+interface SentPage {
+  /** The cursor at which the page begins. */
+  readonly from: string;
+  /**
+   *     pending ──a poll with the page's next──▶ passed
+   *        ├──a poll with another cursor──▶ wrong
+   *        └──too many polls of the page──▶ stuck
+   */
+  state:
+    | { readonly is: "pending" | "passed" }
+    | { readonly is: "wrong" | "stuck"; readonly poll: PollRequest };
+}
+
+/** An answer that a rule gives in place of a page. */
+interface SpecialAnswer {
   readonly build: (cursor: string) => PollAnswer;
   readonly isIdle: boolean;
-  answered(poll: PollRequest, atMs: number): void;
-  followed(next: PollRequest): void;
+  /** queued ──a poll──▶ answered ──the next poll──▶ followed */
+  state:
+    | { readonly is: "queued" }
+    | { readonly is: "answered"; readonly poll: PollRequest; readonly atMs: number }
+    | { readonly is: "followed"; readonly polled: PolledTwice };
 }
 
-interface Passing {
-  /** Called when the bridge has polled past the page, with the fault of that poll. */
-  passed(wrong: WrongAfter | undefined): void;
-  /** Called when the bridge has polled the page too often. */
-  stuck(poll: PollRequest): void;
-}
+/** The answer to the last poll. `moreSinceMs` and `idleSinceMs` are the start of a gap, if the gap to the next poll counts. */
+type LastAnswer =
+  | { readonly is: "none" }
+  | { readonly is: "page"; readonly moreSinceMs: number | undefined }
+  | { readonly is: "special"; readonly special: SpecialAnswer; readonly idleSinceMs: number | undefined };
 
-export function createPollSession(options: {
-  readonly workspace: string;
-  readonly secrets: readonly string[];
-  readonly write: WritePage;
-  /** Time limit for the next poll, ms. */
-  readonly pollWithinMs: number;
-  /** Returns the events of a page that is sent when no rule has a page to send. */
-  readonly filler: () => readonly object[];
-}): PollSession {
-  const { pollWithinMs, filler } = options;
-  const chain = createPageChain();
-  const specials: Special[] = [];
-  const gaps = { more: [] as number[], idle: [] as number[] };
-  /** Functions that are called at the poll after a page, by the `next` of the page. */
-  const passing = new Map<string, Passing>();
-  /** The page that the bridge got last: its cursor and its `next`. */
-  let last = { from: "", to: "" };
-  let previous: { readonly kind: keyof PollGaps | "other"; readonly fromMs: number } | undefined;
-  let special: Special | undefined;
-  let isAnyAccepted = false;
-  let isClosed = false;
-  let arrivals = 0;
+/** The answers of the fake service to the polls of one bridge. */
+export class PollSession {
+  /**
+   * Times between successive polls, ms: `more` from an answer with `hasMore: true` to the next poll, and `idle` from a
+   * poll that was answered immediately with `hasMore: false` to the next poll.
+   */
+  readonly gaps = { more: [] as number[], idle: [] as number[] };
+  readonly #options: PollSessionOptions;
+  readonly #chain = new PageChain();
+  /** The pages that rules send and that are not yet judged, by their `next`. */
+  readonly #sent = new Map<string, SentPage>();
+  readonly #specials: SpecialAnswer[] = [];
+  readonly #wakers = new Set<() => void>();
   /** Numbers of polls that repeated an `after`: in the whole check, and of the last page. */
-  const repeats = { all: 0, ofLast: 0 };
-  const wakers = new Set<() => void>();
+  readonly #repeats = { all: 0, ofLast: 0 };
+  /** The page that the bridge got last: its cursor and its `next`. */
+  #last = { from: "", to: "" };
+  #lastAnswer: LastAnswer = { is: "none" };
+  #arrivals = 0;
+  #isAnyAccepted = false;
+  #isClosed = false;
 
-  const wake = () => {
-    for (const each of wakers) each();
-  };
-  const woken = (ms: number) =>
-    new Promise<void>((resolve) => {
-      const end = () => {
-        clearTimeout(timer);
-        wakers.delete(end);
-        resolve();
-      };
-      const timer = setTimeout(end, ms);
-      wakers.add(end);
-    });
-
-  /** Notes the arrival of a poll, and returns the cursor from which its page begins. */
-  function arrive(poll: PollRequest): string {
-    arrivals++;
-    if (previous !== undefined && previous.kind !== "other") {
-      const list = gaps[previous.kind];
-      if (list.length < GAPS_MOST) list.push(poll.atMs - previous.fromMs);
-    }
-    previous = undefined;
-    const followed = special?.followed;
-    special = undefined;
-    const after = poll.after === "latest" ? "" : (poll.after ?? "");
-    if (arrivals === 1 && CURSOR_FORM.test(after)) begin(after);
-    const { from, to } = last;
-    if (after !== to && after === from) {
-      followed?.(poll);
-      if (followed !== undefined) return from;
-      repeats.all++;
-      if (++repeats.ofLast > REPEATS_MOST) passing.get(to)?.stuck(poll);
-      return from;
-    }
-    const isRight = after === to || isAnyAccepted || followed !== undefined;
-    const wrong = new WrongAfter(`the next poll had ${afterOf(poll)}, not the page's next, "${to}"`);
-    passing.get(to)?.passed(isRight ? undefined : wrong);
-    passing.delete(to);
-    followed?.(poll);
-    return to;
+  constructor(options: PollSessionOptions) {
+    this.#options = options;
   }
 
-  function begin(cursor: string): void {
-    chain.begin(cursor);
-    last = { from: cursor, to: cursor };
+  /** Number of polls that repeated the `after` of a page that the bridge had already received. */
+  get repeats(): number {
+    return this.#repeats.all;
   }
 
-  async function answer(poll: PollRequest): Promise<PollAnswer> {
-    const cursor = arrive(poll);
+  /** Resolves to the answer to a poll. */
+  async answer(poll: PollRequest): Promise<PollAnswer> {
+    const cursor = this.#arrive(poll);
+    this.#wake();
     const untilMs = poll.atMs + HOLD_MS;
     for (;;) {
       const now = performance.now();
-      const next = specials.shift();
-      if (next !== undefined) {
-        special = next;
-        const isCounted = next.isIdle && now - poll.atMs < IMMEDIATE_MS;
-        previous = { kind: isCounted ? "idle" : "other", fromMs: poll.atMs };
-        next.answered(poll, now);
-        return next.build(cursor);
+      const special = this.#specials.shift();
+      if (special !== undefined) {
+        const isCounted = special.isIdle && now - poll.atMs < IMMEDIATE_MS;
+        special.state = { is: "answered", poll, atMs: now };
+        this.#lastAnswer = { is: "special", special, idleSinceMs: isCounted ? poll.atMs : undefined };
+        return special.build(cursor);
       }
-      const page = chain.at(cursor, poll.limit);
+      const page = this.#chain.at(cursor, poll.limit);
       if (page !== undefined) {
-        if (last.from !== cursor) {
-          chain.remove(last.from);
-          repeats.ofLast = 0;
+        if (this.#last.from !== cursor) {
+          this.#chain.remove(this.#last.from);
+          this.#repeats.ofLast = 0;
         }
-        last = { from: cursor, to: page.next };
-        previous = { kind: page.content.hasMore === false ? "other" : "more", fromMs: now };
-        return pageAnswer(page.content, page.next, options);
+        this.#last = { from: cursor, to: page.next };
+        this.#lastAnswer = { is: "page", moreSinceMs: page.content.hasMore === false ? undefined : now };
+        return this.#options.page(page.content, page.next);
       }
       const isLate = now >= untilMs;
-      if (isClosed || (isLate && cursor !== chain.tip)) return errorAnswer(503, "the check sends no page");
-      if (isLate) chain.add({ events: filler(), hasMore: false });
-      else await woken(untilMs - now);
+      if (this.#isClosed || (isLate && cursor !== this.#chain.tip)) {
+        return errorAnswer(503, "the check sends no page");
+      }
+      if (isLate) this.#chain.add({ events: this.#options.filler(), hasMore: false });
+      else await this.#woken(untilMs - now);
     }
   }
 
-  /** Without polls, no further rule can be checked. */
-  const gone = (what: string) => {
-    const words = `after ${what}, the bridge did not poll again within ${pollWithinMs / 1000} seconds`;
-    return new Broken(words, undefined, { judgeable: "nothing" });
-  };
-
-  /**
-   * Calls `onLate` if `promise` is pending for longer than `pollWithinMs`, and rejects with the result of `onLate`.
-   */
-  async function inTime<T>(promise: Promise<T>, onLate: () => Broken): Promise<T> {
-    let timer: NodeJS.Timeout | undefined;
-    const late = new Promise<never>((_resolve, reject) => {
-      timer = setTimeout(() => reject(onLate()), pollWithinMs);
-    });
-    return Promise.race([promise, late]).finally(() => clearTimeout(timer));
+  /** Answers with a page, and waits until the bridge polls with its `next`. Throws Broken if the bridge does not. */
+  async pass(content: PageContent, what: string): Promise<void> {
+    const from = this.#chain.tip;
+    const { next } = this.#chain.add(content);
+    const sent: SentPage = { from, state: { is: "pending" } };
+    this.#sent.set(next, sent);
+    const before = this.#arrivals;
+    this.#wake();
+    await this.#until(() => sent.state.is !== "pending");
+    this.#sent.delete(next);
+    const { state } = sent;
+    const again = `after ${what}, the bridge polled again and again with`;
+    switch (state.is) {
+      case "passed":
+        return;
+      case "wrong":
+        throw new WrongAfter(
+          `after ${what}, the next poll had ${afterOf(state.poll)}, not the page's next, "${next}"`,
+        );
+      case "stuck":
+        throw new Broken(`${again} ${afterOf(state.poll)}, not with the page's next, "${next}"`);
+      case "pending":
+        if (this.#arrivals === before) throw this.#gone(what);
+        this.#chain.empty(from);
+        throw new Broken(`${again} the same \`after\``);
+    }
   }
 
-  return {
-    gaps,
-    get repeats() {
-      return repeats.all;
-    },
-    answer,
-    pass(content, what) {
-      const from = chain.tip;
-      const { next } = chain.add(content);
-      const before = arrivals;
-      const isStuck = (words: string) => {
+  /** Answers the next poll with `build(cursor)`, and waits for the poll after it. */
+  async answerNext(
+    build: (cursor: string) => PollAnswer,
+    what: string,
+    isIdle = false,
+  ): Promise<PolledTwice> {
+    const special = this.#addSpecial(build, isIdle);
+    await this.#until(() => special.state.is === "followed");
+    if (special.state.is !== "followed") throw this.#gone(what);
+    return special.state.polled;
+  }
+
+  /** Answers the next poll with `answer`. */
+  answerOnce(answer: PollAnswer): void {
+    this.#addSpecial(() => answer, false);
+  }
+
+  /**
+   * Sets the cursor at which the first page begins. The bridge must have this cursor, or get the cursor with the next
+   * answer.
+   */
+  begin(cursor: string): void {
+    this.#chain.begin(cursor);
+    this.#last = { from: cursor, to: cursor };
+  }
+
+  /** Returns a new cursor, which belongs to no page. */
+  cursor(): string {
+    return this.#chain.cursor();
+  }
+
+  /** Accepts any `after` from now on, because a rule has already reported a wrong `after`. */
+  acceptAnyAfter(): void {
+    this.#isAnyAccepted = true;
+  }
+
+  /** Answers all waiting polls. */
+  close(): void {
+    this.#isClosed = true;
+    this.#wake();
+  }
+
+  /** Notes the arrival of a poll, and returns the cursor from which its page begins. */
+  #arrive(poll: PollRequest): string {
+    this.#arrivals++;
+    const isFollowing = this.#judgeLastAnswer(poll);
+    const after = poll.after === "latest" ? "" : (poll.after ?? "");
+    if (this.#arrivals === 1 && CURSOR_FORM.test(after)) this.begin(after);
+    const { from, to } = this.#last;
+    const sent = this.#sent.get(to);
+    if (after !== to && after === from) {
+      if (isFollowing) return from;
+      this.#repeats.all++;
+      if (++this.#repeats.ofLast > REPEATS_MOST && sent?.state.is === "pending") {
+        sent.state = { is: "stuck", poll };
         // The other rules continue with an empty page.
-        chain.empty(from);
-        passing.delete(next);
-        return new Broken(`after ${what}, the bridge polled again and again with ${words}`);
+        this.#chain.empty(sent.from);
+      }
+      return from;
+    }
+    const isRight = after === to || this.#isAnyAccepted || isFollowing;
+    if (sent?.state.is === "pending") sent.state = isRight ? { is: "passed" } : { is: "wrong", poll };
+    return to;
+  }
+
+  /** Judges the time since the last answer. Returns whether the poll follows a special answer. */
+  #judgeLastAnswer(poll: PollRequest): boolean {
+    const last = this.#lastAnswer;
+    this.#lastAnswer = { is: "none" };
+    if (last.is === "page") noteGap(this.gaps.more, last.moreSinceMs, poll);
+    if (last.is !== "special") return false;
+    noteGap(this.gaps.idle, last.idleSinceMs, poll);
+    const { special } = last;
+    if (special.state.is === "answered") {
+      const { poll: answered, atMs: answeredAtMs } = special.state;
+      special.state = { is: "followed", polled: { answered, answeredAtMs, next: poll } };
+    }
+    return true;
+  }
+
+  #addSpecial(build: SpecialAnswer["build"], isIdle: boolean): SpecialAnswer {
+    const special: SpecialAnswer = { build, isIdle, state: { is: "queued" } };
+    this.#specials.push(special);
+    this.#wake();
+    return special;
+  }
+
+  /** Without polls, no further rule can be checked. */
+  #gone(what: string): Broken {
+    const seconds = this.#options.pollWithinMs / 1000;
+    const words = `after ${what}, the bridge did not poll again within ${seconds} seconds`;
+    return new Broken(words, undefined, { judgeable: "nothing" });
+  }
+
+  /** Waits until `isDone` returns true, but not longer than the time limit for the next poll. */
+  async #until(isDone: () => boolean): Promise<void> {
+    const endMs = performance.now() + this.#options.pollWithinMs;
+    for (
+      let leftMs = endMs - performance.now();
+      !isDone() && leftMs > 0;
+      leftMs = endMs - performance.now()
+    ) {
+      await this.#woken(leftMs);
+    }
+  }
+
+  /** Resolves at the next call of `#wake`, or after `ms`. */
+  #woken(ms: number): Promise<void> {
+    return new Promise((resolve) => {
+      const end = () => {
+        clearTimeout(timer);
+        this.#wakers.delete(end);
+        resolve();
       };
-      const done = new Promise<void>((resolve, reject) => {
-        passing.set(next, {
-          passed(wrong) {
-            if (wrong === undefined) resolve();
-            else reject(new WrongAfter(`after ${what}, ${wrong.message}`));
-          },
-          stuck: (poll) => reject(isStuck(`${afterOf(poll)}, not with the page's next, "${next}"`)),
-        });
-      });
-      wake();
-      return inTime(done, () => (arrivals > before ? isStuck("the same `after`") : gone(what)));
-    },
-    answerNext(build, what, isIdle = false) {
-      const done = new Promise<PolledTwice>((resolve) => {
-        let answered: PollRequest;
-        let answeredAtMs: number;
-        specials.push({
-          build,
-          isIdle,
-          answered: (poll, atMs) => void ([answered, answeredAtMs] = [poll, atMs]),
-          followed: (next) => resolve({ answered, answeredAtMs, next }),
-        });
-      });
-      wake();
-      return inTime(done, () => gone(what));
-    },
-    answerOnce(once) {
-      specials.push({
-        build: () => once,
-        isIdle: false,
-        answered: () => undefined,
-        followed: () => undefined,
-      });
-      wake();
-    },
-    begin,
-    cursor: chain.cursor,
-    acceptAnyAfter: () => void (isAnyAccepted = true),
-    close() {
-      isClosed = true;
-      wake();
-    },
-  };
+      const timer = setTimeout(end, ms);
+      this.#wakers.add(end);
+    });
+  }
+
+  /** Continues everything that waits for a poll or for an answer. */
+  #wake(): void {
+    for (const each of this.#wakers) each();
+  }
+}
+
+function noteGap(gaps: number[], sinceMs: number | undefined, poll: PollRequest): void {
+  if (sinceMs !== undefined && gaps.length < GAPS_MOST) gaps.push(poll.atMs - sinceMs);
 }

@@ -1,110 +1,107 @@
-import { pageAnswer, type PageContent, type PollAnswer, type WritePage } from "./poll-answer";
-import { createEventMaker } from "../events/event-maker";
-import { createEventTarget, type EventTarget } from "../events/event-target";
-import type { ObservedChat } from "../events/observed-chat";
-import { createInboundLog, type InboundLog } from "./inbound-log";
-import { createPollLog, type PollLog } from "./poll-log";
-import type { PollRequest } from "./poll-request";
-import { createPollSession, type PollSession } from "./poll-session";
-import type { SignatureFinding } from "./poll-signature";
+import type { EventHead } from "../../events";
+import { EventTarget, type EventCheckOptions } from "../events/event-target";
+import {
+  pageAnswer,
+  type ListenAddress,
+  type PageContent,
+  type PollAnswer,
+  type RequestHandler,
+  type WritePage,
+} from "./fake-service";
+import { InboundLog } from "./inbound-log";
+import { PollLog, type PollRequest, type SignatureFinding } from "./poll-log";
+import { PollSession } from "./poll-session";
+
+/** The values with which the bridge must be configured. */
+export interface PollerPlace {
+  /** Base address of the fake service, such as `http://127.0.0.1:9100`. */
+  readonly baseUrl: string;
+  /** UUID of the workspace. */
+  readonly workspace: string;
+}
+
+export interface PollerCheckOptions extends EventCheckOptions {
+  /** Address of the fake service; a free port of 127.0.0.1 by default. */
+  readonly listen?: ListenAddress;
+  /** Called once the fake service listens. The bridge can now be started. */
+  readonly onListening?: (place: PollerPlace) => void;
+  /** Time limit for the first poll, ms; 120,000 by default. */
+  readonly waitMs?: number;
+  /** Time limit for each further poll, ms; 30,000 by default. */
+  readonly pollWithinMs?: number;
+}
 
 /** The first request of the bridge: a poll, or a request with another path or workspace. */
 export type FirstRequest =
   | { readonly poll: PollRequest; readonly finding: SignatureFinding | undefined }
   | { readonly elsewhere: string };
 
-/** A bridge that polls and is being checked, with helpers for the rules. */
-export interface PollTarget extends EventTarget {
-  readonly workspace: string;
-  readonly secrets: readonly string[];
+const OBSERVE_TIMEOUT_MS = 5_000;
+
+/** A bridge that polls and is being checked, with helpers for the rules. Answers the requests of the bridge. */
+export class PollTarget extends EventTarget implements RequestHandler {
   /** Time limit for the first poll, ms. */
   readonly waitMs: number;
   readonly session: PollSession;
   readonly log: PollLog;
   readonly inbound: InboundLog;
-  /** Resolves to the first request; undefined if there is none within `waitMs`. */
-  first(): Promise<FirstRequest | undefined>;
-  /** Sets the function that serializes all further pages. */
-  writeAs(write: WritePage): void;
-  /** Returns the answer with a page. */
-  page(content: PageContent, next: string | null): PollAnswer;
-  /** Returns the answer with an empty page, when no event is newer than the cursor `next`. */
-  idle(next: string | null): PollAnswer;
-}
+  /** Serializes all further pages. */
+  writeAs: WritePage = JSON.stringify;
+  readonly #firstRequest: Promise<FirstRequest>;
+  #onFirst: (request: FirstRequest) => void = () => undefined;
+  #first: Promise<FirstRequest | undefined> | undefined;
 
-/** The functions that answer the bridge's requests. */
-export interface PollTargetServer {
-  onPoll(poll: PollRequest): Promise<PollAnswer>;
-  onPost(body: Buffer, signature: string | undefined): PollAnswer;
-  onElsewhere(request: string): void;
-}
-
-export function createPollTarget(options: {
-  readonly workspace: string;
-  readonly channel: string;
-  readonly user: string;
-  readonly isPlaceGiven: boolean;
-  readonly secrets: readonly string[];
-  readonly chat: ObservedChat | undefined;
-  readonly waitMs: number;
-  readonly pollWithinMs: number;
-  readonly onWait: (what: string) => void;
-}): { readonly target: PollTarget; readonly server: PollTargetServer } {
-  const { workspace, secrets, waitMs, onWait } = options;
-  let write: WritePage = JSON.stringify;
-  const make = createEventMaker(options);
-  const session = createPollSession({
-    ...options,
-    filler: () => [make.ping()],
-    write: (content) => write(content),
-  });
-  const log = createPollLog(secrets);
-  const inbound = createInboundLog(secrets);
-  let first: Promise<FirstRequest | undefined> | undefined;
-  let onFirst: (request: FirstRequest) => void = () => undefined;
-  const firstRequest = new Promise<FirstRequest>((resolve) => (onFirst = resolve));
-
-  const taken: EventTarget["taken"] = (event, what) => session.pass({ events: [event] }, what);
-  const events = createEventTarget({ ...options, make, taken });
-
-  const page = (content: PageContent, next: string | null) =>
-    pageAnswer(content, next, { workspace, secrets, write });
-
-  function firstWithin(ms: number): Promise<FirstRequest | undefined> {
-    onWait(`waiting up to ${ms / 1000} seconds for the bridge's first poll`);
-    let timer: NodeJS.Timeout | undefined;
-    const late = new Promise<undefined>((resolve) => {
-      timer = setTimeout(() => resolve(undefined), ms);
+  constructor(options: PollerCheckOptions) {
+    super(options, OBSERVE_TIMEOUT_MS);
+    const { waitMs = 120_000, pollWithinMs = 30_000 } = options;
+    this.waitMs = waitMs;
+    this.session = new PollSession({
+      page: this.page,
+      pollWithinMs,
+      filler: () => [this.make.ping()],
     });
-    return Promise.race([firstRequest, late]).finally(() => clearTimeout(timer));
+    this.log = new PollLog(this.secrets);
+    this.inbound = new InboundLog(this.secrets);
+    this.#firstRequest = new Promise((resolve) => (this.#onFirst = resolve));
   }
 
-  const target: PollTarget = {
-    ...events,
-    get chat() {
-      return events.chat;
-    },
-    workspace,
-    secrets,
-    waitMs,
-    session,
-    log,
-    inbound,
-    writeAs: (as) => void (write = as),
-    first: () => (first ??= firstWithin(waitMs)),
-    page,
-    idle: (next) => page({ events: [], hasMore: false }, next),
-  };
-  return {
-    target,
-    server: {
-      onPoll(poll) {
-        const finding = log.add(poll);
-        onFirst({ poll, finding });
-        return session.answer(poll);
-      },
-      onPost: (body, signature) => inbound.answer(body, signature),
-      onElsewhere: (elsewhere) => onFirst({ elsewhere }),
-    },
-  };
+  override readonly taken = (event: EventHead, what: string): Promise<void> =>
+    this.session.pass({ events: [event] }, what);
+
+  /** Resolves to the first request; undefined if there is none within `waitMs`. */
+  readonly first = (): Promise<FirstRequest | undefined> => (this.#first ??= this.#firstInTime());
+
+  /** Returns the answer with a page. */
+  readonly page = (content: PageContent, next: string | null): PollAnswer =>
+    pageAnswer({ write: this.writeAs, ...content }, next, this);
+
+  /** Returns the answer with an empty page, when no event is newer than the cursor `next`. */
+  readonly idle = (next: string | null): PollAnswer => this.page({ events: [], hasMore: false }, next);
+
+  onPoll(poll: PollRequest): Promise<PollAnswer> {
+    this.#onFirst({ poll, finding: this.log.add(poll) });
+    return this.session.answer(poll);
+  }
+
+  onPost(body: Buffer, signature: string | undefined): PollAnswer {
+    return this.inbound.answer(body, signature);
+  }
+
+  onElsewhere(elsewhere: string): void {
+    this.#onFirst({ elsewhere });
+  }
+
+  override close(): void {
+    this.session.close();
+    super.close();
+  }
+
+  #firstInTime(): Promise<FirstRequest | undefined> {
+    this.waiting(`waiting up to ${this.waitMs / 1000} seconds for the bridge's first poll`);
+    let timer: NodeJS.Timeout | undefined;
+    const late = new Promise<undefined>((resolve) => {
+      timer = setTimeout(() => resolve(undefined), this.waitMs);
+    });
+    return Promise.race([this.#firstRequest, late]).finally(() => clearTimeout(timer));
+  }
 }

@@ -1,26 +1,15 @@
+import { PUSH_DEADLINE_MS } from "../../../contract/numbers";
 import type { EventHead } from "../../events";
 import { sign, SIGNATURE_HEADER } from "../../signature";
-import { excerpt, type HttpClient, type Reply } from "../http-client";
+import { EventTarget, type EventCheckOptions } from "../events/event-target";
+import { createHttpClient, excerpt, type HttpClient, type Reply } from "../http-client";
 import { Broken, noReply } from "../rule";
-import { createEventMaker } from "../events/event-maker";
-import { createEventTarget, type EventTarget } from "../events/event-target";
-import type { ObservedChat } from "../events/observed-chat";
 
-/** A bridge that receives pushes and is being checked, with helpers for the rules. */
-export interface PushTarget extends EventTarget {
-  readonly secrets: readonly string[];
-  /** Whether `--workspace` gave the workspace of the events. Otherwise the workspace is random. */
-  readonly isWorkspaceGiven: boolean;
-  /** Returns the bytes of an event, as they are pushed. */
-  write(event: EventHead): Buffer;
-  /** Sets the function that serializes all further events. */
-  writeAs(write: Write): void;
-  /** Pushes an event as the service does, except for `change`. */
-  push(event: EventHead, change?: PushChange): Promise<Reply>;
-  /** Pushes an event, and throws Broken unless the bridge answers with any 2xx in time. */
-  taken(event: EventHead, what: string, change?: PushChange): Promise<Reply & { readonly status: number }>;
-  /** Pushes an event that the bridge must reject, and throws Broken unless the bridge answers with a 4xx. */
-  refused(event: EventHead, what: string, change: PushChange): Promise<void>;
+export interface BridgeCheckOptions extends EventCheckOptions {
+  /** The bridge's target URL. */
+  readonly url: URL;
+  /** Time limit for answering a push, ms; 5000 by default. */
+  readonly answerWithinMs?: number;
 }
 
 /** Serializes an event as JSON. */
@@ -33,60 +22,62 @@ export interface PushChange {
   readonly body?: Uint8Array;
 }
 
-export function createPushTarget(options: {
-  readonly url: URL;
-  readonly client: HttpClient;
-  readonly workspace: string;
-  readonly channel: string;
-  readonly user: string;
-  readonly secrets: readonly string[];
-  readonly chat: ObservedChat | undefined;
+/** A bridge that receives pushes and is being checked, with helpers for the rules. */
+export class PushTarget extends EventTarget {
+  /** Whether `--workspace` gave the workspace of the events. Otherwise the workspace is random. */
   readonly isWorkspaceGiven: boolean;
-  readonly isPlaceGiven: boolean;
-  readonly onWait: (what: string) => void;
-}): PushTarget {
-  const { url, client, workspace, channel, user, secrets, isWorkspaceGiven } = options;
-  let asText: Write = (event) => JSON.stringify(event);
-  const write = (event: EventHead) => Buffer.from(asText(event));
-  const make = createEventMaker({ workspace, channel, user });
+  /** Serializes all further events. */
+  writeAs: Write = JSON.stringify;
+  readonly #url: URL;
+  readonly #client: HttpClient;
 
-  function push(event: EventHead, change: PushChange = {}): Promise<Reply> {
-    const body = change.body ?? write(event);
-    const signature = change.signature === undefined ? sign(body, secrets) : change.signature;
+  constructor(options: BridgeCheckOptions) {
+    const { url, workspace, answerWithinMs: timeoutMs = PUSH_DEADLINE_MS } = options;
+    super(options, timeoutMs);
+    this.isWorkspaceGiven = workspace !== undefined;
+    this.#url = url;
+    this.#client = createHttpClient(url, { ...options, timeoutMs });
+  }
+
+  /** Returns the bytes of an event, as they are pushed. */
+  readonly write = (event: EventHead): Buffer => Buffer.from(this.writeAs(event));
+
+  /** Pushes an event as the service does, except for `change`. */
+  readonly push = (event: EventHead, change: PushChange = {}): Promise<Reply> => {
+    const body = change.body ?? this.write(event);
+    const signature = change.signature === undefined ? sign(body, this.secrets) : change.signature;
     const headers = {
       "Content-Type": "application/json",
       ...(signature === null ? {} : { [SIGNATURE_HEADER]: signature }),
       "Service-Event-Id": event.id,
       "Service-Workspace": event.workspace,
     };
-    return client.call({ method: "POST", path: url.pathname + url.search, headers, body });
-  }
-
-  async function taken(event: EventHead, what: string, change?: PushChange) {
-    const reply = await push(event, change);
-    return expectTaken(reply, what);
-  }
-
-  const events = createEventTarget({ ...options, make, taken });
-  return {
-    ...events,
-    get chat() {
-      return events.chat;
-    },
-    secrets,
-    isWorkspaceGiven,
-    write,
-    writeAs: (as) => void (asText = as),
-    push,
-    taken,
-    async refused(event, what, change) {
-      const reply = await push(event, change);
-      if ("failed" in reply) throw noReply(what, reply, "--url");
-      if (reply.status < 400 || reply.status > 499) {
-        throw new Broken(`${what} was answered with ${reply.status}, not rejected with a 4xx`);
-      }
-    },
+    const path = this.#url.pathname + this.#url.search;
+    return this.#client.call({ method: "POST", path, headers, body });
   };
+
+  /** Pushes an event, and throws Broken unless the bridge answers with any 2xx in time. */
+  override readonly taken = async (event: EventHead, what: string, change?: PushChange) =>
+    expectTaken(await this.push(event, change), what);
+
+  /** Pushes an event that the bridge must reject, and throws Broken unless the bridge answers with a 4xx. */
+  readonly refused = async (event: EventHead, what: string, change: PushChange): Promise<void> => {
+    const reply = await this.push(event, change);
+    if ("failed" in reply) throw noReply(what, reply, "--url");
+    if (reply.status < 400 || reply.status > 499) {
+      throw new Broken(`${what} was answered with ${reply.status}, not rejected with a 4xx`);
+    }
+  };
+
+  override close(): void {
+    this.#client.close();
+    super.close();
+  }
+}
+
+/** Returns whether the bridge answered a push with any 2xx in time. */
+export function isTaken(reply: Reply): boolean {
+  return "status" in reply && reply.status >= 200 && reply.status <= 299;
 }
 
 /** Throws Broken unless the bridge answered a push with any 2xx in time. */
@@ -98,7 +89,7 @@ export function expectTaken(reply: Reply, what: string): Reply & { readonly stat
       "redirects are not followed: answer at the target URL itself, or set the target URL to the redirect's location",
     );
   }
-  if (reply.status < 200 || reply.status > 299) {
+  if (!isTaken(reply)) {
     const why = excerpt(reply.body);
     throw new Broken(`${what} was answered with ${reply.status}${why === "" ? "" : `: ${why}`}`);
   }

@@ -2,13 +2,16 @@ import { TIMESTAMP_TOLERANCE_SECONDS } from "../../../contract/numbers";
 import type { Message } from "../../events";
 import { sign } from "../../signature";
 import { entriesOf, MALFORMED, WRONG, type BadSignature } from "../bad-signatures";
-import type { Rule } from "../rule";
-import { takesUtf8 } from "./takes-utf8";
-import type { PushTarget } from "./push-target";
+import { ALL_SAMPLES } from "../events/text-samples";
+import { Broken, type Rule } from "../rule";
+import { hashedAlteration, inAsciiJson, signAltered } from "../text-alterations";
+import { isTaken, type PushTarget } from "./push-target";
 
 const MINUTE_MS = 60_000;
 /** A secret that no bridge has. */
 const OTHER = "a secret that is not the bridge's";
+const RAW_BYTES =
+  "compute the HMAC over the bytes of the body as they arrive, before they are decoded or parsed";
 
 export const SIGNATURE_RULES: readonly Rule<PushTarget>[] = [
   {
@@ -134,5 +137,34 @@ async function refusesOld({ make, refused, secrets, write }: PushTarget): Promis
     const event = make.create(`signed ${what}`);
     const signature = sign(write(event), secrets, Date.now() + minutes * MINUTE_MS);
     await refused(event, `a push signed ${what}`, { signature });
+  }
+}
+
+/**
+ * Pushes an event with characters outside ASCII in UTF-8, as the service does. If the bridge rejects the push, throws
+ * Broken with the likely cause. If the bridge accepts the same characters as JSON escapes, all further events have such
+ * escapes, so that the other rules can be checked.
+ */
+async function takesUtf8(target: PushTarget): Promise<void> {
+  const { make, push, taken, secrets } = target;
+  const create = () => {
+    const event = make.create(ALL_SAMPLES);
+    return { event, body: JSON.stringify(event) };
+  };
+  const { event, body } = create();
+  try {
+    await taken(event, "a push with characters outside ASCII", { body: Buffer.from(body) });
+  } catch (error) {
+    if (!(error instanceof Broken) || error.more.isUnreached === true) throw error;
+    const hashed = await hashedAlteration(body, async (alterations) => {
+      const { event: each, body: text } = create();
+      const signature = signAltered(text, alterations, secrets);
+      return isTaken(await push(each, { body: Buffer.from(text), signature }));
+    });
+    const write = (each: object) => inAsciiJson(JSON.stringify(each));
+    const ascii = make.create(ALL_SAMPLES);
+    if (isTaken(await push(ascii, { body: Buffer.from(write(ascii)) }))) target.writeAs = write;
+    const cause = hashed && `the digest is valid if the body is ${hashed.as} before it is hashed`;
+    throw new Broken(error.message, RAW_BYTES, { cause });
   }
 }

@@ -1,27 +1,12 @@
-import { createHttpClient, type ClientOptions } from "../http-client";
 import { isOk, type CheckResult } from "../result";
-import { judgeAll, NO_PROGRESS, type CheckProgress, type Rule } from "../rule";
+import { judgeAll, type Rule } from "../rule";
 import { BODY_RULES, GATE_RULE } from "./inbound-rules";
 import { LIMIT_RULES } from "./limit-rules";
 import { ORDER_RULES } from "./order-rules";
 import { POLL_RULES } from "./poll-rules";
-import { createServiceTarget, type ServiceTarget } from "./service-target";
+import { ServiceTarget, type ServiceCheckOptions } from "./service-target";
 
-export interface ServiceCheckOptions extends Omit<ClientOptions, "timeoutMs"> {
-  /** The service's base address. */
-  readonly url: URL;
-  /** UUID of the workspace. The games receive each event that the check sends and the service accepts. */
-  readonly workspace: string;
-  /** Signing secrets of the workspace, the newest first. */
-  readonly secrets: readonly string[];
-  /** Whether to check the rate limits too, by exceeding them. */
-  readonly withLimits?: boolean;
-  /** Ids of the rules to check. Rules that all other rules need are always checked. */
-  readonly only?: readonly string[];
-  readonly progress?: CheckProgress;
-}
-
-const TIMEOUT_MS = 30_000;
+export type { ServiceCheckOptions } from "./service-target";
 
 export const SERVICE_RULES: readonly Rule<ServiceTarget>[] = [
   GATE_RULE,
@@ -42,13 +27,11 @@ const BLIND: readonly string[] = [
  * check itself fails; faults of the service are in the result.
  */
 export async function checkService(options: ServiceCheckOptions): Promise<CheckResult> {
-  const { url, workspace, secrets, withLimits = false, only = [], progress = NO_PROGRESS } = options;
-  const client = createHttpClient(url, { ...options, timeoutMs: TIMEOUT_MS });
-  const target = createServiceTarget({ url, client, workspace, secrets, withLimits });
+  const target = new ServiceTarget(options);
   try {
-    const rules = await judgeAll(SERVICE_RULES, target, { only, progress });
-    return { mode: "service", of: url.href, ok: isOk(rules), rules, blind: BLIND };
+    const rules = await judgeAll(SERVICE_RULES, target, options);
+    return { mode: "service", of: options.url.href, ok: isOk(rules), rules, blind: BLIND };
   } finally {
-    client.close();
+    target.close();
   }
 }

@@ -28,6 +28,9 @@ export interface InboundCase {
   readonly field?: string;
 }
 
+const accepted = (what: string, event: unknown): InboundCase => ({ what, event });
+const refused = (what: string, event: unknown, field: string): InboundCase => ({ what, event, field });
+
 /**
  * Returns the valid and invalid cases of a field. If events of every type have the field, only messages are used as
  * valid cases, because games may act on commands and actions.
@@ -36,13 +39,9 @@ function casesOf({ field, of, least, most, isOptional, mayBeNull }: TextRule): r
   return of.flatMap((type) => {
     const to = (value: unknown) => withField(EVENTS[type], field, value);
     const name = `${type === "action" ? "an" : "a"} ${type} whose ${field}`;
-    const refuse = (what: string, value: unknown): InboundCase => ({
-      what: `${name} ${what}`,
-      event: to(value),
-      field,
-    });
+    const refuse = (what: string, value: unknown) => refused(`${name} ${what}`, to(value), field);
     const take = (what: string, value: unknown): readonly InboundCase[] =>
-      of === ALL && type !== "message" ? [] : [{ what: `${name} ${what}`, event: to(value) }];
+      of === ALL && type !== "message" ? [] : [accepted(`${name} ${what}`, to(value))];
     const missing = isOptional === true ? take("is missing", undefined) : [refuse("is missing", undefined)];
     return [
       ...missing,
@@ -68,37 +67,29 @@ const { id: me } = USER;
 
 /** Events with an unknown type or field, or without a valid type or user object; the service must reject them. */
 export const UNKNOWN_CASES: readonly InboundCase[] = [
-  { what: "an event without a type", event: { ...message, type: undefined }, field: "type" },
-  { what: "an event of an unknown type", event: { ...message, type: "ping" }, field: "type" },
-  { what: "an event whose type is null", event: { ...message, type: null }, field: "type" },
-  { what: "an empty object", event: {}, field: "type" },
-  { what: "an unknown field outside ASCII", event: { ...message, [UNUSUAL]: 1 }, field: UNUSUAL },
+  refused("an event without a type", { ...message, type: undefined }, "type"),
+  refused("an event of an unknown type", { ...message, type: "ping" }, "type"),
+  refused("an event whose type is null", { ...message, type: null }, "type"),
+  refused("an empty object", {}, "type"),
+  refused("an unknown field outside ASCII", { ...message, [UNUSUAL]: 1 }, UNUSUAL),
   ...ALL.flatMap((type) => [
-    { what: `an unknown field in a ${type}`, event: { ...EVENTS[type], extra: 1 }, field: "extra" },
-    {
-      what: `an unknown field in the channel of a ${type}`,
-      event: withField(EVENTS[type], "channel.extra", 1),
-      field: "channel.extra",
-    },
-    {
-      what: `an unknown field in the user of a ${type}`,
-      event: withField(EVENTS[type], "user.extra", 1),
-      field: "user.extra",
-    },
-    {
-      what: `an event of the type ${type} whose user is a string`,
-      event: { ...EVENTS[type], user: me },
-      field: "user",
-    },
-    {
-      what: `an event of the type ${type} without a user`,
-      event: { ...EVENTS[type], user: undefined },
-      field: "user",
-    },
+    refused(`an unknown field in a ${type}`, { ...EVENTS[type], extra: 1 }, "extra"),
+    refused(
+      `an unknown field in the channel of a ${type}`,
+      withField(EVENTS[type], "channel.extra", 1),
+      "channel.extra",
+    ),
+    refused(
+      `an unknown field in the user of a ${type}`,
+      withField(EVENTS[type], "user.extra", 1),
+      "user.extra",
+    ),
+    refused(`an event of the type ${type} whose user is a string`, { ...EVENTS[type], user: me }, "user"),
+    refused(`an event of the type ${type} without a user`, { ...EVENTS[type], user: undefined }, "user"),
   ]),
-  { what: "a command with replyTo", event: { ...command, replyTo: null }, field: "replyTo" },
-  { what: "an action with text", event: { ...action, text: "x" }, field: "text" },
-  { what: "a message with action", event: { ...message, action: "x" }, field: "action" },
+  refused("a command with replyTo", { ...command, replyTo: null }, "replyTo"),
+  refused("an action with text", { ...action, text: "x" }, "text"),
+  refused("a message with action", { ...message, action: "x" }, "action"),
 ];
 
 const UNUSUAL_ID = unusualText(ID_MAX_CHARACTERS);
@@ -106,52 +97,38 @@ const longDm = (length: number) => DM_PREFIX + "u".repeat(length - DM_PREFIX.len
 
 /** A DM channel is `dm:` followed by the event's own `user.id`, and is valid only in actions and messages. */
 export const DM_CASES: readonly InboundCase[] = [
-  { what: "a message in the member's own DM", event: { ...message, channel: `dm:${me}` } },
-  { what: "an action in the member's own DM", event: { ...action, channel: { id: `dm:${me}` } } },
-  {
-    what: `a DM channel of ${DM_CHANNEL_MAX_CHARACTERS} characters`,
-    event: {
-      ...message,
-      channel: longDm(DM_CHANNEL_MAX_CHARACTERS),
-      user: { id: longDm(DM_CHANNEL_MAX_CHARACTERS).slice(DM_PREFIX.length) },
-    },
-  },
-  {
-    what: "a DM channel of a user whose id has characters of all kinds",
-    event: { ...message, channel: DM_PREFIX + UNUSUAL_ID, user: { id: UNUSUAL_ID } },
-  },
-  {
-    what: "a DM channel that has the user's id in another normalization form",
-    event: { ...message, channel: `${DM_PREFIX}${"é".normalize("NFD")}`, user: { id: "é".normalize("NFC") } },
-    field: "channel",
-  },
-  {
-    what: "a DM channel that has the user's id in lower case",
-    event: { ...message, channel: `${DM_PREFIX}u`, user: { id: "U" } },
-    field: "channel",
-  },
-  {
-    what: "a DM channel that has the user's id without a space at its end",
-    event: { ...message, channel: `${DM_PREFIX}u`, user: { id: "u " } },
-    field: "channel",
-  },
-  { what: "a command in a DM", event: { ...command, channel: `dm:${me}` }, field: "channel" },
-  {
-    what: "a command whose DM channel is an object",
-    event: { ...command, channel: { id: `dm:${me}` } },
-    field: "channel",
-  },
-  { what: "a message in another member's DM", event: { ...message, channel: `dm:${me}2` }, field: "channel" },
-  {
-    what: "an action in another member's DM",
-    event: { ...action, channel: { id: "dm:u2" } },
-    field: "channel",
-  },
-  {
-    what: "a message whose channel is dm: without a user id",
-    event: { ...message, channel: "dm:" },
-    field: "channel",
-  },
+  accepted("a message in the member's own DM", { ...message, channel: `dm:${me}` }),
+  accepted("an action in the member's own DM", { ...action, channel: { id: `dm:${me}` } }),
+  accepted(`a DM channel of ${DM_CHANNEL_MAX_CHARACTERS} characters`, {
+    ...message,
+    channel: longDm(DM_CHANNEL_MAX_CHARACTERS),
+    user: { id: longDm(DM_CHANNEL_MAX_CHARACTERS).slice(DM_PREFIX.length) },
+  }),
+  accepted("a DM channel of a user whose id has characters of all kinds", {
+    ...message,
+    channel: DM_PREFIX + UNUSUAL_ID,
+    user: { id: UNUSUAL_ID },
+  }),
+  refused(
+    "a DM channel that has the user's id in another normalization form",
+    { ...message, channel: `${DM_PREFIX}${"é".normalize("NFD")}`, user: { id: "é".normalize("NFC") } },
+    "channel",
+  ),
+  refused(
+    "a DM channel that has the user's id in lower case",
+    { ...message, channel: `${DM_PREFIX}u`, user: { id: "U" } },
+    "channel",
+  ),
+  refused(
+    "a DM channel that has the user's id without a space at its end",
+    { ...message, channel: `${DM_PREFIX}u`, user: { id: "u " } },
+    "channel",
+  ),
+  refused("a command in a DM", { ...command, channel: `dm:${me}` }, "channel"),
+  refused("a command whose DM channel is an object", { ...command, channel: { id: `dm:${me}` } }, "channel"),
+  refused("a message in another member's DM", { ...message, channel: `dm:${me}2` }, "channel"),
+  refused("an action in another member's DM", { ...action, channel: { id: "dm:u2" } }, "channel"),
+  refused("a message whose channel is dm: without a user id", { ...message, channel: "dm:" }, "channel"),
 ];
 
 /**

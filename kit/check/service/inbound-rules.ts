@@ -1,10 +1,9 @@
 import { randomUUID } from "node:crypto";
+import { BODY_MAX_BYTES } from "../../../contract/numbers";
 import { sign } from "../../signature";
 import { Broken, type Rule } from "../rule";
 import { DM_CASES, EVENTS, TEXT_CASES, UNKNOWN_CASES, type InboundCase } from "./inbound-cases";
 import { expectAccepted, expectRefused, type ServiceTarget } from "./service-target";
-
-const BODY_MAX_BYTES = 64 * 1024;
 
 /** Advice to the user of the check, by the status of the first `POST`. */
 const FIRST_ADVICE: Readonly<Record<number, string>> = {

@@ -3,8 +3,28 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { retryAfterMs, TIMER_MOST_MS } from "../../back-off";
 import { isObject, readJson } from "../../read-event";
 import { sign, SIGNATURE_HEADER } from "../../signature";
-import type { HttpClient, NoReply, Reply } from "../http-client";
-import { Broken, noReply } from "../rule";
+import {
+  createHttpClient,
+  type ClientOptions,
+  type HttpClient,
+  type NoReply,
+  type Reply,
+} from "../http-client";
+import { Broken, noReply, type CheckProgress } from "../rule";
+
+export interface ServiceCheckOptions extends Omit<ClientOptions, "timeoutMs"> {
+  /** The service's base address. */
+  readonly url: URL;
+  /** UUID of the workspace. The games receive each event that the check sends and the service accepts. */
+  readonly workspace: string;
+  /** Signing secrets of the workspace, the newest first. */
+  readonly secrets: readonly string[];
+  /** Whether to check the rate limits too, by exceeding them. */
+  readonly withLimits?: boolean;
+  /** Ids of the rules to check. Rules that all other rules need are always checked. */
+  readonly only?: readonly string[];
+  readonly progress?: CheckProgress;
+}
 
 export type Answered = Exclude<Reply, NoReply>;
 
@@ -15,83 +35,80 @@ export interface RequestChange {
   readonly workspace?: string;
 }
 
-/** The service that is being checked, with functions that call it as a bridge of one workspace does. */
-export interface ServiceTarget {
-  readonly workspace: string;
-  readonly secrets: readonly string[];
-  readonly withLimits: boolean;
-  /** Posts an inbound event. Bytes and strings are sent unchanged, other values as JSON. Retries after a `429`. */
-  post(event: unknown, change?: RequestChange): Promise<Answered>;
-  /** Polls. Retries after a `429`. */
-  poll(query: string, change?: RequestChange): Promise<Answered>;
-  /** Sends one request, without retries. */
-  once(request: ServiceRequest): Promise<Reply>;
-  /** Resolves to whether the workspace has no target URL, so that its events can be polled. */
-  isPolled(): Promise<boolean>;
-}
-
 export interface ServiceRequest extends RequestChange {
   readonly method: "GET" | "POST";
   /** The body, or the query string of a poll. */
   readonly raw: string | Uint8Array;
 }
 
+const TIMEOUT_MS = 30_000;
 const ATTEMPTS_MOST = 6;
 
-export function createServiceTarget(options: {
-  readonly url: URL;
-  readonly client: HttpClient;
+/**
+ * The service that is being checked, with functions that call it as a bridge of one workspace does. Rules destructure
+ * the functions.
+ */
+export class ServiceTarget {
   readonly workspace: string;
   readonly secrets: readonly string[];
   readonly withLimits: boolean;
-}): ServiceTarget {
-  const { url, client, workspace, secrets, withLimits } = options;
-  const base = url.pathname.replace(/\/+$/, "");
-  let polled: Promise<boolean> | undefined;
+  readonly #base: string;
+  readonly #client: HttpClient;
+  #isPolled: Promise<boolean> | undefined;
 
-  function once({ method, raw, signature, workspace: of = workspace }: ServiceRequest): Promise<Reply> {
-    const header = signature === undefined ? sign(raw, secrets.slice(0, 1)) : signature;
+  constructor(options: ServiceCheckOptions) {
+    const { url, workspace, secrets, withLimits = false } = options;
+    this.workspace = workspace;
+    this.secrets = secrets;
+    this.withLimits = withLimits;
+    this.#base = `${url.pathname.replace(/\/+$/, "")}/hooks`;
+    this.#client = createHttpClient(url, { ...options, timeoutMs: TIMEOUT_MS });
+  }
+
+  /** Posts an inbound event. Bytes and strings are sent unchanged, other values as JSON. Retries after a `429`. */
+  readonly post = (event: unknown, change: RequestChange = {}): Promise<Answered> => {
+    const raw = typeof event === "string" || event instanceof Uint8Array ? event : JSON.stringify(event);
+    return this.#untilLetThrough({ method: "POST", raw, ...change });
+  };
+
+  /** Polls. Retries after a `429`. */
+  readonly poll = (query: string, change: RequestChange = {}): Promise<Answered> =>
+    this.#untilLetThrough({ method: "GET", raw: query, ...change });
+
+  /** Sends one request, without retries. */
+  readonly once = (request: ServiceRequest): Promise<Reply> => {
+    const { method, raw, signature, workspace = this.workspace } = request;
+    const header = signature === undefined ? sign(raw, this.secrets.slice(0, 1)) : signature;
     const query = method === "GET" && raw.length > 0 ? `?${String(raw)}` : "";
-    return client.call({
+    return this.#client.call({
       method,
-      path: `${base}/hooks/${of}${method === "GET" ? `/events${query}` : ""}`,
+      path: `${this.#base}/${workspace}${method === "GET" ? `/events${query}` : ""}`,
       headers: {
         ...(method === "POST" ? { "Content-Type": "application/json" } : {}),
         ...(header === null ? {} : { [SIGNATURE_HEADER]: header }),
       },
       ...(method === "POST" ? { body: typeof raw === "string" ? Buffer.from(raw) : raw } : {}),
     });
+  };
+
+  /** Resolves to whether the workspace has no target URL, so that its events can be polled. */
+  readonly isPolled = (): Promise<boolean> =>
+    (this.#isPolled ??= this.poll("after=latest").then(({ status }) => status !== 403));
+
+  close(): void {
+    this.#client.close();
   }
 
   /** Retries after a `429`: the check is fast, and other clients may share its workspace or address. */
-  async function untilLetThrough(request: ServiceRequest): Promise<Answered> {
+  async #untilLetThrough(request: ServiceRequest): Promise<Answered> {
     for (let attempt = 1; ; attempt++) {
-      const reply = await once(request);
-      if ("failed" in reply) throw noReply(`${request.method} ${base}/hooks`, reply, "--service");
+      const reply = await this.once(request);
+      if ("failed" in reply) throw noReply(`${request.method} ${this.#base}`, reply, "--service");
       if (reply.status !== 429 || attempt >= ATTEMPTS_MOST) return reply;
       const askedMs = retryAfterMs(reply.headers["retry-after"] ?? null, Date.now());
       await sleep(Math.min(TIMER_MOST_MS, Math.max(1_000, askedMs)));
     }
   }
-
-  const poll = (query: string, change: RequestChange = {}) =>
-    untilLetThrough({ method: "GET", raw: query, ...change });
-
-  return {
-    workspace,
-    secrets,
-    withLimits,
-    once,
-    poll,
-    post(event, change = {}) {
-      const raw = typeof event === "string" || event instanceof Uint8Array ? event : JSON.stringify(event);
-      return untilLetThrough({ method: "POST", raw, ...change });
-    },
-    async isPolled() {
-      polled ??= poll("after=latest").then(({ status }) => status !== 403);
-      return polled;
-    },
-  };
 }
 
 /** Throws Broken unless the answer is the contract's `202`. Allows unknown fields, which may be added at any time. */

@@ -1,6 +1,6 @@
 import type { HttpClient } from "../../check/http-client";
 import { createEventMaker } from "../../check/events/event-maker";
-import type { ShownEvent } from "../../check/events/judge-shown";
+import type { ShownEvent } from "../../check/events/shown-message";
 import { createObservedChat } from "../../check/events/observed-chat";
 import { HANG_MS } from "../../../test/harness/wait";
 
