@@ -1,6 +1,6 @@
+import { refusedBy } from "./error-body";
 import type { Channel, InboundEvent, User } from "./inbound-event";
 import { numberedChoices } from "./numbered-choices";
-import { refusedBy } from "./refusal-hint";
 import type { ReportedIds } from "./reported-ids";
 import type { Sender, SendResult } from "./sender";
 import type { ShownMessages } from "./shown-messages";

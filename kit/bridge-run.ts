@@ -187,14 +187,14 @@ export class BridgeRun {
 
   /** Polls in push mode. The service holds events while the workspace has no target URL, and never pushes them later. */
   #pollBesidePushes(catchUp: CatchUp): void {
-    this.#status.listens();
+    this.#status.note({ isConnected: true });
     let isHeld = false;
     this.#polling = this.#pollForever(catchUp, {
       isPatient: true,
       onPage: () => {
         if (!isHeld) this.#status.noteProblem(new Error(EVENTS_ARE_HELD));
         isHeld = true;
-        this.#status.polled();
+        this.#status.note({ lastContactAt: new Date() });
       },
       onProblem: (problem) => {
         if (problem instanceof PollRefused && problem.status === 403) isHeld = false;

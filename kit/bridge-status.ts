@@ -24,24 +24,17 @@ export class StatusKeeper {
     return this.#status;
   }
 
-  /** Notes that the bridge accepts pushes. */
-  listens(): void {
-    this.#status = { ...this.#status, isConnected: true };
+  note(change: Partial<BridgeStatus>): void {
+    this.#status = { ...this.#status, ...change };
   }
 
-  /** Notes a poll or a push. `isSolved` tells whether the last problem is over. */
+  /** Notes an answered poll or a push. `isSolved` tells whether the last problem is over. */
   reached(isSolved = true): void {
-    const problem = isSolved ? undefined : this.#status.problem;
-    this.#status = { isConnected: true, lastContactAt: new Date(), problem };
-  }
-
-  /** Notes a poll that does not change whether the bridge is connected. */
-  polled(): void {
-    this.#status = { ...this.#status, lastContactAt: new Date() };
+    this.note({ isConnected: true, lastContactAt: new Date(), ...(isSolved && { problem: undefined }) });
   }
 
   readonly noteProblem = (problem: Error, isConnected = this.#status.isConnected): void => {
-    this.#status = { ...this.#status, isConnected, problem: problem.message };
+    this.note({ isConnected, problem: problem.message });
     this.#report(problem);
   };
 }

@@ -40,3 +40,11 @@ export function plainLink(label: string, url: string): string {
 export function labelOf({ url, children }: Link): readonly Inline[] {
   return plainLine(children).trim() === "" ? [{ type: "text", text: url }] : children;
 }
+
+/**
+ * Whether a chat can open a link's URL. Other links, e.g. relative links, and links with `javascript:` or `data:`, are
+ * shown as their label only.
+ */
+export function isWebUrl(url: string): boolean {
+  return /^(?:https?:\/\/|mailto:)[^\s\p{Cc}]+$/iu.test(url);
+}

@@ -1,8 +1,7 @@
 import { REAL_TIMING, retryAfterMs, type Timing } from "./back-off";
-import { readError } from "./error-body";
+import { readError, refusedBy } from "./error-body";
 import { exchange, hooksUrl, isRetried } from "./http-exchange";
 import { readPage, type PageReading } from "./read-event";
-import { refusedBy } from "./refusal-hint";
 import { secretsOfOne, type Secrets } from "./secrets";
 import { explainFault, sign, SIGNATURE_HEADER, verify } from "./signature";
 

@@ -1,6 +1,5 @@
 import type { Inline } from "./message-tree";
-import { labelOf } from "./plain-text";
-import { isWebUrl } from "./web-url";
+import { isWebUrl, labelOf } from "./plain-text";
 
 type Element<Type> = Extract<Inline, { type: Type }>;
 

@@ -1,7 +1,6 @@
 import type { Block, Inline } from "./message-tree";
 import { blocksOf, type MessageText } from "./parse-message-text";
-import { labelOf } from "./plain-text";
-import { isWebUrl } from "./web-url";
+import { isWebUrl, labelOf } from "./plain-text";
 
 /**
  * Renders text as HTML, e.g. `toHtml(message.text)`, for web chats and for Matrix's `formatted_body`. The result has

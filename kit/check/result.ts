@@ -22,19 +22,19 @@ interface Finding {
   readonly fix: string;
 }
 
-/** The result of checking a rule. */
-export type RuleResult = RuleHead &
-  (
-    | { readonly verdict: "passed"; readonly note?: string }
-    /** The rule is broken. `found` is the observation, `cause` is the probable cause, and `fix` says what to change. */
-    | (Finding & { readonly verdict: "failed" })
-    /** There was no connection, so the rule could not be checked. `fix` says what to check in the setup. */
-    | (Finding & { readonly verdict: "not reached" })
-    /** The part of the rule that was checked is not broken. `why` names the part that was not checked. */
-    | { readonly verdict: "partly checked"; readonly why: string }
-    /** The rule was not checked, for the reason `why`. */
-    | { readonly verdict: "skipped"; readonly why: string }
-  );
+/** The outcome of checking a rule. */
+export type Verdict =
+  | { readonly verdict: "passed"; readonly note?: string }
+  /** The rule is broken. `found` is the observation, `cause` is the probable cause, and `fix` says what to change. */
+  | (Finding & { readonly verdict: "failed" })
+  /** There was no connection, so the rule could not be checked. `fix` says what to check in the setup. */
+  | (Finding & { readonly verdict: "not reached" })
+  /** The part of the rule that was checked is not broken. `why` names the part that was not checked. */
+  | { readonly verdict: "partly checked"; readonly why: string }
+  /** The rule was not checked, for the reason `why`. */
+  | { readonly verdict: "skipped"; readonly why: string };
+
+export type RuleResult = RuleHead & Verdict;
 
 /** Returns whether no rule is broken, and every address was reached. */
 export function isOk(rules: readonly RuleResult[]): boolean {

@@ -1,5 +1,5 @@
 import type { NoReply } from "./http-client";
-import { MODE_WORDS, type CheckMode, type RuleResult } from "./result";
+import { MODE_WORDS, type CheckMode, type RuleResult, type Verdict } from "./result";
 
 /** A rule of the contract, with its check. */
 export interface Rule<Context> {
@@ -92,12 +92,7 @@ export async function judgeAll<Context>(
   return results;
 }
 
-type Verdict = RuleResult extends infer Each
-  ? Each extends RuleResult
-    ? Omit<Each, keyof Head>
-    : never
-  : never;
-type Head = Pick<RuleResult, "id" | "says" | "ms">;
+const NONE_ACCEPTED = "whether valid pushes are accepted: none has been accepted so far";
 
 interface Judgement {
   readonly verdict: Verdict;
@@ -112,19 +107,13 @@ async function judgeWhat<Context>(
   context: Context,
   broken: string,
 ): Promise<Judgement> {
-  const skipped = { verdict: "skipped" as const, why: `${broken} must pass first` };
+  const skipped: Verdict = { verdict: "skipped", why: `${broken} must pass first` };
   if (judgeable === "nothing") return { verdict: skipped, leaves: judgeable };
   try {
     if (judgeable === "all") return { verdict: verdictOf(await rule.judge(context)), leaves: judgeable };
     if (rule.judgeRefusals === undefined) return { verdict: skipped, leaves: judgeable };
     await rule.judgeRefusals(context);
-    return {
-      verdict: {
-        verdict: "partly checked",
-        why: "whether valid pushes are accepted: none has been accepted so far",
-      },
-      leaves: judgeable,
-    };
+    return { verdict: { verdict: "partly checked", why: NONE_ACCEPTED }, leaves: judgeable };
   } catch (error) {
     if (!(error instanceof Broken)) throw error;
     const { message: found, fix = rule.fix, more } = error;

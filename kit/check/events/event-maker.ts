@@ -9,16 +9,7 @@ import type {
   Ping,
 } from "../../events";
 
-/**
- * Makes events in the form of the service's events. Each text has a unique word, which identifies the text in the chat.
- */
-export interface EventMaker {
-  create(what: string, message?: Partial<Message>): MessageCreate;
-  update(of: MessageCreate | DmCreate, what: string, message?: Partial<Message>): MessageUpdate;
-  ephemeral(what: string): MessageEphemeral;
-  dm(what: string, message?: Partial<Message>): DmCreate;
-  ping(): Ping;
-}
+export type EventMaker = ReturnType<typeof createEventMaker>;
 
 const CROCKFORD = "0123456789ABCDEFGHJKMNPQRSTVWXYZ";
 /** The first words of every text. */
@@ -28,11 +19,14 @@ const QUOTED_MOST = 100;
 const LIFETIME_MS = 10 * 60_000;
 const SHORT_LIFETIME_MS = 60_000;
 
+/**
+ * Makes events in the form of the service's events. Each text has a unique word, which identifies the text in the chat.
+ */
 export function createEventMaker(where: {
   readonly workspace: string;
   readonly channel: string;
   readonly user: string;
-}): EventMaker {
+}) {
   const run = id().slice(-6).toLowerCase();
   const { channel, user } = where;
   let sequence = 0;
@@ -65,24 +59,28 @@ export function createEventMaker(where: {
   }
 
   return {
-    create: (what, change) => ({
+    create: (what: string, change?: Partial<Message>): MessageCreate => ({
       ...head("message.create", LIFETIME_MS),
       channel,
       message: message(what, change),
     }),
-    update: (of, what, change) => ({
+    update: (of: MessageCreate | DmCreate, what: string, change?: Partial<Message>): MessageUpdate => ({
       ...head("message.update", LIFETIME_MS),
       channel: channelOf(of),
       message: message(what, { ...change, id: of.message.id }),
     }),
-    ephemeral: (what) => ({
+    ephemeral: (what: string): MessageEphemeral => ({
       ...head("message.ephemeral", SHORT_LIFETIME_MS),
       channel,
       user,
       message: message(what),
     }),
-    dm: (what, change) => ({ ...head("dm.create", LIFETIME_MS), user, message: message(what, change) }),
-    ping: () => head("ping", SHORT_LIFETIME_MS),
+    dm: (what: string, change?: Partial<Message>): DmCreate => ({
+      ...head("dm.create", LIFETIME_MS),
+      user,
+      message: message(what, change),
+    }),
+    ping: (): Ping => head("ping", SHORT_LIFETIME_MS),
   };
 }
 

@@ -67,7 +67,7 @@ export const TYPE_RULES: readonly Rule<EventTarget>[] = [
     id: "every-kind",
     says: "Every kind of message is accepted, also in updates: a question can arrive as an update of an earlier message.",
     fix: "show every kind in the same way, in creates and in updates; no kind needs its own code",
-    async judge({ make, taken, chat, createdFirst }) {
+    async judge({ make, taken, chat, createdFirst, judgeShown }) {
       const card = await createdFirst(make.create("every kind", { kind: "game_start" }));
       for (const kind of MESSAGE_KINDS) {
         const update = make.update(card, `the kind ${kind}`, { kind });
@@ -76,36 +76,30 @@ export const TYPE_RULES: readonly Rule<EventTarget>[] = [
       }
       const last = make.update(card, "the last of all kinds", { kind: "game_end" });
       await taken(last, "an update of the kind game_end");
-      if (chat === undefined) return { unchecked: "whether the messages are shown" };
-      await chat.shows(last);
-      return undefined;
+      return judgeShown(last, "whether the messages are shown");
     },
   },
   {
     id: "unknown-kind",
     says: "A kind that the bridge does not know is shown like a card.",
     fix: "treat unknown kinds as `card`: new kinds come without notice",
-    async judge({ make, taken, chat }) {
+    async judge({ make, taken, judgeShown }) {
       const create = make.create("a kind of the future", { kind: "a_kind_of_the_future" });
       await taken(create, "a message of an unknown kind");
-      if (chat === undefined) return { unchecked: "whether the message is shown" };
-      await chat.shows(create);
-      return undefined;
+      return judgeShown(create, "whether the message is shown");
     },
   },
   {
     id: "unknown-fields",
     says: "Fields that the bridge does not know are ignored.",
     fix: "do not reject unknown fields in outbound events: new fields come without notice",
-    async judge({ make, taken, chat }) {
+    async judge({ make, taken, judgeShown }) {
       const button = { label: "Yes", action: "check:yes", style: "unknown" };
       const create = make.create("fields of the future", { buttons: [[button]] });
       const message = { ...create.message, unknown: { any: 1 } };
       const event = { ...create, unknown: true, message };
       await taken(event, "an event with unknown fields");
-      if (chat === undefined) return { unchecked: "whether the message is shown" };
-      await chat.shows(create);
-      return undefined;
+      return judgeShown(create, "whether the message is shown");
     },
   },
 ];
@@ -203,15 +197,13 @@ export const EVENT_RULES: readonly Rule<EventTarget>[] = [
     id: "update-held",
     says: "If an update arrives before its create, the bridge holds the update, and applies it if the create arrives within 5 seconds.",
     fix: "accept an update with an unknown message.id, hold the update for 5 seconds, and apply the update after its create",
-    async judge({ make, taken, chat, pause }) {
+    async judge({ make, taken, pause, judgeShown }) {
       const create = make.create("created after its update");
       const update = make.update(create, "updated before it was created");
       await taken(update, "an update that overtook its create");
       await pause(1_000, "an update waits for its create");
       await taken(create, "a create after its update");
-      if (chat === undefined) return { unchecked: "whether the update is applied" };
-      await chat.shows(update);
-      return undefined;
+      return judgeShown(update, "whether the update is applied");
     },
   },
   {

@@ -2,9 +2,10 @@ import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { DmCreate, EventHead, Message, MessageCreate } from "../../events";
 import { createHttpClient, type ClientOptions, type HttpClient } from "../http-client";
-import { Broken, NO_PROGRESS, type CheckProgress } from "../rule";
+import { Broken, NO_PROGRESS, type CheckProgress, type Judged } from "../rule";
 import { createEventMaker, quoted, type EventMaker } from "./event-maker";
 import { createObservedChat, type ObservedChat } from "./observed-chat";
+import type { ShownEvent } from "./shown-message";
 
 /** The options that the checks of all bridges have. */
 export interface EventCheckOptions extends Omit<ClientOptions, "timeoutMs"> {
@@ -82,6 +83,13 @@ export abstract class EventTarget {
     for (const message of messages) {
       if ((await chat.countOf(message)) > 0) throw new Broken(`${quoted(message)} is shown, although ${why}`);
     }
+  };
+
+  /** Waits until the event is shown. Without an observation endpoint, returns what is not checked. */
+  readonly judgeShown = async (event: ShownEvent, unchecked: string): Promise<Judged> => {
+    if (this.chat === undefined) return { unchecked };
+    await this.chat.shows(event);
+    return undefined;
   };
 
   /** Reports that the check waits for `what`, and waits `ms` milliseconds. */

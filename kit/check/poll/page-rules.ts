@@ -102,26 +102,22 @@ export const CATCH_UP_RULES: readonly Rule<PollTarget>[] = [
     id: "unknown-type",
     says: "If a page has unknown fields and an event of an unknown type, the other events of the page are shown.",
     fix: "skip an event whose type you do not know, and ignore unknown fields: new types and fields come without notice",
-    async judge({ make, chat, session }) {
+    async judge({ make, session, judgeShown }) {
       const unknown = { ...make.create("an event of an unknown type"), type: "message.unknown" };
       const create = make.create("after an event of an unknown type");
       const content = { events: [unknown, create], more: { unknown: { any: 1 } } };
       await session.pass(content, "a page with an event of an unknown type");
-      if (chat === undefined) return { unchecked: "whether the other event is shown" };
-      await chat.shows(create);
-      return undefined;
+      return judgeShown(create, "whether the other event is shown");
     },
   },
   {
     id: "gap",
     says: "After a page whose gap is true, the bridge shows the events of the page and carries on from `next`.",
     fix: "when gap is true, tell the channel that messages were missed if you like, and poll with the page's `next`",
-    async judge({ make, chat, session }) {
+    async judge({ make, session, judgeShown }) {
       const create = make.create("after a gap");
       await session.pass({ events: [create], gap: true }, "a page whose gap is true");
-      if (chat === undefined) return { unchecked: "whether the event is shown" };
-      await chat.shows(create);
-      return undefined;
+      return judgeShown(create, "whether the event is shown");
     },
   },
   {

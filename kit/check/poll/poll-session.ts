@@ -1,5 +1,6 @@
 import { CURSOR_FORM } from "../../../contract/forms";
 import { Broken } from "../rule";
+import { Changes } from "./changes";
 import { errorAnswer, type PageContent, type PollAnswer } from "./fake-service";
 import { PageChain } from "./page-chain";
 import { afterOf, type PollRequest } from "./poll-log";
@@ -53,18 +54,15 @@ interface SentPage {
 interface SpecialAnswer {
   readonly build: (cursor: string) => PollAnswer;
   readonly isIdle: boolean;
-  /** queued ──a poll──▶ answered ──the next poll──▶ followed */
-  state:
-    | { readonly is: "queued" }
-    | { readonly is: "answered"; readonly poll: PollRequest; readonly atMs: number }
-    | { readonly is: "followed"; readonly polled: PolledTwice };
+  /** Undefined until the bridge has got the answer, and has polled again. */
+  polled?: PolledTwice;
 }
 
-/** The answer to the last poll. `moreSinceMs` and `idleSinceMs` are the start of a gap, if the gap to the next poll counts. */
+/** The answer to the last poll, with the time of the answer on the clock of `performance`, ms. */
 type LastAnswer =
   | { readonly is: "none" }
-  | { readonly is: "page"; readonly moreSinceMs: number | undefined }
-  | { readonly is: "special"; readonly special: SpecialAnswer; readonly idleSinceMs: number | undefined };
+  | { readonly is: "page"; readonly hasMore: boolean; readonly atMs: number }
+  | { readonly is: "special"; readonly special: SpecialAnswer; readonly first: Omit<PolledTwice, "next"> };
 
 /** The answers of the fake service to the polls of one bridge. */
 export class PollSession {
@@ -78,7 +76,8 @@ export class PollSession {
   /** The pages that rules send and that are not yet judged, by their `next`. */
   readonly #sent = new Map<string, SentPage>();
   readonly #specials: SpecialAnswer[] = [];
-  readonly #wakers = new Set<() => void>();
+  /** The arrivals of polls, and everything that can be sent to them. */
+  readonly #changes = new Changes();
   /** Numbers of polls that repeated an `after`: in the whole check, and of the last page. */
   readonly #repeats = { all: 0, ofLast: 0 };
   /** The page that the bridge got last: its cursor and its `next`. */
@@ -100,15 +99,13 @@ export class PollSession {
   /** Resolves to the answer to a poll. */
   async answer(poll: PollRequest): Promise<PollAnswer> {
     const cursor = this.#arrive(poll);
-    this.#wake();
+    this.#changes.notify();
     const untilMs = poll.atMs + HOLD_MS;
     for (;;) {
       const now = performance.now();
       const special = this.#specials.shift();
       if (special !== undefined) {
-        const isCounted = special.isIdle && now - poll.atMs < IMMEDIATE_MS;
-        special.state = { is: "answered", poll, atMs: now };
-        this.#lastAnswer = { is: "special", special, idleSinceMs: isCounted ? poll.atMs : undefined };
+        this.#lastAnswer = { is: "special", special, first: { answered: poll, answeredAtMs: now } };
         return special.build(cursor);
       }
       const page = this.#chain.at(cursor, poll.limit);
@@ -118,7 +115,7 @@ export class PollSession {
           this.#repeats.ofLast = 0;
         }
         this.#last = { from: cursor, to: page.next };
-        this.#lastAnswer = { is: "page", moreSinceMs: page.content.hasMore === false ? undefined : now };
+        this.#lastAnswer = { is: "page", hasMore: page.content.hasMore !== false, atMs: now };
         return this.#options.page(page.content, page.next);
       }
       const isLate = now >= untilMs;
@@ -126,7 +123,7 @@ export class PollSession {
         return errorAnswer(503, "the check sends no page");
       }
       if (isLate) this.#chain.add({ events: this.#options.filler(), hasMore: false });
-      else await this.#woken(untilMs - now);
+      else await this.#changes.next(untilMs - now);
     }
   }
 
@@ -137,8 +134,8 @@ export class PollSession {
     const sent: SentPage = { from, state: { is: "pending" } };
     this.#sent.set(next, sent);
     const before = this.#arrivals;
-    this.#wake();
-    await this.#until(() => sent.state.is !== "pending");
+    this.#changes.notify();
+    await this.#changes.until(() => sent.state.is !== "pending", this.#options.pollWithinMs);
     this.#sent.delete(next);
     const { state } = sent;
     const again = `after ${what}, the bridge polled again and again with`;
@@ -165,9 +162,9 @@ export class PollSession {
     isIdle = false,
   ): Promise<PolledTwice> {
     const special = this.#addSpecial(build, isIdle);
-    await this.#until(() => special.state.is === "followed");
-    if (special.state.is !== "followed") throw this.#gone(what);
-    return special.state.polled;
+    await this.#changes.until(() => special.polled !== undefined, this.#options.pollWithinMs);
+    if (special.polled === undefined) throw this.#gone(what);
+    return special.polled;
   }
 
   /** Answers the next poll with `answer`. */
@@ -197,7 +194,7 @@ export class PollSession {
   /** Answers all waiting polls. */
   close(): void {
     this.#isClosed = true;
-    this.#wake();
+    this.#changes.notify();
   }
 
   /** Notes the arrival of a poll, and returns the cursor from which its page begins. */
@@ -227,21 +224,20 @@ export class PollSession {
   #judgeLastAnswer(poll: PollRequest): boolean {
     const last = this.#lastAnswer;
     this.#lastAnswer = { is: "none" };
-    if (last.is === "page") noteGap(this.gaps.more, last.moreSinceMs, poll);
+    if (last.is === "page" && last.hasMore) noteGap(this.gaps.more, last.atMs, poll);
     if (last.is !== "special") return false;
-    noteGap(this.gaps.idle, last.idleSinceMs, poll);
-    const { special } = last;
-    if (special.state.is === "answered") {
-      const { poll: answered, atMs: answeredAtMs } = special.state;
-      special.state = { is: "followed", polled: { answered, answeredAtMs, next: poll } };
-    }
+    const { special, first } = last;
+    const { answered, answeredAtMs } = first;
+    const isImmediate = answeredAtMs - answered.atMs < IMMEDIATE_MS;
+    if (special.isIdle && isImmediate) noteGap(this.gaps.idle, answered.atMs, poll);
+    special.polled = { ...first, next: poll };
     return true;
   }
 
   #addSpecial(build: SpecialAnswer["build"], isIdle: boolean): SpecialAnswer {
-    const special: SpecialAnswer = { build, isIdle, state: { is: "queued" } };
+    const special: SpecialAnswer = { build, isIdle };
     this.#specials.push(special);
-    this.#wake();
+    this.#changes.notify();
     return special;
   }
 
@@ -251,38 +247,8 @@ export class PollSession {
     const words = `after ${what}, the bridge did not poll again within ${seconds} seconds`;
     return new Broken(words, undefined, { judgeable: "nothing" });
   }
-
-  /** Waits until `isDone` returns true, but not longer than the time limit for the next poll. */
-  async #until(isDone: () => boolean): Promise<void> {
-    const endMs = performance.now() + this.#options.pollWithinMs;
-    for (
-      let leftMs = endMs - performance.now();
-      !isDone() && leftMs > 0;
-      leftMs = endMs - performance.now()
-    ) {
-      await this.#woken(leftMs);
-    }
-  }
-
-  /** Resolves at the next call of `#wake`, or after `ms`. */
-  #woken(ms: number): Promise<void> {
-    return new Promise((resolve) => {
-      const end = () => {
-        clearTimeout(timer);
-        this.#wakers.delete(end);
-        resolve();
-      };
-      const timer = setTimeout(end, ms);
-      this.#wakers.add(end);
-    });
-  }
-
-  /** Continues everything that waits for a poll or for an answer. */
-  #wake(): void {
-    for (const each of this.#wakers) each();
-  }
 }
 
-function noteGap(gaps: number[], sinceMs: number | undefined, poll: PollRequest): void {
-  if (sinceMs !== undefined && gaps.length < GAPS_MOST) gaps.push(poll.atMs - sinceMs);
+function noteGap(gaps: number[], fromMs: number, { atMs }: PollRequest): void {
+  if (gaps.length < GAPS_MOST) gaps.push(atMs - fromMs);
 }

@@ -47,8 +47,8 @@ export class PollTarget extends EventTarget implements RequestHandler {
   readonly inbound: InboundLog;
   /** Serializes all further pages. */
   writeAs: WritePage = JSON.stringify;
-  readonly #firstRequest: Promise<FirstRequest>;
-  #onFirst: (request: FirstRequest) => void = () => undefined;
+  readonly #firstRequest: Promise<FirstRequest | undefined>;
+  #onFirst: (request: FirstRequest | undefined) => void = () => undefined;
   #first: Promise<FirstRequest | undefined> | undefined;
 
   constructor(options: PollerCheckOptions) {
@@ -98,10 +98,7 @@ export class PollTarget extends EventTarget implements RequestHandler {
 
   #firstInTime(): Promise<FirstRequest | undefined> {
     this.waiting(`waiting up to ${this.waitMs / 1000} seconds for the bridge's first poll`);
-    let timer: NodeJS.Timeout | undefined;
-    const late = new Promise<undefined>((resolve) => {
-      timer = setTimeout(() => resolve(undefined), this.waitMs);
-    });
-    return Promise.race([this.#firstRequest, late]).finally(() => clearTimeout(timer));
+    const timer = setTimeout(() => this.#onFirst(undefined), this.waitMs);
+    return this.#firstRequest.finally(() => clearTimeout(timer));
   }
 }

@@ -153,7 +153,7 @@ export const RETRY_RULES: readonly Rule<PollTarget>[] = [
     says: "After a dropped connection, the bridge polls again with the same `after`, and shows each event of the page once.",
     fix: `${AGAIN}; use no part of an incomplete page`,
     async judge(target) {
-      const { make, chat, taken, page, session } = target;
+      const { make, taken, page, session, judgeShown } = target;
       const event = make.create("on a page whose connection was dropped");
       const next = session.cursor();
       const broken = () => {
@@ -162,9 +162,7 @@ export const RETRY_RULES: readonly Rule<PollTarget>[] = [
       };
       await repeats(target, "a connection that was dropped in the middle of a page", broken);
       await taken(event, "the page whose connection was dropped before");
-      if (chat === undefined) return { unchecked: "whether the event is shown once" };
-      await chat.shows(event);
-      return undefined;
+      return judgeShown(event, "whether the event is shown once");
     },
   },
 ];
