@@ -148,21 +148,21 @@ export function createFunctions(redis: Redis, meter?: StoreMeter, failedShardMax
   }
 
   async function call(name: FunctionName, shards: readonly ShardCall[]): Promise<Reply> {
-    const send = CONFIRMED.has(name) ? redis.confirmed : redis.command;
+    const send = CONFIRMED.has(name) ? "confirmed" : "command";
     const prefixes = shards.map(({ prefix }) => prefix);
     const [prefix = ""] = prefixes;
     const command: Argument[] = ["FCALL", `${name}_${version}`, String(shards.length), ...prefixes];
     for (const { args } of shards) command.push(packArguments(args));
     for (const { bodies = [] } of shards) command.push(...bodies);
     try {
-      return await send(prefix, command);
+      return await redis[send](prefix, command);
     } catch (error) {
       if (!isNotFound(error)) throw error;
     }
     // A failed load is not thrown here, because the load may have failed only on another master.
     const fault: unknown = await load().catch((error: unknown) => error);
     try {
-      return await send(prefix, command);
+      return await redis[send](prefix, command);
     } catch (error) {
       if (!isNotFound(error)) throw error;
       // This master could not load the library, or lost the library again. The call did nothing, and may succeed later.

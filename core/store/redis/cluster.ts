@@ -1,17 +1,16 @@
-import { setTimeout as sleep } from "node:timers/promises";
-import { createWaker } from "../../domain/waker";
 import { StoreUnavailable } from "../../ports/store-faults";
 import {
   answered,
   errorReply,
   type Argument,
-  type Connect,
   type Connection,
   type Redis,
   type Reply,
+  type ServerReply,
 } from "./connection";
 import { slotOf, SLOTS } from "./slot";
-import { nameOf, type Address, type RedisTarget } from "./url";
+import { Topology, type Call, type TopologyOptions } from "./topology";
+import { nameOf, type Access, type Address, type RedisTarget } from "./url";
 import { asList, asNumber, asText } from "./reply";
 
 type ClusterTarget = Extract<RedisTarget, { kind: "cluster" }>;
@@ -21,15 +20,16 @@ interface View {
   readonly ranges: readonly { readonly from: number; readonly to: number; readonly address: Address }[];
 }
 
-const LOOK_EVERY_MS = 1_000;
-const LOOK_AGAIN_MS = 300;
-const READY_EVERY_MS = 10;
 const LOOK_WITHIN_MS = 1_000;
 
+/** Connects to the masters of a cluster. */
+export function connectCluster(target: ClusterTarget, options: TopologyOptions): Promise<Redis> {
+  return new Cluster(target, options).start();
+}
+
 /**
- * Connects to the masters of a cluster, and tracks which master has which slot. Core queries all masters every second,
- * and immediately when a connection is lost or a server replies that a slot has moved. The first answer that reports a
- * working cluster is used. If no master gives such an answer, core queries the servers in REDIS_URL.
+ * The masters of a cluster, and which master has which slot. Core queries all masters, and uses the first answer that
+ * reports a working cluster. If no master gives such an answer, core queries the servers in REDIS_URL.
  *
  * A server that replies MOVED did not execute the command, so core sends the command to the new master, once. Other
  * temporary errors are thrown. Among them is ASK, which means that the keys of a shard are on two servers while the
@@ -39,39 +39,79 @@ const LOOK_WITHIN_MS = 1_000;
  * connection to that master is lost, core uses another master. Messages sent in the meantime are lost, but listeners
  * for wakes tolerate lost messages.
  */
-export async function connectCluster(
-  { seeds, access }: ClusterTarget,
-  { connect, onError }: { readonly connect: Connect; onError(error: Error): void },
-): Promise<Redis> {
-  const masters = new Map<string, Connection>();
-  const owners: (string | undefined)[] = Array.from({ length: SLOTS }, () => undefined);
-  const subscriptions: { readonly pattern: string; readonly heard: (channel: string) => void }[] = [];
-  let messages: Connection | undefined;
-  const waker = createWaker();
-  const closing = new AbortController();
-  let looking: Promise<void> | undefined;
+class Cluster extends Topology {
+  readonly isOneMaster = false;
+  protected messages: Connection | undefined;
+  readonly #seeds: readonly Address[];
+  readonly #access: Access;
+  readonly #masters = new Map<string, Connection>();
+  /** The name of each slot's master. */
+  readonly #owners: (string | undefined)[] = Array.from({ length: SLOTS }, () => undefined);
+  #updating: Promise<void> | undefined;
 
-  function lost(error: Error): void {
-    onError(error);
-    waker.wake();
+  constructor({ seeds, access }: ClusterTarget, options: TopologyOptions) {
+    super(options);
+    this.#seeds = seeds;
+    this.#access = access;
+  }
+
+  async everywhere(args: readonly Argument[]): Promise<readonly ServerReply[]> {
+    const isSomeMissing = this.#owners.includes(undefined);
+    const each = [...this.#masters].map(async ([server, master]) => ({
+      server,
+      reply: await master.command(args),
+    }));
+    await Promise.allSettled(each);
+    if (isSomeMissing) throw new StoreUnavailable("some slots have no master");
+    return Promise.all(each);
+  }
+
+  protected async send(key: string, call: Call, args: readonly Argument[], isAgain = false): Promise<Reply> {
+    const name = this.#owners[slotOf(key)];
+    const master = name === undefined ? undefined : this.#masters.get(name);
+    if (master === undefined) throw new StoreUnavailable("no master has the slot");
+    try {
+      return await master[call](args);
+    } catch (error) {
+      if (!/^(MOVED|READONLY|CLUSTERDOWN)\b/.test(errorReply(error) ?? "")) throw error;
+      this.lookSoon();
+      if (isAgain || !errorReply(error)?.startsWith("MOVED")) throw error;
+      await this.#update().catch(() => undefined);
+      return this.send(key, call, args, true);
+    }
+  }
+
+  protected isWhole(): boolean {
+    if (this.hasSubscriptions && this.messages?.isReady !== true) return false;
+    return this.#owners.every((name) => name !== undefined && this.#masters.get(name)?.isReady === true);
+  }
+
+  protected async look(): Promise<void> {
+    await this.#update();
+    await this.#listen();
+  }
+
+  protected closeConnections(): void {
+    for (const connection of this.#masters.values()) connection.close();
+    this.messages?.close();
   }
 
   /** Updates the view. Concurrent calls share one update. */
-  function look(): Promise<void> {
-    looking ??= lookAround().finally(() => (looking = undefined));
-    return looking;
+  #update(): Promise<void> {
+    this.#updating ??= this.#readViews()
+      .then((view) => (this.isClosed ? undefined : this.#adopt(view)))
+      .finally(() => (this.#updating = undefined));
+    return this.#updating;
   }
 
-  async function lookAround(): Promise<void> {
-    const ready = [...masters].filter(([, { isReady }]) => isReady);
-    const view = await anyView(
-      ready.map(([name, connection]) => readView(connection, addressOf(name))),
-    ).catch(() => anyView(seeds.map(askSeed)));
-    if (!closing.signal.aborted) await adopt(view);
+  #readViews(): Promise<View> {
+    const ready = [...this.#masters].filter(([, { isReady }]) => isReady);
+    const views = ready.map(([name, connection]) => readView(connection, addressOf(name)));
+    return anyView(views).catch(() => anyView(this.#seeds.map((address) => this.#askSeed(address))));
   }
 
-  async function askSeed(address: Address): Promise<View> {
-    const seed = connect(address, { access, reconnects: false, for: "messages" });
+  async #askSeed(address: Address): Promise<View> {
+    const seed = this.connect(address, { access: this.#access, reconnects: false, for: "messages" });
     try {
       await answered(seed.connect(), LOOK_WITHIN_MS);
       return await readView(seed, address);
@@ -81,104 +121,46 @@ export async function connectCluster(
   }
 
   /** Connects to new masters, and disconnects from servers that are no longer masters. */
-  async function adopt({ ranges }: View): Promise<void> {
+  async #adopt({ ranges }: View): Promise<void> {
     const connecting: Promise<void>[] = [];
     const named = new Set<string>();
-    owners.fill(undefined);
+    this.#owners.fill(undefined);
     for (const { from, to, address } of ranges) {
       const name = nameOf(address);
       named.add(name);
-      owners.fill(name, from, to + 1);
-      if (masters.has(name)) continue;
-      const connection = connect(address, { access, reconnects: true, for: "commands", onError: lost });
-      masters.set(name, connection);
+      this.#owners.fill(name, from, to + 1);
+      if (this.#masters.has(name)) continue;
+      const options = {
+        access: this.#access,
+        reconnects: true,
+        for: "commands",
+        onError: this.lost,
+      } as const;
+      const connection = this.connect(address, options);
+      this.#masters.set(name, connection);
       connecting.push(connection.connect().catch(() => undefined));
     }
-    for (const [name, connection] of masters) {
+    for (const [name, connection] of this.#masters) {
       if (named.has(name)) continue;
-      masters.delete(name);
+      this.#masters.delete(name);
       connection.close();
     }
     await answered(Promise.all(connecting), LOOK_WITHIN_MS).catch(() => undefined);
   }
 
-  async function listen(): Promise<void> {
-    if (subscriptions.length === 0 || messages?.isReady === true) return;
-    messages?.close();
-    messages = undefined;
-    const [name] = [...masters].find(([, { isReady }]) => isReady) ?? [];
+  /** Subscribes on a master that is ready, unless a connection for messages is ready. */
+  async #listen(): Promise<void> {
+    if (!this.hasSubscriptions || this.messages?.isReady === true) return;
+    this.messages?.close();
+    this.messages = undefined;
+    const [name] = [...this.#masters].find(([, { isReady }]) => isReady) ?? [];
     if (name === undefined) return;
-    const fresh = connect(addressOf(name), { access, reconnects: false, for: "messages", onError: lost });
-    messages = fresh;
+    const options = { access: this.#access, reconnects: false, for: "messages", onError: this.lost } as const;
+    const fresh = this.connect(addressOf(name), options);
+    this.messages = fresh;
     await answered(fresh.connect());
-    for (const { pattern, heard } of subscriptions) await fresh.subscribe(pattern, heard);
+    await this.subscribeAgain(fresh);
   }
-
-  function isWhole(): boolean {
-    return owners.every((name) => name !== undefined && masters.get(name)?.isReady === true);
-  }
-
-  const following = (async () => {
-    while (!closing.signal.aborted) {
-      try {
-        await look();
-        await listen();
-      } catch (error) {
-        onError(error as Error);
-      }
-      const settled = isWhole() && (subscriptions.length === 0 || messages?.isReady === true);
-      if (!closing.signal.aborted) await waker.wait(settled ? LOOK_EVERY_MS : LOOK_AGAIN_MS);
-    }
-  })();
-
-  async function send(
-    key: string,
-    call: (master: Connection) => Promise<Reply>,
-    isAgain = false,
-  ): Promise<Reply> {
-    const name = owners[slotOf(key)];
-    const master = name === undefined ? undefined : masters.get(name);
-    if (master === undefined) throw new StoreUnavailable("no master has the slot");
-    try {
-      return await call(master);
-    } catch (error) {
-      if (!/^(MOVED|READONLY|CLUSTERDOWN)\b/.test(errorReply(error) ?? "")) throw error;
-      waker.wake();
-      if (isAgain || !errorReply(error)?.startsWith("MOVED")) throw error;
-      await look().catch(() => undefined);
-      return send(key, call, true);
-    }
-  }
-
-  while (!isWhole()) await sleep(READY_EVERY_MS);
-
-  return {
-    isOneMaster: false,
-    command: (key, args) => send(key, (master) => master.command(args)),
-    confirmed: (key, args) => send(key, (master) => master.confirmed(args)),
-    async everywhere(args: readonly Argument[]) {
-      const isSomeMissing = owners.includes(undefined);
-      const each = [...masters].map(async ([server, master]) => ({
-        server,
-        reply: await master.command(args),
-      }));
-      await Promise.allSettled(each);
-      if (isSomeMissing) throw new StoreUnavailable("some slots have no master");
-      return Promise.all(each);
-    },
-    async subscribe(pattern, heard) {
-      subscriptions.push({ pattern, heard });
-      if (messages?.isReady === true) await messages.subscribe(pattern, heard);
-      else waker.wake();
-    },
-    async close() {
-      closing.abort();
-      waker.wake();
-      for (const connection of masters.values()) connection.close();
-      messages?.close();
-      await following;
-    },
-  };
 }
 
 /**

@@ -13,15 +13,14 @@ export interface RedisOptions extends ConnectorOptions {
 /** Connects to Redis, and waits until the connection is ready. Reconnects automatically until `close` is called. */
 export function connectRedis({ url, ...options }: RedisOptions): Promise<Redis> {
   const target = parseRedisUrl(url);
-  const { onError } = options;
   const connect = createConnector(options);
   switch (target.kind) {
     case "server":
       return connectServer(target, connect);
     case "sentinel":
-      return connectSentinel(target, { connect, onError });
+      return connectSentinel(target, { ...options, connect });
     case "cluster":
-      return connectCluster(target, { connect, onError });
+      return connectCluster(target, { ...options, connect });
   }
 }
 

@@ -1,7 +1,14 @@
-import { setTimeout as sleep } from "node:timers/promises";
-import { createWaker } from "../../domain/waker";
 import { StoreUnavailable } from "../../ports/store-faults";
-import { answered, errorReply, type Connect, type Connection, type Redis } from "./connection";
+import {
+  answered,
+  errorReply,
+  type Argument,
+  type Connection,
+  type Redis,
+  type Reply,
+  type ServerReply,
+} from "./connection";
+import { Topology, type Call, type TopologyOptions } from "./topology";
 import { nameOf, type Address, type RedisTarget } from "./url";
 import { asList, asText } from "./reply";
 
@@ -14,71 +21,90 @@ interface Master {
   readonly messages: Connection;
 }
 
-const LOOK_EVERY_MS = 1_000;
-const LOOK_AGAIN_MS = 300;
-const READY_EVERY_MS = 10;
 const SENTINEL_WITHIN_MS = 1_000;
 
+/** Connects to the master that the sentinels name. */
+export function connectSentinel(target: SentinelTarget, options: TopologyOptions): Promise<Redis> {
+  return new WatchedMaster(target, options).start();
+}
+
 /**
- * Connects to the master that the sentinels name, and follows failovers. When the connection to the master is lost,
- * core does not reconnect but queries the sentinels again. Otherwise, core could reconnect to the old master, which may
- * accept writes that are lost later.
+ * The master that the sentinels name, through failovers. When the connection to the master is lost, core does not
+ * reconnect but queries the sentinels again. Otherwise, core could reconnect to the old master, which may accept writes
+ * that are lost later.
  *
- * Core queries all sentinels every second, and immediately when a connection is lost or a server proves to be a
- * replica. Core uses the answer with the highest epoch, which is the epoch of the latest failover. While no sentinel
- * answers, core keeps the current master.
+ * Core queries all sentinels, and uses the answer with the highest epoch, which is the epoch of the latest failover.
+ * While no sentinel answers, core keeps the current master.
  */
-export async function connectSentinel(
-  target: SentinelTarget,
-  { connect, onError }: { readonly connect: Connect; onError(error: Error): void },
-): Promise<Redis> {
-  const { access, sentinelAccess } = target;
-  const subscriptions: { readonly pattern: string; readonly heard: (channel: string) => void }[] = [];
-  const waker = createWaker();
-  const closing = new AbortController();
-  const how = { access: sentinelAccess, reconnects: true, for: "messages" } as const;
-  const sentinels = target.sentinels.map((address) => connect(address, how));
-  for (const sentinel of sentinels) void sentinel.connect().catch(() => undefined);
-  let master: Master | undefined;
+class WatchedMaster extends Topology {
+  readonly isOneMaster = true;
+  readonly #target: SentinelTarget;
+  readonly #sentinels: readonly Connection[];
+  #master: Master | undefined;
 
-  const following = (async () => {
-    while (!closing.signal.aborted) {
-      try {
-        await look();
-      } catch (error) {
-        onError(error as Error);
-      }
-      if (!closing.signal.aborted) await waker.wait(isReady() ? LOOK_EVERY_MS : LOOK_AGAIN_MS);
-    }
-  })();
-
-  function isReady(): boolean {
-    return master !== undefined && master.commands.isReady && master.messages.isReady;
+  constructor(target: SentinelTarget, options: TopologyOptions) {
+    super(options);
+    this.#target = target;
+    const how = { access: target.sentinelAccess, reconnects: true, for: "messages" } as const;
+    this.#sentinels = target.sentinels.map((address) => this.connect(address, how));
+    for (const sentinel of this.#sentinels) void sentinel.connect().catch(() => undefined);
   }
 
-  async function look(): Promise<void> {
-    const found = await findMaster(sentinels, target.master);
-    if (found === undefined || closing.signal.aborted) return;
-    if (isReady() && master?.name === nameOf(found)) return;
-    leave();
-    const fresh = await enter(found);
+  async everywhere(args: readonly Argument[]): Promise<readonly ServerReply[]> {
+    const server = this.#master?.name ?? "";
+    return [{ server, reply: await this.command("", args) }];
+  }
+
+  protected get messages(): Connection | undefined {
+    return this.#master?.messages;
+  }
+
+  protected async send(_key: string, call: Call, args: readonly Argument[]): Promise<Reply> {
+    if (this.#master === undefined) throw new StoreUnavailable("no master is known");
+    try {
+      return await this.#master.commands[call](args);
+    } catch (error) {
+      if (errorReply(error)?.startsWith("READONLY")) {
+        this.#leave();
+        this.lookSoon();
+      }
+      throw error;
+    }
+  }
+
+  protected isWhole(): boolean {
+    return this.#master?.commands.isReady === true && this.#master.messages.isReady;
+  }
+
+  protected async look(): Promise<void> {
+    const { master } = this.#target;
+    const found = await findMaster(this.#sentinels, master);
+    if (found === undefined || this.isClosed) return;
+    if (this.isWhole() && this.#master?.name === nameOf(found)) return;
+    this.#leave();
+    const fresh = await this.#open(found);
     // Sentinel may have promoted another server meanwhile, so the sentinels are queried again. After a restart, the old
     // master still acts as a master until Sentinel makes it a replica.
-    const still = await findMaster(sentinels, target.master).catch(() => undefined);
-    if (closing.signal.aborted || still === undefined || nameOf(still) !== fresh.name) close(fresh);
-    else master = fresh;
+    const still = await findMaster(this.#sentinels, master).catch(() => undefined);
+    if (this.isClosed || still === undefined || nameOf(still) !== fresh.name) close(fresh);
+    else this.#master = fresh;
   }
 
-  async function enter(address: Address): Promise<Master> {
-    const options = { access, reconnects: false, onError: lost };
-    const commands = connect(address, { ...options, for: "commands" });
-    const messages = connect(address, { ...options, for: "messages" });
+  protected closeConnections(): void {
+    this.#leave();
+    for (const sentinel of this.#sentinels) sentinel.close();
+  }
+
+  async #open(address: Address): Promise<Master> {
+    const options = { access: this.#target.access, reconnects: false, onError: this.lost };
+    const commands = this.connect(address, { ...options, for: "commands" });
+    const messages = this.connect(address, { ...options, for: "messages" });
     const fresh = { name: nameOf(address), commands, messages };
     try {
       await answered(Promise.all([commands.connect(), messages.connect()]));
       const [role] = asList(await commands.command(["ROLE"]));
       if (asText(role) !== "master") throw new StoreUnavailable(`${fresh.name} is not the master yet`);
-      for (const { pattern, heard } of subscriptions) await messages.subscribe(pattern, heard);
+      await this.subscribeAgain(messages);
       return fresh;
     } catch (error) {
       close(fresh);
@@ -86,51 +112,10 @@ export async function connectSentinel(
     }
   }
 
-  function lost(error: Error): void {
-    onError(error);
-    waker.wake();
+  #leave(): void {
+    if (this.#master !== undefined) close(this.#master);
+    this.#master = undefined;
   }
-
-  function leave(): void {
-    if (master !== undefined) close(master);
-    master = undefined;
-  }
-
-  async function send(call: (commands: Connection) => ReturnType<Connection["command"]>) {
-    if (master === undefined) throw new StoreUnavailable("no master is known");
-    try {
-      return await call(master.commands);
-    } catch (error) {
-      if (errorReply(error)?.startsWith("READONLY")) {
-        leave();
-        waker.wake();
-      }
-      throw error;
-    }
-  }
-
-  while (!isReady()) await sleep(READY_EVERY_MS);
-
-  return {
-    isOneMaster: true,
-    command: (_key, args) => send((commands) => commands.command(args)),
-    confirmed: (_key, args) => send((commands) => commands.confirmed(args)),
-    async everywhere(args) {
-      const server = master?.name ?? "";
-      return [{ server, reply: await send((commands) => commands.command(args)) }];
-    },
-    async subscribe(pattern, heard) {
-      subscriptions.push({ pattern, heard });
-      await master?.messages.subscribe(pattern, heard);
-    },
-    async close() {
-      closing.abort();
-      waker.wake();
-      leave();
-      for (const sentinel of sentinels) sentinel.close();
-      await following;
-    },
-  };
 }
 
 function close({ commands, messages }: Master): void {
