@@ -36,16 +36,8 @@ export function createBatch<Item, Output>({
   const queues = new Map<number, Waiting<Item, Output>[]>();
 
   async function work(name: number, queue: Waiting<Item, Output>[]): Promise<void> {
-    while (queue.length > 0) await send(queue, queue.splice(0, countNext(queue)));
+    while (queue.length > 0) await send(queue, queue.splice(0, countNext(queue, most, weigh)));
     queues.delete(name);
-  }
-
-  /** Returns how many of the first items make the next call. */
-  function countNext(queue: readonly Waiting<Item, Output>[]): number {
-    if (weigh === undefined) return most;
-    let weight = 0;
-    const over = queue.findIndex(({ item }) => (weight += weigh(item)) > most);
-    return over < 0 ? queue.length : Math.max(1, over);
   }
 
   async function send(
@@ -76,29 +68,23 @@ export function createBatch<Item, Output>({
     setImmediate(() => void work(name, fresh));
   }
 
-  function all(items: readonly Item[], shardOf: (item: Item) => number): Promise<readonly Output[]> {
-    if (items.length === 0) return Promise.resolve([]);
-    return new Promise((resolve, reject) => {
-      const call = {
-        outputs: Array.from<Output>({ length: items.length }),
-        left: items.length,
-        resolve,
-        reject,
-      };
-      for (const [place, item] of items.entries()) {
-        const shard = shardOf(item);
-        add(shard, { shard, item, call, place });
-      }
-    });
-  }
-
   return {
     one: (shard, item) =>
       new Promise((resolve, reject) => {
         const done = ([output]: readonly Output[]): void => resolve(output as Output);
         add(shard, { shard, item, call: { outputs: [], left: 1, resolve: done, reject }, place: 0 });
       }),
-    all,
+    all(items, shardOf) {
+      if (items.length === 0) return Promise.resolve([]);
+      return new Promise((resolve, reject) => {
+        const outputs = Array.from<Output>({ length: items.length });
+        const call = { outputs, left: items.length, resolve, reject };
+        for (const [place, item] of items.entries()) {
+          const shard = shardOf(item);
+          add(shard, { shard, item, call, place });
+        }
+      });
+    },
   };
 }
 
@@ -123,6 +109,18 @@ interface Call<Output> {
   left: number;
   resolve(outputs: readonly Output[]): void;
   reject(error: unknown): void;
+}
+
+/** Returns how many of the first items make the next call. */
+function countNext<Item, Output>(
+  queue: readonly Waiting<Item, Output>[],
+  most: number,
+  weigh: ((item: Item) => number) | undefined,
+): number {
+  if (weigh === undefined) return most;
+  let weight = 0;
+  const over = queue.findIndex(({ item }) => (weight += weigh(item)) > most);
+  return over < 0 ? queue.length : Math.max(1, over);
 }
 
 function byShard<Each extends { readonly shard: number }>(
