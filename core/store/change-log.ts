@@ -26,14 +26,13 @@ function toLoggedChange(entry: Reply): LoggedChange {
 }
 
 export function createChangeLog(redis: Redis, functions: Functions, keys: Keys): ChangeLog {
-  const prefixOf = (workspaceId: string): string => keys.prefix(keys.shard(workspaceId));
   return {
     async append(workspaceId, change) {
-      await functions.call("log_change", prefixOf(workspaceId), [workspaceId, encodeChange(change)]);
+      await functions.call("log_change", keys.prefixOf(workspaceId), [workspaceId, encodeChange(change)]);
     },
     async read(workspaceId) {
       const lists = ["changes", "sends"].map(async (list) => {
-        const key = `${prefixOf(workspaceId)}:${list}:${workspaceId}`;
+        const key = `${keys.prefixOf(workspaceId)}:${list}:${workspaceId}`;
         return asList(await redis.command(key, ["LRANGE", key, "0", "-1"])).map(toLoggedChange);
       });
       return (await Promise.all(lists)).flat().toSorted((a, b) => Number(b.id) - Number(a.id));

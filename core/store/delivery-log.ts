@@ -107,15 +107,13 @@ const FIRST_ID = "0-0";
 const WATCH_MAX = 200;
 
 export function createDeliveryLog(functions: Functions, keys: Keys, now: () => number): DeliveryLog {
-  const prefixOf = (workspaceId: string): string => keys.prefix(keys.shard(workspaceId));
-
   function isKept({ atMs, polled }: LoggedDelivery): boolean {
     return (polled?.lastAtMs ?? atMs) >= now() - KEPT_MS;
   }
 
   /** Calls a library function that reads the log. Returns the logged deliveries, and the lines that describe polls. */
   async function ask(name: "read_deliveries" | "read_newer", workspaceId: string, ...args: string[]) {
-    const reply = await functions.call(name, prefixOf(workspaceId), [workspaceId, ...args]);
+    const reply = await functions.call(name, keys.prefixOf(workspaceId), [workspaceId, ...args]);
     const [entries, lines] = asList(reply).map(asList);
     const deliveries = (entries ?? []).map((entry) => {
       const [id = "", delivery = ""] = asList(entry).map(asText);
@@ -133,7 +131,7 @@ export function createDeliveryLog(functions: Functions, keys: Keys, now: () => n
         failed?.eventId ?? "",
         failed === undefined ? "" : packEvent(workspaceId, failed),
       ];
-      const id = asText(await functions.call("log_delivery", prefixOf(workspaceId), args));
+      const id = asText(await functions.call("log_delivery", keys.prefixOf(workspaceId), args));
       return { ...delivery, id, atMs: timeOf(id) ?? now() };
     },
     async read(workspaceId, count, before) {
@@ -141,7 +139,7 @@ export function createDeliveryLog(functions: Functions, keys: Keys, now: () => n
       return [...deliveries, ...lines.map(decodePolls)].filter(isKept).toSorted(newestFirst).slice(0, count);
     },
     async readEntry(workspaceId, id) {
-      const reply = await functions.call("read_entry", prefixOf(workspaceId), [workspaceId, id]);
+      const reply = await functions.call("read_entry", keys.prefixOf(workspaceId), [workspaceId, id]);
       const [kind, entry, ...rest] = asList(reply);
       if (kind === undefined || entry === undefined) return undefined;
       const text = asText(entry);

@@ -18,11 +18,10 @@ export function createFailedEvents(
   keys: Keys,
   { pushQueueMax, pushQueueMaxBytes }: Pick<OutboundEventsOptions, "pushQueueMax" | "pushQueueMaxBytes">,
 ): FailedEvents {
-  const prefixOf = (workspaceId: string): string => keys.prefix(keys.shard(workspaceId));
   const bounds = [pushQueueMax, pushQueueMaxBytes].map(String);
   return {
     async list(workspaceId) {
-      const reply = await functions.call("read_failed", prefixOf(workspaceId), [workspaceId]);
+      const reply = await functions.call("read_failed", keys.prefixOf(workspaceId), [workspaceId]);
       return asList(reply).map((entry) => {
         const [eventId, eventType, failedAt, expires] = asList(entry).map(asText);
         return {
@@ -35,7 +34,7 @@ export function createFailedEvents(
     },
     async sendAgain(workspaceId, eventIds) {
       const args = [...bounds, workspaceId, ...eventIds];
-      const reply = await functions.call("send_again", prefixOf(workspaceId), args);
+      const reply = await functions.call("send_again", keys.prefixOf(workspaceId), args);
       return reply === null ? undefined : asList(reply).map(toResult);
     },
   };

@@ -2,7 +2,7 @@ import { GROUPS_MAX, GROUP_STREAMS_MAX } from "../domain/bounds";
 import type { FollowLog, LogEntry } from "../ports/follow-log";
 import type { Member } from "../ports/leases";
 import type { Functions } from "./functions";
-import { registryOf, type Keys } from "./keys";
+import type { Keys } from "./keys";
 import { createLeases } from "./leases";
 import type { Reply } from "./redis/redis";
 import { asBytes, asList, asNumber, asText } from "./redis/reply";
@@ -27,7 +27,6 @@ function toEntry(reply: Reply): LogEntry {
 
 export function createFollowLog(functions: Functions, keys: Keys, wakes: Wakes): FollowLog {
   const streamsMax = Math.max(GROUP_STREAMS_MAX, keys.shards);
-  const everyShard = Array.from({ length: keys.shards }, (_, shard) => keys.prefix(shard));
 
   /** Returns the ids of the member's workspaces in a shard, as one text; "*" for all workspaces. */
   function scopeOf({ workspaces }: Member, shard: number): string {
@@ -55,9 +54,11 @@ export function createFollowLog(functions: Functions, keys: Keys, wakes: Wakes):
     streamsMax,
     async open(group, { tokenName, groupsMax } = UNKNOWN_OPENER) {
       const args = [group, tokenName, String(groupsMax), String(GROUPS_MAX)];
-      const [state, made] = asList(await functions.call("register_group", registryOf(keys), args));
+      const [state, made] = asList(await functions.call("register_group", keys.registry, args));
       if (made === undefined) return asNumber(state) < 0 ? "all-full" : "token-full";
-      const opening = everyShard.map((prefix) => functions.call("open_group", prefix, [group, asText(made)]));
+      const opening = keys.prefixes.map((prefix) =>
+        functions.call("open_group", prefix, [group, asText(made)]),
+      );
       await Promise.all(opening);
       return "opened";
     },

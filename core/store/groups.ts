@@ -1,12 +1,11 @@
 import { LEASE_MS } from "../ports/leases";
 import type { Groups } from "../ports/follow-log";
 import type { Functions } from "./functions";
-import { registryOf, type Keys } from "./keys";
+import type { Keys } from "./keys";
 import { asList, asNumber, asText } from "./redis/reply";
 
 export function createGroups(functions: Functions, keys: Keys): Groups {
-  const registry = registryOf(keys);
-  const everyShard = Array.from({ length: keys.shards }, (_, shard) => keys.prefix(shard));
+  const { registry, prefixes } = keys;
 
   async function list() {
     return asList(await functions.call("list_groups", registry, [])).map((group) => {
@@ -39,7 +38,7 @@ export function createGroups(functions: Functions, keys: Keys): Groups {
 
   /** Adds the groups to the registry that only the logs have: an older release opened them. */
   async function adopt(): Promise<void> {
-    const names = await Promise.all(everyShard.map((prefix) => functions.call("group_names", prefix, [])));
+    const names = await Promise.all(prefixes.map((prefix) => functions.call("group_names", prefix, [])));
     const known = new Set((await list()).map(({ group }) => group));
     const found = new Set(names.flatMap((each) => asList(each).map(asText)));
     const unknown = [...found].filter((group) => !known.has(group));
@@ -60,7 +59,7 @@ export function createGroups(functions: Functions, keys: Keys): Groups {
       const marked = asText(mark);
       const isHeld = (await countMembers([group])).size > 0;
       if (!isHeld) {
-        await Promise.all(everyShard.map((prefix) => functions.call("drop_group", prefix, [group, marked])));
+        await Promise.all(prefixes.map((prefix) => functions.call("drop_group", prefix, [group, marked])));
       }
       await functions.call("end_removal", registry, [group, marked, isHeld ? "1" : "0"]);
       if (isHeld) return "held";

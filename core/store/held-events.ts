@@ -84,7 +84,7 @@ export function createHeldEvents(
    * next page, because replicas may not have confirmed these events yet.
    */
   async function readRange(workspaceId: string, { after, through, count }: Range) {
-    const key = `${keys.prefix(keys.shard(workspaceId))}:held:${workspaceId}`;
+    const key = `${keys.prefixOf(workspaceId)}:held:${workspaceId}`;
     const reply = await redis.command(key, ["XRANGE", key, `(${after}`, through, "COUNT", String(count)]);
     const entries = asList(reply).map(asList);
     const id = asText(entries.at(-1)?.[0] ?? "");

@@ -117,8 +117,8 @@ export function createInboundLog(
     },
     append: (item) => append(keys.shard(item.record.workspace.id), item),
     async firstAtMs(workspaceId) {
-      const prefix = keys.prefix(keys.shard(workspaceId));
-      return asNumber(await functions.call("first_post", prefix, [workspaceId])) || undefined;
+      const first = await functions.call("first_post", keys.prefixOf(workspaceId), [workspaceId]);
+      return asNumber(first) || undefined;
     },
   };
 }

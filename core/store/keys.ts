@@ -73,22 +73,25 @@ export const SHARDS_KEY = "cb:shards";
 /** The shard whose slot has the registry of the groups of followers. */
 export const REGISTRY_SHARD = 0;
 
-/** Returns the prefix of the shard whose slot has the registry of the groups of followers. */
-export function registryOf(keys: Keys): string {
-  return keys.prefix(REGISTRY_SHARD);
-}
-
 export function createKeys(shards: number) {
   const prefixes = Array.from({ length: shards }, (_, shard) => `cb:{s${shard}}`);
+  const shard = (name: string): number => shardOf(name, shards);
+  function prefix(ofShard: number): string {
+    const found = prefixes[ofShard];
+    if (found === undefined) throw new RangeError(`there is no shard ${ofShard} of ${shards}`);
+    return found;
+  }
   return {
     shards,
     /** Returns the shard of a workspace, an address or a group. */
-    shard: (name: string) => shardOf(name, shards),
+    shard,
     /** Returns the prefix of a shard's keys. */
-    prefix(shard: number): string {
-      const prefix = prefixes[shard];
-      if (prefix === undefined) throw new RangeError(`there is no shard ${shard} of ${shards}`);
-      return prefix;
-    },
+    prefix,
+    /** Returns the prefix of the keys of a workspace, an address or a group. */
+    prefixOf: (name: string): string => prefix(shard(name)),
+    /** The prefix of each shard's keys. */
+    prefixes: prefixes as readonly string[],
+    /** The prefix of the shard that has the registry of the groups of followers. */
+    registry: prefix(REGISTRY_SHARD),
   };
 }

@@ -10,8 +10,6 @@ const OLDER_RULE = 1;
 
 /** @param membersMax maximum number of members of a group; 0 for no maximum */
 export function createLeases(functions: Functions, keys: Keys, membersMax = 0): Leases {
-  /** Returns the prefix of the shard that stores the members of the group. */
-  const register = (group: string): string => keys.prefix(keys.shard(group));
   // A core renews the leases of all its shards in one turn of the event loop. These renewals share a batch, which needs
   // only one write to disk.
   const { one: take } = batchFunction<Pick<Member, "group" | "token">, boolean>(functions, keys, {
@@ -25,13 +23,13 @@ export function createLeases(functions: Functions, keys: Keys, membersMax = 0): 
     async join({ group, name, token }, fresh, ageMs = 0) {
       const age = String(Math.round(ageMs));
       const args = [group, name, token, fresh ? "1" : "0", age, String(LEASE_MS), String(membersMax)];
-      const [state, names] = asList(await functions.call("join_group", register(group), args));
+      const [state, names] = asList(await functions.call("join_group", keys.prefixOf(group), args));
       if (names !== undefined)
         return { names: asText(names).split(" "), hasOlder: asNumber(state) === OLDER_RULE };
       return asNumber(state) < 0 ? "full" : "replaced";
     },
     async leave({ group, name, token }) {
-      await functions.call("leave_group", register(group), [group, name, token]);
+      await functions.call("leave_group", keys.prefixOf(group), [group, name, token]);
     },
     take: ({ group, token }, shard) => take(shard, { group, token }),
     async drop({ group, token }, shard) {

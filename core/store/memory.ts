@@ -50,8 +50,7 @@ export async function readShardMemory(
   keys: Keys,
   assumedBytes: number,
 ): Promise<ShardMemory | undefined> {
-  const prefixes = Array.from({ length: keys.shards }, (_, shard) => keys.prefix(shard));
-  const asked = redis.isOneMaster ? prefixes.slice(0, 1) : prefixes;
+  const asked = redis.isOneMaster ? keys.prefixes.slice(0, 1) : keys.prefixes;
   const infos = await Promise.all(asked.map((prefix) => readInfo(redis, prefix)));
   const shardsOf = new Map<string, number>();
   const maxOf = new Map<string, number>();

@@ -12,8 +12,7 @@ const LIMITS = OPERATOR_TEST_LIMITS.flatMap(({ max, seconds }) => [String(max), 
 
 export function createOperatorTestLimits(functions: Functions, keys: Keys): OperatorTestLimits {
   async function admit(name: string): Promise<number | undefined> {
-    const prefix = keys.prefix(keys.shard(name));
-    const waitUs = asNumber(await functions.call("admit_test", prefix, [name, ...LIMITS]));
+    const waitUs = asNumber(await functions.call("admit_test", keys.prefixOf(name), [name, ...LIMITS]));
     return waitUs === 0 ? undefined : retryAfterSeconds(waitUs);
   }
   return {

@@ -43,9 +43,8 @@ export function createPollWatch(functions: Functions, keys: Keys): PollWatch {
   return {
     findFailing: (shard) => find(shard, undefined),
     async health(workspaceId) {
-      const prefix = keys.prefix(keys.shard(workspaceId));
       const [failing, polled, waiting, oldest, recovered, refused] = asList(
-        await functions.call("poll_health", prefix, [workspaceId]),
+        await functions.call("poll_health", keys.prefixOf(workspaceId), [workspaceId]),
       );
       return {
         failingSinceMs: asTime(failing),

@@ -15,7 +15,7 @@ export function retryAfterSeconds(waitUs: number): number {
 
 /** Returns the key of an address's limiter. If all keys are on one server, the functions of all shards use this key. */
 export function addressKey(keys: Keys, address: string): string {
-  return `${keys.prefix(keys.shard(address))}:ip:${address}`;
+  return `${keys.prefixOf(address)}:ip:${address}`;
 }
 
 export function createRequestLimits(functions: Functions, keys: Keys, limits: Limits): RequestLimits {

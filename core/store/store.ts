@@ -17,7 +17,7 @@ import { createOperatorOutbox } from "./operator-outbox";
 import { createOperatorTestLimits } from "./operator-test-limits";
 import { createOutboundEvents, type OutboundEventsOptions } from "./outbound-events";
 import { errorReply } from "./redis/connection";
-import { connectRedis } from "./redis/redis";
+import { connectRedis, type Redis } from "./redis/redis";
 import { findAdvice, type RedisAdvice } from "./redis/advice";
 import { asText } from "./redis/reply";
 import { readMemory, readShardMemory } from "./memory";
@@ -65,49 +65,25 @@ export async function openStore(options: StoreOptions) {
   });
   const following = new AbortController();
 
-  /**
-   * Returns the stored number of shards. If Redis is new, or restarted empty, stores and returns the configured number.
-   */
-  async function keepShards(): Promise<string> {
-    const shards = String(options.shards);
-    // Redis rejects SET while its memory is full, but not GET.
-    const known = await redis.command(SHARDS_KEY, ["GET", SHARDS_KEY]);
-    const kept = known ?? (await redis.command(SHARDS_KEY, ["SET", SHARDS_KEY, shards, "NX", "GET"]));
-    return kept === null ? shards : asText(kept);
-  }
-
-  /** Repeats `ask` until Redis is available. Redis may be loading its data, or failing over. */
-  async function onceAvailable<T>(ask: () => Promise<T>): Promise<T> {
-    for (;;) {
-      try {
-        return await ask();
-      } catch (error) {
-        if (!(error instanceof StoreUnavailable)) throw error;
-        // Other errors are errors of the connection, which reports them itself.
-        if (errorReply(error) !== undefined) options.onError(error);
-        await sleep(AGAIN_MS);
-      }
-    }
-  }
-
   try {
-    const keys = createKeys(options.shards);
-    const memory = await onceAvailable(() => readShardMemory(redis, keys, options.redisMemoryBytes ?? 0));
+    const { shards, redisMemoryBytes = 0 } = options;
+    const keys = createKeys(shards);
+    const memory = await onceAvailable(options, () => readShardMemory(redis, keys, redisMemoryBytes));
     const bounds = planMemory(memory, options);
     const functions = createFunctions(redis, options.meter, failedShardMaxBytes(memory));
-    const kept = await onceAvailable(async () => {
+    const kept = await onceAvailable(options, async () => {
       await functions.load();
-      return keepShards();
+      return keepShards(redis, shards);
     });
-    if (kept !== String(options.shards)) {
+    if (kept !== String(shards)) {
       throw new WrongShards(
-        `SHARDS is ${options.shards}, but this Redis was first used with ${kept}: set SHARDS=${kept}`,
+        `SHARDS is ${shards}, but this Redis was first used with ${kept}: set SHARDS=${kept}`,
       );
     }
     for (const advice of await findAdvice(redis)) options.onAdvice?.(advice);
     const overbooking = findOverbooking(memory, bounds);
     if (overbooking !== undefined) options.onOverbooking?.(overbooking);
-    const clock = await onceAvailable(() => createRedisClock(redis));
+    const clock = await onceAvailable(options, () => createRedisClock(redis));
     const wakes = await listenForWakes(redis);
     void clock.follow(following.signal);
     const requestLimits = createRequestLimits(functions, keys, options.limits);
@@ -139,10 +115,10 @@ export async function openStore(options: StoreOptions) {
       /** The bounds that are in effect. */
       bounds,
       /** Returns the memory of each master. */
-      readMemory: () => readMemory(redis, options.redisMemoryBytes ?? 0),
+      readMemory: () => readMemory(redis, redisMemoryBytes),
       /** Throws when a master does not answer, or when the master that stores the number of shards rejects writes. */
       async probe(): Promise<void> {
-        await Promise.all([keepShards(), redis.everywhere(["PING"])]);
+        await Promise.all([keepShards(redis, shards), redis.everywhere(["PING"])]);
       },
       async close(): Promise<void> {
         following.abort();
@@ -155,4 +131,26 @@ export async function openStore(options: StoreOptions) {
   }
 }
 
+/** Returns the stored number of shards. If Redis is new, or restarted empty, stores and returns `shards`. */
+async function keepShards(redis: Redis, shards: number): Promise<string> {
+  // Redis rejects SET while its memory is full, but not GET.
+  const known = await redis.command(SHARDS_KEY, ["GET", SHARDS_KEY]);
+  const kept = known ?? (await redis.command(SHARDS_KEY, ["SET", SHARDS_KEY, String(shards), "NX", "GET"]));
+  return kept === null ? String(shards) : asText(kept);
+}
+
 const AGAIN_MS = 250;
+
+/** Repeats `ask` until Redis is available. Redis may be loading its data, or failing over. */
+async function onceAvailable<T>({ onError }: StoreOptions, ask: () => Promise<T>): Promise<T> {
+  for (;;) {
+    try {
+      return await ask();
+    } catch (error) {
+      if (!(error instanceof StoreUnavailable)) throw error;
+      // Other errors are errors of the connection, which reports them itself.
+      if (errorReply(error) !== undefined) onError(error);
+      await sleep(AGAIN_MS);
+    }
+  }
+}

@@ -6,7 +6,7 @@ import { encodeChange } from "./change-log";
 import { batchFunction } from "./function-batch";
 import type { Functions } from "./functions";
 import type { Keys } from "./keys";
-import type { Redis } from "./redis/redis";
+import type { Redis, Reply } from "./redis/redis";
 import { asList, asNumber, asText } from "./redis/reply";
 import { createWorkspaceIndex, ENTRY_FORM, idOfEntry, indexEntry } from "./workspace-index";
 import { fromRecord, toRecord } from "./workspace-record";
@@ -21,11 +21,6 @@ const REMEMBERED_MAX_BYTES = 160 * 1024 * 1024;
 const RECORD_BYTES = 512;
 const BATCH_MAX = 100;
 
-interface StoredRecord {
-  readonly text: string;
-  readonly version: number;
-}
-
 /**
  * A workspace to read, and its cached record. If the cached record has the current version, Redis does not send the
  * record, and core does not decrypt it again.
@@ -33,6 +28,22 @@ interface StoredRecord {
 interface Wanted {
   readonly id: string;
   readonly known: WorkspaceRecord | undefined;
+}
+
+type Fetched = { readonly text: string; readonly version: number } | "unchanged" | "none";
+
+function toFetched(reply: Reply): Fetched {
+  const [version, record] = asList(reply);
+  if (version === undefined) return "none";
+  return record === undefined ? "unchanged" : { text: asText(record), version: asNumber(version) };
+}
+
+/** Returns the newest `size` index entries older than `after`, newest first, and the token of the next page. */
+function toPage(entries: readonly string[], size: number, after: string | undefined) {
+  const older = entries.filter((entry) => after === undefined || entry < after);
+  const newest = older.toSorted().toReversed();
+  const page = newest.slice(0, size);
+  return { page, next: newest.length > size ? page.at(-1) : undefined };
 }
 
 export function createWorkspaces(
@@ -50,16 +61,11 @@ export function createWorkspaces(
     remembered.set(record.workspace.id, record, { size: RECORD_BYTES + 2 * text.length });
   }
 
-  const { one: fetch } = batchFunction<Wanted, StoredRecord | "unchanged" | "none">(functions, keys, {
+  const { one: fetch } = batchFunction<Wanted, Fetched>(functions, keys, {
     name: "get_workspaces",
     most: BATCH_MAX,
     toArguments: (wanted) => wanted.flatMap(({ id, known }) => [id, String(known?.version ?? 0)]),
-    toOutputs: (replies) =>
-      asList(replies).map((reply) => {
-        const [version, record] = asList(reply);
-        if (version === undefined) return "none";
-        return record === undefined ? "unchanged" : { text: asText(record), version: asNumber(version) };
-      }),
+    toOutputs: (replies) => asList(replies).map(toFetched),
   });
 
   async function read(id: string): Promise<WorkspaceRecord | undefined> {
@@ -84,35 +90,19 @@ export function createWorkspaces(
     remembered.delete(workspace.id);
     const text = toRecord(workspace, box);
     const name = version === 0 ? "create_workspace" : "put_workspace";
-    const reply = await functions.call(name, keys.prefix(keys.shard(workspace.id)), [
-      workspace.id,
-      String(version),
-      text,
-      deliveryMode(workspace),
-      indexEntry(workspace),
-      ...changes.map(encodeChange),
-    ]);
-    const fresh = asNumber(reply);
+    const state = [workspace.id, String(version), text, deliveryMode(workspace), indexEntry(workspace)];
+    const args = [...state, ...changes.map(encodeChange)];
+    const fresh = asNumber(await functions.call(name, keys.prefixOf(workspace.id), args));
     // Requests for the workspace often follow immediately. These requests use the record that is cached here, and need
     // no read.
     if (fresh > 0) remember({ workspace, version: fresh }, text);
     return fresh > 0;
   }
 
-  /** Returns the newest `size` index entries older than `after`, from all shards, newest first. */
-  async function newestEntries(size: number, after: string | undefined): Promise<readonly string[]> {
-    const everyShard = Array.from({ length: keys.shards }, (_, shard) => index.entries(shard, size, after));
-    return (await Promise.all(everyShard)).flat().toSorted().toReversed();
-  }
-
-  /** Returns the index entries of the workspaces with these ids that are older than `after`, newest first. */
-  async function entriesOf(ids: ReadonlySet<string>, after: string | undefined): Promise<readonly string[]> {
-    const records = await Promise.all([...ids].map(read));
-    return records
-      .flatMap((record) => (record === undefined ? [] : [indexEntry(record.workspace)]))
-      .filter((entry) => after === undefined || entry < after)
-      .toSorted()
-      .toReversed();
+  /** Reads workspaces. A workspace that does not exist is skipped. */
+  async function readAll(ids: readonly string[]): Promise<readonly Workspace[]> {
+    const records = await Promise.all(ids.map(read));
+    return records.flatMap((record) => (record === undefined ? [] : [record.workspace]));
   }
 
   return {
@@ -122,23 +112,16 @@ export function createWorkspaces(
     replace: put,
     async delete(workspace) {
       remembered.delete(workspace.id);
-      const deleted = await functions.call("delete_workspace", keys.prefix(keys.shard(workspace.id)), [
-        workspace.id,
-        indexEntry(workspace),
-      ]);
-      return asNumber(deleted) === 1;
+      const args = [workspace.id, indexEntry(workspace)];
+      return asNumber(await functions.call("delete_workspace", keys.prefixOf(workspace.id), args)) === 1;
     },
     async list(size, after, only) {
       // A page token is an index entry.
       if (after !== undefined && !ENTRY_FORM.test(after)) return undefined;
-      const newest = await (only === undefined ? newestEntries(size + 1, after) : entriesOf(only, after));
-      const page = newest.slice(0, size);
-      const records = await Promise.all(page.map((entry) => read(idOfEntry(entry))));
-      return {
-        // A workspace that was deleted after its entry was read is skipped.
-        workspaces: records.flatMap((record) => (record === undefined ? [] : [record.workspace])),
-        next: newest.length > size ? page.at(-1) : undefined,
-      };
+      const entries =
+        only === undefined ? await index.newest(size + 1, after) : (await readAll([...only])).map(indexEntry);
+      const { page, next } = toPage(entries, size, after);
+      return { workspaces: await readAll(page.map(idOfEntry)), next };
     },
   };
 }
