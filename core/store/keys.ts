@@ -8,7 +8,7 @@ import { shardOf } from "../domain/shard";
  * | key (after the prefix)      | type   | lives                        | written by                     |
  * |-----------------------------|--------|------------------------------|--------------------------------|
  * | `:ws:<workspace>`           | string | as the workspace             | put_workspace: the record as JSON, with encrypted secrets |
- * | `:st:<workspace>`           | hash   | as the workspace             | the functions in the second table: the state of the workspace |
+ * | `:st:<workspace>`           | hash   | as the workspace             | the state of the workspace: see functions/state.lua |
  * | `:all`                      | zset   | always                       | put_workspace: `<created, 13 digits>:<workspace>`, ordered as text |
  * | `:held:<workspace>`         | stream | 24 to 25 h after last event  | publish, record_pushes: events for polling; id is `<sequence>-0`, and the field's name is the event's number (see held.lua) |
  * | `:push`                     | stream | an event until it is pushed  | publish: events of push workspaces; record_pushes removes them |
@@ -41,27 +41,6 @@ import { shardOf } from "../domain/shard";
  * | `:live:<group>`             | string | LEASE_MS                     | join_group: cache of the live members' names; leave_group deletes it |
  * | `:made`                     | hash   | as the groups in `:in`       | open_group: when each group was made, µs; drop_group deletes the group's field |
  * | `:groups` of shard 0 only   | hash   | as the groups                | see groups.lua: the registry of all groups of followers |
- *
- * The fields of `:st:<workspace>`. Sequences are in µs.
- *
- * | field                 | meaning                                                | written by                        |
- * |-----------------------|--------------------------------------------------------|-----------------------------------|
- * | `version`, `mode`     | of the record in `:ws:`                                | put_workspace                     |
- * | `sequence`            | last sequence that was assigned                        | publish, record_pushes            |
- * | `held`                | last sequence that was held                            | publish, record_pushes            |
- * | `total`               | number of events that were ever held                   | publish, record_pushes            |
- * | `gone`                | highest sequence that expired                          | publish, page, record_pushes      |
- * | `oldest`              | lowest sequence that is still held                     | publish, page, record_pushes      |
- * | `served`              | last sequence that was served to a poll                | page                              |
- * | `polled`              | time of the last poll, µs                              | page                              |
- * | `run`                 | run of polls without events: id and number of polls    | page                              |
- * | `posted`              | time of the first signed POST, ms                      | append                            |
- * | `failing`             | time at which polling began to fail, ms                | find_failing                      |
- * | `refused`             | time of the last event that was refused because the held events were at their bound, ms (10 s exact) | publish |
- * | `recovered`           | time of the poll that ended the last outage, ms        | page                              |
- * | `faulty`, `alerted`, `warned`, `exhausted`, `lost` | failures of pushes, see operator.lua | record_pushes, log_delivery, find_failing, put_workspace |
- * | `lifted`              | sequence of the last event moved from `:push`          | record_pushes                     |
- * | `published`           | value of `held` before the latest moves from `:push`   | record_pushes                     |
  *
  * In addition, `cb:shards` has the number of shards, which is fixed at core's first start.
  */

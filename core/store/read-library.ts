@@ -38,6 +38,7 @@ import {
  */
 const FILES = [
   "library",
+  "state",
   "leases",
   "admit",
   "backlog",

@@ -7,7 +7,7 @@
 -- the event is still kept). Returns false when the workspace is not a push workspace.
 register('send_again', function(keys, args)
   local prefix, workspace = keys[1], args[3]
-  if redis.call('HGET', prefix .. ':st:' .. workspace, 'mode') ~= 'push' then return false end
+  if redis.call('HGET', state_key(prefix, workspace), STATE.mode) ~= 'push' then return false end
   local now = clock()
   local order, events = failed_keys(prefix, workspace)
   local queue = open_queue(prefix, tonumber(args[1]), tonumber(args[2]))

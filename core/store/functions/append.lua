@@ -60,8 +60,11 @@ local function repeats_request(prefix, digest, timestamp, isClosed)
   return not remember(key, string.sub(digest, 3), 1, (slot + 2) * TEN_MINUTES)
 end
 
+local read_post_state = state_reader('version', 'first_post_ms')
+
 -- ARGV: maximum requests per second from one address, and for one workspace; maximum entries of
--- the log; maximum bytes of the log; names of the limited tokens, separated by commas. Then for each request: workspace; version of the workspace's record; key of the address's limiter (''
+-- the log; maximum bytes of the log; names of the limited tokens, separated by commas. Then for
+-- each request: workspace; version of the workspace's record; key of the address's limiter (''
 -- when check 2 has already passed); kind; digest; signed timestamp; event; traceparent ('' for
 -- none). An entry of the log has the workspace, the event, and the traceparent if there is one.
 -- The kind is `id` for a request with an id, `same` for a request without an id, and `fault`
@@ -81,30 +84,24 @@ register('append', function(keys, args)
   local addressLimit, limit = tonumber(args[1]), tonumber(args[2])
   local limiters = new_limiters(now)
   local log = prefix .. ':in'
-  -- For each workspace: {version, time of the first signed request in ms, or false}
+  -- The state of each workspace in this call.
   local states = {}
   local answers = {}
   local isStored, room = false, open_room(prefix, now, { most = tonumber(args[3]), bytes = tonumber(args[4]), limited = args[5] })
 
-  local function read_state(workspace)
-    if states[workspace] == nil then
-      states[workspace] = redis.call('HMGET', prefix .. ':st:' .. workspace, 'version', 'posted')
-    end
-    return states[workspace]
-  end
-
   -- Records the time of a workspace's first signed request.
   local function note_first(workspace, state)
-    if state[2] then return end
-    state[2] = digits(now / 1000)
-    redis.call('HSET', prefix .. ':st:' .. workspace, 'posted', state[2])
+    if state.first_post_ms then return end
+    state.first_post_ms = digits(now / 1000)
+    redis.call('HSET', state_key(prefix, workspace), STATE.first_post_ms, state.first_post_ms)
   end
 
   local function answer_to(workspace, version, address, what, digest, timestamp, event, traceparent)
     local wait = address == '' and 0 or limiters.admit(address, addressLimit)
     if wait > 0 then return { wait } end
-    local state = read_state(workspace)
-    if state[1] ~= version then return 'stale' end
+    local state = states[workspace] or read_post_state(prefix, workspace)
+    states[workspace] = state
+    if state.version ~= version then return 'stale' end
     wait = limiters.admit(prefix .. ':rate:' .. workspace, limit)
     if wait > 0 then return wait end
     note_first(workspace, state)
@@ -130,5 +127,5 @@ end)
 
 -- Returns the time of a workspace's first signed request in ms, or 0. ARGV: workspace.
 register('first_post', function(keys, args)
-  return tonumber(redis.call('HGET', keys[1] .. ':st:' .. args[1], 'posted') or 0)
+  return tonumber(redis.call('HGET', state_key(keys[1], args[1]), STATE.first_post_ms) or 0)
 end, { 'no-writes' })

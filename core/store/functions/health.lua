@@ -1,5 +1,5 @@
 -- The health of polling. An event "waits" while it is held (for 24 hours at most) and newer
--- than the last event that was served to the bridge (`served`). A poll workspace begins to fail
+-- than the last event that was served to the bridge (`served_through`). A poll workspace begins to fail
 -- five minutes after its oldest waiting event was held, or after its last poll, whichever is
 -- later. `:due` has this time for each workspace in the state "waiting" below, so `find_failing`
 -- reads no other workspaces.
@@ -9,7 +9,7 @@
 --      │◀──a poll gets all events───┘  └───a poll gets some of them───────┘ │
 --      └─────────────────────────────a poll gets all events─────────────────┘
 --
--- A waiting workspace is in `:due`. The state of a failing workspace has the field `failing`.
+-- A waiting workspace is in `:due`. The state of a failing workspace has `polls_failing_ms`.
 -- `:due` also has push workspaces: operator.lua describes these.
 local FAILING_AFTER_MS = @FAILING_AFTER_MS@
 
@@ -19,45 +19,48 @@ local function begin_waiting(prefix, workspace, now)
 end
 
 -- While consecutive polls return no events, only the first poll of each minute is written to
--- the append-only file. So most of these polls cause no disk write. After a restart, `polled`
+-- the append-only file. So most of these polls cause no disk write. After a restart, `polled_us`
 -- can be up to a minute older than the last poll.
 local LOGGED_EVERY_US = 60 * MICROSECONDS
 
-local function is_same_minute(now, polled)
-  return math.floor(now / LOGGED_EVERY_US) == math.floor(tonumber(polled) / LOGGED_EVERY_US)
+local function is_same_minute(now, polled_us)
+  return math.floor(now / LOGGED_EVERY_US) == math.floor(polled_us / LOGGED_EVERY_US)
 end
 
--- Records a poll that served the events up to the sequence `through`. `fields` is the state
--- of the workspace, and `run` is the result of log_poll.
-local function note_poll(prefix, workspace, now, held, served, through, fields, run)
-  local state, failing = prefix .. ':st:' .. workspace, fields.failing
-  through = math.min(held, math.max(served, through))
-  local isIdle = run and fields.run and through == served and held == served and not failing
-  if isIdle and is_same_minute(now, fields.polled) then
-    write_unlogged(function() redis.call('HSET', state, 'polled', digits(now), 'run', run) end)
+-- Records a poll that served the events up to the sequence `through`. `state` is the state of
+-- the workspace before the poll, and `run` is the result of log_poll.
+local function note_poll(prefix, workspace, now, state, through, run)
+  local key, failing = state_key(prefix, workspace), state.polls_failing_ms
+  local last_held, served_through = state.last_held or 0, state.served_through or 0
+  through = math.min(last_held, math.max(served_through, through))
+  local is_idle = run and state.poll_run and through == served_through and last_held == served_through and not failing
+  if is_idle and is_same_minute(now, state.polled_us) then
+    write_unlogged(function() redis.call('HSET', key, STATE.polled_us, digits(now), STATE.poll_run, run) end)
     return
   end
-  redis.call('HSET', state, 'polled', digits(now), 'served', digits(through))
-  if run then redis.call('HSET', state, 'run', run) end
+  redis.call('HSET', key, STATE.polled_us, digits(now), STATE.served_through, digits(through))
+  if run then redis.call('HSET', key, STATE.poll_run, run) end
   if failing then
-    redis.call('HDEL', state, 'failing')
-    redis.call('HSET', state, 'recovered', digits(now / 1000))
-    add_operator_event(prefix, workspace, 'workspace.recovered', { mode = 'poll', reason = 'polled', since = tonumber(failing) })
+    redis.call('HDEL', key, STATE.polls_failing_ms)
+    redis.call('HSET', key, STATE.polls_recovered_ms, digits(now / 1000))
+    add_operator_event(prefix, workspace, 'workspace.recovered', { mode = 'poll', reason = 'polled', since = failing })
   end
-  if held > through then
+  if last_held > through then
     begin_waiting(prefix, workspace, now)
-  elseif held > served then
+  elseif last_held > served_through then
     redis.call('ZREM', prefix .. ':due', workspace)
   end
 end
 
 -- Returns the number of waiting events, and the sequence of the oldest waiting event, if any.
--- `served` and `total` are fields of the workspace's state.
-local function waiting(prefix, workspace, now, served, total)
-  local after = math.max(tonumber(served or 0), now - HOLD_US)
-  local entries, count = events_after(prefix, workspace, after, 1, tonumber(total or 0))
+-- `state` has `served_through` and `held_total`.
+local function waiting(prefix, workspace, now, state)
+  local after = math.max(state.served_through or 0, now - HOLD_US)
+  local entries, count = events_after(prefix, workspace, after, 1, state.held_total or 0)
   return count, entries[1] and sequence_of(entries[1])
 end
+
+local read_due_state = state_reader('mode', 'served_through', 'polls_failing_ms', 'held_total')
 
 -- Finds workspaces whose polling has begun to fail, marks them, and adds an email and an operator
 -- event for each to the outboxes, in one step. So each outage causes one email, however often the
@@ -73,36 +76,36 @@ register('find_failing', function(keys, args)
   local due = redis.call('ZRANGEBYSCORE', prefix .. ':due', '-inf', digits(now / 1000), 'LIMIT', 0, 100)
   for _, workspace in ipairs(due) do
     redis.call('ZREM', prefix .. ':due', workspace)
-    local state = prefix .. ':st:' .. workspace
-    local fields = redis.call('HMGET', state, 'mode', 'served', 'failing', 'total')
-    local isPolled = fields[1] == 'poll' and not fields[3]
-    local oldest = isPolled and select(2, waiting(prefix, workspace, now, fields[2], fields[4]))
+    local state = read_due_state(prefix, workspace)
+    local is_polled = state.mode == 'poll' and not state.polls_failing_ms
+    local oldest = is_polled and select(2, waiting(prefix, workspace, now, state))
     if oldest then
-      redis.call('HSET', state, 'failing', digits(now / 1000))
+      redis.call('HSET', state_key(prefix, workspace), STATE.polls_failing_ms, digits(now / 1000))
       redis.call('XADD', prefix .. ':mail', '*', 'w', workspace, 's', digits(now / 1000), 'o', digits(oldest / 1000))
       add_operator_event(prefix, workspace, 'workspace.failing',
         { mode = 'poll', reason = 'not-polling', since = math.floor(now / 1000), oldest = math.floor(oldest / 1000) })
       found[#found + 1] = workspace
     end
-    if fields[1] == 'push' then begin_push_outage(prefix, workspace) end
+    if state.mode == 'push' then begin_push_outage(prefix, workspace) end
   end
   local dropped = #found > 0 and redis.call('XTRIM', prefix .. ':mail', 'MAXLEN', args[1]) or 0
   return { redis.call('XLEN', prefix .. ':mail'), dropped, tidy_operator_events(prefix), unpack(found) }
 end, { 'allow-oom' })
 
 local WAITING_MAX = 1000
+local read_health_state = state_reader('polls_failing_ms', 'polled_us', 'served_through', 'held_total',
+  'polls_recovered_ms', 'refused_ms')
 
 -- Reads the polling health of a workspace. ARGV: workspace.
 -- Returns {failing since, last poll, number of waiting events (up to 1,000), publication time
 -- of the oldest waiting event, end of the last outage, last time at which an event was refused
 -- because too many bytes were held}. Times are in ms, or 0 for never.
 register('poll_health', function(keys, args)
-  local now = clock()
-  local fields = redis.call('HMGET', keys[1] .. ':st:' .. args[1], 'failing', 'polled', 'served', 'total', 'recovered', 'refused')
-  local count, oldest = waiting(keys[1], args[1], now, fields[3], fields[4])
-  return { digits(tonumber(fields[1] or 0)), digits(tonumber(fields[2] or 0) / 1000),
+  local state = read_health_state(keys[1], args[1])
+  local count, oldest = waiting(keys[1], args[1], clock(), state)
+  return { digits(state.polls_failing_ms or 0), digits((state.polled_us or 0) / 1000),
     math.min(count, WAITING_MAX), digits((oldest or 0) / 1000),
-    digits(tonumber(fields[5] or 0)), digits(tonumber(fields[6] or 0)) }
+    digits(state.polls_recovered_ms or 0), digits(state.refused_ms or 0) }
 end, { 'no-writes' })
 
 -- Reads emails from the outbox. ARGV: maximum count, start in the syntax of XRANGE. Returns

@@ -1,9 +1,9 @@
 -- Held events. Each poll workspace has a stream, `:held:<workspace>`, with an entry for each
 -- event. The id of an entry is `<sequence>-0`. The value is the event as a page contains it.
 -- The field is the event's number: the count of all events ever held for the workspace,
--- including this event. `total` in the workspace's state is the number of the last event.
--- `total` minus the number of an event is the count of the later events, so these events need
--- not be read.
+-- including this event. `held_total` in the workspace's state is the number of the last event.
+-- `held_total` minus the number of an event is the count of the later events, so these events
+-- need not be read.
 
 local function held_key(prefix, workspace)
   return prefix .. ':held:' .. workspace
@@ -14,33 +14,35 @@ local function sequence_of(entry)
 end
 
 -- Reads up to `count` events after a sequence, oldest first. Returns their entries, and the
--- number of all events after the sequence, computed from `total` in the workspace's state.
+-- number of all events after the sequence. `total` is `held_total` of the workspace's state.
 local function events_after(prefix, workspace, after, count, total)
   local entries = redis.call('XRANGE', held_key(prefix, workspace), '(' .. digits(after), '+', 'COUNT', count)
   return entries, entries[1] and total - tonumber(entries[1][2][1]) + 1 or 0
 end
 
 -- Removes events that are a day old. If the stream itself is lost, all of its events count as
--- removed. The state has the highest removed sequence (`gone`) and the lowest sequence left
--- (`oldest`), so no event is read when there is nothing to remove. If `isThere` is true, the
--- function does not check that the stream exists, because the caller makes this check later.
--- Returns `gone`.
-local function drop_expired(prefix, workspace, now, held, gone, oldest, isThere)
-  if held <= gone then return gone end
+-- removed. `state` has `last_held`, `expired_through` and `oldest_held`, so no event is read when
+-- there is nothing to remove. The last two are updated. If `is_there` is true, the function does
+-- not check that the stream exists, because the caller makes this check later.
+-- Returns whether an event was removed.
+local function drop_expired(prefix, workspace, now, state, is_there)
+  local last_held, expired_through = state.last_held or 0, state.expired_through or 0
+  if last_held <= expired_through then return false end
   local key, cutoff = held_key(prefix, workspace), now - HOLD_US
-  local through, left = held, nil
-  if held > cutoff and (isThere or redis.call('EXISTS', key) == 1) then
-    if oldest > cutoff then return gone end
+  local through, left = last_held, nil
+  if last_held > cutoff and (is_there or redis.call('EXISTS', key) == 1) then
+    if (state.oldest_held or 0) > cutoff then return false end
     local expired = redis.call('XREVRANGE', key, digits(cutoff), '-', 'COUNT', 1)[1]
-    through = expired and sequence_of(expired) or gone
+    through = expired and sequence_of(expired) or expired_through
     redis.call('XTRIM', key, 'MINID', digits(cutoff + 1))
     left = redis.call('XRANGE', key, '-', '+', 'COUNT', 1)[1]
   else
     redis.call('UNLINK', key)
   end
-  redis.call('HSET', prefix .. ':st:' .. workspace, 'gone', digits(through),
-    'oldest', digits(left and sequence_of(left) or held))
-  return through
+  state.expired_through, state.oldest_held = through, left and sequence_of(left) or last_held
+  redis.call('HSET', state_key(prefix, workspace), STATE.expired_through, digits(through),
+    STATE.oldest_held, digits(state.oldest_held))
+  return through > expired_through
 end
 
 local HOUR_US = 3600 * MICROSECONDS
@@ -54,7 +56,7 @@ end
 -- sequence of the last event in the stream, nil when the stream is empty. The first event of
 -- each hour sets the stream to expire 25 hours later. The other events of that hour need not
 -- set the expiry.
--- Returns the new `total`, and whether the earlier events of the stream were lost.
+-- Returns the new `held_total`, and whether the earlier events of the stream were lost.
 local function append_held(prefix, workspace, held, total, fresh)
   local key, first = held_key(prefix, workspace), 1
   if held and redis.call('XADD', key, 'NOMKSTREAM', fresh[1], total + 1, fresh[2]) then

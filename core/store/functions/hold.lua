@@ -1,11 +1,4 @@
--- Polling and publishing of events. Held events are stored as held.lua describes. These fields
--- of the workspace's state (`:st:`) are used:
--- - `held`: the last held sequence
--- - `gone`: the highest expired sequence
--- - `oldest`: the lowest sequence that is still held
--- - `served`: the sequence up to which events have been served or have expired
--- - `total`: the count of all events ever held
--- - `largest`: the bytes of the largest event since the stream was last empty
+-- Polling and publishing of events. Held events are stored as held.lua describes.
 
 -- The function `page` returns the events of a page that does not exceed these bounds. For a
 -- larger page, it returns only the range of the events. A separate XRANGE then reads the
@@ -13,7 +6,7 @@
 local PAGE_EVENTS = 8
 local PAGE_BYTES = 16384
 
--- Maximum bytes of an event. Applies to the held events of a workspace whose state has no `largest`.
+-- Maximum bytes of an event. Applies to the held events of a workspace whose state has no `largest_held`.
 local EVENT_MAX_BYTES = 65536
 
 -- Finds up to `limit` events after a sequence. Returns the number of events on the page, the
@@ -30,31 +23,30 @@ local function find_events(prefix, workspace, after, limit, total)
   return events, waiting, entries, first
 end
 
-local function page(prefix, now, workspace, from, limit, fields)
-  local held, gone, served = tonumber(fields.held or 0), tonumber(fields.gone or 0), tonumber(fields.served or 0)
-  local largest = tonumber(fields.largest or EVENT_MAX_BYTES)
-  gone = drop_expired(prefix, workspace, now, held, gone, tonumber(fields.oldest or 0))
+local function page(prefix, now, workspace, from, limit, state)
+  drop_expired(prefix, workspace, now, state)
+  local last_held, expired_through = state.last_held or 0, state.expired_through or 0
+  local largest = state.largest_held or EVENT_MAX_BYTES
   local function note(through, events, first)
-    local run = log_poll(prefix, workspace, now, fields.run, fields.polled, events, first)
-    note_poll(prefix, workspace, now, held, served, through, fields, run)
+    note_poll(prefix, workspace, now, state, through, log_poll(prefix, workspace, now, state, events, first))
   end
   if from == 'latest' then
-    note(held, 0)
-    return { 'page', digits(held), 0, 0 }
+    note(last_held, 0)
+    return { 'page', digits(last_held), 0, 0 }
   end
   local after = from == 'oldest' and 0 or tonumber(from)
-  local start = math.max(after, gone)
+  local start = math.max(after, expired_through)
   local events, waiting, entries, first = 0, 0, {}, nil
-  if held > start then
-    events, waiting, entries, first = find_events(prefix, workspace, start, limit, tonumber(fields.total or 0))
+  if last_held > start then
+    events, waiting, entries, first = find_events(prefix, workspace, start, limit, state.held_total or 0)
   end
   local more = waiting > events and 1 or 0
-  local gap = from ~= 'oldest' and after < gone and 1 or 0
+  local gap = from ~= 'oldest' and after < expired_through and 1 or 0
   if not entries then
     -- The last sequence of a large page is unknown here if more events follow. The next poll
     -- sends that sequence as its cursor, and the sequence is recorded then.
-    note(more == 1 and start or held, events, first)
-    return { 'page', '', more, gap, { digits(start), digits(held), events, largest } }
+    note(more == 1 and start or last_held, events, first)
+    return { 'page', '', more, gap, { digits(start), digits(last_held), events, largest } }
   end
   local bytes, last = 0, nil
   for i, entry in ipairs(entries) do
@@ -63,18 +55,13 @@ local function page(prefix, now, workspace, from, limit, fields)
   -- An empty page records `start` as served: the bridge has the events up to its cursor, and
   -- expired events do not wait. But a cursor beyond the last held event is not from a page of this
   -- workspace, or a restore lost its page, so such a poll serves no event.
-  note(last or (start <= held and start or served), events, first)
-  if bytes > PAGE_BYTES then return { 'page', '', more, gap, { digits(start), digits(held), events, largest } } end
+  note(last or (start <= last_held and start or 0), events, first)
+  if bytes > PAGE_BYTES then return { 'page', '', more, gap, { digits(start), digits(last_held), events, largest } } end
   return { 'page', last and digits(last) or '', more, gap, unpack(entries) }
 end
 
--- The fields of a workspace's state that a poll needs.
-local POLL_FIELDS = { 'version', 'held', 'gone', 'served', 'failing', 'oldest', 'run', 'polled', 'total', 'largest' }
-local function read_poll_fields(prefix, workspace)
-  local values, fields = redis.call('HMGET', prefix .. ':st:' .. workspace, unpack(POLL_FIELDS)), {}
-  for i, name in ipairs(POLL_FIELDS) do fields[name] = values[i] end
-  return fields
-end
+local read_poll_state = state_reader('version', 'last_held', 'expired_through', 'served_through', 'polls_failing_ms',
+  'oldest_held', 'poll_run', 'polled_us', 'held_total', 'largest_held')
 
 -- Answers polls: performs checks 2 and 6 of the table in README.md, then reads the page.
 -- ARGV: maximum requests per second from one address, and for one workspace. Then for each
@@ -99,12 +86,12 @@ register('page', function(keys, args)
   local function answer_to(workspace, version, address, want, from, most)
     local wait = address == '' and 0 or limiters.admit(address, addressLimit)
     if wait > 0 then return { 'address', wait } end
-    local fields = read_poll_fields(prefix, workspace)
-    if fields.version ~= version then return { 'stale' } end
+    local state = read_poll_state(prefix, workspace)
+    if state.version ~= version then return { 'stale' } end
     wait = limiters.admit(prefix .. ':rate:' .. workspace, limit)
     if wait > 0 then return { 'wait', wait } end
     if want == 'count' then return { 'counted' } end
-    return page(prefix, now, workspace, from, tonumber(most), fields)
+    return page(prefix, now, workspace, from, tonumber(most), state)
   end
 
   for i = 3, #args, 6 do answers[#answers + 1] = answer_to(unpack(args, i, i + 5)) end
@@ -117,42 +104,31 @@ local HELD_ENTRY_BYTES = 50
 -- Minimum milliseconds between two writes of the time of the last refused event.
 local REFUSED_NOTED_EVERY_MS = 10000
 
--- Returns the next sequence of a workspace after `last`: the clock in microseconds, or
--- `last` + 1 when the clock is not ahead of `last`.
+-- Returns the next sequence of a workspace after `last` (nil for none): the clock in
+-- microseconds, or `last` + 1 when the clock is not ahead of `last`.
 local function next_sequence(last, now)
-  return math.max(last + 1, now)
+  return math.max((last or 0) + 1, now)
 end
 
--- Reads the fields of a workspace's state that publishing needs.
-local function read_state(prefix, workspace)
-  local fields = redis.call('HMGET', prefix .. ':st:' .. workspace, 'mode', 'sequence', 'held', 'gone', 'served', 'oldest', 'total',
-    'largest')
-  return {
-    mode = fields[1],
-    last = tonumber(fields[2] or 0),
-    held = tonumber(fields[3] or 0),
-    gone = tonumber(fields[4] or 0),
-    served = tonumber(fields[5] or 0),
-    oldest = tonumber(fields[6] or 0),
-    total = tonumber(fields[7] or 0),
-    largest = tonumber(fields[8] or EVENT_MAX_BYTES),
-  }
-end
+local read_publish_state = state_reader('mode', 'last_sequence', 'last_held', 'expired_through', 'served_through',
+  'oldest_held', 'held_total', 'largest_held')
 
--- Holds new events of a workspace. `state` is the result of read_state. `fresh` lists the
+-- Holds new events of a workspace. `state` is the result of read_publish_state. `fresh` lists the
 -- sequence of each event, followed by the JSON of the event.
 local function hold(prefix, now, workspace, state, fresh)
-  local gone = drop_expired(prefix, workspace, now, state.held, state.gone, state.oldest, true)
-  local total, isLost = append_held(prefix, workspace, state.held > gone and state.held or nil, state.total, fresh)
-  local key, last = prefix .. ':st:' .. workspace, fresh[#fresh - 1]
-  if isLost then gone = state.held end
-  local largest = state.held > gone and state.largest or 0
+  drop_expired(prefix, workspace, now, state, true)
+  local last_held, expired_through = state.last_held or 0, state.expired_through or 0
+  local stream_end = last_held > expired_through and last_held or nil
+  local total, is_lost = append_held(prefix, workspace, stream_end, state.held_total or 0, fresh)
+  if is_lost then expired_through = last_held end
+  local is_first = last_held <= expired_through
+  local largest = is_first and 0 or state.largest_held or EVENT_MAX_BYTES
   for i = 2, #fresh, 2 do largest = math.max(largest, #fresh[i]) end
-  if state.held > gone then redis.call('HSET', key, 'sequence', last, 'held', last, 'total', total, 'largest', largest)
-  else
-    redis.call('HSET', key, 'sequence', last, 'held', last, 'total', total, 'largest', largest, 'oldest', fresh[1], 'gone', gone)
-  end
-  if state.held <= math.max(state.served, gone) then begin_waiting(prefix, workspace, now) end
+  local key, last = state_key(prefix, workspace), fresh[#fresh - 1]
+  redis.call('HSET', key, STATE.last_sequence, last, STATE.last_held, last, STATE.held_total, total,
+    STATE.largest_held, largest)
+  if is_first then redis.call('HSET', key, STATE.oldest_held, fresh[1], STATE.expired_through, expired_through) end
+  if last_held <= math.max(state.served_through or 0, expired_through) then begin_waiting(prefix, workspace, now) end
 end
 
 -- Opens the push queue of a shard to add events. `close` stores the new size of the queue in
@@ -180,16 +156,17 @@ end
 
 -- Records that an event was refused because the held events of a workspace are at their bound. The first such event
 -- after OPERATOR_EVENT_EVERY_MS without one is reported. Returns the number of waiting events; 0 when the bridge polls.
-local function note_refused(prefix, workspace, now, state)
-  local key, ms = prefix .. ':st:' .. workspace, math.floor(now / 1000)
-  local fields = redis.call('HMGET', key, 'refused', 'polled')
-  local since = ms - tonumber(fields[1] or 0)
-  if since >= REFUSED_NOTED_EVERY_MS then redis.call('HSET', key, 'refused', digits(ms)) end
+local function note_refused(prefix, workspace, now)
+  local state, ms = read_health_state(prefix, workspace), math.floor(now / 1000)
+  local since = ms - (state.refused_ms or 0)
+  if since >= REFUSED_NOTED_EVERY_MS then
+    redis.call('HSET', state_key(prefix, workspace), STATE.refused_ms, digits(ms))
+  end
   if since >= OPERATOR_EVENT_EVERY_MS then
     add_operator_event(prefix, workspace, 'workspace.events_refused', { mode = 'poll', reason = 'held-full', since = ms })
   end
-  if ms - tonumber(fields[2] or 0) / 1000 < FAILING_AFTER_MS then return 0 end
-  return (waiting(prefix, workspace, now, state.served, state.total))
+  if ms - (state.polled_us or 0) / 1000 < FAILING_AFTER_MS then return 0 end
+  return (waiting(prefix, workspace, now, state))
 end
 
 -- Publishes events. Assigns each sequence and appends the event in the same step, so no reader
@@ -236,9 +213,7 @@ register('publish', function(keys, args, next_body)
     local most = tonumber(args[4])
     local fits, used = reserve_held(prefix, workspace, bytes, most, state.pending)
     if fits then return true, used end
-    local gone = drop_expired(prefix, workspace, now, state.held, state.gone, state.oldest)
-    if gone == state.gone then return false, used end
-    state.gone, state.oldest = gone, tonumber(redis.call('HGET', prefix .. ':st:' .. workspace, 'oldest'))
+    if not drop_expired(prefix, workspace, now, state) then return false, used end
     return reserve_held(prefix, workspace, bytes, most, state.pending)
   end
 
@@ -247,7 +222,7 @@ register('publish', function(keys, args, next_body)
     local before, after = next_body(), next_body()
     local state = states[workspace]
     if not state then
-      state = read_state(prefix, workspace)
+      state = read_publish_state(prefix, workspace)
       state.fresh, state.pending = {}, 0
       states[workspace] = state
     end
@@ -260,13 +235,13 @@ register('publish', function(keys, args, next_body)
     elseif mode == 'poll' then
       local bytes = #before + #after + HELD_ENTRY_BYTES
       local fits, used = has_room(workspace, state, bytes)
-      if not fits then answer = { 'held-full', used, note_refused(prefix, workspace, now, state) }
+      if not fits then answer = { 'held-full', used, note_refused(prefix, workspace, now) }
       elseif is_memory_tight(now, bytes, tonumber(args[5])) then answer = { 'store-full' } end
     end
     if not answer then
-      local number, event, rest = next_sequence(state.last, now), args[i + 2], args[i + 3]
+      local number, event, rest = next_sequence(state.last_sequence, now), args[i + 2], args[i + 3]
       local sequence = digits(number)
-      state.last, state.sequence = number, sequence
+      state.last_sequence, state.assigned = number, sequence
       -- The last packed field says how the event is pushed. Only one of its three values,
       -- `direct`, ends with a "t".
       local is_direct = string.byte(rest, -1) == 116
@@ -289,8 +264,8 @@ register('publish', function(keys, args, next_body)
   for workspace, state in pairs(states) do
     if #state.fresh > 0 then
       hold(prefix, now, workspace, state, state.fresh)
-    elseif state.sequence then
-      redis.call('HSET', prefix .. ':st:' .. workspace, 'sequence', state.sequence)
+    elseif state.assigned then
+      redis.call('HSET', state_key(prefix, workspace), STATE.last_sequence, state.assigned)
     end
   end
   if queue then queue.close() end

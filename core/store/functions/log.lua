@@ -1,12 +1,12 @@
 -- The log of a workspace's deliveries. Attempts and drops are in a stream (`:log:`), polls in a
 -- list (`:polls:`), so that polls never displace attempts. Consecutive polls that return no
 -- events form a run, and a run is one entry. A run in progress is in the workspace's state
--- (`run`), so a workspace without events needs no log while its bridge polls.
+-- (`poll_run`), so a workspace without events needs no log while its bridge polls.
 --
 -- An entry of `:polls:` is a line: '<entry id> <number of polls> <time of the last poll, ms>
 -- <number of events returned>'. If the poll returned events, ' <sequence> <number>' of the first
 -- event follows (see held.lua); lines of older releases lack these two fields. In the state,
--- `run` has the first two fields, and `polled` has the time of the last poll in µs.
+-- `poll_run` has the first two fields, and `polled_us` has the time of the last poll.
 
 local DELIVERIES_MAX = @PUSHES_LOGGED_MAX@
 local TESTS_MAX = @TESTS_LOGGED_MAX@
@@ -40,29 +40,32 @@ local function add_polls(prefix, workspace, line)
   outlive(key, LOGGED_SECONDS)
 end
 
--- Returns the run in progress as a line (nil when there is none), and the field `faulty` of the
+local read_run_state = state_reader('poll_run', 'polled_us', 'pushes_failing_ms')
+
+-- Returns the run in progress as a line (nil when there is none), and `pushes_failing_ms` of the
 -- workspace's state.
 local function run_line(prefix, workspace)
-  local fields = redis.call('HMGET', prefix .. ':st:' .. workspace, 'run', 'polled', 'faulty')
-  return fields[1] and fields[1] .. ' ' .. digits(tonumber(fields[2]) / 1000) .. ' 0' or nil, fields[3]
+  local state = read_run_state(prefix, workspace)
+  return state.poll_run and state.poll_run .. ' ' .. digits(state.polled_us / 1000) .. ' 0', state.pushes_failing_ms
 end
 
--- Ends the run in progress, if there is one. Returns the field `faulty`, because log_delivery
+-- Ends the run in progress, if there is one. Returns `pushes_failing_ms`, because log_delivery
 -- needs both, and one read is cheaper than two.
 local function end_run(prefix, workspace)
-  local line, faulty = run_line(prefix, workspace)
+  local line, failing = run_line(prefix, workspace)
   if line then
     add_polls(prefix, workspace, line)
-    redis.call('HDEL', prefix .. ':st:' .. workspace, 'run')
+    redis.call('HDEL', state_key(prefix, workspace), STATE.poll_run)
   end
-  return faulty
+  return failing
 end
 
--- Logs a poll that returned `events` events. `first` is the entry of the first event. `run` and
--- `polled` are fields of the workspace's state. Returns the new value of `run`; nil when the
+-- Logs a poll that returned `events` events. `first` is the entry of the first event. `state` is
+-- the state of the workspace before the poll. Returns the new value of `poll_run`; nil when the
 -- poll returned events, because no run is in progress then.
-local function log_poll(prefix, workspace, now, run, polled, events, first)
-  if run and events == 0 and now - tonumber(polled) < RUN_PAUSE_US then
+local function log_poll(prefix, workspace, now, state, events, first)
+  local run = state.poll_run
+  if run and events == 0 and now - state.polled_us < RUN_PAUSE_US then
     local id, polls = string.match(run, '^(%S+) (%d+)$')
     return id .. ' ' .. digits(polls + 1)
   end
@@ -77,12 +80,12 @@ end
 -- of the bridge's response to the attempt, after a first character that says whether this is the
 -- whole body (w) or not (t); '' for none. Returns the id of the entry.
 local function log_delivery(prefix, workspace, delivery, response)
-  local faulty = end_run(prefix, workspace)
+  local failing = end_run(prefix, workspace)
   local log = prefix .. ':log:' .. workspace
   local entry = redis.call('XADD', log, 'MAXLEN', '~', DELIVERIES_MAX, '*', 'd', delivery)
   outlive(log, LOGGED_SECONDS)
   if response ~= '' then keep_response(prefix, workspace, clock(), entry, response) end
-  note_attempt(prefix, workspace, delivery, faulty)
+  note_attempt(prefix, workspace, delivery, failing)
   return entry
 end
 
@@ -111,7 +114,7 @@ end
 -- it displaces no other failed event, which an operator may want to send again.
 register('log_delivery', function(keys, args)
   local prefix, workspace, delivery, response, event, packed = keys[1], unpack(args)
-  if redis.call('EXISTS', prefix .. ':st:' .. workspace) == 0 then return '' end
+  if redis.call('EXISTS', state_key(prefix, workspace)) == 0 then return '' end
   local delivered, type = unpack(cjson.decode(delivery))
   local is_test = type == 'ping'
   if is_test then forget_test(prefix, workspace) end

@@ -3,15 +3,9 @@
 -- the same step. So each change has exactly one event.
 --
 -- Polls: find_failing adds `workspace.failing`, and the next poll adds `workspace.recovered`.
--- Pushes: the state of the workspace has these fields (times are in ms):
--- - `faulty`: the first failed attempt after the last accepted attempt
--- - `alerted`: the value of `faulty` when `workspace.failing` was added; deleted with `faulty`
--- - `warned`: the time at which the last `workspace.failing` was added
--- - `exhausted`: the time at which the last `event.retries_exhausted` was added
--- - `lost`: the number of events whose last attempt has failed since then
--- `:due` has the time at which a faulty workspace begins to fail. An accepted attempt is the
--- common case, so it reads `faulty` together with other fields, and writes nothing if `faulty`
--- is not set.
+-- Pushes: `:due` has the time at which a workspace with `pushes_failing_ms` in its state begins
+-- to fail. An accepted attempt is the common case, so it reads `pushes_failing_ms` together with
+-- other fields, and writes nothing if the field is not set.
 
 local OPERATOR_EVENTS_MAX = @OPERATOR_EVENTS_MAX@
 local OPERATOR_EVENTS_WORKSPACE_MAX = @OPERATOR_EVENTS_WORKSPACE_MAX@
@@ -39,32 +33,33 @@ local function add_operator_event(prefix, workspace, type, facts)
   if dropped > 0 then redis.call('INCRBY', prefix .. ':operatordropped', dropped) end
 end
 
+local read_outage_state = state_reader('mode', 'pushes_failing_ms', 'push_outage_ms', 'outage_reported_ms',
+  'exhausted_reported_ms')
+
 -- Ends the outage of a push workspace, if there is one.
 local function end_push_outage(prefix, workspace, reason)
-  local state = prefix .. ':st:' .. workspace
-  local mode, alerted = unpack(redis.call('HMGET', state, 'mode', 'alerted'))
-  redis.call('HDEL', state, 'faulty', 'alerted')
-  if mode == 'push' then redis.call('ZREM', prefix .. ':due', workspace) end
-  if alerted then
-    add_operator_event(prefix, workspace, 'workspace.recovered', { mode = 'push', reason = reason, since = tonumber(alerted) })
+  local state = read_outage_state(prefix, workspace)
+  redis.call('HDEL', state_key(prefix, workspace), STATE.pushes_failing_ms, STATE.push_outage_ms)
+  if state.mode == 'push' then redis.call('ZREM', prefix .. ':due', workspace) end
+  if state.push_outage_ms then
+    add_operator_event(prefix, workspace, 'workspace.recovered', { mode = 'push', reason = reason, since = state.push_outage_ms })
   end
 end
 
--- Notes a logged delivery. `faulty` is the field of the workspace's state.
-local function note_attempt(prefix, workspace, delivery, faulty)
+-- Notes a logged delivery. `is_failing` says whether the workspace's state has `pushes_failing_ms`.
+local function note_attempt(prefix, workspace, delivery, is_failing)
   -- Only the result of a delivery can have this text: the list's other texts are ids, types of
   -- events and addresses.
   if string.find(delivery, '"success"', 1, true) then
-    if faulty then end_push_outage(prefix, workspace, 'accepted') end
+    if is_failing then end_push_outage(prefix, workspace, 'accepted') end
     return
   end
-  if faulty or DROP_REASONS[cjson.decode(delivery)[4]] then return end
-  local state, now = prefix .. ':st:' .. workspace, math.floor(clock() / 1000)
-  local mode, warned = unpack(redis.call('HMGET', state, 'mode', 'warned'))
+  if is_failing or DROP_REASONS[cjson.decode(delivery)[4]] then return end
+  local state, now = read_outage_state(prefix, workspace), math.floor(clock() / 1000)
   -- An attempt can end after its workspace has become a poll workspace, which uses `:due` itself.
-  if mode ~= 'push' then return end
-  redis.call('HSET', state, 'faulty', digits(now))
-  local due = math.max(now + PUSH_FAILING_AFTER_MS, tonumber(warned or 0) + OPERATOR_EVENT_EVERY_MS)
+  if state.mode ~= 'push' then return end
+  redis.call('HSET', state_key(prefix, workspace), STATE.pushes_failing_ms, digits(now))
+  local due = math.max(now + PUSH_FAILING_AFTER_MS, (state.outage_reported_ms or 0) + OPERATOR_EVENT_EVERY_MS)
   redis.call('ZADD', prefix .. ':due', digits(due), workspace)
 end
 
@@ -79,18 +74,17 @@ end
 
 -- Marks a push workspace as failing, after it was found in `:due`.
 local function begin_push_outage(prefix, workspace)
-  local state, now = prefix .. ':st:' .. workspace, math.floor(clock() / 1000)
-  local faulty = redis.call('HGET', state, 'faulty')
-  if not faulty then return end
+  local key, failing = state_key(prefix, workspace), read_outage_state(prefix, workspace).pushes_failing_ms
+  if not failing then return end
   local attempt = last_attempt(prefix, workspace) or {}
   if attempt[4] == 'success' then
-    -- A core of an older release logged the attempt, and did not delete `faulty`.
-    redis.call('HDEL', state, 'faulty')
+    -- A core of an older release logged the attempt, and did not delete the field.
+    redis.call('HDEL', key, STATE.pushes_failing_ms)
     return
   end
-  redis.call('HSET', state, 'alerted', faulty, 'warned', digits(now))
+  redis.call('HSET', key, STATE.push_outage_ms, digits(failing), STATE.outage_reported_ms, digits(clock() / 1000))
   add_operator_event(prefix, workspace, 'workspace.failing',
-    { mode = 'push', reason = attempt[4], status = attempt[5], since = tonumber(faulty) })
+    { mode = 'push', reason = attempt[4], status = attempt[5], since = failing })
 end
 
 -- Notes that the last attempt of an event has failed, after the attempt was logged. Only the
@@ -99,14 +93,13 @@ end
 local function note_exhausted(prefix, workspace, delivery)
   local event, type, attempts, result, status = unpack(cjson.decode(delivery))
   if DROP_REASONS[result] then return end
-  local state, now = prefix .. ':st:' .. workspace, math.floor(clock() / 1000)
-  local fields = redis.call('HMGET', state, 'faulty', 'exhausted')
-  local faulty, exhausted = tonumber(fields[1] or now), tonumber(fields[2] or 0)
-  local count = redis.call('HINCRBY', state, 'lost', 1)
-  if exhausted >= faulty or now - exhausted < OPERATOR_EVENT_EVERY_MS then return end
-  redis.call('HSET', state, 'exhausted', digits(now), 'lost', 0)
+  local key, state, now = state_key(prefix, workspace), read_outage_state(prefix, workspace), math.floor(clock() / 1000)
+  local failing, reported = state.pushes_failing_ms or now, state.exhausted_reported_ms or 0
+  local count = redis.call('HINCRBY', key, STATE.exhausted_unreported, 1)
+  if reported >= failing or now - reported < OPERATOR_EVENT_EVERY_MS then return end
+  redis.call('HSET', key, STATE.exhausted_reported_ms, digits(now), STATE.exhausted_unreported, 0)
   add_operator_event(prefix, workspace, 'event.retries_exhausted', { mode = 'push', reason = result, status = status,
-    since = faulty, event = event, eventtype = type, attempts = attempts, count = count })
+    since = failing, event = event, eventtype = type, attempts = attempts, count = count })
 end
 
 -- Removes the events that are too old. Returns {number of events in the outbox, number of events

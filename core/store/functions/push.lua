@@ -43,7 +43,7 @@ register('read_pushes', function(keys, args)
       if not seen[workspace] then
         seen[workspace] = true
         versions[#versions + 1] = workspace
-        versions[#versions + 1] = redis.call('HGET', prefix .. ':st:' .. workspace, 'version') or '0'
+        versions[#versions + 1] = redis.call('HGET', state_key(prefix, workspace), STATE.version) or '0'
       end
       local at = #answers
       answers[at + 1], answers[at + 2] = entry[1], packed
@@ -59,17 +59,17 @@ register('read_pushes', function(keys, args)
   return answers
 end, { 'no-writes' })
 
+local read_moves = state_reader('last_moved', 'held_before_moves')
+
 -- Moves a queued event of a poll workspace to the held events, with a new sequence. Core has
 -- never tried to push such an event. An update is dropped when an event that was published later
 -- is already held: that event may be a later update of the same message. An event whose workspace
--- is disconnected or deleted is dropped. In the workspace's state, `lifted` is the sequence of
--- the last event that was moved to the held events. `published` is the value that `held` had
--- before the latest series of moves. A series ends when a new event is held without being queued
--- first.
+-- is disconnected or deleted is dropped. A series of moves ends when a new event is held without
+-- being queued first.
 -- Returns recorded; pushed (the workspace is a push workspace again, so the event stays
 -- queued); polls or disconnected (the event was dropped for this reason).
 local function hold_queued(prefix, now, workspace, entry)
-  local state = read_state(prefix, workspace)
+  local state = read_publish_state(prefix, workspace)
   if state.mode == 'push' then return 'pushed' end
   local found = redis.call('XRANGE', prefix .. ':push', entry, entry)[1]
   if not found then return 'recorded' end
@@ -79,18 +79,18 @@ local function hold_queued(prefix, now, workspace, entry)
     return 'disconnected'
   end
   local sequence, type, envelope = push[3], push[6], push[8]
-  local key = prefix .. ':st:' .. workspace
-  local fields = redis.call('HMGET', key, 'lifted', 'published')
-  local published = tonumber(fields[1]) == state.held and tonumber(fields[2]) or state.held
-  if type == 'message.update' and published > tonumber(sequence) then
+  local moves, last_held = read_moves(prefix, workspace), state.last_held or 0
+  local held_before = moves.last_moved == last_held and moves.held_before_moves or last_held
+  if type == 'message.update' and held_before > tonumber(sequence) then
     log_drop(prefix, workspace, push[2], type, 'polls')
     return 'polls'
   end
-  local fresh = digits(next_sequence(state.last, now))
+  local fresh = digits(next_sequence(state.last_sequence, now))
   local from, to = string.find(envelope, '"sequence":' .. sequence .. ',', 1, true)
   hold(prefix, now, workspace, state, { fresh,
     string.sub(envelope, 1, from - 1) .. '"sequence":' .. fresh .. ',' .. string.sub(envelope, to + 1) })
-  redis.call('HSET', key, 'lifted', fresh, 'published', digits(published))
+  redis.call('HSET', state_key(prefix, workspace), STATE.last_moved, fresh,
+    STATE.held_before_moves, digits(held_before))
   return 'recorded'
 end
 
@@ -137,7 +137,7 @@ register('record_pushes', function(keys, args)
   local now = clock()
   local answers, known, freed = {}, {}, 0
   local function exists(workspace)
-    if known[workspace] == nil then known[workspace] = redis.call('EXISTS', prefix .. ':st:' .. workspace) == 1 end
+    if known[workspace] == nil then known[workspace] = redis.call('EXISTS', state_key(prefix, workspace)) == 1 end
     return known[workspace]
   end
   for i = 2, #args, 8 do

@@ -10,6 +10,8 @@ local function log_change(key, max, at, change)
   if redis.call('LPUSH', key, digits(at) .. ':' .. change) > max then redis.call('LTRIM', key, 0, max - 1) end
 end
 
+local read_put_state = state_reader('version', 'mode', 'last_held', 'served_through', 'polls_failing_ms')
+
 -- Creates or replaces a workspace, and logs the changes.
 -- ARGV: workspace, the version to replace ('0': the workspace must not exist), record, mode,
 -- index entry (the workspace's element of the sorted set `:all`), and then the changes to log.
@@ -19,31 +21,30 @@ end
 local function put_workspace(keys, args)
   local prefix = keys[1]
   local workspace, version, record, mode, entry = unpack(args)
-  local state = prefix .. ':st:' .. workspace
-  if (redis.call('HGET', state, 'version') or '0') ~= version then return 0 end
+  local key, state = state_key(prefix, workspace), read_put_state(prefix, workspace)
+  if (state.version or '0') ~= version then return 0 end
   local now = clock()
   local fresh = math.max(tonumber(version) + 1, now)
-  local was = redis.call('HGET', state, 'mode')
+  local was = state.mode
   if mode ~= was then
     end_run(prefix, workspace)
     if was == 'push' then end_push_outage(prefix, workspace, 'reconfigured') end
   end
   redis.call('SET', prefix .. ':ws:' .. workspace, record)
-  redis.call('HSET', state, 'version', digits(fresh), 'mode', mode)
+  redis.call('HSET', key, STATE.version, digits(fresh), STATE.mode, mode)
   redis.call('ZADD', prefix .. ':all', 0, entry)
   for i = 6, #args do log_change(prefix .. ':changes:' .. workspace, CHANGES_MAX, now + i - 6, args[i]) end
-  local fields = redis.call('HMGET', state, 'held', 'served', 'failing')
   if mode ~= 'poll' then
     -- The workspace is no longer a poll workspace, so no event waits for a poll, and any
     -- outage has ended. In `:due`, a push workspace that was not a poll workspace has another
     -- meaning.
     if was ~= 'push' or mode ~= 'push' then redis.call('ZREM', prefix .. ':due', workspace) end
-    if fields[3] then
-      redis.call('HDEL', state, 'failing')
+    if state.polls_failing_ms then
+      redis.call('HDEL', key, STATE.polls_failing_ms)
       add_operator_event(prefix, workspace, 'workspace.recovered',
-        { mode = 'poll', reason = 'reconfigured', since = tonumber(fields[3]) })
+        { mode = 'poll', reason = 'reconfigured', since = state.polls_failing_ms })
     end
-  elseif was ~= 'poll' and tonumber(fields[1] or 0) > tonumber(fields[2] or 0) then
+  elseif was ~= 'poll' and (state.last_held or 0) > (state.served_through or 0) then
     begin_waiting(prefix, workspace, now)
   end
   return fresh
@@ -62,7 +63,7 @@ register('get_workspaces', function(keys, args)
   for i = 1, #args, 2 do
     local workspace, remembered = args[i], args[i + 1]
     local answer = {}
-    local version = redis.call('HGET', prefix .. ':st:' .. workspace, 'version')
+    local version = redis.call('HGET', state_key(prefix, workspace), STATE.version)
     if version == remembered then
       answer = { version }
     else
@@ -82,7 +83,7 @@ register('reseal_workspaces', function(keys, args)
   local prefix, answers = keys[1], {}
   for i = 1, #args, 3 do
     local workspace, version, record = args[i], args[i + 1], args[i + 2]
-    local is_current = redis.call('HGET', prefix .. ':st:' .. workspace, 'version') == version
+    local is_current = redis.call('HGET', state_key(prefix, workspace), STATE.version) == version
     if is_current then redis.call('SET', prefix .. ':ws:' .. workspace, record) end
     answers[#answers + 1] = is_current and 1 or 0
   end
@@ -92,7 +93,7 @@ end)
 -- Logs that events were sent. These entries have their own list, so that they displace no changes
 -- of the record. ARGV: workspace, change. Returns 1 if the workspace exists, else 0.
 register('log_change', function(keys, args)
-  if redis.call('EXISTS', keys[1] .. ':st:' .. args[1]) == 0 then return 0 end
+  if redis.call('EXISTS', state_key(keys[1], args[1])) == 0 then return 0 end
   log_change(keys[1] .. ':sends:' .. args[1], SENDS_MAX, clock(), args[2])
   return 1
 end, { 'allow-oom' })
@@ -104,7 +105,7 @@ register('delete_workspace', function(keys, args)
   local workspace, entry = unpack(args)
   redis.call('ZREM', prefix .. ':all', entry)
   redis.call('ZREM', prefix .. ':due', workspace)
-  redis.call('DEL', prefix .. ':st:' .. workspace, prefix .. ':rate:' .. workspace)
+  redis.call('DEL', state_key(prefix, workspace), prefix .. ':rate:' .. workspace)
   redis.call('UNLINK', held_key(prefix, workspace), prefix .. ':log:' .. workspace, prefix .. ':polls:' .. workspace,
     prefix .. ':changes:' .. workspace, prefix .. ':sends:' .. workspace, prefix .. ':tests:' .. workspace,
     prefix .. ':operators:' .. workspace, prefix .. ':tested:' .. workspace, responses_key(prefix, workspace), failed_keys(prefix, workspace))

@@ -1,0 +1,70 @@
+-- The state of a workspace: a hash with the key `:st:<workspace>`. STATE has the name of each
+-- field in the library, and the name under which Redis stores the field. A stored name never
+-- changes, because cores of two releases use the same hashes during an upgrade (see
+-- docs/decisions/0030-stored-names.md). Sequences and `polled_us` are in µs.
+local STATE = {
+  -- Of the record in `:ws:`. Written by put_workspace.
+  version = 'version',
+  mode = 'mode',
+
+  -- The last sequence that was assigned, and the last that was held. Written by publish and record_pushes.
+  last_sequence = 'sequence',
+  last_held = 'held',
+  -- Number of events that were ever held, and bytes of the largest since no event was held. Written likewise.
+  held_total = 'total',
+  largest_held = 'largest',
+  -- The highest sequence that expired, and the lowest that is still held. Written by publish, page and record_pushes.
+  expired_through = 'gone',
+  oldest_held = 'oldest',
+  -- The sequence of the last event that was moved from `:push` to the held events, and the value that `last_held` had
+  -- before the latest series of moves. Written by record_pushes.
+  last_moved = 'lifted',
+  held_before_moves = 'published',
+
+  -- The last sequence that was served to a poll, the time of the last poll, and the run of polls without events: its id
+  -- and the number of its polls. Written by page.
+  served_through = 'served',
+  polled_us = 'polled',
+  poll_run = 'run',
+  -- Time at which polling began to fail (written by find_failing), and of the poll that ended the last outage (page).
+  polls_failing_ms = 'failing',
+  polls_recovered_ms = 'recovered',
+  -- Time of the last event that was refused because the held events were at their bound, exact to 10 s. Written by publish.
+  refused_ms = 'refused',
+  -- Time of the first signed POST. Written by append.
+  first_post_ms = 'posted',
+
+  -- Failures of pushes: see operator.lua. Written by record_pushes, log_delivery, find_failing and put_workspace.
+  -- Time of the first failed attempt after the last accepted attempt.
+  pushes_failing_ms = 'faulty',
+  -- The value of `pushes_failing_ms` when `workspace.failing` was added; deleted with `pushes_failing_ms`.
+  push_outage_ms = 'alerted',
+  -- Times at which the last `workspace.failing` and the last `event.retries_exhausted` were added.
+  outage_reported_ms = 'warned',
+  exhausted_reported_ms = 'exhausted',
+  -- Number of events whose last attempt has failed since `exhausted_reported_ms`.
+  exhausted_unreported = 'lost',
+}
+
+-- The fields that are not numbers. The version is compared as text.
+local STATE_TEXTS = { version = true, mode = true, poll_run = true }
+
+local function state_key(prefix, workspace)
+  return prefix .. ':st:' .. workspace
+end
+
+-- Returns a function that reads these fields of a workspace's state. Its result is a table with
+-- the names of the fields; nil for a missing field.
+local function state_reader(...)
+  local names, stored = { ... }, {}
+  -- While a library is loaded, Redis offers no global functions. Concatenation fails for an unknown name.
+  for i = 1, #names do stored[i] = '' .. STATE[names[i]] end
+  return function(prefix, workspace)
+    local values, state = redis.call('HMGET', state_key(prefix, workspace), unpack(stored)), {}
+    for i, name in ipairs(names) do
+      local value = values[i]
+      if value then state[name] = STATE_TEXTS[name] and value or tonumber(value) end
+    end
+    return state
+  end
+end
