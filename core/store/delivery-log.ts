@@ -59,25 +59,14 @@ function decodeFailed(packed: Buffer, failedAtMs: number): LogEntryDetail["faile
   return { eventId, eventType, failedAtMs, expiresAtMs, envelope };
 }
 
-function decodeDelivery(text: string): Delivery {
-  const stored = JSON.parse(text) as StoredDelivery;
-  const [eventId, eventType, attempt, result, status, latencyMs, address] = stored;
-  return {
-    eventId,
-    eventType,
-    attempt,
-    result,
-    latencyMs,
-    status: status || undefined,
-    address: address || undefined,
-  };
-}
-
 function toLogged(id: string, delivery: string): LoggedDelivery {
-  const decoded = decodeDelivery(delivery);
-  const atMs = timeOf(id) ?? 0;
+  const stored = JSON.parse(delivery) as StoredDelivery;
+  const [eventId, eventType, attempt, result, status, latencyMs, address] = stored;
+  const atMs = timeOf(id);
   // Older releases logged each poll as a delivery.
-  return isPoll(decoded) ? toPolls(id, 1, atMs, 0) : { ...decoded, id, atMs };
+  if (isPoll({ eventType })) return toPolls(id, 1, atMs, 0);
+  const answer = { status: status || undefined, latencyMs, address: address || undefined };
+  return { id, atMs, eventId, eventType, attempt, result, ...answer };
 }
 
 /** Decodes a line that describes one or more polls. functions/log.lua writes these lines. */
@@ -89,7 +78,7 @@ function decodePolls(line: string): LoggedDelivery {
 function toPolls(id: string, polls: number, lastAtMs: number, events: number): LoggedDelivery {
   return {
     id,
-    atMs: timeOf(id) ?? 0,
+    atMs: timeOf(id),
     eventId: "",
     eventType: "poll",
     attempt: 0,
@@ -132,7 +121,7 @@ export function createDeliveryLog(functions: Functions, keys: Keys, now: () => n
         failed === undefined ? "" : packEvent(workspaceId, failed),
       ];
       const id = asText(await functions.call("log_delivery", keys.prefixOf(workspaceId), args));
-      return { ...delivery, id, atMs: timeOf(id) ?? now() };
+      return { ...delivery, id, atMs: id === "" ? now() : timeOf(id) };
     },
     async read(workspaceId, count, before) {
       const { deliveries, lines } = await ask("read_deliveries", workspaceId, before ?? "+", String(count));
@@ -160,13 +149,8 @@ export function createDeliveryLog(functions: Functions, keys: Keys, now: () => n
       let lastId = newest.deliveries[0]?.id ?? FIRST_ID;
       let lastLine = newest.lines[0] ?? FIRST_ID;
       return async () => {
-        const { deliveries, lines } = await ask(
-          "read_newer",
-          workspaceId,
-          lastId,
-          lastLine,
-          String(WATCH_MAX),
-        );
+        const args = [lastId, lastLine, String(WATCH_MAX)];
+        const { deliveries, lines } = await ask("read_newer", workspaceId, ...args);
         lastId = deliveries.at(-1)?.id ?? lastId;
         lastLine = lines[0] ?? lastLine;
         return [...deliveries, ...lines.map(decodePolls)].toSorted(newestFirst).toReversed();
@@ -175,10 +159,7 @@ export function createDeliveryLog(functions: Functions, keys: Keys, now: () => n
   };
 }
 
-/**
- * Returns the first part of an entry's id: the time when the entry was logged, in ms. Returns undefined for an empty
- * id.
- */
-function timeOf(entryId: string): number | undefined {
-  return entryId === "" ? undefined : Number(entryId.slice(0, entryId.indexOf("-")));
+/** Returns the first part of an entry's id: the time when the entry was logged, in ms. */
+function timeOf(entryId: string): number {
+  return Number(entryId.slice(0, entryId.indexOf("-")));
 }

@@ -1,17 +1,9 @@
-import { SEND_AGAIN_RESULTS, type SendAgainResult } from "../../contract/deliveries";
+import { SEND_AGAIN_RESULTS } from "../../contract/deliveries";
 import type { FailedEvents } from "../ports/delivery-log";
 import type { Functions } from "./functions";
 import type { Keys } from "./keys";
 import type { OutboundEventsOptions } from "./outbound-events";
-import type { Reply } from "./redis/redis";
-import { asList, asText } from "./redis/reply";
-
-function toResult(reply: Reply): SendAgainResult {
-  const answer = asText(reply);
-  const result = SEND_AGAIN_RESULTS.find((each) => each === answer);
-  if (result === undefined) throw new TypeError(`send_again answered with ${answer}`);
-  return result;
-}
+import { asList, asOneOf, asText } from "./redis/reply";
 
 export function createFailedEvents(
   functions: Functions,
@@ -35,7 +27,7 @@ export function createFailedEvents(
     async sendAgain(workspaceId, eventIds) {
       const args = [...bounds, workspaceId, ...eventIds];
       const reply = await functions.call("send_again", keys.prefixOf(workspaceId), args);
-      return reply === null ? undefined : asList(reply).map(toResult);
+      return reply === null ? undefined : asList(reply).map((each) => asOneOf(each, SEND_AGAIN_RESULTS));
     },
   };
 }

@@ -6,8 +6,8 @@ import { batchFunction } from "./function-batch";
 import type { Functions } from "./functions";
 import type { Keys } from "./keys";
 import type { Argument, Reply } from "./redis/redis";
-import { asList, asNumber, asText } from "./redis/reply";
-import { addressKey, retryAfterSeconds } from "./request-limits";
+import { asList, asNumber, asOneOf, asText } from "./redis/reply";
+import { addressKey, retryAfterSeconds } from "./limits";
 
 const BATCH_MAX = 128;
 /** Bytes of a digest: two bytes select the Redis hash, and ten bytes are stored in that hash. */
@@ -41,22 +41,14 @@ function toArguments({ record, address, event }: Append, keys: Keys): readonly A
   ];
 }
 
+const OUTCOMES = ["stored", "repeated", "fault", "full", "stale"] as const;
+
 function toAppended(reply: Reply): Appended {
   if (typeof reply === "number") return { outcome: "limited", retryAfterSeconds: retryAfterSeconds(reply) };
   if (Array.isArray(reply)) {
     return { outcome: "address-limited", retryAfterSeconds: retryAfterSeconds(asNumber(reply[0])) };
   }
-  const outcome = asText(reply);
-  switch (outcome) {
-    case "stored":
-    case "repeated":
-    case "fault":
-    case "full":
-    case "stale":
-      return { outcome };
-    default:
-      throw new TypeError(`append answered with ${outcome}`);
-  }
+  return { outcome: asOneOf(reply, OUTCOMES) };
 }
 
 function toDropped(reason: InboundDropped["reason"], [count, group]: readonly Reply[]): InboundDropped {

@@ -6,23 +6,15 @@ import { batchFunction } from "./function-batch";
 import { packArguments, type Functions } from "./functions";
 import type { Keys } from "./keys";
 import type { Argument, Reply } from "./redis/redis";
-import { asList, asNumber, asText } from "./redis/reply";
+import { asList, asNumber, asOneOf, asText } from "./redis/reply";
 
 const BATCH_MAX = 200;
 /** So many characters weigh as much as a small event. So Redis takes about the same time for each full call. */
 const WEIGHT_LENGTH = 2_048;
 
 function toArguments(publication: Publication): readonly Argument[] {
-  const {
-    workspaceId,
-    idempotencyKey,
-    eventId,
-    messageId,
-    expiresAtMs,
-    type,
-    push,
-    traceparent = "",
-  } = publication;
+  const { workspaceId, idempotencyKey, eventId, traceparent = "" } = publication;
+  const { messageId, expiresAtMs, type, push } = publication;
   // The key in Redis contains the workspace's id and this digest. The digest limits the length of the key.
   const key =
     idempotencyKey === "" ? "" : createHash("sha256").update(idempotencyKey).digest("base64url").slice(0, 22);
@@ -30,14 +22,11 @@ function toArguments(publication: Publication): readonly Argument[] {
   return [workspaceId, key, eventId, packArguments([messageId, expiry, type, push]), traceparent];
 }
 
-/**
- * Converts the answer for a publication. `isDropped` is true when the event was dropped because the push queue was
- * full.
- */
-function toPublished(
-  reply: Reply,
-  { eventId, messageId, expiresAtMs }: Publication,
-): { readonly published: Published; readonly isDropped: boolean } {
+/** The outcome of an event that was dropped because the push queue was full: the event still counts as published. */
+const DROPPED = "full";
+const OUTCOMES = [DROPPED, "poll", "push", "repeated", "held-full", "store-full", "unknown"] as const;
+
+function toPublished(reply: Reply, { eventId, messageId, expiresAtMs }: Publication): Published {
   const published = (sequence: Reply, mode?: "poll" | "push"): Published => ({
     outcome: "published",
     eventId,
@@ -46,29 +35,28 @@ function toPublished(
     expiresAtMs,
     mode,
   });
-  if (!Array.isArray(reply)) return { published: published(reply), isDropped: false };
+  if (!Array.isArray(reply)) return published(reply);
   const [head, ...rest] = asList(reply);
-  const outcome = asText(head);
+  const outcome = asOneOf(head, OUTCOMES);
   switch (outcome) {
-    case "full":
-      return { published: published(rest[0]), isDropped: true };
+    case DROPPED:
+      return published(rest[0]);
     case "poll":
     case "push":
-      return { published: published(rest[0], outcome), isDropped: false };
+      return published(rest[0], outcome);
     case "repeated":
-      return { published: toRepeated(rest), isDropped: false };
+      return toRepeated(rest);
     case "held-full":
-      return {
-        published: { outcome: "held-full", bytes: asNumber(rest[0]), waiting: asNumber(rest[1]) },
-        isDropped: false,
-      };
+      return { outcome, bytes: asNumber(rest[0]), waiting: asNumber(rest[1]) };
     case "store-full":
-      return { published: { outcome: "store-full" }, isDropped: false };
+      return { outcome };
     case "unknown":
-      return { published: { outcome: "unknown-workspace" }, isDropped: false };
-    default:
-      throw new TypeError(`publish answered with ${outcome}`);
+      return { outcome: "unknown-workspace" };
   }
+}
+
+function isDropped(reply: Reply): boolean {
+  return Array.isArray(reply) && asText(asList(reply)[0]) === DROPPED;
 }
 
 function toRepeated([eventId, sequence, messageId, expires]: readonly Reply[]): Published {
@@ -104,14 +92,8 @@ export function createOutboundEvents(
   keys: Keys,
   options: OutboundEventsOptions,
 ): OutboundEvents {
-  const {
-    pushQueueMax,
-    pushQueueMaxBytes,
-    heldMaxBytes,
-    redisMemoryBytes = 0,
-    meter,
-    onOverloaded,
-  } = options;
+  const { pushQueueMax, pushQueueMaxBytes, heldMaxBytes, redisMemoryBytes = 0 } = options;
+  const { meter, onOverloaded } = options;
   const bounds = [pushQueueMax, pushQueueMaxBytes, heldMaxBytes, redisMemoryBytes];
   const head = [IDEMPOTENCY_KEY_SECONDS, ...bounds].map(String);
   const batch = batchFunction<Publication, Published>(functions, keys, {
@@ -124,10 +106,10 @@ export function createOutboundEvents(
     toOutputs(reply, publications) {
       const answers = asList(reply);
       return publications.map((publication, i) => {
-        const { published, isDropped } = toPublished(answers[i], publication);
+        const published = toPublished(answers[i], publication);
         if (published.outcome === "published") meter?.minted(published.sequence);
         if (published.outcome === "store-full") meter?.rejected(NO_MEMORY_TO_HOLD);
-        if (isDropped) onOverloaded?.(publication);
+        if (isDropped(answers[i])) onOverloaded?.(publication);
         return published;
       });
     },

@@ -11,7 +11,7 @@ import type { Functions } from "./functions";
 import type { Keys } from "./keys";
 import { unpackEvent } from "./packed-event";
 import type { Argument, Reply } from "./redis/redis";
-import { asBytes, asList, asNumber, asText } from "./redis/reply";
+import { asBytes, asList, asNumber, asOneOf, asText } from "./redis/reply";
 import type { Wakes } from "./wakes";
 
 const BATCH_MAX = 128;
@@ -60,13 +60,6 @@ function toArguments({ push, delivery, response, next }: PushRecord): readonly A
   ];
 }
 
-function toRecorded(reply: Reply): Recorded {
-  const answer = asText(reply);
-  const recorded = RECORDED.find((each) => each === answer);
-  if (recorded === undefined) throw new TypeError(`record_pushes answered with ${answer}`);
-  return recorded;
-}
-
 /** A record, and the token that proves that this core holds the lease. */
 interface TokenRecord {
   readonly token: string;
@@ -92,7 +85,7 @@ export function createPushQueue(functions: Functions, keys: Keys, wakes: Wakes):
       const answers = asList(reply);
       const token = tokenOf(items);
       let next = 0;
-      return items.map((item) => (item.token === token ? toRecorded(answers[next++]) : "lost"));
+      return items.map((item) => (item.token === token ? asOneOf(answers[next++], RECORDED) : "lost"));
     },
   });
   return {

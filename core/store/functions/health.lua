@@ -108,15 +108,10 @@ register('poll_health', function(keys, args)
     digits(state.polls_recovered_ms or 0), digits(state.refused_ms or 0) }
 end, { 'no-writes' })
 
--- Reads emails from the outbox. ARGV: maximum count, start in the syntax of XRANGE. Returns
--- {entry id, workspace, failing since in ms, publication time of the oldest waiting event in
--- ms} for each email.
+-- Reads emails from the outbox. ARGV: as read_outbox. The values are workspace, failing since in
+-- ms, publication time of the oldest waiting event in ms.
 register('read_mail', function(keys, args)
-  local answers = {}
-  for i, entry in ipairs(redis.call('XRANGE', keys[1] .. ':mail', args[2], '+', 'COUNT', args[1])) do
-    answers[i] = { entry[1], entry[2][2], entry[2][4], entry[2][6] }
-  end
-  return answers
+  return read_outbox(keys[1] .. ':mail', args)
 end, { 'no-writes' })
 
 -- Removes an email from the outbox after it was sent or dropped. ARGV: entry id. Returns 1 if

@@ -114,14 +114,19 @@ local function tidy_operator_events(prefix)
   return { redis.call('XLEN', key), expired, tonumber(dropped or 0) }
 end
 
--- Reads events from the outbox. ARGV: maximum count, start in the syntax of XRANGE. Returns
--- {entry id, workspace, type, facts as JSON} for each event.
-register('read_operator_events', function(keys, args)
+-- Reads entries of an outbox. `args`: maximum count, start in the syntax of XRANGE. Returns
+-- {entry id, then its three values} for each entry.
+local function read_outbox(key, args)
   local answers = {}
-  for i, entry in ipairs(redis.call('XRANGE', keys[1] .. ':operator', args[2], '+', 'COUNT', args[1])) do
+  for i, entry in ipairs(redis.call('XRANGE', key, args[2], '+', 'COUNT', args[1])) do
     answers[i] = { entry[1], entry[2][2], entry[2][4], entry[2][6] }
   end
   return answers
+end
+
+-- Reads events from the outbox. ARGV: as read_outbox. The values are workspace, type, facts as JSON.
+register('read_operator_events', function(keys, args)
+  return read_outbox(keys[1] .. ':operator', args)
 end, { 'no-writes' })
 
 -- Removes an event from the outbox. ARGV: entry id, workspace. Returns 1 if the outbox had the event, else 0.

@@ -16,9 +16,7 @@ import { asList, asNumber, asText } from "./reply";
 type ClusterTarget = Extract<RedisTarget, { kind: "cluster" }>;
 
 /** Which master has which slots. */
-interface View {
-  readonly ranges: readonly { readonly from: number; readonly to: number; readonly address: Address }[];
-}
+type View = readonly { readonly from: number; readonly to: number; readonly address: Address }[];
 
 const LOOK_WITHIN_MS = 1_000;
 
@@ -121,11 +119,11 @@ class Cluster extends Topology {
   }
 
   /** Connects to new masters, and disconnects from servers that are no longer masters. */
-  async #adopt({ ranges }: View): Promise<void> {
+  async #adopt(view: View): Promise<void> {
     const connecting: Promise<void>[] = [];
     const named = new Set<string>();
     this.#owners.fill(undefined);
-    for (const { from, to, address } of ranges) {
+    for (const { from, to, address } of view) {
       const name = nameOf(address);
       named.add(name);
       this.#owners.fill(name, from, to + 1);
@@ -180,7 +178,7 @@ async function readView(connection: Connection, asked: Address): Promise<View> {
     LOOK_WITHIN_MS,
   );
   if (!asText(info).includes("cluster_state:ok")) throw new StoreUnavailable("the cluster is down");
-  const ranges = asList(slots).map((range) => {
+  return asList(slots).map((range) => {
     const [from, to, master] = asList(range);
     const [endpoint, port] = asList(master);
     // A server may not know its own host name. In that case, the host at which the server was queried is used.
@@ -188,7 +186,6 @@ async function readView(connection: Connection, asked: Address): Promise<View> {
     const known = host === "" || host === "?" ? ("host" in asked ? asked.host : "") : host;
     return { from: asNumber(from), to: asNumber(to), address: { host: known, port: asNumber(port) } };
   });
-  return { ranges };
 }
 
 /** Returns the address in a name that `nameOf` returned. */
