@@ -19,7 +19,7 @@ import type { Tracer } from "../../runtime/tracing/tracer";
 import type { ReceiveCall } from "./bridge-methods";
 import { whenOver, type ServedCall } from "./call-caller";
 import { serveLane, type LaneCalls, type LaneStream } from "./lane";
-import { endRequestSpan } from "./request-span";
+import { endRequestSpan } from "./spans";
 import { StatusError, unary, type ReportFault } from "./status";
 import type { CallCounts } from "./call-counts";
 import { createWireCheck } from "./wire-fault";

@@ -12,7 +12,7 @@ import { createFollowPlaces, type FollowPlace } from "./follow-places";
 import { messageOf, type Decoded } from "./game-methods";
 import { StatusError, toStatus, type ReportFault } from "./status";
 import type { CallCounts } from "./call-counts";
-import { createDeliverySpans, type DeliverySpans } from "./delivery-spans";
+import { createDeliverySpans, type DeliverySpans } from "./spans";
 import type { Tracer } from "../../runtime/tracing/tracer";
 
 export interface FollowContext {

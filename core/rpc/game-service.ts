@@ -19,7 +19,7 @@ import { createCallTurns } from "./call-turns";
 import { createFollowHandler, type FollowContext } from "./follow-stream";
 import { messageOf, type Decoded, type EventsRequest, type SentEvent } from "./game-methods";
 import { faultField, readOutboundEvent } from "./outbound-message";
-import { startPublishSpans, type PublishSpans } from "./publish-spans";
+import { startPublishSpans, type PublishSpans } from "./spans";
 import type { Tracer } from "../../runtime/tracing/tracer";
 import { StatusError, unary, type ReportFault } from "./status";
 import { ownerOf, tooMuch } from "./token-shares";
