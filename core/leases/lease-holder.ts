@@ -1,18 +1,14 @@
+import { once } from "node:events";
 import { PUSH_DEADLINE_MS } from "../../contract/numbers";
 import { createWaker } from "../domain/waker";
 import { LEASE_MS, type Leases, type Member, type NotJoined } from "../ports/leases";
 import { StoreUnavailable } from "../ports/store-faults";
-import type { Lease, LeaseState } from "./lease";
-import { createShare } from "./share";
+import { ShardLease, type Lease } from "./lease";
+import { createShare, type Share } from "./share";
 
 export interface LeaseHolderOptions {
   readonly leases: Pick<Leases, "shards" | "join" | "leave" | "take" | "drop">;
   readonly member: Member;
-  /**
-   * Aborted when the member begins to stop, before `close` is called. Once `signal` is aborted, the member
-   * acquires no free lease.
-   */
-  readonly signal?: AbortSignal;
   /**
    * Works on a shard until `lease.stopping` is aborted. Resolves when no work is in progress; the lease is then
    * released. While the work is finished, the lease is renewed for up to `FINISH_WITHIN_MS`. Must begin nothing on the
@@ -33,19 +29,6 @@ export interface LeaseHolderOptions {
   onFault(error: unknown): void;
 }
 
-/** Holds the leases of one member. */
-export interface LeaseHolder {
-  /** The shards whose leases this member holds. */
-  readonly held: readonly number[];
-  /** Must be called when the store has rejected work on a shard because this member does not hold the lease. */
-  lose(shard: number): void;
-  /**
-   * Leaves the group and releases all leases in parallel. A lease is released when the work on its shard has
-   * stopped.
-   */
-  close(): Promise<void>;
-}
-
 const BEAT_MS = 750;
 /**
  * Milliseconds for which a lease is renewed after the work on its shard must stop. A push can take this long, and the
@@ -57,201 +40,173 @@ const FINISH_WITHIN_MS = PUSH_DEADLINE_MS;
  */
 const SAFETY_MS = 500;
 
-interface HeldLease extends Lease {
-  state: LeaseState;
-  /** The `performance.now()` until which no other member can hold the lease. */
-  validUntil: number;
-  timer: NodeJS.Timeout;
-  readonly stopController: AbortController;
-  readonly overController: AbortController;
-  /** Resolves when the work has ended. */
-  worked: Promise<void>;
-  released: Promise<void> | undefined;
+export function holdLeases(options: LeaseHolderOptions): LeaseHolder {
+  return new LeaseHolder(options);
 }
 
 /**
- * Holds the leases of a member's fair share of the shards. Each lease has a `LeaseState`.
+ * Holds the leases of a member's fair share of the shards.
  *
  * Every `BEAT_MS`, the holder reports that the member is alive, and renews the member's leases. The holder also
- * acquires free leases, and drains the leases of shards in another member's share. A drained lease is released when
- * the work on its shard has ended. A lease that was not renewed in time is lost. If this process was paused for too
- * long, the late timer finds the lease expired, and the store rejects work without a lease.
+ * acquires free leases, and drains the leases of shards in another member's share. A lease that was not renewed in
+ * time is lost. If this process was paused for too long, the late timer finds the lease expired, and the store rejects
+ * work without a lease.
  */
-export function holdLeases(options: LeaseHolderOptions): LeaseHolder {
-  const { leases, member } = options;
-  const held = new Map<number, HeldLease>();
-  const waker = createWaker();
-  let isNew = true;
-  const closing = new AbortController();
-  const share = createShare({
-    shards: leases.shards,
-    name: member.name,
-    async join() {
-      const alive = await leases.join(member, isNew);
-      isNew = false;
-      if (typeof alive !== "string") return alive;
-      options.onNotJoined?.(alive);
-      return undefined;
-    },
-    update,
-    onFault,
-  });
+export class LeaseHolder {
+  readonly #options: LeaseHolderOptions;
+  readonly #share: Share;
+  /** The last lease of each shard, also if that lease is released or lost. */
+  readonly #last = new Map<number, ShardLease>();
+  readonly #waker = createWaker();
+  readonly #closing = new AbortController();
+  readonly #beating: Promise<void>;
+  #closed: Promise<void> | undefined;
+
+  constructor(options: LeaseHolderOptions) {
+    const { leases, member, onNotJoined } = options;
+    this.#options = options;
+    let isNew = true;
+    this.#share = createShare({
+      shards: leases.shards,
+      name: member.name,
+      async join() {
+        const alive = await leases.join(member, isNew);
+        isNew = false;
+        if (typeof alive !== "string") return alive;
+        onNotJoined?.(alive);
+        return undefined;
+      },
+      update: (shard, isMine) => this.#update(shard, isMine),
+      onFault: this.#onFault,
+    });
+    this.#beating = this.#beat();
+  }
+
+  /** The shards whose leases this member holds. */
+  get held(): readonly number[] {
+    return this.#open.map(({ shard }) => shard);
+  }
+
+  /** Must be called when the store has rejected work on a shard because this member does not hold the lease. */
+  lose(shard: number): void {
+    this.#last.get(shard)?.lose();
+  }
+
+  /** Must be called when the member begins to stop. From then on, the member acquires no free lease. */
+  endBeats(): void {
+    this.#closing.abort();
+    this.#waker.wake();
+  }
+
+  /**
+   * Leaves the group and releases all leases in parallel. A lease is released when the work on its shard has
+   * stopped.
+   */
+  close(): Promise<void> {
+    return (this.#closed ??= this.#close());
+  }
+
+  async #close(): Promise<void> {
+    const { leases, member } = this.#options;
+    this.endBeats();
+    await this.#beating;
+    await this.#share.idle();
+    // `leave` is called first, so that other members can acquire each shard as soon as this member releases the shard.
+    const left = leases.leave(member).catch(this.#onFault);
+    const open = this.#open;
+    for (const lease of open) lease.finish();
+    await Promise.all([left, ...open.map(({ served }) => served)]);
+  }
+
+  async #beat(): Promise<void> {
+    while (!this.#closing.signal.aborted) {
+      await this.#share.beat();
+      if (!this.#closing.signal.aborted) await this.#waker.wait(BEAT_MS);
+    }
+  }
+
+  get #open(): readonly ShardLease[] {
+    return [...this.#last.values()].filter(({ isOpen }) => isOpen);
+  }
 
   /** Acquires, renews or drains the lease of a shard. */
-  async function update(shard: number, isMine: boolean): Promise<void> {
-    const lease = held.get(shard);
-    // The work on the shard is being finished, and `finish` renews the lease.
-    if (lease?.released !== undefined) return;
-    if (!isMine && options.isBusy?.(shard) !== true) {
-      // The release is not awaited, because the next beats would skip the shard while this `update` is pending.
-      if (lease !== undefined) void release(lease);
-      return;
-    }
-    if (closing.signal.aborted && lease === undefined) return;
-    const validUntil = await take(shard, lease);
+  async #update(shard: number, isMine: boolean): Promise<void> {
+    const last = this.#last.get(shard);
+    const lease = last?.isOpen ? last : undefined;
+    // `#serve` renews the lease.
+    if (lease?.isFinishing) return;
+    if (!isMine && this.#options.isBusy?.(shard) !== true) return lease?.finish();
+    if (this.#closing.signal.aborted && lease === undefined) return;
+    const validUntil = await this.#take(shard, lease);
     if (validUntil === undefined || lease?.state === "released") return;
-    const state = isMine ? "held" : "draining";
-    if (lease === undefined || lease.state === "lost") acquire(shard, state, validUntil);
-    else renew(lease, state, validUntil);
+    if (lease === undefined || lease.state === "lost") return this.#acquire(shard, isMine, validUntil);
+    lease.renew(validUntil, isMine);
+    if (!lease.isFinishing) this.#options.onRenewed?.(shard);
   }
 
   /**
    * Asks the store for the lease of a shard, which this member may hold. Returns the `performance.now()` until which the
    * answer can be relied on, or undefined if another member holds the lease or the answer was too late.
    */
-  async function take(shard: number, lease: HeldLease | undefined): Promise<number | undefined> {
+  async #take(shard: number, lease: ShardLease | undefined): Promise<number | undefined> {
     const validUntil = performance.now() + LEASE_MS - SAFETY_MS;
-    const isTaken = await leases.take(member, shard);
+    const isTaken = await this.#options.leases.take(this.#options.member, shard);
     // If the answer arrives after this member's lease has expired, that lease is lost, and the answer counts for a
     // new lease. If the new lease has expired too, the next beat tries again.
-    if (lease !== undefined && (!isTaken || lease.isOver())) lose(lease);
-    if (!isTaken) options.onRefused?.(shard);
+    if (!isTaken || lease?.isOver()) lease?.lose();
+    if (!isTaken) this.#options.onRefused?.(shard);
     return isTaken && performance.now() < validUntil ? validUntil : undefined;
   }
 
-  function acquire(shard: number, state: LeaseState, validUntil: number): void {
-    const stopController = new AbortController();
-    const overController = new AbortController();
-    const lease: HeldLease = {
-      shard,
-      token: member.token,
-      state,
-      validUntil,
-      stopController,
-      stopping: stopController.signal,
-      overController,
-      over: overController.signal,
-      isOver: () => overController.signal.aborted || performance.now() >= lease.validUntil,
-      timer: setTimeout(check, validUntil - performance.now()),
-      worked: Promise.resolve(),
-      released: undefined,
-    };
-    held.set(shard, lease);
-    lease.worked = options.work(lease).catch((error: unknown) => {
-      // While the store of a shard is unavailable, `release` cannot drop the lease. So the lease counts as lost here,
-      // and expires in the store.
-      if (error instanceof StoreUnavailable) lose(lease);
-      onFault(error);
+  #acquire(shard: number, isMine: boolean, validUntil: number): void {
+    const lease = new ShardLease(shard, this.#options.member.token, validUntil);
+    lease.renew(validUntil, isMine);
+    this.#last.set(shard, lease);
+    lease.served = this.#serve(lease);
+  }
+
+  /** Works on a shard until its lease must be released or is lost. Then this or another member can acquire the shard. */
+  async #serve(lease: ShardLease): Promise<void> {
+    const worked = this.#options.work(lease).catch((error: unknown) => {
+      // While the store of a shard is unavailable, the lease cannot be dropped. So the lease counts as lost here, and
+      // expires in the store.
+      if (error instanceof StoreUnavailable) lease.lose();
+      this.#onFault(error);
     });
+    await Promise.race([worked, once(lease.stopping, "abort")]);
     // Work that failed begins again when the lease is acquired again.
-    void lease.worked.then(() => release(lease));
-
-    function check(): void {
-      const leftMs = lease.validUntil - performance.now();
-      if (leftMs <= 0) lose(lease);
-      else lease.timer = setTimeout(check, leftMs);
-    }
+    lease.finish();
+    // A renewal must not reach the store after the release.
+    if (lease.isOpen) await this.#renewUntil(worked, lease);
+    await worked;
+    if (!lease.isOpen) return;
+    lease.release();
+    await this.#drop(lease);
   }
 
-  function renew(lease: HeldLease, state: LeaseState, validUntil: number): void {
-    lease.validUntil = validUntil;
-    if (lease.released !== undefined) return;
-    lease.state = state;
-    options.onRenewed?.(lease.shard);
-  }
-
-  /** Stops the work on a shard and releases its lease, so that this or another member can acquire the shard again. */
-  function release(lease: HeldLease): Promise<void> {
-    lease.released ??= (async () => {
-      if (held.get(lease.shard) !== lease) return;
-      lease.state = "draining";
-      lease.stopController.abort();
-      // A renewal must not reach the store after the release.
-      await finish(lease);
-      // The lease was lost meanwhile. If the shard was acquired again, the new lease must stay.
-      if (held.get(lease.shard) !== lease) return;
-      end(lease, "released");
-      await leases.drop(member, lease.shard).catch(onFault);
-    })();
-    return lease.released;
-  }
-
-  /** Resolves when the work on a shard has ended. Until then, renews the lease, so that outcomes can be recorded. */
-  async function finish(lease: HeldLease): Promise<void> {
+  /** Renews a lease until the work on its shard has ended, so that outcomes can be recorded. */
+  async #renewUntil(ended: Promise<void>, lease: ShardLease): Promise<void> {
     const waker = createWaker();
     const worked = new AbortController();
     worked.signal.addEventListener("abort", waker.wake, { once: true });
-    void lease.worked.then(() => worked.abort());
+    void ended.then(() => worked.abort());
     const until = performance.now() + FINISH_WITHIN_MS;
-    const renewedAt = lease.validUntil - LEASE_MS + SAFETY_MS;
-    await waker.wait(Math.max(0, renewedAt + BEAT_MS - performance.now()));
-    while (!worked.signal.aborted && !lease.over.aborted && performance.now() < until) {
-      const validUntil = await take(lease.shard, lease).catch(onFault);
-      if (validUntil !== undefined && !lease.over.aborted) renew(lease, "draining", validUntil);
+    await waker.wait(Math.max(0, lease.validUntil - LEASE_MS + SAFETY_MS + BEAT_MS - performance.now()));
+    while (!worked.signal.aborted && lease.isOpen && performance.now() < until) {
+      const validUntil = await this.#take(lease.shard, lease).catch(this.#onFault);
+      if (validUntil !== undefined && lease.isOpen) lease.renew(validUntil, false);
       // The answer came too late, so nobody would release this new lease.
-      else if (validUntil !== undefined && !held.has(lease.shard))
-        await leases.drop(member, lease.shard).catch(onFault);
+      else if (validUntil !== undefined && !this.#last.get(lease.shard)?.isOpen) await this.#drop(lease);
       await waker.wait(BEAT_MS);
     }
-    await lease.worked;
   }
 
-  function lose(lease: HeldLease | undefined): void {
-    if (lease !== undefined && held.get(lease.shard) === lease) end(lease, "lost");
-  }
-
-  function end(lease: HeldLease, state: "released" | "lost"): void {
-    clearTimeout(lease.timer);
-    held.delete(lease.shard);
-    lease.state = state;
-    lease.stopController.abort();
-    lease.overController.abort();
+  async #drop({ shard }: Lease): Promise<void> {
+    await this.#options.leases.drop(this.#options.member, shard).catch(this.#onFault);
   }
 
   /** Reports an error. `StoreUnavailable` is not reported, because the next beat retries. */
-  function onFault(error: unknown): void {
-    if (!(error instanceof StoreUnavailable)) options.onFault(error);
-  }
-
-  const beating = (async () => {
-    while (!closing.signal.aborted) {
-      await share.beat();
-      if (!closing.signal.aborted) await waker.wait(BEAT_MS);
-    }
-  })();
-
-  options.signal?.addEventListener("abort", endBeats, { once: true });
-
-  function endBeats(): void {
-    closing.abort();
-    waker.wake();
-  }
-
-  async function close(): Promise<void> {
-    endBeats();
-    await beating;
-    await share.idle();
-    // `leave` is called first, so that other members can acquire each shard as soon as this member releases the shard.
-    const left = leases.leave(member).catch(onFault);
-    await Promise.all([left, ...[...held.values()].map(release)]);
-  }
-
-  let closed: Promise<void> | undefined;
-  return {
-    get held() {
-      return [...held.keys()];
-    },
-    lose: (shard) => lose(held.get(shard)),
-    close: () => (closed ??= close()),
+  readonly #onFault = (error: unknown): void => {
+    if (!(error instanceof StoreUnavailable)) this.#options.onFault(error);
   };
 }

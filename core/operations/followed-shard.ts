@@ -2,42 +2,46 @@ import type { Lease } from "../leases/lease";
 import type { FollowLog, LogEntry } from "../ports/follow-log";
 import type { Member } from "../ports/leases";
 
-/** A shard whose lease a stream holds, and the stream's position in the log of the shard. */
-export type FollowedShard = ReturnType<typeof followShard>;
+const START = { in: "unacked", after: undefined } as const;
 
 /**
- * Reads the log of a shard for one stream: first the unacked entries, then the new entries. The unacked entries
- * were already read, by another holder of the lease or by a call whose answer was lost.
+ * A shard whose lease a stream holds, and the stream's position in the log of the shard. The stream reads the unacked
+ * entries first, and then the new entries. The unacked entries were already read, by another holder of the lease or by
+ * a call whose answer was lost.
  */
-export function followShard(log: FollowLog, member: Member, lease: Lease) {
-  const { shard } = lease;
-  let caughtUp = false;
-  /** The id of the last entry that was read again; undefined before the first such read. */
-  let readAgainAfter: string | undefined;
-  const followed = {
-    lease,
-    /** Whether the shard may have entries to read. */
-    stirred: true,
-    /** Makes the next reads start again with all unacked entries. */
-    readFromStart() {
-      caughtUp = false;
-      readAgainAfter = undefined;
-      followed.stirred = true;
-    },
-    /** Reads up to `count` entries. Resolves with undefined when the lease is lost. */
-    async read(count: number): Promise<readonly LogEntry[] | undefined> {
-      followed.stirred = false;
-      if (caughtUp) {
-        const fresh = await log.readNew(member, shard, count);
-        followed.stirred ||= fresh?.isEnd === false;
-        return fresh?.entries;
-      }
-      const again = await log.readAgain(member, shard, count, readAgainAfter);
-      readAgainAfter = again?.last;
-      caughtUp = again !== undefined && again.last === undefined;
-      followed.stirred = true;
-      return again?.entries;
-    },
-  };
-  return followed;
+export class FollowedShard {
+  readonly lease: Lease;
+  /** Whether the shard may have entries to read. */
+  stirred = true;
+  #position: { readonly in: "unacked"; readonly after: string | undefined } | { readonly in: "new" } = START;
+
+  constructor(lease: Lease) {
+    this.lease = lease;
+  }
+
+  get isDraining(): boolean {
+    return this.lease.state === "draining";
+  }
+
+  /** Makes the next reads start again with all unacked entries. */
+  readFromStart(): void {
+    this.#position = START;
+    this.stirred = true;
+  }
+
+  /** Reads up to `count` entries. Resolves with undefined when the lease is lost. */
+  async read(log: FollowLog, member: Member, count: number): Promise<readonly LogEntry[] | undefined> {
+    const { shard } = this.lease;
+    this.stirred = false;
+    if (this.#position.in === "new") {
+      const fresh = await log.readNew(member, shard, count);
+      this.stirred ||= fresh?.isEnd === false;
+      return fresh?.entries;
+    }
+    const again = await log.readAgain(member, shard, count, this.#position.after);
+    const isEnd = again !== undefined && again.last === undefined;
+    this.#position = isEnd ? { in: "new" } : { in: "unacked", after: again?.last };
+    this.stirred = true;
+    return again?.entries;
+  }
 }

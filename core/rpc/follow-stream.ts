@@ -26,19 +26,16 @@ export interface FollowContext {
   readonly tracer?: Tracer | undefined;
 }
 
-export type FollowStream = ServerDuplexStream<Decoded<FollowRequest>, FollowResponse>;
+export type FollowCall = ServerDuplexStream<Decoded<FollowRequest>, FollowResponse>;
 
 /** Returns the handler of `GameService.Follow`. */
-export function createFollowHandler(
-  context: FollowContext,
-  report: ReportFault,
-): (stream: FollowStream) => void {
+export function createFollowHandler(context: FollowContext, report: ReportFault): (call: FollowCall) => void {
   const enter = createFollowPlaces();
-  return (stream) => {
+  return (call) => {
     try {
-      serveFollow(context, stream, report, enter(callerOf(stream)));
+      void new FollowStream(context, call, report, enter(callerOf(call)));
     } catch (error) {
-      stream.emit("error", toStatus("Follow", error, report));
+      call.emit("error", toStatus("Follow", error, report));
     }
   };
 }
@@ -49,118 +46,164 @@ const ACK_DEADLINE_DEFAULT_MS = 30_000;
 const ACK_DEADLINE_MIN_MS = 1_000;
 const ACK_DEADLINE_MAX_MS = 600_000;
 
-/**
- * Serves one stream: reads the open request, and then reads acks until the client or core closes the stream. At the
- * end, leaves `place`.
- */
-function serveFollow(
-  context: FollowContext,
-  stream: FollowStream,
-  report: ReportFault,
-  place: FollowPlace,
-): void {
-  const { callCounts, followLog } = context;
-  const over = new AbortController();
-  const end = (): void => over.abort();
-  const stop = (): void => (follower === undefined ? end() : follower.finish());
-  let follower: Follower | undefined;
-  let opening: Promise<void> | undefined;
-  let spans: DeliverySpans | undefined;
+type State =
+  | { readonly is: "waiting" }
+  | { readonly is: "opening" }
+  | { readonly is: "following"; readonly follower: Follower }
+  | { readonly is: "closing"; readonly follower: Follower | undefined }
+  | { readonly is: "over" };
 
-  function fail(error: unknown): void {
-    // The abort ends the stream with OK, so the error must be sent before the abort.
-    if (!stream.cancelled) stream.emit("error", toStatus("Follow", error, report));
-    over.abort();
+const NEXT: Readonly<Record<State["is"], readonly State["is"][]>> = {
+  waiting: ["opening", "over"],
+  opening: ["following", "closing"],
+  following: ["closing"],
+  closing: ["over"],
+  over: [],
+};
+
+/**
+ * One stream, and its place on this core.
+ *
+ *             open request               in the group
+ *   waiting ────────────────▶ opening ────────────────▶ following
+ *      │                         │                          │
+ *      │    the group is full,   │                          │  the follower ended,
+ *      │    or the client closes └───────▶ closing ◀────────┘  or the client closes
+ *      │                                      │
+ *      │ the client closes                    │ left the group
+ *      └────────────────────────────────────▶ over
+ *
+ * An error also closes the stream. So does the stop of core; while the stream is following, its follower finishes first.
+ */
+class FollowStream {
+  readonly #context: FollowContext;
+  readonly #call: FollowCall;
+  readonly #report: ReportFault;
+  readonly #place: FollowPlace;
+  #state: State = { is: "waiting" };
+  #spans: DeliverySpans | undefined;
+
+  constructor(context: FollowContext, call: FollowCall, report: ReportFault, place: FollowPlace) {
+    this.#context = context;
+    this.#call = call;
+    this.#report = report;
+    this.#place = place;
+    call.on("data", (request: Decoded<FollowRequest>) => this.#take(request));
+    for (const event of ["end", "cancelled", "error"]) call.on(event, () => this.#close());
+    if (context.stopping.aborted) this.#close();
+    else context.stopping.addEventListener("abort", this.#onStopping, { once: true });
   }
 
-  async function open(request: FollowOpen): Promise<void> {
-    const { group, consumer, window, ackDeadlineMs } = readOpen(request);
-    const caller = callerOf(stream);
-    const groupFault = findGroupFault(caller, group, context.limitedGames);
+  #take(request: Decoded<FollowRequest>): void {
+    const state = this.#state;
+    if (state.is === "over") return;
+    try {
+      const { say } = messageOf(request);
+      if (say?.$case === "open" && state.is === "waiting") {
+        this.#enter({ is: "opening" });
+        void this.#open(say.value);
+      } else if (say?.$case === "ack" && state.is !== "waiting") {
+        if ("follower" in state) state.follower?.ack(say.value.deliveryIds);
+        this.#spans?.acked(say.value.deliveryIds);
+      } else {
+        throw new StatusError(
+          status.INVALID_ARGUMENT,
+          "the first request must be an open, and every later request an ack",
+        );
+      }
+    } catch (error) {
+      this.#fail(error);
+    }
+  }
+
+  async #open(request: FollowOpen): Promise<void> {
+    try {
+      await this.#follow(readOpen(request));
+      this.#end();
+    } catch (error) {
+      this.#fail(error);
+    }
+    this.#enter({ is: "over" });
+  }
+
+  /** Enters the group, and follows until the stream has left the group. Throws if the stream cannot be in the group. */
+  async #follow({ group, consumer, window, ackDeadlineMs }: ReturnType<typeof readOpen>): Promise<void> {
+    const { followLog, ids, limitedGames, callCounts, tracer } = this.#context;
+    const call = this.#call;
+    const caller = callerOf(call);
+    const groupFault = findGroupFault(caller, group, limitedGames);
     if (groupFault !== undefined) throw new StatusError(status.PERMISSION_DENIED, groupFault);
-    const { workspaces } = caller;
-    const member = { group, name: consumer, token: context.ids.token(), workspaces };
+    const member = { group, name: consumer, token: ids.token(), workspaces: caller.workspaces };
     const opener = { tokenName: caller.name, groupsMax: followShareOf(caller).groups };
     let enteredAt = 0;
-    const entered = await place.whenTurn(async () => {
-      if (over.signal.aborted) return undefined;
+    const entered = await this.#place.whenTurn(async () => {
+      if (this.#state.is === "closing") return undefined;
       enteredAt = performance.now();
       return enterGroup(followLog, member, opener);
     });
-    if (entered === undefined) return close();
+    if (entered === undefined) return;
     if (entered === "full") throw groupIsFull(followLog);
     if (entered !== "opened") throw noMoreGroups(entered, opener);
-    stream.write({ say: { $case: "opened", value: {} } });
-    spans = context.tracer && createDeliverySpans(context.tracer, group);
-    const opened = follow(followLog, {
-      member,
-      enteredAt,
-      window,
-      ackDeadlineMs,
-      signal: over.signal,
-      deliver: (deliveryId, entry) => {
-        if (over.signal.aborted) return;
-        callCounts.delivered[entry.attempt > 1 ? "again" : "first"] += 1;
-        const traceparent = spans?.begin(deliveryId, entry) ?? entry.traceparent;
-        stream.write(toDelivery(deliveryId, entry, traceparent));
-      },
-      isBehind: () => stream.writableNeedDrain,
-    });
-    follower = opened;
-    stream.on("drain", opened.resume);
-    callCounts.followers.add(opened);
-    const ended = await opened.ended.finally(() => callCounts.followers.delete(opened));
+    call.write({ say: { $case: "opened", value: {} } });
+    this.#spans = tracer && createDeliverySpans(tracer, group);
+    const deliver = (deliveryId: string, entry: LogEntry): void => this.#deliver(deliveryId, entry);
+    const isBehind = (): boolean => call.writableNeedDrain;
+    const follower = follow(followLog, { member, enteredAt, window, ackDeadlineMs, deliver, isBehind });
+    if (this.#state.is === "closing") follower.stop();
+    else this.#enter({ is: "following", follower });
+    call.on("drain", () => follower.resume());
+    callCounts.followers.add(follower);
+    const ended = await follower.ended.finally(() => callCounts.followers.delete(follower));
     if (ended === "replaced")
       throw new StatusError(status.ABORTED, "a newer stream of this consumer has replaced this one");
     if (ended === "full") throw groupIsFull(followLog);
-    close();
   }
 
-  function close(): void {
-    if (context.stopping.aborted) throw coreStops();
-    stream.end();
+  #deliver(deliveryId: string, entry: LogEntry): void {
+    if (this.#state.is !== "following") return;
+    this.#context.callCounts.delivered[entry.attempt > 1 ? "again" : "first"] += 1;
+    const traceparent = this.#spans?.begin(deliveryId, entry) ?? entry.traceparent;
+    this.#call.write(toDelivery(deliveryId, entry, traceparent));
   }
 
-  function take(request: Decoded<FollowRequest>): void {
-    const { say } = messageOf(request);
-    if (say?.$case === "ack" && opening !== undefined) {
-      follower?.ack(say.value.deliveryIds);
-      spans?.acked(say.value.deliveryIds);
-    } else if (say?.$case === "open" && opening === undefined) {
-      opening = open(say.value).catch(fail);
-    } else {
-      throw new StatusError(
-        status.INVALID_ARGUMENT,
-        "the first request must be an open, and every later request an ack",
-      );
+  readonly #onStopping = (): void => {
+    if (this.#state.is === "following") this.#state.follower.finish();
+    else this.#close();
+  };
+
+  /** Closes the stream with an error. Otherwise, the end of the stream would be OK. */
+  #fail(error: unknown): void {
+    if (!this.#call.cancelled) this.#call.emit("error", toStatus("Follow", error, this.#report));
+    this.#close();
+  }
+
+  #close(): void {
+    const state = this.#state;
+    if (state.is === "waiting") {
+      this.#enter({ is: "over" });
+      this.#end();
+    } else if (state.is === "opening" || state.is === "following") {
+      const follower = state.is === "following" ? state.follower : undefined;
+      this.#enter({ is: "closing", follower });
+      follower?.stop();
     }
   }
 
-  stream.on("data", (request: Decoded<FollowRequest>) => {
-    try {
-      take(request);
-    } catch (error) {
-      fail(error);
-    }
-  });
-  stream.on("end", end);
-  stream.on("cancelled", end);
-  stream.on("error", end);
-  over.signal.addEventListener(
-    "abort",
-    () => {
-      context.stopping.removeEventListener("abort", stop);
-      spans?.close();
-      void (opening ?? Promise.resolve()).finally(place.leave);
-      // If an open request has arrived, `open()` ends the stream.
-      if (opening !== undefined) return;
-      if (context.stopping.aborted) fail(coreStops());
-      else stream.end();
-    },
-    { once: true },
-  );
-  if (context.stopping.aborted) end();
-  else context.stopping.addEventListener("abort", stop, { once: true });
+  #end(): void {
+    if (this.#context.stopping.aborted) {
+      this.#fail(new StatusError(status.UNAVAILABLE, "core is stopping: open the stream again"));
+    } else this.#call.end();
+  }
+
+  #enter(next: State): void {
+    const { is } = this.#state;
+    if (!NEXT[is].includes(next.is)) throw new Error(`a stream that is ${is} cannot become ${next.is}`);
+    this.#state = next;
+    if (next.is !== "closing" && next.is !== "over") return;
+    this.#context.stopping.removeEventListener("abort", this.#onStopping);
+    this.#spans?.close();
+    if (next.is === "over") this.#place.leave();
+  }
 }
 
 function groupIsFull({ streamsMax }: FollowLog): StatusError {
@@ -178,10 +221,6 @@ function noMoreGroups(full: "token-full" | "all-full", { tokenName, groupsMax }:
   const hours = GROUP_IDLE_MS / 3_600_000;
   const advice = `follow an existing group, let an operator delete a group (chat-bridge groups delete), or wait: core removes a group without streams after ${hours} hours`;
   return new StatusError(status.RESOURCE_EXHAUSTED, `${what}: ${advice}`);
-}
-
-function coreStops(): StatusError {
-  return new StatusError(status.UNAVAILABLE, "core is stopping: open the stream again");
 }
 
 function readOpen({ group, consumer, window, ackDeadline }: FollowOpen) {

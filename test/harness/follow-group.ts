@@ -83,7 +83,6 @@ export function createGroup(window: number) {
       enteredAt: performance.now(),
       window,
       ackDeadlineMs: DEADLINE_MS,
-      signal: over.signal,
       deliver(id, entry) {
         if (over.signal.aborted) return;
         const { workspaceId, attempt } = entry;
@@ -101,11 +100,14 @@ export function createGroup(window: number) {
       follower,
       ended: undefined,
       connection,
-      stop: () => over.abort(),
+      stop() {
+        over.abort();
+        follower.stop();
+      },
       crash() {
         connection.crash();
         stream.ended = "stopped";
-        over.abort();
+        stream.stop();
       },
     };
     void follower.ended.then((how) => (stream.ended = how));

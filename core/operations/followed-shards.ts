@@ -1,0 +1,238 @@
+import { once } from "node:events";
+import type { Lease } from "../leases/lease";
+import { holdLeases, type LeaseHolder } from "../leases/lease-holder";
+import type { FollowLog, LogEntry } from "../ports/follow-log";
+import type { Member } from "../ports/leases";
+import { FollowedShard } from "./followed-shard";
+import { createInFlight, deliveryId, type InFlight } from "./in-flight";
+import { createPendingAcks } from "./pending-acks";
+import { createShardRest } from "./shard-rest";
+
+export interface FollowOptions {
+  readonly member: Member;
+  /** The `performance.now()` at which the member entered its group. */
+  readonly enteredAt: number;
+  /** The maximum number of events that are delivered and not acked yet. */
+  readonly window: number;
+  readonly ackDeadlineMs: number;
+  /** Called with each event for the consumer. A redelivery of an event has the same `deliveryId`. */
+  deliver(deliveryId: string, entry: LogEntry): void;
+  /**
+   * Whether events that were passed to `deliver` still wait to be sent. If so, no further events are read until
+   * `isBehind` is false again.
+   */
+  isBehind(): boolean;
+}
+
+const READ_MAX = 100;
+const REST_MS = 200;
+const WAIT_MAX_MS = 1_000;
+
+/**
+ * The shards of one stream, which is a member of its group. `holdLeases` acquires leases on the stream's share of the
+ * shards. When a shard moves to another stream's share, `holdLeases` keeps the lease until all delivered events of the
+ * shard are acked or overdue.
+ *
+ * While the Redis server of a shard is unavailable, the steps for that shard are retried a little later. Shards
+ * on other servers are not affected. The store rejects reads from a stream that has lost the shard's lease. The
+ * stream delivers entries only while the lease is certainly valid. So if a lease expires while the process is
+ * paused, the stream delivers no entries of that shard until it has acquired the lease again.
+ */
+export class FollowedShards {
+  readonly inFlight: InFlight;
+  readonly #acks;
+  readonly #held = new Map<number, FollowedShard>();
+  readonly #resting = createShardRest(REST_MS);
+  /** The shard that is being read. */
+  #reading: number | undefined;
+  readonly #log: FollowLog;
+  readonly #options: FollowOptions;
+  readonly #leases: LeaseHolder;
+  readonly #wake: () => void;
+  readonly #stopWakes: () => void;
+
+  /**
+   * @param wake called when a shard may have work
+   * @param onFailed called with an error, or with the reason for the lost membership
+   */
+  constructor(log: FollowLog, options: FollowOptions, wake: () => void, onFailed: (reason: unknown) => void) {
+    const { member, enteredAt, ackDeadlineMs } = options;
+    this.#log = log;
+    this.#options = options;
+    this.#wake = wake;
+    this.inFlight = createInFlight(ackDeadlineMs);
+    this.#acks = createPendingAcks(log, member.group);
+    const stir = (shard: number): void => this.#stir(shard);
+    this.#stopWakes = log.onWake(stir);
+    this.#leases = holdLeases({
+      leases: { ...log, join: (who, isNew) => log.join(who, isNew, performance.now() - enteredAt) },
+      member,
+      work: (lease) => this.#follow(lease),
+      isBusy: (shard) => this.inFlight.has(shard) || (this.#reading === shard && this.#held.has(shard)),
+      onRenewed: stir,
+      onRefused: (shard) => this.#forget(shard),
+      onNotJoined: onFailed,
+      onFault: onFailed,
+    });
+  }
+
+  /** Must be called when the stream begins to stop. */
+  endBeats(): void {
+    this.#leases.endBeats();
+  }
+
+  /** Writes the pending acks, and releases all shards. */
+  async release(): Promise<void> {
+    this.#stopWakes();
+    // Acks that cannot be stored are lost, and their events are redelivered.
+    await this.writeAcks().catch(() => undefined);
+    await this.#leases.close();
+  }
+
+  /** Follows a shard until its lease must be released or is lost. */
+  async #follow(lease: Lease): Promise<void> {
+    const { shard } = lease;
+    const followed = new FollowedShard(lease);
+    this.#held.set(shard, followed);
+    this.#wake();
+    await once(lease.stopping, "abort");
+    if (this.#held.get(shard) === followed) this.#held.delete(shard);
+    // If the lease was lost, the events in flight are kept: their acks still count, and the stream may acquire
+    // the lease again.
+    if (lease.isOver()) return;
+    this.inFlight.forget(shard);
+    // Acks are written before the lease is released, so that the next holder does not redeliver acked events.
+    await this.#acks.write(shard);
+  }
+
+  #stir(shard: number): void {
+    const followed = this.#held.get(shard);
+    if (followed === undefined) return;
+    followed.stirred = true;
+    this.#wake();
+  }
+
+  /**
+   * Stops following a shard, because another stream may hold its lease. `holdLeases` tries to acquire the lease again
+   * later.
+   */
+  #forget(shard: number): void {
+    this.#leases.lose(shard);
+    this.#held.delete(shard);
+    this.inFlight.forget(shard);
+  }
+
+  /** When too many acks are pending, the ack is lost, and its event is redelivered. */
+  ack(shard: number, entryId: string): void {
+    if (this.#acks.add(shard, entryId)) this.inFlight.remove(shard, [entryId]);
+  }
+
+  async writeAcks(): Promise<void> {
+    const due = this.#acks.shards.filter((shard) => !this.#resting.has(shard));
+    await Promise.all(due.map((shard) => this.#resting.ask(shard, () => this.#acks.write(shard))));
+  }
+
+  async sendOverdue(): Promise<void> {
+    for (let due = this.#nextOverdue(); due !== undefined; due = this.#nextOverdue()) {
+      const { shard, entryIds } = due;
+      const followed = this.#held.get(shard);
+      if (followed?.isDraining) {
+        // The next holder redelivers these events. If the shard stays in this stream's share after all, this
+        // stream redelivers them.
+        this.inFlight.remove(shard, entryIds);
+        followed.readFromStart();
+        continue;
+      }
+      const answer = await this.#resting.ask(shard, async () => ({
+        entries: await this.#log.readEntries(this.#options.member, shard, entryIds),
+      }));
+      if (answer === undefined) continue;
+      this.inFlight.remove(shard, entryIds);
+      this.#deliver(shard, followed, answer.entries);
+    }
+  }
+
+  /**
+   * Returns the next events to redeliver. Skips the shards that rest. While the consumer is behind, skips all shards
+   * that are not draining.
+   */
+  #nextOverdue() {
+    return this.inFlight.overdue(
+      (shard) =>
+        this.#rests(shard) || (this.#options.isBehind() && this.#held.get(shard)?.isDraining !== true),
+    );
+  }
+
+  async read(): Promise<void> {
+    const line = [...this.#held];
+    for (const [shard, followed] of line) {
+      const count = Math.min(READ_MAX, this.#room);
+      if (count <= 0) return;
+      if (!this.#mayHaveMore(followed) || this.#held.get(shard) !== followed) continue;
+      // The shard moves to the end of the map, so that a busy shard does not use up all of a small window.
+      this.#held.delete(shard);
+      this.#held.set(shard, followed);
+      this.#reading = shard;
+      const answer = await this.#resting.ask(shard, async () => ({
+        entries: await followed.read(this.#log, this.#options.member, count),
+      }));
+      this.#reading = undefined;
+      if (answer !== undefined) this.#deliver(shard, followed, answer.entries);
+      // The answer was lost, but the store may count the entries in that answer as read.
+      else followed.readFromStart();
+    }
+  }
+
+  /**
+   * Delivers entries if the shard's lease is still valid. Otherwise forgets the shard; the next holder
+   * redelivers the entries.
+   */
+  #deliver(
+    shard: number,
+    followed: FollowedShard | undefined,
+    entries: readonly LogEntry[] | undefined,
+  ): void {
+    const isHeld = followed !== undefined && this.#held.get(shard) === followed && !followed.lease.isOver();
+    if (!isHeld || entries === undefined) return this.#forget(shard);
+    for (const entry of entries) {
+      // After a lost answer, all unacked entries are read again. Some of these may already have been delivered or
+      // acked.
+      if (this.inFlight.isOut(shard, entry.entryId) || this.#acks.has(shard, entry.entryId)) continue;
+      this.inFlight.add(shard, entry);
+      this.#options.deliver(deliveryId(shard, entry.entryId), entry);
+    }
+  }
+
+  /**
+   * Returns the milliseconds until the stream may have work; 0 if it has work now. A shard with more events may have to
+   * wait until an ack, a deadline or `resume` makes room.
+   */
+  untilWorkMs(): number {
+    const shards = [...this.#held.values()];
+    if (this.#room > 0 && shards.some((followed) => this.#mayHaveMore(followed))) return 0;
+    const nextDeadline = this.#options.isBehind() ? Infinity : this.inFlight.nextDeadline;
+    const untilDueMs = Math.max(1, nextDeadline - performance.now());
+    const isSomeResting =
+      shards.some(({ lease }) => this.#rests(lease.shard)) ||
+      (untilDueMs === 1 && this.#nextOverdue() === undefined);
+    return isSomeResting ? REST_MS : Math.min(untilDueMs, WAIT_MAX_MS);
+  }
+
+  /** The number of events that can be delivered now. */
+  get #room(): number {
+    return this.#options.isBehind() ? 0 : this.#options.window - this.inFlight.size;
+  }
+
+  /**
+   * Whether the shard must be skipped now: the shard's server is unavailable, or the shard's lease must be
+   * acquired first.
+   */
+  #rests(shard: number): boolean {
+    return this.#resting.has(shard) || (this.#held.get(shard)?.lease.isOver() ?? true);
+  }
+
+  /** Whether the shard may have events that the stream can read now. */
+  #mayHaveMore({ stirred, lease }: FollowedShard): boolean {
+    return stirred && lease.state === "held" && !this.#rests(lease.shard);
+  }
+}
