@@ -56,6 +56,10 @@ const ALL_ANSWERS_MAX_BYTES = 256 * 1024 * 1024;
 /** Bytes counted for each answer, in addition to the body of a page or the text of a violation. */
 const ANSWER_BYTES = 64;
 
+export function serveLane(stream: LaneStream, calls: LaneCalls, context: LaneContext): void {
+  void new Lane(stream, calls, context);
+}
+
 /**
  * Serves one lane. Executes each call when the call arrives. Sends the answers of one turn of the event loop together,
  * in one or more messages. No call waits for another call of the same message.
@@ -63,148 +67,159 @@ const ANSWER_BYTES = 64;
  * A call is pending until HTTP/2's flow control allows its answer to be sent. If an edge does not read its answers,
  * core stops reading the lane at `PAUSE_BYTES` or `IN_PROGRESS_MAX`, until the edge has read some answers.
  * If there is no room for the answer to a call that core has already read, core sends a fault instead.
+ *
+ * A lane is open until the edge closes it. When core stops, core only tells the edge to make no new calls; the edge
+ * closes the lane when it has all answers.
  */
-export function serveLane(
-  stream: LaneStream,
-  calls: LaneCalls,
-  { stopping, report, load }: LaneContext,
-): void {
-  // These headers show the edge that its token was accepted, before the edge makes a call.
-  stream.sendMetadata(new Metadata());
-  load.open += 1;
+class Lane {
+  readonly #stream: LaneStream;
+  readonly #calls: LaneCalls;
+  readonly #context: LaneContext;
+  #state: "open" | "over" = "open";
   /** Calls without an answer, and the bytes of their bodies. */
-  const unanswered = { calls: 0, bytes: 0 };
+  readonly #unanswered = { calls: 0, bytes: 0 };
   /** Answers that have not been sent. */
-  const unsent = { answers: 0, bytes: 0 };
+  readonly #unsent = { answers: 0, bytes: 0 };
   /** Functions that release the pages that have not been sent (see `SignedPage`). */
-  const pages = new Set<() => void>();
+  readonly #pages = new Set<() => void>();
   /** The answers of the next message, and their bytes. */
-  let answers: Answer[] = [];
-  let bytes = 0;
+  #answers: Answer[] = [];
+  #bytes = 0;
   /** Whether a flush is scheduled for the end of this turn of the event loop. */
-  let turnEnds = false;
-  let over = false;
+  #turnEnds = false;
 
-  const inProgress = (): number => unanswered.calls + unsent.answers;
-
-  /** Counts calls that begin. Negative numbers count calls that have been answered. */
-  function begin(count: number, size: number): void {
-    unanswered.calls += count;
-    unanswered.bytes += size;
-    load.bytes += size;
+  constructor(stream: LaneStream, calls: LaneCalls, context: LaneContext) {
+    this.#stream = stream;
+    this.#calls = calls;
+    this.#context = context;
+    const { stopping, load } = context;
+    // These headers show the edge that its token was accepted, before the edge makes a call.
+    stream.sendMetadata(new Metadata());
+    load.open += 1;
+    if (stopping.aborted) this.#stop();
+    else stopping.addEventListener("abort", this.#stop, { once: true });
+    stream.on("data", (request: LaneRequest) => {
+      for (const call of request.calls) void this.#make(call);
+    });
+    for (const event of ["end", "cancelled", "error"]) stream.on(event, () => this.#end());
   }
 
-  /** Counts answers that wait to be sent. Negative numbers count answers that have been sent. */
-  function hold(count: number, size: number): void {
-    unsent.answers += count;
-    unsent.bytes += size;
-    load.answerBytes += size;
-    // While the stream is paused, HTTP/2 buffers the edge's messages, and soon makes the edge wait.
-    if (inProgress() >= IN_PROGRESS_MAX || unsent.bytes >= PAUSE_BYTES) stream.pause();
-    else if (stream.isPaused()) stream.resume();
+  get #inProgress(): number {
+    return this.#unanswered.calls + this.#unsent.answers;
   }
 
-  /** Counts the answers of a message as sent. */
-  function leave(sent: readonly Answer[], size: number): void {
-    if (over) return;
-    load.calls -= sent.length;
-    hold(-sent.length, -size);
-    if (pages.size > 0) for (const answer of sent) release(answer);
-  }
-
-  function release(answer: Answer): void {
-    const done = "page" in answer ? answer.page.release : undefined;
-    if (done === undefined) return;
-    pages.delete(done);
-    done();
-  }
-
-  function flush(): void {
-    const [due, size] = [answers, bytes];
-    [answers, bytes] = [[], 0];
-    if (due.length > 0 && !over) stream.write({ answers: due }, () => leave(due, size));
-  }
-
-  function endTurn(): void {
-    turnEnds = false;
-    flush();
-  }
-
-  function send(answer: Answer): void {
-    if (over) {
-      load.calls -= 1;
-      return release(answer);
+  async #make({ number, call, traceparent }: LaneCall): Promise<void> {
+    const { load } = this.#context;
+    load.calls += 1;
+    if (call === undefined) return this.#send(faultAnswer(number, LaneFault.INVALID));
+    const size = call.$case === "receive" ? call.value.body.length : call.value.queryString.length;
+    if (this.#inProgress >= IN_PROGRESS_MAX || this.#unanswered.bytes + size > BODIES_MAX_BYTES) {
+      return this.#send(faultAnswer(number, LaneFault.UNAVAILABLE));
     }
-    const size = sizeOf(answer);
-    const fits =
-      unsent.bytes + size <= LANE_ANSWERS_MAX_BYTES && load.answerBytes + size <= ALL_ANSWERS_MAX_BYTES;
-    if (!fits && size > ANSWER_BYTES) {
-      release(answer);
-      return send(faultAnswer(answer.number, LaneFault.UNAVAILABLE));
-    }
-    hold(1, size);
-    if ("page" in answer && answer.page.release) pages.add(answer.page.release);
-    answers.push(answer);
-    bytes += size;
-    if (answers.length >= MESSAGE_ANSWERS || bytes >= MESSAGE_BYTES) flush();
-    else if (!turnEnds) {
-      turnEnds = true;
-      setImmediate(endTurn);
-    }
+    this.#begin(1, size);
+    const answer = await this.#answerTo(number, call, traceparent);
+    this.#begin(-1, -size);
+    this.#send(answer);
   }
 
-  async function answerTo(number: number, call: Call, traceparent: string): Promise<Answer> {
+  async #answerTo(number: number, call: Call, traceparent: string): Promise<Answer> {
     try {
       return call.$case === "receive"
-        ? { number, answer: { $case: "receive", value: await calls.receive(call.value, traceparent) } }
-        : pollAnswer(number, await calls.poll(call.value, traceparent));
+        ? { number, answer: { $case: "receive", value: await this.#calls.receive(call.value, traceparent) } }
+        : pollAnswer(number, await this.#calls.poll(call.value, traceparent));
     } catch (error) {
       if (error instanceof StoreUnavailable) return faultAnswer(number, LaneFault.UNAVAILABLE);
       if (error instanceof StatusError) return faultAnswer(number, LaneFault.INVALID);
-      report("Lane", error);
+      this.#context.report("Lane", error);
       return faultAnswer(number, LaneFault.INTERNAL);
     }
   }
 
-  async function make({ number, call, traceparent }: LaneCall): Promise<void> {
-    load.calls += 1;
-    if (call === undefined) return send(faultAnswer(number, LaneFault.INVALID));
-    const size = call.$case === "receive" ? call.value.body.length : call.value.queryString.length;
-    if (inProgress() >= IN_PROGRESS_MAX || unanswered.bytes + size > BODIES_MAX_BYTES) {
-      return send(faultAnswer(number, LaneFault.UNAVAILABLE));
+  #send(answer: Answer): void {
+    const { load } = this.#context;
+    if (this.#state === "over") {
+      load.calls -= 1;
+      return this.#release(answer);
     }
-    begin(1, size);
-    const answer = await answerTo(number, call, traceparent);
-    begin(-1, -size);
-    send(answer);
+    const size = sizeOf(answer);
+    const fits =
+      this.#unsent.bytes + size <= LANE_ANSWERS_MAX_BYTES && load.answerBytes + size <= ALL_ANSWERS_MAX_BYTES;
+    if (!fits && size > ANSWER_BYTES) {
+      this.#release(answer);
+      return this.#send(faultAnswer(answer.number, LaneFault.UNAVAILABLE));
+    }
+    this.#hold(1, size);
+    if ("page" in answer && answer.page.release) this.#pages.add(answer.page.release);
+    this.#answers.push(answer);
+    this.#bytes += size;
+    if (this.#answers.length >= MESSAGE_ANSWERS || this.#bytes >= MESSAGE_BYTES) this.#flush();
+    else if (!this.#turnEnds) {
+      this.#turnEnds = true;
+      setImmediate(this.#endTurn);
+    }
   }
 
-  function end(): void {
-    if (over) return;
-    over = true;
+  readonly #endTurn = (): void => {
+    this.#turnEnds = false;
+    this.#flush();
+  };
+
+  #flush(): void {
+    const [due, size] = [this.#answers, this.#bytes];
+    [this.#answers, this.#bytes] = [[], 0];
+    if (due.length > 0 && this.#state === "open") {
+      this.#stream.write({ answers: due }, () => this.#onSent(due, size));
+    }
+  }
+
+  #onSent(sent: readonly Answer[], size: number): void {
+    if (this.#state === "over") return;
+    this.#context.load.calls -= sent.length;
+    this.#hold(-sent.length, -size);
+    if (this.#pages.size > 0) for (const answer of sent) this.#release(answer);
+  }
+
+  /** Counts calls that begin. Negative numbers count calls that have been answered. */
+  #begin(count: number, size: number): void {
+    this.#unanswered.calls += count;
+    this.#unanswered.bytes += size;
+    this.#context.load.bytes += size;
+  }
+
+  /** Counts answers that wait to be sent. Negative numbers count answers that have been sent. */
+  #hold(count: number, size: number): void {
+    this.#unsent.answers += count;
+    this.#unsent.bytes += size;
+    this.#context.load.answerBytes += size;
+    // While the stream is paused, HTTP/2 buffers the edge's messages, and soon makes the edge wait.
+    if (this.#inProgress >= IN_PROGRESS_MAX || this.#unsent.bytes >= PAUSE_BYTES) this.#stream.pause();
+    else if (this.#stream.isPaused()) this.#stream.resume();
+  }
+
+  #release(answer: Answer): void {
+    const done = "page" in answer ? answer.page.release : undefined;
+    if (done === undefined) return;
+    this.#pages.delete(done);
+    done();
+  }
+
+  readonly #stop = (): void => {
+    this.#stream.write({ answers: [], closing: true });
+  };
+
+  #end(): void {
+    if (this.#state === "over") return;
+    this.#state = "over";
+    const { stopping, load } = this.#context;
     load.open -= 1;
-    load.calls -= unsent.answers;
-    load.answerBytes -= unsent.bytes;
-    answers = [];
-    for (const done of pages) done();
-    pages.clear();
-    stopping.removeEventListener("abort", stop);
-    stream.end();
+    load.calls -= this.#unsent.answers;
+    load.answerBytes -= this.#unsent.bytes;
+    this.#answers = [];
+    for (const done of this.#pages) done();
+    this.#pages.clear();
+    stopping.removeEventListener("abort", this.#stop);
+    this.#stream.end();
   }
-
-  /** Tells the edge to make no new calls. The edge closes the lane when it has all answers. */
-  function stop(): void {
-    stream.write({ answers: [], closing: true });
-  }
-
-  if (stopping.aborted) stop();
-  else stopping.addEventListener("abort", stop, { once: true });
-  stream.on("data", (request: LaneRequest) => {
-    for (const call of request.calls) void make(call);
-  });
-  stream.on("end", end);
-  stream.on("cancelled", end);
-  stream.on("error", end);
 }
 
 function faultAnswer(number: number, value: LaneFault): LaneAnswer {
