@@ -38,37 +38,85 @@ const MB = 1_048_576;
 
 /** Returns the handlers of `GAME_METHODS`. */
 export function createGameService(context: GameServiceContext, report: ReportFault, pace: CallPace) {
-  const { publishing, published: counts } = context.callCounts;
-  const inTurn = createCallTurns();
-  const largeCalls = createFairSlots(PUBLISH_SLICES);
+  const publisher = new Publisher(context, pace);
+  return {
+    publishEvents: unary("PublishEvents", report, (request: Decoded<EventsRequest>, call) =>
+      publisher.publishEvents(request, call),
+    ),
+    follow: createFollowHandler(context, report),
+  };
+}
+
+/** Publishes the events of calls of `PublishEvents`. */
+class Publisher {
+  readonly #context: GameServiceContext;
+  readonly #pace: CallPace;
+  readonly #inTurn = createCallTurns();
+  readonly #largeCalls = createFairSlots(PUBLISH_SLICES);
+
+  constructor(context: GameServiceContext, pace: CallPace) {
+    this.#context = context;
+    this.#pace = pace;
+  }
+
+  async publishEvents(request: Decoded<EventsRequest>, call: ServedCall): Promise<PublishEventsResponse> {
+    const { tracer, callCounts } = this.#context;
+    const message = messageOf(request);
+    const { bytes, count } = message;
+    if (count < 1 || count > PUBLISH_BATCH_MAX) {
+      throw new StatusError(
+        status.INVALID_ARGUMENT,
+        `events must have 1 to ${PUBLISH_BATCH_MAX} entries, not ${count}`,
+      );
+    }
+    const { publishing } = callCounts;
+    const release = publishing.acquire(ownerOf(callerOf(call)), Math.max(bytes, PUBLISH_CALL_BYTES));
+    if (typeof release === "string") {
+      const calls = `${Math.floor(publishing.max[release] / MB)} MB of calls to PublishEvents in progress`;
+      // Games repeat calls after this status.
+      throw new StatusError(status.UNAVAILABLE, tooMuch(calls, release, callerOf(call)));
+    }
+    const spans = tracer && startPublishSpans(tracer, call.metadata);
+    try {
+      await this.#pace.publish(call, count, bytes);
+      const results = await this.#publish(message, call, spans);
+      spans?.end();
+      return { results };
+    } catch (error) {
+      spans?.end(error instanceof Error ? error.name : "error");
+      throw error;
+    } finally {
+      whenOver(call, release);
+    }
+  }
 
   /**
    * Publishes the events of a call, in order. Between the slices of a large call, core publishes slices of other calls. If
    * the client cancels a large call, its last events are not published.
    */
-  async function publish(
+  async #publish(
     { events, bytes }: EventsRequest,
     call: ServedCall,
     spans: PublishSpans | undefined,
   ): Promise<PublishResult[]> {
     const caller = callerOf(call);
-    const slices = prepareSlices(events, caller, spans);
+    const slices = this.#prepareSlices(events, caller, spans);
     const results: PublishResult[] = [];
     /** Prepares and publishes the next slice. Resolves to false when there is none. */
-    async function publishNext(): Promise<boolean> {
+    const publishNext = async (): Promise<boolean> => {
       const slice = slices.next();
       if (slice.done === true) return false;
-      results.push(...(await publishSlice(slice.value)));
+      results.push(...(await this.#publishSlice(slice.value)));
       return true;
-    }
+    };
     if (bytes <= PUBLISH_SLICES.bytes) {
-      await inTurn(call, publishNext);
+      await this.#inTurn(call, publishNext);
       return results;
     }
     const turn = { signal: cancelledSignal(call) };
     try {
       // Without the pause, core would work on nothing else while no slice has a valid event for the store.
-      while (await largeCalls.run(caller.name, publishNext, turn)) await endOfTurn();
+      while (await this.#largeCalls.run(caller.name, publishNext, turn)) await endOfTurn();
     } finally {
       slices.return(undefined);
     }
@@ -79,7 +127,7 @@ export function createGameService(context: GameServiceContext, report: ReportFau
    * Decodes and renders the events of a call, slice by slice. Keeps no decoded event until the call to the store.
    * Otherwise, the garbage collector would have to copy these events during that call.
    */
-  function* prepareSlices(
+  *#prepareSlices(
     events: Iterable<SentEvent>,
     caller: Caller,
     spans: PublishSpans | undefined,
@@ -87,7 +135,7 @@ export function createGameService(context: GameServiceContext, report: ReportFau
     let slice: Prepared[] = [];
     let size = 0;
     for (const { event, bytes } of events) {
-      slice.push(prepare(event, caller, spans));
+      slice.push(this.#prepare(event, caller, spans));
       size += bytes;
       if (size < PUBLISH_SLICES.bytes) continue;
       yield slice;
@@ -96,83 +144,48 @@ export function createGameService(context: GameServiceContext, report: ReportFau
     if (slice.length > 0) yield slice;
   }
 
-  async function publishSlice(slice: readonly Prepared[]): Promise<PublishResult[]> {
-    const published = (await context.outboundEvents.publishAll(slice.filter(isPublication))).values();
-    return slice.map((each) => (isPublication(each) ? toResult(published.next().value as Published) : each));
-  }
-
-  function prepare(
-    decoded: Decoded<EventMessage>,
-    caller: Caller,
-    spans: PublishSpans | undefined,
-  ): Prepared {
+  #prepare(decoded: Decoded<EventMessage>, caller: Caller, spans: PublishSpans | undefined): Prepared {
     const read = "fault" in decoded ? decoded : readOutboundEvent(decoded.message);
-    if ("fault" in read) return invalid(read.fault.field, read.fault);
-    const prepared = preparePublication(context, read.event, caller);
+    if ("fault" in read) return this.#invalid(read.fault.field, read.fault);
+    const prepared = preparePublication(this.#context, read.event, caller);
     if (!("outcome" in prepared)) {
       if (spans === undefined || "fault" in decoded) return prepared;
       return { ...prepared, traceparent: spans.contextOf(decoded.message.traceparent) };
     }
-    if (prepared.outcome === "unknown-workspace") return toResult(prepared);
-    return invalid(faultField(read.event, prepared.fault), prepared.fault);
+    if (prepared.outcome === "unknown-workspace") return this.#toResult(prepared);
+    return this.#invalid(faultField(read.event, prepared.fault), prepared.fault);
   }
 
-  function toResult(outcome: Published): PublishResult {
-    counts[outcome.outcome] += 1;
-    if (outcome.outcome === "store-full") {
-      return refusedResult(PublishRefusal.HELD_FULL, "workspace_id", NO_MEMORY_TO_HOLD);
-    }
-    if (outcome.outcome === "held-full") {
-      return refusedResult(PublishRefusal.HELD_FULL, "workspace_id", whyHeldFull(outcome));
-    }
-    if (outcome.outcome !== "unknown-workspace") return publishedResult(outcome);
-    return refusedResult(
-      PublishRefusal.UNKNOWN_WORKSPACE,
-      "workspace_id",
-      "no workspace with this id is connected to a bridge",
+  async #publishSlice(slice: readonly Prepared[]): Promise<PublishResult[]> {
+    const stored = await this.#context.outboundEvents.publishAll(slice.filter(isPublication));
+    const published = stored.values();
+    return slice.map((each) =>
+      isPublication(each) ? this.#toResult(published.next().value as Published) : each,
     );
   }
 
-  function invalid(field: string, { message }: OutboundFault): PublishResult {
-    counts.invalid += 1;
-    return refusedResult(PublishRefusal.INVALID, field, message);
+  #toResult(outcome: Published): PublishResult {
+    this.#context.callCounts.published[outcome.outcome] += 1;
+    switch (outcome.outcome) {
+      case "store-full":
+        return refusedResult(PublishRefusal.HELD_FULL, "workspace_id", NO_MEMORY_TO_HOLD);
+      case "held-full":
+        return refusedResult(PublishRefusal.HELD_FULL, "workspace_id", whyHeldFull(outcome));
+      case "unknown-workspace":
+        return refusedResult(
+          PublishRefusal.UNKNOWN_WORKSPACE,
+          "workspace_id",
+          "no workspace with this id is connected to a bridge",
+        );
+      default:
+        return publishedResult(outcome);
+    }
   }
 
-  async function publishEvents(
-    request: Decoded<EventsRequest>,
-    call: ServedCall,
-  ): Promise<PublishEventsResponse> {
-    const message = messageOf(request);
-    const { bytes, count } = message;
-    if (count < 1 || count > PUBLISH_BATCH_MAX) {
-      throw new StatusError(
-        status.INVALID_ARGUMENT,
-        `events must have 1 to ${PUBLISH_BATCH_MAX} entries, not ${count}`,
-      );
-    }
-    const release = publishing.acquire(ownerOf(callerOf(call)), Math.max(bytes, PUBLISH_CALL_BYTES));
-    if (typeof release === "string") {
-      const calls = `${Math.floor(publishing.max[release] / MB)} MB of calls to PublishEvents in progress`;
-      // Games repeat calls after this status.
-      throw new StatusError(status.UNAVAILABLE, tooMuch(calls, release, callerOf(call)));
-    }
-    const spans = context.tracer && startPublishSpans(context.tracer, call.metadata);
-    try {
-      await pace.publish(call, count, bytes);
-      const results = await publish(message, call, spans);
-      spans?.end();
-      return { results };
-    } catch (error) {
-      spans?.end(error instanceof Error ? error.name : "error");
-      throw error;
-    } finally {
-      whenOver(call, release);
-    }
+  #invalid(field: string, { message }: OutboundFault): PublishResult {
+    this.#context.callCounts.published.invalid += 1;
+    return refusedResult(PublishRefusal.INVALID, field, message);
   }
-  return {
-    publishEvents: unary("PublishEvents", report, publishEvents),
-    follow: createFollowHandler(context, report),
-  };
 }
 
 const NO_MEMORY_TO_HOLD =
