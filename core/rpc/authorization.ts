@@ -27,7 +27,10 @@ export type Connection = ReturnType<ServerInterceptingCall["getConnectionInfo"]>
 
 type Refusal = Pick<StatusObject, "code" | "details">;
 
-const ROLE_OF_SERVICE: Readonly<Record<string, CallerRole | "any" | "no token">> = {
+/** What a service requires of its callers. */
+type Needed = CallerRole | "any" | "no token";
+
+const ROLE_OF_SERVICE: Readonly<Record<string, Needed>> = {
   "chatbridge.v1.BridgeService": "edge",
   "chatbridge.v1.GameService": "game",
   "chatbridge.v1.WorkspaceService": "operator",
@@ -41,7 +44,7 @@ const ROLE_OF_SERVICE: Readonly<Record<string, CallerRole | "any" | "no token">>
  * Maximum bytes of one request, by the role that a service requires. Requests to publish have only the bound of gRPC itself.
  * The requests of edges are not counted at all, because each edge bounds the bytes of its calls.
  */
-const REQUEST_MAX_BYTES: Readonly<Record<CallerRole | "any" | "no token", number | "uncounted">> = {
+const REQUEST_MAX_BYTES: Readonly<Record<Needed, number | "uncounted">> = {
   edge: "uncounted",
   game: Infinity,
   operator: WORKSPACE_REQUEST_MAX_BYTES,
@@ -64,32 +67,10 @@ export function createAuthorization(
   pace: CallPace,
   onCall: (connection: Connection, neededToken: boolean) => void,
 ): ServerInterceptor {
-  // The digests of all tokens have the same length, so comparing digests does not reveal the length of a token.
-  const known = tokens.map(({ token, ...caller }) => ({ ...caller, digest: digest(token) }));
+  const judge = createJudge(tokens);
   const refusals = createRefusalPace(REFUSALS);
   const inTurn = createCallStarts(STARTS_PER_TURN);
   const bound = createIncompleteRequests();
-
-  /** Returns the caller, or the refusal of the call; undefined if the service requires no token. */
-  function judge(
-    needed: (typeof ROLE_OF_SERVICE)[string] | undefined,
-    metadata: Metadata,
-  ): Caller | Refusal | undefined {
-    if (needed === "no token") return undefined;
-    const [header] = metadata.get("authorization");
-    const token = /^Bearer +(\S+)$/i.exec(String(header ?? ""))?.[1];
-    const sent = token === undefined ? undefined : digest(token);
-    const callers = known.filter((each) => sent !== undefined && timingSafeEqual(each.digest, sent));
-    if (callers.length === 0) {
-      const details =
-        "the token is missing or unknown: send a token of CORE_TOKENS as metadata 'authorization: Bearer <token>'";
-      return { code: status.UNAUTHENTICATED, details };
-    }
-    const caller = needed === "any" ? callers[0] : callers.find(({ role }) => role === needed);
-    if (caller !== undefined) return caller;
-    const details = `this service accepts only the role ${needed ?? "(none)"}`;
-    return { code: status.PERMISSION_DENIED, details };
-  }
 
   return (method, call) => {
     let caller: Caller | undefined;
@@ -140,6 +121,31 @@ export function createAuthorization(
         else refusals.refuse(caller.name, () => next(answer));
       },
     });
+  };
+}
+
+/**
+ * Returns a function that returns the caller of a call, or the refusal of the call; undefined if the service requires no
+ * token.
+ */
+function createJudge(tokens: readonly KnownToken[]) {
+  // The digests of all tokens have the same length, so comparing digests does not reveal the length of a token.
+  const known = tokens.map(({ token, ...caller }) => ({ ...caller, digest: digest(token) }));
+  return (needed: Needed | undefined, metadata: Metadata): Caller | Refusal | undefined => {
+    if (needed === "no token") return undefined;
+    const [header] = metadata.get("authorization");
+    const token = /^Bearer +(\S+)$/i.exec(String(header ?? ""))?.[1];
+    const sent = token === undefined ? undefined : digest(token);
+    const callers = known.filter((each) => sent !== undefined && timingSafeEqual(each.digest, sent));
+    if (callers.length === 0) {
+      const details =
+        "the token is missing or unknown: send a token of CORE_TOKENS as metadata 'authorization: Bearer <token>'";
+      return { code: status.UNAUTHENTICATED, details };
+    }
+    const caller = needed === "any" ? callers[0] : callers.find(({ role }) => role === needed);
+    if (caller !== undefined) return caller;
+    const details = `this service accepts only the role ${needed ?? "(none)"}`;
+    return { code: status.PERMISSION_DENIED, details };
   };
 }
 

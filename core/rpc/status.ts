@@ -50,17 +50,8 @@ export function unary<Request, Response>(
 
 /** Returns the outcome. If the outcome is a refusal, throws the status of the refusal. */
 export function accepted<T extends object>(outcome: T | WorkspaceRefusal): T {
-  if (!isRefusal(outcome)) return outcome;
-  switch (outcome.refused) {
-    case "not-found":
-      throw new StatusError(status.NOT_FOUND, "there is no such workspace");
-    case "invalid":
-      throw new StatusError(status.INVALID_ARGUMENT, outcome.message);
-    case "precondition":
-      throw new StatusError(status.FAILED_PRECONDITION, outcome.message);
-    case "too-many":
-      throw new StatusError(status.RESOURCE_EXHAUSTED, outcome.message);
-  }
+  if (isRefusal(outcome)) throw toError(outcome);
+  return outcome;
 }
 
 /**
@@ -68,9 +59,24 @@ export function accepted<T extends object>(outcome: T | WorkspaceRefusal): T {
  * id.
  */
 export function readWorkspaceId(text: string): string {
-  return parseWorkspaceId(text) ?? accepted(NOT_FOUND as never);
+  const id = parseWorkspaceId(text);
+  if (id === undefined) throw toError(NOT_FOUND);
+  return id;
 }
 
 function isRefusal(outcome: object): outcome is WorkspaceRefusal {
   return "refused" in outcome;
+}
+
+function toError(refusal: WorkspaceRefusal): StatusError {
+  switch (refusal.refused) {
+    case "not-found":
+      return new StatusError(status.NOT_FOUND, "there is no such workspace");
+    case "invalid":
+      return new StatusError(status.INVALID_ARGUMENT, refusal.message);
+    case "precondition":
+      return new StatusError(status.FAILED_PRECONDITION, refusal.message);
+    case "too-many":
+      return new StatusError(status.RESOURCE_EXHAUSTED, refusal.message);
+  }
 }
