@@ -52,8 +52,6 @@ const NEXT: Readonly<Record<State, readonly State[]>> = {
  *    held, draining, finishing ── not renewed in time, or acquired by another member ──▶ lost
  */
 export class ShardLease implements Lease {
-  readonly shard: number;
-  readonly token: string;
   /** Resolves when the work has ended, and the lease is released or lost. */
   served: Promise<void> = Promise.resolve();
   #state: State = "held";
@@ -64,9 +62,11 @@ export class ShardLease implements Lease {
   readonly stopping = this.#stop.signal;
   readonly over = this.#over.signal;
 
-  constructor(shard: number, token: string, validUntil: number) {
-    this.shard = shard;
-    this.token = token;
+  constructor(
+    readonly shard: number,
+    readonly token: string,
+    validUntil: number,
+  ) {
     this.#validUntil = validUntil;
     this.#timer = setTimeout(this.#check, validUntil - performance.now());
   }

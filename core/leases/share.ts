@@ -17,15 +17,7 @@ export interface ShareOptions {
 }
 
 /** A member's share of the shards: the shards whose owner is this member (see `ownersOf`). */
-export interface Share {
-  /**
-   * Joins the group, and starts an update of every shard that has no pending update. Resolves when these updates have
-   * been started.
-   */
-  beat(): Promise<void>;
-  /** Resolves when the current beat and all started updates are finished. */
-  idle(): Promise<void>;
-}
+export type Share = ReturnType<typeof createShare>;
 
 const JOIN_WITHIN_MS = 500;
 
@@ -34,7 +26,7 @@ const JOIN_WITHIN_MS = 500;
  * beats skip a shard whose update is still pending. While the server with the list of members is unreachable, the last
  * known list is used.
  */
-export function createShare({ shards, name, join, update, onFault }: ShareOptions): Share {
+export function createShare({ shards, name, join, update, onFault }: ShareOptions) {
   /** The name of each shard's owner; empty until this member has joined. */
   let owners: readonly string[] = [];
   let known = "";
@@ -66,11 +58,16 @@ export function createShare({ shards, name, join, update, onFault }: ShareOption
   }
 
   return {
-    beat() {
+    /**
+     * Joins the group, and starts an update of every shard that has no pending update. Resolves when these updates have
+     * been started.
+     */
+    beat(): Promise<void> {
       beating ??= beatOnce().finally(() => (beating = undefined));
       return beating;
     },
-    async idle() {
+    /** Resolves when the current beat and all started updates are finished. */
+    async idle(): Promise<void> {
       await beating;
       await Promise.all(updating.values());
     },

@@ -1,6 +1,6 @@
 import { createWaker } from "../domain/waker";
-import type { FollowLog } from "../ports/follow-log";
-import type { NotJoined } from "../ports/leases";
+import type { FollowLog, GroupOpened, GroupOpener } from "../ports/follow-log";
+import type { Member, NotJoined } from "../ports/leases";
 import { FollowedShards, type FollowOptions } from "./followed-shards";
 import { parseDeliveryId } from "./in-flight";
 
@@ -21,6 +21,28 @@ const NEXT: Readonly<Record<State["is"], readonly State["is"][]>> = {
   stopped: ["failed"],
   failed: [],
 };
+
+/**
+ * Adds a stream to its group. A new group gets only the events that arrive from then on. The stream joins before the
+ * group is opened: see functions/groups.lua. Unless the result is "opened", the stream is not in the group. "full": the
+ * group has the maximum number of streams.
+ *
+ * If the store is unavailable, rejects with `StoreUnavailable`. In that case, the caller must not call `follow`.
+ */
+export async function enterGroup(
+  log: FollowLog,
+  member: Member,
+  opener: GroupOpener,
+): Promise<"full" | GroupOpened> {
+  if ((await log.join(member, true)) === "full") return "full";
+  let opened: GroupOpened | undefined;
+  try {
+    opened = await log.open(member.group, opener);
+  } finally {
+    if (opened !== "opened") await log.leave(member).catch(() => undefined);
+  }
+  return opened;
+}
 
 /** Follows the inbound log for one stream. Must be called after `enterGroup`. */
 export function follow(log: FollowLog, options: FollowOptions): Follower {

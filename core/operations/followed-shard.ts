@@ -10,14 +10,11 @@ const START = { in: "unacked", after: undefined } as const;
  * a call whose answer was lost.
  */
 export class FollowedShard {
-  readonly lease: Lease;
   /** Whether the shard may have entries to read. */
   stirred = true;
   #position: { readonly in: "unacked"; readonly after: string | undefined } | { readonly in: "new" } = START;
 
-  constructor(lease: Lease) {
-    this.lease = lease;
-  }
+  constructor(readonly lease: Lease) {}
 
   get isDraining(): boolean {
     return this.lease.state === "draining";

@@ -3,10 +3,10 @@ import type { Lease } from "../leases/lease";
 import { holdLeases, type LeaseHolder } from "../leases/lease-holder";
 import type { FollowLog, LogEntry } from "../ports/follow-log";
 import type { Member } from "../ports/leases";
+import { StoreUnavailable } from "../ports/store-faults";
 import { FollowedShard } from "./followed-shard";
 import { createInFlight, deliveryId, type InFlight } from "./in-flight";
 import { createPendingAcks } from "./pending-acks";
-import { createShardRest } from "./shard-rest";
 
 export interface FollowOptions {
   readonly member: Member;
@@ -42,7 +42,8 @@ export class FollowedShards {
   readonly inFlight: InFlight;
   readonly #acks;
   readonly #held = new Map<number, FollowedShard>();
-  readonly #resting = createShardRest(REST_MS);
+  /** The `performance.now()` until which a shard is skipped, after its server was found unavailable. */
+  readonly #restUntil = new Map<number, number>();
   /** The shard that is being read. */
   #reading: number | undefined;
   readonly #log: FollowLog;
@@ -128,8 +129,8 @@ export class FollowedShards {
   }
 
   async writeAcks(): Promise<void> {
-    const due = this.#acks.shards.filter((shard) => !this.#resting.has(shard));
-    await Promise.all(due.map((shard) => this.#resting.ask(shard, () => this.#acks.write(shard))));
+    const due = this.#acks.shards.filter((shard) => !this.#isAway(shard));
+    await Promise.all(due.map((shard) => this.#ask(shard, () => this.#acks.write(shard))));
   }
 
   async sendOverdue(): Promise<void> {
@@ -143,7 +144,7 @@ export class FollowedShards {
         followed.readFromStart();
         continue;
       }
-      const answer = await this.#resting.ask(shard, async () => ({
+      const answer = await this.#ask(shard, async () => ({
         entries: await this.#log.readEntries(this.#options.member, shard, entryIds),
       }));
       if (answer === undefined) continue;
@@ -173,7 +174,7 @@ export class FollowedShards {
       this.#held.delete(shard);
       this.#held.set(shard, followed);
       this.#reading = shard;
-      const answer = await this.#resting.ask(shard, async () => ({
+      const answer = await this.#ask(shard, async () => ({
         entries: await followed.read(this.#log, this.#options.member, count),
       }));
       this.#reading = undefined;
@@ -223,12 +224,29 @@ export class FollowedShards {
     return this.#options.isBehind() ? 0 : this.#options.window - this.inFlight.size;
   }
 
+  /** Resolves with the result of `call`, or with undefined if the shard's server is unavailable. */
+  async #ask<T>(shard: number, call: () => Promise<T>): Promise<T | undefined> {
+    try {
+      const answer = await call();
+      this.#restUntil.delete(shard);
+      return answer;
+    } catch (error) {
+      if (!(error instanceof StoreUnavailable)) throw error;
+      this.#restUntil.set(shard, performance.now() + REST_MS);
+      return undefined;
+    }
+  }
+
+  #isAway(shard: number): boolean {
+    return (this.#restUntil.get(shard) ?? 0) > performance.now();
+  }
+
   /**
    * Whether the shard must be skipped now: the shard's server is unavailable, or the shard's lease must be
    * acquired first.
    */
   #rests(shard: number): boolean {
-    return this.#resting.has(shard) || (this.#held.get(shard)?.lease.isOver() ?? true);
+    return this.#isAway(shard) || (this.#held.get(shard)?.lease.isOver() ?? true);
   }
 
   /** Whether the shard may have events that the stream can read now. */

@@ -1,24 +1,7 @@
 import type { LogEntry } from "../ports/follow-log";
 
 /** The events of one stream that are delivered and not acked yet. */
-export interface InFlight {
-  readonly size: number;
-  /** The `performance.now()` at which the next event becomes overdue; `Infinity` when there is none. */
-  readonly nextDeadline: number;
-  add(shard: number, entry: LogEntry): void;
-  remove(shard: number, entryIds: readonly string[]): void;
-  has(shard: number): boolean;
-  isOut(shard: number, entryId: string): boolean;
-  forget(shard: number): void;
-  /**
-   * Returns the entry ids of an overdue event and of all later in-flight events of the same workspace, in order. These
-   * events are redelivered together, so that a consumer always receives events in order. Shards for which `isLeftOut`
-   * returns true are skipped.
-   */
-  overdue(
-    isLeftOut?: (shard: number) => boolean,
-  ): { readonly shard: number; readonly entryIds: readonly string[] } | undefined;
-}
+export type InFlight = ReturnType<typeof createInFlight>;
 
 interface Out {
   readonly shard: number;
@@ -44,7 +27,7 @@ export function parseDeliveryId(
   return form?.[2] !== undefined && shard < shards ? { shard, entryId: form[2] } : undefined;
 }
 
-export function createInFlight(ackDeadlineMs: number): InFlight {
+export function createInFlight(ackDeadlineMs: number) {
   // The events in the order of delivery, which is also the order of the deadlines.
   const out = new Map<string, Out>();
 
@@ -57,30 +40,36 @@ export function createInFlight(ackDeadlineMs: number): InFlight {
   }
 
   return {
-    get size() {
+    get size(): number {
       return out.size;
     },
-    get nextDeadline() {
+    /** The `performance.now()` at which the next event becomes overdue; `Infinity` when there is none. */
+    get nextDeadline(): number {
       const [first] = out.values();
       return first?.deadline ?? Infinity;
     },
-    add(shard, { entryId, workspaceId }) {
+    add(shard: number, { entryId, workspaceId }: LogEntry): void {
       const id = deliveryId(shard, entryId);
       out.delete(id);
       out.set(id, { shard, entryId, workspaceId, deadline: performance.now() + ackDeadlineMs });
     },
-    remove(shard, entryIds) {
+    remove(shard: number, entryIds: readonly string[]): void {
       for (const entryId of entryIds) out.delete(deliveryId(shard, entryId));
     },
-    has(shard) {
+    has(shard: number): boolean {
       for (const entry of out.values()) if (entry.shard === shard) return true;
       return false;
     },
-    isOut: (shard, entryId) => out.has(deliveryId(shard, entryId)),
-    forget(shard) {
+    isOut: (shard: number, entryId: string): boolean => out.has(deliveryId(shard, entryId)),
+    forget(shard: number): void {
       for (const [id, entry] of out) if (entry.shard === shard) out.delete(id);
     },
-    overdue(isLeftOut = () => false) {
+    /**
+     * Returns the entry ids of an overdue event and of all later in-flight events of the same workspace, in order. These
+     * events are redelivered together, so that a consumer always receives events in order. Shards for which `isLeftOut`
+     * returns true are skipped.
+     */
+    overdue(isLeftOut: (shard: number) => boolean = () => false) {
       const first = firstOverdue(isLeftOut);
       if (first === undefined) return undefined;
       const entryIds = [...out.values()]

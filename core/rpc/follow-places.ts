@@ -11,20 +11,15 @@ import { StatusError } from "./status";
 const OPENINGS_MAX = { inAll: 16, ofOne: 8 };
 
 /** The place of one stream on this core. */
-export interface FollowPlace {
-  /** Runs `open` when few other streams are being opened. */
-  whenTurn<T>(open: () => Promise<T>): Promise<T>;
-  /** Must be called once, after the stream has ended. */
-  leave(): void;
-}
+export type FollowPlace = ReturnType<ReturnType<typeof createFollowPlaces>>;
 
 /** Counts the `Follow` streams of this core. Returns a function that throws when there is no place for another stream. */
-export function createFollowPlaces(): (caller: Caller) => FollowPlace {
+export function createFollowPlaces() {
   /** Number of all streams, including streams that have not sent a request yet. */
   let streams = 0;
   const streamsOf = new Map<string, number>();
   const openings = createFairSlots(OPENINGS_MAX);
-  return (caller) => {
+  return (caller: Caller) => {
     const { name } = caller;
     const share = followShareOf(caller).streams;
     const ofToken = streamsOf.get(name) ?? 0;
@@ -37,8 +32,10 @@ export function createFollowPlaces(): (caller: Caller) => FollowPlace {
     streams += 1;
     streamsOf.set(name, ofToken + 1);
     return {
-      whenTurn: (open) => openings.run(name, open),
-      leave() {
+      /** Runs `open` when few other streams are being opened. */
+      whenTurn: <T>(open: () => Promise<T>): Promise<T> => openings.run(name, open),
+      /** Must be called once, after the stream has ended. */
+      leave(): void {
         streams -= 1;
         const left = (streamsOf.get(name) ?? 0) - 1;
         if (left === 0) streamsOf.delete(name);

@@ -11,8 +11,8 @@ import {
 import type { Workspaces } from "../ports/workspaces";
 import { callerOf } from "./call-caller";
 import { ownerOf, tooMuch } from "./token-shares";
-import { toDeliveryMessage, toHealthMessage } from "./delivery-message";
 import { accepted, readWorkspaceId, StatusError, toStatus, type ReportFault } from "./status";
+import { toDeliveryMessage, toHealthMessage } from "./workspace-messages";
 
 export interface WatchContext extends HealthContext {
   readonly workspaces: Workspaces;

@@ -26,13 +26,21 @@ import { readHealth } from "../operations/read-health";
 import type { SecretKeys } from "../ports/secret-keys";
 import { sendTestEvent, type TestEventContext } from "../operations/send-test-event";
 import { callerOf, cancelledSignal, type ServedCall } from "./call-caller";
-import { toChangeMessage, toDeliveryMessage, toHealthMessage, toTestMessage } from "./delivery-message";
-import { toGroupMessage } from "./group-message";
 import { readPageSize } from "./page-size";
-import { toDetailMessage, toFailedMessage, toSentMessage } from "./stored-message";
 import { accepted, readWorkspaceId, StatusError, unary, type ReportFault } from "./status";
 import { createWatchHandler, type WatchContext } from "./watch-stream";
-import { readPlatform, toWorkspaceMessage } from "./workspace-message";
+import {
+  readPlatform,
+  toChangeMessage,
+  toDeliveryMessage,
+  toDetailMessage,
+  toFailedMessage,
+  toGroupMessage,
+  toHealthMessage,
+  toSentMessage,
+  toTestMessage,
+  toWorkspaceMessage,
+} from "./workspace-messages";
 
 /** `by` is the caller of a single call, so it is not part of the service's context. The service creates `urlChecks`. */
 export type WorkspaceServiceContext = Omit<
@@ -63,9 +71,7 @@ export function createWorkspaceService(
   return {
     ...workspaceMethods(shared, report),
     ...eventMethods(shared, report),
-    ...operatorEventMethods(shared, report),
-    ...groupMethods(shared, report),
-    ...secretKeyMethods(shared, report),
+    ...operatorMethods(shared, report),
     watchWorkspace: createWatchHandler(context, report),
   };
 }
@@ -174,11 +180,6 @@ function eventMethods(shared: Shared, report: ReportFault) {
       const sent = await sendAgain(contextOf(shared, call), readWorkspaceId(workspaceId), eventIds);
       return toSentMessage(accepted(sent).results);
     }),
-  } satisfies Partial<WorkspaceServiceServer>;
-}
-
-function operatorEventMethods(shared: Shared, report: ReportFault) {
-  return {
     setOperatorEventsAddress: unary("SetOperatorEventsAddress", report, async (request, call) => {
       const id = readWorkspaceId(request.workspaceId);
       const set = await setOperatorEventsAddress(contextOf(shared, call), id, request.address);
@@ -202,7 +203,9 @@ function operatorEventMethods(shared: Shared, report: ReportFault) {
   } satisfies Partial<WorkspaceServiceServer>;
 }
 
-function groupMethods(shared: Shared, report: ReportFault) {
+/** The methods for the whole installation. */
+function operatorMethods(shared: Shared, report: ReportFault) {
+  const { secretKeys } = shared;
   return {
     listGroups: unary("ListGroups", report, async () => ({
       groups: (await listGroups(shared)).map((each) => toGroupMessage(each, shared.now())),
@@ -218,11 +221,6 @@ function groupMethods(shared: Shared, report: ReportFault) {
       shared.onGroupDeleted(name, callerOf(call).name);
       return {};
     }),
-  } satisfies Partial<WorkspaceServiceServer>;
-}
-
-function secretKeyMethods({ secretKeys }: Shared, report: ReportFault) {
-  return {
     listSecretKeys: unary("ListSecretKeys", report, async ({ pageToken }) => {
       const page = existing(await secretKeys.list(pageToken));
       return {

@@ -1,5 +1,5 @@
 import { GROUP_IDLE_MS, GROUPS_MAX } from "../../core/domain/bounds";
-import { enterGroup } from "../../core/operations/enter-group";
+import { enterGroup } from "../../core/operations/follow";
 import { listGroups, removeIdleGroups } from "../../core/operations/groups";
 import type { GroupOpener } from "../../core/ports/follow-log";
 import type { Member } from "../../core/ports/leases";
