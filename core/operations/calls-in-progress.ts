@@ -1,3 +1,5 @@
+import { createShares } from "../../runtime/shares";
+
 /** Maximum numbers of calls in progress on one core: in all, for one workspace, and with one token. */
 export interface CallShares {
   readonly inAll: number;
@@ -27,45 +29,25 @@ export type CallsInProgress = ReturnType<typeof createCallsInProgress>;
  * @param what the plural of the work, for the refusal, e.g. "test events"
  */
 export function createCallsInProgress(what: string, { inAll, ofWorkspace, ofToken }: CallShares) {
-  const workspaces = new Map<string, number>();
-  const tokens = new Map<string, number>();
-  let count = 0;
-
-  function findFull({ workspaceId, by }: ShareHolder): ShareFull | undefined {
-    const refuse = (whose: string, max: number, then: string): ShareFull => ({
-      refused: "too-many",
-      message: `${whose} already has ${max} ${what} in progress, which is the limit: ${then}`,
-    });
-    const wait = "retry when one of them has ended";
-    if (workspaceId !== undefined && (workspaces.get(workspaceId) ?? 0) >= ofWorkspace)
-      return refuse("the workspace", ofWorkspace, wait);
-    if ((tokens.get(by) ?? 0) >= ofToken) return refuse(`the token ${by}`, ofToken, wait);
-    return count >= inAll ? refuse("this core", inAll, "use another core, or retry later") : undefined;
-  }
-
-  function add({ workspaceId, by }: ShareHolder, change: 1 | -1): void {
-    count += change;
-    addTo(tokens, by, change);
-    if (workspaceId !== undefined) addTo(workspaces, workspaceId, change);
-  }
-
+  const { max, acquire } = createShares({ workspace: ofWorkspace, token: ofToken, all: inAll });
   return {
     /** Calls `task`, unless a share is full. Resolves or rejects as `task` does. */
-    async run<T>(holder: ShareHolder, task: () => Promise<T>): Promise<T | ShareFull> {
-      const full = findFull(holder);
-      if (full !== undefined) return full;
-      add(holder, 1);
+    async run<T>({ workspaceId, by }: ShareHolder, task: () => Promise<T>): Promise<T | ShareFull> {
+      const release = acquire(
+        workspaceId === undefined ? { token: by } : { workspace: workspaceId, token: by },
+      );
+      if (typeof release === "string") {
+        const whose = { workspace: "the workspace", token: `the token ${by}`, all: "this core" }[release];
+        const then =
+          release === "all" ? "use another core, or retry later" : "retry when one of them has ended";
+        const message = `${whose} already has ${max[release]} ${what} in progress, which is the limit: ${then}`;
+        return { refused: "too-many", message };
+      }
       try {
         return await task();
       } finally {
-        add(holder, -1);
+        release();
       }
     },
   };
-}
-
-function addTo(counts: Map<string, number>, key: string, change: number): void {
-  const count = (counts.get(key) ?? 0) + change;
-  if (count > 0) counts.set(key, count);
-  else counts.delete(key);
 }
