@@ -1,4 +1,5 @@
-import type { Workspace } from "../domain/workspace";
+import { activeKeys, deliveryMode, type Workspace } from "../domain/workspace";
+import type { Clock } from "../ports/outside";
 import { StoreUnavailable } from "../ports/store-faults";
 import type { Workspaces } from "../ports/workspaces";
 
@@ -10,7 +11,11 @@ export type CurrentWorkspaces = ReturnType<typeof createCurrentWorkspaces>;
 
 /** Reads the workspaces to which a shard's events are pushed. Calls share each result for a short time. */
 export function createCurrentWorkspaces(
-  context: { readonly workspaces: Workspaces; report(where: string, error: unknown): void },
+  context: {
+    readonly now: Clock;
+    readonly workspaces: Workspaces;
+    report(where: string, error: unknown): void;
+  },
   over: AbortSignal,
 ) {
   const readings = new Map<string, { readonly at: number; readonly workspace: Promise<CurrentWorkspace> }>();
@@ -58,6 +63,21 @@ export function createCurrentWorkspaces(
         const known = context.workspaces.recall(id);
         if (known?.version !== version) continue;
         readings.set(id, { at, workspace: Promise.resolve(known.workspace) });
+      }
+    },
+    /**
+     * Whether core can decrypt the secrets that sign pushes to the workspace, or needs none because it cannot push to the
+     * workspace. Throws `StoreUnavailable`.
+     */
+    async isReadable(id: string): Promise<boolean> {
+      try {
+        const workspace = (await context.workspaces.read(id))?.workspace;
+        if (workspace === undefined || deliveryMode(workspace) !== "push") return true;
+        return activeKeys(workspace, context.now()).length > 0;
+      } catch (error) {
+        if (error instanceof StoreUnavailable) throw error;
+        context.report("dispatch", error);
+        return false;
       }
     },
   };

@@ -1,7 +1,7 @@
 import type { QueuedPush } from "../ports/push-queue";
-import { WAITING_MAX } from "./first-attempts";
 import { isOver, nextRest, type Rest } from "./growing-rest";
-import { WORKSPACE_BYTES_MAX } from "./in-hand";
+import { WORKSPACE_BYTES_MAX } from "./shard-queue";
+import { WAITING_MAX } from "./turns";
 
 /** The sizes of the push queue of a shard. */
 export interface QueueSize {
@@ -49,7 +49,7 @@ export function createRestingWorkspaces({ pushQueueMax, pushQueueMaxBytes }: Que
      * Adds an event of a resting workspace. Returns false when there is no room for an event that was never tried. An
      * event that was tried is always added: such events are few.
      */
-    add(push: QueuedPush): boolean {
+    add(push: QueuedPush, attempts = push.attempts): boolean {
       const own = resting.get(push.workspaceId);
       if (own === undefined) return false;
       const hasRoom =
@@ -57,7 +57,7 @@ export function createRestingWorkspaces({ pushQueueMax, pushQueueMaxBytes }: Que
         own.bytes + push.bytes <= each.bytes &&
         events < all.events &&
         bytes + push.bytes <= all.bytes;
-      if (!hasRoom && push.attempts === 0) return false;
+      if (!hasRoom && attempts === 0) return false;
       own.entryIds.push(push.entryId);
       own.bytes += push.bytes;
       events += 1;

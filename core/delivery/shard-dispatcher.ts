@@ -1,249 +1,290 @@
 import type { DropReason } from "../../contract/deliveries";
 import { createWaker } from "../domain/waker";
-import { activeKeys, deliveryMode, missingKey } from "../domain/workspace";
-import type { QueuedPush, Recorded } from "../ports/push-queue";
+import type { PushOutcome } from "../domain/delivery";
+import { missingKey } from "../domain/workspace";
+import type { Lease } from "../leases/lease";
+import type { PushMeter } from "../ports/meters";
+import type { QueueRead } from "../ports/push-queue";
 import { StoreUnavailable } from "../ports/store-faults";
 import type { Workspaces } from "../ports/workspaces";
-import { createEventAttempts, type EventAttemptsContext } from "./event-attempts";
 import { AFTER_FAULT_MS, createCurrentWorkspaces } from "./current-workspaces";
-import type { Lease } from "../leases/lease";
-import { createInHand, SHARD_BYTES_MAX } from "./in-hand";
-import { createRestingWorkspaces, type QueueSize } from "./resting-workspaces";
 import {
-  createFirstAttempts,
-  type FirstAttemptStep,
-  type FirstAttempts,
-  WAIT_MAX_MS,
-} from "./first-attempts";
+  EventPush,
+  type AttemptOutcome,
+  type EventPushContext,
+  type PushShard,
+  type PushState,
+} from "./event-push";
+import { createRestingWorkspaces, type QueueSize } from "./resting-workspaces";
+import { ShardQueue } from "./shard-queue";
+import { WorkspaceTurns, type Turn, type Turns } from "./turns";
 
-export interface DispatcherContext extends EventAttemptsContext, QueueSize {
+export interface DispatcherContext extends EventPushContext, QueueSize {
   readonly workspaces: Workspaces;
+  readonly pushMeter?: PushMeter;
   /** Called when the pushes of a workspace begin to wait, because core lacks the key of its secret. */
   onUnreadable(workspaceId: string, missingKey: string): void;
 }
 
 const LOOK_EVERY_MS = 1_000;
-/** The limits of one read of the queue. */
-const READ_MAX = { events: 200, bytes: 1024 * 1024 } as const;
+/** Core begins no first attempts while this many outcomes wait to be recorded. */
+const UNRECORDED_MAX = 1_000;
+/**
+ * Minimum milliseconds for which a failed attempt counts as in progress. Without this time, a bridge that refuses
+ * connections would fail thousands of events per second, three times each.
+ */
+const FAILED_ATTEMPT_MS = 200;
+
+/** Pushes the events of one shard while the shard's lease is held. Resolves when the work on the shard has stopped. */
+export function dispatchShard(context: DispatcherContext, lease: Lease): Promise<void> {
+  return new ShardDispatcher(context, lease).run();
+}
 
 /**
- * Pushes the events of one shard while the shard's lease is held.
- *
- * An event goes through these states; event-attempts.ts implements the states after `waiting`:
- *
- *   queued   stored; core reads the events in the order of publication, while there is room in `inHand`
- *   waiting  in the `FirstAttempts` of its workspace, for its first attempt
- *   trying   an attempt is in progress
- *   resting  waiting for the timer of its second or third attempt; the store has the number of
- *            attempts and the time of the first failure, so the next holder of the lease can
- *            make the remaining attempts
- *   resting workspace
- *            core cannot decrypt the secrets of the workspace: its events stay in the queue until
- *            core can, and core looks again after growing pauses
- *   gone     delivered, dropped with a reason, or held because its workspace polls now;
- *            recording this outcome removes the event from the queue
+ * Reads the events of a shard in the order of publication, while there is room in memory, and gives each `EventPush`
+ * its turns. event-push.ts draws the states of an event.
  *
  * A first attempt uses a version of the workspace that was read after the event was published, and at most `FRESH_MS`
  * before the attempt. A retry reads the workspace again. An attempt does not wait until the outcome of the previous
  * event is recorded. If the store is unavailable, core records the outcome later. When the work on the shard must
  * stop, core finishes the attempts in progress, and records their outcomes. If the lease is lost before an outcome is
  * recorded, the next holder repeats the attempt, and the bridge recognizes the repeated event by its id.
+ *
+ * While core cannot decrypt the secrets of a workspace, the workspace rests: its events stay in the queue, and core looks
+ * again after growing pauses.
  */
-export async function dispatchShard(context: DispatcherContext, lease: Lease): Promise<void> {
-  const { shard, token, stopping, over } = lease;
-  const { pushQueue, now } = context;
-  const waker = createWaker();
-  const firstAttempts = new Map<string, FirstAttempts>();
-  const inHand = createInHand();
-  const resting = createRestingWorkspaces(context);
-  const current = createCurrentWorkspaces(context, over);
-  const attempts = createEventAttempts(context, lease, current, {
-    onTried(push) {
-      firstAttempts.get(push.workspaceId)?.end(push);
-      advance(push.workspaceId);
-    },
-    onGone: letGo,
-    onUnreadable(push) {
-      beginRest(push.workspaceId);
-      shelve(push);
-    },
-    onPushedAgain: queue,
-    onRoom: advanceAll,
-  });
-  const stopWakes = pushQueue.onWake((woken) => {
-    if (woken === shard) waker.wake();
-  });
-  const stopWatch = context.pushMeter?.watch(() => {
-    let waiting = 0;
-    for (const first of firstAttempts.values()) waiting += first.waiting;
-    return { waiting, bytes: inHand.bytes };
-  });
-  stopping.addEventListener("abort", waker.wake, { once: true });
+class ShardDispatcher implements PushShard {
+  readonly context: DispatcherContext;
+  readonly lease: Lease;
+  readonly current;
+  readonly #waker = createWaker();
+  readonly #queue;
+  readonly #resting;
+  /** The turns of each workspace with an event in memory, by the id of the workspace. */
+  readonly #turns = new Map<string, WorkspaceTurns<EventPush>>();
+  readonly #timers = new Set<NodeJS.Timeout>();
+  /** Number of outcomes that wait to be recorded. */
+  #unrecorded = 0;
+  /** Number of attempts and drops whose outcomes are not recorded yet. */
+  #inProgress = 0;
+  #onIdle: (() => void) | undefined;
 
-  const beganAt = performance.now();
-  /** The last time during which reads of the queue failed, as values of `performance.now()`. */
-  const fault = { isOver: true, from: -Infinity, to: -Infinity };
-  function noteFault(): void {
-    fault.to = performance.now();
-    if (fault.isOver) fault.from = fault.to;
-    fault.isOver = false;
+  constructor(context: DispatcherContext, lease: Lease) {
+    this.context = context;
+    this.lease = lease;
+    this.current = createCurrentWorkspaces(context, lease.over);
+    this.#queue = new ShardQueue(context, lease);
+    this.#resting = createRestingWorkspaces(context);
   }
-  let after: string | undefined;
-  /** Start of the last read that reached the end of the queue, as a `performance.now()`. */
-  let caughtUpAt = -Infinity;
-  /**
-   * Makes the next read begin at the start of the queue. After a failover, the new server may not have the entry
-   * `after`. The new server's clock may also be behind, so that new entries have lower ids than `after`.
-   */
-  function readAgain(): void {
-    after = undefined;
-    inHand.readAgain();
+
+  async run(): Promise<void> {
+    const { pushQueue, pushMeter } = this.context;
+    const { shard, stopping } = this.lease;
+    const stopWakes = pushQueue.onWake((woken) => {
+      if (woken === shard) this.#waker.wake();
+    });
+    const stopWatch = pushMeter?.watch(() => {
+      let waiting = 0;
+      for (const { first } of this.#turns.values()) waiting += first.waiting;
+      return { waiting, bytes: this.#queue.inHand.bytes };
+    });
+    stopping.addEventListener("abort", this.#waker.wake, { once: true });
+    while (!stopping.aborted) {
+      const pauseMs = await this.#look();
+      if (pauseMs > 0) await this.#waker.wait(pauseMs);
+    }
+    stopWakes();
+    for (const timer of this.#timers) clearTimeout(timer);
+    if (this.#inProgress > 0) await new Promise<void>((resolve) => (this.#onIdle = resolve));
+    stopWatch?.();
   }
-  while (!stopping.aborted) {
+
+  /** Reads the queue once, if there is room. Returns the milliseconds to wait before the next look. */
+  async #look(): Promise<number> {
     try {
-      if (await endRests()) readAgain();
-      if (isFull()) {
-        advanceAll();
-        await waker.wait(LOOK_EVERY_MS);
-        continue;
+      // The rests end between two reads, because a read in progress may return only the newer events.
+      if (await this.#endRests()) this.#queue.readAgain();
+      if (this.#queue.isFull) {
+        this.#advanceAll();
+        return LOOK_EVERY_MS;
       }
       const readAt = performance.now();
-      const read = await pushQueue.read(token, shard, after, READ_MAX);
-      if (read === undefined) {
-        // Another core holds the lease, or Redis has lost the lease. `holdLeases` determines which.
-        noteFault();
-        readAgain();
-        await waker.wait(AFTER_FAULT_MS);
+      const read = await this.#queue.read();
+      if (read !== undefined) return this.#take(read, readAt);
+    } catch (error) {
+      if (!(error instanceof StoreUnavailable)) this.context.report("dispatch", error);
+    }
+    this.#queue.failed();
+    return AFTER_FAULT_MS;
+  }
+
+  #take({ pushes, versions, isEnd }: QueueRead, readAt: number): number {
+    // The workspaces in `current` may have been read before these events were published. Such a read is too old
+    // for the first attempts of these events.
+    if (pushes.length > 0) this.current.renew(versions, readAt);
+    for (const event of pushes) if (this.#queue.inHand.take(event)) this.#add(new EventPush(this, event));
+    if (!isEnd) return 0;
+    this.#queue.caughtUp(readAt);
+    this.#advanceAll();
+    return LOOK_EVERY_MS;
+  }
+
+  #add(push: EventPush): void {
+    const { workspaceId } = push.event;
+    if (this.#resting.has(workspaceId)) return this.#shelve(push);
+    if (push.state === "resting") return this.#addWhenDue(push);
+    const { inHand } = this.#queue;
+    const since = this.#queue.publishedAt(push.event);
+    if (!inHand.isOver(workspaceId) && this.#turnsOf(workspaceId).first.add(push, since)) {
+      this.#advance(workspaceId);
+    } else void this.#settle(push, "overloaded");
+  }
+
+  #addWhenDue(push: EventPush): void {
+    const { workspaceId } = push.event;
+    this.#later(push.dueAt - performance.now(), () => {
+      push.wait();
+      this.#turnsOf(workspaceId).retries.add(push, performance.now());
+      this.#advance(workspaceId);
+    });
+  }
+
+  #turnsOf(workspaceId: string): WorkspaceTurns<EventPush> {
+    const turns = this.#turns.get(workspaceId) ?? new WorkspaceTurns<EventPush>();
+    this.#turns.set(workspaceId, turns);
+    return turns;
+  }
+
+  #advanceAll(): void {
+    for (const workspaceId of this.#turns.keys()) this.#advance(workspaceId);
+  }
+
+  /** Begins the attempts of a workspace for which there is room, and drops the events that have waited too long. */
+  #advance(workspaceId: string): void {
+    const turns = this.#turns.get(workspaceId);
+    if (turns === undefined || this.lease.stopping.aborted) return;
+    if (this.#resting.has(workspaceId)) for (const push of turns.first.takeAll()) this.#shelve(push);
+    for (let turn = this.#next(turns); turn !== undefined; turn = this.#next(turns)) {
+      const { push, since } = turn;
+      const isFirst = push.attempts === 0;
+      if (turn.do === "drop") {
+        void this.#settle(push, isFirst ? this.#queue.whyLate(since) : "overloaded");
         continue;
       }
-      fault.isOver = true;
-      // The workspaces in `current` may have been read before these events were published. Such a read is too old
-      // for the first attempts of these events.
-      if (read.pushes.length > 0) current.renew(read.versions, readAt);
-      for (const push of read.pushes) if (inHand.take(push)) queue(push);
-      after = read.pushes.at(-1)?.entryId ?? after;
-      if (!read.isEnd) continue;
-      inHand.caughtUp();
-      caughtUpAt = readAt;
-      advanceAll();
-      await waker.wait(LOOK_EVERY_MS);
+      if (isFirst) this.context.pushMeter?.waited(this.#queue.ageOf(push.event));
+      else this.context.pushMeter?.retried(performance.now() - push.dueAt);
+      void this.#settle(push, this.#try(push));
+    }
+    if (turns.isIdle) this.#turns.delete(workspaceId);
+  }
+
+  #next({ first, retries }: WorkspaceTurns<EventPush>): Turn<EventPush> | undefined {
+    const now = performance.now();
+    return retries.next(now) ?? (this.#unrecorded < UNRECORDED_MAX ? first.next(now) : undefined);
+  }
+
+  /** Makes an attempt. The turn ends before the outcome is recorded. */
+  async #try(push: EventPush): Promise<AttemptOutcome> {
+    const { first, retries } = this.#turnsOf(push.event.workspaceId);
+    const turns = push.attempts === 0 ? first : retries;
+    const began = performance.now();
+    let restMs = 0;
+    try {
+      const outcome = await push.try();
+      // The rest begins before the turn ends, so that the workspace begins no other first attempt.
+      if (outcome === "unreadable") this.#beginRest(push);
+      if (typeof outcome === "object" && !outcome.ok) restMs = began + FAILED_ATTEMPT_MS - performance.now();
+      return outcome;
+    } finally {
+      if (restMs > 0) this.#later(restMs, () => this.#endTurn(turns, push));
+      else this.#endTurn(turns, push);
+    }
+  }
+
+  #endTurn(turns: Turns<EventPush>, push: EventPush): void {
+    turns.end(push);
+    this.#advance(push.event.workspaceId);
+  }
+
+  /** Works on an event until the outcome of an attempt, or a drop, is recorded. Never rejects. */
+  async #settle(push: EventPush, result: Promise<AttemptOutcome> | DropReason): Promise<void> {
+    this.#inProgress += 1;
+    try {
+      const outcome = await result;
+      if (outcome !== "unreadable" && outcome !== "stopped") {
+        const became = await this.#record(push, outcome);
+        if (became === "waiting") this.#add(push);
+        else if (became === "gone" || became === "left") this.#letGo(push);
+      }
     } catch (error) {
-      if (!(error instanceof StoreUnavailable)) context.report("dispatch", error);
-      noteFault();
-      readAgain();
-      await waker.wait(AFTER_FAULT_MS);
+      this.context.report("push", error);
+      push.leave();
+      this.#letGo(push);
+    }
+    this.#inProgress -= 1;
+    if (this.#inProgress === 0) this.#onIdle?.();
+  }
+
+  /** Records an outcome. Returns the state to which the outcome led; undefined if the lease was lost before. */
+  async #record(push: EventPush, outcome: PushOutcome | DropReason): Promise<PushState | undefined> {
+    await push.recorded;
+    push.conclude(outcome);
+    if (push.state === "resting") this.#addWhenDue(push);
+    this.#unrecorded += 1;
+    try {
+      return await push.recorded;
+    } finally {
+      this.#unrecorded -= 1;
+      if (this.#unrecorded === UNRECORDED_MAX - 1) this.#advanceAll();
     }
   }
-  stopWakes();
-  await attempts.end();
-  stopWatch?.();
 
-  /** Returns whether `inHand` has no room for another read of the maximum size. */
-  function isFull(): boolean {
-    return inHand.bytes + READ_MAX.bytes > SHARD_BYTES_MAX;
+  #letGo({ state, event }: EventPush): void {
+    const wasFull = this.#queue.isFull;
+    if (state === "left") this.#queue.inHand.abandon(event);
+    else this.#queue.inHand.finish(event);
+    if (wasFull && !this.#queue.isFull) this.#waker.wake();
   }
 
-  /**
-   * Ends the work on an event. If the outcome was not recorded, the event stays queued for the next holder of
-   * the lease.
-   */
-  function letGo(push: QueuedPush, recorded: Recorded): void {
-    const wasFull = isFull();
-    if (recorded === "lost") inHand.abandon(push);
-    else inHand.finish(push);
-    if (wasFull && !isFull()) waker.wake();
+  #later(ms: number, task: () => void): void {
+    if (this.lease.stopping.aborted) return;
+    const timer = setTimeout(
+      () => {
+        this.#timers.delete(timer);
+        task();
+      },
+      Math.max(0, ms),
+    );
+    this.#timers.add(timer);
   }
 
-  /** Returns the milliseconds since an event was published, on the service clock, which may have jumped meanwhile. */
-  function ageOf(push: QueuedPush): number {
-    // The id of an entry begins with the Redis time in ms.
-    return Math.max(0, now() - Number.parseInt(push.entryId, 10));
-  }
-
-  function queue(push: QueuedPush): void {
-    if (resting.has(push.workspaceId)) return shelve(push);
-    if (push.attempts > 0) return attempts.resume(push);
-    const first = firstAttempts.get(push.workspaceId) ?? createFirstAttempts();
-    firstAttempts.set(push.workspaceId, first);
-    // `since` is never before `caughtUpAt`: if the last read to the end of the queue did not return this event, the
-    // event is newer than that read, whatever the clocks say.
-    const since = Math.max(performance.now() - ageOf(push), caughtUpAt);
-    if (!inHand.isOver(push.workspaceId) && first.add(push, since)) advance(push.workspaceId);
-    else attempts.drop(push, "overloaded");
-  }
-
-  /**
-   * Returns why an event that was published at `since` is too late for its first attempt. An outage is the reason if the
-   * event was already late when this core began to read the queue, or if reads failed during most of the wait.
-   */
-  function whyLate(since: number): DropReason {
-    const lostMs = Math.min(fault.to, since + WAIT_MAX_MS) - Math.max(fault.from, since);
-    return beganAt - since > WAIT_MAX_MS || lostMs > WAIT_MAX_MS / 2 ? "outage" : "overloaded";
-  }
-
-  function advanceAll(): void {
-    attempts.dropLate();
-    for (const workspaceId of firstAttempts.keys()) advance(workspaceId);
-  }
-
-  function advance(workspaceId: string): void {
-    const first = firstAttempts.get(workspaceId);
-    if (first === undefined || stopping.aborted) return;
-    if (resting.has(workspaceId)) for (const push of first.takeAll()) shelve(push);
-    for (let step = nextStep(first); step !== undefined; step = nextStep(first)) {
-      if (step.do === "drop") attempts.drop(step.push, whyLate(step.since));
-      else begin(step.push);
+  #beginRest(push: EventPush): void {
+    const { workspaceId } = push.event;
+    if (!this.#resting.has(workspaceId)) {
+      const { workspaces, now, onUnreadable } = this.context;
+      this.#resting.begin(workspaceId);
+      const workspace = workspaces.recall(workspaceId)?.workspace;
+      onUnreadable(workspaceId, (workspace && missingKey(workspace, now())) ?? "unknown");
     }
-    if (first.isIdle) firstAttempts.delete(workspaceId);
-  }
-
-  function beginRest(workspaceId: string): void {
-    if (resting.has(workspaceId)) return;
-    resting.begin(workspaceId);
-    const workspace = context.workspaces.recall(workspaceId)?.workspace;
-    context.onUnreadable(workspaceId, (workspace && missingKey(workspace, now())) ?? "unknown");
+    this.#shelve(push);
   }
 
   /** Leaves an event of a resting workspace in the queue, or drops the event if the workspace has used its share. */
-  function shelve(push: QueuedPush): void {
-    if (resting.add(push)) inHand.abandon(push);
-    else attempts.drop(push, "overloaded");
+  #shelve(push: EventPush): void {
+    if (!this.#resting.add(push.event, push.attempts)) return void this.#settle(push, "overloaded");
+    push.leave();
+    this.#letGo(push);
   }
 
-  /**
-   * Ends the rests of the workspaces to which core can push again. Returns whether there are any: the queue must then be
-   * read again. Must not be called during a read of the queue, because that read may return only the newer events.
-   */
-  async function endRests(): Promise<boolean> {
+  /** Ends the rests of the workspaces to which core can push again. Returns whether the queue must be read again. */
+  async #endRests(): Promise<boolean> {
     let isAny = false;
-    for (const workspaceId of resting.due()) {
-      if (await isReadable(workspaceId)) {
-        inHand.putBack(resting.end(workspaceId));
+    for (const workspaceId of this.#resting.due()) {
+      if (await this.current.isReadable(workspaceId)) {
+        this.#queue.inHand.putBack(this.#resting.end(workspaceId));
         isAny = true;
-      } else resting.restAgain(workspaceId);
+      } else this.#resting.restAgain(workspaceId);
     }
     return isAny;
-  }
-
-  /** Whether an attempt would do anything but rest. */
-  async function isReadable(workspaceId: string): Promise<boolean> {
-    try {
-      const workspace = (await context.workspaces.read(workspaceId))?.workspace;
-      if (workspace === undefined || deliveryMode(workspace) !== "push") return true;
-      return activeKeys(workspace, now()).length > 0;
-    } catch (error) {
-      if (error instanceof StoreUnavailable) throw error;
-      context.report("dispatch", error);
-      return false;
-    }
-  }
-
-  function nextStep(first: FirstAttempts): FirstAttemptStep | undefined {
-    return attempts.isFull ? undefined : first.next(performance.now());
-  }
-
-  function begin(push: QueuedPush): void {
-    context.pushMeter?.waited(ageOf(push));
-    attempts.begin(push);
   }
 }

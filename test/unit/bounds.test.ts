@@ -4,10 +4,8 @@ import { PassThrough } from "node:stream";
 import { Metadata, type ClientReadableStream } from "@grpc/grpc-js";
 import fastify from "fastify";
 import type { Caller } from "../../core/domain/caller";
-import { createPushRecorder } from "../../core/delivery/push-recorder";
 import { createPendingAcks } from "../../core/operations/pending-acks";
 import type { FollowLog } from "../../core/ports/follow-log";
-import type { PushQueue, Recorded } from "../../core/ports/push-queue";
 import { setCaller } from "../../core/rpc/call-caller";
 import { createWatchHandler, type WatchContext, type WatchStream } from "../../core/rpc/watch-stream";
 import { createSessions } from "../../edge/dashboard/sessions";
@@ -20,6 +18,7 @@ import {
   type WatchWorkspaceResponse,
 } from "../../proto/gen/chatbridge/v1/workspace";
 import { newWorkspace } from "../harness/new-workspace";
+import { after, OK, queuedMany, testShard } from "../harness/test-shard";
 import { until } from "../harness/wait";
 
 // Each of these tests exceeds one or more of the bounds in docs/metrics.md. Other bounds are tested in other files.
@@ -83,21 +82,16 @@ test("a Follow stream keeps at most 10,000 unwritten acks; a further ack is drop
   expect([written.length, acks.shards, acks.add(0, "1-1")]).toEqual([10_000, [], true]);
 });
 
-test("a push recorder is full at 1,000 unrecorded outcomes, and reports when there is room again", async () => {
-  const record: ((recorded: Recorded) => void)[] = [];
-  const pushQueue = { record: () => new Promise<Recorded>((resolve) => record.push(resolve)) };
-  const lease = { shard: 0, token: "t", over: new AbortController().signal };
-  let rooms = 0;
-  const recorder = createPushRecorder(
-    { pushQueue: pushQueue as Partial<PushQueue> as PushQueue, report: () => undefined },
-    lease as Parameters<typeof createPushRecorder>[1],
-    () => (rooms += 1),
-  );
-  const full = Array.from({ length: 1_000 }, (_, i) => [recorder.record({} as never), recorder.isFull, i]);
-  expect(full.findIndex(([, isFull]) => isFull === true)).toBe(999);
-  record[0]?.("recorded");
-  await full[0]?.[0];
-  expect([recorder.isFull, rooms]).toEqual([false, 1]);
+describe("the pushes of a shard", () => {
+  const shard = testShard();
+
+  test("begin no first attempts while 1,000 outcomes wait to be recorded, and begin them when there is room again", async () => {
+    await shard().run(1_000, { answer: () => after(1, OK), queue: queuedMany(1_100), records: "away" });
+    // When the 1,000th outcome waits, 16 more attempts are in progress.
+    expect(shard().attempts).toHaveLength(1_016);
+    await shard().wait(1_000, { records: "taken" });
+    expect([shard().attempts.length, shard().recorded.length]).toEqual([1_100, 1_100]);
+  });
 });
 
 describe("a watch of a workspace", () => {

@@ -1,9 +1,12 @@
 import * as fc from "fast-check";
-import { createFirstAttempts, IN_FLIGHT_MAX, WAIT_MAX_MS } from "../../core/delivery/first-attempts";
+import { IN_FLIGHT_MAX, WAIT_MAX_MS, WorkspaceTurns } from "../../core/delivery/turns";
 import type { QueuedPush } from "../../core/ports/push-queue";
 import { forAll } from "../harness/for-all";
 import { queued } from "../harness/test-shard";
 
+interface Waiting {
+  readonly event: QueuedPush;
+}
 type Action = { readonly add: number } | { readonly end: number } | { readonly pass: number };
 
 // time: controlled
@@ -14,21 +17,21 @@ test("however events are added and attempts end, each event gets one first attem
     { weight: 1, arbitrary: fc.record({ pass: fc.nat(6_000) }) },
   );
   forAll(fc.array(action, { maxLength: 700 }), (actions) => {
-    const attempts = createFirstAttempts();
+    const attempts = new WorkspaceTurns<Waiting>().first;
     const addedAt: number[] = [];
-    const inProgress: QueuedPush[] = [];
+    const inProgress: Waiting[] = [];
     let left = 0;
     let now = 0;
     const look = (): void => {
       for (let step = attempts.next(now); step !== undefined; step = attempts.next(now)) {
         // First attempts are started, and events are dropped, in the order in which the events were added.
-        expect(step.push.entryId).toBe(`${left}-0`);
+        expect(step.push.event.entryId).toBe(`${left}-0`);
         const isLate = now - (addedAt[left] ?? 0) > WAIT_MAX_MS;
         expect(step.do).toBe(isLate ? "drop" : "start");
         left += 1;
         if (isLate) continue;
-        const { messageId } = step.push;
-        if (messageId !== "") expect(inProgress.map((each) => each.messageId)).not.toContain(messageId);
+        const { messageId } = step.push.event;
+        if (messageId !== "") expect(inProgress.map(({ event }) => event.messageId)).not.toContain(messageId);
         inProgress.push(step.push);
         expect(inProgress.length).toBeLessThanOrEqual(IN_FLIGHT_MAX);
       }
@@ -36,7 +39,7 @@ test("however events are added and attempts end, each event gets one first attem
     for (const each of actions) {
       if ("add" in each) {
         const messageId = each.add === 0 ? "" : `m${each.add}`;
-        attempts.add(queued(addedAt.length, { messageId }), now);
+        attempts.add({ event: queued(addedAt.length, { messageId }) }, now);
         addedAt.push(now);
       } else if ("pass" in each) {
         now += each.pass;

@@ -1,6 +1,6 @@
-import { WAITING_MAX } from "../../core/delivery/first-attempts";
-import { WORKSPACE_BYTES_MAX } from "../../core/delivery/in-hand";
+import { WORKSPACE_BYTES_MAX } from "../../core/delivery/shard-queue";
 import { createRestingWorkspaces } from "../../core/delivery/resting-workspaces";
+import { WAITING_MAX } from "../../core/delivery/turns";
 import { pass, queued, queuedMany, testShard, WORKSPACE } from "../harness/test-shard";
 
 const OTHER = "22222222-2222-4333-8444-555555555555";

@@ -1,11 +1,17 @@
 import * as fc from "fast-check";
-import { createRetryTurns, RETRIES_MAX, RETRY_WAIT_MAX_MS } from "../../core/delivery/retry-turns";
+import { RETRIES_MAX, WAIT_MAX_MS, WorkspaceTurns } from "../../core/delivery/turns";
 import { forAll } from "../harness/for-all";
 
 type Action =
   | { readonly add: number; readonly owner: string }
   | { readonly end: number; readonly owner: string }
   | { readonly pass: number };
+
+type Turns = ReturnType<typeof newTurns>;
+
+/** All retries are for the same message, because retries do not wait for each other. */
+const retry = (id: string) => ({ id, event: { messageId: "msg_1" } });
+const newTurns = () => new WorkspaceTurns<ReturnType<typeof retry>>().retries;
 
 const workspace = fc.constantFrom("a", "b");
 
@@ -27,41 +33,44 @@ test("however retries become due and end, each starts in turn within the limit, 
       expect(first?.id).toBe(id);
       return now - (first?.since ?? 0);
     };
-    const turns = createRetryTurns<string>(
-      {
-        start(id) {
-          expect(leave(id)).toBeLessThanOrEqual(RETRY_WAIT_MAX_MS);
-          const owner = id[0] ?? "";
-          inProgress[owner] = (inProgress[owner] ?? 0) + 1;
-          expect(inProgress[owner]).toBeLessThanOrEqual(RETRIES_MAX);
-        },
-        drop: (id) => expect(leave(id)).toBeGreaterThan(RETRY_WAIT_MAX_MS),
-      },
-      () => now,
-    );
+    const turns: Record<string, Turns> = { a: newTurns(), b: newTurns() };
+    const look = (owner: string): void => {
+      for (let step = turns[owner]?.next(now); step !== undefined; step = turns[owner]?.next(now)) {
+        const waitedMs = leave(step.push.id);
+        if (step.do === "drop") {
+          expect(waitedMs).toBeGreaterThan(WAIT_MAX_MS);
+          continue;
+        }
+        expect(waitedMs).toBeLessThanOrEqual(WAIT_MAX_MS);
+        inProgress[owner] = (inProgress[owner] ?? 0) + 1;
+        expect(inProgress[owner]).toBeLessThanOrEqual(RETRIES_MAX);
+      }
+    };
     const end = (owner: string): void => {
       inProgress[owner] = (inProgress[owner] ?? 0) - 1;
-      turns.end(owner);
+      turns[owner]?.end(retry(owner));
+      look(owner);
     };
     for (const each of actions) {
       if ("add" in each) {
         for (let i = 0; i < each.add; i++) {
           const id = `${each.owner}${count++}`;
           waiting[each.owner]?.push({ id, since: now });
-          turns.add(each.owner, id);
+          turns[each.owner]?.add(retry(id), now);
+          look(each.owner);
         }
       } else if ("end" in each) {
         for (let i = 0; i < each.end && (inProgress[each.owner] ?? 0) > 0; i++) end(each.owner);
       } else {
         now += each.pass;
-        turns.dropLate();
+        for (const owner of ["a", "b"]) look(owner);
       }
       for (const owner of ["a", "b"]) {
         const [first] = waiting[owner] ?? [];
         if (first === undefined) continue;
         // A retry waits only while its workspace has no room, and never too long.
         expect(inProgress[owner]).toBe(RETRIES_MAX);
-        expect(now - first.since).toBeLessThanOrEqual(RETRY_WAIT_MAX_MS);
+        expect(now - first.since).toBeLessThanOrEqual(WAIT_MAX_MS);
       }
     }
     for (const owner of ["a", "b"]) while ((inProgress[owner] ?? 0) > 0) end(owner);
@@ -70,10 +79,10 @@ test("however retries become due and end, each starts in turn within the limit, 
 });
 
 test("retries that were cleared do not start, and those in progress can still end", () => {
-  const started: number[] = [];
-  const turns = createRetryTurns<number>({ start: (id) => started.push(id), drop: () => undefined }, () => 0);
-  for (let id = 0; id < RETRIES_MAX + 2; id++) turns.add("a", id);
-  turns.clear();
-  for (let i = 0; i < RETRIES_MAX; i++) turns.end("a");
-  expect(started).toHaveLength(RETRIES_MAX);
+  const turns = newTurns();
+  for (let id = 0; id < RETRIES_MAX + 2; id++) turns.add(retry(String(id)), 0);
+  for (let id = 0; id < RETRIES_MAX; id++) expect(turns.next(0)?.do).toBe("start");
+  turns.takeAll();
+  for (let id = 0; id < RETRIES_MAX; id++) turns.end(retry(String(id)));
+  expect([turns.next(0), turns.isIdle]).toEqual([undefined, true]);
 });

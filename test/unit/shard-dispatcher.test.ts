@@ -1,5 +1,5 @@
-import { createInHand, SHARD_BYTES_MAX, WORKSPACE_BYTES_MAX } from "../../core/delivery/in-hand";
-import { RETRIES_MAX, RETRY_WAIT_MAX_MS } from "../../core/delivery/retry-turns";
+import { createInHand, SHARD_BYTES_MAX, WORKSPACE_BYTES_MAX } from "../../core/delivery/shard-queue";
+import { RETRIES_MAX, WAIT_MAX_MS } from "../../core/delivery/turns";
 import type { PushOutcome } from "../../core/domain/delivery";
 import {
   after,
@@ -213,7 +213,7 @@ describe("if a bridge fails quickly,", () => {
     for (const { eventId, atMs } of overloaded) {
       const tried = timesOf(eventId);
       const dueAt = (tried[0] ?? 0) + (tried.length === 1 ? 1_000 : 4_000);
-      expect(atMs - dueAt).toBeGreaterThan(RETRY_WAIT_MAX_MS);
+      expect(atMs - dueAt).toBeGreaterThan(WAIT_MAX_MS);
     }
     // Every other event has had all its attempts.
     const kept = shard().drops.filter(({ reason }) => reason === "failed");
