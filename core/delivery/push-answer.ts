@@ -1,4 +1,12 @@
-import { createBodyStart, type BodyStart } from "./body-start";
+import {
+  chunkedBody,
+  createBodyStart,
+  FIELD_LINE,
+  fixedBody,
+  untilClose,
+  type BodyReader,
+  type BodyStart,
+} from "./answer-body";
 
 /**
  * Maximum bytes of all heads of an answer, including the heads of interim answers. A head is a status line with its
@@ -24,12 +32,6 @@ export interface Answer {
   /** Parses the next bytes. Throws an Error when a head is invalid. An invalid body only sets the state to `spent`. */
   read(bytes: Buffer): void;
 }
-
-/**
- * Parses the next bytes of a body. If the body ends in `bytes`, returns how many of the bytes belong to the body.
- * Otherwise returns "more", or "broken" if the body is invalid. Adds the content to `start`, if given.
- */
-type BodyReader = (bytes: Buffer, start: BodyStart | undefined) => number | "more" | "broken";
 
 interface Head {
   readonly status: number;
@@ -112,7 +114,6 @@ const HEAD_END = Buffer.from("\n\r\n");
 const BARE_HEAD_END = Buffer.from("\n\n");
 const BARE_LINE_FEED = /(?<!\r)\n/;
 const STATUS_LINE = /^HTTP\/1\.([01]) ([1-9]\d\d)(?: [\t\x20-\x7e\x80-\xff]*)?$/;
-const FIELD_LINE = /^([!#$%&'*+\-.^_`|~\w]+):([\t\x20-\x7e\x80-\xff]*)$/;
 const OUTER_SPACE = /^[\t ]+|[\t ]+$/g;
 const FOLD = /\n[\t ]+/g;
 const KEEP_ALIVE_TIMEOUT = /^timeout=(\d+)$/i;
@@ -205,61 +206,4 @@ function delimit(status: number, length: string | undefined, encodings: readonly
   if (encoding === "" && length !== undefined)
     return { body: fixedBody(Number(length)), isReusable: !isEncoded };
   return { body: untilClose, isReusable: false };
-}
-
-const untilClose: BodyReader = (bytes, start) => {
-  start?.add(bytes);
-  return "more";
-};
-
-function fixedBody(length: number): BodyReader {
-  let left = length;
-  return (bytes, start) => {
-    const end = left;
-    start?.add(bytes.subarray(0, end));
-    left -= bytes.length;
-    return left > 0 ? "more" : end;
-  };
-}
-
-const LINE_FEED = 0x0a;
-const CHUNK_LINE = /^([\da-f]{1,8})[\t ]*(?:;[\t\x20-\x7e\x80-\xff]*)?\r\n$/i;
-
-function chunkedBody(): BodyReader {
-  let expects: "size" | "end of data" | "trailer" = "size";
-  let dataLeft = 0;
-  let line = "";
-  return (bytes, start) => {
-    let at = 0;
-    while (at < bytes.length) {
-      if (dataLeft > 0) {
-        const taken = Math.min(dataLeft, bytes.length - at);
-        start?.add(bytes.subarray(at, at + taken));
-        dataLeft -= taken;
-        at += taken;
-        continue;
-      }
-      const lineEnd = bytes.indexOf(LINE_FEED, at) + 1;
-      line += bytes.toString("latin1", at, lineEnd === 0 ? bytes.length : lineEnd);
-      if (lineEnd === 0) return "more";
-      at = lineEnd;
-      const whole = line;
-      line = "";
-      if (expects === "size") {
-        const [, size] = CHUNK_LINE.exec(whole) ?? [];
-        if (size === undefined) return "broken";
-        dataLeft = Number.parseInt(size, 16);
-        expects = dataLeft === 0 ? "trailer" : "end of data";
-      } else if (!whole.endsWith("\r\n")) {
-        return "broken";
-      } else if (expects === "trailer") {
-        if (whole === "\r\n") return at;
-        if (!FIELD_LINE.test(whole.slice(0, -2))) return "broken";
-      } else {
-        if (whole !== "\r\n") return "broken";
-        expects = "size";
-      }
-    }
-    return "more";
-  };
 }

@@ -1,5 +1,5 @@
 import type { Duplex } from "node:stream";
-import type { BodyStart } from "./body-start";
+import type { BodyStart } from "./answer-body";
 import { createAnswer, type Answer } from "./push-answer";
 
 /** Milliseconds for which core keeps an idle connection if the bridge states no limit. */
@@ -14,21 +14,6 @@ const KEEP_ALIVE_MAX_MS = 60_000;
 
 /** A TLS socket, except in tests. */
 export type PushSocket = Duplex & { readonly remoteAddress?: string | undefined };
-
-/** A connection to a bridge. It carries one request at a time. */
-export interface PushConnection {
-  readonly address: string | undefined;
-  /** Whether the connection is open and the last answer was read completely, so that a request can be sent. */
-  readonly isFree: boolean;
-  /**
-   * Sends a request. The listener receives the answer.
-   *
-   * @param readUntil the `performance.now()` at which core stops reading the body. The connection is reused
-   * only if the body is complete by then
-   */
-  send(request: Uint8Array, readUntil: number, listener: AnswerListener): void;
-  destroy(): void;
-}
 
 /** Receives the answer to a request. Exactly one of `onStatus` and `onFailed` is called, once. */
 export interface AnswerListener {
@@ -60,110 +45,161 @@ export interface ConnectionListener {
   onClosed(connection: PushConnection): void;
 }
 
-export function createPushConnection(
-  socket: PushSocket,
-  { onReleased, onClosed }: ConnectionListener,
-): PushConnection {
-  /** The answer to the current request; undefined when the answer has been read completely. */
-  let answer: Answer | undefined;
-  /** The listener of the current request; undefined when the listener has been called. */
-  let waiting: AnswerListener | undefined;
-  /** The listener of the current request, between `onStatus` and `onBody`. */
-  let readingBody: AnswerListener | undefined;
-  let isWritten = true;
-  let bodyUntil = 0;
-  let isClosed = false;
+type State = "free" | "sending" | "reading" | "closed";
+
+/** The allowed transitions. */
+const NEXT: Readonly<Record<State, readonly State[]>> = {
+  free: ["sending", "closed"],
+  sending: ["reading", "closed"],
+  reading: ["free", "closed"],
+  closed: [],
+};
+
+/**
+ * A connection to a bridge. It carries one request at a time.
+ *
+ *           send                a complete head
+ *   free ───────────▶ sending ─────────────────▶ reading
+ *    ▲                                              │ the request is written, and the answer read to its end
+ *    └──────────────────────────────────────────────┘
+ *
+ * Each state can end in `closed`: after an error, an answer that allows no further request, or too long a wait.
+ */
+export class PushConnection {
+  readonly address: string | undefined;
+  readonly #socket: PushSocket;
+  readonly #owner: ConnectionListener;
+  #state: State = "free";
+  /** The answer to the current request; undefined while the connection is free. */
+  #answer: Answer | undefined;
+  /** The listener of the current request; undefined when all its methods have been called. */
+  #listener: AnswerListener | undefined;
+  #isWritten = true;
+  #bodyUntil = 0;
   /** The `performance.now()` at which the connection must be closed. */
-  let closeAt = Infinity;
+  #closeAt = Infinity;
   /** The `performance.now()` at which the timer fires. */
-  let lookAt = Infinity;
-  let timer: NodeJS.Timeout | undefined;
+  #lookAt = Infinity;
+  #timer: NodeJS.Timeout | undefined;
 
-  function close(error?: Error): void {
-    if (isClosed) return;
-    isClosed = true;
-    clearTimeout(timer);
-    socket.destroy();
-    waiting?.onFailed(error ?? new Error("core closed the connection"));
-    endBody(error !== undefined);
-    onClosed(connection);
+  constructor(socket: PushSocket, owner: ConnectionListener) {
+    this.address = socket.remoteAddress;
+    this.#socket = socket;
+    this.#owner = owner;
+    const onEnd = (): void => this.#close(new Error("the bridge closed the connection"));
+    socket.on("data", (bytes: Buffer) => this.#read(bytes));
+    socket.on("error", (error) => this.#close(error));
+    socket.on("end", onEnd).on("close", onEnd);
   }
-  function endBody(isOver: boolean): void {
-    readingBody?.onBody(isOver);
-    readingBody = undefined;
+
+  /** Whether the connection is open and the last answer was read completely, so that a request can be sent. */
+  get isFree(): boolean {
+    return this.#state === "free";
   }
+
   /**
-   * Sets `closeAt`. If the current timer fires before `at`, which is usual, this timer stays unchanged. When the
-   * timer fires, `look` sets a new timer.
+   * Sends a request. The listener receives the answer.
+   *
+   * @param readUntil the `performance.now()` at which core stops reading the body. The connection is reused
+   * only if the body is complete by then
    */
-  function setCloseAt(at: number): void {
-    closeAt = at;
-    if (at >= lookAt) return;
-    lookAt = at;
-    clearTimeout(timer);
-    timer = setTimeout(look, Math.ceil(at - performance.now()));
-  }
-  function look(): void {
-    if (performance.now() >= closeAt) return close();
-    lookAt = Infinity;
-    if (closeAt < Infinity) setCloseAt(closeAt);
+  send(request: Uint8Array, readUntil: number, listener: AnswerListener): void {
+    if (!this.isFree) return listener.onFailed(new Error("the connection is not free"));
+    this.#enter("sending");
+    this.#closeAt = Infinity;
+    this.#listener = listener;
+    this.#answer = createAnswer();
+    this.#bodyUntil = readUntil;
+    this.#isWritten = false;
+    this.#socket.write(request, this.#onWritten);
   }
 
-  function onData(bytes: Buffer): void {
+  destroy(): void {
+    this.#close();
+  }
+
+  #enter(next: State): void {
+    if (!NEXT[this.#state].includes(next)) {
+      throw new Error(`a connection to a bridge cannot go from ${this.#state} to ${next}`);
+    }
+    this.#state = next;
+  }
+
+  readonly #onWritten = (): void => {
+    this.#isWritten = true;
+    this.#freeIfDone();
+  };
+
+  #read(bytes: Buffer): void {
+    if (this.#state === "closed") return;
     // These bytes arrived while no request was in progress. Core must not mistake them for the answer to the next
     // request.
-    if (answer === undefined) return close();
+    if (this.#answer === undefined) return this.#close();
     try {
-      answer.read(bytes);
+      this.#answer.read(bytes);
     } catch (error) {
-      return close(error as Error);
+      return this.#close(error as Error);
     }
-    const { state, status, bodyStart } = answer;
+    const { state, status, bodyStart } = this.#answer;
     if (state === "head") return;
-    const isFirst = waiting !== undefined;
-    waiting?.onStatus(status, bodyStart);
-    if (bodyStart !== undefined) readingBody ??= waiting;
-    waiting = undefined;
-    if (state !== "body" || bodyStart?.isTruncated) endBody(true);
-    if (state === "spent") return close();
-    if (isFirst) {
-      setCloseAt(bodyUntil);
-      onReleased(connection);
+    const isHead = this.#state === "sending";
+    if (isHead) {
+      this.#enter("reading");
+      this.#listener?.onStatus(status, bodyStart);
+      if (bodyStart === undefined) this.#listener = undefined;
     }
-    freeIfDone();
+    if (state !== "body" || bodyStart?.isTruncated) this.#endBody(true);
+    if (state === "spent") return this.#close();
+    if (isHead) {
+      this.#setCloseAt(this.#bodyUntil);
+      this.#owner.onReleased(this);
+    }
+    this.#freeIfDone();
   }
-  function onWritten(): void {
-    isWritten = true;
-    freeIfDone();
-  }
-  /** Frees the connection when the request has been written and the answer has been read. Either can happen first. */
-  function freeIfDone(): void {
-    if (isClosed || !isWritten || answer?.state !== "ended") return;
-    const idleMs = idleMsOf(answer.keepAliveMs);
-    answer = undefined;
-    if (idleMs > 0) setCloseAt(performance.now() + idleMs);
-    else close();
-  }
-  const onEnd = (): void => close(new Error("the bridge closed the connection"));
-  socket.on("data", onData).on("end", onEnd).on("close", onEnd).on("error", close);
 
-  const connection: PushConnection = {
-    address: socket.remoteAddress,
-    get isFree() {
-      return !isClosed && answer === undefined;
-    },
-    send(request, readUntil, listener) {
-      if (!connection.isFree) return listener.onFailed(new Error("the connection is not free"));
-      closeAt = Infinity;
-      waiting = listener;
-      answer = createAnswer();
-      bodyUntil = readUntil;
-      isWritten = false;
-      socket.write(request, onWritten);
-    },
-    destroy: () => close(),
-  };
-  return connection;
+  #endBody(isOver: boolean): void {
+    this.#listener?.onBody(isOver);
+    this.#listener = undefined;
+  }
+
+  /** Frees the connection when the request has been written and the answer has been read. Either can happen first. */
+  #freeIfDone(): void {
+    if (this.#state !== "reading" || !this.#isWritten || this.#answer?.state !== "ended") return;
+    const idleMs = idleMsOf(this.#answer.keepAliveMs);
+    this.#answer = undefined;
+    this.#enter("free");
+    if (idleMs > 0) this.#setCloseAt(performance.now() + idleMs);
+    else this.#close();
+  }
+
+  #close(error?: Error): void {
+    if (this.#state === "closed") return;
+    const before = this.#state;
+    this.#enter("closed");
+    clearTimeout(this.#timer);
+    this.#socket.destroy();
+    if (before === "sending") this.#listener?.onFailed(error ?? new Error("core closed the connection"));
+    else this.#endBody(error !== undefined);
+    this.#owner.onClosed(this);
+  }
+
+  /**
+   * Sets `#closeAt`. If the current timer fires before `at`, which is usual, this timer stays unchanged. When the
+   * timer fires, `#look` sets a new timer.
+   */
+  #setCloseAt(at: number): void {
+    this.#closeAt = at;
+    if (at >= this.#lookAt) return;
+    this.#lookAt = at;
+    clearTimeout(this.#timer);
+    this.#timer = setTimeout(() => this.#look(), Math.ceil(at - performance.now()));
+  }
+
+  #look(): void {
+    if (performance.now() >= this.#closeAt) return this.#close();
+    this.#lookAt = Infinity;
+    if (this.#closeAt < Infinity) this.#setCloseAt(this.#closeAt);
+  }
 }
 
 function idleMsOf(keepAliveMs: number | undefined): number {

@@ -1,5 +1,5 @@
 import { setImmediate as untilRead } from "node:timers/promises";
-import { createPushConnection, type PushConnection, type PushSocket } from "./push-connection";
+import { PushConnection, type PushSocket } from "./push-connection";
 
 /**
  * Maximum numbers of connections that are kept after their attempts: in all, and to one origin. If a maximum is
@@ -60,7 +60,7 @@ export function createPushConnections(
       if (keptOf.has(origin)) await untilRead();
       const free = take(origin);
       if (free !== undefined) return free;
-      return createPushConnection(await open(url), {
+      return new PushConnection(await open(url), {
         onReleased: (connection) => keep(origin, connection),
         onClosed: (connection) => forget(origin, connection),
       });
