@@ -35,14 +35,6 @@ interface Waiting {
   left: number;
 }
 
-export interface OperatorSender {
-  /**
-   * Begins to send the events that are due, and returns immediately. Must be called again after a while, as long as the
-   * outbox has events.
-   */
-  look(): void;
-}
-
 /** The name of a workspace, and the receivers of its events. */
 interface Addressees {
   readonly name: string;
@@ -54,64 +46,131 @@ interface Addressees {
  * repeated with the same id until the receiver accepts it. A receiver that fails is asked again after a growing pause,
  * and delays no other receiver. An event leaves the outbox when all its receivers have accepted it.
  */
-export function createOperatorSender(
-  context: OperatorSenderContext,
-  { shard, stopping, isOver }: Lease,
-): OperatorSender {
-  const { operatorOutbox, operatorReceivers } = context;
-  const isStopped = (): boolean => stopping.aborted || isOver();
-  let queues = new Map<string, Queue>();
-  let read: string | undefined;
-  let waiting = 0;
-  let isLooking = false;
+export class OperatorSender {
+  readonly #context: OperatorSenderContext;
+  readonly #lease: Lease;
+  #queues = new Map<string, Queue>();
+  /** The entry id of the last event that was read from the outbox. */
+  #read: string | undefined;
+  /** Number of events in memory. */
+  #waiting = 0;
+  #isLooking = false;
 
-  /** Forgets all events that are in memory. The next `look` reads the outbox from its beginning. */
-  function startOver(): void {
-    queues = new Map();
-    read = undefined;
-    waiting = 0;
+  constructor(context: OperatorSenderContext, lease: Lease) {
+    this.#context = context;
+    this.#lease = lease;
   }
 
-  async function readNew(): Promise<void> {
+  /**
+   * Begins to send the events that are due, and returns immediately. Must be called again after a while, as long as the
+   * outbox has events.
+   */
+  look(): void {
+    if (this.#isLooking || this.#isStopped) return;
+    this.#isLooking = true;
+    void this.#lookOnce().finally(() => (this.#isLooking = false));
+  }
+
+  get #isStopped(): boolean {
+    return this.#lease.stopping.aborted || this.#lease.isOver();
+  }
+
+  async #lookOnce(): Promise<void> {
+    try {
+      await this.#readNew();
+    } catch (error) {
+      this.#startOver();
+      if (!(error instanceof StoreUnavailable)) this.#context.report("operator event", error);
+    }
+    for (const [key, queue] of this.#queues) {
+      if (!queue.isSending && isRestOver(queue.rest)) void this.#drain(key, queue);
+    }
+  }
+
+  async #readNew(): Promise<void> {
     for (;;) {
-      const events = await operatorOutbox.read(shard, read);
+      const events = await this.#context.operatorOutbox.read(this.#lease.shard, this.#read);
       for (const event of events) {
-        await enqueue(event);
-        read = event.entryId;
+        await this.#enqueue(event);
+        this.#read = event.entryId;
       }
       // The outbox has dropped events that are still in memory.
-      if (waiting > OPERATOR_EVENTS_MAX) startOver();
+      if (this.#waiting > OPERATOR_EVENTS_MAX) this.#startOver();
       if (events.length === 0) return;
     }
   }
 
-  async function enqueue(event: StoredOperatorEvent): Promise<void> {
-    const { receivers } = await readAddressees(event.workspaceId);
-    if (receivers.length === 0) return operatorOutbox.remove(shard, event);
+  async #enqueue(event: StoredOperatorEvent): Promise<void> {
+    const { receivers } = await this.#readAddressees(event.workspaceId);
+    if (receivers.length === 0) return this.#context.operatorOutbox.remove(this.#lease.shard, event);
     const entry = { event, left: receivers.length };
-    waiting += 1;
+    this.#waiting += 1;
     for (const { key } of receivers) {
-      const queue = queues.get(key) ?? { events: [], isSending: false, rest: undefined };
+      const queue = this.#queues.get(key) ?? { events: [], isSending: false, rest: undefined };
       queue.events.push(entry);
-      queues.set(key, queue);
-      if (key === event.workspaceId) forgetDropped(queue);
+      this.#queues.set(key, queue);
+      if (key === event.workspaceId) this.#forgetDropped(queue);
     }
   }
 
   /** Removes the events that the outbox has dropped because of the workspace's share, except an event that is sent now. */
-  function forgetDropped({ events, isSending }: Queue): void {
+  #forgetDropped({ events, isSending }: Queue): void {
     if (events.length <= OPERATOR_EVENTS_WORKSPACE_MAX) return;
     const [dropped] = events.splice(isSending ? 1 : 0, 1);
     if (dropped === undefined) return;
     dropped.left -= 1;
-    if (dropped.left === 0) waiting -= 1;
+    if (dropped.left === 0) this.#waiting -= 1;
+  }
+
+  /** Sends events to a receiver until one attempt fails or no event is left. */
+  async #drain(key: string, queue: Queue): Promise<void> {
+    queue.isSending = true;
+    try {
+      for (let [entry] = queue.events; entry !== undefined && !this.#isStopped; [entry] = queue.events) {
+        const isDone = await this.#sendTo(key, entry.event);
+        if (this.#queues.get(key) !== queue) return;
+        if (!isDone) {
+          queue.rest = nextRest(queue.rest);
+          return;
+        }
+        queue.rest = undefined;
+        queue.events.shift();
+        entry.left -= 1;
+        if (entry.left === 0) {
+          this.#waiting -= 1;
+          await this.#context.operatorOutbox.remove(this.#lease.shard, entry.event);
+        }
+      }
+      if (queue.events.length === 0) this.#queues.delete(key);
+    } catch (error) {
+      if (this.#queues.get(key) === queue) this.#startOver();
+      if (!(error instanceof StoreUnavailable)) this.#context.report("operator event", error);
+    } finally {
+      queue.isSending = false;
+    }
+  }
+
+  /** Whether the receiver needs no further attempt for the event. */
+  async #sendTo(key: string, event: StoredOperatorEvent): Promise<boolean> {
+    if (event.atMs < this.#context.now() - OPERATOR_EVENT_SECONDS * 1_000) return true;
+    const { name, receivers } = await this.#readAddressees(event.workspaceId);
+    // The address may have changed since the event was read.
+    const receiver = receivers.find((each) => each.key === key);
+    if (receiver === undefined) return true;
+    const send = async (): Promise<boolean> => {
+      if (this.#isStopped) return false;
+      const sent = await receiver.send(renderOperatorEvent(event, { name }));
+      this.#context.onOperatorEventSent(event, receiver, sent);
+      return sent.became !== "failed";
+    };
+    return receiver.inTurn(send);
   }
 
   /** Returns no receivers if the workspace was deleted. */
-  async function readAddressees(id: string): Promise<Addressees> {
-    const { ofInstallation, ofWorkspace } = operatorReceivers;
+  async #readAddressees(id: string): Promise<Addressees> {
+    const { ofInstallation, ofWorkspace } = this.#context.operatorReceivers;
     try {
-      const workspace = (await context.workspaces.read(id))?.workspace;
+      const workspace = (await this.#context.workspaces.read(id))?.workspace;
       if (workspace === undefined) return { name: "", receivers: [] };
       const own = ofWorkspace(workspace);
       return {
@@ -121,72 +180,15 @@ export function createOperatorSender(
     } catch (error) {
       if (error instanceof StoreUnavailable) throw error;
       // The record cannot be read, e.g. because the record is damaged.
-      context.report("operator event", error);
+      this.#context.report("operator event", error);
       return { name: "", receivers: ofInstallation };
     }
   }
 
-  /** Sends events to a receiver until one attempt fails or no event is left. */
-  async function drain(key: string, queue: Queue): Promise<void> {
-    queue.isSending = true;
-    try {
-      for (let [entry] = queue.events; entry !== undefined && !isStopped(); [entry] = queue.events) {
-        const isDone = await sendTo(key, entry.event);
-        if (queues.get(key) !== queue) return;
-        if (!isDone) {
-          queue.rest = nextRest(queue.rest);
-          return;
-        }
-        queue.rest = undefined;
-        queue.events.shift();
-        entry.left -= 1;
-        if (entry.left === 0) {
-          waiting -= 1;
-          await operatorOutbox.remove(shard, entry.event);
-        }
-      }
-      if (queue.events.length === 0) queues.delete(key);
-    } catch (error) {
-      if (queues.get(key) === queue) startOver();
-      if (!(error instanceof StoreUnavailable)) context.report("operator event", error);
-    } finally {
-      queue.isSending = false;
-    }
+  /** Forgets all events that are in memory. The next `look` reads the outbox from its beginning. */
+  #startOver(): void {
+    this.#queues = new Map();
+    this.#read = undefined;
+    this.#waiting = 0;
   }
-
-  /** Whether the receiver needs no further attempt for the event. */
-  async function sendTo(key: string, event: StoredOperatorEvent): Promise<boolean> {
-    if (event.atMs < context.now() - OPERATOR_EVENT_SECONDS * 1_000) return true;
-    const { name, receivers } = await readAddressees(event.workspaceId);
-    // The address may have changed since the event was read.
-    const receiver = receivers.find((each) => each.key === key);
-    if (receiver === undefined) return true;
-    const send = async (): Promise<boolean> => {
-      if (isStopped()) return false;
-      const sent = await receiver.send(renderOperatorEvent(event, { name }));
-      context.onOperatorEventSent(event, receiver, sent);
-      return sent.became !== "failed";
-    };
-    return receiver.inTurn(send);
-  }
-
-  async function lookOnce(): Promise<void> {
-    try {
-      await readNew();
-    } catch (error) {
-      startOver();
-      if (!(error instanceof StoreUnavailable)) context.report("operator event", error);
-    }
-    for (const [key, queue] of queues) {
-      if (!queue.isSending && isRestOver(queue.rest)) void drain(key, queue);
-    }
-  }
-
-  return {
-    look() {
-      if (isLooking || isStopped()) return;
-      isLooking = true;
-      void lookOnce().finally(() => (isLooking = false));
-    },
-  };
 }

@@ -1,4 +1,4 @@
-import { createOperatorSender, type OperatorSenderContext } from "../../core/delivery/operator-sender";
+import { OperatorSender, type OperatorSenderContext } from "../../core/delivery/operator-sender";
 import { OPERATOR_EVENT_SECONDS, OPERATOR_EVENTS_WORKSPACE_MAX } from "../../core/domain/operator-event";
 import type { OperatorReceiver, OperatorSent } from "../../core/ports/outside";
 import { StoreUnavailable } from "../../core/ports/store-faults";
@@ -62,7 +62,7 @@ function startSender() {
   };
   const signal = new AbortController().signal;
   const lease = { shard: 0, token: "t", state: "held", stopping: signal, over: signal } as const;
-  const sender = createOperatorSender(context, { ...lease, isOver: () => state.isLeaseOver });
+  const sender = new OperatorSender(context, { ...lease, isOver: () => state.isLeaseOver });
   return {
     outbox,
     sent,
