@@ -2,7 +2,7 @@ import { render } from "preact";
 import SwaggerUI from "swagger-ui-dist/swagger-ui-es-bundle.js";
 import { chosenTheme, onColours } from "../theme";
 import { Masthead } from "./masthead";
-import { parts } from "./parts";
+import { addNames, partsFor, type ReferenceDocument } from "./parts";
 
 const SYSTEM_DARK = matchMedia("(prefers-color-scheme: dark)");
 
@@ -17,20 +17,20 @@ applyTheme();
 onColours(applyTheme);
 const header = document.querySelector("header");
 if (header !== null) render(<Masthead />, header);
-const ui = SwaggerUI({
+const answer = await fetch("openapi.json");
+const spec = (await answer.json()) as ReferenceDocument;
+addNames(spec);
+document.title = `${spec.info.title} ${spec.info.version}: reference`;
+SwaggerUI({
   dom_id: "#docs",
-  url: "openapi.json",
+  spec,
   layout: "Page",
   deepLinking: true,
   defaultModelRendering: "example",
   defaultModelExpandDepth: 2,
-  // The colours of examples come from the stylesheet. The highlighter's colours suit only a dark background.
+  // The highlighter's colours suit only a dark background.
   syntaxHighlight: false,
   // Requests must be signed, and the page has no secret, so the user cannot send requests from the page.
   supportedSubmitMethods: [],
-  plugins: [parts],
-  onComplete() {
-    const { title, version } = ui.specSelectors.info().toJS();
-    document.title = `${title} ${version}: reference`;
-  },
+  plugins: [partsFor(spec)],
 });

@@ -2,22 +2,27 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import type { ErrorAnswer } from "../public/error-body";
 import { sendError } from "../public/public-listener";
 
-/** Allows only resources from this origin. Forbids inline scripts and styles, and framing. */
-const CONTENT_SECURITY_POLICY = [
+/** Allow only resources from this origin. Forbid inline scripts and styles, and framing. */
+const POLICY_OF_ALL = [
   "default-src 'none'",
   "script-src 'self'",
   "style-src 'self'",
-  "img-src 'self'",
   "connect-src 'self'",
   "base-uri 'none'",
   "form-action 'none'",
   "frame-ancestors 'none'",
+];
+const POLICY = [
+  ...POLICY_OF_ALL,
+  "img-src 'self'",
   "require-trusted-types-for 'script'",
   "trusted-types 'none'",
 ].join("; ");
+/** The policy of the API reference: Swagger UI sets `innerHTML`, and has icons in `data:` URLs. */
+export const REFERENCE_POLICY = [...POLICY_OF_ALL, "img-src 'self' data:"].join("; ");
 
 const HEADERS: Readonly<Record<string, string>> = {
-  "content-security-policy": CONTENT_SECURITY_POLICY,
+  "content-security-policy": POLICY,
   "x-content-type-options": "nosniff",
   "x-frame-options": "DENY",
   "referrer-policy": "no-referrer",

@@ -4,6 +4,7 @@ import fastifyStatic from "@fastify/static";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import type { ErrorAnswer } from "../public/error-body";
 import { sendError } from "../public/public-listener";
+import { REFERENCE_POLICY } from "./page-guard";
 
 /** Directory of the built pages, which `npm run build` puts beside the compiled edge. */
 const PAGES = join(__dirname, "../../dashboard");
@@ -12,7 +13,6 @@ const PAGE_AT: Readonly<Record<string, string>> = {
   "/": "index.html",
   "/connect": "index.html",
   "/workspaces/:id": "index.html",
-  "/docs": "docs.html",
   "/guides": "guides/index.html",
   "/guides/": "guides/index.html",
   // Browsers request this path for a page without a link to an icon, e.g. for the JSON of `/openapi.json`.
@@ -37,6 +37,9 @@ export async function addPages(app: FastifyInstance): Promise<void> {
   for (const [path, page] of Object.entries(PAGE_AT)) {
     app.get(path, (_request, reply) => reply.sendFile(page));
   }
+  app.get("/docs", (_request, reply) =>
+    reply.header("content-security-policy", REFERENCE_POLICY).sendFile("docs.html"),
+  );
   app.get<{ Params: { name: string } }>("/guides/:name([a-z-]+)", ({ params }, reply) =>
     reply.sendFile(`guides/${params.name}.html`),
   );

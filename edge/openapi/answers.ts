@@ -7,7 +7,7 @@ import {
 } from "../../contract/numbers";
 import { Refusal } from "../../proto/gen/chatbridge/v1/bridge";
 import { errorBody, type ErrorAnswer } from "../public/error-body";
-import { refTo, type Example, type Header, type Response, type Schema } from "./shape";
+import { refTo, type Header, type Response, type Schema } from "./shape";
 import { refusalAnswer } from "../public/refusal-answer";
 
 export const ERROR_BODY: Schema = {
@@ -132,7 +132,7 @@ function errorResponse(status: number, reasons: readonly ErrorReason[]): Respons
         }
       : { properties: { statusCode: { const: status }, error: { const: error } }, required: ["error"] };
   const said = reasons.map(({ words }) => words).join("; ");
-  const examples = reasons.map(({ name, answer }): [string, Example] => [name, { value: errorBody(answer) }]);
+  const examples = reasons.map(({ name, answer }) => [name, { value: errorBody(answer) }] as const);
   return {
     description: `${said.charAt(0).toUpperCase()}${said.slice(1)}.`,
     ...(WITH_RETRY_AFTER.includes(status) ? { headers: { "Retry-After": RETRY_AFTER } } : {}),

@@ -20,7 +20,7 @@ import { outboundSchemas } from "./outbound";
 import { OUTBOUND_EVENTS, type OutboundEvent } from "./outbound-events";
 import {
   refTo,
-  type Example,
+  type Examples,
   type OpenApiDocument,
   type Operation,
   type Parameter,
@@ -215,10 +215,10 @@ function signatureSchema(): Schema {
   return { type: "string", pattern: SIGNATURE_FORM };
 }
 
-function json(schema: Schema, examples: Readonly<Record<string, Example>>) {
+function json(schema: Schema, examples: Examples) {
   return { "application/json": { schema, examples } };
 }
 
-function named(values: Readonly<Record<string, unknown>>): Readonly<Record<string, Example>> {
+function named(values: Readonly<Record<string, unknown>>): Examples {
   return Object.fromEntries(Object.entries(values).map(([name, value]) => [name, { value }]));
 }

@@ -15,6 +15,10 @@ function object(description: string, properties: Readonly<Record<string, Schema>
 
 /** Returns the schemas of the events, messages and pages that a bridge receives. */
 export function outboundSchemas(): Readonly<Record<string, Schema>> {
+  return { ...eventSchemas(), ...messageSchemas(), EventPage: pageSchema() };
+}
+
+function eventSchemas(): Readonly<Record<string, Schema>> {
   return {
     OutboundEvent: {
       description: "An event for the bridge. Ignore unknown fields.",
@@ -30,6 +34,11 @@ export function outboundSchemas(): Readonly<Record<string, Schema>> {
         object(`${summary}.`, { ...head(type), ...fields }),
       ]),
     ),
+  };
+}
+
+function messageSchemas(): Readonly<Record<string, Schema>> {
+  return {
     Message: object("A message to show. Its `id` identifies the message in repeats and updates.", {
       id: text("Assigned by the service.", { pattern: MESSAGE_ID_FORM.source }),
       kind: text(
@@ -68,33 +77,36 @@ export function outboundSchemas(): Readonly<Record<string, Schema>> {
       label: text("The text of the button."),
       url: text("The URL to open.", { format: "uri" }),
     }),
-    EventPage: object("A page of held events.", {
-      events: {
-        type: "array",
-        maxItems: PAGE_MAX_EVENTS,
-        description: "Oldest first. Each event is exactly what a push would carry.",
-        items: refTo("OutboundEvent"),
-      },
-      next: {
-        type: ["string", "null"],
-        pattern: CURSOR_FORM.source,
-        description:
-          "The cursor to send unchanged as `after` in the next poll. Null only when no `after` was sent and no event is held.",
-      },
-      hasMore: {
-        type: "boolean",
-        description:
-          "Whether more events are held after the last event of this page: if so, poll again immediately.",
-      },
-      gap: {
-        type: "boolean",
-        description:
-          "Whether events after the cursor in `after` were removed, after 24 hours, before they were fetched. If so, continue " +
-          "from `next`. While nothing newer is held, each further page has `gap: true` again. Always false without `after`, " +
-          "and with `after=latest`.",
-      },
-    }),
   };
+}
+
+function pageSchema(): Schema {
+  return object("A page of held events.", {
+    events: {
+      type: "array",
+      maxItems: PAGE_MAX_EVENTS,
+      description: "Oldest first. Each event is exactly what a push would carry.",
+      items: refTo("OutboundEvent"),
+    },
+    next: {
+      type: ["string", "null"],
+      pattern: CURSOR_FORM.source,
+      description:
+        "The cursor to send unchanged as `after` in the next poll. Null only when no `after` was sent and no event is held.",
+    },
+    hasMore: {
+      type: "boolean",
+      description:
+        "Whether more events are held after the last event of this page: if so, poll again immediately.",
+    },
+    gap: {
+      type: "boolean",
+      description:
+        "Whether events after the cursor in `after` were removed, after 24 hours, before they were fetched. If so, continue " +
+        "from `next`. While nothing newer is held, each further page has `gap: true` again. Always false without `after`, " +
+        "and with `after=latest`.",
+    },
+  });
 }
 
 function head(type: string): Readonly<Record<string, Schema>> {

@@ -1,24 +1,21 @@
 /** The parts of an OpenAPI 3.1 document that the edge uses. */
 export interface OpenApiDocument {
   readonly openapi: string;
-  readonly info: {
-    readonly title: string;
-    readonly version: string;
-    readonly description: string;
-    readonly license: { readonly name: string; readonly identifier: string };
+  readonly info: Readonly<Record<"title" | "version" | "description", string>> & {
+    readonly license: Readonly<Record<"name" | "identifier", string>>;
   };
-  readonly servers: readonly { readonly url: string; readonly description: string }[];
+  readonly servers: readonly Readonly<Record<"url" | "description", string>>[];
   readonly security: readonly Readonly<Record<string, readonly string[]>>[];
-  readonly tags: readonly { readonly name: string; readonly description: string }[];
-  readonly paths: Readonly<Record<string, Readonly<Partial<Record<Method, Operation>>>>>;
-  readonly webhooks: Readonly<Record<string, { readonly post: Operation }>>;
+  readonly tags: readonly Readonly<Record<"name" | "description", string>>[];
+  readonly paths: Readonly<Record<string, Readonly<Partial<Record<"get" | "post", Operation>>>>>;
+  readonly webhooks: Readonly<Record<string, Readonly<Record<"post", Operation>>>>;
   readonly components: {
     readonly schemas: Readonly<Record<string, Schema>>;
-    readonly securitySchemes: Readonly<Record<string, SecurityScheme>>;
+    readonly securitySchemes: Readonly<
+      Record<string, Readonly<Record<"type" | "in" | "name" | "description", string>>>
+    >;
   };
 }
-
-export type Method = "get" | "post";
 
 export interface Operation {
   readonly operationId: string;
@@ -30,13 +27,16 @@ export interface Operation {
   readonly responses: Readonly<Record<string, Response>>;
 }
 
-export interface Parameter {
-  readonly name: string;
-  readonly in: "path" | "query" | "header";
+export interface Header {
   readonly required: boolean;
   readonly description: string;
   readonly schema: Schema;
   readonly example: unknown;
+}
+
+export interface Parameter extends Header {
+  readonly name: string;
+  readonly in: "path" | "query" | "header";
 }
 
 export interface Response {
@@ -45,31 +45,10 @@ export interface Response {
   readonly content?: Content;
 }
 
-export interface Header {
-  readonly required: boolean;
-  readonly description: string;
-  readonly schema: Schema;
-  readonly example: unknown;
-}
-
 export type Content = Readonly<
-  Record<
-    "application/json",
-    { readonly schema: Schema; readonly examples: Readonly<Record<string, Example>> }
-  >
+  Record<"application/json", { readonly schema: Schema; readonly examples: Examples }>
 >;
-
-export interface Example {
-  readonly summary?: string;
-  readonly value: unknown;
-}
-
-export interface SecurityScheme {
-  readonly type: "apiKey";
-  readonly in: "header";
-  readonly name: string;
-  readonly description: string;
-}
+export type Examples = Readonly<Record<string, { readonly value: unknown }>>;
 
 /** The keywords of JSON Schema 2020-12 that the edge uses. */
 export interface Schema {

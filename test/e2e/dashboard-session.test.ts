@@ -159,6 +159,16 @@ describe("the dashboard's listener:", () => {
     },
   );
 
+  test("all pages except the API reference enforce Trusted Types", async () => {
+    const policyOf = async (path: string) =>
+      (await send(service.dashboardUrl, path)).headers["content-security-policy"];
+    for (const path of ["/", "/connect", "/guides", "/openapi.json", "/nowhere", "/docs/x"]) {
+      expect(await policyOf(path)).toContain("require-trusted-types-for 'script'; trusted-types 'none'");
+    }
+    expect(await policyOf("/docs")).toContain("script-src 'self'; style-src 'self';");
+    expect(await policyOf("/docs")).not.toContain("trusted-types");
+  });
+
   async function assetsOf(path: string): Promise<string[]> {
     const page = (await send(service.dashboardUrl, path)).body.toString();
     return [...page.matchAll(/(?:src|href)="(\/assets\/[^"]+)"/g)].map(([, asset]) => asset ?? "");
