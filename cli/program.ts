@@ -1,7 +1,6 @@
 import { CommanderError, Option } from "commander";
 import { CliCommand, type Cli, type Surroundings } from "./cli";
 import { addChanges } from "./changes";
-import { addCompletion, COMPLETE, complete, completionLines } from "./completion";
 import { EXIT, EXIT_CODE_WORDS, type ExitCode } from "./exit-code";
 import { CliFailure } from "./failure";
 import { addFailedEvents } from "./failed-events";
@@ -78,7 +77,6 @@ export function createProgram(surroundings: Surroundings, endWith: Cli["endWith"
   addGroups(program, cli);
   addListen(program, cli);
   addSignatureCommands(program, cli);
-  addCompletion(program, cli);
   return program;
 }
 
@@ -87,11 +85,6 @@ export async function runCli(args: readonly string[], surroundings: Surroundings
   const { terminal } = surroundings;
   let code: ExitCode = EXIT.DONE;
   const program = createProgram(surroundings, (other) => (code = other));
-  const [first, shell = "", ...words] = args;
-  if (first === COMPLETE) {
-    terminal.printOwn(completionLines(shell, complete(program, words)));
-    return EXIT.DONE;
-  }
   try {
     await program.parseAsync(args, { from: "user" });
     return code;

@@ -15,7 +15,7 @@ export interface Streams {
 
 export type Terminal = ReturnType<typeof createTerminal>;
 
-/** Escapes all output except that of `printOwn`, so that untrusted text cannot control the terminal. */
+/** Escapes all output, so that untrusted text cannot control the terminal. */
 export function createTerminal({ stdin, stdout, stderr }: Streams) {
   const write = (stream: Writable, lines: readonly string[]): void => {
     const safe = lines.flatMap((line) => line.split("\n")).map(printable);
@@ -24,9 +24,6 @@ export function createTerminal({ stdin, stdout, stderr }: Streams) {
   return {
     /** Prints lines of the result on stdout. */
     print: (...lines: readonly string[]): void => write(stdout, lines),
-    /** Prints lines of trusted text on stdout, without escaping. */
-    printOwn: (lines: readonly string[]): void =>
-      void stdout.write(lines.map((line) => `${line}\n`).join("")),
     /** Prints a value on stdout as one line of JSON. */
     printJson: (value: unknown): void => void stdout.write(`${printableJson(value)}\n`),
     /** Prints lines on stderr: errors and notes. */

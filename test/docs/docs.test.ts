@@ -145,8 +145,7 @@ describe("commands", () => {
   });
 
   test("every chat-bridge command named on a page exists", async () => {
-    const form =
-      /chat-bridge ((?:workspace|tail) [a-z-]+|listen|sign|verify|publish|send-test|completion)\b/g;
+    const form = /chat-bridge ((?:workspace|tail) [a-z-]+|listen|sign|verify|publish|send-test)\b/g;
     const names = named(form);
     expect(names).toContain("workspace rotate");
     for (const name of names) {

@@ -25,7 +25,7 @@ export const PROGRAM = createProgram(
 /** A run of the command line, in progress or ended. `interrupt` acts like Ctrl-C. */
 export type CliChild = ReturnType<typeof startCli>;
 
-export const CLI_MAIN = join(__dirname, "../../dist/cli/main.js");
+const CLI_MAIN = join(__dirname, "../../dist/cli/main.js");
 
 const wordsOf = (args: string | readonly string[]) =>
   typeof args === "string" ? args.split(" ").filter(Boolean) : args;
