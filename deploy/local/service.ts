@@ -15,7 +15,7 @@ import {
   whyIrcNotReady,
 } from "./irc";
 import { freeAddresses, reachable, reachableHost } from "./listen-addresses";
-import { createOperator, demoWorkspace, signInLink } from "./operator";
+import { createOperator, demoWorkspace, signInLink, type Operator } from "./operator";
 import { holdsData, startPrivateRedis } from "./private-redis";
 import { findRedisServer } from "./redis-server";
 import { takeRunLock } from "./run-lock";
@@ -37,48 +37,160 @@ const LEFTOVER_WITHIN_MS = 15_000;
  *   exits unexpectedly; the reason says why
  */
 export async function runService(settings: StartSettings, over: AbortController): Promise<void> {
-  const { dataDir } = settings;
-  const { signal } = over;
-  const logs = join(dataDir, "logs");
-  const keptFile = join(dataDir, "settings.json");
-  const logOf = (name: Child["name"]): string => join(logs, `${name}.log`);
-  const started: Child[] = [];
-  const closeLast: { close(): unknown }[] = [];
-
-  enter(dataDir, logs);
+  enter(settings.dataDir, join(settings.dataDir, "logs"));
   const lock = await takeRunLock();
+  const service = new LocalService(settings, over);
+  try {
+    console.log(whatNext(await service.start(lock.wasKilled ? LEFTOVER_WITHIN_MS : 0)));
+    if (!over.signal.aborted) await once(over.signal, "abort");
+  } catch (error) {
+    // If `over` is already aborted, its reason is the cause, and this error is only a consequence.
+    if (!over.signal.aborted) over.abort(error);
+  }
+  await service.stop();
+  lock.release();
+}
 
-  function watch(child: Child): void {
-    started.unshift(child);
-    const ended = (): void => over.abort(endedByItself(child));
+/** The processes of the service, and what they need from this process. */
+class LocalService {
+  readonly #settings: StartSettings;
+  readonly #over: AbortController;
+  readonly #signal: AbortSignal;
+  readonly #logs: string;
+  readonly #keptFile: string;
+  /** The started processes, the newest first. */
+  readonly #started: Child[] = [];
+  /** Is closed after the processes have stopped, the newest first. */
+  readonly #closeLast: { close(): unknown }[] = [];
+
+  constructor(settings: StartSettings, over: AbortController) {
+    this.#settings = settings;
+    this.#over = over;
+    this.#signal = over.signal;
+    this.#logs = join(settings.dataDir, "logs");
+    this.#keptFile = join(settings.dataDir, "settings.json");
+  }
+
+  /** @param portsWithinMs milliseconds within which the listeners' ports must become free */
+  async start(portsWithinMs: number): Promise<Facts> {
+    const { dataDir, demo, irc, redisUrl: ownRedis } = this.#settings;
+    const ircServer = irc ? findIrcServer() : undefined;
+    const listen = await freeAddresses(this.#settings.listen, portsWithinMs, this.#signal);
+    const kept = readKeptSettings(this.#keptFile);
+    if (ownRedis !== undefined) say(`Redis: ${nameOf(ownRedis)}, from REDIS_URL`);
+    const redisUrl = ownRedis ?? (await this.#startRedis());
+    // Core must trust the chat's certificate, so the certificate is made before core starts.
+    const certificate = demo
+      ? await makeCertificate(join(dataDir, "chat"), reachableHost(listen.CHAT_PUSH_LISTEN))
+      : undefined;
+    const environments = childEnvironments(process.env, listen, kept, redisUrl, certificate);
+    say("core and edge: starting");
+    await Promise.all([
+      this.#run("core", environments.core, listen.CORE_HEALTH_LISTEN),
+      this.#run("edge", environments.edge, listen.EDGE_HEALTH_LISTEN),
+    ]);
+    const operator = createOperator(reachable(listen.CORE_LISTEN), kept.tokens.operator);
+    this.#closeLast.unshift(operator);
+    const where = ownRedis === undefined ? "private" : nameOf(ownRedis);
+    const workspace = await this.#workspace(operator, "Demo", where);
+    const signIn = await signInLink(`http://${reachable(listen.DASHBOARD_LISTEN)}`, kept.tokens.operator);
+    this.#signal.throwIfAborted();
+    if (demo) {
+      say(
+        `game and chat: starting${certificate === undefined ? ", without pushes, which need openssl" : ""}`,
+      );
+      await this.#startDemo(operator, workspace, listen, environments);
+    }
+    if (ircServer !== undefined) {
+      say("irc-server and irc-bridge: starting");
+      buildIrcBridge();
+      await this.#startIrc(ircServer, listen, await this.#workspace(operator, "IRC", `${where} irc`));
+    }
+    return {
+      workspace,
+      listen,
+      tokens: kept.tokens,
+      signIn,
+      hasChat: demo,
+      hasIrc: irc,
+      logs: this.#logs,
+      keptFile: this.#keptFile,
+    };
+  }
+
+  /** Stops all processes in reverse order. */
+  async stop(): Promise<void> {
+    for (const { name, stop } of this.#started) {
+      say(`${name}: stopping`);
+      await stop();
+    }
+    for (const each of this.#closeLast) await each.close();
+  }
+
+  #logOf(name: Child["name"]): string {
+    return join(this.#logs, `${name}.log`);
+  }
+
+  #watch(child: Child): void {
+    this.#started.unshift(child);
+    const ended = (): void => this.#over.abort(endedByItself(child));
     if (hasEnded(child.process)) ended();
     else child.process.once("exit", ended);
   }
 
   /** Starts a process, and resolves when it is ready. */
-  async function run(name: Parameters<typeof startChild>[0], env: NodeJS.ProcessEnv, health: HostPort) {
-    const child = startChild(name, env, logOf(name));
-    watch(child);
-    await untilReady(child, () => whyNotHealthy(`http://${reachable(health)}/ready`), signal);
+  async #run(name: Parameters<typeof startChild>[0], env: NodeJS.ProcessEnv, health: HostPort) {
+    const child = startChild(name, env, this.#logOf(name));
+    this.#watch(child);
+    await untilReady(child, () => whyNotHealthy(`http://${reachable(health)}/ready`), this.#signal);
   }
 
-  async function startRedis(): Promise<string> {
-    const server = await findRedisServer(say, signal);
-    signal.throwIfAborted();
-    const folder = join(dataDir, "redis");
+  async #startRedis(): Promise<string> {
+    const server = await findRedisServer(say, this.#signal);
+    this.#signal.throwIfAborted();
+    const folder = join(this.#settings.dataDir, "redis");
+    const logFile = this.#logOf("redis");
     say(`Redis: ${holdsData(folder) ? "loading the data" : "starting without data"} in ${folder}`);
-    const redis = await startPrivateRedis({ server, folder, logFile: logOf("redis"), signal });
-    watch({ name: "redis", logFile: logOf("redis"), ...redis });
+    const redis = await startPrivateRedis({ server, folder, logFile, signal: this.#signal });
+    this.#watch({ name: "redis", logFile, ...redis });
     return redis.url;
   }
 
+  /** Resolves to a workspace of this Redis, and keeps a new workspace for the next start. */
+  async #workspace(operator: Operator, name: string, key: string): Promise<DemoWorkspace> {
+    const current = readKeptSettings(this.#keptFile);
+    const known = current.workspaces[key];
+    const found = await demoWorkspace(operator, known, name);
+    if (found !== known) {
+      say(`workspace ${name}: created`);
+      writeKeptSettings(this.#keptFile, { ...current, workspaces: { ...current.workspaces, [key]: found } });
+    }
+    return found;
+  }
+
+  /** Starts the game and the chat, and the server with which the chat switches between polling and pushes. */
+  async #startDemo(
+    operator: Operator,
+    { id: workspaceId, secret }: DemoWorkspace,
+    listen: ListenAddresses,
+    { game, chat }: ReturnType<typeof childEnvironments>,
+  ): Promise<void> {
+    const [socketPath, targetUrl] = [SWITCH_SOCKET, chatTargetUrl(listen)];
+    this.#closeLast.unshift(await startTargetUrlSwitch({ socketPath, operator, workspaceId, targetUrl }));
+    const chatEnv = { ...chat, WORKSPACE_ID: workspaceId, SIGNING_SECRET: secret };
+    await Promise.all([
+      this.#run("game", game, listen.GAME_HEALTH_LISTEN),
+      this.#run("chat", chatEnv, listen.CHAT_HEALTH_LISTEN),
+    ]);
+  }
+
   /** Starts an IRC server, and the bridge between the server and a workspace. */
-  async function runIrc(server: string, listen: ListenAddresses, workspace: DemoWorkspace): Promise<void> {
-    const folder = join(dataDir, "irc");
+  async #startIrc(server: string, listen: ListenAddresses, workspace: DemoWorkspace): Promise<void> {
+    const folder = join(this.#settings.dataDir, "irc");
     const command = ircServerCommand(server, folder, listen.IRC_LISTEN);
-    const ircServer = startCommand("irc-server", command, process.env, logOf("irc-server"));
-    watch(ircServer);
-    await untilReady(ircServer, () => whyIrcNotReady(listen.IRC_LISTEN), signal);
+    const ircServer = startCommand("irc-server", command, process.env, this.#logOf("irc-server"));
+    this.#watch(ircServer);
+    await untilReady(ircServer, () => whyIrcNotReady(listen.IRC_LISTEN), this.#signal);
     const health = reachable(listen.IRC_HEALTH_LISTEN);
     const env = ircBridgeEnvironment(process.env, {
       baseUrl: `http://${reachable(listen.EDGE_LISTEN)}`,
@@ -87,89 +199,10 @@ export async function runService(settings: StartSettings, over: AbortController)
       health: listen.IRC_HEALTH_LISTEN,
       stateFolder: join(folder, "state"),
     });
-    const bridge = startCommand("irc-bridge", IRC_BRIDGE_COMMAND, env, logOf("irc-bridge"));
-    watch(bridge);
-    await untilReady(bridge, () => whyNotHealthy(`http://${health}/health`), signal);
+    const bridge = startCommand("irc-bridge", IRC_BRIDGE_COMMAND, env, this.#logOf("irc-bridge"));
+    this.#watch(bridge);
+    await untilReady(bridge, () => whyNotHealthy(`http://${health}/health`), this.#signal);
   }
-
-  async function start(): Promise<Facts> {
-    const ircServer = settings.irc ? findIrcServer() : undefined;
-    const listen = await freeAddresses(settings.listen, lock.wasKilled ? LEFTOVER_WITHIN_MS : 0, signal);
-    const kept = readKeptSettings(keptFile);
-    if (settings.redisUrl !== undefined) say(`Redis: ${nameOf(settings.redisUrl)}, from REDIS_URL`);
-    const redisUrl = settings.redisUrl ?? (await startRedis());
-    // Core must trust the chat's certificate, so the certificate is made before core starts.
-    const certificate = settings.demo
-      ? await makeCertificate(join(dataDir, "chat"), reachableHost(listen.CHAT_PUSH_LISTEN))
-      : undefined;
-    const environments = childEnvironments(process.env, listen, kept, redisUrl, certificate);
-    say("core and edge: starting");
-    await Promise.all([
-      run("core", environments.core, listen.CORE_HEALTH_LISTEN),
-      run("edge", environments.edge, listen.EDGE_HEALTH_LISTEN),
-    ]);
-    const where = settings.redisUrl === undefined ? "private" : nameOf(settings.redisUrl);
-    const operator = createOperator(reachable(listen.CORE_LISTEN), kept.tokens.operator);
-    closeLast.unshift(operator);
-
-    /** Resolves to a workspace of this Redis, and keeps a new workspace for the next start. */
-    async function workspaceNamed(name: string, key: string): Promise<DemoWorkspace> {
-      const current = readKeptSettings(keptFile);
-      const known = current.workspaces[key];
-      const found = await demoWorkspace(operator, known, name);
-      if (found !== known) {
-        say(`workspace ${name}: created`);
-        writeKeptSettings(keptFile, { ...current, workspaces: { ...current.workspaces, [key]: found } });
-      }
-      return found;
-    }
-    const workspace = await workspaceNamed("Demo", where);
-    const dashboard = `http://${reachable(listen.DASHBOARD_LISTEN)}`;
-    const signIn = await signInLink(dashboard, kept.tokens.operator);
-    signal.throwIfAborted();
-    if (settings.demo) {
-      say(
-        `game and chat: starting${certificate === undefined ? ", without pushes, which need openssl" : ""}`,
-      );
-      const [socketPath, targetUrl] = [SWITCH_SOCKET, chatTargetUrl(listen)];
-      const { id: workspaceId, secret } = workspace;
-      closeLast.unshift(await startTargetUrlSwitch({ socketPath, operator, workspaceId, targetUrl }));
-      const chat = { ...environments.chat, WORKSPACE_ID: workspaceId, SIGNING_SECRET: secret };
-      await Promise.all([
-        run("game", environments.game, listen.GAME_HEALTH_LISTEN),
-        run("chat", chat, listen.CHAT_HEALTH_LISTEN),
-      ]);
-    }
-    if (ircServer !== undefined) {
-      say("irc-server and irc-bridge: starting");
-      buildIrcBridge();
-      await runIrc(ircServer, listen, await workspaceNamed("IRC", `${where} irc`));
-    }
-    return {
-      workspace,
-      listen,
-      tokens: kept.tokens,
-      signIn,
-      hasChat: settings.demo,
-      hasIrc: settings.irc,
-      logs,
-      keptFile,
-    };
-  }
-
-  try {
-    console.log(whatNext(await start()));
-    if (!signal.aborted) await once(signal, "abort");
-  } catch (error) {
-    // If `over` is already aborted, its reason is the cause, and this error is only a consequence.
-    if (!signal.aborted) over.abort(error);
-  }
-  for (const { name, stop } of started) {
-    say(`${name}: stopping`);
-    await stop();
-  }
-  for (const each of closeLast) await each.close();
-  lock.release();
 }
 
 function say(line: string): void {
