@@ -56,10 +56,8 @@ export async function connectToStore(url: string) {
     await withKeys(pattern, (keys) => Promise.all(keys.map((key) => client.xTrim(key, "MAXLEN", 0))));
   }
 
-  async function info(section: string, field: string): Promise<number> {
-    const text = await client.info(section);
-    return Number(new RegExp(`^${field}:(\\d+)`, "m").exec(text)?.[1]);
-  }
+  const info = async (section: string, field: string): Promise<number> =>
+    Number(new RegExp(`^${field}:(\\d+)`, "m").exec(await client.info(section))?.[1]);
 
   return {
     assertEntries,

@@ -75,3 +75,22 @@ export async function attempt(
   await Promise.all(Array.from({ length: atOnce }, work));
   return tally.counts();
 }
+
+/** The events of one kind that are on their way, from the moment at which each event is due. */
+export function createJourneys(tally: () => Tally | undefined) {
+  const leftAt = new Map<string, number>();
+  const accepted = new Set<string>();
+  const arrived = new Set<string>();
+  return {
+    leave: (text: string, dueAt: number) => void leftAt.set(text, dueAt),
+    /** Is called when the service has accepted an event. The event may already have arrived. */
+    accept: (text: string) => void accepted.add(text),
+    arrive(text: string): void {
+      const dueAt = leftAt.get(text);
+      if (dueAt === undefined || arrived.has(text)) return;
+      arrived.add(text);
+      tally()?.accept(performance.now() - dueAt);
+    },
+    missing: () => [...accepted].filter((text) => !arrived.has(text)),
+  };
+}

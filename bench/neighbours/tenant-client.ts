@@ -40,20 +40,6 @@ export function connectTenant({ coreAddress, url, dashboardUrl }: Place, tenant:
     headersTimeout: ANSWER_WITHIN_MS,
   });
 
-  async function http(base: string, path: string, { method = "GET", headers = {}, body }: HttpRequest = {}) {
-    const sent = { method, headers, dispatcher: agent, ...(body !== undefined && { body }) };
-    const answer = await request(`${base}${path}`, sent);
-    const text = await answer.body.text();
-    if (answer.statusCode >= 300) throw new Refused(String(answer.statusCode));
-    return { headers: answer.headers, text };
-  }
-
-  /** Calls the dashboard's API as the dashboard's page does. */
-  function api(path: string, { headers, ...rest }: HttpRequest = {}) {
-    const all = { "x-dashboard": "1", "sec-fetch-site": "same-origin", ...headers };
-    return http(dashboardUrl, `/api${path}`, { ...rest, headers: all });
-  }
-
   return {
     /** The client of the operator, for calls of `operator`. */
     workspaces,
@@ -70,12 +56,13 @@ export function connectTenant({ coreAddress, url, dashboardUrl }: Place, tenant:
         "content-type": "application/json",
         "service-signature": signatureOf(secret, body),
       };
-      await http(url, `/hooks/${to.id}`, { method: "POST", headers, body });
+      await ask(agent, `${url}/hooks/${to.id}`, { method: "POST", headers, body });
     },
 
     async poll({ id, secret }: TenantWorkspace, query: string): Promise<Page> {
       const headers = { "service-signature": signatureOf(secret, query) };
-      return JSON.parse((await http(url, `/hooks/${id}/events?${query}`, { headers })).text) as Page;
+      const { text } = await ask(agent, `${url}/hooks/${id}/events?${query}`, { headers });
+      return JSON.parse(text) as Page;
     },
 
     /** Publishes events. Rejects unless core publishes all of them. */
@@ -103,27 +90,7 @@ export function connectTenant({ coreAddress, url, dashboardUrl }: Place, tenant:
         workspaces.watchWorkspace(WatchWorkspaceRequest.create({ workspaceId: id }), bearer(operatorToken)),
       ),
 
-    /** Signs in to the dashboard. Returns the cookie of the session. */
-    async signIn(): Promise<string> {
-      const body = JSON.stringify({ token: operatorToken });
-      const headers = { "content-type": "application/json" };
-      const answer = await api("/session", { method: "POST", headers, body });
-      return /^[^;]*/.exec(String(answer.headers["set-cookie"]))?.[0] ?? "";
-    },
-    signOut: (cookie: string) => api("/session", { method: "DELETE", headers: { cookie } }),
-    /** Gets what the dashboard's page about a workspace shows. */
-    page: ({ id }: TenantWorkspace, cookie: string) => api(`/workspaces/${id}`, { headers: { cookie } }),
-    /** Opens the stream of changes that a page of the dashboard reads. Resolves to a function that closes the stream. */
-    async openPage({ id }: TenantWorkspace, cookie: string): Promise<() => void> {
-      const headers = { "x-dashboard": "1", "sec-fetch-site": "same-origin", cookie };
-      const path = `${dashboardUrl}/api/workspaces/${id}/watch`;
-      const { statusCode, body } = await request(path, { headers, dispatcher: agent });
-      // The stream never ends by itself, so its error after `destroy` is expected.
-      body.on("error", () => undefined).resume();
-      if (statusCode < 300) return () => void body.destroy();
-      body.destroy();
-      throw new Refused(String(statusCode));
-    },
+    ...connectToDashboard(dashboardUrl, operatorToken, agent),
 
     async close(): Promise<void> {
       games.close();
@@ -131,4 +98,48 @@ export function connectTenant({ coreAddress, url, dashboardUrl }: Place, tenant:
       await agent.destroy();
     },
   };
+}
+
+/** The headers of the dashboard's page. */
+const OF_PAGE = { "x-dashboard": "1", "sec-fetch-site": "same-origin" };
+
+/** Calls the dashboard's API as the dashboard's page does. */
+function connectToDashboard(dashboardUrl: string, token: string, agent: Agent) {
+  const api = `${dashboardUrl}/api`;
+  const call = (path: string, { headers, ...rest }: HttpRequest = {}) =>
+    ask(agent, `${api}${path}`, { ...rest, headers: { ...OF_PAGE, ...headers } });
+  return {
+    /** Signs in to the dashboard. Returns the cookie of the session. */
+    async signIn(): Promise<string> {
+      const body = JSON.stringify({ token });
+      const headers = { "content-type": "application/json" };
+      const answer = await call("/session", { method: "POST", headers, body });
+      return /^[^;]*/.exec(String(answer.headers["set-cookie"]))?.[0] ?? "";
+    },
+    signOut: (cookie: string) => call("/session", { method: "DELETE", headers: { cookie } }),
+    /** Gets what the dashboard's page about a workspace shows. */
+    page: ({ id }: TenantWorkspace, cookie: string) => call(`/workspaces/${id}`, { headers: { cookie } }),
+    /** Opens the stream of changes that a page of the dashboard reads. Resolves to a function that closes the stream. */
+    async openPage({ id }: TenantWorkspace, cookie: string): Promise<() => void> {
+      const headers = { ...OF_PAGE, cookie };
+      const { statusCode, body } = await request(`${api}/workspaces/${id}/watch`, {
+        headers,
+        dispatcher: agent,
+      });
+      // The stream never ends by itself, so its error after `destroy` is expected.
+      body.on("error", () => undefined).resume();
+      if (statusCode < 300) return () => void body.destroy();
+      body.destroy();
+      throw new Refused(String(statusCode));
+    },
+  };
+}
+
+/** Sends a request. Resolves to the answer's headers and body; rejects with `Refused` unless the status is a success. */
+async function ask(agent: Agent, url: string, { method = "GET", headers = {}, body }: HttpRequest) {
+  const sent = { method, headers, dispatcher: agent, ...(body !== undefined && { body }) };
+  const answer = await request(url, sent);
+  const text = await answer.body.text();
+  if (answer.statusCode >= 300) throw new Refused(String(answer.statusCode));
+  return { headers: answer.headers, text };
 }

@@ -7,8 +7,7 @@ import type { Part, PartContext } from "../part";
 import { alternate, spreadLine, type Contest, type Round, type Side } from "../rounds";
 import { startService, type Service } from "../service";
 import { median } from "../statistics";
-import { WORKSPACES } from "./http-sides";
-import { PAGE_EVENTS } from "./polls";
+import { PAGE_EVENTS, WORKSPACES } from "./http";
 
 const SIZES = [1_000, 10_000, 100_000];
 const HELD_EVENTS = 1_000_000;

@@ -7,7 +7,7 @@ import { receiveOverLane } from "../load/lane-receives";
 import { poll } from "../load/polls";
 import { publishSome } from "../load/publishing";
 import { check, type Part } from "../part";
-import { startLoadedService } from "../service";
+import { startLoadedService, type Service } from "../service";
 import type { Store } from "../store";
 import { createTable } from "../table";
 
@@ -84,15 +84,8 @@ export const memory: Part = {
       await store.removeLimiters();
     });
 
-    const before = await store.usedBytes();
-    let left = 0;
-    const ackedAndIdBytes = await growth(store, sizes.acked, async () => {
-      left = await ackPosts(service, workspaces.slice(0, RECEIVING), sizes.acked);
-      await store.removeLimiters();
-    });
-    await store.emptyInbound();
-    await sleep(SETTLE_MS);
-    const ackedBytes = ackedAndIdBytes - ((await store.usedBytes()) - before) / sizes.acked;
+    const acking = workspaces.slice(0, RECEIVING);
+    const { left, ackedBytes } = await growthOfAcked(service, acking, sizes.acked);
     const posts = dailyPosts({ emptyBytes, idBytes, ackedBytes });
 
     const pollingBytes = await growth(store, sizes.polling, async () => {
@@ -137,6 +130,23 @@ async function growth(store: Store, count: number, make: () => Promise<void>): P
   await make();
   await sleep(SETTLE_MS);
   return ((await store.usedBytes()) - before) / count;
+}
+
+/**
+ * Returns the number of acked events that the logs still have, and the bytes of an acked event in the logs: the growth
+ * that ends when the logs are emptied.
+ */
+async function growthOfAcked(service: Service, workspaces: readonly Workspace[], count: number) {
+  const { store } = service;
+  const before = await store.usedBytes();
+  let left = 0;
+  const ackedAndIdBytes = await growth(store, count, async () => {
+    left = await ackPosts(service, workspaces, count);
+    await store.removeLimiters();
+  });
+  await store.emptyInbound();
+  await sleep(SETTLE_MS);
+  return { left, ackedBytes: ackedAndIdBytes - ((await store.usedBytes()) - before) / count };
 }
 
 /** Returns the mean size of a held event as JSON, in bytes, sampled from pages of 10 workspaces. */

@@ -9,7 +9,7 @@ import { createTenants, tenantTokens, type Tenant } from "../neighbours/tenant";
 import { slowdownOf, type Slowdown } from "../neighbours/slowdown";
 import type { Part, PartContext } from "../part";
 import { freeAddress, startPushService } from "../service";
-import { withStolenTime } from "../stolen-time";
+import { withStolenTime } from "../cpu";
 import { createTable } from "../table";
 import { LOAD_FLAGS, startWorker } from "../worker";
 import type { AttackerWorker } from "../workers/attacker";

@@ -1,10 +1,9 @@
 import { isIPv4 } from "node:net";
 import { ADDRESSES, addressOf } from "../../bench/core-clients";
-import { between, withCpu } from "../../bench/cpu";
+import { between, parseMachineTimes, withCpu } from "../../bench/cpu";
 import { signedPoll, signedPost } from "../../bench/load/signed-requests";
-import { WORKSPACES } from "../../bench/parts/http-sides";
+import { WORKSPACES } from "../../bench/parts/http";
 import { alternate, resultOf, type Measure, type Round, type Side } from "../../bench/rounds";
-import { parseMachineTimes } from "../../bench/stolen-time";
 import { CONTRACT_LIMITS } from "../../core/domain/bounds";
 
 /** The highest load that the benchmark may reach, in requests per second. */

@@ -1,7 +1,32 @@
+import { createWorkspaces } from "../core-clients";
 import { createPolls } from "../load/polls";
-import { check, type Part } from "../part";
+import { createPosts, storedPosts } from "../load/posts";
+import { assertWrk } from "../load/wrk";
+import { check, type Part, type PartContext } from "../part";
 import { alternate, resultOf } from "../rounds";
-import { startHttpSides } from "./http-sides";
+import { startService } from "../service";
+import { startWorker } from "../worker";
+import type { ReferenceServer } from "../workers/reference-server";
+
+/** Number of workspaces that receive HTTP load in turn. Each accepts 250 requests per second: 64,000 in total. */
+export const WORKSPACES = 256;
+
+/** Compares the service, which stores signed POSTs, with one process that only checks and answers them. */
+export const inbound: Part = {
+  name: "inbound",
+  what: "signed POSTs accepted and stored, compared with one process that stores nothing",
+  async run(context) {
+    const { service, workspaces, referenceUrl, referencePids } = await startHttpSides(context);
+    const posts = createPosts(context, workspaces);
+    const rounds = await alternate(context, {
+      unit: "requests",
+      prepare: () => posts.prepare(),
+      ours: storedPosts(posts, service),
+      reference: { pids: referencePids, run: (seconds) => posts.run(referenceUrl, seconds) },
+    });
+    return resultOf(rounds);
+  },
+};
 
 /** Maximum number of events in a page. */
 export const PAGE_EVENTS = 100;
@@ -59,4 +84,15 @@ function pollPart(
       return resultOf(rounds, isEmpty ? {} : { pageBytes: page.length });
     },
   };
+}
+
+/** Starts the service and the reference server, with the same workspaces. */
+async function startHttpSides(context: PartContext) {
+  assertWrk();
+  const service = await startService(context);
+  const workspaces = await createWorkspaces(service.clients, WORKSPACES);
+  const reference = await startWorker<ReferenceServer>(context.scope, "reference-server");
+  const port = await reference.call("start", { workspaces });
+  const referencePids = { reference: reference.pid };
+  return { service, workspaces, reference, referenceUrl: `http://127.0.0.1:${port}`, referencePids };
 }
