@@ -123,7 +123,8 @@ function countNext<Item, Output>(
   return over < 0 ? queue.length : Math.max(1, over);
 }
 
-function byShard<Each extends { readonly shard: number }>(
+/** Groups things by shard, in order. */
+export function byShard<Each extends { readonly shard: number }>(
   waiting: readonly Each[],
 ): readonly (readonly [number, readonly Each[]])[] {
   const shards = new Map<number, Each[]>();

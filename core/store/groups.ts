@@ -1,5 +1,6 @@
 import { LEASE_MS } from "../ports/leases";
 import type { Groups } from "../ports/follow-log";
+import { byShard } from "./batch";
 import type { Functions } from "./functions";
 import type { Keys } from "./keys";
 import { asList, asNumber, asText } from "./redis/reply";
@@ -17,14 +18,9 @@ export function createGroups(functions: Functions, keys: Keys): Groups {
   /** Returns the number of live members of each group that has members. */
   async function countMembers(groups: readonly string[]): Promise<ReadonlyMap<string, number>> {
     const counts = new Map<string, number>();
-    const byShard = new Map<number, string[]>();
-    for (const group of groups) {
-      const shard = keys.shard(group);
-      const names = byShard.get(shard);
-      if (names === undefined) byShard.set(shard, [group]);
-      else names.push(group);
-    }
-    const counting = [...byShard].map(async ([shard, names]) => {
+    const members = groups.map((name) => ({ shard: keys.shard(name), name }));
+    const counting = byShard(members).map(async ([shard, ofShard]) => {
+      const names = ofShard.map(({ name }) => name);
       const args = [String(LEASE_MS), ...names];
       const found = asList(await functions.call("count_members", keys.prefix(shard), args));
       for (const [i, name] of names.entries()) {

@@ -1,13 +1,5 @@
 import { StoreUnavailable } from "../../ports/store-faults";
-import {
-  answered,
-  errorReply,
-  type Argument,
-  type Connection,
-  type Redis,
-  type Reply,
-  type ServerReply,
-} from "./connection";
+import { answered, errorReply, type Argument, type Connection, type Reply } from "./connection";
 import { slotOf, SLOTS } from "./slot";
 import { Topology, type Call, type TopologyOptions } from "./topology";
 import { nameOf, type Access, type Address, type RedisTarget } from "./url";
@@ -19,11 +11,6 @@ type ClusterTarget = Extract<RedisTarget, { kind: "cluster" }>;
 type View = readonly { readonly from: number; readonly to: number; readonly address: Address }[];
 
 const LOOK_WITHIN_MS = 1_000;
-
-/** Connects to the masters of a cluster. */
-export function connectCluster(target: ClusterTarget, options: TopologyOptions): Promise<Redis> {
-  return new Cluster(target, options).start();
-}
 
 /**
  * The masters of a cluster, and which master has which slot. Core queries all masters, and uses the first answer that
@@ -37,7 +24,7 @@ export function connectCluster(target: ClusterTarget, options: TopologyOptions):
  * connection to that master is lost, core uses another master. Messages sent in the meantime are lost, but listeners
  * for wakes tolerate lost messages.
  */
-class Cluster extends Topology {
+export class Cluster extends Topology {
   readonly isOneMaster = false;
   protected messages: Connection | undefined;
   readonly #seeds: readonly Address[];
@@ -53,7 +40,7 @@ class Cluster extends Topology {
     this.#access = access;
   }
 
-  async everywhere(args: readonly Argument[]): Promise<readonly ServerReply[]> {
+  async everywhere(args: readonly Argument[]) {
     const isSomeMissing = this.#owners.includes(undefined);
     const each = [...this.#masters].map(async ([server, master]) => ({
       server,

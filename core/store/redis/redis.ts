@@ -1,6 +1,6 @@
-import { connectCluster } from "./cluster";
+import { Cluster } from "./cluster";
 import { createConnector, type Connect, type ConnectorOptions, type Redis } from "./connection";
-import { connectSentinel } from "./sentinel";
+import { WatchedMaster } from "./sentinel";
 import { nameOf, parseRedisUrl, type RedisTarget } from "./url";
 
 export type { Argument, Redis, Reply } from "./connection";
@@ -18,9 +18,9 @@ export function connectRedis({ url, ...options }: RedisOptions): Promise<Redis> 
     case "server":
       return connectServer(target, connect);
     case "sentinel":
-      return connectSentinel(target, { ...options, connect });
+      return new WatchedMaster(target, { ...options, connect }).start();
     case "cluster":
-      return connectCluster(target, { ...options, connect });
+      return new Cluster(target, { ...options, connect }).start();
   }
 }
 

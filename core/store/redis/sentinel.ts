@@ -1,13 +1,5 @@
 import { StoreUnavailable } from "../../ports/store-faults";
-import {
-  answered,
-  errorReply,
-  type Argument,
-  type Connection,
-  type Redis,
-  type Reply,
-  type ServerReply,
-} from "./connection";
+import { answered, errorReply, type Argument, type Connection, type Reply } from "./connection";
 import { Topology, type Call, type TopologyOptions } from "./topology";
 import { nameOf, type Address, type RedisTarget } from "./url";
 import { asList, asText } from "./reply";
@@ -23,11 +15,6 @@ interface Master {
 
 const SENTINEL_WITHIN_MS = 1_000;
 
-/** Connects to the master that the sentinels name. */
-export function connectSentinel(target: SentinelTarget, options: TopologyOptions): Promise<Redis> {
-  return new WatchedMaster(target, options).start();
-}
-
 /**
  * The master that the sentinels name, through failovers. When the connection to the master is lost, core does not
  * reconnect but queries the sentinels again. Otherwise, core could reconnect to the old master, which may accept writes
@@ -36,7 +23,7 @@ export function connectSentinel(target: SentinelTarget, options: TopologyOptions
  * Core queries all sentinels, and uses the answer with the highest epoch, which is the epoch of the latest failover.
  * While no sentinel answers, core keeps the current master.
  */
-class WatchedMaster extends Topology {
+export class WatchedMaster extends Topology {
   readonly isOneMaster = true;
   readonly #target: SentinelTarget;
   readonly #sentinels: readonly Connection[];
@@ -50,7 +37,7 @@ class WatchedMaster extends Topology {
     for (const sentinel of this.#sentinels) void sentinel.connect().catch(() => undefined);
   }
 
-  async everywhere(args: readonly Argument[]): Promise<readonly ServerReply[]> {
+  async everywhere(args: readonly Argument[]) {
     const server = this.#master?.name ?? "";
     return [{ server, reply: await this.command("", args) }];
   }

@@ -22,7 +22,7 @@ const LOOK_AGAIN_MS = 300;
 
 /**
  * Redis servers whose masters can change. Core looks for changes every second, and immediately when a connection is
- * lost or a server rejects a command as it is not the right master. `start` returns when all connections are ready.
+ * lost, or when a server is no longer the right master. `start` resolves when all connections are ready.
  *
  *     ──start──▶ degraded ──a look finds all connections ready──▶ whole
  *                 │    ▲                                          │  │
