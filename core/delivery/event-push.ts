@@ -67,7 +67,7 @@ interface FirstFailure {
  *
  *                           held, but the workspace is a push workspace again
  *                 ┌────────────────────────────────────────────────────────────────┐
- *                 ▼         its turn             delivered, dropped, held          │   recorded
+ *                 ▼         its turn      delivered, failed for good, dropped, held │   recorded
  *   queue ─────▶ waiting ───────────▶ trying ────────────────────────────▶ recording ──────────▶ gone
  *                 ▲ │ ▲   unreadable   │  │                                 ▲
  *                 │ │ └────────────────┘  │ failed, with a retry            │
@@ -77,10 +77,11 @@ interface FirstFailure {
  *
  * - waiting:   for a turn of its workspace: for the first attempt, or for a retry that is due.
  * - trying:    an attempt is in progress.
- * - resting:   until the next attempt is due. The store has the number of attempts and the time of the first failure,
- *              so the next holder of the lease can make the remaining attempts.
+ * - resting:   until the next attempt is due. Meanwhile, the number of attempts and the time of the first failure are
+ *              recorded, so that the next holder of the lease can make the remaining attempts.
  * - recording: the last outcome is being recorded, which removes the event from the queue.
- * - gone:      the event has left the queue: delivered, dropped with a reason, or held because its workspace polls now.
+ * - gone:      the event has left the queue: delivered, failed for good (and kept, so that it can be sent again), dropped
+ *              with a reason, or held because its workspace polls now.
  * - left:      the work of this core is over, but the event is still in the queue: core cannot decrypt the workspace's
  *              secrets, the work on the shard had to stop, or the lease was lost. Each state but `gone` can end here.
  */
