@@ -10,9 +10,12 @@ type State =
   /** Without a timer, the bridge does not join until an invitation. */
   | { readonly is: "out"; readonly timer: NodeJS.Timeout | undefined };
 
-/** A server can repeat a line, or answer a `JOIN` late. */
+/**
+ * A server can repeat a line, or answer a `JOIN` late. A channel stays offline during a connection if the bridge failed
+ * before it joined the channel, e.g. because a file could not be written.
+ */
 const NEXT: Readonly<Record<State["is"], readonly State["is"][]>> = {
-  offline: ["joining"],
+  offline: ["joining", "joined", "out", "offline"],
   joining: ["joining", "joined", "out", "offline"],
   joined: ["joined", "out", "offline"],
   out: ["joining", "joined", "out", "offline"],

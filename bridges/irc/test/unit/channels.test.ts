@@ -35,7 +35,7 @@ function setUp(options: Partial<ChannelsOptions>) {
   });
   channels.up(session);
   const on = (name: string, event: object) => handlers.get(name)?.(event);
-  return { channels, sent, saved, on };
+  return { channels, sent, saved, on, session };
 }
 
 test("a channel of an earlier invitation that is also in the settings is joined once, with its key", () => {
@@ -48,6 +48,17 @@ test("an invitation saves the channels of invitations, and not those of the sett
   on("invite", { nick: "ann", invited: "games", channel: "#more" });
   expect(saved).toEqual([["#games", "#more"]]);
   expect(sent).toContain("JOIN #more");
+});
+
+test("the channel of an invitation that could not be saved is joined over the next connection", () => {
+  const saveInvited = () => {
+    throw new Error("disk full");
+  };
+  const { channels, on, sent, session } = setUp({ saveInvited });
+  expect(() => on("invite", { nick: "ann", invited: "games", channel: "#more" })).toThrow("disk full");
+  channels.down();
+  channels.up(session);
+  expect(sent).toEqual(["JOIN #more"]);
 });
 
 // time: controlled
