@@ -44,7 +44,7 @@ type Timer = ReturnType<typeof setTimeout> | undefined;
 type Change = Partial<ShownWorkspace> | ((before: ShownWorkspace) => ShownWorkspace);
 
 /**
- * What the page shows, compared with core:
+ * The state of the page, compared with core:
  *
  *     behind ── the stream reports something ──▶ reading ── everything is read ──▶ current
  *       ▲                                          │                                │
