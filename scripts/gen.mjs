@@ -1,5 +1,6 @@
 // Generates proto/gen from proto: the ts-proto code, and the file descriptors for
-// server reflection. Also generates the Grafana dashboard. With `--check`, writes nothing, and fails when the committed files differ.
+// server reflection. Also generates the Grafana dashboard. With `--check`, writes nothing, and
+// fails when the committed files differ.
 import { execFileSync } from "node:child_process";
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";

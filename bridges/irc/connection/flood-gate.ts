@@ -1,7 +1,8 @@
 export type FloodGate = ReturnType<typeof createFloodGate>;
 
 /**
- * Limits the rate of sent lines, because servers disconnect clients that send faster. A token bucket: `burst` lines may be sent at once, and then one line per `everyMs`.
+ * Limits the rate of sent lines, because servers disconnect clients that send faster. A token bucket: `burst` lines may
+ * be sent at once, and then one line per `everyMs`.
  *
  * @param now milliseconds of a monotonic clock
  */
