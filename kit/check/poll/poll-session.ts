@@ -58,12 +58,6 @@ interface SpecialAnswer {
   polled?: PolledTwice;
 }
 
-/** The answer to the last poll, with the time of the answer on the clock of `performance`, ms. */
-type LastAnswer =
-  | { readonly is: "none" }
-  | { readonly is: "page"; readonly hasMore: boolean; readonly atMs: number }
-  | { readonly is: "special"; readonly special: SpecialAnswer; readonly first: Omit<PolledTwice, "next"> };
-
 /** The answers of the fake service to the polls of one bridge. */
 export class PollSession {
   /**
@@ -82,7 +76,10 @@ export class PollSession {
   readonly #repeats = { all: 0, ofLast: 0 };
   /** The page that the bridge got last: its cursor and its `next`. */
   #last = { from: "", to: "" };
-  #lastAnswer: LastAnswer = { is: "none" };
+  /** The special answer after which the bridge has not polled yet. Another poll in progress may get a page meanwhile. */
+  #special: { readonly answer: SpecialAnswer; readonly first: Omit<PolledTwice, "next"> } | undefined;
+  /** The gap that the next poll ends. */
+  #gap: { readonly gaps: number[]; readonly fromMs: number } | undefined;
   #arrivals = 0;
   #isAnyAccepted = false;
   #isClosed = false;
@@ -105,7 +102,9 @@ export class PollSession {
       const now = performance.now();
       const special = this.#specials.shift();
       if (special !== undefined) {
-        this.#lastAnswer = { is: "special", special, first: { answered: poll, answeredAtMs: now } };
+        const isIdle = special.isIdle && now - poll.atMs < IMMEDIATE_MS;
+        this.#special = { answer: special, first: { answered: poll, answeredAtMs: now } };
+        this.#gap = isIdle ? { gaps: this.gaps.idle, fromMs: poll.atMs } : undefined;
         return special.build(cursor);
       }
       const page = this.#chain.at(cursor, poll.limit);
@@ -115,7 +114,7 @@ export class PollSession {
           this.#repeats.ofLast = 0;
         }
         this.#last = { from: cursor, to: page.next };
-        this.#lastAnswer = { is: "page", hasMore: page.content.hasMore !== false, atMs: now };
+        this.#gap = page.content.hasMore === false ? undefined : { gaps: this.gaps.more, fromMs: now };
         return this.#options.page(page.content, page.next);
       }
       const isLate = now >= untilMs;
@@ -222,16 +221,14 @@ export class PollSession {
 
   /** Judges the time since the last answer. Returns whether the poll follows a special answer. */
   #judgeLastAnswer(poll: PollRequest): boolean {
-    const last = this.#lastAnswer;
-    this.#lastAnswer = { is: "none" };
-    if (last.is === "page" && last.hasMore) noteGap(this.gaps.more, last.atMs, poll);
-    if (last.is !== "special") return false;
-    const { special, first } = last;
-    const { answered, answeredAtMs } = first;
-    const isImmediate = answeredAtMs - answered.atMs < IMMEDIATE_MS;
-    if (special.isIdle && isImmediate) noteGap(this.gaps.idle, answered.atMs, poll);
-    special.polled = { ...first, next: poll };
-    return true;
+    if (this.#gap !== undefined && this.#gap.gaps.length < GAPS_MOST) {
+      this.#gap.gaps.push(poll.atMs - this.#gap.fromMs);
+    }
+    this.#gap = undefined;
+    const special = this.#special;
+    this.#special = undefined;
+    if (special !== undefined) special.answer.polled = { ...special.first, next: poll };
+    return special !== undefined;
   }
 
   #addSpecial(build: SpecialAnswer["build"], isIdle: boolean): SpecialAnswer {
@@ -247,8 +244,4 @@ export class PollSession {
     const words = `after ${what}, the bridge did not poll again within ${seconds} seconds`;
     return new Broken(words, undefined, { judgeable: "nothing" });
   }
-}
-
-function noteGap(gaps: number[], fromMs: number, { atMs }: PollRequest): void {
-  if (gaps.length < GAPS_MOST) gaps.push(atMs - fromMs);
 }
