@@ -206,11 +206,14 @@ class ShardDispatcher implements PushShard {
     this.#advance(push.event.workspaceId);
   }
 
-  /** Works on an event until the outcome of an attempt, or a drop, is recorded. Never rejects. */
+  /**
+   * Works on an event until the outcome of an attempt, or a drop, is recorded. Never rejects. A drop counts as
+   * unrecorded when `#settle` returns, so that `#advance` stops at `UNRECORDED_MAX` drops.
+   */
   async #settle(push: EventPush, result: Promise<AttemptOutcome> | DropReason): Promise<void> {
     this.#inProgress += 1;
     try {
-      const outcome = await result;
+      const outcome = typeof result === "string" ? result : await result;
       if (outcome !== "unreadable" && outcome !== "stopped") {
         const became = await this.#record(push, outcome);
         if (became === "waiting") this.#add(push);
@@ -227,7 +230,7 @@ class ShardDispatcher implements PushShard {
 
   /** Records an outcome. Returns the state to which the outcome led; undefined if the lease was lost before. */
   async #record(push: EventPush, outcome: PushOutcome | DropReason): Promise<PushState | undefined> {
-    await push.recorded;
+    if (push.recorded !== undefined) await push.recorded;
     push.conclude(outcome);
     if (push.state === "resting") this.#addWhenDue(push);
     this.#unrecorded += 1;

@@ -92,6 +92,14 @@ describe("the pushes of a shard", () => {
     await shard().wait(1_000, { records: "taken" });
     expect([shard().attempts.length, shard().recorded.length]).toEqual([1_100, 1_100]);
   });
+
+  test("drop no late events while 1,000 outcomes wait to be recorded, and drop them when there is room again", async () => {
+    const hang = (): Promise<never> => new Promise(() => {});
+    await shard().run(14_000, { answer: hang, queue: queuedMany(1_300), records: "away" });
+    expect([shard().attempts.length, shard().drops.length]).toEqual([16, 1_000]);
+    await shard().wait(1_000, { records: "taken" });
+    expect(shard().drops).toHaveLength(1_284);
+  });
 });
 
 describe("a watch of a workspace", () => {
