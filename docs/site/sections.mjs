@@ -60,7 +60,7 @@ const READERS = [
     ],
   },
 ];
-/** Names of pages whose first heading says too little beside other pages. */
+/** Names of the pages whose first heading is unclear in a list of pages. */
 const NAMES = {
   "README.md": "Overview",
   "kit/README.md": "The kit",
@@ -84,7 +84,7 @@ export function sectionsOf({ pages }) {
     const found = [...left].filter((path) =>
       pattern instanceof RegExp ? pattern.test(path) : path === pattern,
     );
-    if (found.length === 0) throw new Error(`docs/site/sections.mjs names ${pattern}, and no page matches`);
+    if (found.length === 0) throw new Error(`docs/site/sections.mjs names ${pattern}, but no page matches`);
     for (const path of found) left.delete(path);
     return found;
   };

@@ -38,7 +38,7 @@ function diagrams(md) {
   };
 }
 
-/** Adds a policy that allows no request to another host, and only the scripts that the build wrote. */
+/** Adds a content security policy: it blocks requests to other hosts, and allows only the scripts that the build wrote. */
 function withPolicy(html) {
   const inline = [...html.matchAll(/<script(?![^>]*\ssrc=)[^>]*>(.*?)<\/script>/gs)].map(([, code]) => code);
   const hashes = inline.map((code) => `'sha256-${createHash("sha256").update(code).digest("base64")}'`);

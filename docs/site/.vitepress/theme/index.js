@@ -11,7 +11,7 @@ export default {
   },
   setup() {
     const { frontmatter } = useData();
-    // VitePress has a <main> on all pages except the home page.
+    // VitePress renders a <main> on all pages except the home page.
     const markMain = () => {
       const content = document.getElementById("VPContent");
       if (frontmatter.value.layout === "home") content?.setAttribute("role", "main");
