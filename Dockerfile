@@ -1,8 +1,8 @@
-# One image for all processes; docker-compose.yml sets the process of each container.
+# One image for all processes; docker-compose.yml sets which process each container runs.
 ARG NODE_IMAGE=node:24-bookworm-slim
 
 # The build runs on the platform of the builder, because its output is the same for every platform. Builders without
-# BuildKit do not set BUILDPLATFORM; there, "linux" means their own platform.
+# BuildKit do not set BUILDPLATFORM; for them, "linux" means their own platform.
 FROM --platform=${BUILDPLATFORM:-linux} ${NODE_IMAGE} AS build
 WORKDIR /app
 COPY package.json package-lock.json .npmrc tsconfig.json tsconfig.build.json ./
@@ -25,20 +25,20 @@ COPY docs docs
 COPY bridges/README.md bridges/README.md
 COPY bridges/irc/README.md bridges/irc/README.md
 COPY bridges/matrix/README.md bridges/matrix/README.md
-# npm run build fails if VERSION is set, and differs from the version in package.json.
+# npm run build fails if VERSION is set but differs from the version in package.json.
 ARG VERSION=unknown
 ARG COMMIT=unknown
-# --no-workspaces removes the link to the kit, whose folder the image does not have.
+# --no-workspaces removes the link to the kit, because the kit's folder is not in the image.
 RUN VERSION=${VERSION} COMMIT=${COMMIT} npm run --silent build \
   && npm prune --omit=dev --no-workspaces \
   && node scripts/prune-image.mjs .
 
 FROM ${NODE_IMAGE}
-# deploy/local/children.ts gives the reason for NODE_OPTIONS.
+# deploy/local/children.ts explains NODE_OPTIONS.
 ENV NODE_ENV=production NODE_OPTIONS=--max-semi-space-size=64
 WORKDIR /app
-# A new volume gets its owner from the folder at its mount point. Package managers are removed, because no program needs
-# them, and scanners report their vulnerabilities.
+# A new volume inherits the owner of the folder at its mount point. Package managers are removed, because no program
+# needs them and scanners report their vulnerabilities.
 RUN for each in kept redis core edge game chat operator cli grafana backups; do mkdir -p "/secrets/$each"; done \
   && chown -R 1000:1000 /secrets \
   && rm -rf /usr/local/lib/node_modules /opt/yarn-* \

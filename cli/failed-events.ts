@@ -103,7 +103,7 @@ async function sendableIds(cli: Cli, operator: Operator, workspaceId: string): P
   return found.map(({ eventId }) => eventId).toReversed();
 }
 
-/** Returns in words why some failed events of a workspace cannot be sent again. */
+/** Returns a text that says why some failed events of a workspace cannot be sent again. */
 async function whyNever({ call, methods }: Operator, workspaceId: string): Promise<string> {
   const { workspace } = await call(methods.getWorkspace, { workspaceId });
   if (workspace?.connected !== true) return "the workspace is disconnected";

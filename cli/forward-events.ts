@@ -36,7 +36,7 @@ export interface ForwardOptions {
   show(forwarded: Forwarded): void;
 }
 
-/** Number of events in progress, retries included, above which further events wait. */
+/** Maximum number of events in progress, including events that are being retried. Further events wait. */
 const IN_PROGRESS_MAX = 64;
 
 /**
@@ -44,7 +44,8 @@ const IN_PROGRESS_MAX = 64;
  * service, a retry does not delay later events.
  */
 export function createForwarder({ target, client, secrets, signal, show }: ForwardOptions) {
-  // At its end, each first attempt adds at most one queue, for its retries.
+  // Each event uses at most two queues: its channel's queue for the first attempt, and then a queue for the event's
+  // retries.
   const queues = createSerialQueues(2 * IN_PROGRESS_MAX);
   // Each event in progress listens to the signal. By default, Node warns about more than 10 listeners.
   setMaxListeners(0, signal);
@@ -87,7 +88,7 @@ export function createForwarder({ target, client, secrets, signal, show }: Forwa
     return client.call({ method: "POST", path: target.pathname + target.search, headers, body, signal });
   }
 
-  /** Makes the retries of an event whose first attempt has just failed. */
+  /** Retries an event whose first attempt has just failed. */
   async function retry(event: OutboundEvent): Promise<void> {
     const failedAt = performance.now();
     for (const [retries, offsetMs] of RETRY_OFFSETS_MS.entries()) {
@@ -97,7 +98,7 @@ export function createForwarder({ target, client, secrets, signal, show }: Forwa
   }
 
   return {
-    /** Starts to forward the events of a page. Waits while too many earlier events are in progress. */
+    /** Starts forwarding the events of a page. Waits while too many earlier events are in progress. */
     async forward({ events }: EventPage): Promise<void> {
       for (const event of events) {
         if (queues.size >= IN_PROGRESS_MAX) await queues.idle();

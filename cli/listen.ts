@@ -82,7 +82,7 @@ async function listen(cli: Cli, { target, polledAt, secrets, ca, isReplay }: Lis
     return forwarder.forward(page);
   };
   try {
-    // Without a page, the first poll fails. Later, the poller polls again until there is a page.
+    // If the first poll returns no page, the command fails. Later, the poller retries until a poll returns a page.
     const newest = await createPoll({ ...polledAt, secrets })("latest", signal);
     if (signal.aborted) return;
     if ("problem" in newest) throw unansweredPoll(newest.problem, polledAt);

@@ -11,14 +11,14 @@ interface KeyCount {
   readonly state: "newest" | "old" | "missing";
 }
 
-/** A workspace that needs another key than the newest. */
+/** A workspace whose secrets need a key other than the newest. */
 interface OldKeys {
   readonly id: string;
   readonly keys: readonly string[];
   readonly unreadable: boolean;
 }
 
-/** Number of workspaces between two notes about the progress. */
+/** Number of workspaces after which the command prints its progress again. */
 const TELL_EVERY = 1_000;
 
 /** `chat-bridge workspace keys` and `re-encrypt` show and replace the keys that encrypt the stored secrets. */

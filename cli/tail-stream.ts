@@ -22,9 +22,12 @@ interface TailOptions<Response, Stream extends Tailed> {
 
 const AGAIN_AFTER_MS = 1_000;
 const LEAVE_WITHIN_MS = 1_000;
-/** Maximum number of successive calls that end with such a code without an answer. Core itself may cause the failure. */
+/**
+ * Maximum number of successive calls that fail with a code in `PASSING` before any answer. More failures may come from
+ * core.
+ */
 const PASSING_MOST = 10;
-/** Codes of failures that a proxy can cause, e.g. with RST_STREAM, and that a later call may not have. */
+/** Codes of failures that a proxy can cause, e.g. with RST_STREAM. A later call may succeed. */
 const PASSING: ReadonlySet<status> = new Set([
   status.UNAVAILABLE,
   status.INTERNAL,

@@ -113,7 +113,7 @@ export function healthFacts(health: HealthShape): readonly string[] {
   ]);
 }
 
-/** Returns the line that shows a delivery, in a tail of deliveries and in a workspace's health. */
+/** Returns the line that shows a delivery in a tail of deliveries, and in a workspace's health. */
 export function deliveryLine(delivery: DeliveryShape): string {
   const { at, eventType, eventId, attempt, result, status, latencyMs, address } = delivery;
   const { polls, lastAt, events } = delivery;

@@ -53,7 +53,10 @@ export const partsFor =
       authorizeOperationBtn: () => null,
     },
     wrapComponents: {
-      /** Labels the choice of an example. Swagger UI's own component has no label that a screen reader can find. */
+      /**
+       * Adds a label to the selector of examples. Swagger UI's own component has no label that a screen reader can
+       * find.
+       */
       ExamplesSelect:
         (Original: Component) =>
         ({ examples, ...rest }: { readonly examples: { readonly size: number } }) =>

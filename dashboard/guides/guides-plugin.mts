@@ -14,7 +14,7 @@ const OTHERS: Readonly<Record<string, string>> = {
 };
 /** Pages of docs/ that are only for contributors. */
 const LEFT_OUT: readonly string[] = ["style"];
-/** The guides that each page links at its top. */
+/** The guides that each page links to at its top. */
 const FIRST: readonly string[] = ["bridge-guide", "bridge-kit", "game-service-guide", "operator-guide"];
 
 /** Writes each guide as a page, so that the dashboard can link the guides of its own release. */

@@ -25,7 +25,7 @@ export function renderGuide(
   markdown.core.ruler.push("guide", ({ tokens }) => {
     for (const [i, token] of tokens.entries()) {
       if (token.type === "heading_open") token.attrSet("id", anchorOf(tokens[i + 1]?.content ?? ""));
-      // A wide table scrolls in its own box, which can have the focus.
+      // A wide table scrolls in its own box, which is focusable so that the keyboard can scroll it.
       if (token.type === "table_open") token.attrSet("tabindex", "0");
       if (token.type === "fence") token.attrSet("tabindex", "0");
       for (const child of token.children ?? []) {

@@ -2,7 +2,7 @@ import { announce } from "../announce";
 import { ActionButton } from "./action-button";
 import { Icon } from "./icon";
 
-/** Copies `text`. In the messages, the text is called `what`, e.g. "the signing secret". */
+/** Copies `text`. `what` names the text in messages, e.g. "the signing secret". */
 export function CopyButton({
   text,
   what,

@@ -11,7 +11,7 @@ export interface InstantProps {
   readonly as?: "date" | "time" | "ago";
 }
 
-/** Shows a time. All times of the pages are shown by this component or by a chart, in the same form. */
+/** Shows a time. All times on the pages are shown by this component or by a chart, in the same format. */
 export function Instant({ at, as = "date" }: InstantProps) {
   return (
     <time dateTime={at} title={exactUtc(at)}>

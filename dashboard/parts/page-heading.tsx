@@ -1,7 +1,7 @@
 import type { ComponentChildren } from "preact";
 import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
 
-/** Whether no heading was shown since the browser loaded the dashboard. */
+/** Whether the next heading is the first since the browser loaded the dashboard. */
 let isFirst = true;
 
 /**

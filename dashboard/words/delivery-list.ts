@@ -26,10 +26,10 @@ export function mergeDeliveries(
 }
 
 /**
- * Returns the delivery before which deliveries may be missing from the list; undefined if the list is complete. The log
- * keeps a limited number of polls, and a limited number of pushes. If the list has the maximum of one kind, the result
- * is the oldest delivery of that kind. If the list has the maximum of both kinds, the result is the newer of the two
- * oldest deliveries.
+ * Returns the delivery such that older deliveries may be missing from the list; undefined if the list is complete. The
+ * log keeps a limited number of polls, and a limited number of pushes. If the list has the maximum of one kind, the
+ * result is the oldest delivery of that kind. If the list has the maximum of both kinds, the result is the newer of the
+ * two oldest deliveries.
  */
 export function oldestKept(deliveries: readonly DeliveryShape[]): DeliveryShape | undefined {
   const [polls, pushes] = [
@@ -53,7 +53,7 @@ export function countOf(count: number, noun: string): string {
   return `${count.toLocaleString("en")} ${noun}${count === 1 ? "" : "s"}`;
 }
 
-/** Returns how many attempts and drops of pushes, and how many polls, a list has. */
+/** Returns the numbers of push attempts (including dropped pushes) and of polls in a list, in words. */
 export function loggedWords(deliveries: readonly DeliveryShape[]): string {
   const polls = deliveries.reduce((sum, each) => sum + each.polls, 0);
   const pushes = deliveries.filter((each) => each.polls === 0).length;
@@ -63,7 +63,10 @@ export function loggedWords(deliveries: readonly DeliveryShape[]): string {
   ].join(", ");
 }
 
-/** Puts the newer delivery first. For a run of polls, the first poll counts. An id is `<ms>-<number>`; the number orders the deliveries of one millisecond. */
+/**
+ * Puts the newer delivery first. A run of polls is sorted by its first poll. An id is `<ms>-<number>`; the number
+ * orders the deliveries of one millisecond.
+ */
 export function newestFirst(a: DeliveryShape, b: DeliveryShape): number {
   const [aMs = 0, aNumber = 0] = a.id.split("-").map(Number);
   const [bMs = 0, bNumber = 0] = b.id.split("-").map(Number);
@@ -75,7 +78,7 @@ export interface DeliveryFilter {
   /** A result, or an outcome that includes several results. Any value except "" hides polls. */
   readonly result: DeliveryOutcome | DeliveryResult | "";
   readonly eventType: string;
-  /** Text that the event id must contain, whatever its case. */
+  /** Text that the event id must contain; the case is ignored. */
   readonly event: string;
 }
 

@@ -1,7 +1,10 @@
 import { DELIVERY_RESULTS, RESULT_MEANINGS } from "../../contract/deliveries";
 import type { DeliveryFilter } from "./delivery-list";
 
-/** The part of the log that is shown. The query of the page's URL has it, so that a shared link shows the same part. */
+/**
+ * The part of the log that is shown. The query of the page's URL contains this view, so a shared link shows the same
+ * part.
+ */
 export interface LogView {
   readonly filter: DeliveryFilter;
   /** Number of the page, from 1. */

@@ -23,7 +23,7 @@ export function whyNotSent({
   return undefined;
 }
 
-/** Why a failed event can rarely be sent again for all of the 24 hours for which the service keeps the event. */
+/** Says why a failed event can usually be sent again only for a part of the 24 hours for which the service keeps it. */
 export const EXPIRY_WORDS = `Most messages expire ${LIVE_LIFETIME_MS / 60_000} minutes after they were published.`;
 
 export interface FailedSplit {

@@ -8,7 +8,7 @@ export function BridgeResponse({ response }: Pick<DeliveryDetailShape, "response
       {response === null && <p class="hint">The response had no body, or its body is no longer stored.</p>}
       {response !== null && (
         <>
-          {/* The text can scroll, so the keyboard must reach the text. */}
+          {/* The text can scroll, so it must be focusable for keyboard users. */}
           <pre class="payload" tabIndex={0} role="region" aria-label="The bridge's response">
             {response.text}
           </pre>

@@ -69,7 +69,7 @@ export function Chart({ label, minutes, series, values, unit, height, reading }:
     <div class="chart-box">
       <div class="chart" ref={box} role="img" aria-label={label} />
       {at !== undefined && pointed !== undefined && (
-        // The chart's label has the figures for screen readers.
+        // The chart's label contains the figures for screen readers.
         <p class="chart-reading" aria-hidden="true">
           {localTime(at * 1_000, "clock")}: {reading(pointed)}
         </p>
@@ -99,11 +99,11 @@ function optionsFor(
     cursor: { y: false, points: { show: false }, drag: { x: false, y: false } },
     hooks: { setCursor: [({ cursor }) => onPoint(cursor.idx ?? undefined)] },
     scales: {
-      // The x axis has half a minute more at each end, so that the first and the last bar are not cut off.
+      // The x axis extends half a minute beyond each end, so that the first and the last bar are not cut off.
       x: { range: (_plot, min, max) => [min - MINUTE / 2, max + MINUTE / 2] },
       y: { range: (_plot, _min, max) => [0, axisSteps(max).at(-1) ?? 1] },
     },
-    // The y axis has whole numbers only, because it shows counts or ms.
+    // The y axis shows only whole numbers, because its values are counts or ms.
     axes: [
       {
         ...axis,

@@ -21,20 +21,23 @@ export interface DeliveryDetailsProps {
   readonly sendAgain: SendAgain;
 }
 
-/** Shows the details of a push or of a poll that returned events. What the log does not have is loaded. */
+/**
+ * Shows the details of a push or of a poll that returned events. Details that are not in the log are loaded from the
+ * server.
+ */
 export function DeliveryDetails({ delivery, deliveries, workspaceId, sendAgain }: DeliveryDetailsProps) {
   const { eventId, polls, result, status } = delivery;
   const isPush = polls === 0;
   const attempts = isPush ? deliveries.filter((each) => each.eventId === eventId).toReversed() : [];
-  // The event is stored after its last attempt has failed, so a new attempt causes a new read. A read that the page
-  // makes by itself does not count as use of the session.
+  // The service stores the event only once its last attempt has failed, so each new attempt causes a new read. A read
+  // that the page makes by itself does not count as use of the session.
   const attemptsAtFirst = useRef(attempts.length).current;
   const { data, error, loading, again } = useLoad(
     (signal, by) =>
       api.delivery(workspaceId, delivery.id, signal, attempts.length === attemptsAtFirst ? by : "itself"),
     [workspaceId, delivery.id, attempts.length],
   );
-  // The service no longer stores an event that is sent again, but the user may still be reading the event.
+  // The service deletes an event when it is sent again, but the user may still be reading it, so the page keeps it.
   const lastEvents = useRef<readonly StoredEventShape[]>([]);
   if (data !== undefined && data.events.length > 0) lastEvents.current = data.events;
   const advice = adviceFor(delivery);

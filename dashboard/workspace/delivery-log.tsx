@@ -27,7 +27,7 @@ export interface DeliveryLogProps {
   readonly workspace: WorkspaceShape;
 }
 
-/** Shows the delivery log of a workspace, by pages. The browser filters the whole log. */
+/** Shows the delivery log of a workspace, page by page. The browser filters the whole log. */
 export function DeliveryLog({ deliveries, workspace }: DeliveryLogProps) {
   return (
     <section class="card log-card" aria-labelledby="log-title">

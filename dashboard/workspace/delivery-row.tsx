@@ -67,7 +67,7 @@ export function DeliveryRow(props: DeliveryRowProps) {
   );
 }
 
-/** On a phone, the facts are only the number of the attempt, because the line has no room for more. */
+/** On a phone, the row shows only the number of the attempt, because the line has no room for other facts. */
 function PushFacts({ delivery }: { readonly delivery: DeliveryShape }) {
   const { attempt, latencyMs } = delivery;
   return (

@@ -105,7 +105,7 @@ function Results({ results, onClose }: { readonly results: SentResults; onClose(
       <Notice tone={queued === results.length ? "good" : "warn"}>
         {countOf(queued, "event")} of {results.length} queued. New attempts appear in the log.
       </Notice>
-      {/* The list can scroll, so the keyboard must reach the list. */}
+      {/* The list can scroll, so it must be focusable for keyboard users. */}
       <ul tabIndex={0} aria-label="Result for each event">
         {results.map(({ eventId, result }) => (
           <li key={eventId}>

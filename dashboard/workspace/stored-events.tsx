@@ -39,7 +39,7 @@ export function StoredEvents({ delivery, events }: StoredEventsProps) {
 function Payload({ event: { id, json } }: { readonly event: StoredEventShape }) {
   return (
     <div class="payload-box">
-      {/* The text can scroll, so the keyboard must reach the text. */}
+      {/* The text can scroll, so it must be focusable for keyboard users. */}
       <pre class="payload" tabIndex={0} role="region" aria-label={`Event ${id}`}>
         {readPayload(json).pretty}
       </pre>

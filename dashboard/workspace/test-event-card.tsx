@@ -26,8 +26,8 @@ export interface TestEventCardProps {
 }
 
 /**
- * Sends a ping, and shows the outcome and, for a push, every step. An outcome that is no longer true says so: the advice
- * is for a fault that exists now, as in the health.
+ * Sends a ping, and shows the outcome and, for a push, every step. An outdated outcome is marked as such, without
+ * advice, because the card gives advice only about a current fault, as the health does.
  */
 export function TestEventCard({ workspace: { id, mode, targetUrl }, health, liveness }: TestEventCardProps) {
   const [outcome, setOutcome] = useState<TestOutcome | undefined>(undefined);

@@ -7,7 +7,7 @@ export interface HeldLog {
   readonly log: readonly DeliveryShape[];
   /** The deliveries that arrived after the log was held, newest first. */
   readonly newer: readonly DeliveryShape[];
-  /** Adds the newer deliveries to the log. A held log then holds these too. */
+  /** Adds the newer deliveries to the log, even while it is held. */
   showNewer(): void;
 }
 

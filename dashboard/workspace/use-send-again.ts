@@ -68,7 +68,7 @@ export function useSendAgain(workspace: WorkspaceShape, deliveries: readonly Del
   };
 }
 
-/** Returns a value that follows `value`, but changes at most once in `everyMs`. */
+/** Returns a value that follows `value` but changes at most once per `everyMs`. */
 function useSlowed<T>(value: T, everyMs: number): T {
   const [slowed, setSlowed] = useState(value);
   const changedAt = useRef(-Infinity);

@@ -14,9 +14,12 @@ export interface ShownWorkspace {
   /** Newest first; undefined while loading. */
   readonly deliveries: readonly DeliveryShape[] | undefined;
   readonly liveness: Liveness;
-  /** Time at which the page was last live; undefined while the page is live, and before it is live first. */
+  /**
+   * Time at which the page was last live; undefined while the page is live, and until it becomes live for the first
+   * time.
+   */
   readonly updatedAt: string | undefined;
-  /** The error of the last read, unless the read got no answer after an earlier read was answered. */
+  /** The error of the last read. It is not set if that read got no answer while the page shows an earlier state. */
   readonly error: ApiError | undefined;
   /** Whether the workspace does not exist, e.g. because it was deleted. */
   readonly gone: boolean;
@@ -37,7 +40,10 @@ const NOT_FOUND = 404;
 const GATHER_MS = 150;
 /** Milliseconds after which a silent stream is considered broken. The server sends a heartbeat every 2 seconds. */
 const SILENT_AFTER_MS = 5_000;
-/** Milliseconds for which a hidden page keeps its stream. A page that is visible again by then has missed nothing. */
+/**
+ * Milliseconds for which a hidden page keeps its stream. A page that becomes visible within this time has missed
+ * nothing.
+ */
 const KEPT_WHILE_HIDDEN_MS = 60_000;
 
 type Timer = ReturnType<typeof setTimeout> | undefined;
@@ -53,12 +59,12 @@ type Change = Partial<ShownWorkspace> | ((before: ShownWorkspace) => ShownWorksp
 type Sync = "behind" | "current" | { readonly is: "reading" };
 
 /**
- * Reads a workspace, and follows its changes by a stream while the page is visible.
+ * Reads a workspace, and follows its changes through a stream while the page is visible.
  *
  * When the stream first delivers `available`, `health` or `delivery`, everything is read, so no change is missed. After
- * that read, the state is live. It is no longer live when the stream fails, delivers `unavailable` or is silent for too
- * long, or when a request gets no answer. Only the workspace and its health, which are small, are also read before the
- * stream opens. The log is not read again while the state is live.
+ * that read, the state is live. The state is no longer live when the stream fails, delivers `unavailable` or is silent
+ * for too long, or when a request gets no answer. Only the workspace and its health, which are small, are also read
+ * before the stream opens. The log is not read again while the state is live.
  */
 export class WorkspaceWatch {
   readonly #id: string;
@@ -66,7 +72,7 @@ export class WorkspaceWatch {
   readonly #closed = new AbortController();
   #stream: EventSource | undefined;
   #sync: Sync = "behind";
-  /** Whether the log was read, or a read of the log is in progress or has failed. */
+  /** Whether a read of the log has started, whatever its result. */
   #isLogAsked = false;
   #mode: Mode | undefined;
   #gathered: DeliveryShape[] = [];
@@ -74,13 +80,13 @@ export class WorkspaceWatch {
   #untilLeft: Timer;
   #untilSilent: Timer;
 
-  /** @param show changes what the page shows */
+  /** @param show called with each change of what the page shows */
   constructor(id: string, show: (change: Change) => void) {
     this.#id = id;
     this.#show = show;
   }
 
-  /** Starts to read and to follow. Returns a function that stops both. */
+  /** Starts reading and following the workspace. Returns a function that stops both. */
   start(): () => void {
     void this.#read("person", false);
     this.#look();
@@ -122,7 +128,7 @@ export class WorkspaceWatch {
       if (signal.aborted) return false;
       const error = thrown instanceof ApiError ? thrown : new ApiError(0, String(thrown));
       if (error.status === NOT_FOUND) this.#show({ gone: true });
-      // While the page shows an earlier state, the liveness says that there is no answer.
+      // If the page already shows a state, `liveness` says that there is no answer, so no error is set.
       else this.#show((before) => (error.isUnanswered && before.workspace ? before : { ...before, error }));
       return false;
     }
@@ -169,8 +175,8 @@ export class WorkspaceWatch {
     this.#awaitReport();
     stream.addEventListener("error", () => {
       this.#lose("server-away");
-      // The browser closes a stream that the server rejects. A normal request gets the reason, e.g. that the session
-      // has ended.
+      // The browser closes a stream that the server rejects. Only a normal request returns the reason, e.g. that the
+      // session has ended.
       if (this.#stream?.readyState === EventSource.CLOSED) void this.#read("itself", false);
     });
     stream.addEventListener("unavailable", () => {
