@@ -4,7 +4,7 @@ import { createOutageLog } from "../runtime/outage-log";
 import { CoreRefusesToken } from "./lane/core-unavailable";
 
 const LOOK_EVERY_MS = 500;
-/** Milliseconds without core after the start, after which the edge logs a warning. */
+/** If core is still unavailable this many milliseconds after the start, the edge logs a warning. */
 const QUIET_MS = 3_000;
 
 export interface CoreWatchOptions {

@@ -26,10 +26,10 @@ export function mergeDeliveries(
 }
 
 /**
- * Returns the delivery such that older deliveries may be missing from the list; undefined if the list is complete. The
- * log keeps a limited number of polls, and a limited number of pushes. If the list has the maximum of one kind, the
- * result is the oldest delivery of that kind. If the list has the maximum of both kinds, the result is the newer of the
- * two oldest deliveries.
+ * Returns undefined if the list is complete. Otherwise, deliveries that are older than the returned delivery may be
+ * missing. The log keeps a limited number of polls, and a limited number of pushes. If the list has the maximum of one
+ * kind, the result is the oldest delivery of that kind. If the list has the maximum of both kinds, the result is the
+ * newer of the two oldest deliveries.
  */
 export function oldestKept(deliveries: readonly DeliveryShape[]): DeliveryShape | undefined {
   const [polls, pushes] = [

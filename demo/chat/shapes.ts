@@ -75,7 +75,7 @@ export interface LinkState {
   readonly isSwitching: boolean;
   /** Why the mode cannot be changed; null when a change is possible. */
   readonly whyFixed: string | null;
-  /** Why polls fail at present; null when polls succeed. */
+  /** Why polls are failing now; null when polls succeed. */
   readonly problem: string | null;
 }
 

@@ -10,7 +10,7 @@ export function readGameConfig(environment: NodeJS.ProcessEnv) {
   return readSettings(environment, (settings) => ({
     core: readCoreConnection(settings, "game"),
     names: readGameNames(settings),
-    // By default, the name of the game, so that two games never share a group by mistake.
+    // The default is the name of the game, so that two games do not share a group by mistake.
     group: settings.isSet("FOLLOW_GROUP")
       ? settings.parsed("FOLLOW_GROUP", "name of the group that follows events", parseName)
       : undefined,

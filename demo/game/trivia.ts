@@ -43,7 +43,7 @@ export async function startTrivia(config: GameConfig, log: Logger, stopping: Abo
     },
   });
 
-  // The outputs of timers are never repeated by a later run, so their idempotency keys contain an id of this run.
+  // A later run never repeats the outputs of timers, so their idempotency keys contain an id of this run.
   const run = randomBytes(9).toString("base64url");
   let ticks = 0;
   const workspaces = createWorkspaces({

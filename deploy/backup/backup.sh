@@ -1,6 +1,6 @@
 #!/bin/sh
-# Backs up and restores the data of Redis or the kept secrets of docker-compose.yml.
-# docs/backup.md has the commands. Needs Redis 7 or later, or Valkey.
+# Backs up and restores the data of Redis or the kept secrets of docker-compose.yml. docs/backup.md describes the
+# commands. Needs Redis 7 or later, or Valkey.
 set -eu
 umask 077
 
@@ -37,11 +37,12 @@ RETRY_SECONDS=60
 # Unfinished files of a killed run are removed after this time.
 STALE_MINUTES=1440
 
-# The levels of the log are those of the other processes.
+# The log levels are the same as in the other processes.
 INFO=info
 ERROR=error
 
-# log LEVEL MESSAGE [FIELD VALUE]... writes one JSON line. Values lose quotes, backslashes and control characters.
+# log LEVEL MESSAGE [FIELD VALUE]... writes one JSON line. Quotes, backslashes and control characters are removed from
+# values.
 log() {
   line="{\"level\":\"$1\",\"time\":\"$(date -u +%Y-%m-%dT%H:%M:%SZ)\",\"process\":\"backup\",\"of\":\"$what\",\"msg\":\"$2\""
   shift 2
@@ -70,12 +71,12 @@ run() {
 stop() {
   trap - TERM INT
   if [ -n "$child" ]; then
-    # The shell's new child loses a SIGTERM that arrives before it has become another program.
+    # SIGKILL, because a SIGTERM is lost if it arrives before the shell's new child has called exec.
     kill -s KILL "$child" 2>/dev/null || true
     wait "$child" 2>/dev/null || true
   fi
   if [ -n "$partial" ]; then rm -f "$partial"; fi
-  # A signal is the normal end of a schedule only.
+  # Only a schedule is normally stopped by a signal.
   if [ "$command" = schedule ]; then exit 0; fi
   exit 1
 }
@@ -119,7 +120,7 @@ take() {
         REDISCLI_AUTH=$(cat "$REDIS_AUTH_FILE") || return 1
         export REDISCLI_AUTH
       fi
-      # Redis sends a snapshot of one moment, with its functions, as to a new replica.
+      # Redis sends a point-in-time snapshot, including its functions, as it does to a new replica.
       run redis-cli -h "$redis_host" -p "$redis_port" --rdb "$1"
       ;;
     secrets) run cp "$KEPT_SECRETS/settings.json" "$1" ;;
@@ -203,8 +204,8 @@ restore() {
   log "$INFO" "a backup was restored" file "${file##*/}"
 }
 
-# Redis reads append-only files, which its manifest lists. An RDB file can be the first of these files. The rename
-# of the manifest replaces the old data in one step.
+# At its start, Redis reads the append-only files that its manifest lists, the first of which can be an RDB file.
+# Renaming the manifest replaces the old data in one step.
 restore_redis() {
   if redis-cli -h "$redis_host" -p "$redis_port" ping >/dev/null 2>&1; then
     fail 1 "Redis is running; stop the cores and Redis first"

@@ -5,7 +5,7 @@ export interface ComposeConfig {
   readonly secretsDir: string;
   /** Address of core, host:port, used to create the demo workspace. */
   readonly coreAddress: string;
-  /** Addresses of the dashboard: `inside` for containers, `outside` for people. */
+  /** Addresses of the dashboard: `inside` for containers, `outside` for browsers. */
   readonly dashboard: { readonly inside: string; readonly outside: string };
 }
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Replaces the containers of docker-compose.yml by those of a new release, without losing a request. See --help.
+# Replaces the containers of docker-compose.yml with those of a new release, without losing a request. See --help.
 set -euo pipefail
 
 help() {
@@ -19,7 +19,7 @@ HELP
 
 # Seconds until a new container must be healthy, and until the proxy must use it.
 readonly HEALTHY_WITHIN=180 PROXIED_WITHIN=30
-# Seconds after which the edges have looked up the addresses of new cores. They do so every 30 seconds.
+# Seconds until all edges have looked up core's addresses again. Each edge does so every 30 seconds.
 readonly KNOWN_WITHIN=40
 
 say() { printf '%s roll: %s\n' "$(date -u +%H:%M:%S)" "$*"; }
@@ -29,7 +29,8 @@ containers() { docker compose ps --quiet --no-trunc "$1"; }
 health() { docker inspect --format '{{.State.Health.Status}}' "$1" 2>/dev/null || echo removed; }
 healthy() { local id; for id in "$@"; do [ "$(health "$id")" != healthy ] || echo "$id"; done; }
 
-# Prints the containers of a service that the current image and settings did not create ("old"), or the others ("new").
+# Prints the containers of a service that were not created from the current image and settings ("old"), or the rest
+# ("new").
 which_are() {
   local state=$1 service=$2 hash id is
   hash=$(docker compose config --hash "$service" | cut -d ' ' -f 2)
@@ -63,7 +64,7 @@ double() {
     [ ${#new[@]} -gt 0 ] || fail "no container of $service runs: start it with docker compose up --detach"
     return 0
   fi
-  # After an interruption, some old containers may be gone, and some new containers may exist.
+  # If an earlier run was interrupted, some old containers may be gone, and some new containers may already exist.
   serving=$(healthy "${old[@]}" | wc -l)
   wanted=$((serving > ${#new[@]} ? serving : ${#new[@]}))
   wanted=$((wanted > 0 ? wanted : 1))

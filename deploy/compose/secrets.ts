@@ -52,8 +52,8 @@ export function operatorToken(folder: string): string {
 }
 
 /**
- * Property of `KeptSettings.workspaces` that has the demo workspace. One property is enough, because there is only one
- * Redis.
+ * Property of `KeptSettings.workspaces` that contains the demo workspace. One property is enough, because there is only
+ * one Redis.
  */
 const HERE = "compose";
 

@@ -5,8 +5,8 @@ import type { Socket } from "node:net";
 
 /**
  * Runs the program "$@" and a guard. The guard kills the program when descriptor 3 closes, which happens when the Node
- * process exits for any reason. If the guard reads a line from descriptor 3, the guard exits and kills nothing. `exec`
- * replaces the shell with the program, so $$ is the process id of the program.
+ * process exits for any reason. If the guard reads a line from descriptor 3, the guard exits without killing the
+ * program. `exec` replaces the shell with the program, so $$ is the process id of the program.
  */
 const GUARDED = '{ read -r _ <&3 || kill $$; } >/dev/null 2>&1 & exec "$@" 3<&-';
 

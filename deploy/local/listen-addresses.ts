@@ -34,7 +34,7 @@ export async function freeAddresses(
   patienceMs: number,
   signal: AbortSignal,
 ): Promise<ListenAddresses> {
-  // Each port is held until the last port is found, so that no port is used twice.
+  // Each port stays open until the last port is found, so that no port is chosen twice.
   const held: Server[] = [];
   const found = { ...wanted };
   try {

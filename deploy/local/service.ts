@@ -156,7 +156,7 @@ class LocalService {
     return redis.url;
   }
 
-  /** Resolves to a workspace of this Redis, and keeps a new workspace for the next start. */
+  /** Resolves to a workspace of this Redis, and saves a new workspace for the next start. */
   async #workspace(operator: Operator, name: string, key: string): Promise<DemoWorkspace> {
     const current = readKeptSettings(this.#keptFile);
     const known = current.workspaces[key];

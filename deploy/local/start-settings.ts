@@ -55,7 +55,7 @@ export function readStartSettings(environment: NodeJS.ProcessEnv, irc = true): R
   return readSettings(environment, (settings) => {
     const demo = settings.choice("DEMO", ["on", "off"], "on") === "on";
     const address = (name: Listener): HostPort => {
-      // The default ports of listeners that are not needed need not be free.
+      // A listener that is not needed gets any free port, because its default port may be in use.
       const isNeeded = (demo || !OF_DEMO.test(name)) && (irc || !OF_IRC.test(name));
       const fallback = isNeeded ? LISTENERS[name].fallback : ANY_PORT;
       return settings.hostPort(name, `${LISTENERS[name].what}, host:port`, fallback);

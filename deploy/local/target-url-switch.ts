@@ -28,7 +28,7 @@ export async function startTargetUrlSwitch({
   workspaceId,
   targetUrl,
 }: TargetUrlSwitchOptions): Promise<{ close(): Promise<void> }> {
-  // A start without the demo does not need the library.
+  // The library is loaded here, because a start without the demo does not need it.
   const { fastify } = await import("fastify");
   const app = fastify({ bodyLimit: BODY_MAX_BYTES, forceCloseConnections: true });
   app.put<{ Body: { targetUrl?: unknown } | null }>("/target-url", async (request, reply) => {

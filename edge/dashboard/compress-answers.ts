@@ -2,7 +2,7 @@ import { promisify } from "node:util";
 import { gzip } from "node:zlib";
 import type { FastifyInstance } from "fastify";
 
-/** Length in bytes from which an answer is compressed. A shorter answer fits in one packet anyway. */
+/** Minimum length in bytes of an answer that is compressed. A shorter answer fits in one packet anyway. */
 const MIN_BYTES = 1_000;
 /**
  * Maximum number of answers that are being compressed. Further answers are sent without compression, so that they need
@@ -13,12 +13,12 @@ const ACCEPTS_GZIP = /(?:^|[\s,])gzip(?!\s*;\s*q=0(?:\.0*)?\s*(?:,|$))/i;
 const compress = promisify(gzip);
 
 /**
- * Compresses the texts with which GET requests are answered, e.g. JSON. Streams stay as they are: live updates, and
- * files, which have compressed copies.
+ * Compresses the texts with which GET requests are answered, e.g. JSON. Streams are not compressed: neither live
+ * updates, nor files, which have compressed copies.
  *
- * The length of a compressed answer can reveal a secret beside a text that an attacker chooses (BREACH). So answers to
- * other methods stay as they are, because only these contain secrets: signing secrets and sign-in links. In addition, a
- * page of another site cannot send requests with the session, whose cookie is `SameSite=Strict`.
+ * The length of a compressed answer can reveal a secret beside a text that an attacker chooses (BREACH). Only answers
+ * to other methods contain secrets (signing secrets and sign-in links), so these answers are not compressed. In
+ * addition, a page of another site cannot send requests with the session, whose cookie is `SameSite=Strict`.
  */
 export function compressAnswers(app: FastifyInstance): void {
   let inProgress = 0;

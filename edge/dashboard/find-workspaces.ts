@@ -29,8 +29,8 @@ export async function listWorkspaces(
 
 /**
  * Returns workspaces whose name, id, owner or target URL contains `words`, newest first. The search stops after it has
- * found `ENOUGH_FOUND` workspaces or read `LOOK_THROUGH_MAX`. `lookedThrough` is the number of workspaces read, and
- * `next` is the token to continue with. A complete id is looked up directly.
+ * found `ENOUGH_FOUND` workspaces or read `LOOK_THROUGH_MAX` workspaces. `lookedThrough` is the number of workspaces
+ * read, and `next` is the token to continue with. A complete id is looked up directly.
  */
 export async function findWorkspaces(
   operator: Operator,

@@ -47,7 +47,10 @@ const SAFE_METHODS: readonly string[] = ["GET", "HEAD"];
  * would first send a CORS preflight, which this server rejects.
  */
 export const OWN_HEADER = "x-dashboard";
-/** The value of `OWN_HEADER` in requests that no person caused. These requests do not count as use of the session. */
+/**
+ * The value of `OWN_HEADER` in requests that are not caused by a person. These requests do not count as use of the
+ * session.
+ */
 export const ASKED_BY_ITSELF = "by-itself";
 const OWN_SITES: readonly unknown[] = [undefined, "same-origin", "none"];
 

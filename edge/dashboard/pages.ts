@@ -46,8 +46,8 @@ export async function addPages(app: FastifyInstance): Promise<void> {
 }
 
 /**
- * Returns a handler that answers 404: to browsers that load a page with the dashboard, which says that
- * there is no such page, and to all other clients with an error body.
+ * Returns a handler that answers 404. A browser that loads a page gets the dashboard, which says that the page does not
+ * exist; all other clients get an error body.
  *
  * @throws Error when the pages are not built
  */

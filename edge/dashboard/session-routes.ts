@@ -45,7 +45,7 @@ const SPENT_LINK: ErrorAnswer = {
     "This sign-in link has already been used or has expired. Sign in with an operator's token instead.",
 };
 
-/** The answer when other tokens have all sessions or links, and this token has none that could end. */
+/** The answer when other tokens hold all sessions or links, and this token holds none that a new one could replace. */
 const NO_ROOM: ErrorAnswer = {
   status: 503,
   message: "Too many people are signed in, or too many sign-in links are unused. Try again later.",
@@ -57,8 +57,8 @@ function tooMany(what: string, wait: number): ErrorAnswer {
 }
 
 /**
- * Returns the token with its description if core accepts it as an operator's token. Otherwise returns an error answer,
- * which is `wrong` for any other token.
+ * Returns the token with its description if core accepts it as an operator's token. Otherwise returns an error answer:
+ * `wrong` if the token is not an operator's token.
  */
 async function accept(
   { core, limit }: SessionContext,

@@ -5,8 +5,8 @@ import type { SignedInToken } from "./workspace-client";
 
 /**
  * A signed-in operator. Sessions and sign-in codes are in the memory of the edge that created them. So signing out ends
- * a session for good, edges share no key, and the edge sends the operator's token only to core. After a restart of the
- * edge, all operators must sign in again.
+ * a session for good, edges do not share a key, and the edge sends the operator's token only to core. After a restart
+ * of the edge, all operators must sign in again.
  */
 export interface Session extends SignedInToken {
   readonly token: string;
@@ -49,8 +49,8 @@ export function createSessions(now: () => number = Date.now) {
 
   return {
     /**
-     * Creates a session. Returns the session with the id for the browser's cookie. Past a bound, the least recently used
-     * session of the same token ends. Returns undefined if the sessions of other tokens leave no room.
+     * Creates a session. Returns the session with the id for the browser's cookie. Above the maximum, the least
+     * recently used session of the same token ends. Returns undefined if the sessions of other tokens leave no room.
      */
     begin(
       token: string,
@@ -68,8 +68,8 @@ export function createSessions(now: () => number = Date.now) {
     use: (id: string) => get(id, true),
     end: (id: string) => void sessions.delete(digest(id)),
     /**
-     * Creates a code that can be exchanged for the token once. Past a bound, the oldest code of the same token becomes
-     * invalid. Returns undefined if the codes of other tokens leave no room.
+     * Creates a code that can be exchanged for the token once. Above the maximum, the oldest code of the same token
+     * becomes invalid. Returns undefined if the codes of other tokens leave no room.
      */
     makeCode(token: string, described: SignedInToken) {
       const code = secretText();

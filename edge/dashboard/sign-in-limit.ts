@@ -7,13 +7,13 @@ export type SignInLimit = ReturnType<typeof createSignInLimit>;
 const FAILED_MAX = 10;
 /**
  * Maximum number of successful sign-ins and new sign-in links per minute, for an address and for the name of a token.
- * Each of them can end an older session or link of the same token.
+ * Each new session or link can end an older one of the same token.
  */
 const ACCEPTED_MAX = 240;
 const WINDOW_MS = 60_000;
 /**
- * Maximum number of addresses, and of names, whose attempts are counted. When there are more, the least recently seen
- * loses its count, and can make more attempts.
+ * Maximum number of addresses, and of names, whose attempts are counted. Above this maximum, the count of the least
+ * recently seen one is dropped, so it can make more attempts.
  */
 const PLACES_MAX = 10_000;
 
@@ -26,9 +26,9 @@ export function createSignInLimit(now: () => number = Date.now) {
     /** Counts an attempt as failed. Returns the seconds to wait when the limit is exceeded; undefined otherwise. */
     refuse: (address: string): number | undefined => failed.add(networkOf(address)),
     /**
-     * Counts an attempt with a right token as accepted, and no longer as failed. The other failed attempts of the address
-     * stay counted, so a right token allows no further guesses. Returns the seconds to wait when a limit of accepted
-     * attempts is exceeded. The attempt then still counts as failed.
+     * Counts an attempt with a correct token as accepted, and no longer as failed. The other failed attempts of the
+     * address stay counted, so a correct token does not allow further guesses. Returns the seconds to wait when a limit
+     * of accepted attempts is exceeded. The attempt then still counts as failed.
      */
     accept(address: string, tokenName: string): number | undefined {
       const place = networkOf(address);

@@ -24,7 +24,7 @@ export interface WatchContext {
   report(where: string, error: unknown): void;
 }
 
-/** Maximum number of open watches of an edge, of one session, and of all sessions of one token. */
+/** Maximum numbers of open watches: of an edge, of one session, and of all sessions of one token. */
 const WATCHES_MAX = { all: 200, session: 20, token: 100, limitedToken: 40 } as const;
 const TOO_MANY = {
   all: "Too many pages are watching workspaces.",
@@ -169,7 +169,7 @@ class Watch {
     return this.#state.is !== "lost" && this.#state.changes === changes;
   }
 
-  /** Records a message. Returns whether the stream was not silent before. */
+  /** Records a message. Returns false for the first message of a stream, and for the first message after a silence. */
   #hear(changes: Changes): boolean {
     if (this.#state.is === "heard") {
       this.#state.silence.refresh();

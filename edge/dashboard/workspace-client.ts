@@ -53,7 +53,7 @@ export function createWorkspaceClient(address: string, tls: ClientTls | undefine
 /** The name and the scope of an operator's token. */
 export interface SignedInToken {
   readonly tokenName: string;
-  /** Ids of the only workspaces that exist for this token; null if the token is not limited. */
+  /** Ids of the workspaces to which this token is limited; null if the token is not limited. */
   readonly workspaces: readonly string[] | null;
 }
 

@@ -24,8 +24,8 @@ export interface BridgeOptions {
 }
 
 /**
- * Maximum number of attempts to send a report. The sender's limit of a minute comes first, so that members can cut the
- * network for that long.
+ * Maximum number of attempts to send a report. Reports usually reach the sender's limit of one minute before this
+ * maximum, so members can cut the network for up to a minute.
  */
 const ATTEMPTS_MAX = 20;
 

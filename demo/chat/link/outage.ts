@@ -7,7 +7,8 @@ export function createOutage(clock: Timing = REAL_TIMING) {
   let restore = (): void => undefined;
   const timing: Timing = {
     ...clock,
-    // A wait after an answer, e.g. for `Retry-After`, is never shortened: while the network is cut, nothing answers.
+    // A wait that an answer demands, e.g. with `Retry-After`, is never shortened: there are no answers while the
+    // network is cut.
     pause: (ms, signal) => {
       const pause = clock.pause(ms, signal);
       return restored === undefined ? pause : Promise.race([pause, restored]);

@@ -6,7 +6,10 @@ import { pollForever, pollHeld } from "../../../kit/poll-forever";
 export interface PollingOptions extends PollOptions {
   /** Applies a page. If the promise rejects, the same page is polled again. */
   readonly handle: (page: EventPage) => Promise<void>;
-  /** Called with the reason when a poll or `handle` fails, and with null when a poll succeeds after a handled page. */
+  /**
+   * Called with the reason when a poll or `handle` fails, and with null when the previous page was handled and a poll
+   * succeeds.
+   */
   readonly onProblem: (problem: string | null) => void;
 }
 

@@ -26,8 +26,8 @@ export interface CardActionsProps {
 }
 
 /**
- * The controls of a message. A press is marked immediately, and only one press or answer is in progress at a time. It
- * ends when the message or the note changes, when the report fails, or after `UNANSWERED_MS`.
+ * The controls of a message. A press is marked immediately, and only one press or answer is in progress at a time. The
+ * press or answer ends when the message or the note changes, when the report fails, or after `UNANSWERED_MS`.
  *
  * The parent gives each set of controls its own `key`, so that new controls have a new state.
  */

@@ -27,7 +27,7 @@ export async function join(name: string): Promise<{ readonly member: Member; rea
   return (await answer.json()) as { member: Member; key: string };
 }
 
-/** Sends a request with the member's key. `subject` begins the message of an Error, e.g. "Your press". */
+/** Sends a request with the member's key. Each error message begins with `subject`, e.g. "Your press". */
 async function request(
   method: string,
   path: string,

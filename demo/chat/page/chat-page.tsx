@@ -11,7 +11,7 @@ import { Icon } from "./marks";
 import { Stage } from "./stage";
 import { Timeline } from "./timeline";
 
-/** Key of the member's choice in `localStorage`: whether the bridge's panel is open. */
+/** The `localStorage` key that records whether the bridge's panel is open. */
 const PANEL = "bridge-panel";
 
 export interface ChatPageProps {

@@ -51,13 +51,13 @@ function withPost(posts: readonly Post[], post: Post): readonly Post[] {
   return others.toSpliced(at + 1, 0, post).slice(-POSTS_MAX);
 }
 
-/** Returns the notes with a further note, and without the notes on posts that the page no longer has. */
+/** Returns the notes plus `note`, without the notes on posts that the page no longer has. */
 function withNote({ notes, posts }: ChatState, note: Note): ReadonlyMap<number, Note> {
   const kept = [...notes].filter(([about]) => posts.some(({ id }) => id === about));
   return new Map([...kept, [note.about, note]]);
 }
 
-/** Returns the number of posts in a conversation after the place `seen`, without the member's own posts. */
+/** Returns the number of posts after the place `seen` in a conversation, not counting the member's own posts. */
 export function unreadIn({ posts, me }: ChatState, conversation: string, seen: number): number {
   return posts.filter(
     (post) =>

@@ -12,7 +12,10 @@ const COMMANDS = [
 const UNANSWERED_MS = 4_000;
 
 export interface CommandsProps {
-  /** Place of the newest message from the service, in any conversation. The next message ends the mark of a command. */
+  /**
+   * Place of the newest message from the service, in any conversation. When a newer message arrives, the pressed
+   * command is no longer marked.
+   */
   readonly answeredAt: number;
   onCommand(text: string): void;
 }

@@ -20,7 +20,8 @@ function App() {
     return followChat(key, {
       onEvent: (event) => setState((before) => applyEvent(before, event)),
       onDisconnect: () => setState((before) => before && { ...before, isLive: false }),
-      // The key stays in `sessionStorage`: Chromium also closes the stream on a reload, when the key is still valid.
+      // The key stays in `sessionStorage`, because Chromium also closes the stream on a reload, after which the key is
+      // still valid.
       onUnknown() {
         setKey("");
         setState(undefined);

@@ -51,7 +51,7 @@ export function MessagePost({ post, me, note, client }: MessagePostProps) {
           {message.image !== null && (
             <img class="picture" src={message.image} alt="Picture of this message" />
           )}
-          {/* The lines above the controls can grow: the card grows upwards, so the controls do not move. */}
+          {/* When lines are added above the controls, the card grows upwards, so the controls do not move. */}
           <div class="own-lines" role="status">
             {note !== undefined && isCurrent(readGameData(note.message), data) && (
               <RichText text={note.message.text} />

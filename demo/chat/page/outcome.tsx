@@ -2,10 +2,10 @@ import type { Member } from "../shapes";
 import { letterOf, type GameData, type Result } from "./game-data";
 import { Icon } from "./marks";
 
-/** The form of the game's own texts: numbers below 10,000 get no separators, because they can be years. */
+/** The number format of the game's own texts: numbers below 10,000 have no separators, because they can be years. */
 const NUMBER = new Intl.NumberFormat("en", { useGrouping: "min2", maximumFractionDigits: 6 });
 
-/** What became of the member's own answer to a question, in one line. */
+/** Shows the member's answer to a question, and its result, in one line. */
 export function Outcome({ data, me }: { readonly data: GameData; readonly me: Member }) {
   const mine = data.results.find(({ user }) => user === me.id);
   if (mine === undefined) return <p class="outcome">You did not answer.</p>;
@@ -31,7 +31,10 @@ function verdictOn({ points }: Result, { options, right = 0 }: GameData): string
   return `right: ${NUMBER.format(right)}, ${gain}`;
 }
 
-/** The options of a question after its end, in the places of the buttons. Marks the right option and the member's own. */
+/**
+ * The options of a question that has ended, in the same places as the buttons before. Marks the right option and the
+ * member's own.
+ */
 export function Options({ data, me }: { readonly data: GameData; readonly me: Member }) {
   const mine = data.results.find(({ user }) => user === me.id);
   return (

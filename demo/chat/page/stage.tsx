@@ -2,7 +2,7 @@ import { useLayoutEffect, useRef } from "preact/hooks";
 import { MessagePost, type MessagePostProps } from "./message-post";
 
 export interface StageProps extends MessagePostProps {
-  /** Called when the game ends while the focus is in its message. The message is then in the timeline. */
+  /** Called when the game ends while the focus is in its message, which then moves to the timeline. */
   onFocusLost(post: number): void;
 }
 

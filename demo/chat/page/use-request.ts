@@ -1,6 +1,6 @@
 import { useState } from "preact/hooks";
 
-/** Returns `send` and `fault`, which is the error message of the last request, or "" after a success. */
+/** Returns `send` and `fault`. `fault` is the error message of the last request, or "" after a success. */
 export function useRequest() {
   const [fault, setFault] = useState("");
   /** Resolves to whether the request succeeded. */

@@ -12,7 +12,7 @@ export default defineConfig({
     // File names are constant, and a build must not delete the files that a running chat serves.
     emptyOutDir: false,
     target: "es2022",
-    // The content security policy allows no data: URLs.
+    // The content security policy does not allow data: URLs.
     assetsInlineLimit: 0,
     modulePreload: { polyfill: false },
     rolldownOptions: {

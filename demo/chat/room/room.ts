@@ -18,7 +18,7 @@ import {
 const MEMBERS_MAX = 500;
 /** Maximum number of posts in a conversation. */
 const POSTS_MAX = 300;
-/** Maximum number of notes. A further note replaces the least recent note. */
+/** Maximum number of notes. Above this maximum, each new note replaces the oldest note. */
 const NOTES_MAX = 2_000;
 
 /**
@@ -28,7 +28,7 @@ const NOTES_MAX = 2_000;
 export class Room {
   readonly channels: readonly Channel[];
   readonly #tell: (event: StreamEvent) => void;
-  /** Members by key, in the order of joining. A key authenticates a member. */
+  /** Members by key, in the order in which they joined. A key authenticates a member. */
   readonly #members = new Map<string, Member>();
   /** Posts by id, in the order of their places. */
   readonly #posts = new Map<number, Post>();

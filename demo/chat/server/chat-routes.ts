@@ -96,7 +96,9 @@ export function addAnswerRoutes(app: FastifyInstance, { room, bridge }: PageCont
     return report(answer, "Your answer was not sent", reply);
   });
 
-  /** Reports an event, and answers the page's request with the result. `failed` begins the message of a failure. */
+  /**
+   * Reports an event, and answers the page's request with the result. The message of a failure begins with `failed`.
+   */
   async function report(event: InboundEvent, failed: string, reply: FastifyReply): Promise<FastifyReply> {
     const result = toReport(await bridge.report(event));
     return result.is === "failed"

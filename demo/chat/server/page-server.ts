@@ -13,7 +13,10 @@ import { guardPage } from "./page-guard";
 import { addStreamRoute } from "./stream-route";
 
 const BODY_MAX_BYTES = 32 * 1024;
-/** Maximum number of open connections. Further connections are closed. A browser opens up to seven for a page. */
+/**
+ * Maximum number of open connections. Further connections are closed. A browser opens up to seven connections for a
+ * page.
+ */
 const CONNECTIONS_MAX = 2_000;
 /** Folder of the page, which `npm run build` puts beside the compiled server. */
 const PAGE = join(__dirname, "../page");

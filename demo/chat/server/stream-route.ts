@@ -13,15 +13,17 @@ const BEAT_EVERY_MS = 15_000;
  * below `UNREAD_MAX_BYTES`.
  */
 const POSTS_MAX_BYTES = 2 * 1024 * 1024;
-/** Maximum unread bytes of a stream. A stream with more is closed, because its reader has stopped. */
+/**
+ * Maximum unread bytes of a stream. A stream with more unread bytes is closed, because its reader has stopped reading.
+ */
 const UNREAD_MAX_BYTES = 8 * 1024 * 1024;
 
 /** Adds `GET /api/stream`, which sends everything that a member sees as server-sent events. */
 export function addStreamRoute(app: FastifyInstance, { room, wire, bridge, pages }: PageContext): void {
   app.get("/stream", ({ member: me }, reply) => {
     if (pages.size >= STREAMS_MAX) return reply.code(503).send({ message: "Too many pages are open." });
-    // Up to its high-water mark, a PassThrough holds each byte in only one buffer. So the sum below counts no byte
-    // twice.
+    // Up to its high-water mark, a PassThrough holds each byte in only one buffer. So the sum below does not count any
+    // byte twice.
     const out = new PassThrough({ highWaterMark: UNREAD_MAX_BYTES });
     const send = (event: StreamEvent): void => {
       if (event.type === "post" && !isSeenBy(me.id, event.post)) return;

@@ -14,7 +14,10 @@ const CONTRACT_HEADERS = [
   "retry-after",
 ] as const;
 
-/** Creates a log of the latest exchanges between the bridge and the service. `tell` is called with each change. */
+/**
+ * Creates a log of the latest exchanges between the bridge and the service. `tell` is called with each new or changed
+ * exchange.
+ */
 export function createWireLog(tell: (event: StreamEvent) => void) {
   let exchanges: readonly Exchange[] = [];
   let lastId = 0;

@@ -20,7 +20,7 @@ export function connectToCore({ address, token, tls }: CoreConnection) {
   const client = createGrpcClient(GameServiceClient, address, tls, {
     "grpc.initial_reconnect_backoff_ms": 100,
     "grpc.max_reconnect_backoff_ms": 5_000,
-    // A stream without events is silent, so only pings detect a core that vanished without closing the connection.
+    // A stream without events is silent, so only pings detect a core that stopped without closing the connection.
     "grpc.keepalive_time_ms": 10_000,
     "grpc.keepalive_timeout_ms": 5_000,
   });

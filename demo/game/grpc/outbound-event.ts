@@ -8,7 +8,7 @@ export interface Posting {
   readonly workspaceId: string;
   readonly idempotencyKey: string;
   readonly output: Output;
-  /** The name of the game, with which the `action` of each button begins. */
+  /** The name of the game: the first part of each button's `action`. */
   readonly game: string;
 }
 

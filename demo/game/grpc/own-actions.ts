@@ -2,7 +2,7 @@ import type { Message } from "../../../proto/gen/chatbridge/v1/event";
 
 // Every group gets the presses of all games. So each button's `action` begins with the name of the game that made it.
 
-/** Returns the message with the name of the game before the `action` of each button. */
+/** Returns the message with the name of the game added at the start of each button's `action`. */
 export function withOwnActions(message: Message, game: string): Message {
   const rows = message.rows.map(({ buttons }) => ({
     buttons: buttons.map((button) => {

@@ -2,14 +2,14 @@
 export interface GameNames {
   /** The name of this game. */
   readonly own: string;
-  /** The names of all games, including this one. The first game also answers commands that begin with no name. */
+  /** The names of all games, including this one. The first game also answers commands that do not begin with a name. */
   readonly all: readonly string[];
 }
 
-/** Form of a name, which is the first word of a command and the first part of a button's `action`. */
+/** Pattern of a name. A name is the first word of a command and the first part of a button's `action`. */
 export const NAME_FORM = /^[a-z0-9-]{1,32}$/;
 
-/** Returns whether this game answers commands that begin with no game's name. */
+/** Returns whether this game answers commands that do not begin with a game's name. */
 export const isFirst = ({ own, all }: GameNames): boolean => own === all[0];
 
 /** Returns the words of a command for this game, without the game's name. Returns undefined for another game's command. */

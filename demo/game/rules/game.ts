@@ -66,7 +66,7 @@ export function answer(game: Game, member: Member, index: number, value: number,
   const given = { value, atMs: turn.nowMs };
   answers.set(member.id, given);
   addPlayer(game, member);
-  // The receipt comes first: the reveal shows more than the receipt.
+  // The receipt is sent before the reveal, because the reveal shows more than the receipt.
   tell(game, member, showReceipt("Locked in", question, given), turn);
   if (answers.size === players.size) reveal(game, phase, turn);
   else showSoon(game, turn);

@@ -4,7 +4,9 @@ import { readCommand } from "./game-names";
 import { tellMember, type CommandInput, type MessageContent, type Turn } from "./input-output";
 import { openGameIn, type Rules, type Workspace } from "./workspace";
 
-/** Maximum number of unanswered topic prompts in a workspace. A further prompt replaces the oldest. */
+/**
+ * Maximum number of unanswered topic prompts in a workspace. Above this maximum, each new prompt replaces the oldest.
+ */
 const PROMPTS_MAX = 500;
 const PROMPT_SECONDS = 15 * 60;
 

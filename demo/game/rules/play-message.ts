@@ -26,7 +26,7 @@ function playNumber(
   if (game?.phase.name !== "question" || game.phase.question.kind !== "number") return;
   if (replyTo !== undefined && replyTo !== game.id) return;
   const { question, index } = game.phase;
-  // In ordinary conversation, "5 minutes" is no answer. A reply was meant for the game.
+  // Only a reply is certainly meant for the game: in ordinary conversation, "5 minutes" is not an answer.
   const isUnit = (word: string): boolean =>
     replyTo !== undefined || ["%", "°"].includes(word) || isUnitOf(question.unit, word);
   const typed = readNumber(text, isUnit);
@@ -37,7 +37,7 @@ function playNumber(
 
 const SHORT_UNITS: Readonly<Record<string, string>> = { kilometres: "km", metres: "m" };
 
-/** Returns whether a word is a question's unit, in full or short. */
+/** Returns whether a word is the full or the short form of a question's unit. */
 function isUnitOf(unit: string, word: string): boolean {
   return word === SHORT_UNITS[unit] || word.toLowerCase() === unit.toLowerCase();
 }

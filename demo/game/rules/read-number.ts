@@ -1,6 +1,5 @@
 /**
- * A typed number. `unclear` has the two numbers that one separator before three digits can mean, e.g. 42195 and 42.195
- * for "42,195".
+ * A typed number. A number with a single separator before three digits is `unclear`: "42,195" can be 42195 or 42.195.
  */
 export type TypedNumber =
   | { readonly is: "number"; readonly value: number }
@@ -11,7 +10,10 @@ const NONE: TypedNumber = { is: "none" };
 const MINUS = /^[\u2010-\u2013\u2212]/;
 /** The sign, the digits with their separators, and the unit. */
 const FORM = /^([+-]?) ?(\d(?:[\d .,'_]*\d)?) ?(%|°|[\p{L}\p{M}]*)$/u;
-/** Groups of three digits that are separated by white space, apostrophes or underscores, which mean only thousands. */
+/**
+ * Groups of three digits that are separated by white space, apostrophes or underscores, which can only be separators
+ * for thousands.
+ */
 const CLEAR_GROUPS = /^\d{1,3}(?:([ '_])\d{3})(?:\1\d{3})*(?=$|[.,])/;
 const WHOLE_MAX_DIGITS = 12;
 const DECIMALS_MAX = 6;
@@ -51,7 +53,7 @@ function numberOf(sign: string, whole: string, decimals: string): TypedNumber {
   return { is: "number", value: Number(`${sign}${whole}.${decimals}0`) };
 }
 
-/** Returns text with ASCII digits, separators and signs. Marks for the direction of the text are removed. */
+/** Returns text with ASCII digits, separators and signs. Removes the marks that set the direction of the text. */
 function normalized(text: string): string {
   return text
     .normalize("NFKC")

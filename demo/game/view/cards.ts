@@ -43,7 +43,9 @@ export function showNoGame(names: GameNames): MessageContent {
   return card(`No game is running in this channel. Send the command with \`${start}\` to open a game.`);
 }
 
-/** Returns the notice about a number that has two meanings. Both ways to type it have only one. */
+/**
+ * Returns the notice about a number that has two meanings. Each number that the notice suggests has only one meaning.
+ */
 export function showUnclearNumber({ whole, decimal }: { readonly whole: string; readonly decimal: string }) {
   return card(
     `Do you mean ${whole} or ${decimal}? Type \`${whole}\` for the first, or \`${decimal}0\` for the second.`,

@@ -30,7 +30,10 @@ export function paragraphs(...texts: readonly (string | undefined)[]): string {
 /** Escapes text, so that a chat shows the text literally and on one line. */
 export const plain = escapeLine;
 
-/** Returns a member's name for a line: shortened to `NAME_MAX` characters, unable to change what follows it, and escaped. */
+/**
+ * Returns a member's name for a line: shortened to `NAME_MAX` characters, without an effect on the direction of the
+ * text after it, and escaped.
+ */
 export function plainName(name: string): string {
   const characters = [...name.trim()];
   const cut = characters.length > NAME_MAX ? [...characters.slice(0, NAME_MAX - 1), "…"] : characters;

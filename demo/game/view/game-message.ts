@@ -103,7 +103,7 @@ const END_LINES: Readonly<Record<EndReason, string>> = {
 };
 const MEDALS = ["🥇", "🥈", "🥉"];
 
-/** Returns the mark of a place, from 0. A player without points has no place. */
+/** Returns the mark before a player's name on the board. The best place is 0; a player without points has no place. */
 function markOf(place: number, points: number): string {
   return points > 0 ? (MEDALS[place] ?? `${place + 1}th`) : "–";
 }

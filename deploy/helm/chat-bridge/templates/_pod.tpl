@@ -16,7 +16,7 @@ metadata:
 spec:
   serviceAccountName: {{ include "chat-bridge.serviceAccount" .context }}
   automountServiceAccountToken: false
-  # Variables for the Services of the namespace could have the names of settings.
+  # Otherwise, Kubernetes adds variables for each Service of the namespace, and their names could be those of settings.
   enableServiceLinks: false
   {{- with .context.Values.imagePullSecrets }}
   imagePullSecrets:
@@ -28,7 +28,7 @@ spec:
     runAsNonRoot: true
     runAsUser: 1000
     runAsGroup: 1000
-    # The group of mounted certificates, so that the process can read them.
+    # Mounted certificates belong to this group, so the process can read them.
     fsGroup: 1000
     seccompProfile: { type: RuntimeDefault }
   containers:
@@ -46,7 +46,7 @@ spec:
         periodSeconds: 1
         timeoutSeconds: 3
         failureThreshold: 60
-      # A process that waits for Redis or core is live: a restart would not help.
+      # A process that waits for Redis or core is live, because a restart would not help.
       livenessProbe:
         httpGet: { path: /live, port: health }
         periodSeconds: 10
