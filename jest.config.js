@@ -1,7 +1,8 @@
 const { join } = require("node:path");
 const { tmpdir } = require("node:os");
 
-// The workers inherit this variable, and the table of faults reads it.
+// The workers inherit this variable, and write each tested fault to the file. The reporter prints the table of faults
+// from the file.
 process.env.FAULTS_TABLE ??= join(tmpdir(), `cb-faults-${process.pid}.jsonl`);
 
 /** The folders of each suite. The scripts in package.json select suites by these names. */
@@ -23,7 +24,7 @@ const SUITES = {
   bridges: ["bridges"],
   /** `npm run test:faults`: processes and servers that fail under load. */
   faults: ["test/faults"],
-  /** `npm run test:neighbours`: one tenant takes all that it can, beside a tenant that plays. */
+  /** `npm run test:neighbours`: one tenant uses as much of the service as it can, while another tenant plays. */
   neighbours: ["test/neighbours"],
 };
 

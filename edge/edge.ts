@@ -102,7 +102,7 @@ export async function createEdge(
     close() {
       stopping = true;
       closing ??= (async () => {
-        // The watch stops first, so that no line says that core is unavailable because the edge stops.
+        // The watch stops first. Otherwise, the edge would log its own shutdown as an outage of core.
         const watched = stopWatch();
         // A request that never arrives completely must not delay the shutdown.
         const late = setTimeout(() => app.server.closeAllConnections(), FINISH_WITHIN_MS);
@@ -123,7 +123,7 @@ function portOf({ server }: FastifyInstance): number {
   return (server.address() as AddressInfo).port;
 }
 
-/** Returns the reason why core cannot answer; undefined when core can. */
+/** Returns the reason why core cannot answer; undefined when core is available. */
 function whyUnavailable(core: CoreClient): Promise<string | undefined> {
   return core.probe().then(
     () => undefined,

@@ -36,8 +36,8 @@ const NO_CONNECTION =
   /^(?:(?:weighted_)?round_robin: )?No connection established\. Last error: (.*?)(?:\. Resolution note:(.*))?$/;
 
 /**
- * Returns the cause in the details of a failed call: one line, never empty. Of gRPC's words for a failed connection, only
- * the cause is returned. gRPC writes `undefined` or `null` where it has no cause.
+ * Returns the cause in the details of a failed call: one line, never empty. If gRPC describes a failed connection, only
+ * the cause is returned. gRPC writes `undefined` or `null` if it does not know the cause.
  */
 export function failureCause(details: string): string {
   const line = details.replaceAll(/\s+/g, " ").trim();

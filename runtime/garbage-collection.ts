@@ -1,8 +1,8 @@
 import { setFlagsFromString } from "node:v8";
 
 /**
- * Makes V8 collect all garbage less often: when the heap has grown to four times the size that the last full collection
- * left. By default, V8 often chooses less than four. The maximum size of the heap stays the same.
+ * Makes V8 collect all garbage less often: only when the heap is four times as large as after the last full collection.
+ * By default, V8 often chooses a smaller factor. The maximum size of the heap stays the same.
  *
  * V8 counts the bytes of buffers as growth of the heap. Core and the edge have small heaps. So by default, nearly every
  * page of several MB caused a full collection, which stops all other requests for up to 20 ms.

@@ -20,8 +20,8 @@ export interface RefusedConnections {
 }
 
 /**
- * Bounds the open connections of a listener, so that no address can use up the connections of all. A connection above a
- * bound is closed before its first byte is read. Call this function before the server listens.
+ * Bounds the open connections of a listener, so that no single address can use all of them. A connection above a bound
+ * is closed before its first byte is read. Call this function before the server listens.
  */
 export function limitConnections(
   server: Server,

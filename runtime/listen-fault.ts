@@ -1,6 +1,6 @@
 import { SettingsError } from "./settings";
 
-/** The faults of an address to listen on that a restart does not fix, and what to do about each. */
+/** What to do about each error of `listen` that a restart does not fix, by error code. */
 const ADVICE: Readonly<Record<string, string>> = {
   EADDRINUSE: "stop the program that uses the port, or set another port",
   EACCES: "set a port above 1023, or permit the process to use this port",
@@ -12,7 +12,7 @@ const ADVICE: Readonly<Record<string, string>> = {
  * Awaits the start of a listener. Rejects with a `SettingsError` that names the setting when the system does not permit
  * the address, e.g. because its port is in use.
  *
- * @param setting the name of the setting that has the address
+ * @param setting the name of the setting that contains the address
  */
 export async function listening<T>(setting: string, started: PromiseLike<T>): Promise<T> {
   try {

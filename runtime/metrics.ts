@@ -19,8 +19,8 @@ export interface Observer {
 }
 
 /**
- * The metrics of a process, in the format of Prometheus. The code counts in plain numbers, which are read only at a
- * scrape, so a count costs one addition.
+ * The metrics of a process, in the format of Prometheus. The code counts in plain numbers, which only a scrape reads,
+ * so each count costs one addition.
  */
 export interface Metrics {
   readonly contentType: string;

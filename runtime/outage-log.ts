@@ -4,14 +4,14 @@ const AGAIN_MS = 60_000;
 const KEYS_MAX = 16;
 
 /**
- * Returns a function that returns whether to log a key, e.g. a reason: true for a key that was not logged in the last
- * minute.
+ * Returns a function that decides whether to log a key, e.g. a reason. The function returns true for a key that was not
+ * logged in the last minute.
  *
  * @param keysMax maximum number of keys that are remembered
  * @param now returns monotonic time in milliseconds
  */
 export function oncePerMinute(keysMax = KEYS_MAX, now = () => performance.now()): (key: string) => boolean {
-  /** The keys, in the order of their last lines. */
+  /** Time at which each key was last logged, oldest first. */
   const loggedAt = new Map<string, number>();
   return (key) => {
     const at = now();
@@ -27,10 +27,11 @@ export function oncePerMinute(keysMax = KEYS_MAX, now = () => performance.now())
 export interface OutageLogOptions {
   readonly log: Logger;
   readonly level: "warn" | "error";
-  /** The messages when the outage begins, and when it is over. */
+  /** The message while the outage lasts. */
   readonly lost: string;
+  /** The message when the service works again. */
   readonly back: string;
-  /** Fields of the first message, e.g. the address of the service that fails. */
+  /** Fields of the message `lost`, e.g. the address of the service that fails. */
   readonly facts?: Readonly<Record<string, unknown>>;
   /** Returns monotonic time in milliseconds; needed only by tests. */
   readonly now?: () => number;

@@ -43,7 +43,7 @@ function whyNotPublicV4(address: ipaddr.IPv4): string | undefined {
   return range === "unicast" ? undefined : (RANGE_NAMES[range] ?? range);
 }
 
-/** Readable names of address ranges whose names in the library are hard to read. */
+/** Readable names for address ranges, in place of names of the library that are hard to read. */
 const RANGE_NAMES: Readonly<Record<string, string>> = {
   linkLocal: "link-local or cloud metadata",
   carrierGradeNat: "carrier-grade NAT",
@@ -58,7 +58,10 @@ const RANGE_NAMES: Readonly<Record<string, string>> = {
   segmentRouting: "not routable",
 };
 
-/** Returns the blocks of some CIDRs. Throws an `Error` whose message completes the name of a setting. */
+/**
+ * Returns the blocks of some CIDRs. Throws an `Error` whose message continues the name of a setting, e.g. "PUSH_ALLOW
+ * has an entry …".
+ */
 export function parseBlocks(cidrs: readonly string[]): readonly AddressBlock[] {
   return cidrs.map((cidr) => {
     if (!ipaddr.isValidCIDR(cidr)) throw new Error("has an entry that is not a CIDR such as 10.1.0.0/16");

@@ -35,7 +35,7 @@ export interface Settings {
   choice<T extends string>(name: string, choices: readonly T[], fallback: T): T;
   /** The content of the file that a setting names; undefined when the setting is unset. */
   file(name: string, what: string): Buffer | undefined;
-  /** Whether a setting is neither unset nor empty. */
+  /** Whether a setting is set and not empty. */
   isSet(name: string): boolean;
   /** Adds a fault that concerns several settings. */
   fault(line: string): void;

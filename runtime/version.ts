@@ -14,7 +14,10 @@ export const BUILD: Build = readBuild(join(__dirname, "../build.json"));
 /** The output of `--version`. */
 export const VERSION_TEXT = `chat-bridge ${BUILD.version} (commit ${BUILD.commit})`;
 
-/** Returns the build that a file describes. Only sources that were not compiled have no such file. */
+/**
+ * Returns the build that a file describes. The file is missing only if the program runs from sources that were not
+ * compiled.
+ */
 function readBuild(path: string): Build {
   try {
     const { version, commit } = JSON.parse(readFileSync(path, "utf8")) as Build;

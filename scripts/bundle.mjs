@@ -6,10 +6,16 @@ import { dirname, relative } from "node:path";
 import { build } from "esbuild";
 
 const PROGRAMS = ["core", "edge", "demo/game", "demo/chat", "deploy/local", "cli", "deploy/compose"];
-/** The libraries that are not in the bundles, because few starts need them, or because they read files of their own folder. */
+/**
+ * The libraries that are not in the bundles, because few starts need them, or because they read files from their own
+ * folder.
+ */
 const EXTERNAL = JSON.parse(readFileSync(new URL("external-libraries.json", import.meta.url), "utf8"));
 
-/** In our own code, `__dirname` stays the folder of the compiled file, although the bundle is in the folder `program`. */
+/**
+ * Keeps `__dirname` in our own code equal to the folder of the compiled file, although the bundle is in the folder
+ * `program`.
+ */
 const keepFolders = (program) => ({
   name: "keep-folders",
   setup({ onLoad }) {

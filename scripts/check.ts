@@ -45,13 +45,16 @@ function suite(name: string): readonly string[] {
   return ["--selectProjects", name];
 }
 
-/** Repeated property tests try this many times fewer random values, because the main run tries all of them. */
+/**
+ * Repeated property tests divide their number of random values by this factor, because the main run tries all values.
+ */
 const FEWER = "5";
 
 const SUITES: readonly (readonly [name: string, args: readonly string[]])[] = [
   ["npm test", suite("service")],
   ["npm run test:extras", suite("extras")],
-  // These tests often wait for a chat server, so more workers than in the other suites use both processors fully.
+  // These tests often wait for a chat server, so they need more workers than the other suites to use both processors
+  // fully.
   ["npm run test:bridges", [...suite("bridges"), "--maxWorkers=6"]],
   ["npm run test:faults", suite("faults")],
   ["npm run test:neighbours", suite("neighbours")],
@@ -65,7 +68,7 @@ const total: JestTotals = { passed: 0, failed: 0, flaky: [] };
 const took: string[] = [];
 const folder = mkdtempSync(join(tmpdir(), "cb-check-"));
 const runningFiles = join(folder, "running-files");
-/** The processes that run now, by what they do. An installation has no process of its own. */
+/** The running processes, by what they do. An installation has no process of its own. */
 const running = new Map<string, ChildProcess | undefined>();
 
 /**
@@ -115,7 +118,7 @@ async function runStep([name, ...command]: Step): Promise<void> {
   close(1);
 }
 
-/** Runs the checks that start no service, as many at a time as there are lanes of steps. */
+/** Runs the checks that do not start a service. The lanes run at the same time. */
 async function runStatic(): Promise<void> {
   const inTurn = async (steps: readonly Step[]): Promise<void> => {
     for (const step of steps) await runStep(step);
@@ -157,7 +160,7 @@ async function installed(installing: Promise<unknown>): Promise<void> {
   if (secondsSince(from) > 0) took.push(`waiting for installations ${secondsSince(from)} s`);
 }
 
-/** Another release of Node and another store, on which the same tests are repeated together. */
+/** A different release of Node and a different store, with which the same tests are repeated. */
 interface Repeat {
   readonly line: string;
   readonly version: string;

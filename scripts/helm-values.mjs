@@ -15,8 +15,8 @@ const DEFAULT_MAX_CHARACTERS = 40;
 function rowsOf(map, path) {
   return map.items.flatMap((pair, i) => {
     const name = [...path, String(pair.key)].join(".");
-    // The parser assigns the comment before the first key of a nested map to that map. The comment before the very first
-    // key begins with the comment of the file.
+    // The parser assigns the comment before the first key of a nested map to that map. The comment before the very
+    // first key also contains the comment of the file, at its beginning.
     const before = pair.key.commentBefore ?? (i === 0 ? map.commentBefore : undefined);
     const comment = before?.split("\n\n").at(-1);
     if (isMap(pair.value) && hasComments(pair.value)) return rowsOf(pair.value, [...path, String(pair.key)]);

@@ -20,8 +20,8 @@ function prunePrograms(folder) {
 }
 
 /**
- * Removes unused files of a package, and of the packages in its own `node_modules`. Of a package that is only in the
- * bundles, the licenses stay, and package.json, in which scanners find the package's version.
+ * Removes unused files of a package, and of the packages in its own `node_modules`. If a package is used only in the
+ * bundles, only its licenses stay, and its package.json, from which scanners read the package's version.
  */
 function prunePackage(folder, isLoaded) {
   for (const entry of readdirSync(folder, { withFileTypes: true })) {
@@ -49,7 +49,7 @@ function prunePackages(folder) {
 function addPackage(name, from, folders) {
   const path = join(from, "node_modules", name);
   if (!existsSync(path)) {
-    // Peers can be optional, so a package that no folder has is skipped.
+    // Peer dependencies can be optional, so a package that is not installed is skipped.
     if (dirname(from) !== from) addPackage(name, dirname(from), folders);
     return;
   }

@@ -66,7 +66,7 @@ export async function runJest(args: readonly string[], options: JestOptions = {}
 
 function alone(file: string, titles: readonly string[]): readonly string[] {
   const chosen = titles.length > 0 ? ["-t", `^(${titles.map(escape).join("|")})$`] : [];
-  // A file that leaves handles open fails, and must not keep jest from exiting.
+  // A test file that leaves handles open fails, but must not keep jest from exiting.
   return ["--runInBand", "--forceExit", "--runTestsByPath", file, ...chosen];
 }
 

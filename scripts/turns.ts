@@ -1,6 +1,6 @@
 import { spawnSync } from "node:child_process";
 
-/** Hexadecimal digits of a commit that choose an item: enough that all items are equally likely. */
+/** How many hexadecimal digits of a commit choose an item: enough to make all items equally likely. */
 const DIGITS = 8;
 
 /**

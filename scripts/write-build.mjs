@@ -11,7 +11,7 @@ const COMMIT_DIGITS = 12;
 const given = (name) => process.env[name] || UNKNOWN;
 
 function gitCommit() {
-  // Without this check, git would find a repository that contains this folder, e.g. that of a home directory.
+  // Without this check, git could find the repository of a parent folder, e.g. of the home directory.
   if (!existsSync(".git")) return UNKNOWN;
   const { status, stdout } = spawnSync("git", ["rev-parse", "HEAD"], { encoding: "utf8" });
   return status === 0 ? stdout.trim() : UNKNOWN;

@@ -24,13 +24,13 @@ export interface CoreClientOptions extends CoreConnection {
   readonly renewEveryMs?: number;
 }
 
-/** Number of lanes that are kept open. The gRPC channel connects each new lane to the next core in turn. */
+/** Number of lanes that are kept open. The gRPC channel connects each new lane to a different core, in turn. */
 const LANES = 4;
 const MB = 1_048_576;
 /**
  * Bounds of the pending calls and of their bytes. An address that sends 500 requests per second reaches its share when
- * core takes 3 seconds, which is core's own timeout. The share of an address is smaller than the share of a workspace:
- * the edge cannot check signatures, so anybody can send requests to the workspace of another.
+ * core takes 3 seconds per call, which is core's own timeout. The share of an address is smaller than the share of a
+ * workspace: the edge cannot check signatures, so anybody can send requests that name somebody else's workspace.
  */
 const IN_PROGRESS_MAX = { all: 4_096, workspace: 2_048, address: 1_536 } as const;
 const BYTES_UNDER_WAY_MAX = { all: 64 * MB, workspace: 32 * MB, address: 24 * MB } as const;
@@ -38,11 +38,11 @@ const BYTES_UNDER_WAY_MAX = { all: 64 * MB, workspace: 32 * MB, address: 24 * MB
 /** Milliseconds to wait for an answer. Core's own timeouts are shorter, so that core can still answer with an error. */
 const DEADLINE_MS = 5_000;
 const PROBE_WITHIN_MS = 1_000;
-/** Milliseconds to wait for the reason of a failed connection. */
+/** Milliseconds to wait for the reason for a failed connection. */
 const REASON_WITHIN_MS = 200;
 /** The default of `renewEveryMs`. A renewal takes one lookup of core's name, and one connection to each core. */
 const RENEW_EVERY_MS = 30_000;
-/** Maximum bytes of an answer. A page of 100 events of the largest size fits. */
+/** Maximum bytes of an answer. A page of 100 events of the maximum size fits. */
 const MESSAGE_MAX_BYTES = 8 * 1024 * 1024;
 /**
  * Maximum bytes that core may send before the edge reads them. HTTP/2's default of 64 KB holds only about 100 small
@@ -58,7 +58,7 @@ const CHANNEL_OPTIONS = {
   "grpc.keepalive_time_ms": 10_000,
   "grpc.keepalive_timeout_ms": 3_000,
   "grpc.service_config": JSON.stringify({ loadBalancingConfig: [{ round_robin: {} }] }),
-  // When a core closes its connection, its name is looked up again, at most this often.
+  // When a core closes its connection, the gRPC client looks up core's name again, but at most this often.
   "grpc.dns_min_time_between_resolutions_ms": 1_000,
   // A renewed client opens its own connections, because a balancer in front of core distributes connections.
   "grpc.use_local_subchannel_pool": 1,
@@ -103,19 +103,19 @@ export function createCoreClient({
       const bytes = request.body.length + headBytes(request);
       const answer = await lanes.call({ $case: "receive", value: request }, bytes, traceparent);
       if (answer.$case !== "receive")
-        throw new Error("core answered a receive call with an answer of another kind");
+        throw new Error("core answered a receive call with an answer of a different kind");
       return answer.value;
     },
     async poll(request: PollRequest, traceparent?: string): Promise<PollResponse> {
       const bytes = UTF8_BYTES_MAX * request.queryString.length + headBytes(request);
       const answer = await lanes.call({ $case: "poll", value: request }, bytes, traceparent);
       if (answer.$case !== "poll")
-        throw new Error("core answered a poll call with an answer of another kind");
+        throw new Error("core answered a poll call with an answer of a different kind");
       return answer.value;
     },
     /**
-     * Rejects when core accepts no lane in time: with `CoreRefusesToken` if core rejects the token, and otherwise with an
-     * error that has the reason.
+     * Rejects when core does not accept a lane in time: with `CoreRefusesToken` if core rejects the token, and
+     * otherwise with an error that gives the reason.
      */
     async probe(): Promise<void> {
       // While a core stops, the client may have no connection for new lanes, and the open lanes still carry calls.

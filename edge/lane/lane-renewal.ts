@@ -7,7 +7,7 @@ import { Lane, type LaneContext } from "./lane";
 const RETRY_MS = 50;
 
 /**
- * Replaces lanes by successors. Until its successor takes over, a lane works as before: it can also break and reopen.
+ * Replaces lanes with successors. Until its successor takes over, a lane works as before: it can also break and reopen.
  *
  *                                ┌─────────────────────┐ the stream ends
  *                                ▼                     │
@@ -22,7 +22,7 @@ export class LaneRenewal {
   readonly #lanes: Lane[];
   readonly #context: LaneContext;
 
-  /** @param lanes the lanes that get new calls; a successor takes the index of its lane */
+  /** @param lanes the lanes that get new calls; a successor takes over the index of the lane that it replaces */
   constructor(lanes: Lane[], context: LaneContext) {
     this.#lanes = lanes;
     this.#context = context;
@@ -34,8 +34,8 @@ export class LaneRenewal {
   }
 
   /**
-   * Replaces a lane as soon as core has accepted the stream of a successor. A core that closes its connection may lose
-   * calls on a stream that it has not accepted yet, so the lane keeps its calls until then.
+   * Replaces a lane as soon as core has accepted the stream of a successor. Until then, the old lane gets the calls: if
+   * a core closes its connection, calls on a stream that it has not accepted yet may be lost.
    */
   async replace(lane: Lane): Promise<void> {
     if (!lane.hasStream || this.#successors.has(lane) || !this.#lanes.includes(lane)) return;

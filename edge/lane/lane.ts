@@ -107,8 +107,8 @@ export class Lane {
   }
 
   /**
-   * Adds a call to the next message, and writes the message if it is full. Rejects with `CoreUnavailable` when there is no
-   * answer. Calls `release` when the call is over.
+   * Adds a call to the next message, and writes the message if it is full. Rejects with `CoreUnavailable` when there is
+   * no answer. Calls `release` when the call has ended.
    */
   call(call: Call, bytes: number, traceparent: string, release: () => void): Promise<Answer> {
     const { load, deadlineMs } = this.#context;
@@ -143,7 +143,7 @@ export class Lane {
     });
   }
 
-  /** Retires the lane: core still makes the calls of this turn. Resolves when the lane is closed. */
+  /** Retires the lane: the calls of this turn are still sent to core. Resolves when the lane is closed. */
   async retire(): Promise<void> {
     this.flush();
     if (!("stream" in this.#state)) return this.#enter({ is: "closed" });

@@ -35,9 +35,8 @@ const CHECK_DEADLINES_EVERY_MS = 250;
  * event loop travel together on one lane, and the calls of the next turn on the next
  * lane. So every core gets a share of the calls.
  *
- * In a turn with many calls, each full message is written immediately, not at the end of
- * the turn. HTTP/2 sends such a message at the end of the turn. But a message that is
- * written only at the end of a turn is sent after the next turn. By then, a busy edge has read a
+ * In a turn with many calls, each full message is written immediately, so HTTP/2 sends it at the end of the turn. A
+ * message that is written only at the end of a turn is sent after the next turn. By then, a busy edge has read a
  * hundred more requests, and core has been idle.
  *
  * When a lane breaks, its pending calls are rejected immediately: their answers are lost,
@@ -136,7 +135,7 @@ export class Lanes {
     this.#filling = undefined;
   };
 
-  /** Returns the next lane that is open or may be opened; undefined while all lanes must rest. */
+  /** Returns the next lane that is open or may be opened; undefined while all lanes pause before they reopen. */
   #pick(): Lane | undefined {
     const now = performance.now();
     for (let tries = 0; tries < this.#lanes.length; tries++) {

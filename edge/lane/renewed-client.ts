@@ -28,7 +28,7 @@ export function createRenewedClient<C extends Client>({
   let current = create();
   /** The client before `current`. It is closed at the next renewal, because its streams may still carry calls. */
   let previous: C | undefined;
-  /** The client after `current`, while it connects. */
+  /** The client that will replace `current`, while it connects. */
   let next: C | undefined;
   const over = new AbortController();
 
@@ -66,7 +66,7 @@ export function createRenewedClient<C extends Client>({
   };
 }
 
-/** Rejects if the client is connected to no address within `withinMs`. */
+/** Rejects if the client does not connect to any address within `withinMs`. */
 export function untilConnected(client: Client, withinMs: number): Promise<void> {
   return promisify(client.waitForReady.bind(client))(Date.now() + withinMs);
 }

@@ -11,7 +11,7 @@ const SECOND_MS = 1_000;
 const ADDRESSES_MAX = 5_000;
 /**
  * Maximum number of requests in a second from all addresses of an IPv6 /64 network. One host can have a whole /64, and
- * so a new address for each request.
+ * so it can use a new address for each request.
  */
 const NETWORK_REQUESTS_PER_SECOND = 10 * ADDRESS_REQUESTS_PER_SECOND;
 const NETWORKS_MAX = 5_000;
@@ -23,7 +23,7 @@ function waitMs(sentAt: number, now: number): number {
 
 /**
  * For one address, the times at which the edge sent the last admitted requests to core, in the order of core's answers.
- * In a full ring, index `at` has the time of the request that core answered first.
+ * In a full ring, the time at index `at` is that of the request that core answered first.
  */
 interface Ring {
   readonly times: number[];
@@ -46,7 +46,7 @@ export function createAddressShield() {
   const networks = new LRUCache<string, { second: number; requests: number }>({ max: NETWORKS_MAX });
   let refusals = 0;
 
-  /** Counts a request. Returns whether its network has reached its limit in this second. */
+  /** Counts a request. Returns whether the IPv6 network of `address` has already reached its limit in this second. */
   function isOfFullNetwork(address: string, now: number): boolean {
     if (!address.includes(":")) return false;
     const key = networkOf(address);

@@ -61,14 +61,15 @@ export function createPublicListener({
     },
   });
   app.removeAllContentTypeParsers();
-  // Only the bytes of the headers are limited. Beyond a maximum count, Node would drop headers without an error.
+  // Only the bytes of the headers are limited. With a maximum count, Node would drop further headers without an error.
   app.server.maxHeadersCount = 0;
   // A client that closes its half of the connection still gets its answer. Node has no documented option for this.
   Object.assign(app.server, { httpAllowHalfOpen: true });
   // Values of the Expect header other than 100-continue are ignored. A CONNECT request is answered with 404.
   app.server.on("checkExpectation", (request, response) => app.server.emit("request", request, response));
   app.server.on("connect", (_request, socket) => endWith(socket, ERRORS.notFound));
-  // A client that keeps the connection would lose a request that arrives when the listener closes the connection.
+  // If a client kept the connection open, a request that arrives while the listener closes the connection would be
+  // lost.
   app.addHook("onRequest", (_request, reply, done) => {
     if (isDraining()) void reply.raw.setHeader("connection", "close");
     done();

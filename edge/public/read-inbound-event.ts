@@ -13,7 +13,8 @@ const ajv = new Ajv2020({
   strictTypes: false,
   ownProperties: true,
   logger: false,
-  // To check the schemas, Ajv would compile the schema of schemas at each start. A unit test checks them instead.
+  // Ajv does not check the schemas here, because it would compile the meta-schema at each start. A unit test checks the
+  // schemas instead.
   validateSchema: false,
 });
 ajv.addKeyword({
@@ -99,7 +100,7 @@ function findFieldFault(
   return unknown === undefined ? fault : { field: `${name}.${unknown}`, message: "is not a known field" };
 }
 
-/** Returns the message for an error of Ajv. Other keywords than the listed keywords keep Ajv's message. */
+/** Returns the message for an error of Ajv. For a keyword that is not listed, the message is Ajv's. */
 function wording(error: ErrorObject | undefined): string {
   switch (error?.keyword) {
     case "wellFormed":

@@ -30,10 +30,9 @@ interface Line {
 }
 
 /**
- * Starts the requests of a connection one at a time. A request starts when the kernel
- * has accepted the previous answer. So if a client pipelines requests and reads nothing,
- * only one answer is in memory, and the other requests cost core nothing. A connection
- * with too many waiting requests, or from an address with too many, is closed.
+ * Starts the requests of a connection one at a time. A request starts when the kernel has accepted the previous answer.
+ * So if a client pipelines requests and reads nothing, only one answer is in memory, and the other requests do not
+ * reach core. A connection with too many waiting requests, or from an address with too many, is closed.
  */
 export function createTurns({ onConnection, ...max }: WaitingMax = WAITING_MAX): TakeTurn {
   const lines = new WeakMap<Socket, Line>();

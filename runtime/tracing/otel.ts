@@ -53,7 +53,8 @@ export function createTracing({ serviceName, queueMax, rootShare }: TracingConfi
       // OTEL_RESOURCE_ATTRIBUTES can also set the name.
       .merge(detectResources({ detectors: [envDetector] })),
     spanLimits: SPAN_LIMITS,
-    // `start` samples the traces without a parent: for a span that is dropped, the SDK needs several microseconds.
+    // `start` itself samples the traces without a parent, because the SDK needs several microseconds even for a dropped
+    // span.
     ...(rootShare !== undefined && { sampler: new ParentBasedSampler({ root: new AlwaysOnSampler() }) }),
     spanProcessors: [new BatchSpanProcessor(new OTLPTraceExporter(), { maxQueueSize: queueMax })],
   });

@@ -6,8 +6,7 @@ export interface TracingConfig {
   /** Maximum number of ended spans that wait for export. Further spans are dropped. */
   readonly queueMax: number;
   /**
-   * With the sampler parentbased_traceidratio, the share of the traces without a parent that are kept; otherwise
-   * undefined.
+   * With the sampler parentbased_traceidratio, the fraction of parentless traces that is kept; otherwise undefined.
    */
   readonly rootShare: number | undefined;
 }

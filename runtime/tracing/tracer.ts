@@ -1,6 +1,6 @@
 /**
  * Attributes of a span, with the names of OpenTelemetry's semantic conventions where these have one: ids, types, counts
- * and results. An attribute never has a secret, a signature, a body, a text, a name of a member, or a whole URL.
+ * and results. An attribute never contains a secret, a signature, a body, a text, a name of a member, or a whole URL.
  */
 export type SpanAttributes = Readonly<Record<string, string | number | boolean>>;
 
