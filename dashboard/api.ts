@@ -105,7 +105,7 @@ async function reach(path: string, init: RequestInit): Promise<Response | undefi
 
 /**
  * Creates the error for a request without an answer. If the request could change something, the error says that the
- * outcome is unknown. That error stays true when the service answers again, so it is in the past tense.
+ * outcome is unknown. The error is in the past tense, so that it stays true when the service answers again.
  */
 function unanswered(status: number, method: string, path: string, words: string): ApiError {
   for (const then of whenUnanswered) then(status);
@@ -167,7 +167,7 @@ export const api = {
   delete: (id: string, name: string) => ask<void>("DELETE", of(id), { name }),
   setTargetUrl: (id: string, targetUrl: string) =>
     ask<WorkspaceShape>("PUT", of(id, "/target-url"), { targetUrl }),
-  /** The answer's secret is empty for an email address, and for no address. */
+  /** The secret in the answer is empty if `address` is empty or an email address. */
   setOperatorEvents: (id: string, address: string) =>
     ask<WorkspaceWithSecret>("PUT", of(id, "/operator-events"), { address }),
   connect: (id: string) => ask<WorkspaceWithSecret>("POST", of(id, "/connect")),

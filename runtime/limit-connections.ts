@@ -42,7 +42,7 @@ export function limitConnections(
     const count = open.get(key) ?? 0;
     if (count >= share) {
       refused.address += 1;
-      // A reset leaves no state behind, unlike a regular end of the connection.
+      // Unlike a regular close, a reset leaves no state behind.
       socket.resetAndDestroy();
       return;
     }

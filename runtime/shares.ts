@@ -1,6 +1,6 @@
 /**
  * A bound for all owners together, with a share for each owner. A share is smaller than the bound for all, so one owner
- * alone can never be the reason why another owner is refused.
+ * alone can never cause the rejection of another owner.
  */
 export interface Shares<Kind extends string> {
   /** The maximum of all owners together (`all`), and the share of one owner of each kind. */

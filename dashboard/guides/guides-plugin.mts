@@ -17,7 +17,7 @@ const LEFT_OUT: readonly string[] = ["style"];
 /** The guides that each page links to at its top. */
 const FIRST: readonly string[] = ["bridge-guide", "bridge-kit", "game-service-guide", "operator-guide"];
 
-/** Writes each guide as a page, so that the dashboard can link the guides of its own release. */
+/** Writes each guide as a page, so that the dashboard can link to the guides of its own release. */
 export const guides: Plugin = {
   name: "guides",
   generateBundle() {

@@ -13,7 +13,7 @@ export interface FormProps {
   readonly action: Action<[]>;
   /** Names of the fields that show the server's errors about them. */
   readonly fields?: readonly string[];
-  /** The errors of required fields that are empty. All other checks are the server's. */
+  /** The errors of required fields that are empty. The server makes all other checks. */
   readonly missing?: Faults;
   /** Replaces `action.run`, e.g. to ask for confirmation first. */
   onSubmit?(): void;

@@ -11,7 +11,7 @@ export interface LogFiltersProps {
 }
 
 export function LogFilters({ log, filter, onFilter }: LogFiltersProps) {
-  // The chosen type stays in the list when the log no longer has this type.
+  // The chosen type stays in the list even if the log no longer contains it.
   const chosen = filter.eventType === "" ? [] : [filter.eventType];
   const types = [...new Set([...log.map(({ eventType }) => eventType), ...chosen])].toSorted();
   const change = (what: Partial<DeliveryFilter>): void => onFilter({ ...filter, ...what });

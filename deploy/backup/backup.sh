@@ -166,7 +166,7 @@ prune() {
 schedule() {
   log "$INFO" "backups are scheduled" every "$BACKUP_EVERY" keep "$BACKUP_KEEP"
   while :; do
-    # After a restart, the next backup is due when it would have been due without the restart.
+    # A restart does not change when the next backup is due.
     if age=$(age_of_newest) && [ "$age" -lt "$every" ]; then
       pause=$((every - age))
     elif write_backup; then

@@ -69,7 +69,7 @@ export function keepWorkspace(folder: string, workspace: DemoWorkspace): void {
   writeFileSync(join(folder, "chat", "chat.env"), `${lines.join("\n")}\n`, { mode: OWNER_ONLY });
 }
 
-/** Returns the password of Grafana's user `admin`. Grafana uses the password when it first creates its database. */
+/** Returns the password of Grafana's user `admin`. Grafana uses the password only when it creates its database. */
 export function grafanaPassword(folder: string): string {
   return keptRandom(join(folder, "grafana", "password"));
 }

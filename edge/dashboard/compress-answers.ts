@@ -16,9 +16,10 @@ const compress = promisify(gzip);
  * Compresses the texts with which GET requests are answered, e.g. JSON. Streams are not compressed: neither live
  * updates, nor files, which have compressed copies.
  *
- * The length of a compressed answer can reveal a secret beside a text that an attacker chooses (BREACH). Only answers
- * to other methods contain secrets (signing secrets and sign-in links), so these answers are not compressed. In
- * addition, a page of another site cannot send requests with the session, whose cookie is `SameSite=Strict`.
+ * The length of a compressed answer can reveal a secret that is compressed together with a text that an attacker
+ * chooses (BREACH). Only answers to other methods contain secrets (signing secrets and sign-in links), so these answers
+ * are not compressed. In addition, a page of another site cannot send requests with the session, whose cookie is
+ * `SameSite=Strict`.
  */
 export function compressAnswers(app: FastifyInstance): void {
   let inProgress = 0;

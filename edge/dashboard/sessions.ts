@@ -122,7 +122,7 @@ function createKept<Value extends { readonly tokenName: string }>(
   }
 
   return {
-    /** Returns false when there is no room, and the token has no older value that could make room. */
+    /** Returns false when there is no room, and the token has no older value to remove. */
     add(key: string, value: Value, { tokenName, workspaces }: SignedInToken): boolean {
       kept.purgeStale();
       const owner = workspaces === null ? { token: tokenName } : { limitedToken: tokenName };

@@ -57,7 +57,7 @@ const MESSAGE_CALLS = 32;
 const MESSAGE_BYTES = 1_048_576;
 
 /**
- * A place for a stream to core, with the calls that the stream carries. The states of a lane:
+ * A slot for one stream to core, with the calls that the stream carries. The states of a lane:
  *
  *         a call               core accepts the stream
  *   idle ────────▶ opening ──────────────────────────────▶ open
@@ -78,7 +78,7 @@ export class Lane {
   #state: State = { is: "idle" };
   /** Number of streams that have ended since core last answered a call on this lane. */
   #failures = 0;
-  /** Calls without an answer by number, in the order of their deadlines. */
+  /** The unanswered calls by their numbers, in the order of their deadlines. */
   readonly #pending = new Map<number, PendingCall>();
   #lastNumber = 0;
   /** The calls of the next message, and their bytes. */

@@ -54,7 +54,7 @@ export class Lanes {
   /** The lane of this turn, until its message is written or rejected. */
   #filling: Lane | undefined;
   #next = 0;
-  /** Whether core has rejected the token, and has accepted no lane since. */
+  /** Whether core has rejected the token, and has not accepted a lane since. */
   #isRefused = false;
   #isClosed = false;
 
@@ -145,7 +145,7 @@ export class Lanes {
     return undefined;
   }
 
-  /** Returns the function that releases the room of a call; undefined when there is no room. */
+  /** Reserves room for a call. Returns the function that releases the room; undefined when there is none. */
   #acquire({ value: { workspaceId, sourceAddress } }: Call, bytes: number): (() => void) | undefined {
     const owners = { address: sourceAddress, workspace: workspaceId };
     const releaseCall = this.#calls.acquire(owners);

@@ -11,7 +11,7 @@ export interface RenewedClientOptions<C extends Client> {
 }
 
 const CONNECT_WITHIN_MS = 5_000;
-/** Milliseconds that a new client has to connect to further addresses, after it is connected to the first address. */
+/** Milliseconds for connecting a new client to the other addresses, after it has connected to the first address. */
 const FURTHER_WITHIN_MS = 1_000;
 
 /**

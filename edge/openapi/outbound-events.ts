@@ -20,7 +20,7 @@ export interface OutboundEvent {
   readonly retries: string;
   /** When the event expires. */
   readonly expiry: string;
-  /** The fields besides those of every event. */
+  /** The fields of this event, in addition to the fields that every event has. */
   readonly fields: Readonly<Record<string, Schema>>;
 }
 

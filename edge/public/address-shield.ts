@@ -34,11 +34,11 @@ interface Ring {
  * Lets the edge refuse requests from an address that is over its limit (check 2 in README.md),
  * so that the excess requests of a flood do not reach core. All times are values of `performance.now()`.
  *
- * The shield knows which requests of the last second this edge sent and core admitted. The shield
- * refuses a request only if the admitted requests from the same address have reached the limit.
- * The shield also refuses requests from an IPv6 /64 network that sends NETWORK_REQUESTS_PER_SECOND to this edge.
- * Core decides on all other requests. If there are too many addresses, the shield drops the
- * rings of some addresses. Core then gets more calls, but does not admit more requests.
+ * The shield knows which requests this edge sent, and core admitted, in the last second. The shield refuses a request
+ * only if the admitted requests from the same address have reached the limit. The shield also refuses requests from an
+ * IPv6 /64 network that sends NETWORK_REQUESTS_PER_SECOND to this edge. Core decides on all other requests. If there
+ * are too many addresses, the shield drops the rings of some addresses. Core then gets more calls, but does not admit
+ * more requests.
  */
 export function createAddressShield() {
   const rings = new LRUCache<string, Ring>({ max: ADDRESSES_MAX });

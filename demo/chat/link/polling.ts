@@ -29,7 +29,7 @@ export function createPolling(options: PollingOptions) {
   let ended = Promise.resolve();
 
   return {
-    /** Starts polling, as soon as a stop that is in progress is complete. Does nothing if polling has already started. */
+    /** Starts polling, after a stop that is in progress. Does nothing if polling has already started. */
     start(): void {
       if (!over.signal.aborted) return;
       over = new AbortController();

@@ -19,7 +19,7 @@ export function toInput(
   const { kind, user } = event;
   const from = {
     // An event's id becomes the id of the game that the event opens, and that id is a part of button actions. Colons
-    // separate these parts, so the id has dots instead of colons.
+    // separate these parts, so the id contains dots instead of colons.
     eventId: deliveryId.replaceAll(":", "."),
     channel: event.channel.id,
     member: { id: user.id, name: user.name ?? user.id },
