@@ -14,7 +14,7 @@ import type {
 
 /** Statuses that mean that the dashboard's server, core or a proxy did not answer. */
 const UNANSWERED: ReadonlySet<number> = new Set([0, 502, 503, 504]);
-/** Milliseconds until a read that got no answer is retried. */
+/** Milliseconds until an unanswered read is retried. */
 export const READ_AGAIN_MS = 2_000;
 
 /** An error with a message for people. The status is 0 when the server is unreachable. */
@@ -54,7 +54,7 @@ export function onUnanswered(then: (status: number) => void): () => void {
   return () => whenUnanswered.delete(then);
 }
 
-/** Calls `then` after each request that changed a workspace. Returns a function that removes `then`. */
+/** Calls `then` after each request that changed a workspace. Returns a function that unregisters `then`. */
 export function onWritten(then: () => void): () => void {
   whenWritten.add(then);
   return () => whenWritten.delete(then);

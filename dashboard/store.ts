@@ -4,7 +4,7 @@ import { useEffect, useState } from "preact/hooks";
 export interface Store<T> {
   get(): T;
   set(value: T): void;
-  /** Calls `look` after every change. Returns a function that removes `look`. */
+  /** Calls `look` after every change. Returns a function that unregisters `look`. */
   subscribe(look: () => void): () => void;
 }
 

@@ -22,7 +22,7 @@ export function chooseTheme(theme: Theme): void {
   chosenTheme.set(theme);
 }
 
-/** Calls `then` whenever the colours change. Returns a function that removes `then`. */
+/** Calls `then` whenever the colours change. Returns a function that unregisters `then`. */
 export function onColours(then: () => void): () => void {
   const system = matchMedia("(prefers-color-scheme: dark)");
   system.addEventListener("change", then);

@@ -10,8 +10,8 @@ export interface Loaded<T> {
 }
 
 /**
- * Calls `load` once, and again whenever `by` changes. A call without an answer is retried. Results for an earlier
- * `by` are ignored.
+ * Calls `load` once, and again whenever `by` changes. An unanswered call is retried. Results for an earlier `by` are
+ * ignored.
  */
 export function useLoad<T>(
   load: (signal: AbortSignal, asked: AskedBy) => Promise<T>,

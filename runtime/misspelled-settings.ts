@@ -3,8 +3,8 @@ const LENGTH_MIN = 5;
 const LENGTH_MIN_OF_TWO = 9;
 
 /**
- * Returns one line for each variable of the environment that is probably a misspelled setting: its name differs by one
- * or two typing errors from a setting in `known` that is not set.
+ * Returns one line for each environment variable that is probably a misspelled setting. The variable's name differs by
+ * one or two typing errors from an unset setting in `known`.
  */
 export function misspelledSettings(
   environment: Readonly<Record<string, string | undefined>>,

@@ -1,6 +1,6 @@
-// Removes from node_modules/ and dist/ of a folder what the programs never load: source maps, TypeScript, Markdown,
-// tests, benchmarks and examples, the program of `npm start`, and libraries that are only in the bundles. Keeps all licenses.
-// The Dockerfile runs this script.
+// Removes files that the programs never load from a folder's node_modules/ and dist/: source maps, TypeScript,
+// Markdown, tests, benchmarks and examples, the program of `npm start`, and libraries that are only in the bundles.
+// Keeps all licenses. The Dockerfile runs this script.
 //
 //   node scripts/prune-image.mjs <folder>
 import { existsSync, readdirSync, readFileSync, rmSync } from "node:fs";

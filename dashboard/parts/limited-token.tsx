@@ -1,6 +1,6 @@
 import { useSession } from "../session";
 
-/** Says that the user's token is limited to some workspaces, so that the user cannot connect a workspace. */
+/** Says that the user's token is limited to some workspaces, so the user cannot connect a workspace. */
 export function LimitedToken() {
   const session = useSession();
   const count = session?.workspaces?.length ?? 0;

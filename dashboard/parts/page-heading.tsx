@@ -20,7 +20,7 @@ export function PageHeading({
   useEffect(() => {
     document.title = `${title} · Chat bridge`;
   }, [title]);
-  // An effect that runs after the first paint could take the focus from a field that the user has chosen by then.
+  // An effect that runs after the first paint could take the focus from a field that the user has already chosen.
   useLayoutEffect(() => {
     const hasUserMoved = isFirst && document.activeElement !== document.body;
     isFirst = false;

@@ -1,5 +1,5 @@
 const STEPS = [1, 10, 100, 1_000, 10_000].flatMap((power) => [power, 2 * power, 5 * power]);
-/** The least number that the top of the axis shows, so that a single delivery is not as tall as the chart. */
+/** The minimum value at the top of the axis, so that a single delivery is not as tall as the chart. */
 const TOP_MIN = 4;
 const INTERVALS_MAX = 4;
 

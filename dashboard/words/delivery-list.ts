@@ -43,7 +43,7 @@ export function oldestKept(deliveries: readonly DeliveryShape[]): DeliveryShape 
   return full.toSorted(newestFirst)[0];
 }
 
-/** Returns in words how many events a poll or a run of polls returned. */
+/** Returns a text that says how many events a poll or a run of polls returned. */
 export function broughtWords({ events }: Pick<DeliveryShape, "events">): string {
   return events === 0 ? "no events" : countOf(events, "event");
 }

@@ -19,7 +19,7 @@ export interface HealthWords {
   /** A word or two. */
   readonly label: string;
   readonly sentence: string;
-  /** Advice for a fault that exists now. */
+  /** Advice for a current fault. */
   readonly advice?: string | undefined;
 }
 

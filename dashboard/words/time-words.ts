@@ -20,7 +20,7 @@ const FORMATS = {
   date: formatOf({ ...DAY, year: "numeric", ...CLOCK }),
 };
 
-/** Returns a time in the local time zone, with 24 hours. */
+/** Returns a time in the local time zone, in 24-hour format. */
 export function localTime(at: Date | number, form: keyof typeof FORMATS): string {
   return FORMATS[form].format(at);
 }

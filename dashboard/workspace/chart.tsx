@@ -21,7 +21,7 @@ export interface ChartProps {
   readonly values: readonly (readonly (number | null)[])[];
   readonly unit: string;
   readonly height: number;
-  /** Returns the figures of a minute in words. `minute` is an index of `minutes`. */
+  /** Returns the figures of a minute in words. `minute` is an index into `minutes`. */
   reading(minute: number): string;
 }
 

@@ -17,7 +17,9 @@ import { createWorkspaces } from "./workspaces";
 
 /** Age in ms above which an event is dropped: after an outage, nobody is waiting for the outputs of old events. */
 const STALE_AFTER_MS = 5 * 60_000;
-/** Maximum number of handled events in the cache that detects redelivery. There are always fewer unacked events. */
+/**
+ * Maximum number of handled events in the cache that detects redelivery. The number of unacked events is always lower.
+ */
 const HANDLED_MAX = 10_000;
 const LAST_WORDS_WITHIN_MS = 4_000;
 
@@ -63,7 +65,10 @@ export async function startTrivia(config: GameConfig, log: Logger, stopping: Abo
     return input && publisher.publish(workspaceId, deliveryId, workspaces.play(workspaceId, input));
   }
 
-  /** Core delivers events at least once. A redelivered event is not played again; its first handling is awaited. */
+  /**
+   * Core delivers events at least once. A redelivered event is not handled again: the game waits until its first
+   * handling has ended.
+   */
   const handled = new LRUCache<string, Promise<unknown>>({ max: HANDLED_MAX });
   const follower = new Follower({
     core,

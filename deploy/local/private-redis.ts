@@ -28,7 +28,7 @@ export interface PrivateRedisOptions {
   readonly signal?: AbortSignal;
 }
 
-/** Settings with which every write is on disk before Redis answers, and no key is evicted to free memory. */
+/** With these settings, Redis answers only after a write is on disk, and never evicts keys to free memory. */
 const DURABLE = "--appendonly yes --appendfsync always --maxmemory-policy noeviction".split(" ");
 
 /** Milliseconds within which Redis must be ready. Redis takes a long time to load a large append-only file. */

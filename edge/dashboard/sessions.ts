@@ -94,8 +94,8 @@ export function createSessions(now: () => number = Date.now) {
 }
 
 /**
- * Keeps sessions or codes until they expire, with a share of the bound for each token. So nobody can end the sessions of
- * people with other tokens by signing in very often.
+ * Keeps sessions or codes until they expire. Each token has a share of the maximum number. So nobody can end the
+ * sessions of people with other tokens by signing in very often.
  */
 function createKept<Value extends { readonly tokenName: string }>(
   max: Readonly<Record<"all" | "token" | "limitedToken", number>>,

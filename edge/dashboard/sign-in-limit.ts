@@ -13,7 +13,7 @@ const ACCEPTED_MAX = 240;
 const WINDOW_MS = 60_000;
 /**
  * Maximum number of addresses, and of names, whose attempts are counted. Above this maximum, the count of the least
- * recently seen one is dropped, so it can make more attempts.
+ * recently seen address or name is dropped, so this address or name can make more attempts.
  */
 const PLACES_MAX = 10_000;
 

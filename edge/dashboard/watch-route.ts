@@ -37,7 +37,7 @@ const TOO_MANY = {
  * front end considers a stream broken after 5 s without any event.
  */
 const BEAT_EVERY_MS = 2_000;
-/** Milliseconds without a message after which core is unavailable. Core sends a heartbeat every second. */
+/** Milliseconds without a message after which core counts as unavailable. Core sends a heartbeat every second. */
 const SILENT_AFTER_MS = 3_000;
 const COME_BACK_AFTER_MS = 2_000;
 /** Maximum unread bytes of a stream. A browser with more unread bytes is considered stuck, and is disconnected. */

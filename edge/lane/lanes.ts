@@ -115,7 +115,7 @@ export class Lanes {
       : new CoreUnavailable("no lane to core");
   }
 
-  /** Replaces all streams by new streams, without losing a call. */
+  /** Replaces all streams with new streams, without losing a call. */
   renew(): void {
     for (const lane of this.#lanes) void this.#renewal.replace(lane);
   }

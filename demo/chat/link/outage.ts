@@ -1,6 +1,9 @@
 import { REAL_TIMING, type Timing } from "../../../kit/back-off";
 
-/** Returns a timing for a sender. Waits that begin while the network is cut end when the network is restored. */
+/**
+ * Returns a timing for a sender. If a wait begins while the network is cut, the wait ends as soon as the network is
+ * restored.
+ */
 export function createOutage(clock: Timing = REAL_TIMING) {
   /** Resolves when the network is restored; undefined while the network is not cut. */
   let restored: Promise<void> | undefined;

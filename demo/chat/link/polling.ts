@@ -29,7 +29,10 @@ export function createPolling(options: PollingOptions) {
   let ended = Promise.resolve();
 
   return {
-    /** Starts polling, after a stop that is in progress. Does nothing if polling has already started. */
+    /**
+     * Starts polling. If a stop is in progress, polling starts after the stop. Does nothing if polling has already
+     * started.
+     */
     start(): void {
       if (!over.signal.aborted) return;
       over = new AbortController();

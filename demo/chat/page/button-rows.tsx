@@ -9,7 +9,7 @@ export interface ButtonRowsProps {
   readonly isSettled: boolean;
   /** Action of the button whose press is in progress. */
   readonly pending: string | undefined;
-  /** Index of the button that the member has chosen, among all buttons. */
+  /** Index, among all buttons, of the button that the member has chosen. */
   readonly chosen: number | undefined;
   onPress(button: ActionButton): void;
 }

@@ -5,7 +5,7 @@ const EXCERPT_CHARACTERS = 160;
 
 export interface SignatureViewProps {
   readonly side: WireSide;
-  /** The bytes that were signed after the time: a body or a query string. */
+  /** The signed bytes that follow the time: a body or a query string. */
   readonly signed: string;
   /** Name of these bytes. */
   readonly what: "body" | "query string";

@@ -72,7 +72,7 @@ export interface Game {
   /** Players by member's id, in the order of joining. */
   readonly players: Map<string, Player>;
   phase: Phase;
-  /** Number of consecutive unanswered questions, up to the latest question. */
+  /** Number of consecutive unanswered questions, including the latest question. */
   unanswered: number;
   /** Time of the last update of the live message, in ms since the epoch. */
   shownAtMs: number;
