@@ -33,7 +33,7 @@ export const BRIDGE_SETTINGS = {
   LOG_LEVEL: choice("how much is logged", LOG_LEVELS, "info"),
 };
 
-/** Reports the faults that concern several of the settings. */
+/** Reports invalid combinations of settings. */
 export function checkBridgeSettings(values: BridgeSettings, settings: Pick<Settings, "fault">): void {
   if ((values.TLS_CERT === undefined) !== (values.TLS_KEY === undefined)) {
     settings.fault("TLS_CERT and TLS_KEY must be set together");

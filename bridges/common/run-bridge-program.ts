@@ -32,19 +32,22 @@ export interface Tools {
 }
 
 export interface BridgeProgram<Table extends SettingTable> {
-  /** The folder of package.json, which has the program's name, version and description. */
+  /** The folder of package.json, which contains the program's name, version and description. */
   readonly packageFolder: string;
   /** The settings that only this bridge has. */
   readonly settings: Table;
-  /** Reports the faults that concern several settings. */
+  /** Reports invalid combinations of settings. */
   check?(values: ValuesOf<Table>, settings: Pick<Settings, "fault">): void;
-  /** Starts the bridge. Resolves without waiting for connections, so that the service and the chat may be down. */
+  /**
+   * Starts the bridge. Resolves before the bridge is connected, so a bridge can start while the service or the chat is
+   * down.
+   */
   start(settings: BridgeSettings & ValuesOf<Table>, tools: Tools): Promise<RunningBridge>;
 }
 
 /**
- * Runs the program of a bridge. Reads the command line and the settings, prints `--help` and `--version`, and listens
- * for health requests. Stops gracefully on SIGTERM and SIGINT. Exit codes: 64 for an unknown argument, 78 for invalid
+ * Runs a bridge as a program. Reads the command line and the settings, prints `--help` and `--version`, and listens for
+ * health requests. Stops gracefully on SIGTERM and SIGINT. Exit codes: 64 for an unknown argument, 78 for invalid
  * settings, 1 for other faults.
  */
 export async function runBridgeProgram<Table extends SettingTable>(
@@ -98,7 +101,7 @@ function readArguments(name: string) {
   }
 }
 
-/** Returns the environment, with the settings of the file. A variable of the environment overrides the file. */
+/** Returns the environment variables, and the settings from the file. An environment variable overrides the file. */
 function environmentOf(file: string | undefined): NodeJS.Dict<string> {
   if (file === undefined) return process.env;
   try {

@@ -7,7 +7,7 @@ import { parseList, type HostPort, type Settings } from "../../runtime/settings"
 export interface Setting<T> {
   /** Meaning of the setting, for `--help` and for errors. */
   readonly what: string;
-  /** Text of the default, "" for none; undefined if the setting is required. */
+  /** The default as text: "" if the setting is optional and has no default, undefined if the setting is required. */
   readonly fallback: string | undefined;
   /** Whether the setting may also be given as a file, with the name `<NAME>_FILE`. */
   readonly isSecret?: boolean;
@@ -18,7 +18,7 @@ export interface Setting<T> {
 /** The settings of a program, by the name of the environment variable. */
 export type SettingTable = Readonly<Record<string, Setting<unknown>>>;
 
-/** The values of the settings of a table, by the same names. */
+/** The value of each setting of a table, under the name of the setting. */
 export type ValuesOf<Table extends SettingTable> = {
   readonly [Name in keyof Table]: Table[Name] extends Setting<infer T> ? T : never;
 };
@@ -33,12 +33,12 @@ export function optional(what: string): Setting<string | undefined> {
   return { what, fallback: "", read: (settings, name) => settings.text(name, what, "") || undefined };
 }
 
-/** A required secret. It can be in the setting, or in a file that `<NAME>_FILE` names. */
+/** A required secret, given in the setting itself or in a file that `<NAME>_FILE` names. */
 export function secret(what: string): Setting<string> {
   return { ...text(what), isSecret: true };
 }
 
-/** A secret that may be unset. It can be in the setting, or in a file that `<NAME>_FILE` names. */
+/** An optional secret, given in the setting itself or in a file that `<NAME>_FILE` names. */
 export function optionalSecret(what: string): Setting<string | undefined> {
   return { ...optional(what), isSecret: true };
 }
@@ -75,7 +75,7 @@ export function hostPort(what: string, fallback = ""): Setting<HostPort | undefi
   return {
     what: `${what} (host:port)`,
     fallback,
-    // Without a default, an unset setting has the text "".
+    // An unset setting without a default is read as "".
     read: (settings, name) =>
       settings.text(name, what, fallback) === "" ? undefined : settings.hostPort(name, what, fallback),
   };
@@ -132,7 +132,7 @@ export function withSecretFiles(
       read[name] = readText(path).replace(/[\r\n]+$/, "");
     } catch {
       fault(`${name}_FILE names a file that cannot be read: give the path of a file with the secret`);
-      // The placeholder avoids a second fault, for the missing secret.
+      // The placeholder avoids a second error about the same secret.
       read[name] = "unreadable";
     }
   }

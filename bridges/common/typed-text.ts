@@ -6,7 +6,7 @@ interface Typing {
 
 /**
  * Returns the text after the command in a typed line: "start" for "!play start", "" for "!play". Returns undefined for
- * text that is not the command. Upper and lower case count as the same.
+ * text that is not the command. The comparison ignores case.
  */
 export function readCommand(line: string, { COMMAND_PREFIX, COMMAND_WORD }: Typing): string | undefined {
   const [first = "", ...rest] = line.trim().split(/(?<=^\S+)\s+/);

@@ -25,19 +25,25 @@ import { invitedChannels } from "./state/invited-channels";
 import { Journal } from "./state/journal";
 import { isNick, Members, type MemberIdentity } from "./state/members";
 
-/** Milliseconds after which the kit treats a message as refused: lines can wait for the flood gate. */
+/**
+ * Milliseconds after which the kit treats a message as refused. The limit is high, because lines can wait for the flood
+ * gate.
+ */
 const CHAT_TIMEOUT_MS = 600_000;
 const FINISH_LINES_MS = 5_000;
 const STOP_KIT_MS = 2_000;
 /** Milliseconds that a stopping bridge waits for the reports of what members have typed. */
 const LAST_TEXTS_MS = 1_000;
-/** Token of the `PING` after which a stopping bridge has read everything that members typed before. */
+/**
+ * Token of the `PING` that a stopping bridge sends. When the answer arrives, the bridge has read everything that
+ * members typed before the stop.
+ */
 const STOP_TOKEN = "last-lines";
 const QUIT_WITHIN_MS = 1_500;
 const HINT_EXPIRES_MS = 30_000;
 const KNOWN_TRIES = 50;
 const KNOWN_EVERY_MS = 20;
-/** Milliseconds after a connection within which the server lists the members. */
+/** Milliseconds after connecting within which the server lists the members. */
 const LISTED_AFTER_MS = 20_000;
 
 /** Starts the bridge between an IRC server and a workspace. Resolves without waiting for connections. */

@@ -1,4 +1,4 @@
-/** The types of the parts of irc-framework that this bridge uses. The package has no types of its own. */
+/** Types for the parts of irc-framework that this bridge uses, because the package contains no types. */
 declare module "irc-framework" {
   import type { EventEmitter } from "node:events";
 

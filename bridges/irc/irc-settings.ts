@@ -51,7 +51,7 @@ export const IRC_SETTINGS = {
   IRC_LINE_MS: integer("milliseconds per line after that", { min: 1, max: 60_000 }, 1_000),
 };
 
-/** Reports the faults that concern several of the settings. */
+/** Reports invalid combinations of settings. */
 export function checkIrcSettings(values: IrcSettings, settings: { fault(line: string): void }): void {
   const hasLogin = values.IRC_SASL_ACCOUNT !== undefined && values.IRC_SASL_PASSWORD !== undefined;
   const hasCertificate = values.IRC_CERT !== undefined && values.IRC_KEY !== undefined;

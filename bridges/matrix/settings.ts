@@ -17,7 +17,7 @@ export const MATRIX_SETTINGS = {
 
 export type MatrixSettings = ValuesOf<typeof MATRIX_SETTINGS>;
 
-/** Reports the faults that concern several settings. */
+/** Reports invalid combinations of settings. */
 export function checkMatrixSettings(
   { MATRIX_ACCESS_TOKEN: token, MATRIX_USER: user, MATRIX_PASSWORD: password }: MatrixSettings,
   { fault }: { fault(line: string): void },

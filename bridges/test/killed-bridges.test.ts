@@ -119,7 +119,7 @@ describe.each(["irc", "matrix"] as const)("the bridge for %s, in push mode,", (n
   });
 });
 
-test("the bridge for IRC that is killed within a message continues with the next line, and shows all accepted events", async () => {
+test("the IRC bridge, if it is killed in the middle of a message, continues with the next line and shows all accepted events", async () => {
   const { start, push } = await setUp("irc");
   const killed = await start({ IRC_BURST_LINES: "1", IRC_LINE_MS: "300" });
   const lines = Array.from({ length: 8 }, (_, i) => `line ${i} of a long message`);
@@ -140,7 +140,7 @@ test("the bridge for IRC that is killed within a message continues with the next
 });
 
 test.each(["SIGKILL", "SIGTERM"] as const)(
-  "the bridge for Matrix that %s stops during an outage of the homeserver shows all accepted events afterwards",
+  "the Matrix bridge, if %s stops it during an outage of the homeserver, shows all accepted events afterwards",
   async (signal) => {
     const { start, push } = await setUp("matrix");
     const stopped = await start();

@@ -70,7 +70,7 @@ describe("the Matrix bridge", () => {
   const LANES = 8;
   let synapse: TestSynapse;
   let ann: Awaited<ReturnType<TestSynapse["member"]>>;
-  /** The rooms of the lanes, with the access token of the only bridge in each room. */
+  /** The access token of the only bridge in each lane's room, by room. */
   const tokens = new Map<string, string>();
 
   beforeAll(async () => {

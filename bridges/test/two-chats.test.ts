@@ -70,7 +70,7 @@ const says =
     sender === GAMES && body.includes(words);
 
 // time: smoke
-test("a room of Matrix and a channel of IRC play at the same time, each its own game", async () => {
+test("a Matrix room and an IRC channel play separate games at the same time", async () => {
   const [ann, bob] = await Promise.all([synapse.member("ann"), synapse.member("bob")]);
   const room = await ann.createRoom({ name: "Quiz night" }, GAMES, bob.id);
   await bob.join(room);
@@ -86,7 +86,7 @@ test("a room of Matrix and a channel of IRC play at the same time, each its own 
   dan.say("!1");
   await Promise.all([ann.sees(room, "bob in the lobby", says("ann, bob")), dan.sees("You are in")]);
 
-  // Both games are in their only question before either of them ends.
+  // Both games have asked their only question before either game ends.
   await ann.react(room, eventId, "2️⃣");
   cid.say("!2");
   await ann.sees(room, "the question", says("Question 1 of 1"));
@@ -106,7 +106,7 @@ test("a room of Matrix and a channel of IRC play at the same time, each its own 
   await until("both see the board", () => [cid, dan].every((member) => seenBy(member).length === 2));
   expect(players(board.body.split("\n"))).toEqual(["ann", "bob"]);
   for (const member of [cid, dan]) expect(seenBy(member)).toEqual(["cid", "dan"]);
-  // Nothing of the one chat is shown in the other.
+  // No message of one chat is shown in the other.
   expect((await ann.messages(room)).filter(({ body }) => /\b(?:cid|dan)\b/.test(body))).toEqual([]);
   expect(cid.lines.filter(({ text }) => /\b(?:ann|bob)\b/.test(text))).toEqual([]);
   cid.leave();

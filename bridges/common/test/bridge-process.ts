@@ -38,12 +38,12 @@ export function startBridgeProcess(name: "irc" | "matrix", settings: Readonly<Re
     /** Returns everything that the bridge has printed. */
     output: () => log.map((line) => `${JSON.stringify(line)}\n`).join("") + errors,
     logged: (message: string) => log.filter(({ msg }) => msg === message),
-    /** Resolves to the log line with this message. Rejects when the process has exited without this line. */
+    /** Resolves to the log line with this message. Rejects if the process exits before it logs this line. */
     logs: (message: string): Promise<LogLine> =>
       until(`the bridge logs “${message}”; it logged ${JSON.stringify(log.slice(-8))} ${errors}`, () => {
         const line = log.find(({ msg }) => msg === message);
         if (line === undefined && hasExited)
-          throw new Error(`the bridge exited without “${message}”: ${errors}`);
+          throw new Error(`the bridge exited before it logged “${message}”: ${errors}`);
         return line;
       }),
     /** Resolves to the answer of the health listener: the status, and the connections. */

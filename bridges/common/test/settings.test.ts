@@ -19,7 +19,7 @@ import { readChoice, readCommand } from "../typed-text";
 
 const folder = testFolder();
 
-/** Reads one setting. Returns its value, or the faults. */
+/** Reads the settings of a table. Returns their values, or the faults. */
 function read(table: SettingTable, environment: Readonly<Record<string, string>>) {
   try {
     return readSettings(environment, (settings) =>

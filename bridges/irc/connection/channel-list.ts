@@ -17,7 +17,9 @@ export function readChannels(entries: readonly string[]): readonly WantedChannel
     const [first = "", key, ...more] = entry.split(/\s+/);
     const name = /^[#&+!]/.test(first) ? first : `#${first}`;
     if (!isChannelName(name) || more.length > 0) {
-      throw new Error(`must be names of channels, of at most ${NAME_MAX_BYTES} bytes, each with its key`);
+      throw new Error(
+        `must be a list of channel names of at most ${NAME_MAX_BYTES} bytes, each with an optional key after a space`,
+      );
     }
     return { name, key };
   });

@@ -7,7 +7,7 @@ type State =
   | { readonly is: "offline" }
   | { readonly is: "joining"; readonly timer: NodeJS.Timeout }
   | { readonly is: "joined" }
-  /** Without a timer, the bridge does not join until an invitation. */
+  /** Without a timer, the bridge joins only after an invitation. */
   | { readonly is: "out"; readonly timer: NodeJS.Timeout | undefined };
 
 /**
@@ -32,7 +32,7 @@ const LONGEST_RETRY_MS = 300_000;
 const REJOIN_MS = 5_000;
 const KICKS_MAX = 3;
 const KICKS_WITHIN_MS = 3_600_000;
-/** Milliseconds outside a channel after which messages for the channel are dropped. */
+/** Milliseconds after which messages for a channel are dropped if the bridge has not joined it. */
 const DROP_AFTER_MS = 600_000;
 
 /**

@@ -15,7 +15,7 @@ export interface ChannelsOptions {
   mayInvite(nick: string): boolean;
   readonly log: Logger;
   readonly outbox: Pick<Outbox, "control" | "wake">;
-  /** Saves the names of all channels of invitations. */
+  /** Saves the names of all channels that the bridge was invited to. */
   saveInvited(names: readonly string[]): void;
 }
 
@@ -23,7 +23,7 @@ const CHANNELS_MAX = 100;
 /** Numeric replies that reject a `JOIN`. The second parameter is the channel. */
 const REJECTIONS = new Set("403 405 437 471 473 474 475 476 477 480 489 520".split(" "));
 
-/** The channels of the bridge: those in the settings, and those of invitations. */
+/** The channels of the bridge: those in the settings, and those that it was invited to. */
 export class Channels {
   readonly #options: ChannelsOptions;
   /** By the name in lower case. */
@@ -33,7 +33,7 @@ export class Channels {
   constructor(options: ChannelsOptions) {
     this.#options = options;
     for (const each of options.invitedBefore) this.#add(each, true);
-    // A channel of the settings replaces the same channel of an invitation.
+    // A channel in the settings replaces the same channel from an invitation.
     for (const each of options.wanted) this.#add(each, false);
   }
 

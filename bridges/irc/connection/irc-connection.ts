@@ -11,7 +11,7 @@ export interface IrcSession {
   isOwn(nick: string): boolean;
   /** Whether the server echoes the lines that the bridge sends. */
   readonly hasEcho: boolean;
-  /** Whether each text has a tag with the account of its author, if the author has an account. */
+  /** Whether the server tags each text with the account of its author, if the author has one. */
   readonly hasAccountTag: boolean;
   /** Whether `WHO` can list accounts. */
   readonly hasWhox: boolean;
@@ -51,7 +51,10 @@ const STABLE_AFTER_MS = 60_000;
 const REGAIN_EVERY_MS = 60_000;
 /** Numeric replies that reject a nick, besides those for which irc-framework has events. */
 const NICK_REJECTED = new Set(["436", "437"]);
-/** Numeric replies for the end or the absence of the message of the day. The server sends its parameters earlier. */
+/**
+ * Numeric replies for the end or the absence of the message of the day. The server announces its parameters before
+ * these replies.
+ */
 const READY = new Set(["376", "422"]);
 
 /**

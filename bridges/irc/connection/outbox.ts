@@ -171,8 +171,8 @@ export class Outbox {
   #sendLine(post: QueuedPost): void {
     const text = post.lines[post.next] ?? "";
     post.next += 1;
-    // The system call that sends the line wakes the server, so a kill is more likely after the call than before the
-    // call. The journal notes the line first, so that such a kill does not repeat the line.
+    // The journal notes the line before the line is sent. A kill is more likely just after the send, which wakes the
+    // server, and then the next run must not repeat the line.
     this.#parts.journal.noteSent(post.id, post.next);
     this.#parts.write(`${post.command} ${post.target} :${text}`);
     this.#sent.add({ post, target: post.target, text, atMs: Date.now() });

@@ -18,7 +18,7 @@ export interface Post {
 /** Whether lines to a target can be sent: now, soon, after a longer wait, or never. */
 export type Readiness = "now" | "soon" | "later" | { readonly never: string };
 
-/** A post of which some lines are not sent, or not confirmed. */
+/** A post with lines that are not yet sent, or not yet confirmed. */
 export interface QueuedPost extends Post {
   /** Index of the next line to send. */
   next: number;
@@ -61,7 +61,7 @@ export class PostQueue {
     return done;
   }
 
-  /** Removes a post. Its promise resolves, or rejects with the error. */
+  /** Removes a post, and resolves its promise, or rejects the promise with the error. */
   settle(post: QueuedPost, error?: Error): void {
     this.#posts.delete(post.id);
     post.settle(error);

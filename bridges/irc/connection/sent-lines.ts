@@ -6,7 +6,7 @@ interface SentLine<Post> {
   readonly atMs: number;
 }
 
-/** A `PING`. Its answer confirms all lines before it. */
+/** A `PING`, whose answer confirms all lines that were sent before it. */
 interface Mark {
   readonly ping: string;
 }
@@ -45,8 +45,8 @@ export class SentLines<Post> {
   }
 
   /**
-   * Returns the post of the echoed line. A server may change the text of a line: then returns the post of the oldest
-   * line to the target.
+   * Returns the post of the echoed line. If no line has this text, because the server has changed the text, returns the
+   * post of the oldest line to the target.
    */
   echoed(target: string, text: string): Post | undefined {
     const toTarget = this.#lines().filter((line) => line.target === target);

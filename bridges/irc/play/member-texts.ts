@@ -59,8 +59,8 @@ export class MemberTexts {
     else if (members.isUnknown(nick)) await lookUp(nick);
     const channel = name === undefined ? undefined : { id: session.lower(name), name };
     const member = members.identityOf(nick);
-    // Games may write to reported members, and a services account that writes to the bridge must not become one. So a
-    // private line counts only if the member is in a channel, or if a game has written to the member.
+    // Games may write to reported members, so a network service such as NickServ must not be reported. A private line
+    // therefore counts only if its author is in a channel of the bridge, or if a game has written to the author.
     const isPartner = members.isPresent(member.name) || bridge.shownIn(dmChannel(member.id)).length > 0;
     if (!isDirect || isPartner) await report({ member, channel, text, id: tags["msgid"] });
   }

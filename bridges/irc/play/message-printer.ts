@@ -38,7 +38,7 @@ export interface MessagePrinterOptions {
 type Printable = Pick<MessageCreate, "id" | "expiresAt" | "message">;
 type Update = Printable & Pick<MessageUpdate, "channel" | "sequence">;
 
-/** A channel, or a direct conversation, and the only member who sees the message there, or null. */
+/** Where a message is shown: the channel or direct conversation, and the only member who sees the message, or null. */
 type Place = Pick<ShownMessage, "channel" | "user">;
 
 /** A message whose lines are being sent. */
@@ -52,7 +52,7 @@ interface Printing {
 
 const DM = "dm:";
 
-/** Prints the messages of the service as lines. The chat's id of a message is the service's id. */
+/** Prints the messages of the service as lines. The chat's id of a message is the same as the service's id. */
 export class MessagePrinter implements BridgeChat {
   readonly #options: MessagePrinterOptions;
   /** By the id of the message. */

@@ -57,7 +57,7 @@ export function whatToPrint({ message, parts, before, nowMs, gapMs }: Update): D
   return { type: "print", parts: WHOLE.has(message.kind) ? parts : changed };
 }
 
-/** Returns whether an update only counts answers, or lists who has joined. */
+/** Returns whether an update only changes the count of answers or the list of joined members. */
 function isTally({ kind }: Message, parts: readonly Part[], isNew: (part: Part) => boolean): boolean {
   if (kind === "game_start") return true;
   if (kind !== "answer_update") return false;

@@ -90,8 +90,8 @@ export class Members {
   }
 
   /**
-   * Returns the member's current nick. For the id of an unknown member, returns the nick in the id; undefined if the
-   * id has no nick or a number, or if a member with another id has this nick.
+   * Returns the member's current nick. For the id of an unknown member, returns the nick in the id. Returns undefined
+   * if the id is numbered or contains no nick, or if a different member has this nick.
    */
   nickOf(id: string): string | undefined {
     for (const member of this.#members.values()) {
@@ -101,7 +101,7 @@ export class Members {
     const nick = id.startsWith(NICK) ? id.slice(NICK.length) : "";
     const holder = this.#members.peek(nick);
     const isOther = holder !== undefined && (Boolean(holder.account) || (holder.ownId ?? id) !== id);
-    // After a new connection, nobody knows which member had an id that `#freshId` has numbered.
+    // After a reconnect, the bridge cannot tell which member had an id that `#freshId` numbered.
     return isNick(nick) && !nick.includes("~") && !isOther ? nick : undefined;
   }
 

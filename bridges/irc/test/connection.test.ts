@@ -63,7 +63,7 @@ test("the bridge does not connect to a server whose certificate it does not trus
   expect(body).toMatchObject({ ok: false, connections: { irc: { isConnected: false, problem } } });
 });
 
-test("if the nick is in use, the bridge takes another, and the wanted nick as soon as it is free", async () => {
+test("if the nick is in use, the bridge uses a different nick, and changes to the wanted nick as soon as it is free", async () => {
   const server = await newServer(() => startNgircd(folder));
   const squatter = await joinIrc(server, "games", "#other");
   const ann = await joinIrc(server, "Ann", "#games");
@@ -79,7 +79,7 @@ test("if the nick is in use, the bridge takes another, and the wanted nick as so
   ann.leave();
 });
 
-test("a kicked bridge joins again, and an invited bridge joins if the member may invite, also after a restart", async () => {
+test("a kicked bridge joins again; an invited bridge joins if the member may invite, and joins again after a restart", async () => {
   const server = await newServer(() => startNgircd(folder));
   const ann = await joinIrc(server, "Ann", "#games");
   const eve = await joinIrc(server, "Eve", "#games");
@@ -126,7 +126,7 @@ test("the bridge logs in with SASL, and a member's id is the account", async () 
   expect(server.received.filter((line) => line.startsWith("WHOIS"))).toEqual([]);
 });
 
-test("the bridge does not join without its login, logs why, and never logs the password", async () => {
+test("if the login fails, the bridge joins no channel, logs the reason, and never logs the password", async () => {
   const server = await newFakeServer();
   const bridge = bridgeTo(server, { ...SASL, IRC_SASL_PASSWORD: "a wrong password" });
   const { problem } = await bridge.logs("no connection to the IRC server: trying again");

@@ -57,14 +57,14 @@ test.each(SERVERS)(
       await Promise.all(members.map((member) => member.sees("Locked in")));
       await ann.sees("Read more");
 
-      // Without echoes, the bridge sends lines again that the server has not confirmed before its end.
+      // Without echoes, the bridge resends lines that were not confirmed when the server was killed.
       await until("the server has confirmed the answer", () => stage.hasShown("Everyone has answered"));
       await server.stop("SIGKILL");
       await server.start();
       await Promise.all(members.map((member) => member.inChannel()));
       await ann.sees("type a number");
       await stage.killService();
-      // The bridge repeats this answer until the service is available again.
+      // The bridge retries this member's answer until the service is available again.
       ann.say("8000");
       await stage.startService();
       bob.say("100");

@@ -75,7 +75,7 @@ test("lines of any form from the server do not stop the bridge", async () => {
   closing.push(() => bridge.stop("SIGKILL"));
   await bridge.logs("joined a channel");
   for (const odd of fc.sample(line, { seed: 7, numRuns: 5_000 })) server.say(odd);
-  // The odd lines can have removed the bridge from the channel, or closed the connection.
+  // The odd lines may have removed the bridge from the channel, or closed the connection.
   await until("a command is reported", () => {
     server.say(":games!games@host JOIN #games games :games");
     server.say(":ann!a@host PRIVMSG #games :!play after all");

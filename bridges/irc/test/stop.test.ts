@@ -11,7 +11,7 @@ import { openStage } from "./harness/irc-stage";
 const folder = testFolder();
 
 // The message takes longer than a stop may take. `ready` of the second run waits until the bridge is connected again.
-test("a bridge that is stopped within a long message says goodbye, and the next run continues at the next line", async () => {
+test("a bridge that is stopped in the middle of a long message sends QUIT, and the next run continues at the next line", async () => {
   const stage = await openStage(await startNgircd(folder), folder, { IRC_LINE_MS: "1500" });
   try {
     const [ann] = (await stage.join("Ann")) as [IrcMember];

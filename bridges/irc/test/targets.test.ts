@@ -10,7 +10,7 @@ import { openStage } from "./harness/irc-stage";
 const folder = testFolder();
 let stage: Awaited<ReturnType<typeof openStage>>;
 let ann: IrcMember;
-/** A program of the network, which has no channel in common with the bridge. */
+/** A client such as NickServ, which shares no channel with the bridge. */
 let nickServ: IrcMember;
 
 beforeAll(async () => {

@@ -3,7 +3,7 @@ import { choicesLine, linkLines } from "./choices-line";
 import { linesOf, withoutControls } from "./styled-lines";
 
 export interface TextOptions {
-  /** Whether bold and italic text has IRC's codes. */
+  /** Whether bold and italic text is marked with IRC's codes. */
   readonly isStyled: boolean;
   /** Prefix of a typed choice. */
   readonly prefix: string;

@@ -1,6 +1,6 @@
 const COLOR = "\u0003";
 const HEX_COLOR = "\u0004";
-/** Codes of clients: colors with their numbers, and other control characters, which switch styles. */
+/** The formatting codes of IRC clients: colors with their numbers, and control characters that switch styles. */
 const CODES = new RegExp(
   `${COLOR}(?:\\d{1,2}(?:,\\d{1,2})?)?|${HEX_COLOR}(?:[0-9a-fA-F]{6}(?:,[0-9a-fA-F]{6})?)?|\\p{Cc}`,
   "gu",

@@ -29,7 +29,7 @@ export function splitLine(line: string, maxBytes: number): readonly string[] {
     while (bytes + size > maxBytes) {
       close(character !== " " && afterSpace > 0 ? afterSpace : part.length);
     }
-    // Only the first part keeps the spaces at its beginning, because they can be the indent of a drawing.
+    // Only the first part keeps its leading spaces, because they can be the indent of a drawing.
     if (character === " " && parts.length > 0 && textOf(part) === "") continue;
     part += character;
     bytes += size;

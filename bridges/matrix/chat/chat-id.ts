@@ -1,6 +1,6 @@
 /**
- * The kit's id of a message in the chat: the room and the event. A direct conversation can move to another room, but an
- * edit must be in the room of the message. The room is therefore part of the id.
+ * The id under which the kit knows a message of the chat: the room and the event. A direct conversation can move to
+ * another room, but an edit must be in the room of the message. The room is therefore part of the id.
  */
 export function toChatId(roomId: string, eventId: string): string {
   return `${roomId} ${eventId}`;

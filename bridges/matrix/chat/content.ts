@@ -52,7 +52,10 @@ export function toContent(message: Message, prefix: string, picture?: string): T
     : cutContent(toPlainText(text), toPlainText(choices));
 }
 
-/** Returns a message that is too long, without formatting. The text is cut first, because members need the choices. */
+/**
+ * Returns the content of a message that is too long, without formatting. The text is cut first, because members need
+ * the choices.
+ */
 function cutContent(text: string, choices: string): TextContent {
   const lines = cutLines(choices, BELOW_MAX_BYTES);
   const below = text === "" || lines === "" ? lines : `\n\n${lines}`;
@@ -101,12 +104,15 @@ function linkLine(mark: string, label: string, url: string): readonly Inline[] {
   ];
 }
 
-/** Returns the bytes of a value as JSON, in which some characters are escapes. */
+/**
+ * Returns the length of a value as JSON, in bytes. JSON escapes some characters, so this can be more than the text's
+ * length.
+ */
 function bytesOf(value: unknown): number {
   return Buffer.byteLength(JSON.stringify(value));
 }
 
-/** Cuts lines as `cut` does, and not within a line, unless the first line is too long. */
+/** Cuts a text as `cut` does, but only between lines, unless the first line is too long. */
 function cutLines(text: string, maxBytes: number): string {
   const kept = cut(text, maxBytes);
   const end = kept.lastIndexOf("\n");

@@ -5,7 +5,7 @@ const ROOMS_KEPT = 10_000;
 
 export type EncryptedRooms = ReturnType<typeof createEncryptedRooms>;
 
-/** Whether rooms are encrypted. Encryption cannot be turned off again. */
+/** Whether rooms are encrypted. Answers are cached, because Matrix cannot turn the encryption of a room off again. */
 export function createEncryptedRooms(api: Pick<MatrixApi, "state">) {
   const known = new LRUCache<string, boolean>({ max: ROOMS_KEPT });
   return {

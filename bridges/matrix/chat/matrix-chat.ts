@@ -43,7 +43,7 @@ export interface MatrixChatParts {
  */
 export class MatrixChat implements BridgeChat {
   readonly #parts: MatrixChatParts;
-  /** The posts of each room that are pending. */
+  /** The pending posts of each room. */
   readonly #posting = new Map<string, Set<Promise<unknown>>>();
 
   constructor(parts: MatrixChatParts) {
@@ -59,11 +59,12 @@ export class MatrixChat implements BridgeChat {
   }
 
   /**
-   * Shows an ephemeral message. Retries temporary failures until the message expires, sooner than the kit would.
+   * Shows an ephemeral message. Retries temporary failures until the message expires, with shorter waits than the
+   * kit's.
    */
   ephemeral({ user, id, message, expiresAt }: MessageEphemeral, signal: AbortSignal): Promise<string[]> {
     const leftMs = expiresAt === null ? Infinity : Math.max(0, Date.parse(expiresAt) - Date.now());
-    // The kit aborts `signal` much earlier than such a long timer, which Node would not support.
+    // A timer of Node cannot wait longer than `TIMER_MOST_MS`, and the kit aborts `signal` much earlier anyway.
     const withinMs = leftMs > TIMER_MOST_MS ? undefined : leftMs;
     const call = (): Promise<string[]> => this.#postToMember(user, id, message, signal);
     return withTimeLimit(withinMs, signal, (limited) => untilAnswered(call, { signal: limited })).catch(
@@ -116,7 +117,7 @@ export class MatrixChat implements BridgeChat {
     const eventId = await api.send(roomId, "m.room.message", id, content, signal);
     timeline.begin({ eventId, txnId: id, before: undefined, after: message });
     keycaps.want({ roomId, eventId, count: keycapCount(message), cause: id, before: 0 });
-    // The text is first, because members react and reply to it.
+    // The id of the text is first, because members react and reply to the text.
     return [eventId, ...pictureIds].map((each) => toChatId(roomId, each));
   }
 

@@ -84,8 +84,8 @@ export function createPictures({ api, onFailure, ...addresses }: PicturesParts) 
 }
 
 /**
- * Returns the type and the size of an image, from its content. The label of an answer is not sufficient: it could label
- * any file as an image. Throws if the content is not an image.
+ * Returns the type and the size of an image, from its content. The answer's `Content-Type` is not sufficient: a server
+ * can call any file an image. Throws if the content is not an image.
  */
 function measure(bytes: Buffer): Omit<Picture, "mxc" | "size"> {
   let found;

@@ -24,7 +24,7 @@ export type TimelineStates = ReturnType<typeof createTimelineStates>;
  *
  * A member who reacts just before an edit answers the old message. The bridge may read the reaction after sending the
  * edit, so only the order of the timeline is reliable. An edit takes effect here once the bridge has read the edit in
- * the timeline. This also holds for a reaction from a time when the bridge was stopped.
+ * the timeline. This also applies to reactions that members added while the bridge was stopped.
  *
  * @param now returns the time of a monotonic clock, ms
  */

@@ -1,4 +1,4 @@
-/** The fields of an object of JSON. */
+/** The fields of a JSON object. */
 export type Fields = Readonly<Record<string, unknown>>;
 
 /** Returns the elements of a list that are texts. */

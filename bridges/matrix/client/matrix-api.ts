@@ -6,7 +6,7 @@ import { pathOf, type MatrixRequest, type SendRequest } from "./request";
 
 /** Milliseconds that the homeserver may hold a sync. */
 export const SYNC_HOLD_MS = 30_000;
-/** Milliseconds that the answer of a sync may take beyond the hold. */
+/** Milliseconds that the answer to a sync may take after the homeserver has stopped holding the sync. */
 const SYNC_GRACE_MS = 30_000;
 /** Maximum number of events that one request for older events returns. */
 const PAGE_EVENTS = 100;

@@ -1,6 +1,6 @@
 import { CannotShow } from "chat-bridge-kit";
 
-/** An answer of the homeserver that reports an error. The message has no text of members and no token. */
+/** An answer of the homeserver that reports an error. The error's message never contains text of members or a token. */
 export class MatrixError extends Error {
   override readonly name = "MatrixError";
 

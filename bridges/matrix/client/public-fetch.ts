@@ -7,7 +7,7 @@ import { isInBlocks, whyNotPublic, type AddressBlock } from "chat-bridge-runner"
 import { readBounded } from "./read-bounded";
 
 export interface PublicFetchOptions {
-  /** Blocks of non-public addresses that may be fetched from. */
+  /** Blocks of non-public addresses from which the function may fetch. */
   readonly allow: readonly AddressBlock[];
   /** Value of the header `Accept`. */
   readonly accept: string;
@@ -28,7 +28,7 @@ const REDIRECTS_MAX = 3;
 const DNS_TRY_WITHIN_MS = 1_200;
 
 /**
- * Returns a function that fetches the URL of a stranger. Such a URL must not lead into the bridge's own network, so each
+ * Returns a function that fetches an untrusted URL. Such a URL must not lead into the bridge's own network, so each
  * address of the host must be public or allowed, also after each redirect. The connection goes to a checked address:
  * the name is not looked up again. The function rejects with an `Error` whose message does not contain the URL.
  */
@@ -82,7 +82,7 @@ export function createPublicFetch(options: PublicFetchOptions) {
       stopped.addEventListener("abort", () => reject(stopped.reason as Error), { once: true });
     });
     try {
-      // A lookup has no signal, so the race ends the wait for the lookup.
+      // A lookup cannot be aborted, so the race ends the wait for the lookup.
       return await Promise.race([aborted, fetchFrom(new URL(url), stopped)]);
     } catch (error) {
       if (!late.aborted || signal.aborted) throw error;
@@ -92,8 +92,8 @@ export function createPublicFetch(options: PublicFetchOptions) {
 }
 
 /**
- * Resolves to the addresses of a name. The system's function `getaddrinfo` is not used: it has few threads for the whole
- * process, so slow name servers of a stranger would delay the lookup of the homeserver.
+ * Resolves to the addresses of a name. The system's function `getaddrinfo` is not used, because it has few threads for
+ * the whole process: slow name servers of an untrusted host would delay lookups of the homeserver.
  */
 async function resolveName(name: string): Promise<readonly string[]> {
   const resolver = new Resolver({ timeout: DNS_TRY_WITHIN_MS, tries: 1 });

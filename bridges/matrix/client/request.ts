@@ -3,7 +3,7 @@ import { readBounded } from "./read-bounded";
 import { readRetryAfter } from "./retry-after";
 import { withTimeLimit } from "./time-limit";
 
-/** Maximum bytes of an answer. An answer to a sync is the longest: a few kilobytes for each room. */
+/** Maximum bytes of an answer. The answers to syncs are the longest: a few kilobytes for each room. */
 const ANSWER_MAX_BYTES = 64 * 1024 * 1024;
 const TIMEOUT_MS = 20_000;
 
@@ -74,7 +74,10 @@ function toBytes(body: object | SentFile): SentFile {
   return { bytes: Buffer.from(JSON.stringify(body)), contentType: "application/json" };
 }
 
-/** Returns the value of JSON bytes. Another answer, e.g. the page of a proxy, counts as an unreachable homeserver. */
+/**
+ * Returns the JSON value in the bytes of an answer. Bytes that are not JSON, e.g. a proxy's error page, count as an
+ * unreachable homeserver.
+ */
 function parse(bytes: Buffer): unknown {
   try {
     return JSON.parse(bytes.toString("utf8"));

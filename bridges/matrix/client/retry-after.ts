@@ -1,8 +1,8 @@
 import { retryAfterMs } from "chat-bridge-kit";
 
 /**
- * Longest wait for which a homeserver can ask, ms. A longer wait is more likely a fault, e.g. a time instead of a wait,
- * and a timer of Node with more than 2^31-1 ms would fire immediately.
+ * Longest wait for which a homeserver can ask, ms. A longer wait is more likely a fault, e.g. a time instead of a wait.
+ * Also, a timer of Node with more than 2^31-1 ms would fire immediately.
  */
 export const RETRY_AFTER_MOST_MS = 3_600_000;
 

@@ -20,7 +20,7 @@ export interface SavedSession {
   readonly accessToken: string;
 }
 
-/** The account is not usable with these settings. The message names the setting to change. */
+/** Thrown when the bridge cannot use the account with these settings. The message names the setting to change. */
 export class AccountRejected extends Error {
   override readonly name = "AccountRejected";
 }

@@ -3,7 +3,7 @@ import { readChoice, readCommand, type BridgeSettings } from "chat-bridge-runner
 import { choicesOf, keycapNumber } from "../chat/choices";
 import { relationOf, type MatrixEvent } from "../client/events";
 
-/** The meaning of a member's event. Other events are given by their ids in the room. */
+/** The meaning of a member's event. The event ids in its fields are the ids in the room. */
 export type MemberAct =
   | { readonly type: "command"; readonly text: string }
   | { readonly type: "message"; readonly text: string; readonly replyTo?: string }

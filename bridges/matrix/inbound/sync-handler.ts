@@ -133,7 +133,7 @@ export class SyncHandler {
       newest: () =>
         bridge.shownIn(channel).flatMap(({ user, chatMessageIds: [first = ""] }) => {
           const { roomId: at, eventId } = readChatId(first);
-          // An ephemeral message of the room is in a direct room.
+          // The bridge shows an ephemeral message for the room in a direct room.
           return user !== null || at !== roomId ? [] : [shown(eventId) ?? []].flat();
         }),
     };

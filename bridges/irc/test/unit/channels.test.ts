@@ -38,12 +38,12 @@ function setUp(options: Partial<ChannelsOptions>) {
   return { channels, sent, saved, on, session };
 }
 
-test("a channel of an earlier invitation that is also in the settings is joined once, with its key", () => {
+test("a channel from an earlier invitation that is also in the settings is joined once, with its key", () => {
   const { sent } = setUp({ wanted: [PRIVATE], invitedBefore: [{ ...PRIVATE, key: undefined }, PLAIN] });
   expect(sent.toSorted()).toEqual(["JOIN #games", "JOIN #private k"]);
 });
 
-test("an invitation saves the channels of invitations, and not those of the settings", () => {
+test("after an invitation, the bridge saves the channels that it was invited to, and not those in the settings", () => {
   const { on, saved, sent } = setUp({ wanted: [PRIVATE], invitedBefore: [PLAIN] });
   on("invite", { nick: "ann", invited: "games", channel: "#more" });
   expect(saved).toEqual([["#games", "#more"]]);

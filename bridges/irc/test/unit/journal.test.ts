@@ -8,7 +8,7 @@ const problems: string[] = [];
 const report = ({ message }: Error) => problems.push(message);
 const PRINTED = { kind: "card", parts: ["a"], choices: "b", atMs: 1 };
 
-test("a journal that is opened again knows the sent lines, the printed messages and the waiting updates", () => {
+test("a reopened journal returns the sent lines, the printed messages and the waiting updates", () => {
   const path = mkdtempSync(join(folder, "journal-"));
   const first = new Journal(path, report);
   first.noteSent("e1", 1);
@@ -16,7 +16,7 @@ test("a journal that is opened again knows the sent lines, the printed messages 
   first.notePrinted("m1", PRINTED);
   first.noteWaiting("m1", { eventId: "e2", sequence: 7, expiresAt: null });
   first.close();
-  // A crash within a write leaves an incomplete line.
+  // A crash during a write leaves an incomplete line.
   appendFileSync(join(path, "printed.jsonl"), '{"e":"e1","n":');
   const second = new Journal(path, report);
   expect([second.sentOf("e1"), second.sentOf("e9")]).toEqual([2, 0]);

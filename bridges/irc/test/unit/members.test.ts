@@ -3,7 +3,7 @@ import { isNick, Members } from "../../state/members";
 
 const lower = (name: string): string => name.toLowerCase();
 
-test("a member keeps the id over changes of the nick, and the name is the current nick", () => {
+test("a member keeps the id after changes of the nick, and the name is the current nick", () => {
   const members = new Members();
   members.begin(lower);
   members.joined("Ann", "#games");
@@ -13,7 +13,7 @@ test("a member keeps the id over changes of the nick, and the name is the curren
   expect(members.nickOf("nick:ann")).toBe("ann_AWAY");
 });
 
-test("another person with the former nick of a member gets another id", () => {
+test("another person who uses the former nick of a member gets a different id", () => {
   const members = new Members();
   members.joined("Ann", "#games");
   members.identityOf("Ann");
@@ -34,7 +34,7 @@ test("a member with an account has the id of the account, whatever the nick", ()
   expect(members.identityOf("Other").id).toMatch(/^nick:/);
 });
 
-test("a nick that left is unknown again, because another person can use the nick", () => {
+test("the nick of a member who left is unknown again, because another person can use it", () => {
   const members = new Members();
   members.joined("Ann", "#games");
   members.joined("Ann", "#quiz");
@@ -57,7 +57,7 @@ test("a limited number of members is kept", () => {
   expect(members.isUnknown("c")).toBe(false);
 });
 
-test("an id whose nick another member has now is unknown", () => {
+test("an id is unknown if another member now has its nick", () => {
   const members = new Members();
   members.joined("Ann", "#games");
   members.identityOf("Ann");
@@ -66,7 +66,7 @@ test("an id whose nick another member has now is unknown", () => {
   expect(members.nickOf("nick:ann")).toBe("Eve");
 });
 
-test("the id of a second person with a nick is unknown after a new connection", () => {
+test("after a reconnect, the id of the second person who used a nick is unknown", () => {
   const members = new Members();
   members.begin(lower);
   expect(members.nickOf("nick:ann~2")).toBeUndefined();
@@ -99,7 +99,7 @@ test.each([
   expect(new Members().nickOf(`nick:${nick}`)).toBeUndefined();
 });
 
-test("a nick never has a separator, a prefix of a channel, or a control character, and all usual nicks are nicks", () => {
+test("a name with a separator, a channel prefix or a control character is never a nick, and all usual nicks are nicks", () => {
   fc.assert(
     fc.property(fc.string({ unit: "binary" }), (nick) => {
       if (isNick(nick)) expect(nick).not.toMatch(/^[#&+~%@$!]|[\s,:!@*?.\p{Cc}]/u);

@@ -66,7 +66,7 @@ test("a post is done when the server has answered the PING after its last line",
   expect(await done).toBe("done");
 });
 
-test("echoes confirm lines without a PING, and a missing echo is made up for by a PING", async () => {
+test("echoes confirm lines without a PING, and a PING confirms a line whose echo is missing", async () => {
   const { outbox, written } = setUp();
   outbox.up({ hasEcho: true });
   const done = outcome(outbox.post(post("a")));
@@ -124,7 +124,7 @@ test("a channel that is not joined delays only its own posts, and an expired pos
   expect(await waiting).toBe("done");
 });
 
-test("a post to a channel that stays out of reach is retried later, or dropped", async () => {
+test("a post to a channel that stays unavailable is retried later, or dropped", async () => {
   const { outbox, ready } = setUp();
   outbox.up({ hasEcho: false });
   ready.state = "later";

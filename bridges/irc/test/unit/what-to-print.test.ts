@@ -46,7 +46,7 @@ test("a list of joined members is not printed", () => {
 });
 
 test.each(["with choices", "without choices"])(
-  "a question %s is printed even if its count of answers is the only copy",
+  "a question %s is printed even if it first arrives with a count of answers",
   (how) => {
     const more = (action: string): Partial<Message> =>
       how === "with choices" ? { buttons: choices(action) } : { awaitsReply: true };

@@ -75,7 +75,7 @@ export function createMember(account: { readonly url: string; readonly token: st
     invite: (roomId: string, user: string) => call("POST", inRoom(roomId, "invite"), { user_id: user }),
     setState: (roomId: string, type: string, content: object) =>
       call("PUT", inRoom(roomId, `state/${type}/`), content),
-    /** Gives another account the power to redact and more. */
+    /** Gives another account the powers of a moderator, e.g. to redact. */
     async promote(roomId: string, user: string): Promise<void> {
       const powers = await call<{ users?: object }>("GET", inRoom(roomId, "state/m.room.power_levels/"));
       const users = { ...powers.users, [user]: 50 };

@@ -21,7 +21,7 @@ export interface TestSynapse {
   readonly url: string;
   /** Creates an account. Resolves to a member with this account. */
   member(name: string): Promise<MatrixMember>;
-  /** Creates an account, if there is none. Resolves to its access token. */
+  /** Creates the account if it does not exist. Resolves to the account's access token. */
   account(name: string): Promise<string>;
   stop(signal?: NodeJS.Signals): Promise<void>;
   /** Starts the stopped server again, with its data. */

@@ -139,7 +139,7 @@ test(
     const restarted = restartService();
     await ann.react(room, eventId, right);
     await restarted;
-    // After the outage, the bridge may fetch the answer and the next question at once, and show only the question.
+    // After the outage, the bridge may fetch the answer and the next question together, and show only the question.
     await ann.sees(room, "the answer", says(/The answer:|Question 2 of 2/));
 
     // A number: the homeserver is killed, and the bridge is killed while the homeserver is stopped.
@@ -168,7 +168,7 @@ test(
       eventId,
     ]);
     await seesKeycaps(ann, room, eventId, 0);
-    // A bridge that is killed while it creates a direct room may create another one, so a member can have two.
+    // A bridge that is killed while it creates a direct room may create a second one, so a member can have two.
     const directRooms = new Map<MatrixMember, string[]>(members.map((member) => [member, []]));
     async function directMessages(member: MatrixMember) {
       const rooms = directRooms.get(member) ?? [];

@@ -112,7 +112,7 @@ test("the health listener reports an outage of the homeserver, and the program s
     create(room, { ...CARD, text: "posted in the outage" }),
   );
   expect(await rig.bridge.stop("SIGTERM")).toBe(0);
-  // A bridge that starts during the outage connects afterwards, and shows what was held.
+  // A bridge that starts during the outage connects afterwards, and shows the held events.
   await rig.restart();
   await synapse.start();
   await ann.sees(room, "the new message", ({ body }) => body === "posted in the outage");

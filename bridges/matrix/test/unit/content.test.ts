@@ -30,7 +30,7 @@ test("from the tenth choice on, the text says what to type", () => {
   expect(body).toContain("type a number, e.g. ?10");
 });
 
-test("links to other schemes are shown without the link, and labels are one line", () => {
+test("links with other schemes are shown as their label only, and labels are one line", () => {
   const { formatted_body: html } = toContent(
     message("x", [{ label: "run\nme", url: "javascript:alert(1)" }]),
     "!",

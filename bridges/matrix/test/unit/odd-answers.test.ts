@@ -12,7 +12,7 @@ import { createNames } from "../../inbound/names";
 import { Reporter } from "../../inbound/reporter";
 import { SyncHandler } from "../../inbound/sync-handler";
 
-/** Waits before retries end at once. */
+/** The pauses before retries end immediately. */
 jest.mock("node:timers/promises", () => ({ setTimeout: () => new Promise(setImmediate) }));
 
 const OWN = "@games:example.org";
@@ -165,7 +165,7 @@ test("an event with an odd form is skipped, and the other events of the sync are
   expect(skipped).toEqual([undefined, "$3", "$4"]);
 });
 
-test("an answer without a position is a failure of the homeserver, and the sync goes on", async () => {
+test("an answer without a position counts as a failure of the homeserver, and the sync continues", async () => {
   const { failures, commands } = await follow([{ ...answer(), next_batch: null }, answer()]);
   expect(failures).toEqual(["the answer to the sync has no position"]);
   expect(commands).toContain("help");
@@ -183,7 +183,7 @@ function mutate(value: unknown, at: number, by: unknown): unknown {
   return copy(value);
 }
 
-test("no answer of a sync stops the bridge, whatever its form", async () => {
+test("the bridge continues after an answer of any form to a sync", async () => {
   const json = fc.jsonValue({ maxDepth: 2 });
   const odd = fc.oneof(
     fc.tuple(fc.nat(150), json).map(([at, by]) => mutate(answer(), at, by)),

@@ -8,7 +8,7 @@ import { mayInvite } from "../../inbound/invites";
 import { runByMember } from "../../inbound/run-by-member";
 import { toChatError } from "../../chat/to-chat-error";
 
-test("ids of up to 128 characters are used as they are, and longer ids as a digest that leads back to the id", () => {
+test("ids of up to 128 characters stay unchanged, and longer ids become digests that map back to the ids", () => {
   const ids = createIds();
   const long = `!${"a".repeat(128)}:example.org`;
   expect(ids.toService("!room:example.org")).toBe("!room:example.org");
@@ -40,7 +40,7 @@ test.each<[readonly string[], string, boolean]>([
   expect(mayInvite(allowed, { own: "@games:home.org", inviter, roomId: "!room:home.org" })).toBe(may);
 });
 
-test("keycaps and chat ids lead back to their parts", () => {
+test("the parts of keycaps and chat ids can be read back", () => {
   for (let number = 1; number <= 9; number += 1) expect(keycapNumber(keycap(number))).toBe(number);
   for (const key of ["0️⃣", "🔟", "1", "11️⃣", "👍", ""]) expect(keycapNumber(key)).toBeUndefined();
   expect(readChatId(toChatId("!r:s", "$e"))).toEqual({ roomId: "!r:s", eventId: "$e" });

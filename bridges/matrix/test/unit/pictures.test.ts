@@ -52,7 +52,7 @@ const upload = (from: ReturnType<typeof pictures>, path: string) =>
 test.each([
   ["png/png", "image/png picture.png"],
   ["gif/gif", "image/gif picture.gif"],
-  // The content is an image, but of another type than the label says.
+  // The content is an image of a different type than the `Content-Type`.
   ["gif/png", "image/gif picture.gif"],
 ])("the content of %s is an image, and is uploaded with its type", async (path, uploaded) => {
   const picture = await upload(pictures(), path);

@@ -43,7 +43,7 @@ afterAll(async () => {
 const fetchWith = (options: Partial<PublicFetchOptions> = {}) =>
   createPublicFetch({ allow: LOOPBACK, accept: "image/png", bytesMax: 1_000, withinMs: 60_000, ...options });
 
-test("an allowed address is fetched from, and redirects are followed", async () => {
+test("the fetch connects to an allowed address, and follows redirects", async () => {
   const get = fetchWith();
   const image = { bytes: Buffer.from("bytes"), type: "image/png" };
   expect(await get(`${base()}/image`, signal)).toEqual(image);
@@ -89,7 +89,7 @@ test.each(["/private", "/mapped"])(
 
 test("the connection goes to the address that was checked, and the name is looked up once", async () => {
   const lookups: string[] = [];
-  // The second answer of the name server differs, as in an attack by DNS rebinding.
+  // The second answer of the name server differs, as in a DNS rebinding attack.
   const resolve = async (name: string) => (lookups.push(name) === 1 ? ["127.0.0.1"] : ["127.0.0.2"]);
   const { bytes } = await fetchWith({ resolve })(`http://name.example:${port()}/image`, signal);
   expect(String(bytes)).toBe("bytes");

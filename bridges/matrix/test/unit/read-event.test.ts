@@ -203,7 +203,7 @@ test.each<[string, Parameters<typeof readEvent>[0], readonly ShownEvent[], unkno
   expect(readEvent(from, view(newest, ANN), TYPING)).toEqual(act);
 });
 
-test("in a direct room, only the member of the room is heard", () => {
+test("in a direct room, only events of its member are reported", () => {
   expect(readEvent(typed("hello"), view([PROMPT], "@bob:example.org"), TYPING)).toBeUndefined();
 });
 

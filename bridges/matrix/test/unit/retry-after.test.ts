@@ -41,7 +41,7 @@ test.each<[unknown, string | null, number]>([
   expect(readRetryAfter(inBody, header, NOW_MS)).toBe(ms);
 });
 
-test("any wait is one that a timer supports", () => {
+test("every wait is short enough for a timer of Node", () => {
   const header = fc.oneof(fc.constant(null), fc.string(), fc.double().map(String), fc.date().map(String));
   fc.assert(
     fc.property(fc.anything(), header, (inBody, text) => {
@@ -57,7 +57,7 @@ test.each([
   [{ retry_after_ms: 3e9 }, {}],
   [{ retry_after_ms: 2_147_483_647 }, {}],
   [{}, { "retry-after": "99999999" }],
-])("the wait for which a homeserver asks is one that a timer supports: %j %j", async (body, headers) => {
+])("a wait that a homeserver asks for is short enough for a timer of Node: %j %j", async (body, headers) => {
   let requests = 0;
   const server = createServer((_request, response) => {
     requests += 1;
