@@ -36,8 +36,8 @@ export class AcceptedPushes {
   }
 
   /**
-   * Passes the loaded events on, in the order of their acceptance. Resolves when `catchUp` has all of them, or is
-   * closed: then the other events stay stored for the next run.
+   * Passes the loaded events on, in the order of their acceptance. Resolves when `catchUp` has all loaded events, or is
+   * closed. If it is closed, the other events stay stored for the next run.
    */
   async resume(catchUp: CatchUp): Promise<void> {
     const events = this.#unfinished;

@@ -26,7 +26,7 @@ export interface BridgeOptions {
   /**
    * Drops messages for places that the bridge has never reported, because a game may name any id: direct and ephemeral
    * messages for other members (`members`), and also messages for other channels (`all`). Set this option if the chat
-   * would otherwise send to anybody, e.g. to a services account. By default, all messages are shown.
+   * can send to any id, e.g. to a system account. By default, all messages are shown.
    */
   readonly onlyReported?: "members" | "all";
   /** Events to fetch when no cursor is saved: all held events (the default), or only new events. */

@@ -53,7 +53,7 @@ export class BridgeRun {
   readonly #reportsIdle: () => Promise<void>;
   readonly #accepted: AcceptedPushes;
   readonly #receiver: Receiver;
-  /** Aborts everything when the time for `stop` is over. */
+  /** Aborts everything when the time limit of `stop` has passed. */
   readonly #over = new AbortController();
   readonly #polls = new AbortController();
   #state: State = { is: "new" };
@@ -240,7 +240,7 @@ export class BridgeRun {
 
   /**
    * Waits until the events of all answered pushes are shown or dropped. The service does not resend these pushes, and a
-   * store can be without `pushes`.
+   * store without `pushes` does not keep them.
    */
   async #finishPushes(): Promise<void> {
     await Promise.allSettled([this.#closeServer?.(), this.#receiver.close()]);

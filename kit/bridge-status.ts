@@ -5,7 +5,7 @@ export interface BridgeStatus {
   readonly lastContactAt: Date | undefined;
   /**
    * Message of the last problem. A successful poll in poll mode, and an accepted push, reset `problem` to undefined. In
-   * poll mode, `problem` stays until the chat has accepted the page before, and its cursor is saved.
+   * poll mode, `problem` stays until the chat has accepted the previous page and that page's cursor is saved.
    */
   readonly problem: string | undefined;
 }
@@ -28,7 +28,7 @@ export class StatusKeeper {
     this.#status = { ...this.#status, ...change };
   }
 
-  /** Notes an answered poll or a push. `isSolved` tells whether the last problem is over. */
+  /** Notes an answered poll or a push. `isSolved` tells whether the last problem is solved. */
   reached(isSolved = true): void {
     this.note({ isConnected: true, lastContactAt: new Date(), ...(isSolved && { problem: undefined }) });
   }

@@ -156,7 +156,8 @@ class ChatCatchUp implements CatchUp {
       const refuse = (error: unknown) => {
         if (isAnswered) return;
         this.#report(errorOf(`the chat refused ${type} ${eventId}`, error));
-        // The chat may have refused the event because it is stopping too. The event stays open: the next run repeats it.
+        // The chat may have refused the event because the chat is stopping too. The event stays open: the next run
+        // repeats it.
         if (this.#isClosed) return resolve();
         answer({ type: "refused", eventId, ...retryAfterOf(error), nowMs: Date.now() });
       };

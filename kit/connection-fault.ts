@@ -44,11 +44,11 @@ export function connectionFault(error: unknown): string {
 
 interface Cause extends Error {
   readonly code?: unknown;
-  /** Set if each address of the host failed. */
+  /** The error of each address, if the host has several addresses and all failed. */
   readonly errors?: readonly Error[];
 }
 
-/** Returns the cause of `fetch`'s own error, which says only that it failed. */
+/** Returns the cause of `fetch`'s own error, which says only that the fetch failed. */
 function deepestCause(error: unknown): Cause | undefined {
   let cause = error;
   while (types.isNativeError(cause) && types.isNativeError(cause.cause)) cause = cause.cause;

@@ -7,9 +7,9 @@ const RIGHT_TO_LEFT = /[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc\u{10800}-\u{10ff
 const [ISOLATE, END_OF_ISOLATE] = ["\u2068", "\u2069"];
 
 /**
- * Returns a member's name as it can be shown within a line that is written from left to right. Characters that change
- * the direction are removed. A name with letters from right to left is isolated, so that the text after the name, e.g.
- * points, stays behind it.
+ * Returns a member's name in a form that is safe within a left-to-right line. Characters that change the direction are
+ * removed. A name with right-to-left letters is isolated, so that the text after the name, e.g. points, is still shown
+ * after it.
  *
  * The result is not escaped: pass it to `escapeLine`.
  *

@@ -14,7 +14,9 @@ export type NoAnswer = "timeout" | "connection" | "aborted";
 /** A failed exchange. */
 export interface Failed {
   readonly failed: NoAnswer;
-  /** Human-readable reason, such as the name of an unknown host. Has no part of the request or of the answer. */
+  /**
+   * Human-readable reason, such as the name of an unknown host. Never contains a part of the request or of the answer.
+   */
   readonly why: string;
 }
 

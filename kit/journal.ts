@@ -4,7 +4,7 @@ import { appendDurably, readIfThere, replaceDurably } from "./durable-file";
 import { errorOf, warn } from "./problem";
 
 export interface JournalOptions<Entry extends object> {
-  /** Length that the file may grow, in UTF-16 code units, before it is compacted. */
+  /** Growth of the file after which the file is compacted, in UTF-16 code units. */
   readonly growthMax: number;
   /** Returns the entries that the compacted file keeps, in order. `values` can contain any JSON values. */
   keep(values: Iterable<unknown>): readonly Entry[];
@@ -20,8 +20,8 @@ export interface Journal<Entry extends object> {
    */
   load(): Promise<readonly Entry[]>;
   /**
-   * Resolves once the value would survive a crash. Values that are appended together share one write and one sync. A
-   * file that cannot be compacted is passed to `report`.
+   * Resolves once the value would survive a crash. Values that are appended together share one write and one sync. If
+   * the file cannot be compacted, `report` is called.
    */
   append(value: object): Promise<void>;
 }

@@ -10,7 +10,10 @@ export interface ListenOptions {
   readonly port: number;
   /** Address to listen on; `127.0.0.1` by default, for a proxy on the same machine. `0.0.0.0` or `::` for all. */
   readonly host?: string;
-  /** Path of the target URL, `/` and more; `/events` by default. Other paths are answered with `404`. */
+  /**
+   * Path of the target URL: `/` and at least one more character; `/events` by default. Other paths are answered with
+   * `404`.
+   */
   readonly path?: string;
   /** Private key, PEM. */
   readonly key?: string | Buffer;

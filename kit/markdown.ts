@@ -17,7 +17,7 @@ export function markdownBlocks(blocks: readonly Block[], lineBreak: string): str
 const STYLES = ["isBold", "isItalic"] as const;
 type Style = (typeof STYLES)[number];
 
-/** Renders runs, and opens and closes styles where the styles of two neighbours differ. */
+/** Renders runs. Opens and closes styles where two neighbouring runs have different styles. */
 function markdownLine(inlines: readonly Inline[], lineBreak: string): string {
   const runs = styledRuns(inlines);
   const open: { readonly style: Style; readonly delimiter: string }[] = [];
@@ -109,7 +109,7 @@ function longestRun(text: string): number {
   return Math.max(0, ...(text.match(/`+/g) ?? []).map(({ length }) => length));
 }
 
-/** Whether the label is the URL. A URL with `%` or Punycode can get another label when it is parsed. */
+/** Whether the label is the same as the URL. The parser can change the label of a URL with `%` or Punycode. */
 function isAutolink({ url, children }: Extract<Inline, { type: "link" }>): boolean {
   const [label, ...others] = children;
   return label?.type === "text" && label.text === url && others.length === 0 && !/[<>%]|xn--/i.test(url);

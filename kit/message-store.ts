@@ -11,12 +11,12 @@ export interface MessageStore {
   load(): Promise<readonly ShownMessage[]>;
   /**
    * Saves a message, and replaces an earlier version with the same `messageId`. Resolves once the message would survive
-   * a crash. The store may drop the least recently saved messages, but must keep at least some thousands.
+   * a crash. The store may drop the least recently saved messages, but must keep at least several thousand.
    */
   save(message: ShownMessage): Promise<void>;
 }
 
-/** Everything that a bridge keeps over a restart. Each workspace needs its own store. */
+/** Everything that a bridge keeps across restarts. Each workspace needs its own store. */
 export interface BridgeStore {
   readonly cursors: CursorStore;
   readonly messages: MessageStore;

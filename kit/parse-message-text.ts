@@ -27,8 +27,8 @@ type Token = ReturnType<typeof markdown.parse>[number];
 /**
  * Parses chat-flavoured Markdown: italic, bold, inline code, links, quotes, fenced
  * code blocks and backslash escapes. A bare newline is a `break`, a blank line ends
- * a paragraph, and anything else is text. Below 100 levels, styles are ignored, and
- * the content of quotes is dropped. Never throws.
+ * a paragraph, and anything else is text. In elements nested more than 100 levels deep, styles are ignored, and the
+ * content of quotes is dropped. Never throws.
  */
 export function parseMessageText(text: string): readonly Block[] {
   return nest(markdown.parse(text, {}), toBlocks);
@@ -42,7 +42,10 @@ export function blocksOf(text: MessageText): readonly Block[] {
   return typeof text === "string" ? parseMessageText(text) : text;
 }
 
-/** Builds a tree from opening and closing tokens. Below `DEPTH_MAX` levels, only the content of elements is kept. */
+/**
+ * Builds a tree from opening and closing tokens. Elements nested more than `DEPTH_MAX` levels deep are replaced by
+ * their content.
+ */
 function nest<Node>(
   tokens: Iterable<Token>,
   toNodes: (token: Token, children: readonly Node[]) => readonly Node[],

@@ -5,7 +5,7 @@ import { runPoller, type PollerOptions } from "./poller";
 
 export interface PollForeverOptions extends Omit<PollerOptions, "report"> {
   /**
-   * Called with each page, before the page is handled. `isSolved` is false if the page before was not handled, or its
+   * Called with each page, before the page is handled. `isSolved` is false if the previous page was not handled, or its
    * cursor was not saved: the poller reports such a problem only once.
    */
   readonly onPage: (isSolved: boolean) => void;

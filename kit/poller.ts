@@ -23,8 +23,8 @@ export interface PollerOptions extends PollOptions {
   readonly intervalMs?: number;
   /**
    * Called for each problem that does not stop the poller, and for each event that is invalid or has an unknown type.
-   * A page that is polled again, or a cursor that cannot be saved, is reported once until it is handled or saved, or
-   * until a poll fails. The default emits a process warning.
+   * If a page is polled again, or a cursor cannot be saved, each poll repeats the problem: it is reported once, and
+   * again only after the problem was solved or a poll failed. The default emits a process warning.
    */
   readonly report?: (problem: Error) => void;
   /**
@@ -60,7 +60,7 @@ export async function runPoller(options: PollerOptions): Promise<void> {
   let after = await cursors.load();
   let saved = after;
   let failures = 0;
-  // Problems that repeat at each poll. They are reported once until they are solved, or until a poll fails.
+  // Problems that repeat at each poll. Each is reported once, and again only after it was solved or a poll failed.
   let isRefused = false;
   let isUnsaved = false;
   let skipped: readonly string[] = [];

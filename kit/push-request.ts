@@ -1,6 +1,9 @@
 import { types } from "node:util";
 
-/** The headers of a push: the `Headers` of `fetch`, or an object of names in any case, with texts or lists of texts. */
+/**
+ * The headers of a push: the `Headers` of `fetch`, or a plain object with names in any case, whose values are strings
+ * or lists of strings.
+ */
 export type PushHeaders = Headers | Readonly<Record<string, string | readonly string[] | undefined>>;
 
 /** The body of a push, as received. A text counts as UTF-8. */

@@ -3,13 +3,16 @@ import { openJournal } from "./journal";
 import { isObject, readEvent } from "./read-event";
 
 /**
- * A store for the events of pushes, so that a restarted bridge shows the events that it has answered and not yet shown.
- * The bridge keeps at most 16 MiB of events in the store.
+ * A store for the events of pushes. A restarted bridge shows the events whose pushes were answered, but which were not
+ * yet shown. The bridge keeps at most 16 MiB of events in the store.
  */
 export interface PushStore {
   /** Resolves to the stored events, in the order of `add`. Called once, before the first `add`. */
   load(): Promise<readonly OutboundEvent[]>;
-  /** Resolves once the event would survive a crash. The push is answered only then; with `503` if `add` rejects. */
+  /**
+   * Resolves once the event would survive a crash. Only then is the push answered. If `add` rejects, the push is
+   * answered with `503`.
+   */
   add(event: OutboundEvent): Promise<void>;
   /** Removes an event that was shown or dropped. If a crash undoes the removal, the event may be shown again. */
   remove(eventId: string): Promise<void>;

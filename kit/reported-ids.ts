@@ -23,9 +23,9 @@ export interface ReportedIds {
 
 export interface ReportedIdsOptions {
   readonly store: ReportedStore;
-  /** Whether also channels, and not only members, must be reported. */
+  /** Whether channels must be reported too, and not only members. */
   readonly isForChannels: boolean;
-  /** Called when ids cannot be saved: once until a save succeeds. */
+  /** Called when ids cannot be saved, and again only after a save has succeeded. */
   readonly report: (problem: Error) => void;
   /** Maximum length of all ids, in UTF-16 code units. The ids that were reported longest ago are dropped. */
   readonly charactersMax?: number;
@@ -49,7 +49,7 @@ export function createReportedIds(options: ReportedIdsOptions): ReportedIds {
   let added = 0;
   /** Length of the ids whose save is pending. */
   let pending = 0;
-  /** Events that are older were caused by reports that the store does not have. */
+  /** Events before this time may answer reports that the store does not contain, ms since the epoch. */
   let sinceMs: number | undefined;
   let isFailing = false;
 

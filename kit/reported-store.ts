@@ -12,18 +12,18 @@ export interface ReportedStore {
   /** Resolves to the saved entries, oldest first. Called once, before the first `add`. */
   load(): Promise<readonly ReportedEntry[]>;
   /**
-   * Adds an entry after all others, also if the entry is saved already. Resolves once the entry would survive a crash.
-   * The store may drop the ids that were added longest ago, but must keep at least some thousands.
+   * Adds an entry after all others, even if the entry is already saved. Resolves once the entry would survive a crash.
+   * The store may drop the ids that were added longest ago, but must keep at least several thousand.
    */
   add(entry: ReportedEntry): Promise<void>;
 }
 
-/** Values by key. Drops the keys that were put longest ago if their length exceeds a bound. */
+/** A map of limited size: if the total length exceeds a bound, the keys that were put longest ago are dropped. */
 export interface Newest<Value> {
   get(key: string): Value | undefined;
   has(key: string): boolean;
   put(key: string, value: Value): void;
-  /** The values, the one that was put longest ago first. */
+  /** The values in the order of their last `put`, oldest first. */
   values(): Iterable<Value>;
 }
 
@@ -37,7 +37,7 @@ export function lengthOf(key: string): number {
   return key.length + ENTRY_CHARACTERS;
 }
 
-/** Keeps the newest keys. `charactersMax` is the maximum of the sum of their `lengthOf`. */
+/** Keeps the newest keys. `charactersMax` is the maximum of the total length. */
 export function createNewest<Value>(charactersMax: number): Newest<Value> {
   // A Map keeps insertion order, so the oldest keys are first.
   const kept = new Map<string, Value>();

@@ -30,7 +30,7 @@ function withName<T extends User | Exclude<Channel, string>>(named: T): T {
   return named?.name == null ? named : { ...named, name: cut(named.name, ID_MAX_CHARACTERS) };
 }
 
-/** Returns the first `max` code points of a text. Half a surrogate pair becomes U+FFFD. */
+/** Returns the first `max` code points of a text. An unpaired surrogate becomes U+FFFD. */
 function cut(text: string, max: number): string {
   if (typeof text !== "string") return text;
   // `max` code points have at most twice as many code units.

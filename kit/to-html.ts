@@ -5,7 +5,7 @@ import { isWebUrl, labelOf } from "./plain-text";
 /**
  * Renders text as HTML, e.g. `toHtml(message.text)`, for web chats and for Matrix's `formatted_body`. The result has
  * only the tags p, br, strong, em, code, pre, blockquote and a. Text and attributes are escaped, so the result is safe to
- * insert into a page. Links to other schemes than http, https and mailto become their label.
+ * insert into a page. A link whose scheme is not http, https or mailto is replaced by its label.
  */
 export function toHtml(text: MessageText): string {
   return blocksOf(text).map(blockHtml).join("");

@@ -13,8 +13,8 @@ export type MarkdownDialect = "commonmark" | "gfm" | "slack" | "xmpp";
 
 /**
  * Renders text in a chat's markup, e.g. `toMarkdown(message.text, "slack")`. Plain text, such as an escaped name, is
- * escaped again as the dialect needs it. Links to other schemes than http, https and mailto become their label. Where a
- * dialect cannot express a style, e.g. in the middle of a word, the text is shown without the style.
+ * escaped again as the dialect needs it. A link whose scheme is not http, https or mailto is replaced by its label.
+ * Where a dialect cannot express a style, e.g. in the middle of a word, the text is shown without the style.
  *
  * The result can still have mentions and emoji names, which most chats detect in plain text. If your chat's API can
  * turn off mentions, do so.

@@ -25,10 +25,10 @@ export const BRIDGE_SETTINGS = {
   STATE_FOLDER: text("folder that the bridge creates, and in which it keeps its state", "./state"),
   MODE: choice("whether the bridge polls, or the service pushes to the bridge", ["poll", "push"], "poll"),
   LISTEN: hostPort("with MODE=push: address at which the bridge receives pushes", "0.0.0.0:8443"),
-  TLS_CERT: optionalFile("with MODE=push: certificate chain in PEM; none if a proxy in front does TLS"),
+  TLS_CERT: optionalFile("with MODE=push: certificate chain in PEM; none if a proxy terminates TLS"),
   TLS_KEY: optionalFile("with MODE=push: key of the certificate in PEM"),
   HEALTH_LISTEN: hostPort("address of GET /health, e.g. 127.0.0.1:9090"),
-  COMMAND_PREFIX: typedWord("what a command and a choice begin with", "!"),
+  COMMAND_PREFIX: typedWord("prefix of commands and choices", "!"),
   COMMAND_WORD: typedWord("command that members type after the prefix", "play"),
   LOG_LEVEL: choice("how much is logged", LOG_LEVELS, "info"),
 };

@@ -22,7 +22,7 @@ export const IRC_SETTINGS = {
   IRC_PORT: integer("port of the IRC server", { min: 1, max: 65_535 }, 6697),
   IRC_TLS: flag("whether the connection is encrypted", "on"),
   IRC_CA: optionalFile("certificates in PEM to trust instead of the usual authorities"),
-  IRC_PASSWORD: optionalSecret("password of the server, which few servers have"),
+  IRC_PASSWORD: optionalSecret("password of the server; few servers have one"),
   IRC_NICK: nick("nick of the bridge", "games"),
   IRC_USERNAME: text("user name of the bridge, which members see in the address", "games"),
   IRC_REALNAME: text("real name of the bridge, which members see in /whois", "chat-bridge games"),
@@ -48,7 +48,7 @@ export const IRC_SETTINGS = {
     10,
   ),
   IRC_BURST_LINES: integer("number of lines that may be sent at once", { min: 1, max: 100 }, 4),
-  IRC_LINE_MS: integer("milliseconds per line after that", { min: 1, max: 60_000 }, 1_000),
+  IRC_LINE_MS: integer("milliseconds per further line", { min: 1, max: 60_000 }, 1_000),
 };
 
 /** Reports invalid combinations of settings. */
@@ -68,7 +68,9 @@ export function checkIrcSettings(values: IrcSettings, settings: { fault(line: st
     settings.fault("IRC_CERT and IRC_KEY must be set together");
   }
   if (values.IRC_CHANNELS.length === 0 && values.IRC_ALLOW_INVITES.length === 0) {
-    settings.fault("IRC_CHANNELS is missing: the channels to join, e.g. games; or set IRC_ALLOW_INVITES");
+    settings.fault(
+      "IRC_CHANNELS is missing: give the channels to join, e.g. games, or set IRC_ALLOW_INVITES",
+    );
   }
 }
 

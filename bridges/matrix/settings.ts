@@ -26,6 +26,6 @@ export function checkMatrixSettings(
     fault("MATRIX_ACCESS_TOKEN is missing: give an access token, or MATRIX_USER and MATRIX_PASSWORD");
   }
   if (token !== undefined && password !== undefined) {
-    fault("MATRIX_PASSWORD and MATRIX_ACCESS_TOKEN exclude each other: give one of them");
+    fault("MATRIX_PASSWORD and MATRIX_ACCESS_TOKEN are both set: give only one of them");
   }
 }

@@ -48,7 +48,7 @@ type Values = ReturnType<typeof parseArgs<{ options: typeof OPTIONS }>>["values"
 /** Records a fault. Returns undefined, in place of the value that could not be read. */
 type Fault = (what: string) => undefined;
 
-/** The modes of each option that is not for all modes. */
+/** For each option that not all modes support: the modes that support it. */
 const MODES_OF: Readonly<Partial<Record<keyof Values, readonly CheckMode[]>>> = {
   observe: ["bridge", "poller"],
   channel: ["bridge", "poller"],

@@ -109,7 +109,7 @@ export class Channel {
     const channel = this.wanted.name;
     if (this.#removals.length > KICKS_MAX) {
       this.#enter({ is: "out", timer: undefined });
-      log.error({ channel }, "removed from a channel too often: not joining until an invitation");
+      log.error({ channel }, "removed from a channel too often: joining again only after an invitation");
       return;
     }
     const waitMs = REJOIN_MS * 3 ** (this.#removals.length - 1);

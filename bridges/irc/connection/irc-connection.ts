@@ -169,7 +169,10 @@ export class IrcConnection {
     if (state.is !== "connecting") return;
     const { client, log } = this.#options;
     const tries = (state.nicksRejected += 1);
-    log.warn({ nick }, "the nick is not available: trying another, and the wanted nick later");
+    log.warn(
+      { nick },
+      "the nick is not available: using a different nick, and retrying the wanted nick later",
+    );
     // Some servers allow only nine characters.
     const suffix = tries <= 2 ? "_".repeat(tries) : String(Math.floor(Math.random() * 1000));
     const kept = client.nick.slice(0, Math.max(1, (tries <= 2 ? 30 : 9) - suffix.length));

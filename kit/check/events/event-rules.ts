@@ -28,7 +28,7 @@ export const OBSERVED_RULE: Rule<EventTarget> = {
       return undefined;
     } catch (error) {
       if (!(error instanceof Broken)) throw error;
-      // All rules that need no observation can still be checked.
+      // Rules that do not observe the chat can still be checked.
       target.chat = undefined;
       throw new Broken(error.message, error.fix, { ...error.more, judgeable: "all" });
     }

@@ -95,7 +95,10 @@ export class ObservedChat {
     return (await this.#findAll(message)).length;
   }
 
-  /** Looks until `isDone` returns true for the result, but not longer than `withinMs`. Resolves to the last result. */
+  /**
+   * Calls `look` until `isDone` returns true for its result, or until `withinMs` has passed. Resolves to the last
+   * result.
+   */
   async #retried<Seen>(look: () => Promise<Seen>, isDone: (seen: Seen) => boolean): Promise<Seen> {
     const end = performance.now() + this.#options.withinMs;
     for (;;) {

@@ -52,7 +52,7 @@ export const TEXT_RULES: readonly Rule<EventTarget>[] = [
     says: `A text of ${LONG_CHARACTERS} characters is shown, and if it is cut or split, then not within a character.`,
     fix: "split or cut a text that is too long for your chat, and count code points, not UTF-16 units or bytes",
     async judge({ make, taken, chat, settled }) {
-      // A cut after the same number of UTF-16 units is within a character in one of the two texts.
+      // If a chat cuts both texts after the same number of UTF-16 units, one of the cuts splits a character.
       const events = ["", "x"].map((shift) => make.create(shift + EMOJI.repeat(LONG_CHARACTERS - 1)));
       for (const event of events) await taken(event, "a message.create with a long text");
       if (chat === undefined) return { unchecked: "whether the texts are shown" };
@@ -102,7 +102,10 @@ const NO_IDS =
   "the chat accepts no channels and users that it does not have: give --channel and --user ids that exist in your chat";
 const LONE_SURROGATE = /[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc00-\udfff]/;
 
-/** Resolves to the channel where an event is shown; undefined if the event is not shown. Throws Broken if it is wrong. */
+/**
+ * Resolves to the channel where an event is shown; undefined if the event is not shown. Throws Broken if the channel is
+ * wrong.
+ */
 async function placeOf(chat: ObservedChat, event: ShownEvent): Promise<string | undefined> {
   const found = (await chat.find(event.message))?.channel;
   const sent = "channel" in event ? event.channel : channelOf(event);

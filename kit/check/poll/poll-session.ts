@@ -5,7 +5,7 @@ import { errorAnswer, type PageContent, type PollAnswer } from "./fake-service";
 import { PageChain } from "./page-chain";
 import { afterOf, type PollRequest } from "./poll-log";
 
-/** Two successive polls: the first got a special answer. */
+/** Two successive polls, the first of which got a special answer. */
 export interface PolledTwice {
   readonly answered: PollRequest;
   /** Time at which the first poll was answered, on the clock of `performance`, ms. */
@@ -13,7 +13,7 @@ export interface PolledTwice {
   readonly next: PollRequest;
 }
 
-/** Thrown when a poll has another `after` than the contract requires. */
+/** Thrown when the `after` of a poll is not the one that the contract requires. */
 export class WrongAfter extends Broken {}
 
 export interface PollSessionOptions {
@@ -70,9 +70,9 @@ export class PollSession {
   /** The pages that rules send and that are not yet judged, by their `next`. */
   readonly #sent = new Map<string, SentPage>();
   readonly #specials: SpecialAnswer[] = [];
-  /** The arrivals of polls, and everything that can be sent to them. */
+  /** Changes when a poll arrives, or when a rule adds something to send. */
   readonly #changes = new Changes();
-  /** Numbers of polls that repeated an `after`: in the whole check, and of the last page. */
+  /** How many polls repeated an `after`: in the whole check, and since the last new page. */
   readonly #repeats = { all: 0, ofLast: 0 };
   /** The page that the bridge got last: its cursor and its `next`. */
   #last = { from: "", to: "" };

@@ -65,9 +65,9 @@ function isLimited(reply: Reply): reply is Answered {
 }
 
 /**
- * Throws Broken if more requests were let through than `limit` allows in `seconds`, or fewer than `limit` minus
- * `ofOthers`. Also throws Broken if a rejection does not have the contract's format. `ofOthers` is the assumed
- * maximum of requests per second from other clients.
+ * Throws Broken if more requests were accepted than `limit` allows in `seconds`, or fewer than `limit` minus
+ * `ofOthers`. Also throws Broken if a rejection does not have the contract's format. `ofOthers` is the assumed maximum
+ * of requests per second from other clients.
  */
 function judgeBurst(
   replies: readonly Reply[],

@@ -111,7 +111,10 @@ export class ServiceTarget {
   }
 }
 
-/** Throws Broken unless the answer is the contract's `202`. Allows unknown fields, which may be added at any time. */
+/**
+ * Throws Broken unless the answer is the contract's `202`. Allows unknown fields, which the service may add at any
+ * time.
+ */
 export function expectAccepted(answer: Answered, what: string): void {
   const json = readJson(answer.body);
   if (answer.status === 202 && isObject(json) && json["ok"] === true) return;

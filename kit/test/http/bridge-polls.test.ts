@@ -28,7 +28,7 @@ function optionsOf() {
 }
 
 // time: smoke
-test("a bridge in push mode fetches held events, also if the service was unavailable at the start", async () => {
+test("a bridge in push mode fetches held events, even if the service was unavailable at the start", async () => {
   answerWith(status(503), pageOf({ events: [create(1)] }), status(403));
   const { bridge, texts, problems } = makeBridge({ ...optionsOf(), mode: "push" });
   await bridge.start();
@@ -41,7 +41,7 @@ test("a bridge in push mode fetches held events, also if the service was unavail
   ]);
 });
 
-test("an error of onMissed is reported, and the events of the page are shown", async () => {
+test("an error thrown by onMissed is reported, and the events of the page are shown", async () => {
   answerWith(pageOf({ events: [create(1)], gap: true }));
   const onMissed = () => Promise.reject(new Error("the chat is down"));
   const { bridge, texts, problems } = makeBridge({ ...optionsOf(), onMissed });
@@ -81,7 +81,7 @@ test("the last problem of a bridge stays while the chat refuses a create, and is
   await until("the page is polled three times", () => service.requests.length >= 3 && problems.some(refused));
   expect(problems.filter(refused)).toHaveLength(1);
   expect(bridge.status).toMatchObject({ isConnected: true, problem: expect.any(String) });
-  // The chat was called again at each poll, while the problem stood.
+  // The chat was called again at each poll, and the problem was still set.
   expect(tries.slice(1)).not.toContain(undefined);
   isRefusing = false;
   await until("the message is shown", () => texts().length === 1);
@@ -123,7 +123,7 @@ test("an ephemeral that the chat refuses for a moment is shown later, and one th
 });
 
 // time: controlled
-test("a bridge whose chat refuses more pushes than the bridge can keep stops within its time limit", async () => {
+test("a bridge stops within its time limit, even if its chat refuses more pushes than the bridge can hold", async () => {
   answerWith(status(403));
   const port = await freePort();
   const refuse = () => Promise.reject(new RetryLater(60_000));

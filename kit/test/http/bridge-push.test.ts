@@ -119,7 +119,7 @@ test("a client that sends no complete request cannot keep a bridge from stopping
   const socket = connect(port, "127.0.0.1").on("error", () => undefined);
   socket.write("POST /events HTTP/1.1\r\nHost: bridge\r\n");
   await once(socket, "connect");
-  // Answered on a second connection, so the server has accepted the first.
+  // The server answers on a second connection, so it has accepted the first.
   await fetch(`http://127.0.0.1:${port}/events`);
   fakeTimeouts();
   try {
@@ -176,7 +176,7 @@ test("a bridge that stops before the chat accepts an event shows the event in it
   expect(next.texts().toSorted()).toEqual(["one", "two"]);
 });
 
-test("stored events are not handled by a bridge whose port is in use, and are handled by a bridge that polls", async () => {
+test("a bridge whose port is in use does not handle stored events, and a bridge that polls does", async () => {
   const workspace = await push.workspaces.make();
   const port = await freePort();
   const options = { ...optionsOf(workspace), mode: "push", listen: { port } } as const;

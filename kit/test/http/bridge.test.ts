@@ -206,7 +206,7 @@ test("without a function for ephemerals, an ephemeral is sent as a DM", async ()
   expect(bridge.shown("chat-1")).toMatchObject({ channel: "c1", user: "u1" });
 });
 
-test("a start that the service refuses rejects with a hint", async () => {
+test("start rejects with a hint if the service refuses the first poll", async () => {
   const wrongSecret = makeBridge({ ...optionsOf(), secrets: "not the secret" });
   await expect(wrongSecret.bridge.start()).rejects.toThrow(
     "the service answered with 401: Service-Signature is missing, malformed or wrong (check that the signing secret",
@@ -218,7 +218,7 @@ test("a start that the service refuses rejects with a hint", async () => {
   );
 });
 
-test("a start whose store cannot be loaded rejects with the reason", async () => {
+test("start rejects with the reason if the store cannot be loaded", async () => {
   const store = folderStore("/dev/null/state");
   const { bridge } = makeBridge({ ...optionsOf(), store });
   await expect(bridge.start()).rejects.toThrow("cannot load the messages from the store: ENOTDIR");

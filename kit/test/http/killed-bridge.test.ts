@@ -43,7 +43,10 @@ async function setUp() {
     /** Returns whether the chat was called with an event. */
     isCalled: ({ id }: OutboundEvent) => lines().some((line) => line.endsWith(`waits ${id}`)),
     order: () => lines().flatMap((line) => (line.includes(" waits ") ? [] : (line.split(" ")[1] ?? []))),
-    /** Stores events, as a bridge that was killed has stored them. Call this function only before the bridge starts. */
+    /**
+     * Stores events, as if an earlier run had accepted them and was then killed. Call this function only before the
+     * bridge starts.
+     */
     async store(...events: readonly OutboundEvent[]): Promise<void> {
       const pushes = pushFile(join(state, "pushes.jsonl"));
       await pushes.load();
@@ -54,7 +57,10 @@ async function setUp() {
   };
 }
 
-/** The step that loses the chat's answer, so the chat is called again with the same event id. */
+/**
+ * If the bridge is killed at this step, the chat's answer is lost, so the next run calls the chat again with the same
+ * event id.
+ */
 const LOST_ANSWERS: readonly string[] = [
   KILL_STEPS["after the chat shows the event, before the kit records this"],
 ];
@@ -89,7 +95,7 @@ test("a bridge that is killed while the chat is called shows the accepted events
   await until("the message is shown", () => shown(create(1)) === 1);
   expect(await first.stop()).toBe(0);
 
-  // The first create is in the chat's hands, and the second create waits for the first.
+  // The chat has received the first create, and the second create waits for the first.
   const { "message.update": changed, "message.ephemeral": ephemeral, "dm.create": dm } = ONE_OF_EACH;
   const events = [create(11), create(12), changed, ephemeral, dm];
   const killed = await start({ CHAT_WAITS: "1" });

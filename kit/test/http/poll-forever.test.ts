@@ -55,7 +55,7 @@ test("a refusal of the first poll rejects", async () => {
 });
 
 // time: controlled
-test("a patient poller continues after each refusal, also of the first poll", async () => {
+test("a patient poller continues after each refusal, even of the first poll", async () => {
   const abort = new AbortController();
   const timing = skipTime();
   const problems: string[] = [];

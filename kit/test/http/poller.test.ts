@@ -198,7 +198,7 @@ test("the problems of a page that is polled again are reported once, and again a
 });
 
 // time: controlled
-test("failures of the service make the waits grow, and a refused page in between resets the waits", async () => {
+test("the waits grow with each failure of the service, and a page that the chat refuses resets them", async () => {
   const page = pageOf({ events: [create(1)], next: "2" });
   const { pauses } = await service.run([status(503), status(503), page, page, status(503), page], {
     handle: () => Promise.reject(new Error("the chat says no")),

@@ -212,7 +212,7 @@ test("a push is answered and its event is handled only after the event is stored
     pushed.push(push(create(number)).then(({ status }) => statuses.push(status)));
     await until("the event is being stored", () => added.length === stored);
   }
-  // The answer to another request comes after an answer to one of the pushes would have come.
+  // If one of the pushes were answered early, its answer would arrive before the answer to this other request.
   expect((await push(create(3), { "Service-Signature": "" })).status).toBe(401);
   expect([statuses, shown]).toEqual([[], []]);
   open();

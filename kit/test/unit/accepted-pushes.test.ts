@@ -67,7 +67,7 @@ test("an event that the store rejects is not accepted, and leaves room for other
   await accepted.add(large(1));
 });
 
-test("an event is removed once it was passed on and nothing of it is open", async () => {
+test("an event is removed once it was passed on and is no longer open", async () => {
   const { accepted, calls } = start();
   const { open, opened } = gate();
   const post = async ({ id }: { id: string }) => {

@@ -8,7 +8,7 @@ import { create, update } from "./reduce-events";
 const { signal } = new AbortController();
 
 // time: ordering
-test("a post that succeeds after its retry and an update adds its id, and keeps the update", async () => {
+test("if a post succeeds late, after a retry and an update, its id is added, and the update is kept", async () => {
   const { chat } = recordingChat();
   const { open, opened } = gate();
   let posts = 0;

@@ -5,7 +5,7 @@ import type { SendResult } from "../../sender";
 import { createShownMessages } from "../../shown-messages";
 import { dm } from "./reduce-events";
 
-test("the member of each sent report is noted, also while 1,000 reports are pending", async () => {
+test("the member of each sent report is noted, even while 1,000 reports are pending", async () => {
   const report = () => undefined;
   const reported = createReportedIds({ store: reportedInMemory(), isForChannels: true, report });
   await reported.load([], false);

@@ -16,7 +16,7 @@ test("a value that was written is accepted although the file cannot be compacted
   };
   const journal = openJournal(path, options);
   await journal.load();
-  // The folder prevents that the compacted file is written.
+  // The folder prevents the kit from writing the compacted file.
   mkdirSync(join(folder, NEW_FILE, "blocked"), { recursive: true });
   for (let n = 0; n < 100; n++) {
     await journal.append({ n, text: "x".repeat(10) });

@@ -55,7 +55,7 @@ test("a saved message is in the file when `save` resolves", async () => {
   }
 });
 
-test("a line that a crash left incomplete costs only its own message", async () => {
+test("if a crash left a line incomplete, only that line's message is lost", async () => {
   const store = messageFile(path);
   await store.load();
   await store.save(shownAs(1));

@@ -116,7 +116,7 @@ test.each([
   [{ messages: [] }, true],
   [{ messages: [], edits: true }, true],
   [{ messages: [], edits: false }, false],
-])("the observation %j says whether the chat has edits", async (answer, hasEdits) => {
+])("the observation %j says whether the chat supports edits", async (answer, hasEdits) => {
   const call = async () => ({ status: 200, headers: {}, body: Buffer.from(JSON.stringify(answer)), ms: 1 });
   const client: HttpClient = { call, close: () => undefined };
   const chat = createObservedChat({ url: new URL("http://localhost/"), client, secrets: ["s"], withinMs: 0 });

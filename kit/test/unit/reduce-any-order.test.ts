@@ -120,7 +120,7 @@ type Flags = readonly boolean[];
  */
 function pollAll(events: readonly OutboundEvent[], pageSize: number, refusals: Flags, restarts: Flags) {
   const chat = createChat();
-  /** The numbers of passed events and of posts, after each move of the cursor. */
+  /** After each cursor move: how many events the cursor has passed, and how many posts the chat has. */
   const passed: { readonly count: number; readonly posts: number }[] = [];
   const refusing = refusals.values();
   let state: BridgeState = initialState();
@@ -158,7 +158,7 @@ function pollAll(events: readonly OutboundEvent[], pageSize: number, refusals: F
 }
 
 // contract: kit-refused-create
-test("despite refusals and restarts, a polling bridge posts each message once and in order, and its cursor passes no unposted create", () => {
+test("despite refusals and restarts, a polling bridge posts each message once and in order, and its cursor does not pass a create before it is posted", () => {
   const some = fc.array(fc.boolean(), { maxLength: 20 });
   forMany(500, serviceRun(NEVER), fc.integer({ min: 1, max: 5 }), some, some, (events, size, ...rest) => {
     const { chat, passed } = pollAll(events, size, ...rest);

@@ -145,7 +145,7 @@ test("a second report of a member also waits until the member is saved", async (
   expect(order).toEqual(["first", "second"]);
 });
 
-test("the ids have a bound in memory and in the file, and the ids that were reported last are kept", async () => {
+test("the length of the ids in memory and in the file is limited, and the ids that were reported last are kept", async () => {
   const ids = await open({ charactersMax: 2_000 });
   for (let i = 0; i < 1_000; i += 1) {
     await ids.note(command("c1", `member-${i}`));
@@ -187,7 +187,7 @@ test("an id whose save failed is known, and the next report of the id saves it",
   expect(second.faultOf(create("c1", 1))).toBeUndefined();
 });
 
-test("failed saves are one problem until a save succeeds", async () => {
+test("failed saves are reported once until a save succeeds", async () => {
   let isFull = false;
   const ids = await open({ store: fillingDisk(() => isFull) });
   for (const user of ["u1", "u2"]) {
@@ -200,7 +200,7 @@ test("failed saves are one problem until a save succeeds", async () => {
   for (const problem of problems) expect(problem).toMatch(/^cannot save reported ids .*: disk full$/);
 });
 
-test("while the store does not answer, the pending saves have a bound", async () => {
+test("while the store does not answer, the number of pending saves is limited", async () => {
   const { store, adds } = slowStore();
   const ids = await open({ store, charactersMax: 1_000 });
   for (let i = 0; i < 1_000; i += 1) void ids.note(command("c1", `member-${i}`));

@@ -19,7 +19,7 @@ function withFirstUpdates({ events }: EventPage): readonly OutboundEvent[] {
   return events.filter((event) => !isUpdate(event) || isFirst(event));
 }
 
-/** Returns a function that makes creates of the updates whose message is unknown. */
+/** Returns a function that turns updates of unknown messages into creates. */
 function postingUpdates(): (page: EventPage) => readonly OutboundEvent[] {
   const known = new Set<string>();
   const isFresh = ({ expiresAt }: OutboundEvent) => expiresAt === null || Date.parse(expiresAt) > Date.now();

@@ -157,7 +157,7 @@ export const SHOWN_TEXTS: readonly (readonly [what: string, ShowChange, breaks: 
   placed("cut by UTF-16 units", (channel) => channel.slice(0, 128), /the text was cut/),
 ];
 
-/** Returns the text of a body as a program decodes it that takes UTF-8 for Latin-1. */
+/** Returns the text of a body, decoded as by a program that mistakes UTF-8 for Latin-1. */
 export const decodeLatin1 = (raw: Buffer): string => raw.toString("latin1");
 
 const asHtml: Alter = (text) =>
