@@ -23,7 +23,7 @@ export class AcceptedPushes {
   #unfinished: readonly OutboundEvent[] = [];
   #bytes = 0;
 
-  /** Without `store`, no events are kept over a restart. `report` is called for each removal that fails. */
+  /** Without `store`, no events are kept across restarts. `report` is called for each removal that fails. */
   constructor(store: PushStore | undefined, report: (problem: Error) => void) {
     this.#store = store;
     this.#report = report;

@@ -24,9 +24,9 @@ export interface BridgeOptions {
    */
   readonly listen?: ListenOptions;
   /**
-   * Drops messages for places that the bridge has never reported, because a game may name any id: direct and ephemeral
-   * messages for other members (`members`), and also messages for other channels (`all`). Set this option if the chat
-   * can send to any id, e.g. to a system account. By default, all messages are shown.
+   * Drops messages for places that the bridge has never reported, because a game may name any id. `members`: drops
+   * direct and ephemeral messages for such members. `all`: also drops messages for such channels. Set this option if
+   * the chat can send to any id, e.g. to a system account. By default, all messages are shown.
    */
   readonly onlyReported?: "members" | "all";
   /** Events to fetch when no cursor is saved: all held events (the default), or only new events. */

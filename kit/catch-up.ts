@@ -45,7 +45,9 @@ export interface CatchUpOptions {
 
 /** Applies the events of one workspace to its chat. */
 export interface CatchUp {
-  /** The `handle` of a receiver. Resolves once `state` has the event. Waits only while too many events are pending. */
+  /**
+   * The `handle` of a receiver. Resolves once `state` contains the event. Waits only while too many events are pending.
+   */
   handleEvent(event: OutboundEvent): Promise<void>;
   /** The `handle` of a poller. Rejects when the cursor must not move past the page: the page is then polled again. */
   handlePage(page: EventPage): Promise<void>;

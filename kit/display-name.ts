@@ -1,6 +1,9 @@
 /** Characters that change the direction of the text after them, e.g. U+202E. */
 const DIRECTION = /\p{Bidi_Control}/gu;
-/** Characters that show nothing by themselves: white space, combining marks, ignorable characters, e.g. U+200B and U+3164. */
+/**
+ * Characters that are invisible by themselves: white space, combining marks, ignorable characters, e.g. U+200B and
+ * U+3164.
+ */
 const INVISIBLE = /^[\s\p{M}\p{Cc}\p{Cf}\p{Cs}\p{Default_Ignorable_Code_Point}\u2800]*$/u;
 /** Letters that are written from right to left, e.g. Hebrew and Arabic. */
 const RIGHT_TO_LEFT = /[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc\u{10800}-\u{10fff}\u{1e800}-\u{1efff}]/u;
@@ -13,7 +16,7 @@ const [ISOLATE, END_OF_ISOLATE] = ["\u2068", "\u2069"];
  *
  * The result is not escaped: pass it to `escapeLine`.
  *
- * @param placeholder the result if the name shows nothing, e.g. if it has only U+200B
+ * @param placeholder the result if the name has no visible characters, e.g. if it is only U+200B
  */
 export function displayName(name: string, placeholder: string): string {
   const shown = name.replaceAll(DIRECTION, "").trim();

@@ -11,7 +11,7 @@ export async function readIfThere(path: string): Promise<string | undefined> {
 
 /**
  * Replaces the content of a file, or creates the file. Resolves once the new content would survive a crash of the
- * machine. After a crash, the file has the complete old content or the complete new content.
+ * machine. After a crash, the file contains the complete old content or the complete new content.
  */
 export async function replaceDurably(path: string, text: string): Promise<void> {
   const unfinished = `${path}.${process.pid}.new`;

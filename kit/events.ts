@@ -40,7 +40,7 @@ export interface Message {
   /** URI of an image; null for none. The image may be animated. */
   readonly image: string | null;
   /**
-   * Whether the next message that a member types is an answer to this message. If the chat has replies, send the
+   * Whether the next message that a member types is an answer to this message. If the chat supports replies, send the
    * answer with `replyTo`.
    */
   readonly awaitsReply: boolean;

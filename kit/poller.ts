@@ -43,8 +43,9 @@ const BACK_OFF_MOST_MS = 30_000;
  * interval. Checks the signature of every page before using the page.
  *
  * After a timeout, a dropped connection, a `5xx`, a `429` or an invalid page, polls again. The waits grow, and are never
- * shorter than `Retry-After`. After a rejection by `handle`, polls the same page again after the interval, because a
- * message that the chat refuses must not delay the events of other channels (bridge guide, "Poll").
+ * shorter than `Retry-After`. After a rejection by `handle`, polls the same page again after the usual interval,
+ * without growing waits: a message that the chat refuses must not delay the events of other channels (bridge guide,
+ * "Poll").
  *
  * Resolves after an abort. Rejects with `PollRefused` for any status except `200`, `429` and `5xx`. Rejects with
  * RangeError or TypeError for an invalid option, and with the errors of `cursors.load` and `secrets`. A rejection

@@ -29,7 +29,7 @@ export function readPush(headers: unknown, body: unknown): PushRequest | { reado
   return read === undefined ? { fault: BAD_HEADERS } : { headers: read, body: bytes };
 }
 
-/** Returns the bytes of a body; undefined for another value, such as the object that a body parser makes. */
+/** Returns the bytes of a body; undefined for any other value, such as the object that a body parser makes. */
 export function bytesOf(body: unknown): Uint8Array | undefined {
   if (typeof body === "string") return Buffer.from(body);
   if (types.isUint8Array(body)) return body;

@@ -58,7 +58,7 @@ export interface PushAnswer {
 /** Receives pushes independently of the HTTP server. */
 export interface PushReceiver {
   /**
-   * Checks a push, stores and queues its event, and resolves to the answer. `body` must have the exact bytes that were
+   * Checks a push, stores and queues its event, and resolves to the answer. `body` must be the exact bytes that were
    * received. If an API gateway passes the body in base64, decode it first. Never rejects. Statuses:
    * - `204`: the event was accepted, is a repeat, or has an unknown type.
    * - `400`: the body is not an event, or the headers belong to another event.
@@ -120,8 +120,8 @@ export function createPushReceiver(options: PushOptions): PushReceiver {
   }
 
   /**
-   * Queues and stores an event. The queue must get the event before the first `await`, so that two concurrent pushes of
-   * one event cannot both be queued, and so that the events of a channel keep their order.
+   * Queues and stores an event. The queue must get the event before the first `await`. Otherwise, two concurrent pushes
+   * of one event could both be queued, and the events of a channel could lose their order.
    */
   function take(event: OutboundEvent): PushAnswer | Promise<PushAnswer> {
     if (isClosing) return refusal(503, "the bridge is stopping");

@@ -4,7 +4,7 @@ import { drop, freshUntilMs, retryAtMs, settle, wakeBy, type Draft } from "./red
 import { recall, remember } from "./reduce-memory";
 import { NEVER_STALE_TRY_MS, type OpenCreate } from "./reduce-state";
 
-/** Returns whether a create of the same message is pending, posted or dropped, even under another event id. */
+/** Returns whether a create of the same message is pending, posted or dropped, even under a different event id. */
 export function isKnownCreate(draft: Draft, { message }: MessageCreate | DmCreate): boolean {
   return (
     recall(draft.messages, message.id) !== undefined ||

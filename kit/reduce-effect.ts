@@ -45,7 +45,7 @@ export type BridgeEffect =
   | { readonly type: "ephemeral"; readonly event: MessageEphemeral }
   /** The event changes nothing in the chat. This effect is for the log. */
   | { readonly type: "skip"; readonly event: OutboundEvent; readonly reason: SkipReason }
-  /** Events expired before they were fetched. The bridge may show a notice in its channels. */
+  /** Some events expired before they were fetched. The bridge may show a notice in its channels. */
   | { readonly type: "missed" };
 
 /** The reason why an event changes nothing in the chat. */

@@ -29,7 +29,7 @@ export interface Newest<Value> {
 
 /** Maximum length of the ids in memory and of the ids that the file keeps, in UTF-16 code units. */
 export const REPORTED_MAX = 4 * 1024 * 1024;
-/** Length that an entry has besides its id, in the file and in memory. */
+/** Length of an entry without its id, in the file and in memory. */
 const ENTRY_CHARACTERS = 16;
 
 /** Returns the length of an entry, in UTF-16 code units. */
@@ -86,7 +86,7 @@ export function reportedFile(path: string, charactersMax = REPORTED_MAX): Report
   return { load, add };
 }
 
-/** Returns a store that keeps nothing: after a restart, no channel and no member is reported. */
+/** Returns a store that keeps nothing: after a restart, no channel or member counts as reported. */
 export function reportedInMemory(): ReportedStore {
   return { load: async () => [], add: async () => undefined };
 }

@@ -9,7 +9,8 @@ const STRAY: readonly (readonly [RegExp, string, string])[] = [
 
 /**
  * Returns why a text cannot be a signing secret, and where the fault usually comes from; undefined if there is no fault.
- * A secret of the service begins and ends with a letter, a digit, "-" or "_". The result never has a part of the secret.
+ * A secret of the service begins and ends with a letter, a digit, "-" or "_". The result never contains a part of the
+ * secret.
  */
 export function secretFault(secret: string): string | undefined {
   if (secret === "") return "a signing secret is missing: give the secret that the dashboard showed";

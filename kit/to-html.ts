@@ -3,9 +3,9 @@ import { blocksOf, type MessageText } from "./parse-message-text";
 import { isWebUrl, labelOf } from "./plain-text";
 
 /**
- * Renders text as HTML, e.g. `toHtml(message.text)`, for web chats and for Matrix's `formatted_body`. The result has
- * only the tags p, br, strong, em, code, pre, blockquote and a. Text and attributes are escaped, so the result is safe to
- * insert into a page. A link whose scheme is not http, https or mailto is replaced by its label.
+ * Renders text as HTML, e.g. `toHtml(message.text)`, for web chats and for Matrix's `formatted_body`. The result
+ * contains only the tags p, br, strong, em, code, pre, blockquote and a. Text and attributes are escaped, so the result
+ * is safe to insert into a page. A link whose scheme is not http, https or mailto is replaced by its label.
  */
 export function toHtml(text: MessageText): string {
   return blocksOf(text).map(blockHtml).join("");

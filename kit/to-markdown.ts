@@ -16,7 +16,7 @@ export type MarkdownDialect = "commonmark" | "gfm" | "slack" | "xmpp";
  * escaped again as the dialect needs it. A link whose scheme is not http, https or mailto is replaced by its label.
  * Where a dialect cannot express a style, e.g. in the middle of a word, the text is shown without the style.
  *
- * The result can still have mentions and emoji names, which most chats detect in plain text. If your chat's API can
+ * The result can still contain mentions and emoji names, which most chats detect in plain text. If your chat's API can
  * turn off mentions, do so.
  */
 export function toMarkdown(text: MessageText, dialect: MarkdownDialect): string {

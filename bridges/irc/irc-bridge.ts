@@ -32,7 +32,7 @@ import { isNick, Members, type MemberIdentity } from "./state/members";
 const CHAT_TIMEOUT_MS = 600_000;
 const FINISH_LINES_MS = 5_000;
 const STOP_KIT_MS = 2_000;
-/** Milliseconds that a stopping bridge waits for the reports of what members have typed. */
+/** Milliseconds that a stopping bridge waits until it has reported what members have typed. */
 const LAST_TEXTS_MS = 1_000;
 /**
  * Token of the `PING` that a stopping bridge sends. When the answer arrives, the bridge has read everything that

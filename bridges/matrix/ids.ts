@@ -28,7 +28,7 @@ export function createIds() {
   };
 }
 
-/** Returns the server of a Matrix id, e.g. "example.org" for "@ann:example.org"; "" if the id has none. */
+/** Returns the server of a Matrix id, e.g. "example.org" for "@ann:example.org"; "" if the id names no server. */
 export function serverOf(matrixId: string): string {
   const at = matrixId.indexOf(":");
   return at === -1 ? "" : matrixId.slice(at + 1);

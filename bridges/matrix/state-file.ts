@@ -5,8 +5,8 @@ import { readIfThere, replaceDurably } from "chat-bridge-kit/durable-file";
 export type StateFile<T> = ReturnType<typeof stateFile<T>>;
 
 /**
- * A JSON file in the state folder, readable only by the bridge's user. After a crash, the file has the complete old or
- * the complete new content.
+ * A JSON file in the state folder, readable only by the bridge's user. After a crash, the file contains the complete
+ * old or the complete new content.
  */
 export function stateFile<T>(path: string) {
   return {

@@ -63,7 +63,7 @@ function check(command: Extract<Command, { readonly json: boolean }>): Promise<C
   const { json } = command;
   const progress = json ? NO_PROGRESS : createPrinter(process.stdout, process.stderr);
   if (command.is === "poller") {
-    // The output of --json has only the result.
+    // The output of --json contains only the result.
     const onListening = (place: PollerPlace) =>
       void (json ? process.stderr : process.stdout).write(wordsOf(place));
     return checkPoller({ ...command.options, progress, onListening });

@@ -124,7 +124,7 @@ function readCommon(values: Values, mode: CheckMode, environment: NodeJS.Process
   return { secrets, only, insecureLoopback, ...(ca === undefined ? {} : { ca }) };
 }
 
-/** Returns the options that both checks of bridges have. */
+/** Returns the options that both checks of bridges share. */
 function readObserved(values: Values, common: Common, fault: Fault) {
   const { observe, workspace, channel, user } = values;
   if (channel === "" || user === "") fault("--channel and --user must not be empty");

@@ -132,7 +132,7 @@ function verdictOf(judged: Judged): Verdict {
   return { verdict: "passed", note: judged.note };
 }
 
-/** Returns an error text if `only` has ids of unknown rules; otherwise undefined. */
+/** Returns an error text if `only` contains ids of unknown rules; otherwise undefined. */
 export function unknownRules(
   only: readonly string[],
   mode: CheckMode,

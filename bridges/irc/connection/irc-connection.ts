@@ -222,8 +222,8 @@ function sessionOf(client: Client): IrcSession {
 }
 
 /**
- * Returns the wait after `failures` failures, ms: 1 s, 2 s, 4 s, … up to 5 minutes. The wait has up to a quarter more
- * at random, so that bridges do not reconnect at the same time.
+ * Returns the wait after `failures` failures, ms: 1 s, 2 s, 4 s, … up to 5 minutes. The wait is randomly extended by up
+ * to a quarter, so that bridges do not reconnect at the same time.
  */
 function waitAfter(failures: number): number {
   const wait = Math.min(LONGEST_WAIT_MS, FIRST_WAIT_MS * 2 ** Math.min(failures - 1, 20));

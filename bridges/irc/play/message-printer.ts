@@ -148,8 +148,8 @@ export class MessagePrinter implements BridgeChat {
   }
 
   /**
-   * Returns the target of a line: a channel, or the nick of a member. Throws `CannotShow` for anything else, because a
-   * game could otherwise write to any nick, and to the services of the network, in the name of the bridge.
+   * Returns the target of a line: a channel, or the nick of a member. Throws `CannotShow` for anything else: a game
+   * could otherwise write as the bridge to any nick, e.g. to the services of the network.
    */
   #targetOf(channel: string): string {
     if (channel.startsWith(DM)) return this.#options.nickOf(channel.slice(DM.length));

@@ -75,7 +75,7 @@ export class Members {
   /** Returns whether the account of a member is unknown. */
   isUnknown(nick: string): boolean {
     const member = this.#members.get(this.#lower(nick));
-    // If the member is in no channel of the bridge, another person can have taken over the nick.
+    // If the member is in no channel of the bridge, another person may have taken over the nick.
     return member === undefined || member.account === undefined || member.channels.size === 0;
   }
 

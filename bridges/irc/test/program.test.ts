@@ -41,7 +41,7 @@ test("all invalid settings are reported together, without their values", async (
 test.each([
   [{ IRC_SASL: "plain" }, "IRC_SASL=plain needs IRC_SASL_ACCOUNT and IRC_SASL_PASSWORD"],
   [{ IRC_SASL: "external" }, "IRC_SASL=external needs IRC_CERT, IRC_KEY and IRC_TLS=on"],
-  [{ IRC_CHANNELS: "" }, "IRC_CHANNELS is missing: the channels to join"],
+  [{ IRC_CHANNELS: "" }, "IRC_CHANNELS is missing: give the channels to join"],
 ])("settings that do not fit together are reported: %p", async (more, fault) => {
   const program = run([], { ...SETTINGS, SIGNING_SECRET: "s", IRC_CHANNELS: "games", ...more });
   await until("the fault is printed", () => program.output().includes(fault));

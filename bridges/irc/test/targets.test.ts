@@ -62,7 +62,7 @@ test("a game cannot write to a nick, to services, to several targets, or to a me
   expect(nickServ.lines).toEqual([]);
 });
 
-test("a reported member gets private messages, also after a restart of the bridge, and others still get none", async () => {
+test("a reported member gets private messages, even after a restart of the bridge, and other members get none", async () => {
   ann.say("!play nonsense");
   expect(await ann.sees("Unknown command")).toMatchObject({ isNotice: true });
   await send(dm("nick:ann", text("a private question")));

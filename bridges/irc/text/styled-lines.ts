@@ -14,7 +14,7 @@ export function withoutControls(text: string): string {
 
 /**
  * Returns the lines of a block of a message. Bold and italic text is between IRC's codes if `isStyled` is true.
- * Lines have any length, and empty lines are removed.
+ * Lines can be of any length, and empty lines are removed.
  */
 export function linesOf(block: Block, isStyled: boolean): readonly string[] {
   const lines = ((): readonly string[] => {

@@ -78,7 +78,7 @@ export function createPictures({ api, onFailure, ...addresses }: PicturesParts) 
      */
     upload: async (url: string, signal: AbortSignal): Promise<Picture | undefined> =>
       known.get(url) ??
-      // An earlier task can have uploaded the image while this one waited.
+      // An earlier task may have uploaded the image while this task waited.
       inTurn(async () => known.get(url) ?? fetchAndUpload(url, signal)),
   };
 }

@@ -65,7 +65,7 @@ export class MatrixApi {
     return readSync(answer, this.#onSkipped);
   }
 
-  /** Sends an event. A repeat with the same transaction id has no effect, and resolves to the same event id. */
+  /** Sends an event. A repeat with the same transaction id changes nothing, and resolves to the same event id. */
   async send(roomId: string, type: string, txnId: string, content: object, signal?: AbortSignal) {
     const path = pathOf`/_matrix/client/v3/rooms/${roomId}/send/${type}/${txnId}`;
     return (await this.#put<{ event_id: string }>(path, content, signal)).event_id;
@@ -76,7 +76,7 @@ export class MatrixApi {
     await this.#put(pathOf`/_matrix/client/v3/rooms/${roomId}/redact/${eventId}/${txnId}`, {}, signal);
   }
 
-  /** Resolves to the content of a state event; undefined if the room has none. */
+  /** Resolves to the content of a state event; undefined if the room has no such event. */
   state<T>(roomId: string, type: string, key = ""): Promise<Partial<T> | undefined> {
     return ifFound(this.#get(pathOf`/_matrix/client/v3/rooms/${roomId}/state/${type}/${key}`));
   }

@@ -1,7 +1,7 @@
 import type { InvitedRoom, JoinedRoom, MatrixEvent, SyncAnswer } from "./events";
 import { fieldsOf, isFields, listOf, type Fields } from "./fields";
 
-/** Called with the id of an event, if it has one, that is skipped because a field is missing or has another type. */
+/** Called when an event is skipped because a field is missing or has a wrong type, with the event's id, if any. */
 export type OnSkipped = (eventId: string | undefined) => void;
 
 /**
@@ -46,7 +46,7 @@ export function readSync(answer: unknown, onSkipped: OnSkipped): SyncAnswer {
   };
 }
 
-/** Returns the events of a list that have the fields and types of an event. */
+/** Returns the elements of a list that have the fields and types of an event. */
 export function readEvents(list: unknown, onSkipped: OnSkipped): readonly MatrixEvent[] {
   return listOf(list).flatMap((value) => {
     const event = readEvent(fieldsOf(value));

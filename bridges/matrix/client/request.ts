@@ -98,7 +98,7 @@ function toError(response: Response, bytes: Buffer): MatrixError {
   return new MatrixError(response.status, errcode, wait);
 }
 
-/** Returns an error with the reason for the missing answer. The error has no content of the request. */
+/** Returns an error with the reason for the missing answer. The error never contains a part of the request. */
 function noAnswer(error: unknown): Error {
   const { name, message, cause } = error as Error & { cause?: { code?: string; message?: string } };
   const why = name === "TimeoutError" ? "no answer in time" : (cause?.code ?? cause?.message ?? message);

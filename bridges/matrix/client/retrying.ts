@@ -33,8 +33,8 @@ export async function untilAnswered<T>(
 }
 
 /**
- * Returns the wait after `failures` failures in a row, ms. The wait has up to a quarter more at random, so that retries
- * spread out.
+ * Returns the wait after `failures` failures in a row, ms. The wait is randomly extended by up to a quarter, so that
+ * retries spread out.
  */
 function waitMs(error: unknown, failures: number): number {
   const growing = Math.min(WAIT_MAX_MS, FIRST_WAIT_MS * 2 ** (failures - 1));

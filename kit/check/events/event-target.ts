@@ -7,7 +7,7 @@ import { createEventMaker, quoted, type EventMaker } from "./event-maker";
 import { createObservedChat, type ObservedChat } from "./observed-chat";
 import type { ShownEvent } from "./shown-message";
 
-/** The options that the checks of all bridges have. */
+/** The options that the checks of all bridges share. */
 export interface EventCheckOptions extends Omit<ClientOptions, "timeoutMs"> {
   /** The bridge's signing secrets, the newest first. */
   readonly secrets: readonly string[];

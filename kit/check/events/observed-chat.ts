@@ -73,7 +73,7 @@ export class ObservedChat {
 
   /**
    * Resolves to the text that is shown for a message, from its unique word on. If the chat breaks the text into several
-   * messages, the result has a space between them.
+   * messages, the result joins them with a space.
    */
   async textOf(message: Message): Promise<string> {
     const messages = await this.read();
@@ -90,7 +90,7 @@ export class ObservedChat {
     return whole.slice(whole.indexOf(word)).replaceAll(/[ \n]+/g, " ");
   }
 
-  /** Resolves to the number of shown messages that have the unique word of `message`. */
+  /** Resolves to the number of shown messages that contain the unique word of `message`. */
   async countOf(message: Message): Promise<number> {
     return (await this.#findAll(message)).length;
   }

@@ -64,7 +64,7 @@ const TO_MENDS: Readonly<Record<ShownEvent["type"], string>> = {
   "dm.create": "post a dm.create in the direct conversation with its `user`",
 };
 
-/** Throws Broken when a message is shown in another channel, or to other members, than the event requires. */
+/** Throws Broken when a message is not shown in the channel and to the members that the event requires. */
 export function judgePlace({ channel, to = null }: ShownMessage, event: ShownEvent): void {
   const text = quoted(event.message);
   const places = placesOf(event);

@@ -86,7 +86,7 @@ export interface RequestHandler {
   readonly workspace: string;
   onPoll(poll: PollRequest): Promise<PollAnswer>;
   onPost(body: Buffer, signature: string | undefined): PollAnswer;
-  /** Called for a request with another path or workspace, which is answered with 404. */
+  /** Called for a request with a different path or workspace, which is answered with 404. */
   onElsewhere(request: string): void;
 }
 

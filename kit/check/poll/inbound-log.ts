@@ -18,8 +18,7 @@ export interface InboundPost {
 }
 
 /**
- * Seconds in the Retry-After of the 503. A correct retry has another timestamp, because the wait is longer than a
- * second.
+ * Seconds in the Retry-After of the 503. A correct retry has a new timestamp, because the wait is longer than a second.
  */
 export const RETRY_AFTER_SECONDS = 2;
 const POSTS_MOST = 200;

@@ -190,9 +190,9 @@ async function drops(
 }
 
 /**
- * Answers a poll with a page that has characters outside ASCII in UTF-8, as the service does. If the bridge drops the
- * page, throws Broken with the likely cause, and all further pages have JSON escapes in place of these characters, so
- * that the other rules can be checked.
+ * Answers a poll with a page that contains characters outside ASCII in UTF-8, as the service does. If the bridge drops
+ * the page, throws Broken with the likely cause. All further pages then have JSON escapes in place of these characters,
+ * so that the other rules can be checked.
  */
 async function usesUtf8(target: PollTarget): Promise<void> {
   const { make, session, secrets, taken, page } = target;

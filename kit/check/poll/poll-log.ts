@@ -116,7 +116,7 @@ export interface SignatureFinding {
   readonly found: string;
   /** The probable cause. */
   readonly cause?: string;
-  /** Whether the bridge has the right secret, so that the bridge can check pages. */
+  /** Whether the bridge has the right secret. Without it, the bridge cannot check pages. */
   readonly isKeyRight: boolean;
 }
 

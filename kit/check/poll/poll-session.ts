@@ -54,14 +54,14 @@ interface SentPage {
 interface SpecialAnswer {
   readonly build: (cursor: string) => PollAnswer;
   readonly isIdle: boolean;
-  /** Undefined until the bridge has got the answer, and has polled again. */
+  /** Undefined until the bridge has received the answer and has polled again. */
   polled?: PolledTwice;
 }
 
 /** The answers of the fake service to the polls of one bridge. */
 export class PollSession {
   /**
-   * Times between successive polls, ms: `more` from an answer with `hasMore: true` to the next poll, and `idle` from a
+   * Times between successive polls, ms. `more`: from an answer with `hasMore: true` to the next poll. `idle`: from a
    * poll that was answered immediately with `hasMore: false` to the next poll.
    */
   readonly gaps = { more: [] as number[], idle: [] as number[] };
@@ -172,7 +172,7 @@ export class PollSession {
   }
 
   /**
-   * Sets the cursor at which the first page begins. The bridge must have this cursor, or get the cursor with the next
+   * Sets the cursor at which the first page begins. The bridge must already have this cursor, or get it with the next
    * answer.
    */
   begin(cursor: string): void {

@@ -31,7 +31,7 @@ export interface PollerCheckOptions extends EventCheckOptions {
   readonly pollWithinMs?: number;
 }
 
-/** The first request of the bridge: a poll, or a request with another path or workspace. */
+/** The first request of the bridge: a poll, or a request with a different path or workspace. */
 export type FirstRequest =
   | { readonly poll: PollRequest; readonly finding: SignatureFinding | undefined }
   | { readonly elsewhere: string };

@@ -170,7 +170,7 @@ export const RETRY_RULES: readonly Rule<PollTarget>[] = [
 /**
  * Answers the first poll of a bridge without a cursor. After `after=latest`, the page has a cursor as `next`.
  * Otherwise, `next` is null, and the second poll must have the same `after` as the first poll. Throws WrongAfter if the
- * second poll has another `after`.
+ * second poll has a different `after`.
  */
 async function begin({ first, session, idle }: PollTarget): Promise<void> {
   const request = await first();

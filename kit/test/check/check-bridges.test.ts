@@ -68,7 +68,7 @@ test("if the channel and the user are given, they are used for all messages, and
 });
 
 // time: controlled
-test("the report has a line for every rule, announces long waits, and lists rules that cannot be checked", () => {
+test("the report contains a line for every rule, announces long waits, and lists rules that cannot be checked", () => {
   for (const { id } of RULES.bridge) expect(printed.output).toMatch(new RegExp(`^  ok +${id} `, "m"));
   expect(printed.waiting).toContain("the check waits for 7 seconds");
   const result = results.get("kit");

@@ -92,7 +92,7 @@ test.each(["a limit of one", "latest", "an old cursor", "two secrets"])(
 );
 
 // time: controlled
-test("the report has a line for every rule, and announces the wait for the first poll", () => {
+test("the report contains a line for every rule, and announces the wait for the first poll", () => {
   for (const { id } of RULES.poller) expect(printed.output).toMatch(new RegExp(`^  ok +${id} `, "m"));
   expect(printed.waiting).toContain("waiting up to 120 seconds for the bridge's first poll");
 });

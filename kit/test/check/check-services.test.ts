@@ -14,7 +14,7 @@ const idsOf = ({ rules }: CheckResult, wanted: string) =>
   rules.filter(({ verdict }) => verdict === wanted).map(({ id }) => id);
 const failed = (result?: CheckResult) => (result?.rules ?? []).filter(({ verdict }) => verdict === "failed");
 
-/** Checks the service, with a new workspace unless `change` names another. */
+/** Checks the service, with a new workspace unless `change` names one. */
 async function check(change: Partial<ServiceCheckOptions> = {}): Promise<CheckResult> {
   const { id, secret } = await service.workspaces.make();
   return checkService({ url: new URL(service.url), workspace: id, secrets: [secret], ...change });

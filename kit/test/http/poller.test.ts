@@ -193,7 +193,7 @@ test("the problems of a page that is polled again are reported once, and again a
   });
   const refused = "a page was not handled and will be polled again: the chat says no";
   const skipped = expect.stringMatching("^an event was skipped: ") as string;
-  // The third page is handled. The fourth page is another page with the same events.
+  // The third page is handled. The fourth page is a different page with the same events.
   expect(problems).toEqual([skipped, refused, skipped, refused, "the service answered with 503", refused]);
 });
 

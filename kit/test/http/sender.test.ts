@@ -149,7 +149,7 @@ test.each([200, 204, 302])(
 );
 
 // time: controlled
-test("after the last attempt fails, the event is dropped and the result has the last status", async () => {
+test("after the last attempt fails, the event is dropped, and the result contains the last status", async () => {
   const { send, pauses } = senderOf({ attemptsMax: 4 });
   inTurn(status(500), reset(), status(500), status(503));
   const givenUp = { outcome: "given-up", id: "mine", attempts: 4, reason: "status", status: 503 };

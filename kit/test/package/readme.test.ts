@@ -30,7 +30,7 @@ function kindOf({ received: { event } }: Seen): string {
   return `${$case} ${$case === "action" ? value.action : value.text}`;
 }
 
-test("the package has its code, types, README and licence; all exports can be imported; the command runs", () => {
+test("the package contains its code, types, README and licence; all exports can be imported; the command runs", () => {
   const folder = join(kit.folder, "node_modules/chat-bridge-kit");
   expect(readdirSync(folder).toSorted()).toEqual([
     "LICENSE",
@@ -54,7 +54,7 @@ test("the package has its code, types, README and licence; all exports can be im
   expect(list).toMatch(/^Rules for a bridge:\n {2}\w/);
 });
 
-test("the README's examples compile with strict options, and no page of the package has a relative link", () => {
+test("the README's examples compile with strict options, and no page of the package contains a relative link", () => {
   // `compileExamples` throws if the examples do not compile.
   expect(examples).toEqual(expect.arrayContaining(["poll-bridge.mts", "push-bridge.mts"]));
   expect(examples).toHaveLength(5);

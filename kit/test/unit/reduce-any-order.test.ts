@@ -115,8 +115,8 @@ describe("whatever arrives, expires and is refused", () => {
 type Flags = readonly boolean[];
 
 /**
- * Runs a bridge that polls until its cursor has passed all events. `refusals` has a flag for each post: whether the
- * chat refuses the post. `restarts` has a flag for each poll: whether the process restarts before the poll.
+ * Runs a bridge that polls until its cursor has passed all events. `refusals` contains a flag for each post: whether
+ * the chat refuses the post. `restarts` contains a flag for each poll: whether the process restarts before the poll.
  */
 function pollAll(events: readonly OutboundEvent[], pageSize: number, refusals: Flags, restarts: Flags) {
   const chat = createChat();

@@ -38,7 +38,7 @@ async function open(options: Opened = {}) {
   return ids;
 }
 
-test("only reported channels and members may get messages, also after a restart", async () => {
+test("only reported channels and members may get messages, even after a restart", async () => {
   const first = await open();
   expect(first.faultOf(create("c1", 1))).toBe(CHANNEL);
   expect(first.faultOf(dm("u1", 1))).toBe(MEMBER);

@@ -5,7 +5,7 @@ import { forMany } from "../../../test/harness/for-all";
 import { ANY_LINK, ANY_TEXT, MESSAGE_TEXT } from "../harness/any-text";
 import { shownBlocks } from "../harness/shown-text";
 
-/** Matches each tag that `toHtml` can write. The value of an attribute has no quotation mark and no angle bracket. */
+/** Matches each tag that `toHtml` can write. The value of an attribute contains no quotation mark or angle bracket. */
 const TAG = new RegExp(
   [
     "</?(?:p|strong|em|code|pre|blockquote)>",
@@ -25,7 +25,7 @@ function textOf(html: string): string {
   return text.replaceAll(/&([^;]+);/g, (_, name: keyof typeof characters) => characters[name]);
 }
 
-test("HTML has only the documented tags, and all else in the text is escaped", () => {
+test("HTML contains only the documented tags, and everything else in the text is escaped", () => {
   forMany(1000, MESSAGE_TEXT, (text) => {
     const lines = shownBlocks(parseMessageText(text)).map((line) =>
       typeof line === "string" ? line.replace(/^.*\n?/, "") : line.map(([span]) => span).join(""),

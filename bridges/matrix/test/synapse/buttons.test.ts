@@ -33,7 +33,7 @@ test("a member presses a button with a reaction, once for each reaction, and the
   ]);
 });
 
-test("without the power to redact, the bridge leaves reactions, and a retracted reaction presses nothing again", async () => {
+test("without the power to redact, the bridge leaves reactions, and a member who retracts a reaction does not press the button again", async () => {
   const { rig, ann } = scene;
   const room = await rig.room(ann, { isPowerful: false });
   await rig.publish(create(room, card("Choose", "Yes", "No")));

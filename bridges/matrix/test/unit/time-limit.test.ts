@@ -7,7 +7,7 @@ const LONG_MS = 60_000;
 const wait = (signal: AbortSignal): Promise<void> => sleep(LONG_MS, undefined, { signal });
 
 // time: smoke
-test("the limit ends a task also after a garbage collection", async () => {
+test("the limit still ends a task after a garbage collection", async () => {
   const over = new AbortController();
   const waited = withTimeLimit(100, over.signal, wait).catch((error: Error) => error.name);
   await new Promise(setImmediate);

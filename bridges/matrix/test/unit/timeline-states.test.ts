@@ -30,7 +30,7 @@ test("an edit counts from its position in the timeline", () => {
   expect(at("$m", REVEAL)).toBe(Q2);
 });
 
-test("a message does not exist before its own position, also if the homeserver returns it first", () => {
+test("a message does not exist before its own position, even if the homeserver returns it first", () => {
   const { begin, echoed, at } = setUp();
   begin({ eventId: "$m", txnId: "t1", before: undefined, after: Q1 });
   expect(at("$m", Q1)).toBeUndefined();
