@@ -71,7 +71,7 @@ export class AcceptedPushes {
     }
   }
 
-  /** Notes that the reducer was given the event, or that the event has expired. Removes the event if it is done. */
+  /** Notes that the event was passed to the reducer, or has expired. Removes the event if it is done. */
   passOn(eventId: string, state: BridgeState): void {
     if (this.#sizes.has(eventId)) this.#passedOn.add(eventId);
     this.removeDone(state);

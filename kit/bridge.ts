@@ -15,7 +15,7 @@ export interface Bridge extends BridgeReports {
   start(): Promise<void>;
   /**
    * Stops polling, and rejects further pushes with `503`. Resolves when pending calls to the chat and pending reports
-   * are done, but after at most 10 seconds. A later run continues where this run stopped.
+   * are done, or after 10 seconds at the latest. A later run continues where this run stopped.
    */
   stop(): Promise<void>;
   /** The message that the chat shows under this id; undefined if the message is not from the service, or too old. */
@@ -31,7 +31,7 @@ export interface Bridge extends BridgeReports {
 
 /**
  * Makes a bridge between a chat and one workspace. Implements all rules of the contract for bridges: signatures,
- * cursors, retries, duplicates, order, expiry, updates before their creates, and secret rotation.
+ * cursors, retries, duplicates, order, expiry, updates that arrive before their creates, and secret rotation.
  *
  * @throws TypeError or RangeError when an option is missing or invalid
  */

@@ -5,7 +5,7 @@ import { errorOf } from "./problem";
 import { createNewest, keyOf, lengthOf, REPORTED_MAX, type ReportedStore } from "./reported-store";
 import type { ShownMessage } from "./shown-messages";
 
-/** The events that begin a message in a channel or for a member. */
+/** The events that show a new message in a channel or to a member. */
 type Begun = MessageCreate | DmCreate | MessageEphemeral;
 
 /** The channels and members that the bridge has reported. Games may write only to them. */

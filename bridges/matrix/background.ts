@@ -28,8 +28,8 @@ export function createBackground(signal: AbortSignal, onFailure: (error: unknown
 
   return {
     /**
-     * Adds a task. A task with the same key that has not started is replaced. A task that fails temporarily is
-     * repeated. If `TASKS_MAX` tasks wait, the task is dropped.
+     * Adds a task. The task replaces a waiting task with the same key. A task that fails temporarily is repeated. If
+     * `TASKS_MAX` tasks wait, the task is dropped.
      */
     add(key: string, task: Task): void {
       if (signal.aborted) return;

@@ -13,7 +13,7 @@ export function shortId(matrixId: string): string {
 
 export type Ids = ReturnType<typeof createIds>;
 
-/** Translates between Matrix ids of rooms and members and the ids that the service gets. */
+/** Translates Matrix ids of rooms and members into the ids that the service gets, and back. */
 export function createIds() {
   const long = new LRUCache<string, string>({ max: LONG_IDS_KEPT });
   return {

@@ -51,7 +51,7 @@ export class Channel {
   readonly isInvited: boolean;
   readonly #parts: ChannelParts;
   #state: State = { is: "offline" };
-  /** Time since which the bridge is connected, but not in the channel, ms of a monotonic clock. */
+  /** Time since which the bridge has been connected, but outside the channel, ms of a monotonic clock. */
   #outSinceMs = performance.now();
   /** Number of consecutive attempts that failed. */
   #failures = 0;

@@ -108,7 +108,7 @@ export class Outbox {
     this.#posts.settle(post, error);
   }
 
-  /** Resolves when all posts are done, but after at most `withinMs`. */
+  /** Resolves when all posts are done, or after `withinMs` at the latest. */
   async drain(withinMs: number): Promise<void> {
     const all = Promise.allSettled(this.#posts.all().map(({ done }) => done));
     const late = new AbortController();
@@ -131,7 +131,7 @@ export class Outbox {
     }
   }
 
-  /** Returns a function that sends the next line; a number of milliseconds to wait; or undefined to wait for events. */
+  /** Returns a function that sends the next line, or the milliseconds to wait, or undefined to wait for events. */
   #nextStep(hasEcho: boolean): (() => void) | number | undefined {
     if (this.#controls.length > 0) return () => this.#parts.write(this.#controls.shift() ?? "");
     const pingIn = this.#pingInMs(hasEcho);

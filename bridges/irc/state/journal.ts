@@ -28,7 +28,7 @@ type JournalLine =
 /**
  * The journal in the state folder. The journal stores the number of sent lines of each event, and the printed parts of
  * each message. A bridge that was killed therefore continues at the next line. Each record is written before the call
- * returns, and survives the end of the process, but not always a loss of power.
+ * returns. A record survives a crash of the process, but not always a loss of power.
  */
 export class Journal {
   readonly #path: string;

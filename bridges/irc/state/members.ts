@@ -19,7 +19,10 @@ interface Member {
 const MEMBERS_MAX = 10_000;
 const ACCOUNT = "account:";
 const NICK = "nick:";
-/** Excludes what servers read as a channel, several targets, a mask, the members of a server, or a further parameter. */
+/**
+ * The pattern excludes names that servers read as a channel, several targets, a mask, the members of a server, or a
+ * further parameter.
+ */
 const NICK_FORM = /^[^\p{Cc}\p{Z}#&+~%$:,.!@*?][^\p{Cc}\p{Z}:,.!@*?]*$/u;
 
 /** Returns whether a line to this name can reach only one person. Servers allow different characters in nicks. */

@@ -22,7 +22,7 @@ beforeAll(async () => {
 });
 afterAll(() => stage.close());
 
-test("a topic is asked for and answered in private messages, and then posted in the channel", async () => {
+test("a game asks for a topic and gets the answer in private messages, and then posts the topic in the channel", async () => {
   ann.say("!play suggest");
   const prompt = await ann.sees("Which topic would you like?");
   expect(prompt).toMatchObject({ from: "games", target: "Ann", isNotice: false });
@@ -67,7 +67,7 @@ test("a board that changes often is printed at intervals, and its last state is 
   expect(ann.lines.filter(({ text }) => text.includes("letters:")).length).toBeLessThan(5);
 });
 
-test("an event for a channel that the bridge is not in is dropped, and the log says why without the text", async () => {
+test("an event for a channel that the bridge has not joined is dropped, and the log gives the reason without the text", async () => {
   await send(create("#elsewhere", { kind: MessageKind.TEXT, text: "a very secret text" }));
   await send(create("#games", { kind: MessageKind.TEXT, text: "after the other" }));
   await ann.sees("after the other");

@@ -10,7 +10,8 @@ import { openStage } from "./harness/irc-stage";
 
 const folder = testFolder();
 
-// The message takes longer than a stop may take. `ready` of the second run waits until the bridge is connected again.
+// Printing the message takes longer than the time limit of a stop. `ready` of the second run waits until the bridge is
+// connected again.
 test("a bridge that is stopped in the middle of a long message sends QUIT, and the next run continues at the next line", async () => {
   const stage = await openStage(await startNgircd(folder), folder, { IRC_LINE_MS: "1500" });
   try {
@@ -36,7 +37,7 @@ test("a bridge that is stopped in the middle of a long message sends QUIT, and t
 });
 
 // time: ordering
-test("what a member typed just before a stop is reported", async () => {
+test("text that a member typed just before a stop is reported", async () => {
   const stage = await openStage(await startNgircd(folder), folder, { IRC_LINE_MS: "50" });
   const consumer = await startConsumer(stage.service.clients.games, { group: "irc-stop" }).opened();
   try {

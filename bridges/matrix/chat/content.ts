@@ -119,7 +119,7 @@ function cutLines(text: string, maxBytes: number): string {
   return kept === text || end < 0 ? kept : `${kept.slice(0, end)}\n…`;
 }
 
-/** Cuts a text to at most `maxBytes` as JSON without quotes, and not within a character. */
+/** Cuts a text to at most `maxBytes`, measured as JSON without quotes, and never within a character. */
 function cut(text: string, maxBytes: number): string {
   if (bytesOf(text) - 2 <= maxBytes) return text;
   let left = maxBytes - bytesOf("…") + 2;

@@ -24,7 +24,7 @@ export class MatrixApi {
   readonly #request: SendRequest;
   readonly #onSkipped: OnSkipped;
 
-  /** @param onSkipped called with each event that is skipped because of its form */
+  /** @param onSkipped called with each event that is skipped because it is malformed */
   constructor(request: SendRequest, onSkipped: OnSkipped) {
     this.#request = request;
     this.#onSkipped = onSkipped;

@@ -29,8 +29,8 @@ const DNS_TRY_WITHIN_MS = 1_200;
 
 /**
  * Returns a function that fetches an untrusted URL. Such a URL must not lead into the bridge's own network, so each
- * address of the host must be public or allowed, also after each redirect. The connection goes to a checked address:
- * the name is not looked up again. The function rejects with an `Error` whose message does not contain the URL.
+ * address of the host must be public or allowed, even after a redirect. The connection goes to a checked address: the
+ * name is not looked up again. The function rejects with an `Error` whose message does not contain the URL.
  */
 export function createPublicFetch(options: PublicFetchOptions) {
   const { allow, accept, bytesMax, withinMs, resolve = resolveName } = options;

@@ -1,13 +1,13 @@
 import { retryAfterMs } from "chat-bridge-kit";
 
 /**
- * Longest wait for which a homeserver can ask, ms. A longer wait is more likely a fault, e.g. a time instead of a wait.
+ * Longest wait that a homeserver can ask for, ms. A longer wait is more likely a fault, e.g. a time instead of a wait.
  * Also, a timer of Node with more than 2^31-1 ms would fire immediately.
  */
 export const RETRY_AFTER_MOST_MS = 3_600_000;
 
 /**
- * Returns the wait for which an answer asks, from 0 to `RETRY_AFTER_MOST_MS` ms; 0 if the answer gives no valid wait.
+ * Returns the wait that an answer asks for, from 0 to `RETRY_AFTER_MOST_MS` ms; 0 if the answer gives no valid wait.
  *
  * @param inBody the field `retry_after_ms` of the body
  * @param header the header `Retry-After`: seconds, or a date

@@ -12,8 +12,9 @@ export interface RetryOptions {
 }
 
 /**
- * Calls `call` until the homeserver answers. The waits grow up to 30 s, and are never shorter than the wait for which
- * the homeserver asks (see `readRetryAfter`). Rejects when the homeserver rejects the request permanently, or when the signal is aborted.
+ * Calls `call` until the homeserver answers. The waits grow up to 30 s, and are never shorter than the wait that the
+ * homeserver asks for (see `readRetryAfter`). Rejects when the homeserver rejects the request permanently, or when the
+ * signal is aborted.
  */
 export async function untilAnswered<T>(
   call: () => Promise<T>,

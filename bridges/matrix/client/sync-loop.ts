@@ -72,7 +72,8 @@ export async function runSync(options: SyncOptions): Promise<void> {
     try {
       answer = await untilAnswered(ask, { signal, onFailure: onContact });
     } catch (error) {
-      // The homeserver rejected the position, e.g. because its database was replaced, so the bridge starts from now.
+      // The homeserver rejected the position, e.g. because its database was replaced, so the bridge continues with new
+      // events only.
       if (from === undefined || !isRejected(error, "M_UNKNOWN_POS", "M_UNKNOWN", "M_INVALID_PARAM"))
         throw error;
       onContact(error);

@@ -26,9 +26,9 @@ const NO_ENCRYPTION =
   "Please invite me to a room without end-to-end encryption. I am leaving this room.";
 
 /**
- * Returns whether the bridge accepts an invite. An entry is a server, which allows invites by its members, the id of a
- * room, or "*", which allows all invites. Without entries, only members of the bridge's own server may invite the
- * bridge.
+ * Returns whether the bridge accepts an invite. An entry is a server (its members may invite the bridge), the id of a
+ * room (invites to the room are accepted), or "*" (all invites are accepted). Without entries, only members of the
+ * bridge's own server may invite the bridge.
  */
 export function mayInvite(
   allowed: readonly string[],

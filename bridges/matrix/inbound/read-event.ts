@@ -55,7 +55,7 @@ export function readEvent(event: MatrixEvent, room: RoomView, typing: Typing): M
   const { threadRoot = "" } = relation;
   const text = (relation.repliedTo === undefined ? body : withoutFallback(body)).trim();
   if (text === "") return undefined;
-  // A message in the thread of a message of the bridge answers that message.
+  // A message in a thread under one of the bridge's messages answers that message.
   const repliedTo = relation.repliedTo ?? room.shown(threadRoot)?.eventId;
   return readText({ text, repliedTo, isStale: isStale(event, typing.nowMs) }, room, typing);
 }

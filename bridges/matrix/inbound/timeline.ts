@@ -31,7 +31,7 @@ export async function newEvents(
     const answer: Awaited<ReturnType<typeof read>> = await untilAnswered(read, { signal }).catch(
       (error: unknown) => {
         signal.throwIfAborted();
-        // The homeserver rejects the request, e.g. because the bridge has left the room meanwhile.
+        // The homeserver rejects the request, e.g. because the bridge has since left the room.
         onFailure(error);
         return { chunk: [] };
       },

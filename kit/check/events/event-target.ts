@@ -37,7 +37,7 @@ export abstract class EventTarget {
   readonly make: EventMaker;
   readonly workspace: string;
   readonly secrets: readonly string[];
-  /** Whether the user of the check gave the channel or the user of the events. */
+  /** Whether the person who runs the check gave a channel or a user for the events. */
   readonly isPlaceGiven: boolean;
   /** The observed chat; undefined without an observation endpoint, or after the endpoint has failed. */
   chat: ObservedChat | undefined;

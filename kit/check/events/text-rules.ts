@@ -77,7 +77,7 @@ export const TEXT_RULES: readonly Rule<EventTarget>[] = [
     says: "The ids of channels and users are used exactly as the bridge sent them.",
     fix: "treat ids as opaque texts: do not trim, cut, normalize or convert them",
     async judge({ make, taken, chat, isPlaceGiven }) {
-      // Only the user of the check knows the ids of a real chat.
+      // Only the person who runs the check knows the ids of a real chat.
       if (isPlaceGiven) return { note: "only the given --channel and --user" };
       if (chat === undefined) return { unchecked: "whether messages are shown where they belong" };
       const events = IDS.flatMap((id) => [

@@ -70,7 +70,7 @@ export class PollSession {
   /** The pages that rules send and that are not yet judged, by their `next`. */
   readonly #sent = new Map<string, SentPage>();
   readonly #specials: SpecialAnswer[] = [];
-  /** Changes when a poll arrives, or when a rule adds something to send. */
+  /** Notified when a poll arrives, or when a rule adds something to send. */
   readonly #changes = new Changes();
   /** How many polls repeated an `after`: in the whole check, and since the last new page. */
   readonly #repeats = { all: 0, ofLast: 0 };

@@ -37,7 +37,7 @@ export const FIRST_POLL_RULES: readonly Rule<PollTarget>[] = [
       const { poll, finding } = request;
       if (finding === undefined) return { note: `with ${afterOf(poll)}` };
       const { fault, found, cause, isKeyRight } = finding;
-      // The rule "poll-signed" reports a poll that is signed with the right secret over a wrong text.
+      // The rule "poll-signed" reports a poll that is signed with the right secret over the wrong text.
       if (isKeyRight && fault !== "stale") return { note: "with a faulty signature: see poll-signed" };
       const status = fault === "stale" ? 409 : 401;
       session.answerOnce(errorAnswer(status, "the signature of the poll is not valid"));
@@ -194,7 +194,7 @@ async function begin({ first, session, idle }: PollTarget): Promise<void> {
   );
 }
 
-/** Answers a poll with a failure. Throws Broken unless the next poll has the same `after`, and follows after a wait. */
+/** Answers a poll with a failure. Throws Broken unless the next poll has the same `after` and comes after a wait. */
 async function repeats(
   { session, taken, make }: PollTarget,
   what: string,

@@ -21,7 +21,7 @@ export interface ServiceCheckOptions extends Omit<ClientOptions, "timeoutMs"> {
   readonly secrets: readonly string[];
   /** Whether to check the rate limits too, by exceeding them. */
   readonly withLimits?: boolean;
-  /** Ids of the rules to check. Rules that all other rules need are always checked. */
+  /** Ids of the rules to check. Rules on which all other rules depend are always checked. */
   readonly only?: readonly string[];
   readonly progress?: CheckProgress;
 }

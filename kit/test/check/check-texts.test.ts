@@ -64,7 +64,7 @@ test("an alteration of shown texts is named if it explains all texts", () => {
   expect(alterationOf(found(() => "x"))).toBeUndefined();
 });
 
-test("JSON in ASCII is equal to the JSON before", () => {
+test("JSON that is escaped to ASCII is equal to the original JSON", () => {
   assert(
     property(array(string({ unit: "binary" })), (texts) => {
       const ascii = inAsciiJson(JSON.stringify(texts));

@@ -50,7 +50,7 @@ test("an error thrown by onMissed is reported, and the events of the page are sh
   expect(problems).toEqual(["onMissed failed: the chat is down"]);
 });
 
-test("a bridge that is stopped while it starts resolves both calls, and is not connected", async () => {
+test("if a bridge is stopped while it starts, both calls resolve, and the bridge is not connected", async () => {
   answerWith(status(503));
   const { bridge } = makeBridge(optionsOf());
   const started = bridge.start();

@@ -176,7 +176,7 @@ test("a bridge that stops before the chat accepts an event shows the event in it
   expect(next.texts().toSorted()).toEqual(["one", "two"]);
 });
 
-test("a bridge whose port is in use does not handle stored events, and a bridge that polls does", async () => {
+test("a bridge whose port is in use does not handle stored events; a bridge that polls does", async () => {
   const workspace = await push.workspaces.make();
   const port = await freePort();
   const options = { ...optionsOf(workspace), mode: "push", listen: { port } } as const;

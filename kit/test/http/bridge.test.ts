@@ -270,7 +270,7 @@ test("a handler that is called before start answers with 503", async () => {
   expect(status).toBe(503);
 });
 
-test("a bridge for reported members and channels drops messages for others, and knows its members after a restart", async () => {
+test("with onlyReported, only messages for reported channels and members are shown, even after a restart", async () => {
   const options = {
     ...optionsOf(),
     onlyReported: "all",
@@ -300,7 +300,7 @@ test("a bridge for reported members and channels drops messages for others, and 
   expect(second.texts().toSorted()).toEqual(["for all", "for you"]);
 });
 
-test("after an upgrade, a bridge for reported members shows the events that were held before, although it has saved no message", async () => {
+test("after an upgrade, a bridge with onlyReported shows the events that were held before, although it has saved no message", async () => {
   const path = `${folder}/upgraded`;
   const first = makeBridge({ ...optionsOf(), store: folderStore(path) });
   await first.bridge.start();
@@ -317,7 +317,7 @@ test("after an upgrade, a bridge for reported members shows the events that were
   expect(second.texts()).toEqual(["held"]);
 });
 
-test("a bridge for reported members needs a store for them", () => {
+test("a bridge with onlyReported needs a store for the reported ids", () => {
   const { cursors, messages } = folderStore(folder);
   const options = { ...optionsOf(), onlyReported: "members", store: { cursors, messages } } as const;
   expect(() => makeBridge(options)).toThrow(/^onlyReported needs a store with the field `reported`/);

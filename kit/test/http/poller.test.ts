@@ -183,7 +183,7 @@ test("the cursor moves only after the handler succeeds; after each failure, the 
 });
 
 // time: controlled
-test("the problems of a page that is polled again are reported once, and again after a handled page or an outage", async () => {
+test("the problems of a page that is polled again are reported once, and again only after a page is handled or a poll fails", async () => {
   const page = pageOf({ events: [create(1), { id: "evt_2" }], next: "2" });
   let tries = 0;
   const { problems } = await service.run([page, page, page, page, page, status(503), page, page], {
@@ -206,7 +206,7 @@ test("the waits grow with each failure of the service, and a page that the chat 
   expect(pauses.slice(0, 6)).toEqual([2000, 4000, 2000, 2000, 2000, 2000]);
 });
 
-test("a poller that is stopped aborts its handler, waits for the handler, and saves the cursor of the finished page", async () => {
+test("a stopped poller aborts its handler, waits for it, and saves the cursor of the finished page", async () => {
   const abort = new AbortController();
   const cursors = cursorInMemory();
   let wasTold = false;

@@ -159,7 +159,7 @@ test("the length of the ids in memory and in the file is limited, and the ids th
   }
 });
 
-test("lines that a crash cut, and damaged lines, are skipped", async () => {
+test("damaged lines, and lines that a crash left incomplete, are skipped", async () => {
   await (await open()).note(command("c1", "u1"));
   appendFileSync(path, '{"user":7}\n[]\nnull\n{"user":"u2"}\n{"user":"u');
   const ids = await open();
@@ -173,7 +173,7 @@ function fillingDisk(isFull: () => boolean): ReportedStore {
   return { load, add: (entry: ReportedEntry) => (isFull() ? fail() : add(entry)) };
 }
 
-test("an id whose save failed is known, and the next report of the id saves it", async () => {
+test("an id whose save failed counts as reported, and the next report of the id saves it", async () => {
   let isFull = false;
   const ids = await open({ store: fillingDisk(() => isFull) });
   isFull = true;

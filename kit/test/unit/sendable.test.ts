@@ -54,7 +54,7 @@ test("everything else in an event is unchanged", () => {
   expect(sendable(message as InboundEvent)).toEqual(message);
 });
 
-test("invalid values of a program in JavaScript are left to the service, which names the invalid field", () => {
+test("invalid values from a JavaScript program are sent unchanged, and the service names the invalid field", () => {
   const invalid = { type: "message", text: 5, user: { id: "u1", name: 7 } } as unknown as InboundEvent;
   expect(sendable(invalid)).toEqual(invalid);
 });

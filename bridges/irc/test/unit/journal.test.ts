@@ -36,7 +36,7 @@ test("the journal's file stays small", () => {
   journal.close();
 });
 
-test("a journal that cannot be compacted notes all records, and is compacted later", () => {
+test("a journal that cannot be compacted keeps all records, and is compacted later", () => {
   const path = mkdtempSync(join(folder, "journal-"));
   const journal = new Journal(path, report);
   problems.length = 0;

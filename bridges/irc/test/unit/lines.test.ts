@@ -37,7 +37,7 @@ test("a line without spaces is split between code points", () => {
   expect(parts).toEqual(["😀😀😀😀", "😀😀😀😀", "😀😀😀😀", "😀😀😀😀", "😀😀😀😀"]);
 });
 
-test("a bold text that continues on the next line is bold there too", () => {
+test("bold text that continues on the next line is bold there too", () => {
   expect(splitLine(`${BOLD}one two three four five${BOLD} six`, 16)).toEqual([
     `${BOLD}one two three`,
     `${BOLD}four five${BOLD} six`,

@@ -143,7 +143,7 @@ test("a line that the server refuses ends its post, and a retry begins with this
 });
 
 // time: controlled
-test("notices wait for the lines that the whole channel sees, and one PING confirms several posts", async () => {
+test("notices are sent after lines that the whole channel sees, and one PING confirms several posts", async () => {
   const { outbox, written } = setUp({ burst: 1 });
   outbox.up({ hasEcho: false });
   void outbox.post(post("first", { lines: ["first"] }));

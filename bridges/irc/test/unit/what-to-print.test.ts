@@ -60,7 +60,7 @@ test.each(["with choices", "without choices"])(
   },
 );
 
-test("an answer to a question leaves out the question", () => {
+test("the printed answer to a question does not repeat the question", () => {
   const reveal = message("time_up", "Time is up\n\n> Which is the capital?\n\nThe answer: a");
   expect(decide(reveal, after(question))).toEqual(["Time is up", "The answer: a"]);
 });

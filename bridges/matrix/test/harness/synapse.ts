@@ -8,7 +8,7 @@ import { until } from "../../../../test/harness/wait";
 import { installSynapse } from "../../../../test/programs/pypi";
 import { createMember, type MatrixMember } from "./matrix-member";
 
-/** Milliseconds for the installation of Synapse and its start, for `beforeAll`. */
+/** Time limit of a `beforeAll` that installs and starts Synapse, ms. */
 export const SYNAPSE_WITHIN_MS = 15 * 60_000;
 
 const REGISTRATION_SECRET = "registration-secret-for-tests";

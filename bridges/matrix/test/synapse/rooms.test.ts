@@ -33,7 +33,7 @@ test("a command is reported with the names of the member and the room", async ()
   });
 });
 
-test("direct messages and ephemeral messages go to one direct room, and its texts are reported", async () => {
+test("direct messages and ephemeral messages go to one direct room, and texts in this room are reported", async () => {
   const { rig, ann, synapse } = scene;
   const room = await rig.room(ann);
   const cat = await synapse.member("cat");
@@ -65,7 +65,7 @@ test("direct messages and ephemeral messages go to one direct room, and its text
   expect((await cat.messages(next)).some(says("Closed"))).toBe(false);
 });
 
-test("a member who was not reported gets no invite, and reported members get messages after a restart too", async () => {
+test("a member who was not reported gets no invite, and reported members still get messages after a restart", async () => {
   const { rig, ann, synapse } = scene;
   const room = await rig.room(ann);
   const [eve, fay] = [await synapse.member("eve"), await synapse.member("fay")];
@@ -172,7 +172,7 @@ test("the bridge rejects invites that its settings do not allow", async () => {
   expect(await inviteTo("open", () => "*")).toBe("join");
 });
 
-test("events from before the first start are ignored, and events from while the bridge was stopped are reported once", async () => {
+test("events from before the first start are ignored, and events that arrived while the bridge was stopped are reported once", async () => {
   const { ann, service, synapse } = scene;
   const early = await synapse.member("early");
   const room = await ann.createRoom({}, early.id);

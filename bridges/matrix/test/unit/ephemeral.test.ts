@@ -11,8 +11,8 @@ const ANN = "@ann:example.org";
 const noAnswer = (): Error => new Error("no answer from the homeserver: ECONNRESET");
 
 /**
- * Shows an ephemeral message that expires after `lifetimeMs`. The steps of the homeserver fail with the given errors
- * first. Returns the error of the call, if any, and the transaction ids of all requests.
+ * Shows an ephemeral message that expires after `lifetimeMs`. The homeserver first fails with the given errors. Returns
+ * the error of the call, if any, and the transaction ids of all requests.
  */
 async function show(lifetimeMs: number, failures: { open?: Error[]; encrypted?: Error[]; send?: Error[] }) {
   const sent: string[] = [];

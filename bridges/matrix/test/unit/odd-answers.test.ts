@@ -154,7 +154,7 @@ test("an edit of a message, and an event in a room that the bridge has left, are
   expect(skipped).toEqual([]);
 });
 
-test("an event with an odd form is skipped, and the other events of the sync are reported", async () => {
+test("a malformed event is skipped, and the other events of the sync are reported", async () => {
   const odd = answer();
   const { events } = odd.rooms.join["!room:example.org"].timeline;
   Object.assign(events[1] ?? {}, { event_id: undefined });
@@ -171,7 +171,7 @@ test("an answer without a position counts as a failure of the homeserver, and th
   expect(commands).toContain("help");
 });
 
-/** Replaces the value at one place of a JSON value. `at` chooses the place. */
+/** Replaces one part of a JSON value. `at` chooses the place. */
 function mutate(value: unknown, at: number, by: unknown): unknown {
   let count = 0;
   const copy = (each: unknown): unknown => {

@@ -50,7 +50,7 @@ test("the values in a path are encoded", () => {
   expect(pathOf`/rooms/${"!a/b:c"}/x/${"$?#"}`).toBe("/rooms/!a%2Fb%3Ac/x/%24%3F%23");
 });
 
-test("a rate limit is retried after the wait that the homeserver gave, and other rejections are not retried", () => {
+test("a rate-limited request is retried after the wait that the homeserver gave, and other rejected requests are not retried", () => {
   expect(toChatError(new MatrixError(429, "M_LIMIT_EXCEEDED", 1500))).toMatchObject({ retryAfterMs: 1500 });
   expect(toChatError(new MatrixError(403, "M_FORBIDDEN"))).toMatchObject({ name: "CannotShow" });
   expect(toChatError(new MatrixError(502, ""))).toMatchObject({ name: "MatrixError" });

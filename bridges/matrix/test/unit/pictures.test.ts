@@ -75,7 +75,7 @@ test("an image at an address that is not public and not allowed is not fetched",
   expect(failures).toEqual(["the host has an address that is not public (loopback)"]);
 });
 
-test("few images are in memory at the same time, and all are uploaded", async () => {
+test("only a few images are in memory at the same time, and all are uploaded", async () => {
   mostOpen = 0;
   const from = pictures();
   const all = await Promise.all(Array.from({ length: 30 }, (_, i) => upload(from, `png-${i}/png`)));

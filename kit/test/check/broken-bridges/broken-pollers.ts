@@ -11,7 +11,7 @@ const KNOWN = ["message.create", "message.update", "message.ephemeral", "dm.crea
 const isUnknown = ({ type }: { readonly type: string }) => !KNOWN.includes(type);
 const isUpdate = (event: OutboundEvent): event is MessageUpdate => event.type === "message.update";
 
-/** Returns the events of a page without all but the first update of each message. */
+/** Returns the events of a page, with only the first update of each message. */
 function withFirstUpdates({ events }: EventPage): readonly OutboundEvent[] {
   const updates = events.filter(isUpdate);
   const isFirst = (event: MessageUpdate) =>

@@ -15,7 +15,7 @@ const nfc: Alter = (text) => text.normalize("NFC");
 const nfd: Alter = (text) => text.normalize("NFD");
 
 /**
- * Faults of bridges that compute digests over other bytes than those of the body. Each fault breaks only the rule about
+ * Faults of bridges that compute digests over bytes other than those of the body. Each fault breaks only the rule about
  * raw bytes.
  */
 export const HASHED_TEXTS: readonly (readonly [

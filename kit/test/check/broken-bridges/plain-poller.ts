@@ -17,7 +17,7 @@ interface PlainAnswer {
 export interface PollState {
   /** The cursor; null for none. */
   readonly after: string | null;
-  /** Seconds of the bridge's start, by its own clock. */
+  /** Time of the bridge's start by its own clock, seconds. */
   readonly startedAt: number;
 }
 
