@@ -22,8 +22,8 @@ const HINTS: readonly (readonly [RegExp, string])[] = [
   [/CERT|SIGNATURE|ISSUER/, "set NODE_EXTRA_CA_CERTS to the PEM file of your own authority, if you have one"],
   [/^HPE_|HTTP\/1\.1 protocol/, "there is no HTTP/1.1 server at this port: check the port"],
   [/^UND_ERR_SOCKET$/, "check the port, and whether the address begins with https://"],
-  [/^bad port$/, "this port is blocked in fetch: choose another port"],
-  [/[Pp]roxy/, "check the proxy of HTTP_PROXY and HTTPS_PROXY"],
+  [/^bad port$/, "fetch blocks this port: choose a different port"],
+  [/[Pp]roxy/, "check the proxy that HTTP_PROXY or HTTPS_PROXY names"],
 ];
 /** Codes of TLS faults whose message is an internal trace of OpenSSL. */
 const TRACED = /^(EPROTO|ERR_SSL_)/;

@@ -49,7 +49,7 @@ export const TEXT_RULES: readonly Rule<EventTarget>[] = [
   },
   {
     id: "long-text",
-    says: `A text of ${LONG_CHARACTERS} characters is shown, and if it is cut or split, then not within a character.`,
+    says: `A text of ${LONG_CHARACTERS} characters is shown; a cut or a split never falls within a character.`,
     fix: "split or cut a text that is too long for your chat, and count code points, not UTF-16 units or bytes",
     async judge({ make, taken, chat, settled }) {
       // If a chat cuts both texts after the same number of UTF-16 units, one of the cuts splits a character.

@@ -113,7 +113,7 @@ export const CATCH_UP_RULES: readonly Rule<PollTarget>[] = [
   {
     id: "gap",
     says: "After a page whose gap is true, the bridge shows the events of the page and carries on from `next`.",
-    fix: "when gap is true, tell the channel that messages were missed if you like, and poll with the page's `next`",
+    fix: "when gap is true, poll with the page's `next`; you may tell the channel that messages were missed",
     async judge({ make, session, judgeShown }) {
       const create = make.create("after a gap");
       await session.pass({ events: [create], gap: true }, "a page whose gap is true");

@@ -65,7 +65,7 @@ function isLimited(reply: Reply): reply is Answered {
 }
 
 /**
- * Throws Broken if more requests were accepted than `limit` allows in `seconds`, or fewer than `limit` minus
+ * Throws Broken if the service let through more requests in `seconds` than `limit` allows, or fewer than `limit` minus
  * `ofOthers`. Also throws Broken if a rejection does not have the contract's format. `ofOthers` is the assumed maximum
  * of requests per second from other clients.
  */

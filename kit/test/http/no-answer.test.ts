@@ -68,9 +68,9 @@ test.each([
     /there is no HTTP\/1.1 server at this port/,
   ],
   [
-    "a port that is blocked in fetch",
+    "a port that fetch blocks",
     async () => "http://127.0.0.1:9",
-    /bad port \(this port is blocked in fetch: choose another port\)/,
+    /bad port \(fetch blocks this port: choose a different port\)/,
   ],
   [
     "a server that closes the connection",
