@@ -4,7 +4,7 @@ import { errorOf } from "./problem";
 import type { PushStore } from "./push-store";
 import { openEventIds, type BridgeState } from "./reduce-state";
 
-/** Maximum size of all events, bytes of JSON. */
+/** Maximum total size of the events, bytes of JSON. */
 export const ACCEPTED_MAX_BYTES = 16 * 1024 * 1024;
 
 /**

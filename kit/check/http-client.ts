@@ -14,7 +14,7 @@ export type Reply =
 
 export interface NoReply {
   readonly failed: string;
-  /** True if the client could not connect, so that nothing was sent. */
+  /** Whether the client failed to connect, so that nothing was sent. */
   readonly isUnreached: boolean;
   readonly ms: number;
 }

@@ -46,7 +46,9 @@ export class Broken extends Error {
   }
 }
 
-/** Returns a Broken for a request without an answer. `option` is the command-line option that gave the address. */
+/**
+ * Returns a `Broken` error for a request without an answer. `option` is the command-line option that gave the address.
+ */
 export function noReply(what: string, { failed, isUnreached }: NoReply, option: string): Broken {
   const fix = `check that the server is running; check the host and port of ${option}, and any firewall in between`;
   return new Broken(`${what}: ${failed}`, isUnreached ? fix : undefined, { isUnreached });

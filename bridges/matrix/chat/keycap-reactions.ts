@@ -29,7 +29,7 @@ export function createKeycapReactions(
 ) {
   /** The reaction events of the bridge, by number, for each message. */
   const known = new LRUCache<string, Map<number, string>>({ max: MESSAGES_KEPT });
-  /** The newest argument of `want` for each message. A task with an older argument stops. */
+  /** The newest argument of `want` for each message. A task stops if its argument is no longer the newest. */
   const newest = new LRUCache<string, WantedKeycaps>({ max: MESSAGES_KEPT });
 
   /** Reads the bridge's keycaps from the homeserver, because `known` is empty after a restart. */

@@ -20,7 +20,7 @@ const ECHO_WITHIN_MS = 30_000;
 export type TimelineStates = ReturnType<typeof createTimelineStates>;
 
 /**
- * The state of each message of the bridge at a position of the homeserver's timeline.
+ * The state of each of the bridge's messages at a position in the homeserver's timeline.
  *
  * A member who reacts just before an edit answers the old message. The bridge may read the reaction after sending the
  * edit, so only the order of the timeline is reliable. An edit takes effect here once the bridge has read the edit in
@@ -54,7 +54,7 @@ export function createTimelineStates(now: () => number = () => performance.now()
     },
     /** Notes that the bridge read one of its own events in the timeline. */
     echoed: (txnId: string): void => void echoes.set(txnId, true),
-    /** Returns the message at the position of the timeline that was read last. `latest` is the current message. */
+    /** Returns the message as it was at the timeline position that was read last. `latest` is the current message. */
     at(eventId: string, latest: Message): Message | undefined {
       const list = changes.get(eventId) ?? [];
       const pending = list.find((change) => !hasCome(change));

@@ -40,7 +40,7 @@ const DRIFT_MOST_SECONDS = 10;
 const KNOWN: ReadonlySet<string> = new Set(["after", "limit"]);
 const LIMIT_FORM = /^[0-9]{1,3}$/;
 
-/** The faults of all polls so far: the first fault of each part of a poll. */
+/** For each part of a poll, the first fault in all polls so far. */
 export class PollLog {
   readonly #secrets: readonly string[];
   readonly #found: { query?: Broken; signature?: Broken; time?: Broken | undefined } = {};
@@ -89,7 +89,7 @@ export class PollLog {
   }
 }
 
-/** Returns the fault of a query. The rules about cursors judge the `after` of all polls but the first. */
+/** Returns the fault of a query. The rules about cursors check `after` in all polls except the first. */
 function queryFault(poll: PollRequest, isFirst: boolean): string | undefined {
   const names = poll.parameters.map(([name]) => name);
   const unknown = names.find((name) => !KNOWN.has(name));

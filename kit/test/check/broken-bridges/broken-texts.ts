@@ -163,7 +163,7 @@ export const decodeLatin1 = (raw: Buffer): string => raw.toString("latin1");
 const asHtml: Alter = (text) =>
   text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll('"', "&quot;").replaceAll("'", "&#39;");
 
-/** Chats that show texts correctly in their own way, with the rules that can be checked only partly. */
+/** Chats that show correct texts in an unusual way, each with the rules that can be checked only partly. */
 export const CORRECT_SHOWS: readonly (readonly [what: string, ShowChange, partly: readonly string[]])[] = [
   ["shows plain text", draws(toPlainText), []],
   ["shows markup as HTML", draws(asHtml), []],
