@@ -43,7 +43,7 @@ test("without JavaScript, the API reference links to openapi.json", async () => 
   expect(page.url()).toBe(`${dashboardUrl}/openapi.json`);
 });
 
-test("the API reference has the dashboard's header, and leads to the dashboard, also on a phone", async () => {
+test("the API reference shows the dashboard's header and links to the dashboard, also on a phone", async () => {
   const { page, refusals } = await browser.visit(`${dashboardUrl}/docs`, { viewport: PHONE });
   const pages = page.getByRole("navigation", { name: "Pages" });
   await pages.getByRole("link", { name: "API reference", exact: true }).waitFor();
@@ -75,7 +75,7 @@ test("the API reference uses the theme that the user chose in the dashboard, and
   expect(await background()).toBe(light);
 });
 
-test("the API reference is accessible, also with an operation and a schema open", async () => {
+test("the API reference is accessible, even while an operation and a schema are expanded", async () => {
   const { page } = await browser.visit(`${dashboardUrl}/docs`);
   await page.getByRole("heading", { level: 1 }).waitFor();
   await expectUsable(page, "API reference");

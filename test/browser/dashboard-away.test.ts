@@ -39,7 +39,7 @@ const isLive = (page: Page) => page.getByText("Live", { exact: true }).waitFor()
 const pids = () => [dashboard.edge.pid, core.pid, service.redis.pid];
 const isAway = (page: Page) => page.getByText(/^Not live/).waitFor();
 
-test("a page is live only while core answers; failed reads are repeated, and failed writes are reported as uncertain", async () => {
+test("a page is live only while core answers; it repeats failed reads, and says that a failed write may have taken effect", async () => {
   const { page, context } = await browser.visitSignedIn(dashboard.url, `/workspaces/${workspace.id}`);
   await isLive(page);
   await core.stop("SIGKILL");
@@ -60,7 +60,7 @@ test("a page is live only while core answers; failed reads are repeated, and fai
 
   core = await startOwnCore();
   await isLive(page);
-  // The messages about the outage go away without an action of the user.
+  // The messages about the outage disappear by themselves: the user need not do anything.
   await unknown.waitFor({ state: "detached" });
   await untilCount(page.getByRole("alert").filter({ hasText: /\S/ }), 0);
   await list.getByRole("link", { name: "Still here" }).waitFor();

@@ -75,7 +75,7 @@ test("the form for the target URL warns about held events, and shows why a URL i
   await page.getByText("Target URL set: events are pushed.").waitFor();
   await page.getByText("Polls are answered with 403.").waitFor();
   await page.locator(".health-label").getByText("Nothing pushed").waitFor();
-  // The outcome of the test event belonged to the previous mode, so the page removes the outcome.
+  // The outcome of the test event belonged to the previous mode, so the page removes it.
   await testOutcome.waitFor({ state: "detached" });
 
   await field.fill(`${bridge.url}?changed`);
@@ -94,7 +94,7 @@ test("the form for the target URL warns about held events, and shows why a URL i
 
 // time: smoke
 // contract: secret-shown-once, rotation-inbound
-test("a rotation shows the new secret once, and how long the old secret is accepted", async () => {
+test("rotating the secret shows the new secret once, and says how long the old one is still accepted", async () => {
   const workspace = await push.workspaces.make({ name: "Rotates" });
   const page = await open(workspace.id);
   const dialog = page.getByRole("dialog");
@@ -105,7 +105,7 @@ test("a rotation shows the new secret once, and how long the old secret is accep
   await rotate();
   const secret = await page.locator("[data-secret]").innerText();
   expect(secret).not.toBe(workspace.secret);
-  // The secret appears above the button, and the page scrolls to the secret.
+  // The secret appears above the button, so the page scrolls up to it.
   await untilFocused(page, "Signing secret");
   expect(await page.evaluate("window.scrollY")).toBe(0);
   const overlap = page.locator(".overlap");

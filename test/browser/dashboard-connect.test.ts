@@ -31,7 +31,7 @@ const isShownWhole = (page: Page, selector: string) =>
   );
 
 describe.each(LOOKS)("on %s,", (_look, options) => {
-  test("a new workspace for polls has a list of steps that turns to done live, until all steps are done", async () => {
+  test("the page of a new poll workspace lists the setup steps, and marks each step as done without a reload", async () => {
     const { page } = await browser.visitSignedIn(dashboardUrl, "/connect", options);
     await page.getByLabel("Name").fill("Poll club");
     await page.getByRole("button", { name: "Connect" }).click();
@@ -59,7 +59,7 @@ describe.each(LOOKS)("on %s,", (_look, options) => {
       "SIGNING_SECRET=… npm run check-bridge -- --poll",
     );
 
-    // The page of the workspace has the same steps, and keeps them after a reload.
+    // The workspace's page shows the same steps, also after a reload.
     await page.getByRole("link", { name: "Open the workspace" }).click();
     await page.getByText("3 of 4 done").waitFor();
     await page.reload();
@@ -85,7 +85,8 @@ describe.each(LOOKS)("on %s,", (_look, options) => {
     await push.ping(bridge.workspaceId);
     await isDone(page, "The bridge accepts a push");
     await post(url, { id: bridge.workspaceId, secret: bridge.secret }, COMMAND);
-    // A bridge that signs its requests has the secret. This browser did not connect the workspace, so no tick is needed.
+    // The bridge signs its requests, so it has the secret. Only the browser that connected the workspace asks its user
+    // to confirm that the secret was saved.
     await page.getByRole("heading", { name: "What to do next" }).waitFor({ state: "detached" });
   });
 
@@ -114,7 +115,7 @@ describe.each(LOOKS)("on %s,", (_look, options) => {
     await expectUsable(page, "forms");
   });
 
-  test("the list, the page and the test event show the same state, with advice only while a fault exists", async () => {
+  test("the workspace list, the workspace's page and the test event show the same state, and give advice only while a fault exists", async () => {
     const bridge = await push.bridge();
     const name = `Same state ${options.viewport?.width}`;
     await push.workspaces.update(bridge.workspaceId, { name });
@@ -180,7 +181,7 @@ test("on a phone, a workspace's page begins with the name, the state and the hoo
   expect(await page.evaluate("navigator.clipboard.readText()")).toBe(hook);
 });
 
-test("the pages link the API reference and the guides, which lead back to the dashboard", async () => {
+test("the pages link to the API reference and the guides, which link back to the dashboard", async () => {
   const { page } = await browser.visitSignedIn(dashboardUrl);
   await page.getByRole("link", { name: "Bridge guide" }).click();
   await page.getByRole("heading", { name: "Writing a bridge", level: 1 }).waitFor();

@@ -10,7 +10,7 @@ const push = sharedPush();
 const browser = testBrowser();
 const { dashboardUrl } = push.service;
 const LAPTOP = { width: 1280, height: 800 };
-/** Minimum width and height of a target for a finger, in px. */
+/** Minimum width and height of a touch target, in px. */
 const TARGET_MIN = 44;
 
 let page: Page;
@@ -82,7 +82,7 @@ test("the URL keeps the filters and the page of the log, also after a reload and
     expect(await where.getByLabel("Outcome").inputValue()).toBe("success");
   }
 
-  // A change of a filter shows the first page of the new list.
+  // Changing a filter shows the first page of the new list.
   await page.getByRole("searchbox", { name: "Event id" }).fill("no such id");
   await page.getByText("0 of 45 match.").waitFor();
   await page.getByRole("button", { name: "Show all" }).click();
@@ -90,7 +90,7 @@ test("the URL keeps the filters and the page of the log, also after a reload and
   expect(query()).toBe("");
 });
 
-test("new deliveries move no row of an older page or of a log with an open row; a button shows the new deliveries", async () => {
+test("new deliveries do not move the rows of an older page, or of a log with an open row; a button shows them", async () => {
   const { workspaceId } = busy;
   await open(workspaceId, "?page=2");
   await page.getByText("Page 2 of 3").waitFor();
@@ -136,7 +136,7 @@ test("the keyboard opens and closes a row", async () => {
   await details.waitFor({ state: "detached" });
 });
 
-test("the details of a poll show its events while they are held; polls are counted apart from pushes", async () => {
+test("the details of a poll show its events while they are held; polls and pushes are counted separately", async () => {
   const workspace = await push.workspaces.make({ name: "Polls and pushes" });
   const { id } = workspace;
   const published = await push.publish(
@@ -170,7 +170,7 @@ test("the details of a poll show its events while they are held; polls are count
   await expectUsable(page, "the log of a poll workspace with open rows", [PHONE, LAPTOP]);
 });
 
-test("the chart shows the figures of the minute under the mouse", async () => {
+test("the chart shows the numbers for the minute under the mouse pointer", async () => {
   await open(busy.workspaceId);
   const chart = page.locator(".chart").first();
   await chart.locator("canvas").waitFor();
@@ -184,7 +184,7 @@ test("the chart shows the figures of the minute under the mouse", async () => {
   await reading.waitFor({ state: "detached" });
 });
 
-test("a loading error of a row is shown, and the page retries", async () => {
+test("if the details of a row fail to load, the page shows the error and retries", async () => {
   await open(busy.workspaceId);
   const DETAILS = "**/deliveries/*";
   await page.route(DETAILS, (route) => route.fulfill({ status: 404, json: { message: "No such entry." } }));
@@ -212,7 +212,7 @@ async function boxOf(element: Locator): Promise<Box> {
 
 const middleOf = ({ y, height }: Box): number => y + height / 2;
 
-test("on a phone, a row has two lines, nothing wraps or overlaps, and each target is large enough for a finger", async () => {
+test("on a phone, a row has two lines, nothing wraps or overlaps, and each touch target is large enough", async () => {
   const failing = await push.bridge();
   const { workspaceId } = failing;
   await push.ping(workspaceId);

@@ -150,7 +150,7 @@ test.each([
   ["a phone", PHONE],
   ["a desktop", DESKTOP],
 ])(
-  "on %s, the health of a new workspace is above what to do next, also in the reading order",
+  "on %s, a new workspace's health comes before the list of next steps, both on the screen and in the reading order",
   async (_what, viewport) => {
     const { page } = visitor;
     await page.setViewportSize(viewport);

@@ -62,7 +62,7 @@ test("after a change from polls to pushes, the health and the chart show the sam
     .waitFor();
 });
 
-test("the log shows each delivery's outcome with advice, and has filters", async () => {
+test("the log shows each delivery's outcome with advice, and can be filtered", async () => {
   const bridge = await push.bridge();
   await push.ping(bridge.workspaceId);
   bridge.behave(status(410));

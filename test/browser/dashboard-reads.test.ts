@@ -6,7 +6,7 @@ import { sharedService } from "../harness/shared-service";
 const service = sharedService();
 const browser = testBrowser();
 
-/** Opens the page of a new workspace. `logReads` has the requests for the workspace's log. */
+/** Opens the page of a new workspace. `logReads` collects the page's requests for the workspace's log. */
 async function openPage() {
   const workspace = await service.workspaces.make();
   await poll(service.url, workspace);
@@ -24,14 +24,14 @@ async function openPage() {
 
 const isLive = (page: Page) => page.getByText("Live", { exact: true }).waitFor();
 
-/** Sets whether the page is hidden. The browser itself never hides a page without a window. */
+/** Sets whether the page is hidden. A headless browser never hides a page by itself. */
 const setHidden = (page: Page, isHidden: boolean) =>
   page.evaluate(`
     Object.defineProperty(document, "hidden", { configurable: true, get: () => ${isHidden} });
     document.dispatchEvent(new Event("visibilitychange"));
   `);
 
-test("a page reads the log of its workspace once, also if it is hidden for a moment; its stream reports later deliveries", async () => {
+test("a page reads its workspace's log once, even if the page is hidden for a moment; later deliveries arrive in its stream", async () => {
   const { page, workspace, logReads } = await openPage();
   await setHidden(page, true);
   await service.workspaces.sendTestEvent(workspace.id);

@@ -110,7 +110,7 @@ test("several failed events can be selected and sent again, and the page shows t
   await results.waitFor({ state: "detached" });
 });
 
-/** Lifetime of an event that must still be pushed, even on a slow machine, before it expires. */
+/** Lifetime of an event: long enough that core pushes the event before it expires, even on a slow machine. */
 const LIFETIME_SECONDS = 15;
 
 // time: smoke
@@ -129,7 +129,7 @@ test("`Select all` leaves out test events and expired events, and the page says 
     .getByText("Left out: 1 expired event and 1 test event. Most messages expire 10 minutes")
     .waitFor();
   await bar().getByText("1 selected").waitFor();
-  // A test event can be selected by itself.
+  // A test event can be selected on its own.
   await rows().filter({ hasText: "ping" }).getByRole("checkbox").check();
   await bar().getByText("2 selected").waitFor();
   await expectUsable(page, "the log with failed events that are left out", [PHONE, LAPTOP]);
@@ -140,7 +140,7 @@ test("an event that another user has sent again in the meantime is reported as n
   await open(bridge);
   await bar().getByLabel("Select all failed events (1)").check();
   bridge.behave(status(204));
-  // Another user is faster, so the service no longer keeps the event when this request arrives.
+  // Another user sends the event again first, so the service no longer keeps it when this request arrives.
   await page.route("**/send-again", async (route) => {
     await route.fetch();
     await route.continue();

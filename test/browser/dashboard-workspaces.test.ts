@@ -127,7 +127,7 @@ describe("with many workspaces", () => {
     await box.fill("third@");
     await page.getByText(/: 1 found\.$/).waitFor();
     expect(await page.locator("tbody .row-link").allInnerTexts()).toEqual(["Numbered 3"]);
-    // The search is in the address of the page, so that users can save and share the search.
+    // The page's URL contains the search, so users can bookmark and share it.
     expect(page.url()).toContain("search=third");
     await box.fill("");
     await page.getByText("Page 1").waitFor();

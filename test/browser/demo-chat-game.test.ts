@@ -10,7 +10,7 @@ import { publish } from "../harness/service";
 import { expectUsable } from "../harness/usable";
 import { until } from "../harness/wait";
 
-/** The messages of these tests are published directly, in the form of the trivia game's messages. */
+/** These tests publish their messages directly, in the same form as the trivia game. */
 const browser = testBrowser();
 const TOUCH = { hasTouch: true, isMobile: true };
 const OPTIONS = ["Estonia", "Finland", "Botswana"];
@@ -66,7 +66,7 @@ async function idOf(page: Page): Promise<string> {
   return again.me.id;
 }
 
-test("a press is marked before the network answers, and only once; if its report fails, the button can be pressed again", async () => {
+test("a pressed button is marked before the chat answers, and a second press is ignored; if the request fails, the button can be pressed again", async () => {
   const { page, game } = await joinChatPage(browser, demo.url, "Ada", PHONE, TOUCH);
   const requests: string[] = [];
   const held: (() => void)[] = [];
@@ -90,7 +90,7 @@ test("a press is marked before the network answers, and only once; if its report
   await button("Finland", { disabled: false }).tap();
   await until("the second request is held", () => held.length === 2);
   held[1]?.();
-  // A touch screen has no hover, so no button looks chosen after its press.
+  // A touch screen has no hover, so no button looks selected after it was pressed.
   await show({ ...choice(1), id, kind: ANSWER_UPDATE, text: "1 of 2 have answered" });
   await button("Finland", { disabled: false }).waitFor();
   await untilCount(game.locator("[aria-busy=true]"), 0);
@@ -102,7 +102,7 @@ test("a press is marked before the network answers, and only once; if its report
 });
 
 // time: controlled
-test("new buttons and links ignore presses for half a second, also by keyboard", async () => {
+test("new buttons and links ignore presses for half a second, including presses of a key", async () => {
   const { page, context, tap, settle } = await openWithThumb(browser, demo.url);
   await tap(page.getByLabel("Your name"));
   await page.keyboard.type("Bob");
@@ -132,7 +132,7 @@ test("new buttons and links ignore presses for half a second, also by keyboard",
   await page.getByRole("log").locator("article:focus .kind-game_end").waitFor();
 });
 
-test("a notice about the game is a line of its card, and marks the member's answer; other notices are private posts", async () => {
+test("a private message about the game becomes a line of the game's card, and marks the member's answer; other private messages are posts", async () => {
   const { page, game, log, seesInGame, sees } = await joinChatPage(browser, demo.url, "Cyd");
   const id = await show(choice(1));
   await seesInGame("Question 1");
@@ -202,7 +202,7 @@ test("a reveal shows the member's answer, the right answer and the points, not o
   await end(id);
 });
 
-test("the countdown names what comes next; in the lobby and in a reveal there is no bar", async () => {
+test("the countdown says what comes next; the lobby and a reveal show no countdown bar", async () => {
   const { game, seesInGame } = await joinChatPage(browser, demo.url, "Gus", DESKTOP);
   const lobby = { phase: "lobby", endsAt: endsAt() };
   const id = await show({ kind: GAME_START, text: "Gus opens a game", data: lobby });
@@ -218,7 +218,7 @@ test("the countdown names what comes next; in the lobby and in a reveal there is
   await end(id);
 });
 
-test("on a phone, an empty channel says beside its buttons what to do; all buttons are large and whole", async () => {
+test("on a phone, an empty channel says next to its buttons what to do; all buttons are large and fully visible", async () => {
   const { page } = await joinChatPage(browser, demo.url, "Hal", PHONE, TOUCH);
   await page.getByRole("button", { name: "lounge" }).tap();
   const hint = page.getByText("Press “Start a game” below to play");

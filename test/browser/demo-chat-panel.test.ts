@@ -27,7 +27,7 @@ test("the bridge's panel is closed at first; the page remembers whether it is op
   await untilCount(bridge, 0);
 });
 
-test("an entry of the wire shows how its request was signed, and its commands send the request again", async () => {
+test("an entry of the panel shows how its request was signed, and commands that send the request again", async () => {
   const { page, bridge, openBridge, type } = await joinChatPage(browser, demo.url, "Bob", DESKTOP);
   await type("it's “quoted”");
   await openBridge();
@@ -68,7 +68,7 @@ test("an entry of the wire shows how its request was signed, and its commands se
   expect(again.stdout).toMatch(/^HTTP\/1\.1 200[^]*"events":/);
 });
 
-test("while the network is cut, a press and a typed message wait; after the restoration, both are sent, and held events arrive", async () => {
+test("while the network is cut, a press and a typed message wait; once it is restored, both are sent, and held events arrive", async () => {
   const { page, bridge, openBridge, game, type, seesInGame, sees } = await joinChatPage(
     browser,
     demo.url,

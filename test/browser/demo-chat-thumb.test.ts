@@ -22,7 +22,7 @@ afterAll(async () => {
   await demo.close();
 });
 
-/** Returns every answer of a member in the reveals so far, e.g. "question 1: option 2". */
+/** Returns all answers of a member that were revealed so far, each in the form "question 1: option 2". */
 function answersOf(name: string): readonly string[] {
   const found = watcher.versions.flatMap((post) => {
     if (post.by !== "service" || post.message.kind !== "time_up") return [];
@@ -39,7 +39,7 @@ function answersOf(name: string): readonly string[] {
 
 // time: controlled
 test.each([1, 2, 3])(
-  "on a phone, a member who taps everything twice plays a first game without a wrong tap or a scroll (%i)",
+  "on a phone, a member who taps everything twice plays a first game without scrolling or hitting a wrong button (%i)",
   async (run) => {
     const name = `Thumb ${run}`;
     const { page, context, tap, tapTwice, isInView } = await openWithThumb(browser, demo.url);

@@ -9,7 +9,7 @@ const EVENT_ID = "evt_01J0ABCDEFGHJKMNPQRSTVWXYZ";
 const push = sharedPush();
 const cli = (args: string) => runCli(args, { corePort: push.service.core.port });
 
-/** Returns a bridge that has rejected `count` events, and the events' ids in the order of the failures. */
+/** Returns a bridge that has rejected `count` events, and the ids of these events in the order in which they failed. */
 async function failedBridge(count: number) {
   const bridge = await push.bridge();
   bridge.behave(status(503));
@@ -78,11 +78,11 @@ test("send-again asks before it sends several events, and does not ask for one e
   expect((await answered("", ids[1])).code).toBe(EXIT.DONE);
 });
 
-/** Lifetime of an event that must still be pushed, even on a slow machine, before it expires. */
+/** Lifetime of an event: long enough that core pushes the event before it expires, even on a slow machine. */
 const LIFETIME_SECONDS = 15;
 
 // time: smoke
-test("send-again --all leaves out test events and expired events, and says how many; failed says why a row has no time", async () => {
+test("send-again --all skips test events and expired events, and says how many; failed says why a row has no time", async () => {
   const bridge = await failedBridge(1);
   const { workspaceId: id, ids } = bridge;
   bridge.behave(status(503));
@@ -106,7 +106,7 @@ test("send-again --all leaves out test events and expired events, and says how m
   expect((await cli(`failed ${id}`)).stdout).toContain("Z  the workspace is disconnected\n");
 });
 
-test("send-again has the exit code 1 if an event was not queued, and sends the others", async () => {
+test("send-again exits with 1 if it could not queue an event, but still sends the others", async () => {
   const bridge = await failedBridge(1);
   const [id = ""] = bridge.ids;
   const run = await cli(`send-again ${bridge.workspaceId} ${EVENT_ID} ${id} --yes`);

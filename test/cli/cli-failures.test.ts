@@ -157,7 +157,7 @@ test("tail deliveries continues after a restart of core, and prints that it is r
   await own.core.stop();
   await until("tail prints that it is reconnecting", () => tail.stderr().includes("reconnecting"));
   const second = await startCore(own.redis.url, core);
-  // Core can still be unavailable at the first polls.
+  // Core can still be unavailable during the first polls.
   await until("a poll is shown", async () => {
     const { status } = await poll(own.url, workspace);
     return status === 200 && tail.lines().some((line) => / poll +success/.test(line));

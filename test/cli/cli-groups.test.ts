@@ -46,7 +46,7 @@ test("groups list shows the groups as a table or JSON", async () => {
   await leave();
 });
 
-test("groups delete deletes a group after a confirmation, unless a stream follows the group", async () => {
+test("groups delete deletes a group after a confirmation, unless the group still has a stream", async () => {
   const { name, leave } = await openGroup();
   const held = await groups(`delete ${name} --yes`);
   expect([held.code, held.stderr]).toEqual([

@@ -119,7 +119,7 @@ test("the kit's receiver accepts every type of forwarded event", async () => {
   expect(bySequence).toEqual(held.events);
 });
 
-test("each event is signed with all secrets of --secret-file, newest first, and the base address and workspace can be variables", async () => {
+test("listen signs each event with all secrets of --secret-file, newest first, and reads BASE_URL and WORKSPACE_ID from the environment", async () => {
   const receiver = await bridge();
   const { signingSecret } = await service.workspaces.rotate(workspace.id);
   const file = join(folder, "secrets");
@@ -134,7 +134,7 @@ test("each event is signed with all secrets of --secret-file, newest first, and 
 });
 
 // time: ordering
-test("creates and phase updates are retried with the same bytes, other updates are not, and a retry delays no later event", async () => {
+test("creates and phase updates are retried with the same bytes, other updates are not, and a retry does not delay later events", async () => {
   const receiver = await bridge();
   receiver.behave(({ attempt }) => status(attempt < 3 ? 503 : 204, { body: "the queue\n is full" }));
   const child = await listen(receiver.url, "--json");

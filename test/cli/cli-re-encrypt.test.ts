@@ -20,7 +20,7 @@ const ROTATED_MAX = 50;
 const NEWEST = createSecretBox([Buffer.from(NEW_KEY, "hex")]).newest;
 const OLD = createSecretBox([Buffer.from(SECRETS_KEY, "hex")]).newest;
 
-/** A service with workspaces whose secrets only the old key opens. */
+/** A service with workspaces whose secrets are encrypted with the old key. */
 interface Old {
   readonly service: TestService;
   readonly of: (i: number) => TestWorkspace;
@@ -54,7 +54,7 @@ const event = (i: number) => ({
   text: "hello",
 });
 
-test("re-encrypting 10,000 workspaces rejects no POST, loses no concurrent rotation, and makes the old key unnecessary", async () => {
+test("while 10,000 workspaces are re-encrypted, no POST is rejected and no rotation is lost; afterwards the old key is not needed", async () => {
   const { service, of } = await startOld(MANY);
   const corePort = service.core.port;
   const before = await runCli("workspace keys --json", { corePort });
@@ -111,7 +111,7 @@ test("re-encrypting 10,000 workspaces rejects no POST, loses no concurrent rotat
   });
 });
 
-test("re-encrypting again changes nothing, and no re-encryption changes the version of a workspace", async () => {
+test("re-encrypting a second time changes nothing, and re-encrypting never changes the version of a workspace", async () => {
   const { service, of } = await startOld(FEW);
   const first = await runCli("workspace re-encrypt --json", { corePort: service.core.port });
   expect(first.json).toMatchObject({ newest: NEWEST, changed: FEW });
@@ -129,7 +129,7 @@ test("re-encrypting again changes nothing, and no re-encryption changes the vers
   await store.close();
 });
 
-test("a page token that no page has is rejected", async () => {
+test("an unknown page token is rejected", async () => {
   const { service } = await startOld(0);
   const { workspaces } = service.clients;
   for (const pageToken of ["x", "16/", "0/x", "-1/", "99999/"]) {

@@ -42,7 +42,7 @@ test("sign and verify read bodies from stdin and files, queries from --query, an
   expect([verified.code, verified.json]).toEqual([EXIT.DONE, { holds: true }]);
 });
 
-test("a byte order mark and line breaks of a secret file are not part of the secret", async () => {
+test("a byte order mark and line breaks in a secret file are not part of the secret", async () => {
   const secrets = join(folder, "windows-secrets");
   writeFileSync(secrets, "\uFEFFsecret-one\r\n");
   const { stdout } = await run(`sign --secret-file ${secrets} ${AT}`, BODY, {});

@@ -165,7 +165,7 @@ describe("delete", () => {
 });
 
 // Core rejects escape sequences in names. test/cli/cli-events.test.ts tests escape sequences in events.
-test("invisible characters in names do not reach the terminal, in a table or in JSON", async () => {
+test("invisible characters in names do not reach the terminal, neither in a table nor in JSON", async () => {
   const name = "\u200e\ufeffevil\u061c\u2060";
   const { id } = await api.make({ name });
   const commands = [`show ${id} --json`, `show ${id}`, "list", "list --json"];

@@ -14,7 +14,8 @@ import { publish, textEvent, type TestWorkspace } from "../harness/service";
 import { until } from "../harness/wait";
 import { createWorkspaceApi } from "../harness/workspace-api";
 
-// Runs the script of the containers `backup`, `backup-secrets`, `restore` and `restore-secrets` without containers.
+// Runs, without containers, the script that the containers `backup`, `backup-secrets`, `restore` and `restore-secrets`
+// run.
 
 const SCRIPT = join(ROOT, "deploy/backup/backup.sh");
 const folder = testFolder();
@@ -40,7 +41,7 @@ afterAll(async () => {
 
 type Environment = Readonly<Record<string, string>> & { readonly BACKUPS: string };
 
-/** Returns the environment of a container whose backups are in a new, empty folder. */
+/** Returns the environment of a backup container that writes to a new, empty folder. */
 function newEnvironment(more: Readonly<Record<string, string>> = {}): Environment {
   const BACKUPS = join(folder, `backups-${folders++}`);
   mkdirSync(BACKUPS);
@@ -64,7 +65,7 @@ interface Page {
   readonly next: string;
 }
 
-/** Starts core and an edge on the data of Redis. */
+/** Starts core and an edge that use the test's Redis. */
 async function startProcesses() {
   const { secretsKey } = JSON.parse(readFileSync(join(kept, "settings.json"), "utf8")) as {
     secretsKey: string;
@@ -93,7 +94,7 @@ async function startProcesses() {
 }
 const texts = ({ events }: Page) => events.map(({ message }) => message.text);
 
-test("after a restore, workspaces, secrets and held events are those of the backup, and cursors of lost events still work", async () => {
+test("after a restore, workspaces, secrets and held events are those of the backup, and cursors that point to lost events still work", async () => {
   const env = newEnvironment();
   const before = await startProcesses();
   const workspace = await before.workspaces.make({ name: "Kept" });
@@ -229,7 +230,7 @@ test("the health check fails without a backup, and if the newest backup is older
   expect(run(env, "redis", "healthcheck").status).toBe(1);
 });
 
-test("kept secrets are restored with mode 600, and other secrets are deleted only with --overwrite", () => {
+test("backed-up secrets are restored with mode 600, and other secrets are deleted only with --overwrite", () => {
   const env = newEnvironment();
   const settings = join(kept, "settings.json");
   const before = readFileSync(settings, "utf8");
@@ -267,7 +268,7 @@ test.each([{ BACKUP_EVERY: "6 hours" }, { BACKUP_EVERY: "0h" }, { BACKUP_KEEP: "
   },
 );
 
-test("shellcheck has no remarks on the script", async () => {
+test("shellcheck finds no fault in the script", async () => {
   const { status, stdout } = spawnSync(await findShellcheck(), [SCRIPT], { encoding: "utf8" });
   expect({ status, stdout }).toEqual({ status: 0, stdout: "" });
 });

@@ -16,14 +16,14 @@ const KEYS = [
   "tmpfs,ulimits,user,volumes,working_dir",
 ].flatMap((line) => line.split(","));
 
-/** The kind of secrets of each server whose kind is not the name of the server. */
+/** The prefix of the secrets' volume, for each server whose volume is not named after the server. */
 const OTHER_KINDS: Readonly<Record<string, string>> = {
   dashboard: "edge",
   backup: "redis",
   "backup-secrets": "kept",
 };
 
-test(".env.example has variables of docker-compose.yml with their defaults", () => {
+test(".env.example lists variables of docker-compose.yml with their defaults", () => {
   const lines = read(".env.example")
     .split("\n")
     .filter((line) => line !== "" && !line.startsWith("#"));
@@ -112,7 +112,7 @@ describe("docker-compose.yml", () => {
 
   test.each(services)("limits the memory, processor time and processes of %s", (_name, service) => {
     expect(service).toMatchObject({ mem_limit: expect.stringMatching(/^\d+[mg]$/) as string });
-    // An engine rejects a limit above the number of its processors, so the limit must not exceed 1.
+    // An engine rejects a CPU limit above the number of its processors, so the limit must not exceed 1.
     expect(Number(service.cpus)).toBeGreaterThan(0);
     expect(Number(service.cpus)).toBeLessThanOrEqual(1);
     expect(service.pids_limit).toBeLessThanOrEqual(256);
@@ -142,7 +142,7 @@ describe("docker-compose.yml", () => {
     expect(file.networks[network]).toEqual({ internal: true });
   });
 
-  test("gives no container both the data and the key, and no way out to a container with a backup", () => {
+  test("gives no container both the data and the key, and gives a container with backups no network that leads outside", () => {
     const mounting = (...volumes: readonly string[]) =>
       services
         .filter(([, each]) => each.volumes?.some((volume) => volumes.includes(volume.split(":")[0] ?? "")))
@@ -201,7 +201,7 @@ describe("the Dockerfile", () => {
     }
   });
 
-  test("gets the guides that the edge serves, although .dockerignore excludes other Markdown files", () => {
+  test("contains the guides that the edge serves, although .dockerignore excludes other Markdown files", () => {
     const rules = read(".dockerignore").split("\n");
     for (const guides of [
       "!docs/*.md",
@@ -233,7 +233,7 @@ describe("the Dockerfile", () => {
 
   test("can leave out development packages: the compiled code requires only packages in `dependencies`", () => {
     const { dependencies } = JSON.parse(read("package.json")) as { dependencies: object };
-    // Each main.js is a bundle, which has the code of its libraries.
+    // Each main.js is a bundle that contains the code of its libraries.
     const where = "-rhoE --include=*.js --exclude=main.js --exclude-dir=bench --exclude-dir=page".split(" ");
     const args = [...where, 'require\\("[^./"][^"]*"\\)', "dist"];
     const { stdout } = spawnSync("grep", args, options);

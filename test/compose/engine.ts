@@ -21,7 +21,7 @@ export function findEngine(tests: string): boolean {
 export interface Container {
   readonly id: string;
   readonly service: string;
-  /** The number of the main process on the engine's machine; 0 while the container does not run. */
+  /** The id of the main process on the engine's machine; 0 while the container is not running. */
   readonly pid: number;
   /** Undefined if the container has no health check, or has stopped. */
   readonly health: string | undefined;
@@ -86,13 +86,15 @@ export async function createInstallation(name: string, settings: Readonly<Record
         },
         PROBED_WITHIN_MS,
       ),
-    /** Upgrades with deploy/compose/roll.sh, and returns its output. `more` are the settings of the new release. */
+    /**
+     * Upgrades with deploy/compose/roll.sh, and returns its output. `more` contains the settings of the new release.
+     */
     async roll(more: Readonly<Record<string, string>>): Promise<string> {
       return (await run("deploy/compose/roll.sh", ["--no-build"], options(more))).stdout;
     },
     /**
-     * Kills the main process of a container as a crash would. `docker kill` counts as a stop by the operator, and a
-     * process inside the container cannot kill the main process.
+     * Kills the main process of a container as a crash would. A helper container kills it from outside: Docker does not
+     * restart a container after `docker kill`, and a process inside the container cannot kill the main process.
      */
     async crash({ pid }: Container): Promise<void> {
       const kill = `process.kill(${pid}, "SIGKILL")`;

@@ -4,7 +4,7 @@ import { join, relative } from "node:path";
 import { ROOT } from "../harness/compose-file";
 import { testFolder } from "../harness/folder";
 
-// Runs the Dockerfile's last step of the build on copies of the files, without Docker.
+// Runs the last build step of the Dockerfile on copies of the files, without Docker.
 
 const MEGABYTE = 1_000_000;
 const MOST_BYTES = 30 * MEGABYTE;
@@ -24,7 +24,7 @@ beforeAll(() => {
   const packages = listed.split("\n").filter((path) => path.startsWith(join(ROOT, "node_modules/")));
   expect(packages.length).toBeGreaterThan(50);
   for (const path of packages) {
-    // The image has no npm workspaces, which are links.
+    // The links in node_modules are npm workspaces, which are not in the image.
     if (lstatSync(path).isDirectory()) cpSync(path, join(folder, relative(ROOT, path)), { recursive: true });
   }
   cpSync(join(ROOT, "dist"), join(folder, "dist"), { recursive: true });
@@ -54,7 +54,7 @@ test("the image has the license of each package that has one", () => {
   expect(licenses(paths())).toEqual(expect.arrayContaining(wanted.map((path) => `node_modules/${path}`)));
 });
 
-test("the packages and the compiled programs have at most 30 MB", () => {
+test("the packages and the compiled programs take at most 30 MB", () => {
   const bytes = paths().reduce((sum, path) => sum + statSync(join(folder, path)).size, 0);
   expect(bytes).toBeLessThan(MOST_BYTES);
 });

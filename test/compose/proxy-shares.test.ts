@@ -44,7 +44,7 @@ describe("while one address floods the proxy", () => {
     await service?.close();
   });
 
-  /** Uses each listener of the proxy from another address. */
+  /** Uses each listener of the proxy from `OTHER`, which is a different address from the one under attack. */
   async function useService(): Promise<void> {
     const url = `http://127.0.0.1:${proxy.portOf(8080)}`;
     const workspace = await service.workspaces.make();
@@ -79,7 +79,7 @@ describe("while one address floods the proxy", () => {
   });
 
   // time: smoke
-  test("connections that send nothing, or a part of a request, are closed", async () => {
+  test("connections that send nothing, or only a part of a request, are closed", async () => {
     const floods = await Promise.all(
       [
         [8080, ""],
@@ -129,7 +129,8 @@ describe("behind a proxy of TRUST_PROXY", () => {
     await until("the proxy uses the edge", isServed);
     const floods: Flood[] = [];
     try {
-      // The proxy can miss the edge for a moment, because the edge runs in this process. The proxy then answers 503.
+      // The edge runs in this process, so for a moment it can be too busy to answer the proxy. The proxy then answers
+      // 503.
       while (inProgress.size < 1_000) {
         const [before, missing] = [inProgress.size, 1_100 - inProgress.size];
         const flood = await openFlood(proxy.portOf(8080), FRONT, missing, (i) =>

@@ -18,7 +18,8 @@ import { exchange, parseAnswers, statusesOf } from "../harness/raw-http";
 import { createTestCa } from "../harness/test-ca";
 import { until } from "../harness/wait";
 
-// Runs HAProxy with deploy/compose/proxy/haproxy.cfg. Two servers that answer with the headers of each request are the edges.
+// Runs HAProxy with deploy/compose/proxy/haproxy.cfg. Two servers that answer with the headers of each request stand in
+// for the edges.
 
 const NAME = "hooks.example";
 const ERRORS_FOLDER = join(ROOT, "deploy/compose/proxy/errors");
@@ -90,7 +91,7 @@ test("HAProxy accepts the configuration without a warning", () => {
   expect({ status: checked.status, stderr: checked.stderr }).toEqual({ status: 0, stderr: "" });
 });
 
-test("all listeners together accept fewer connections than the process, and have file descriptors for them", () => {
+test("the limits of all listeners add up to fewer connections than the process accepts, and the file descriptors suffice", () => {
   const numbersOf = (pattern: RegExp) => [...PROXY_CONFIG.matchAll(pattern)].map(([, max]) => Number(max));
   const [all = 0] = numbersOf(/^ {2}maxconn (\d+)/gm);
   const binds = new Map(
@@ -104,7 +105,7 @@ test("all listeners together accept fewer connections than the process, and have
   expect(readComposeFile().services["proxy"]?.ulimits?.["nofile"]).toBeGreaterThan(2 * all + 500);
 });
 
-test("the error of each file has the contract's error body", () => {
+test("each error file of the proxy contains the contract's error body", () => {
   const answers = ERROR_FILES.map((name) => {
     const [answer] = parseAnswers(readFileSync(join(ERRORS_FOLDER, name)));
     const { statusCode, message, error } = JSON.parse(answer?.body ?? "") as Record<string, string | number>;
@@ -156,7 +157,7 @@ test.each<[string, string, number]>([
   async (_what, bytes, status) => {
     const base = `http://127.0.0.1:${await startProxy()}`;
     const { answers } = await exchange(base, bytes);
-    // Older releases cannot replace these answers, and answer 431 as 400.
+    // Older releases of HAProxy cannot replace these answers, and answer 400 instead of 431.
     if (isBefore(spawnSync(haproxy, ["-v"], { encoding: "utf8" }).stdout, [3, 2, 8])) {
       expect(answers).toMatchObject([{ status: status === 431 ? 400 : status }]);
       return;
@@ -166,7 +167,7 @@ test.each<[string, string, number]>([
   },
 );
 
-test("an edge sees the address of each client, and not what the client says about itself", async () => {
+test("an edge sees the real address of each client, not an address that the client claims", async () => {
   const port = await startProxy();
   const headers = {
     "x-forwarded-for": "203.0.113.9",
@@ -180,7 +181,7 @@ test("an edge sees the address of each client, and not what the client says abou
   }
 });
 
-test("behind a proxy of TRUST_PROXY, an edge sees the last address that this proxy forwards", async () => {
+test("behind a proxy that TRUST_PROXY lists, an edge sees the last address that this proxy forwards", async () => {
   const port = await startProxy({ trusted: "127.0.0.7 10.0.0.0/8" });
   const headers = { "x-forwarded-for": "198.51.100.1, 203.0.113.9", "x-forwarded-proto": "https" };
   const trusted = await headersAt(port, { headers, from: "127.0.0.7" });
@@ -189,7 +190,7 @@ test("behind a proxy of TRUST_PROXY, an edge sees the last address that this pro
   expect(other).toMatchObject({ "x-forwarded-for": "127.0.0.8", "x-forwarded-proto": "http" });
 });
 
-test("with certificates, the proxy serves HTTPS, and the edge learns so", async () => {
+test("with certificates, the proxy serves HTTPS, and tells the edge so in a header", async () => {
   const certificates = join(folder, "certificates");
   mkdirSync(certificates);
   const ca = createTestCa();

@@ -40,7 +40,7 @@ afterAll(async () => {
 });
 const folder = testFolder();
 
-/** Returns a container's setting with the paths and addresses of this machine. */
+/** Returns a container's setting, with the paths and addresses replaced by those of this machine. */
 function local(text: string): string {
   return (
     text

@@ -22,7 +22,7 @@ afterAll(() => {
   if (hasEngine) installed.destroy();
 }, 120_000);
 
-/** Prints a figure of this run. No test depends on it. */
+/** Prints a measurement of this run. No test depends on it. */
 const print = (line: string): void => void process.stderr.write(`${line}\n`);
 const idsOf = async (): Promise<readonly string[]> =>
   (await installed.containers()).map(({ id, service }) => `${service} ${id}`).toSorted();

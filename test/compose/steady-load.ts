@@ -4,7 +4,7 @@ import { poll, post } from "../harness/bridge";
 import type { TestWorkspace } from "../harness/service";
 import { until } from "../harness/wait";
 
-/** What happened to the requests of a load, and to the events that they reported. */
+/** The outcomes of the requests of a load, and of the events that they reported. */
 export interface LoadReport {
   readonly sent: number;
   /** The number of requests that were accepted, at the first try or later. */
@@ -20,7 +20,7 @@ interface LoadOptions {
   readonly url: string;
   readonly workspace: TestWorkspace;
   readonly perSecond: number;
-  /** Whether a request without a success is repeated with the same id, as the bridge guide asks. */
+  /** Whether a failed request is repeated with the same id, as the bridge guide asks. */
   readonly repeats: boolean;
 }
 
@@ -29,8 +29,8 @@ const POLL_EVERY_MS = 200;
 const ANSWERED_WITHIN_MS = 90_000;
 
 /**
- * Posts commands at a constant rate, each of another member in another channel, and polls for the answers of the demo's
- * game.
+ * Posts commands at a constant rate, each from a different member in a different channel, and polls for the answers of
+ * the demo's game.
  */
 export function startSteadyLoad({ url, workspace, perSecond, repeats }: LoadOptions) {
   const name = randomUUID();

@@ -40,7 +40,7 @@ test.each([
   expect(await statusOf("/", { headers })).toBe(status);
 });
 
-test("a name that shows nothing is rejected", async () => {
+test("a name without visible characters is rejected", async () => {
   for (const name of ["", " \u00a0", "\u200b", "\u3164", "\u202e"]) {
     const headers = { "content-type": "application/json" };
     const options = { method: "POST", headers, body: JSON.stringify({ name }) };

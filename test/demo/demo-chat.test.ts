@@ -76,7 +76,7 @@ test("polling continues after the network is cut and restored in quick successio
   await ada.sees("after a short cut");
 });
 
-test("a private message whose data names a message is a note on that message, and any other is a private post; only its member sees it", async () => {
+test("a private message whose data names a message becomes a note on that message, and any other becomes a private post; only the recipient sees either", async () => {
   const messageId = await post("the card");
   const shown = await ada.sees("the card");
   const whisper = (text: string, data?: object) =>

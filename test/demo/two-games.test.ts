@@ -53,7 +53,7 @@ test.each<[string, RegExp]>([
   expect(answers[0]).toMatch(answer);
 });
 
-test("a pressed button is handled only by the game that posted the button, also if two games run in one channel", async () => {
+test("a pressed button is handled only by the game that posted it, even if two games run in one channel", async () => {
   const chat = await newChat();
   await chat.command("ann", "quiz start");
   const quiz = await chat.sees("message.create", "game_start");
@@ -72,7 +72,7 @@ test("a pressed button is handled only by the game that posted the button, also 
   );
 });
 
-test("a button of a game that is over is handled only by the game that posted the button", async () => {
+test("a button of a game that has ended is handled only by the game that posted the button", async () => {
   const chat = await newChat();
   for (const text of ["quiz start", "start"]) {
     await chat.command("ann", text);

@@ -154,7 +154,7 @@ testWith(["go", "version"])(
   COMPILE_MS,
 );
 
-test("the header Date of a 409 has the service's time, as the guide says", async () => {
+test("the Date header of a 409 contains the service's time, as the guide says", async () => {
   const { id, secret } = await push.workspaces.make();
   const stale = { "Service-Signature": signatureOf(secret, "", nowSeconds() - 600) };
   const { status, headers } = await send(push.service.url, `/hooks/${id}/events`, { headers: stale });

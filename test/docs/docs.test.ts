@@ -196,7 +196,7 @@ describe("calls", () => {
   });
 });
 
-test("docs/cli.md has all settings, commands and global options of the command line, and describes exit codes as --help does", () => {
+test("docs/cli.md lists all settings, commands and global options of the command line, and describes exit codes as --help does", () => {
   const { text = "" } = pages.find(({ path }) => path === "docs/cli.md") ?? {};
   expect(cliSettings.length).toBeGreaterThan(3);
   for (const name of cliSettings) expect(text).toContain(`\`${name}\``);

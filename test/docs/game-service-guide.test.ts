@@ -25,7 +25,7 @@ afterAll(async () => {
   await service.close();
 });
 
-/** The programs of the guide are in folders outside of this repository, as the guide's readers have them. */
+/** The guide's programs run in folders outside of this repository, as they do for the guide's readers. */
 const folder = testFolder();
 
 /** Returns the path of a new folder that contains a copy of the protos. */
@@ -48,7 +48,7 @@ function runBlock(text: string, cwd: string, env = process.env): void {
 
 /**
  * Runs one of the guide's games, and plays it with requests that a bridge would send. Then restarts core.
- * `hasTwoForPress` says that the game also answers a press privately.
+ * `hasTwoForPress` says whether the game also answers a press privately.
  */
 async function playDice(
   name: string,
@@ -163,7 +163,7 @@ test("the guide's Go game waits at most 5 seconds between two connection attempt
   expect(docProgram(GUIDE, "go", "main.go")).toMatch(/WithConnectParams[^}]*MaxDelay: 5 \* time\.Second/);
 });
 
-test("each game in the guide has a separate name, which is also its group", () => {
+test("each game in the guide has a distinct name, which is also its group", () => {
   const games = [
     docProgram(GUIDE, "ts", "dice.ts"),
     docProgram(GUIDE, "go", "main.go"),

@@ -62,7 +62,7 @@ test.each([
 ])(
   "the receiver in %s prints an operator event, and rejects an invalid signature",
   async (language, name, command) => {
-    // The kit is found only from a folder below the root.
+    // Node finds the kit's package only from a folder in this repository.
     const path = join(language === "js" ? join(ROOT, "dist") : folder, `${process.pid}-${name}`);
     writeFileSync(path, docProgram(GUIDE, language, name));
     const port = await freePort();
