@@ -85,8 +85,8 @@ describe.each(LOOKS)("on %s,", (_look, options) => {
     await push.ping(bridge.workspaceId);
     await isDone(page, "The bridge accepts a push");
     await post(url, { id: bridge.workspaceId, secret: bridge.secret }, COMMAND);
-    // The bridge signs its requests, so it has the secret. Only the browser that connected the workspace asks its user
-    // to confirm that the secret was saved.
+    // The bridge signs its requests, so it has the secret. Only the browser that connected the workspace waits until
+    // its user confirms that the check has passed.
     await page.getByRole("heading", { name: "What to do next" }).waitFor({ state: "detached" });
   });
 

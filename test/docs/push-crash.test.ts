@@ -15,7 +15,7 @@ const COMPILE_MS = 400_000;
 const SECRET = "s3cret";
 const folder = testFolder();
 
-/** The steps at which the bridge is killed: the line of the program before which it stops. */
+/** The steps at which the bridge is killed, each with the program line before which the bridge stops. */
 const STEPS = {
   "before the event is stored": "\t\terr = os.Rename(path",
   "after the event is stored, before the answer": "\twork <- func() { take(e) }",
@@ -42,7 +42,7 @@ func stopAt(step string) {
 function compile(): string {
   let program = docProgram("docs/bridge-guide.md", "go", "push.go");
   for (const [step, line] of Object.entries(STEPS)) {
-    if (program.split(line).length !== 2) throw new Error(`the guide must have this line once: ${line}`);
+    if (program.split(line).length !== 2) throw new Error(`the guide must contain this line exactly once: ${line}`);
     program = program.replace(line, () => `\tstopAt(${JSON.stringify(step)})\n${line}`);
   }
   const source = join(folder, "source");
@@ -107,7 +107,7 @@ testGo.each(Object.keys(STEPS) as Step[])(
     expect(second.timesShown(1)).toBe(1);
     await second.kill();
 
-    // The bridge may have been killed before the record of event 2.
+    // The bridge may have been killed before it recorded event 2, so the test does not push event 2 again.
     const third = await start(program, cwd);
     expect(await third.push(1)).toBe(204);
     expect(await third.push(3)).toBe(204);

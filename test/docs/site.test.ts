@@ -13,7 +13,10 @@ import { until } from "../harness/wait";
 const folder = mkdtempSync(join(tmpdir(), "cb-site-"));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-/** The build installs its packages first, and can take minutes on a busy machine. Only a hang reaches this limit. */
+/**
+ * The build installs its packages first, which can take minutes on a busy machine. The limit is high enough that only a
+ * build that hangs reaches it.
+ */
 const BUILD_WITHIN_MS = 600_000;
 const PROGRAM = join("docs", "site", "build.mjs");
 const check = (root: string) => {
@@ -74,7 +77,7 @@ describe("the site", () => {
   }, BUILD_WITHIN_MS);
   afterAll(() => server.close());
 
-  test("its home page leads each kind of reader to a guide, and the search finds words in all guides", async () => {
+  test("its home page links a guide for each kind of reader, and the search finds words in all guides", async () => {
     const { page, context, refusals } = await browser.visit("about:blank");
     const hosts = new Set<string>();
     context.on("request", (request) => hosts.add(new URL(request.url()).origin));
@@ -100,7 +103,7 @@ describe("the site", () => {
     const { page, context } = await browser.visit(`${url}/overview.html`);
     const missing: string[] = [];
     context.on("response", (answer) => {
-      // For a page of plain text, the browser asks for this icon.
+      // The browser requests this icon by itself when it shows a plain-text page.
       if (answer.status() >= 400 && !answer.url().endsWith("/favicon.ico")) missing.push(answer.url());
     });
     await page.getByRole("img", { name: /^The dashboard/ }).waitFor();

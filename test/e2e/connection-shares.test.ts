@@ -41,7 +41,7 @@ test.each([
   ["silent connections", ""],
   ["partial requests", PARTIAL],
 ])(
-  "an address with many %s gets its share of the edge, and another address is served",
+  "an address with many %s gets only its share of the edge, and other addresses are still served",
   async (_what, bytes) => {
     const url = `http://127.0.0.1:${edge.port}`;
     const refused = await refusedBy("address");
@@ -55,7 +55,7 @@ test.each([
   },
 );
 
-test("a proxy of TRUST_PROXY gets more connections than the share of an address", async () => {
+test("a proxy that TRUST_PROXY lists can open more connections than the share of an address", async () => {
   const refused = await refusedBy("address");
   await flood(edge.port, PROXY, 100, "");
   const url = `http://127.0.0.1:${edge.port}`;

@@ -12,7 +12,7 @@ const lookup = jest.spyOn(dns, "lookup").mockImplementation((async () => {
   return addresses.map((address) => ({ address, family: 4 }));
 }) as unknown as typeof dns.lookup);
 
-/** An id that no workspace has. */
+/** The id of no existing workspace. */
 const WORKSPACE = "0b8c3a52-6f0e-4c9e-9d53-2f6a3d0c7b11";
 
 function connect(port: number, renewEveryMs?: number) {
@@ -38,7 +38,7 @@ beforeEach(() => {
   addresses = ["127.0.0.1"];
 });
 
-test("an edge also uses a core that was added to the name, and no call fails when the other core is removed from the name and stops", async () => {
+test("an edge also uses a core that is added to the DNS name, and no call fails when the other core is removed from DNS and stops", async () => {
   const redis = await startTestRedis();
   const port = await freePort();
   const first = await startCore(redis.url, { CORE_LISTEN: `127.0.0.1:${port}` });

@@ -19,7 +19,7 @@ const FIVE_MINUTES_MS = 5 * 60 * 1000;
 const NOBODY = "11111111-2222-4333-8444-555555555555";
 
 // contract: secret-shown-once
-test("the answer to the creation of a workspace contains the signing secret, and later answers do not", async () => {
+test("only the answer that creates a workspace contains its signing secret", async () => {
   const body = { name: "Made here", ownerEmail: "ada@example.com" };
   const made = await ask("/workspaces", { method: "POST", body });
   const { workspace, signingSecret } = made.json as { workspace: { id: string }; signingSecret: string };
@@ -47,7 +47,7 @@ test("the changes of a workspace are listed, newest first, with the name of the 
   for (const each of [secret, signingSecret]) expect(answer.body.toString()).not.toContain(each);
 });
 
-test("the limit of a token is answered with 403 and the reason, and the session stays", async () => {
+test("a request outside a token's limit is answered with 403 and the reason, and the session continues", async () => {
   const { id } = await workspaces.make();
   const token = "token-of-ann-for-tests";
   const core = await startCore(service.redis.url, {

@@ -77,7 +77,7 @@ test("the public listener answers unknown paths with the error body, to browsers
   expect([status, json]).toEqual([404, expect.objectContaining({ statusCode: 404, error: "Not Found" })]);
 });
 
-test("the page of all guides links each guide, and each guide links that page", async () => {
+test("the list of guides links to each guide, and each guide links back to the list", async () => {
   const text = async (path: string) => (await send(dashboardUrl, path)).body.toString();
   const index = await text("/guides");
   const links = [...index.matchAll(/href="(\/(?:guides\/[a-z-]+|docs))"/g)].map(([, path]) => path ?? "");

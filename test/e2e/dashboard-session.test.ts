@@ -22,7 +22,7 @@ afterAll(async () => {
 });
 
 const ask = (path: string, request?: ApiRequest) => askApi(service.dashboardUrl, path, request);
-/** Sends a request from an address, which a trusted proxy reports. Each address has its own limit of attempts. */
+/** Sends a request from `from`, an address that a trusted proxy reports. Each address has its own limit of attempts. */
 const postFrom = (from: string, path: string, body: unknown, headers: Record<string, string> = {}) =>
   askApi(behindTls.url, path, { method: "POST", body, headers: { ...headers, "x-forwarded-for": from } });
 const signedIn = () => signIn(service.dashboardUrl);
@@ -97,7 +97,7 @@ describe("signing in", () => {
 });
 
 // time: smoke
-test("wrong tokens are rejected with 429 after ten attempts, also if right tokens are between them; other addresses sign in meanwhile", async () => {
+test("after ten attempts with invalid tokens, an address gets 429, even if it also sent valid tokens; other addresses can still sign in", async () => {
   const attempt = async (from: string, token: string): Promise<number> =>
     (await postFrom(from, "/session", { token })).status;
   const guesser = "203.0.113.3";
@@ -145,7 +145,7 @@ describe("a session", () => {
 
 describe("the dashboard's listener:", () => {
   test.each(["/", "/connect", "/workspaces/11111111-2222-4333-8444-555555555555", "/docs"])(
-    "%s is a page without inline scripts and styles, and no site can frame the page",
+    "%s is a page without inline scripts and styles, and other sites cannot embed it in a frame",
     async (path) => {
       const { status, headers, body } = await send(service.dashboardUrl, path);
       const policy = String(headers["content-security-policy"]);
@@ -210,7 +210,7 @@ describe("the dashboard's listener:", () => {
     }
   });
 
-  test("all headers within 16 KB are read, however many there are", async () => {
+  test("the edge reads all headers within 16 KB, however many there are", async () => {
     const cookie = await signedIn();
     const headers = { a: Array<string>(2_500).fill(""), cookie };
     expect((await send(service.dashboardUrl, "/api/workspaces", { headers })).status).toBe(200);

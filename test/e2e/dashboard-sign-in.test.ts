@@ -99,7 +99,7 @@ describe("a session ends after two hours without use:", () => {
   const ask = async (cookie: string, path: string, headers = {}): Promise<number> =>
     (await askApi(url, path, { cookie, headers })).status;
 
-  test("the session continues while a person uses it", async () => {
+  test("the session lasts as long as a person uses it", async () => {
     const cookie = await signIn(url);
     for (const path of ["/workspaces", `/workspaces/${workspace.id}`, "/workspaces"]) {
       await setAhead();
@@ -110,7 +110,7 @@ describe("a session ends after two hours without use:", () => {
     expect(await ask(cookie, "/workspaces")).toBe(401);
   });
 
-  test("requests that the page makes by itself do not count as use", async () => {
+  test("requests that the page sends by itself do not extend the session", async () => {
     const cookie = await signIn(url);
     const byItself = { "x-dashboard": "by-itself" };
     await setAhead();
@@ -120,7 +120,7 @@ describe("a session ends after two hours without use:", () => {
     expect(await ask(cookie, `/health?ids=${workspace.id}`)).toBe(401);
   });
 
-  test("an open watch does not count as use, and ends with the session", async () => {
+  test("an open watch does not extend the session, and ends with it", async () => {
     const cookie = await signIn(url);
     const watch = await new Promise<IncomingMessage>((resolve, reject) => {
       httpRequest(`${url}/api/workspaces/${workspace.id}/watch`, { headers: { cookie } }, resolve)

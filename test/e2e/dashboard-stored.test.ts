@@ -122,7 +122,7 @@ test("the dashboard's API names the reason if a workspace cannot push, or the wo
   ]);
 });
 
-test("without a session, the dashboard's API shows no stored event and sends none again", async () => {
+test("without a session, the dashboard's API neither shows stored events nor sends them again", async () => {
   const { workspaceId: id, eventId, requests } = await failedBridge("no");
   const [entry] = await push.logged(id, 1);
   const answers = [

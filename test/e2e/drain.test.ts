@@ -13,7 +13,7 @@ import { exchange, rawRequest } from "../harness/raw-http";
 import { publish, startService, textEvent, type TestService, type TestWorkspace } from "../harness/service";
 import { until } from "../harness/wait";
 
-/** A drain that no test waits for: a second signal ends it. */
+/** A drain that is longer than any test: the tests end it with a second signal. */
 const LONG_DRAIN = { DRAIN_SECONDS: "60" };
 
 let service: TestService;

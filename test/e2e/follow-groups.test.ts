@@ -18,7 +18,7 @@ const CHESS = "token-of-chess-for-tests";
 const QUIZ = "token-of-quiz-for-tests";
 const ANN = "token-of-ann-for-tests";
 
-// The bounds hold for a whole installation, so this file has a separate one.
+// The bounds apply to a whole installation, so this file uses a separate installation.
 let service: TestService;
 let core: TestProcess;
 let clients: CoreClients;
@@ -40,7 +40,7 @@ beforeAll(async () => {
 });
 afterEach(async () => {
   for (const consumer of consumers.splice(0)) consumer.cancel();
-  // Later tests need the places of the groups.
+  // The number of groups is bounded, so the groups of this test are deleted for later tests.
   await until("all groups of the test are deleted", async () => {
     const idle = (await list()).filter(({ streams }) => streams === 0);
     await Promise.all(idle.map(({ name }) => remove(name)));
@@ -112,7 +112,7 @@ test("2,000 attempts of a limited token to open groups leave 4 groups; core keep
   expect(other.end).toBeUndefined();
 });
 
-test("a token with all its groups leaves groups for other tokens; past 64 groups, the error says what to do", async () => {
+test("a token that has opened all its groups leaves groups for other tokens; past 64 groups, the error says what to do", async () => {
   await follow("another-game").opened();
   await withCore(
     service.redis.url,
@@ -123,7 +123,7 @@ test("a token with all its groups leaves groups for other tokens; past 64 groups
         code: RESOURCE_EXHAUSTED,
         details: expect.stringContaining("the token chess already has 32 groups") as string,
       });
-      // The bound holds over all cores.
+      // The bound applies to all cores together.
       const further = await follow("chess-another", CHESS, others).ended();
       expect(further.details).toContain("the token chess already has 32 groups");
       expect(await openAll(40, "quiz-", QUIZ)).toMatchObject({
@@ -180,7 +180,7 @@ describe("an operator", () => {
   });
 });
 
-test("a token with all its streams leaves streams for other tokens; all streams of a core have a bound too", async () => {
+test("a token that has opened all its streams leaves streams for other tokens; the streams of a core are bounded too", async () => {
   const open = async (token: string, count: number, rejected: number, words: string) => {
     const streams = Array.from({ length: count }, () => keep(startStream(clients.games, token)));
     const ends = () => streams.flatMap(({ end }) => end ?? []);

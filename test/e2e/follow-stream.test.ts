@@ -97,7 +97,7 @@ test("streams that are cancelled or closed leave their group, and core logs no w
     else consumer.halfClose();
     await consumer.ended();
   }
-  // If a closed stream were still a member, the events of its shards would not reach `last`.
+  // If a closed stream were still a member of the group, the events of its shards would not reach the consumer `last`.
   const last = await start({ group, consumer: "last" }).opened();
   last.ackAll();
   const workspaces = await Promise.all(Array.from({ length: 8 }, () => service.workspaces.make()));
@@ -147,7 +147,7 @@ describe("a stream over the limit", () => {
   });
 });
 
-test("when a consumer stops reading, core sends no more than the connection can hold; core sends the rest when the consumer reads again", async () => {
+test("when a consumer stops reading, core sends no more than the connection can buffer; core sends the rest when the consumer reads again", async () => {
   const { id, secret } = await service.workspaces.make();
   const consumer = await start({ group: followers.newGroup(), window: 1_000 }).opened();
   consumer.pause();

@@ -31,7 +31,7 @@ async function setMaxMemory(bytes: string): Promise<void> {
 
 let requests = 0;
 
-/** Posts a message. Returns its text if the answer was 202. Any other answer must be 503. */
+/** Posts a message. Returns the message's text if the answer was 202. Any other answer must be 503. */
 async function type(workspace: TestWorkspace, filler = ""): Promise<string | undefined> {
   const text = `${++requests} ${filler}`.slice(0, 4_000).trim();
   const event = { id: `r${requests}`, type: "message", channel: "c1", user: { id: "u1" }, text };
@@ -56,7 +56,7 @@ async function pollAll(workspace: TestWorkspace): Promise<readonly string[]> {
   }
 }
 
-test("a Redis of 64 MB that legal traffic has filled accepts POSTs again after bridges have polled and games have acked, and nothing is lost", async () => {
+test("when valid traffic has filled a Redis of 64 MB, POSTs are accepted again after bridges have polled and games have acked, and nothing is lost", async () => {
   const workspaces = await makeAll();
   const game = await followers.start(service.clients, { group: "g", window: 1_000 }).opened();
   const accepted = new Set<string>();
@@ -64,7 +64,7 @@ test("a Redis of 64 MB that legal traffic has filled accepts POSTs again after b
   let isRefused = false;
 
   async function fillBy(workspace: TestWorkspace): Promise<void> {
-    // Both kinds of traffic go on until each has been refused several times in a row.
+    // Posts and publications continue until both have been refused several times in a row.
     for (let refusals = 0; refusals < 5;) {
       const text = await type(workspace, LONG);
       if (text !== undefined) accepted.add(text);
@@ -102,7 +102,7 @@ test("a Redis of 64 MB that legal traffic has filled accepts POSTs again after b
   });
 });
 
-test("while Redis rejects new data, polls, acks, changes and deletions succeed, and each place says what is full", async () => {
+test("while Redis rejects new data, polls, acks, changes and deletions succeed; errors, /ready and the log say what is full", async () => {
   const [kept, removed] = await Promise.all([service.workspaces.make(), service.workspaces.make()]);
   const game = await followers.start(service.clients, { group: "g" }).opened();
   expect(await type(kept)).toBeDefined();

@@ -82,11 +82,11 @@ test("gRPC's health service needs no token, and reports whether core and each of
   health.close();
 });
 
-test("an edge with a token that core rejects is never ready, reports the reason, and logs the reason once", async () => {
+test("an edge whose token core rejects is never ready, reports the reason, and logs it once", async () => {
   const token = { CORE_TOKEN: "a-token-that-core-does-not-know" };
   const edge = await startEdge((await core).port, token, "listening");
   const refused = JSON.stringify(notReady("core rejects CORE_TOKEN"));
-  // While core answers slowly, the edge reports that core is unavailable. So the test waits for the report that core
+  // If core answers slowly, the edge reports that core is unavailable, so the test waits for the report that core
   // rejects the token.
   for (let i = 0; i < 6; i++) {
     await until("the edge reports that core rejects its token", async () => {

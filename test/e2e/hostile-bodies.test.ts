@@ -26,7 +26,7 @@ const chunk = (text: string) => `${Buffer.byteLength(text).toString(16)}\r\n${te
 
 // contract: check-1-size
 describe("a body", () => {
-  test("of 65,536 bytes is accepted, whole or in chunks", async () => {
+  test("of 65,536 bytes is accepted, whether it is sent whole or in chunks", async () => {
     expect((await postBody(padded(MAX))).status).toBe(202);
     const chunks = [padded(MAX).slice(0, 20_000), padded(MAX).slice(20_000)].map(chunk).join("");
     const bytes = `${head(padded(MAX), CHUNKED)}${chunks}0\r\n\r\n`;

@@ -74,7 +74,7 @@ test.each<[string, () => string, readonly number[]]>([
 // test/unit/unsent-pages.test.ts.
 test("a bridge that does not read its pages exhausts only its own workspace's limit of unsent pages", async () => {
   const [greedy, other] = [await service.workspaces.make(), await service.workspaces.make()];
-  // Pages of these events have almost the largest size. Five such pages are within a workspace's limit.
+  // A page of these events is almost as large as a page can be. A workspace's limit allows five such pages.
   const text = "x".repeat(65_000);
   for (const { id } of [greedy, other])
     await publish(service.clients, ...Array.from({ length: 100 }, () => textEvent(id, text)));
@@ -113,12 +113,12 @@ test("every listener closes a connection that sends nothing, or an incomplete re
 });
 
 test("many requests from one address, with the largest heads, do not break the lanes that all addresses share", async () => {
-  // A lane that breaks fails its calls. (An edge also replaces its lanes twice a minute, which fails no call.)
+  // When a lane breaks, its calls fail. (An edge also replaces its lanes twice a minute, but then no call fails.)
   const failedCalls = async () =>
     valueOf(await readMetrics(service.edge), "chatbridge_edge_lane_failures_total", 'reason="broken"');
   const failedBefore = await failedCalls();
-  // A head of almost the largest allowed size, 16 KB. Each character of its signature is one byte here, but two bytes
-  // in UTF-8.
+  // A request head that is almost as large as allowed (16 KB). Each character of the signature takes one byte here, but
+  // two bytes when the edge sends it to core in UTF-8.
   const request = rawRequest("POST", "/hooks/x", { "Service-Signature": "SIGNATURE" }, "{}").toString(
     "latin1",
   );
@@ -162,7 +162,7 @@ function receiveOf(number: number, event: Buffer): Uint8Array {
   return nested(1, Buffer.concat([call, nested(2, nested(5, event))]));
 }
 
-test("each invalid call on a lane gets its own fault, and core does not log the call", async () => {
+test("each invalid call on a lane is answered with its own error, and core does not log it", async () => {
   const client = new BridgeServiceClient(`127.0.0.1:${service.core.port}`, credentials.createInsecure());
   const { path, responseDeserialize } = BridgeServiceService.lane;
   const same = (bytes: Buffer): Buffer => bytes;

@@ -14,7 +14,7 @@ const ID = "{id}";
 const pathOf = (path: string) => path.replace(ID, workspace.id);
 const signed = () => ({ "Service-Signature": signatureOf(workspace.secret, EVENT) });
 
-/** Fails unless these bytes are answered once, with this status, and the edge then closes the connection. */
+/** Fails unless the edge answers these bytes once, with this status, and then closes the connection. */
 async function expectEnded(bytes: string | Buffer, status: number): Promise<void> {
   const { answers } = await exchange(service.url, bytes);
   expect(answers).toHaveLength(1);

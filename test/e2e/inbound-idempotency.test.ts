@@ -60,7 +60,7 @@ describe("a request that repeats an earlier id is answered with 202 and ignored:
   });
 
   // contract: rotation-inbound
-  test("even if, after a rotation, it is signed with a different secret than the earlier request", async () => {
+  test("even if the secret was rotated, and the request is signed with a different secret than the earlier request", async () => {
     await accepted(guess("one", "r1"));
     await accepted(guess("two", "r2"));
     const { signingSecret } = await service.workspaces.rotate(workspace.id);
@@ -72,7 +72,7 @@ describe("a request that repeats an earlier id is answered with 202 and ignored:
     await expectReceived(["one", "two", "three"]);
   });
 
-  test("unlike a request whose id differs in any character, or was used only in another workspace", async () => {
+  test("but not if its id differs in any character, or was used only in another workspace", async () => {
     const ids = ["r", "R", " r", "r\u0000", "é", "e\u0301", "1", "01", "\u0000\n", "😀".repeat(128)];
     for (const id of [...ids, ...ids]) await accepted(guess(id, id));
     await accepted(guess("elsewhere", "r"), other);
@@ -95,7 +95,7 @@ test("the id of a rejected request is not stored, and a repeated request is answ
 });
 
 // contract: repeat-same-request, repeat-resigned
-test("a request without an id is ignored only if it repeats the body and timestamp of an accepted request; the notation of its signature does not matter", async () => {
+test("a request without an id is ignored only if it repeats the body and timestamp of an accepted request; its signature may be written differently", async () => {
   const body = JSON.stringify(guess("one"));
   const { "Service-Signature": header } = signed(body, 5);
   const [t = "", mac = ""] = header.split(",v1=");
@@ -119,6 +119,6 @@ test("a request with an id never counts as a repeat of a request without an id, 
   await expectReceived(["one", "two", "three", "three"]);
 });
 
-test("no error is logged for the requests of these tests, and no secret, signature or id", () => {
+test("for the requests of these tests, neither an error nor a secret, signature or id is logged", () => {
   expectQuiet([service.core, service.edge], [workspace.secret, "v1=", '"r1"']);
 });

@@ -27,8 +27,8 @@ const addressKey = (address: string): string => keyOf(store, address, "ip");
 const workspaceKey = (): string => keyOf(store, workspace.id, "rate");
 
 /**
- * Fills a limit with `count` requests. The last request has the current time. The times of all other requests are
- * an hour ahead, so these requests still count when the test ends.
+ * Fills a limit with `count` requests. The last request has the current time. All other requests are dated an hour
+ * ahead, so that they still count when the test ends.
  */
 async function fill(key: string, count: number): Promise<void> {
   const now = await redisNowUs(store);

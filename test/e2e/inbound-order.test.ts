@@ -88,8 +88,8 @@ test("a signature is valid only for the exact bytes of the body and the workspac
 test("requests to an unknown, native, disconnected or deleted workspace are answered with 404, with the same bytes in each case", async () => {
   const { workspaces } = service;
   const [disconnected, deleted] = [await workspaces.make(), await workspaces.make()];
-  // Posts an event to both workspaces first, so that core caches their records. If core used a cached record after the
-  // disconnect or the deletion, the answer would not be 404.
+  // Posts an event to both workspaces first, so that core caches their records. If core still used a cached record
+  // after the workspace was disconnected or deleted, the answer would not be 404.
   for (const each of [disconnected, deleted]) expect((await post(service.url, each, EVENT)).status).toBe(202);
   await workspaces.disconnect(disconnected.id);
   await workspaces.delete(deleted.id);

@@ -34,7 +34,7 @@ const untilAnswered = (wanted: number) =>
 
 const PREFIX = "chatbridge_core_";
 const read = async (name: string, labels?: string) => valueOf(await readMetrics(core), PREFIX + name, labels);
-/** Returns the number of values that a metric of core has. */
+/** Returns the number of series of a metric of core. */
 const series = async (name: string) => (await readMetrics(core)).get(PREFIX + name)?.values.size;
 
 /** Restarts core at the same address, and waits until posts are accepted. */
@@ -52,7 +52,8 @@ async function expectOutage(): Promise<void> {
     expectRefusal(answer, 503);
     expect(answer.headers["retry-after"]).toBe("1");
   }
-  // Without core, the edge still performs check 1 of the table in README.md, and answers requests for unknown paths.
+  // Without core, the edge still performs check 1 of the table in README.md, and still answers requests for unknown
+  // paths.
   expectRefusal(await post(service.url, workspace, "{"), 400);
   expectRefusal(await post(service.url, workspace, "x".repeat(65_537)), 413);
   expectRefusal(await send(service.url, "/nowhere"), 404);
@@ -85,7 +86,7 @@ test("while Redis is unavailable, posts are answered with 503 and Retry-After, a
     const failures = await read("store_call_failures_total", 'function="join_group"');
     return failures > 0 && (await read("redis_connection_faults_total")) > 0;
   });
-  // These metrics have no values, because core cannot read the queues in Redis.
+  // Core cannot read the queues in Redis, so these metrics have no series.
   expect([await series("push_queue_length"), await series("push_oldest_seconds")]).toEqual([0, 0]);
 
   await service.redis.restart({ empty: false });
@@ -116,12 +117,12 @@ test("while core is unavailable, posts are answered with 503 and Retry-After, an
   await until("operators are served", () => service.workspaces.get(workspace.id).catch(() => undefined));
 });
 
-test("when core stops, it exits with code 0, and posts are answered only with 202, 429 or 503", async () => {
+test("a stopping core exits with code 0, and posts are answered only with 202, 429 or 503", async () => {
   await postThrough(async () => expect(await core.stop()).toBe(0));
   await restartCore();
 });
 
-test("during an outage, core and the edge log no error except the outage, and no stack trace, secret, signature, text or name from the requests", () => {
+test("during an outage, core and the edge log only the outage as an error, and log no stack trace, secret, signature, text or name from the requests", () => {
   const outage = "Redis is unavailable: core retries; check that Redis runs, and check REDIS_URL";
   expectQuiet(processes, [workspace.secret, "v1=", "private words", "Private Name"], outage);
 });

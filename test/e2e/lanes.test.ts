@@ -27,20 +27,20 @@ let server: Server;
 let client: Client;
 let lanes: Lanes;
 let stopping: AbortController;
-/** The opened lanes: `streams` are their ends in core, and `edgeStreams` are their ends in the edge. */
+/** The lanes that are opened: `streams` contains the core's end of each lane, and `edgeStreams` the edge's end. */
 let streams: Parameters<typeof serveLane>[0][];
 let edgeStreams: ReturnType<LanesOptions["open"]>[];
 let lanesOfCore: ReturnType<typeof createCallCounts>["lanes"];
 /** The highest number of bytes of unsent answers in core so far in this test. */
 let mostHeld: number;
-/** Whether core ends each new lane without an error, and without accepting the lane. */
+/** Whether core closes each new lane without an error, instead of accepting it. */
 let endsNewLanes = false;
 const report = jest.fn();
 /** The number of calls in each message to core, and the number of answers in each message to the edge. */
 let asked: number[];
 let answered: number[];
 
-/** A maximum for all calls, which one address or workspace can use up. */
+/** Limits that let a single address or workspace use the maximum of all calls. */
 const forAny = (all: number) => ({ all, address: all, workspace: all });
 
 async function start(options: Partial<LanesOptions> = {}): Promise<void> {
@@ -121,12 +121,12 @@ function ask(workspaceId: string, bytes = 10, queryString?: string): Promise<str
     if (outcome?.$case !== "page") throw new Error("the answer is not a page");
     return outcome.value.workspaceId;
   });
-  // A failed test does not await its other calls. Their failures must not be unhandled rejections.
+  // A failed test does not await its other calls, so their failures must not become unhandled rejections.
   asking.catch(() => undefined);
   return asking;
 }
 
-/** Makes core hold the polls for which `waits` is true, until the returned function is called. */
+/** Makes core delay the polls for which `waits` is true until the returned function is called. */
 function holdPolls(waits: (workspaceId: string) => boolean, bytes = 1): () => void {
   let release = (): void => undefined;
   const released = new Promise<void>((resolve) => (release = resolve));
@@ -167,7 +167,7 @@ test("calls made in one turn of the event loop are sent together, in messages of
   expect(answered.length).toBeLessThan(all.length / 2);
 });
 
-test("a message of answers is sent as soon as a page fills it", async () => {
+test("core sends a message of answers as soon as a page fills it", async () => {
   await start({ lanes: 1 });
   const bytes = PAGE_BYTES_MAX / 2 + 1;
   answerPoll = async (request) => pageFor(request, bytes);
@@ -212,7 +212,7 @@ test("each call gets its own answer, whenever the call is made and however long 
   );
 });
 
-test("a call over the limit of calls or bytes fails immediately, and calls are accepted again when pending calls are answered", async () => {
+test("a call above the limit of calls or bytes fails immediately, and calls are accepted again once pending calls are answered", async () => {
   await start({ inProgressMax: forAny(3), bytesMax: forAny(100) });
   const release = holdPolls(() => true);
   const large = ask("large", 90);
@@ -298,7 +298,7 @@ test.each([
   await until("core holds nothing for closed lanes", () => lanesOfCore.answerBytes === 0);
   expect(lanesOfCore).toMatchObject({ open: 0, calls: 0, bytes: 0 });
   expect(mostHeld).toBeLessThanOrEqual(bound * MB);
-  // A page is released once: after it was sent, when a fault replaced it, or when its lane was closed.
+  // A page is released exactly once: after it was sent, when an error replaced it, or when its lane was closed.
   expect(released.toSorted()).toEqual(all.toSorted());
 });
 
@@ -323,7 +323,7 @@ test("the bodies of a lane's calls are at most 64 MB in total, and a call over t
   expect(await ask("again", MB, body)).toBe("again");
 });
 
-test("an invalid call, and a call that hits a bug in core, fail with a fault; core logs only the bug", async () => {
+test("an invalid call and a call that hits a bug in core are answered with an error; core logs only the bug", async () => {
   await start();
   answerPoll = () => Promise.reject(new StatusError(status.INVALID_ARGUMENT, "reading is missing"));
   await expect(ask("wrong")).rejects.toThrow("core answered with a fault");
@@ -335,7 +335,7 @@ test("an invalid call, and a call that hits a bug in core, fail with a fault; co
 });
 
 // time: controlled
-test("a call that is not answered within its deadline fails, and its late answer goes to no other call", async () => {
+test("a call that is not answered within its deadline fails, and its late answer is not given to another call", async () => {
   // Fakes `performance.now` and `setInterval`, which the lanes use to check deadlines. The connection runs in real
   // time.
   const others = ["Date", "hrtime", "nextTick", "queueMicrotask", "setImmediate", "setTimeout"] as const;
@@ -400,7 +400,7 @@ test.each([1, 2])("close() rejects every pending call, sent or not; number of la
 test("a stopping core answers the calls in progress, and then closes the lane", async () => {
   await start({ lanes: 1 });
   const release = holdPolls(() => true);
-  // The number of calls is a multiple of `MESSAGE_MAX`. So the last answer fills its message, and core sends the
+  // The number of calls is a multiple of `MESSAGE_MAX`, so the last answer fills its message, and core sends that
   // message immediately.
   const all = names(2 * MESSAGE_MAX);
   const asking = askAll(all);
@@ -411,7 +411,7 @@ test("a stopping core answers the calls in progress, and then closes the lane", 
   await until("the lane is closed", () => streams[0]?.writableEnded === true);
 });
 
-test("a core that stops answers every call that is made meanwhile, and no call fails", async () => {
+test("while core stops, it still answers every call, and no call fails", async () => {
   await start();
   answerPoll = async (request) => pageFor(request);
   await askAll(names(2 * MESSAGE_MAX));
@@ -431,7 +431,7 @@ test("a core that stops answers every call that is made meanwhile, and no call f
 });
 
 // time: ordering
-test("after a renewal, calls use new lanes, and an old lane is closed when its calls are answered", async () => {
+test("after a renewal, calls use new lanes, and an old lane is closed once its calls are answered", async () => {
   await start({ lanes: 1 });
   const release = holdPolls((name) => name === "slow");
   const slow = ask("slow");
@@ -447,7 +447,7 @@ test("after a renewal, calls use new lanes, and an old lane is closed when its c
 });
 
 // time: ordering
-test("a renewal is retried until core accepts the new lane, also if core or a proxy ends new lanes without an error", async () => {
+test("a renewal is retried until core accepts the new lane, even if core or a proxy closes new lanes without an error", async () => {
   await start({ lanes: 1 });
   answerPoll = async (request) => pageFor(request);
   expect(await ask("first")).toBe("first");

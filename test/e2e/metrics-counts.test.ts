@@ -27,7 +27,7 @@ const core = async (name: string, labels = ""): Promise<number> =>
 const edge = async (name: string, labels = ""): Promise<number> =>
   valueOf(await readMetrics(service.edge), name, labels);
 
-/** Waits until a value has grown from `before` by `by`; fails if the value has grown by more. */
+/** Waits until a value has grown by `by` since it was `before`; fails if it has grown by more. */
 async function grows(read: () => Promise<number>, before: number, by = 1): Promise<void> {
   await until("the value has grown", async () => (await read()) >= before + by);
   expect(await read()).toBe(before + by);
@@ -38,7 +38,10 @@ const base = (): string => service.url;
 const make = () => service.workspaces.make();
 
 type Ask = () => Promise<{ status: number }>;
-/** Returns a function that makes a workspace, and posts to it; `claims` replaces the id or secret in the request. */
+/**
+ * Returns a function that creates a workspace and posts to it; `claims` replaces the id or secret that the request
+ * uses.
+ */
 const posting =
   (event: object | string, claims: Partial<TestWorkspace> = {}): Ask =>
   async () =>
@@ -197,7 +200,7 @@ test("inbound events that are dropped before every group has acked them are coun
   expect(told).toMatchObject({ level: "warn", count: lost, reason: "size", group: expect.any(String) });
 });
 
-test("calls to Redis are timed by function, and the number of requests in each call is recorded", async () => {
+test("metrics show how long calls of each Redis function take, and how many requests each call contains", async () => {
   const workspace = await make();
   const [duration, batch] = [
     "chatbridge_core_store_call_duration_seconds",

@@ -15,7 +15,7 @@ afterAll(() => push.close());
 const read = async (name: string, labels = ""): Promise<number> =>
   valueOf(await readMetrics(push.service.core), `chatbridge_core_push_${name}`, labels);
 
-test("attempts are counted by result, and drops by reason; durations and the lateness of retries are measured", async () => {
+test("metrics count attempts by result and drops by reason, and measure durations and how late retries are", async () => {
   const bridge = await push.bridge();
   bridge.behave(({ attempt, body }) => status(attempt === 1 || body.includes("dropped") ? 500 : 204));
   await push.publish(textEvent(bridge.workspaceId, "x"), cardUpdate(bridge.workspaceId, "dropped"));
@@ -32,7 +32,7 @@ test("attempts are counted by result, and drops by reason; durations and the lat
   ]);
 });
 
-test("an event over the queue's limit is dropped as overloaded, counted and logged; pushes that wait or are in progress are measured", async () => {
+test("an event over the queue's limit is dropped as overloaded, counted and logged; metrics show the pushes that wait or are in progress", async () => {
   const [bridge, held] = [await push.bridge(), holdAnswers()];
   bridge.behave(held);
   await push.publish(...textEvents(bridge.workspaceId, QUEUE_MAX));
@@ -43,7 +43,7 @@ test("an event over the queue's limit is dropped as overloaded, counted and logg
     over.map(({ eventId }) => ["overloaded", eventId]),
   );
   expect(await read("queue_length")).toBe(QUEUE_MAX);
-  // All values must be from one reading, because they change when the attempts time out after 5 s.
+  // All values must come from one scrape, because they change when the attempts time out after 5 s.
   await until("16 attempts are in progress, and the other events wait", async () => {
     const metrics = await readMetrics(push.service.core);
     const names = ["in_flight", "waiting", "in_hand_bytes", "queue_bytes"];

@@ -76,12 +76,14 @@ function told(metrics: ReadonlyMap<string, ReadMetric>): readonly Row[] {
 
 const byName = (a: Row, b: Row): number => a.name.localeCompare(b.name);
 
-test("docs/metrics.md has every metric of core and the edge, with its type, labels and help text, and no other metric", () => {
+test("docs/metrics.md lists exactly the metrics of core and the edge, each with its type, labels and help text", () => {
   expect(documented("Core").toSorted(byName)).toEqual(told(core).toSorted(byName));
   expect(documented("Edge").toSorted(byName)).toEqual(told(edge).toSorted(byName));
 });
 
-/** Returns the names of the metric series in a text: series of this service, of the process and of Node.js. */
+/**
+ * Returns the names of the metric series that a text mentions: series of this service, of the process and of Node.js.
+ */
 function namesIn(text: string): readonly string[] {
   return [...new Set(text.match(/\b(?:chatbridge|process|nodejs)_\w+/g))];
 }
@@ -110,7 +112,7 @@ test("docs/metrics.md names only metrics that exist", () => {
   expect(names.filter((name) => !/^(?:process|nodejs)_$/.test(name) && !isTold(name))).toEqual([]);
 });
 
-test("all counters, and no other metrics, have names that end in _total; times are in seconds", () => {
+test("the names of counters, and of no other metrics, end in _total; times are in seconds", () => {
   for (const { name, type } of [...told(core), ...told(edge)]) {
     expect([name, name.endsWith("_total")]).toEqual([name, type === "counter"]);
     expect(name).toMatch(/^chatbridge_(?:(?:core|edge)_[a-z_]+|build_info)$/);
@@ -127,7 +129,7 @@ test("the metrics contain no id, name or text from a request, and no workspace i
   }
 });
 
-test("core and the edge have the metrics of their process and of Node.js", () => {
+test("core and the edge also report the metrics of their process and of Node.js", () => {
   for (const metrics of [core, edge]) {
     expect(valueOf(metrics, "process_resident_memory_bytes")).toBeGreaterThan(10_000_000);
     expect(valueOf(metrics, "process_cpu_seconds_total")).toBeGreaterThan(0);

@@ -20,8 +20,8 @@ const EVENT = '{"type":"command","channel":"c1","user":{"id":"u1"},"text":""}';
 const PAGE = '{"events":[],"next":null,"hasMore":false,"gap":false}';
 
 /**
- * `next` is called for each call to core. It returns core's refusal, or undefined for a success, or throws the call's
- * error.
+ * Decides the outcome of each call to core: returns the reason of a refusal or, for a success, undefined; throws if the
+ * call fails.
  */
 let next: () => Refused | undefined = () => undefined;
 const SIGNATURE = `t=1,v1=${"0".repeat(64)}`;
@@ -100,7 +100,7 @@ test.each<readonly [string, number, typeof next]>([
     const polled = await poll();
     expect(polled.status).toBe(status);
     expectDocumented(POLL, "get", polled);
-    // Core refuses only polls for this reason: the bridge of a push workspace can post events.
+    // Core refuses only polls for this reason, because the bridge of a push workspace can still post events.
     if (name === "PUSH_WORKSPACE") return;
     const posted = await post();
     expect(posted.status).toBe(status === 200 ? 202 : status);
@@ -129,7 +129,7 @@ test.each<[number, string | Buffer]>([
   expectDocumented(POST, "post", answer);
 });
 
-/** Fails unless these bytes get a documented error answer, and the edge then closes the connection. */
+/** Fails unless the edge answers these bytes with a documented error, and then closes the connection. */
 async function expectEnded(bytes: string | Buffer, status: number): Promise<void> {
   const { answers } = await exchange(url, bytes);
   expect(answers.map((answer) => answer.status)).toEqual([status]);

@@ -37,7 +37,7 @@ const setAddress = (
 const sendTest = (workspaceId: string, { workspaces }: CoreClients = service.clients, token?: string) =>
   call(workspaces, workspaces.sendTestOperatorEvent, { workspaceId }, token);
 
-/** Returns the changes of a workspace's address for operator events, oldest first, each with its detail. */
+/** Returns the log of changes to a workspace's address for operator events, oldest first, each with its detail. */
 async function changesOf(workspaceId: string): Promise<readonly string[]> {
   const { workspaces } = service.clients;
   const { changes } = await call(workspaces, workspaces.listChanges, { workspaceId });
@@ -106,7 +106,7 @@ test("a URL for operator events has at most four active secrets", async () => {
   await expectRejected(setAddress(id, url), code.FAILED_PRECONDITION, "four secrets are active");
 });
 
-test("other changes of a workspace keep its address for operator events and its secret", async () => {
+test("other changes to a workspace keep its address for operator events, and the secret of that address", async () => {
   const { id } = await service.workspaces.make();
   const ops = await startOps();
   const { signingSecret } = await setAddress(id, ops.url);
@@ -158,7 +158,7 @@ describe("with a limited token and addresses of the installation", () => {
     await core.stop();
   });
 
-  test("the token can use the address of its workspace only", async () => {
+  test("a limited token can use only the address of its own workspace", async () => {
     await setAddress(inside, ops.url, clients, LIMITED);
     expect((await sendTest(inside, clients, LIMITED)).results).toHaveLength(1);
     await expectRejected(setAddress(outside, ops.url, clients, LIMITED), code.NOT_FOUND, "");
@@ -167,7 +167,7 @@ describe("with a limited token and addresses of the installation", () => {
     await expectRejected(setAddress(inside, ops.url, clients, TOKENS.game), code.PERMISSION_DENIED, "");
   });
 
-  test("the command line tests the addresses of the installation", async () => {
+  test("the command line sends tests to the addresses of the installation", async () => {
     const before = ops.requests.length;
     const sent = await cli("send-test-operator-event", core.port);
     expect(sent).toMatchObject({ code: EXIT.DONE, stdout: "installation-hook: accepted (204)\n" });

@@ -76,7 +76,7 @@ const waitForEvents = (workspaceId: string, count: number, receiver = operator) 
     return events.length >= count && events;
   });
 
-/** Makes a push to the bridge fail without retries, so that the retries of the event are exhausted. */
+/** Makes a push to the bridge fail for an event that is not retried, so that its retries are exhausted. */
 async function fail(workspaceId: string): Promise<string> {
   const [event] = await push.publish(cardUpdate(workspaceId));
   await until("the failed attempt is stored", async () => (await due.of(workspaceId)) !== undefined);
@@ -89,7 +89,7 @@ async function setAddress(workspaceId: string, address: string): Promise<string>
     .signingSecret;
 }
 
-/** Starts a receiver with its own name, and makes it the receiver of a workspace's operator events. */
+/** Starts a receiver with its own host name, and sends a workspace's operator events to it. */
 async function startOwnReceiver(workspaceId: string) {
   const name = `ops-${workspaceId}.bridge.test`;
   push.names.set(name, ["127.0.0.1"]);
@@ -169,7 +169,7 @@ const HOSTILE: readonly (readonly [string, () => Behaviour])[] = [
 ];
 // time: ordering
 test.each(HOSTILE)(
-  "a workspace's receiver that %s delays no other receiver and no push, and gets the event again with its id",
+  "a workspace's receiver that %s delays neither other receivers nor pushes, and gets the event again under the same id",
   async (_what, behaviour) => {
     const bridge = await push.bridge();
     const { workspaceId } = bridge;
@@ -191,7 +191,7 @@ test.each(HOSTILE)(
   },
 );
 
-test("core reads only the start of a receiver's endless answer", async () => {
+test("if a receiver's answer never ends, core reads only its start", async () => {
   const bridge = await push.bridge();
   const own = await startOwnReceiver(bridge.workspaceId);
   const endless = flood();
@@ -204,7 +204,7 @@ test("core reads only the start of a receiver's endless answer", async () => {
   await own.close();
 });
 
-test("a receiver whose name moves to a private address gets no request, and core logs the reason", async () => {
+test("a receiver whose name starts to resolve to a private address gets no request, and core logs the reason", async () => {
   const bridge = await push.bridge();
   const own = await startOwnReceiver(bridge.workspaceId);
   push.names.set(own.name, ["10.0.0.1"]);
@@ -217,13 +217,13 @@ test("a receiver whose name moves to a private address gets no request, and core
     ),
   );
   expect(own.requests).toEqual([]);
-  // Without an address, the event leaves the outbox.
+  // Without an address, core removes the event from the outbox.
   await setAddress(bridge.workspaceId, "");
   await own.close();
 });
 
 // time: ordering
-test("an event that a killed core has not delivered is delivered by the next core, with the same id", async () => {
+test("if core is killed before it delivers an event, the next core delivers the event with the same id", async () => {
   operator.behave(sayNothing());
   const bridge = await push.bridge();
   const { workspaceId } = bridge;

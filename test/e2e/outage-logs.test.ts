@@ -52,7 +52,7 @@ test("an edge without core logs why core is unavailable, and that the edge is re
   expect([edge, next].flatMap(({ log }) => log.filter(({ err }) => err !== undefined))).toEqual([]);
 });
 
-test("an edge that stops together with core logs no outage", async () => {
+test("an edge that stops together with core does not log an outage", async () => {
   const core = await startCore(redis.url);
   const edge = await startEdge(core.port);
   await edge.stop();

@@ -41,14 +41,14 @@ afterAll(async () => {
   await mail.close();
 });
 
-/** Publishes an event to each workspace, and makes five minutes pass for each workspace. */
+/** Publishes an event to each workspace, and changes the store as if each workspace had waited five minutes. */
 async function startOutages(workspaces: readonly MailedWorkspace[]): Promise<void> {
   for (const { id } of workspaces) await publish(service.clients, textEvent(id, "hello"));
   await Promise.all(workspaces.map(({ id }) => due.pass(id, FIVE_MINUTES_MS)));
 }
 
 let owners = 0;
-/** Makes workspaces, each with its own owner, and starts their outages. The workspaces are on various shards. */
+/** Creates workspaces on various shards, each with its own owner, and starts their outages. */
 async function makeOutages(count: number): Promise<readonly MailedWorkspace[]> {
   const failing: MailedWorkspace[] = [];
   for (let i = 0; i < count; i++)
@@ -112,7 +112,7 @@ test("with three cores, each owner gets one email; if a core is killed, a repeat
 });
 
 // time: ordering
-test("an email that the mail server permanently rejects is dropped, logged and counted, and delays no other email", async () => {
+test("an email that the mail server permanently rejects is dropped, logged and counted, and does not delay other emails", async () => {
   mail.behave({ refuse: 550, to: /-0@/ });
   const failing = await makeOutages(6);
   const refused = failing.filter(({ ownerEmail }) => /-0@/.test(ownerEmail)).map(({ id }) => id);

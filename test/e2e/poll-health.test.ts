@@ -25,7 +25,7 @@ afterAll(() => due.close());
 
 async function health({ id } = workspace): Promise<PollHealth> {
   const { mode } = (await service.workspaces.get(id)).health ?? {};
-  if (mode?.$case !== "poll") throw new Error("not the health of a poll workspace");
+  if (mode?.$case !== "poll") throw new Error("the health is not that of a poll workspace");
   return mode.value;
 }
 const publishTexts = (...texts: readonly string[]) =>

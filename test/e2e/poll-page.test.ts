@@ -36,7 +36,9 @@ async function publishTexts(texts: readonly string[], of = workspace): Promise<r
 
 const textsOf = ({ events }: Page): readonly string[] => events.map(({ message }) => message.text);
 
-/** Writes a held event for each of `hours`, as if published that many hours ago; returns the events' cursors. */
+/**
+ * Stores a held event for each number of `hours`, as if it had been published that many hours ago; returns the cursors.
+ */
 async function heldSince(...hours: readonly number[]): Promise<readonly string[]> {
   const now = await redisNowUs(store);
   const events = hours.map((ago) => ({

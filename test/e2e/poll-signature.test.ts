@@ -104,7 +104,7 @@ test.each([
   ["poll", ""],
   ["push", "https://8.8.8.8/"],
 ])(
-  "a faulty poll of a %s workspace is answered with the first of 404, 401, 409, 400 and 403 that applies",
+  "an invalid poll of a %s workspace is answered with the first of 404, 401, 409, 400 and 403 that applies",
   async (mode, url) => {
     const { workspaces } = service;
     const workspace = await workspaces.make({ targetUrl: url });

@@ -59,7 +59,7 @@ test.each<[string, ContentInit | undefined, EventInit?]>([
 );
 
 // An event for a native workspace is also refused: see test/store/publish.test.ts.
-test("an event for an unknown or disconnected workspace is refused, even with an idempotency key that was used before", async () => {
+test("an event for an unknown or disconnected workspace is refused, even if its idempotency key was used before", async () => {
   const { id } = await service.workspaces.make();
   const event = { ...textEvent(id, "x"), idempotencyKey: "k" };
   published((await publish(service.clients, event))[0]);

@@ -61,7 +61,7 @@ test.each([0, 101])("a call with %i events is rejected with INVALID_ARGUMENT", a
 
 // time: smoke
 // contract: envelope-sequence, envelope-id, envelope-workspace, envelope-created-at, message-id
-test("in one call with 100 events of almost the largest size, sequences are increasing safe integers and ids are unique", async () => {
+test("in a call with 100 events of almost the largest size, sequences are rising safe integers, and ids are unique", async () => {
   const texts = Array.from({ length: 100 }, (_, i) => `${i}`.padEnd(65_000, "x"));
   const held = await hold(...texts.map((text) => ({ content: dm("u1", { ...CARD, text }) })));
   expect(held.map(({ message }) => message["text"])).toEqual(texts);
@@ -197,7 +197,7 @@ test("a game can set a lifetime of 1 second to 24 hours for any type and kind", 
   expect(held.map(lifetimeOf)).toEqual([1_000, 1_000, 90_500, 86_400_000]);
 });
 
-test("an event of 64 KiB is published, and an event of one byte more is refused", async () => {
+test("an event of 64 KiB is published, and an event with one more byte is refused", async () => {
   const { id: workspaceId } = await service.workspaces.make();
   const MAX = 64 * 1024;
   const ofLength = (length: number) => ({ content: create("c1", { ...CARD, text: "x".repeat(length) }) });

@@ -15,7 +15,7 @@ import { expectRejected } from "../harness/workspace-api";
 const { SUCCESS, REFUSED_ADDRESS, TLS } = DeliveryResult;
 
 /**
- * `push` and `rootless` allow loopback addresses, but `rootless` does not trust the test CA. `strict` allows only
+ * The services `push` and `rootless` allow loopback addresses, but only `push` trusts the test CA. `strict` allows only
  * public addresses.
  */
 const push = sharedPush();
@@ -100,7 +100,7 @@ test("a rejected target URL is not set; without DNS_SERVERS, the system looks up
   });
 });
 
-test("a connection goes to the addresses that were checked, because a name is looked up once per connection", async () => {
+test("core connects to the addresses that it checked, because it looks up a name only once per connection", async () => {
   const bridge = await push.bridge();
   const decoy = await push.bridge({ host: "127.0.0.2", port: bridge.port, polls: true });
   const lookups = push.names.lookups(bridge.name);

@@ -49,7 +49,7 @@ test("a failed event is retried twice with the same bytes if its type and kind a
   const others = await push.givenUp(pinged.workspaceId, 1);
   expect(others).toHaveLength(1);
   for (const { reason } of [...givenUp, ...others]) expect(reason).toBe("failed");
-  // One attempt of the ping, and three attempts of the event.
+  // One attempt to push the ping, and three attempts to push the event.
   expect(pinged.requests.map(({ attempt }) => attempt)).toEqual([1, 1, 2, 3]);
 });
 
@@ -71,7 +71,7 @@ test.each([
 });
 
 // time: ordering
-test("a workspace does not wait for another workspace of the same bridge, or for a bridge that does not answer", async () => {
+test("a workspace's pushes wait neither for another workspace of the same bridge, nor for a bridge that does not answer", async () => {
   const [bridge, dead] = await Promise.all([push.bridge(), push.bridge()]);
   const other = await push.workspaces.make({ targetUrl: bridge.url });
   bridge.behave(({ headers }) => (headers["service-workspace"] === other.id ? status(204) : sayNothing()));

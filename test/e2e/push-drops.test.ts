@@ -46,8 +46,8 @@ test("an event is dropped with a logged reason if it expires, or if its workspac
   const [disconnected, deleted, expired] = bridges;
   await push.workspaces.disconnect(disconnected.workspaceId);
   await push.workspaces.delete(deleted.workspaceId);
-  // A cached workspace is used for 50 ms at most. After the sleep, the first attempts of the waiting events read their
-  // workspace again.
+  // Core uses a cached workspace for 50 ms at most, so after the sleep, the first attempts of the waiting events read
+  // their workspace again.
   await sleep(1_000);
   // The attempts of the first 16 events now fail. They would be retried if the workspaces were still connected.
   for (const { held } of [disconnected, deleted]) held.release(500);

@@ -26,10 +26,10 @@ interface Row {
   readonly what: string;
   readonly arrange: (bridge: PushedBridge) => unknown;
   readonly options?: () => ReceiverOptions;
-  /** The result of the push. Where timing decides, a list of the possible results. */
+  /** The result of the push. If the result depends on timing, a list of the possible results. */
   readonly result: DeliveryResult | readonly DeliveryResult[];
   readonly status?: number;
-  /** The address of the bridge; absent if the connection might break before the address is known. */
+  /** The bridge's address; undefined if the connection might break before core knows the address. */
   readonly address?: string;
   /** The failed step of a test event, and the step's message for the owner. */
   readonly step: PushStep | readonly PushStep[];

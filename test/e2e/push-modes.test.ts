@@ -6,7 +6,7 @@ import { until } from "../harness/wait";
 
 const PUBLISHERS = 8;
 const AT_ONCE = 4;
-/** More than this number of events must be pushed, and more than this number must be held. */
+/** More than this number of events must be pushed, and more than this number held. */
 const EACH_WAY = 20;
 
 const push = sharedPush();
@@ -53,7 +53,7 @@ test("each event that is published while the mode changes is either pushed or he
     }
   });
   await bridge.waitFor(EACH_WAY + 1);
-  // The mode changes to polling and back while events are published. The last mode is polling.
+  // The mode switches between polling and pushing while events are published. The last mode is polling.
   for (const change of [clearUrl, setUrl, clearUrl, setUrl, clearUrl]) {
     const before = ids.length;
     await until("more events are published", () => ids.length > before + PUBLISHERS * AT_ONCE);
@@ -73,7 +73,8 @@ test("each event that is published while the mode changes is either pushed or he
   const ways = [...pushedTo(bridge), ...held.map(({ id }) => id)];
   expect(ways.toSorted()).toEqual(ids.toSorted());
   expect(new Set(ids).size).toBe(ids.length);
-  // Enough events were pushed, enough events were held, and a poll serves the held events in order.
+  // More than `EACH_WAY` events were pushed, more than `EACH_WAY` were held, and a poll serves the held events in
+  // order.
   expect(Math.min(bridge.requests.length, held.length)).toBeGreaterThan(EACH_WAY);
   const sequences = held.map(({ sequence }) => sequence);
   expect(sequences).toEqual([...new Set(sequences)].toSorted((a, b) => a - b));

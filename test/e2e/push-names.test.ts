@@ -21,11 +21,11 @@ afterAll(async () => {
 });
 
 // time: ordering
-test("while the name servers of some bridges do not answer, other bridges get events, target URLs are set, and core reconnects to a Redis with a host name", async () => {
+test("while the name servers of some bridges do not answer, other bridges get events, target URLs can be set, and core can reconnect to a Redis with a host name", async () => {
   const names = Array.from({ length: 8 }, () => push.bridge());
   const stalled = await Promise.all(names);
   const other = await push.bridge();
-  // Each push needs a new connection, and so a lookup.
+  // Each push needs a new connection, so core looks up the name each time.
   other.behave(status(204, { headers: { Connection: "close" } }));
   for (const { name } of stalled) push.names.set(name, "silence");
   const lookups = push.names.lookups(other.name);

@@ -24,7 +24,10 @@ const PUBLISH_EVERY_MS = 500;
 /** Milliseconds until the bridge answers a push: longer than a core relies on a lease, and shorter than a push may take. */
 const ANSWER_MS = [2_800, 3_000, 3_200] as const;
 
-/** Returns a behaviour that answers each request with 204 after `ANSWER_MS`, and counts the unanswered requests. */
+/**
+ * Returns a bridge's behaviour, which answers each request with 204 after `ANSWER_MS`, and counts the unanswered
+ * requests.
+ */
 function answerSlowly() {
   let [unanswered, count] = [0, 0];
   const behaviour: Behaviour = {
