@@ -42,7 +42,8 @@ func stopAt(step string) {
 function compile(): string {
   let program = docProgram("docs/bridge-guide.md", "go", "push.go");
   for (const [step, line] of Object.entries(STEPS)) {
-    if (program.split(line).length !== 2) throw new Error(`the guide must contain this line exactly once: ${line}`);
+    if (program.split(line).length !== 2)
+      throw new Error(`the guide must contain this line exactly once: ${line}`);
     program = program.replace(line, () => `\tstopAt(${JSON.stringify(step)})\n${line}`);
   }
   const source = join(folder, "source");

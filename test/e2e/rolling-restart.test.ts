@@ -33,7 +33,7 @@ function followForever(games: GameServiceClient) {
   const following = follow();
   return {
     ends,
-    /** Resolves when the group exists. A new group gets only later events. */
+    /** Resolves when the group exists. A new group gets only events that are accepted after the group was opened. */
     opened: () => consumer.opened(),
     count: () => texts.length + consumer.seen.length,
     async close(): Promise<readonly string[]> {

@@ -119,7 +119,7 @@ test("connections without an authorized call are closed, and a connection with s
 });
 
 // time: ordering
-test("calls that need no token delay the closing of their connection, but do not prevent the closing", async () => {
+test("calls that need no token delay the closing of their connection, but do not prevent it", async () => {
   const rpc = await start();
   const { health, check } = healthOf(rpc);
   await check();
@@ -134,7 +134,7 @@ test("calls that need no token delay the closing of their connection, but do not
 });
 
 // time: controlled
-test("core checks its health at most once a second, however many clients ask for the health", async () => {
+test("core checks its health at most once a second, however many clients ask for it", async () => {
   const rpc = await start();
   const { check } = healthOf(rpc);
   const now = jest.spyOn(performance, "now").mockReturnValue(0);
@@ -157,7 +157,7 @@ test("a connection with an unfinished TLS handshake is closed", async () => {
   const tls = { ...ca.issue(["127.0.0.1"]), clientCa: undefined };
   const rpc = await start({ tls });
   const [silent, half] = [await open(rpc), await open(rpc)];
-  // Sends the start of a TLS record, which announces more bytes than the test sends.
+  // Sends only the start of a TLS record: the record's header announces more bytes than the test sends.
   half.write(Buffer.from([0x16, 3, 1, 2, 0, 1, 0]));
   await Promise.all([ended(silent), ended(half)]);
   const client = new BridgeServiceClient(`127.0.0.1:${rpc.port}`, credentials.createSsl(ca.cert));
@@ -165,7 +165,7 @@ test("a connection with an unfinished TLS handshake is closed", async () => {
   await poll(client, TOKENS.edge);
 });
 
-test("the streams of a client that answers no ping are closed, and closing the listener does not wait for the client", async () => {
+test("the streams of a client that does not answer pings are closed, and closing the listener does not wait for this client", async () => {
   const rpc = await start({ pingEveryMs: 200, pongWithinMs: 1_000 });
   const ends: Socket[] = [];
   // The test unpipes and pauses the proxy's sockets below. From then on, the proxy behaves like a dead machine: it
@@ -201,7 +201,7 @@ test("closing a listener closes connections without a call immediately, and clos
   await expect(open(rpc)).rejects.toThrow("ECONNREFUSED");
 });
 
-test("an address with as many connections as its share gets no more, and another address is served", async () => {
+test("an address that has used its share of connections cannot open more, and another address is still served", async () => {
   const rpc = await start({
     silentMs: 60_000,
     limitConnections: (listener) => void limitConnections(listener, { max: 200, share: 20 }),

@@ -110,7 +110,7 @@ test("an expired event is not sent again; other events of the same call are", as
 });
 
 // time: ordering
-test("two calls at the same time queue an event once", async () => {
+test("two concurrent calls queue an event only once", async () => {
   const bridge = await push.bridge();
   bridge.behave(status(500));
   const eventId = await failOne(bridge.workspaceId);
@@ -196,7 +196,7 @@ describe("the log entry of a failed attempt has the event and the start of the r
     ["bytes that are not text", Buffer.from([0xff, 0xd8, 0x41]), { text: "\ufffd\ufffdA", truncated: false }],
   ])("for a body with %s", async (_what, body, response) => {
     expect(await rejected(body)).toEqual(response);
-    // With a length, the body is not chunked.
+    // With a Content-Length, the same body is not chunked.
     const length = { "Content-Length": String(Buffer.byteLength(body ?? "")) };
     expect(await rejected(body, length)).toEqual(response);
   });

@@ -68,7 +68,7 @@ test("core requires REDIS_URL and SECRETS_KEY, and CORE_TOKENS when it listens o
   for (const line of lines) expect(read).toThrow(`\n  - ${line}`);
 });
 
-/** The settings with which a program starts, without the addresses of its listeners. */
+/** The settings that a program needs to start, without the addresses of its listeners. */
 const VALID: Readonly<Record<string, () => Readonly<Record<string, string>>>> = {
   core: () => ({ REDIS_URL: service.redis.url, SECRETS_KEY }),
   edge: () => ({ CORE_TOKEN: TOKENS.edge, CORE_ADDRESS: `127.0.0.1:${service.core.port}` }),
@@ -121,7 +121,7 @@ describe("an address that a process cannot listen on is an invalid setting:", ()
   });
 });
 
-test("core with another number of shards than its Redis exits with code 78", async () => {
+test("core with a different number of shards than its Redis exits with code 78", async () => {
   const { code, stderr } = await run("core", {
     ...VALID["core"]?.(),
     SHARDS: "8",
@@ -131,7 +131,7 @@ test("core with another number of shards than its Redis exits with code 78", asy
 });
 
 describe("a misspelled setting", () => {
-  test("is named beside the faults that it causes", async () => {
+  test("is named together with the faults that it causes", async () => {
     const { code, stderr } = await run("core", { REDIS_URL: service.redis.url, SECRET_KEY: SECRETS_KEY });
     expect([code, stderr]).toEqual([
       78,
@@ -140,7 +140,7 @@ describe("a misspelled setting", () => {
     expect(stderr).not.toContain(SECRETS_KEY);
   });
 
-  test("is a warning in the log of a process that starts without it", async () => {
+  test("causes a warning in the log if the process can start without that setting", async () => {
     const core = await startCore(service.redis.url, { PUSH_ALOW: "127.0.0.1" });
     await core.stop();
     const warnings = core.log.filter(

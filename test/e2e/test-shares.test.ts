@@ -52,7 +52,7 @@ const setAddress = (workspaceId: string, address: string) => {
 const sendTest = (workspaceId: string, { workspaces } = push.service.clients, token?: string) =>
   call(workspaces, workspaces.sendTestOperatorEvent, { workspaceId }, token);
 
-/** Makes calls, and counts the calls that have not ended, and the statuses of the others. */
+/** Counts the calls that are still pending, and collects the statuses of the others. */
 function begin(calls: readonly Promise<unknown>[]) {
   const counts = { pending: calls.length, codes: new Set<code | undefined>() };
   const ended = calls.map(async (each) => {
@@ -67,7 +67,7 @@ function begin(calls: readonly Promise<unknown>[]) {
 }
 
 // time: ordering
-test("600 tests of addresses that never answer delay no event and no test of another workspace", async () => {
+test("600 tests of addresses that never answer delay neither the events nor the tests of another workspace", async () => {
   const stalled = await startOps();
   stalled.behave(sayNothing());
   const ids: string[] = [];
@@ -89,7 +89,7 @@ test("600 tests of addresses that never answer delay no event and no test of ano
   expect(types).toEqual(["test", "event.retries_exhausted"]);
   await ended;
   expect(counts.codes).toEqual(new Set([undefined, code.RESOURCE_EXHAUSTED]));
-  // At most 5 tests of each workspace pass the limit of a minute.
+  // The limit per minute lets at most 5 tests of each workspace pass.
   const perWorkspace = ids.map(
     (id) => stalled.requests.filter(({ headers }) => headers["service-workspace"] === id).length,
   );
@@ -97,7 +97,7 @@ test("600 tests of addresses that never answer delay no event and no test of ano
 });
 
 // time: ordering
-test("a cancelled test of an operator address ends its attempt, before an earlier attempt is too late", async () => {
+test("cancelling a test of an operator address stops its attempt, even before an earlier attempt has timed out", async () => {
   const stalled = await startOps();
   stalled.behave(sayNothing());
   const { id } = await push.workspaces.make();
@@ -116,7 +116,7 @@ test("a cancelled test of an operator address ends its attempt, before an earlie
 });
 
 // time: ordering
-test("16 test events of a workspace are in progress at most, and pushes of another workspace are not delayed", async () => {
+test("at most 16 test events of a workspace are in progress at a time, and another workspace's pushes are not delayed", async () => {
   const [bridge, healthy] = [await push.bridge(), await push.bridge()];
   bridge.behave(sayNothing());
   const { workspaceId } = bridge;
@@ -133,7 +133,7 @@ test("16 test events of a workspace are in progress at most, and pushes of anoth
   expect(counts.codes).toEqual(new Set([undefined, code.RESOURCE_EXHAUSTED]));
 });
 
-test("test events displace no change of the log of changes, and each change is in core's log", async () => {
+test("test events do not displace other changes from the log of changes, and core logs each change", async () => {
   const { id, secret } = await push.workspaces.make({ ownerEmail: "owner@customer.test" });
   const rotated = await push.workspaces.rotate(id);
   await setAddress(id, "https://1.1.1.1/?token=hidden");

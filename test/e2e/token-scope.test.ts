@@ -28,7 +28,7 @@ let clients: CoreClients;
 let store: TestStore;
 let inside: TestWorkspace;
 let outside: TestWorkspace;
-/** A workspace of `ann` that a test changes. */
+/** A workspace in the scope of `ann`, which a test changes. */
 let changed: TestWorkspace;
 const consumers: Consumer[] = [];
 
@@ -152,7 +152,7 @@ describe("a limited token of an operator", () => {
   });
 });
 
-test("every request with a workspace id has the id in a place where core checks the scope of the token", () => {
+test("every request that contains a workspace id contains it in a field in which core checks the token's scope", () => {
   const hasId = (message: DescMessage, visited = new Set<DescMessage>()): boolean => {
     if (visited.has(message)) return false;
     visited.add(message);
@@ -237,7 +237,7 @@ describe("a limited token of a game", () => {
   );
 });
 
-test("a deletion leaves a log line with the name of the token, and core logs no token", async () => {
+test("core logs a deletion with the name of the token, but never logs the token itself", async () => {
   const { workspaces } = clients;
   await call(workspaces, workspaces.deleteWorkspace, { workspaceId: changed.id }, ANN);
   const line = await until("the log line", () =>

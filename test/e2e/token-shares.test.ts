@@ -34,9 +34,9 @@ afterAll(async () => {
 });
 
 /**
- * Makes calls whose client never reads the answers. Returns the headers of each answer: a rejected call has its status in
- * the headers, and an accepted call has none, because its answer is never sent completely. Unless `isComplete`, the last
- * byte of each request is missing.
+ * Makes calls whose client never reads the answers. Returns the headers of each answer. The headers of a rejected call
+ * contain its status. An accepted call has no headers, because core cannot send its answer completely. Unless
+ * `isComplete`, the last byte of each request is missing.
  */
 function callWithoutReading(
   token: string,
@@ -44,7 +44,7 @@ function callWithoutReading(
   request: Uint8Array,
   { count, isComplete = true }: { readonly count: number; readonly isComplete?: boolean },
 ) {
-  // By default, a client whose unsent requests have more than 10 MB resets the streams of answers.
+  // By default, Node's HTTP/2 client resets streams once its unsent requests exceed 10 MB.
   const options = { settings: { initialWindowSize: 0 }, maxSessionMemory: 100 };
   const session = connect(`http://127.0.0.1:${core.port}`, options);
   sessions.push(session);
@@ -112,7 +112,7 @@ test("a token that is limited to workspaces has at most 100 watches; another tok
   for (const { stream } of [...open, ...neighbours]) stream.cancel();
 });
 
-test("lists of a token are rejected while it has 16 MB of unread lists; another token can list meanwhile", async () => {
+test("a token's calls for lists are rejected while 16 MB of its lists are unread; another token can list meanwhile", async () => {
   const { workspaces } = clients;
   const page = { pageSize: 1_000, pageToken: "" };
   const request = ListWorkspacesRequest.encode(page).finish();
@@ -144,7 +144,7 @@ test("lists of a token are rejected while it has 16 MB of unread lists; another 
   );
 });
 
-test("publish calls of a token are rejected while it has 16 MB in progress; another game can publish meanwhile", async () => {
+test("a token's publish calls are rejected while 16 MB of its calls are in progress; another game can publish meanwhile", async () => {
   const { games } = clients;
   const event = (length: number) => OutboundEvent.fromPartial(textEvent(inside.id, "x".repeat(length)));
   const large = PublishEventsRequest.encode({ events: [event(7 * MB)] }).finish();
@@ -198,12 +198,12 @@ test("calls of a token that is limited to workspaces are rejected while 1,024 of
 
 // time: ordering
 test.each([
-  // The burst is 200 events, so the last call waits until 500 further events were due.
+  // The burst is 200 events, so the last call waits until the pace has allowed 500 further events.
   ["500 events", { calls: 8, events: 100, bytes: 1, leastMs: 900 }],
-  // A call counts as 293 events, so the last call waits until 386 further events were due.
+  // A call counts as 293 events, so the last call waits until the pace has allowed 386 further events.
   ["4 MB of events", { calls: 3, events: 40, bytes: 60_000, leastMs: 700 }],
 ])(
-  "calls of a token that is limited to workspaces wait above %s per second; another game can publish meanwhile",
+  "calls of a token that is limited to workspaces are delayed above %s per second; another game can publish meanwhile",
   async (_what, { calls, events: count, bytes, leastMs }) => {
     const { games } = clients;
     const event = OutboundEvent.fromPartial(textEvent(inside.id, "x".repeat(bytes)));
@@ -220,7 +220,7 @@ test.each([
 );
 
 // time: ordering
-test("calls of an operator's token that is limited to workspaces wait above 500 per second; another token is served meanwhile", async () => {
+test("calls of an operator's token that is limited to workspaces are delayed above 500 per second; another token is served meanwhile", async () => {
   const { workspaces } = clients;
   const show = (token: string) =>
     call(workspaces, workspaces.getWorkspace, { workspaceId: inside.id }, token);
@@ -232,11 +232,11 @@ test("calls of an operator's token that is limited to workspaces wait above 500 
   );
   await expect(show(TOKENS.operator)).resolves.toMatchObject({ workspace: { id: inside.id } });
   await limited;
-  // The burst is 50 calls, so the last of 300 calls waits until 250 further calls were due.
+  // The burst is 50 calls, so the last of 300 calls waits until the pace has allowed 250 further calls.
   expect(performance.now() - fromMs).toBeGreaterThan(400);
 });
 
-test("requests of a token that never become complete are rejected above 32 MB; another game can publish meanwhile", async () => {
+test("a token's incomplete requests are rejected above 32 MB; another game can publish meanwhile", async () => {
   const { games } = clients;
   const { session, heads } = callWithoutReading(
     TRIVIA,

@@ -41,7 +41,7 @@ const workspace = () => ({ id: bridge.workspaceId, secret: bridge.secret });
 const say = (text: string, headers: Record<string, string> = {}) =>
   post(url, workspace(), { ...MESSAGE, id: `id ${text}`, text }, { headers });
 
-/** Publishes an event as a game that traces. */
+/** Publishes an event as a game that uses tracing does. */
 function publish(
   text: string,
   metadata: string,
@@ -109,7 +109,7 @@ test("one trace goes from a bridge's POST through core and a game to the push", 
 });
 
 // time: ordering
-test("requests that travel in one message to core keep their own traces", async () => {
+test("requests that the edge sends to core in one message keep their own traces", async () => {
   const consumer = await startConsumer(push.service.clients.games, { group: "batched" }).opened();
   const traces = Array.from({ length: 20 }, (_, i) => `${TRACE.slice(0, -2)}${String(i + 10)}`);
   await Promise.all(traces.map((trace) => say(trace, { traceparent: `00-${trace}-${PARENT}-01` })));
@@ -143,7 +143,7 @@ test("the traceparent of an event takes precedence over that of its call", async
   ]);
 });
 
-test("a game that does not sample its trace gets no span and no header on the push", async () => {
+test("if a game does not sample its trace, core exports no span, and the push has no traceparent header", async () => {
   await publish("not sampled", `00-${TRACE}-${PARENT}-00`);
   expect(await pushed("not sampled")).toEqual([undefined]);
 });
@@ -181,7 +181,7 @@ test("a request without a valid signature is not exported, even if its tracepare
 });
 
 // time: ordering
-test("requests are answered while the collector fails, and the log says so once", async () => {
+test("requests are answered while the collector fails, and the log reports the failure once", async () => {
   collector.answerWith(400);
   const before = collector.requests.length;
   for (let i = 0; i < 5; i++) {
@@ -194,7 +194,7 @@ test("requests are answered while the collector fails, and the log says so once"
 });
 
 // time: ordering
-test("a process that stops exports the spans that have ended", async () => {
+test("a stopping process exports the spans that have ended", async () => {
   const environment = {
     ...collector.environment,
     OTEL_BSP_SCHEDULE_DELAY: "600000",

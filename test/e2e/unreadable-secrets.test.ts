@@ -23,7 +23,7 @@ let goodPoll: PushedBridge;
 const allBad = () => [bad, ...badPolls];
 const callerOf = ({ workspaceId: id, secret }: PushedBridge) => ({ id, secret });
 
-/** Changes the workspaces through a core that also has the lost key. The first of its keys encrypts. */
+/** Changes the workspaces through a core that also has the lost key. Core encrypts with the first of `keys`. */
 const through = (keys: string, ids: readonly string[]) =>
   withCore(push.service.redis.url, { SECRETS_KEY: keys }, async ({ workspaces }) => {
     for (const id of ids) await workspaces.update(id, { name: "changed" });
@@ -48,7 +48,7 @@ beforeAll(async () => {
 });
 afterAll(() => push.close());
 
-test("the list has workspaces with an unreadable secret on pages of any size, with the fingerprint of the missing key", async () => {
+test("the list contains workspaces with an unreadable secret, with the fingerprint of the missing key, for every page size", async () => {
   for (const size of [1, 2, 1_000]) {
     const found = new Map<string, string>();
     for (let token = ""; ;) {
@@ -90,7 +90,7 @@ test("its bridge gets 503 with Retry-After, and core logs the workspace and the 
   expect(core.log.filter(({ msg }) => msg === "unexpected error")).toEqual([]);
 });
 
-test("requests without a signature, of unknown workspaces and of other workspaces are answered as always", async () => {
+test("requests without a signature, and requests for unknown and for other workspaces, are answered as usual", async () => {
   const { url } = push.service;
   const path = `/hooks/${bad.workspaceId}`;
   expect((await send(url, path, { method: "POST", body: "{}" })).status).toBe(401);
@@ -162,7 +162,7 @@ test("a core that starts counts the workspaces with an unreadable secret, and lo
   });
 });
 
-test("workspace keys and re-encrypt list the workspaces with an unreadable secret, and end with the exit code 1", async () => {
+test("workspace keys and re-encrypt list the workspaces with an unreadable secret, and exit with code 1", async () => {
   const corePort = push.service.core.port;
   const ids = allBad().map(({ workspaceId }) => workspaceId);
   const keys = await runCli("workspace keys --json", { corePort });

@@ -59,7 +59,7 @@ test.each(SERVERS)("%s --help names the page with the settings, and needs no set
   expect(anchors.map((text) => text.replaceAll(" ", "-"))).toContain(section);
 });
 
-test("a server rejects an argument that it does not know with exit code 64", async () => {
+test("a server that gets an unknown argument exits with code 64", async () => {
   const { code, stderr } = await run(["dist/core/main.js", "--port=1"]);
   expect([code, stderr]).toEqual([64, expect.stringMatching(/--port.*\n.*--help/s)]);
 });
@@ -116,7 +116,7 @@ describe("a build without a git repository", () => {
   const build = (environment: Record<string, string>) => run([SCRIPT], { cwd: folder, environment });
   const written = () => JSON.parse(readFileSync(join(folder, "dist/build.json"), "utf8")) as object;
 
-  test("has the commit unknown, unless COMMIT names the commit", async () => {
+  test("records the commit that COMMIT contains, which can be unknown", async () => {
     expect((await build({ COMMIT: "unknown", VERSION: "" })).code).toBe(0);
     expect(written()).toEqual({ version: "1.2.3", commit: "unknown" });
     expect((await build({ COMMIT, VERSION: "1.2.3" })).code).toBe(0);

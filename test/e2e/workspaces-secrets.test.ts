@@ -71,7 +71,7 @@ test("up to four secrets are valid and listed, newest first; old secrets expire 
 
   const infos = (await api.get(id)).workspace?.secrets ?? [];
   const createdAt = infos.map((info) => info.createdAt?.getTime() ?? 0);
-  // Newest first: each secret was retired when the secret before it in the list was made.
+  // Newest first: each secret was retired when the one before it in the list was created.
   expect(infos.map(({ expiresAt }) => expiresAt?.getTime())).toEqual([
     undefined,
     ...createdAt.slice(0, 3).map((retired) => retired + DAY_MS),
@@ -117,7 +117,7 @@ describe("at rest,", () => {
     expect((await poll(own.url, { id: workspace.id, secret: signingSecret })).status).toBe(200);
 
     const kept = await readDisk();
-    // The two texts show that the files contain the stored data.
+    // These two texts prove that the files contain the stored data.
     expect(kept.includes("a name to be found")).toBe(true);
     expect(kept.includes("a text to be found")).toBe(true);
     for (const secret of [workspace.secret, signingSecret]) {

@@ -5,7 +5,7 @@ import type { Facts } from "./facts";
 
 const LOOK_EVERY_MS = 20;
 const OPEN_AGAIN_MS = 100;
-/** Milliseconds to wait for a stream to open. At a suspended core, a stream neither opens nor ends. */
+/** Milliseconds to wait for a stream to open. A stream to a suspended core neither opens nor ends. */
 const OPEN_WITHIN_MS = 5_000;
 
 /**

@@ -1,6 +1,7 @@
 // Runs in a worker thread, so that the other clients of a test are not delayed by the work of this client. Opens
 // `count` connections to the edge at `port`, and keeps about that many open. Each connection sends a request byte by
-// byte. Writes three numbers to `seen`: connections that were opened, the most at once, and connections that ended.
+// byte. Writes three counts to `seen`: the opened connections, the most that were open at once, and the connections
+// that ended.
 "use strict";
 const { connect } = require("node:net");
 const { workerData } = require("node:worker_threads");
@@ -38,7 +39,8 @@ setInterval(() => {
   let place = 0;
   // Each connection sends a byte every DRIP_EVERY_MS. A tenth of them sends in each turn.
   for (const socket of open) if (place++ % 10 === turn % 10 && socket.writable) socket.write("x");
-  // The next connections wait for these, so that the edge's queue of new connections does not overflow.
+  // Opens more connections only after all earlier ones are established, so that the edge's queue of new connections
+  // does not overflow.
   if (![...open].some(({ connecting }) => connecting)) {
     for (let i = Math.min(AT_ONCE, count - open.size); i > 0; i--) openOne();
   }

@@ -22,7 +22,7 @@ const folder = testFolder();
 const isCustom = ({ apiVersion }: { apiVersion: string }): boolean =>
   /^(?:gateway\.networking\.k8s\.io|monitoring\.coreos\.com)\//.test(apiVersion);
 
-/** Returns the faults that the schemas of a release of Kubernetes find in objects; "" if there are none. */
+/** Validates objects with the schemas of a Kubernetes release. Returns the faults; "" if there are none. */
 async function faultsOf(objects: readonly object[], kubernetes: string): Promise<string> {
   const file = join(folder, "objects.yaml");
   writeFileSync(file, objects.map((each) => stringify(each)).join("---\n"));
@@ -39,7 +39,7 @@ test("the chart and the project have the same version", () => {
   expect(chart).toMatchObject({ version, appVersion: version });
 });
 
-test("docs/kubernetes.md has the defaults and the comments of all values", () => {
+test("docs/kubernetes.md lists the defaults and the comments of all values", () => {
   const check = ["scripts/helm-values.mjs", "--check"];
   const { status, stderr } = spawnSync(process.execPath, check, { cwd: ROOT, encoding: "utf8" });
   expect({ status, stderr }).toEqual({ status: 0, stderr: "" });
@@ -47,7 +47,7 @@ test("docs/kubernetes.md has the defaults and the comments of all values", () =>
 
 describe.each(EXAMPLES)("with the values of the example %s,", (example) => {
   test("helm lint --strict finds no fault", async () => {
-    // `helm lint` cannot pretend that the cluster has the Prometheus Operator.
+    // `helm lint` has no option that simulates a cluster with the Prometheus Operator.
     const options = [...valuesOf(example), "--set", "serviceMonitor.enabled=false", "--strict"];
     expect(await helm(["lint"], options)).toMatchObject({ code: 0 });
   });

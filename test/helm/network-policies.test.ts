@@ -9,7 +9,10 @@ beforeAll(async () => {
 }, 900_000);
 
 type Labels = Readonly<Record<string, string>>;
-/** An end of a connection: a pod, or an address outside the cluster. Pods without a namespace are in the chart's. */
+/**
+ * One end of a connection: a pod, or an address outside the cluster. A pod without a `namespace` is in the chart's
+ * namespace.
+ */
 type End = { readonly labels: Labels; readonly namespace?: string } | { readonly address: string };
 
 const of = (example: Example): readonly Manifest[] => rendered.get(example) ?? [];
@@ -47,7 +50,10 @@ const isAllowed = (rules: readonly Rule[] | undefined, end: End, port: number, p
     return hasPort && (rule.from ?? rule.to ?? []).some((peer) => isPeer(peer, end));
   });
 
-/** Returns the rules of all policies that select a pod. Throws if none does: all connections would be allowed. */
+/**
+ * Returns the rules of all policies that select a pod. Throws if no policy does, because Kubernetes would then allow
+ * all connections.
+ */
 function rulesFor(example: Example, end: End, direction: "ingress" | "egress"): readonly Rule[] {
   const labels = "labels" in end ? end.labels : {};
   const policies = ofKind(of(example), "NetworkPolicy").filter(({ spec }) =>
@@ -135,7 +141,7 @@ describe.each(EXAMPLES)("with the values of the example %s,", (example) => {
     }
   });
 
-  test("every pod of the release is selected by the policy that allows nothing", () => {
+  test("the policy that denies all connections selects every pod of the release", () => {
     const deny = one(of(example), "NetworkPolicy", "default-deny").spec;
     expect(deny).toMatchObject({ policyTypes: ["Ingress", "Egress"] });
     expect([deny.ingress, deny.egress]).toEqual([undefined, undefined]);
@@ -145,7 +151,7 @@ describe.each(EXAMPLES)("with the values of the example %s,", (example) => {
   });
 });
 
-test("only the proxy reaches edges and the dashboard, and reaches core only if games outside the cluster may", () => {
+test("only the proxy reaches edges and the dashboard, and it reaches core only if games outside the cluster are allowed", () => {
   const proxy = inNamespace("traefik");
   expect(isReachedBy("sentinel", "edge", proxy, 8080)).toBe(true);
   expect(isReachedBy("sentinel", "dashboard", proxy, 8082)).toBe(true);

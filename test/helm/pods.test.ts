@@ -29,7 +29,7 @@ const settable = (component: string): readonly string[] =>
 const programOf = (component: string) => (component === "core" ? "core" : "edge");
 
 describe.each(EXAMPLES)("with the values of the example %s,", (example) => {
-  test("each environment variable is a setting of its program, set once, or a part of another variable", () => {
+  test("each environment variable is set once, and is a setting of its program or is used in another variable", () => {
     for (const component of componentsOf(example)) {
       const { env } = containerOf(of(example), component);
       const names = env.map(({ name }) => name);
@@ -44,7 +44,7 @@ describe.each(EXAMPLES)("with the values of the example %s,", (example) => {
     }
   });
 
-  test("all secrets come from Secrets: no other place has a password, a key or a token", () => {
+  test("all passwords, keys and tokens come from Secrets, and no other object contains one", () => {
     const secret = /^(?:SECRETS_KEY|CORE_TOKENS?|SMTP_URL|OPERATOR_EVENTS_SECRET|.*PASSWORD)$/;
     for (const component of componentsOf(example)) {
       const { env } = containerOf(of(example), component);
@@ -124,7 +124,7 @@ describe.each(EXAMPLES)("with the values of the example %s,", (example) => {
     }
   });
 
-  test("no process runs as root, can write outside /tmp, has capabilities, or gets a token of the cluster", () => {
+  test("no process runs as root, can write outside /tmp, has capabilities, or gets a service account token", () => {
     for (const component of componentsOf(example)) {
       const { spec } = one(of(example), "Deployment", component).spec.template;
       expect(spec).toMatchObject({
@@ -156,12 +156,12 @@ describe.each(EXAMPLES)("with the values of the example %s,", (example) => {
   });
 });
 
-test("there is one dashboard, and an update never runs two", () => {
+test("there is one dashboard pod, and an update never runs two at the same time", () => {
   const { replicas, strategy } = one(of("single"), "Deployment", "dashboard").spec;
   expect({ replicas, strategy }).toEqual({ replicas: 1, strategy: { type: "Recreate" } });
 });
 
-test("the number of pods is left to the autoscaler, if there is one", () => {
+test("if there is an autoscaler, the chart does not set the number of pods", () => {
   for (const component of ["core", "edge"]) {
     expect(one(of("single"), "Deployment", component).spec.replicas).toBe(2);
     expect(one(of("everything"), "Deployment", component).spec.replicas).toBeUndefined();

@@ -14,7 +14,7 @@ import { startTestSentinel } from "../harness/redis-sentinel";
 import { until } from "../harness/wait";
 
 // Runs core, an edge and the dashboard without a cluster, with the variables that the chart renders, and the secrets
-// that the commands in docs/kubernetes.md create. Only the ports of the processes are others.
+// that the commands in docs/kubernetes.md create. Only the ports of the processes differ.
 
 const started: TestProcess[] = [];
 const closers: (() => Promise<void>)[] = [];
@@ -23,7 +23,7 @@ beforeAll(async () => {
   createSecrets();
 }, 900_000);
 afterAll(async () => {
-  // The processes would drain first, as the chart configures them.
+  // SIGTERM would start the long drain that the chart configures.
   for (const each of started) await each.stop("SIGKILL");
   for (const close of closers) await close();
 });
@@ -69,7 +69,7 @@ async function start(program: "core" | "edge", environment: Record<string, strin
 const isReady = async ({ healthPort }: TestProcess) =>
   (await fetch(`http://127.0.0.1:${healthPort}/ready`)).status === 200;
 
-/** Starts Redis as an example describes it. Returns the options of Helm with its addresses. */
+/** Starts Redis as an example describes it. Returns the Helm options that contain the addresses of Redis. */
 const REDIS: Readonly<
   Record<Exclude<Example, "everything">, (password: string) => Promise<readonly string[]>>
 > = {

@@ -17,7 +17,10 @@ describe("all parts stop in order and no process is left", () => {
     expect(run.printed()).toContain(STOPS);
   });
 
-  /** Creates a package with the project's start script, without the build, which would change files of other tests. */
+  /**
+   * Creates a package with the project's start script. The script omits the build, which would change files that other
+   * tests use.
+   */
   function packageWithStart(): string {
     const { scripts } = JSON.parse(readFileSync(join(PROJECT, "package.json"), "utf8")) as {
       scripts: { start: string };
@@ -50,7 +53,7 @@ describe("all parts stop in order and no process is left", () => {
     ["while Redis starts", "· Redis:", [0]],
     ["while core and the edge start", "· core and edge: start", [0]],
   ])("after Ctrl-C %s", async (_title, line, codes) => {
-    // So that the start waits, Redis is replaced by a program on the PATH or by the server `silent`. Neither answers.
+    // A program on the PATH or the server `silent` replaces Redis. Neither answers, so the start waits.
     const version = '[ "$1" = --version ] && echo "Redis server v=7.2.4 sha=00000000:0" && exit 0';
     const PATH = pathWith({ "redis-server": `${version}\nexec /bin/sleep 600` });
     const silent = createServer();

@@ -16,7 +16,7 @@ import {
 
 describe("when a part exits unexpectedly, the error names the part and its log, and all other parts stop", () => {
   test.each(Object.entries(PARTS))("%s", async (name, command) => {
-    // Without the demo, a start takes less time. The cases of Redis, the game and the chat have the demo.
+    // The cases of core and edge start without the demo, which takes less time.
     const run = await start({ env: name === "core" || name === "edge" ? NO_DEMO : {} });
     await run.ready();
     process.kill(pidOf(run.folder, command), "SIGKILL");

@@ -3,7 +3,7 @@ import { expectUndisturbed, neighbourhood } from "./neighbourhood";
 const street = neighbourhood();
 
 // time: ordering
-test("a tenant's posts at the highest rate, of which its game acks none, disturb no other tenant", async () => {
+test("a tenant that posts at the highest rate, and whose game acks nothing, does not disturb other tenants", async () => {
   const { taken, report } = await street.attack("unacked-posts");
   expectUndisturbed(report);
   expect(taken.accepted).toBeGreaterThan(0);
@@ -18,7 +18,7 @@ test("requests with invalid signatures for a tenant's workspace do not count aga
 });
 
 // time: ordering
-test("pages that a bridge requests and does not read disturb no other tenant", async () => {
+test("a bridge that requests pages without reading them does not disturb other tenants", async () => {
   const { report } = await street.attack("unread-polls");
   expectUndisturbed(report);
 });

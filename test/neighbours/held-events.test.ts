@@ -1,12 +1,12 @@
 import { expectBounded, expectUndisturbed, neighbourhood } from "./neighbourhood";
 
-/** The number of calls of the attack. */
+/** The number of calls that the attack makes. */
 const ALL_CALLS = 60;
 
 const street = neighbourhood();
 
 // time: ordering
-test("events for a workspace that nobody polls are refused above a share, and no other tenant's events are", async () => {
+test("events for a workspace that nobody polls are refused above a share, but other tenants' events are accepted", async () => {
   const { taken, report } = await street.attack("held-events");
   expectUndisturbed(report);
   expectBounded(taken, "HELD_FULL", ALL_CALLS - 1);

@@ -13,7 +13,7 @@ import { pushEnvironment } from "../harness/push";
 import { startTestRedis, type TestRedis } from "../harness/redis";
 import { createTestCa, type TestCa } from "../harness/test-ca";
 
-/** A tenth of what the attack on held events publishes. */
+/** A tenth of the bytes that the attack on held events publishes. */
 const HELD_MAX_BYTES = 20_000_000;
 
 /** The attack and the neighbour, as the test observed them. */
@@ -36,7 +36,8 @@ export function neighbourhood() {
     closers.push(ca.close);
     const { key, cert } = ca.issue(["127.0.0.1"]);
     certificate = { key: key.toString(), cert: cert.toString() };
-    // The name server never answers. The bridges need none, because their target URLs have addresses.
+    // The name server never answers. The bridges do not need a name server, because their target URLs contain IP
+    // addresses.
     const names = createSocket("udp4");
     await once(names.bind(0, "127.0.0.1"), "listening");
     closers.push(() => names.close());
@@ -74,8 +75,9 @@ export function neighbourhood() {
     tenant,
     place: (): Place => place,
     /**
-     * Makes an attack beside the neighbour. The neighbour continues while the attack keeps what it got. The attacker is
-     * another process, so that the neighbour's calls and its bridge do not wait for the attacker's own work.
+     * Runs an attack while the neighbour uses the service. The neighbour continues while the attacker keeps everything
+     * that it obtained. The attacker is another process, so that the neighbour's calls and its bridge do not wait for
+     * the attacker's own work.
      */
     async attack(name: AttackName, kinds?: readonly Kind[]): Promise<Observed> {
       const scope = createScope();

@@ -10,14 +10,14 @@ beforeAll(() => {
 afterAll(() => client.close());
 
 // time: ordering
-test("operator events to an address that never answers are refused above a share, and delay no other operator event", async () => {
+test("operator events to an address that never answers are refused above a share, and do not delay other operator events", async () => {
   const { taken, report } = await street.attack("operator-events", ["operator event"]);
   expectUndisturbed(report);
   expect(Object.keys(taken.refused)).toContain("RESOURCE_EXHAUSTED");
 });
 
 // time: ordering
-test("test events to a bridge that never answers are refused above a share, and disturb no other tenant", async () => {
+test("test events to a bridge that never answers are refused above a share, and do not disturb other tenants", async () => {
   const { taken, report } = await street.attack("test-events");
   expectUndisturbed(report);
   expect(Object.keys(taken.refused)).toContain("RESOURCE_EXHAUSTED");

@@ -40,7 +40,7 @@ test("all packages and the changelog of the repository have the same version", (
 test.each([
   ["2.0.0-rc.1", "prerelease=true\nnpm-tag=next\n"],
   ["2.0.0", "prerelease=false\nnpm-tag=latest\n"],
-])("npm's tag of the version %s is latest only if the version is not a prerelease", (next, printed) => {
+])("the npm tag of the version %s is latest only if the version is not a prerelease", (next, printed) => {
   for (const path of [...PACKAGES, "CHANGELOG.md"]) change(path, version, next);
   const { stdout, stderr } = release(folder, `v${next}`);
   expect([stdout, stderr]).toEqual([`version=${next}\n${printed}`, ""]);

@@ -79,7 +79,7 @@ test("a file that leaves a timer, a server or a process open fails, and the repo
   const environment = JSON.stringify(join(ROOT, "test/harness/environment.js"));
   const config = join(folder, "jest.config.js");
   writeFileSync(config, `module.exports = { testMatch: ["**/*.spec.js"], testEnvironment: ${environment} };`);
-  // Longer than the environment waits, but jest must be able to exit.
+  // The timer and the process outlive the wait of the test environment, but end soon enough for jest to exit.
   const leak = `const open = () => {
       const server = require("node:net").createServer().listen(0);
       setTimeout(() => server.close(), 15_000);

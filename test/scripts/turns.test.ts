@@ -15,7 +15,7 @@ test("a commit always chooses the same Node and the same store", () => {
   });
 });
 
-test("among many commits, each pair of a Node and a store has its turn", () => {
+test("among many commits, each pair of a Node and a store is chosen", () => {
   const pairs = new Set<string>();
   // The chance that 300 random commits miss a pair is less than 1 in 10^22.
   for (const each of fc.sample(commit, 300))
@@ -23,6 +23,6 @@ test("among many commits, each pair of a Node and a store has its turn", () => {
   expect(pairs.size).toBe(NODES.length * STORES.length);
 });
 
-test("the current commit is a hash, with which a choice is possible", () => {
+test("the current commit is a hash, from which the script can choose", () => {
   expect(currentCommit()).toMatch(/^[0-9a-f]{16,}$/);
 });

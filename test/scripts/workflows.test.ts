@@ -69,13 +69,16 @@ test.each(NAMES)("%s pins each action to a commit, and names the release of the 
   for (const line of actions) expect(line).toMatch(/^uses: [\w-]+\/[\w-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+$/);
 });
 
-test.each(NAMES)("%s only reads the repository by default, and every job has a timeout", (name) => {
-  const { permissions, jobs } = read(name);
-  expect(permissions).toEqual({ contents: "read" });
-  for (const job of Object.values(jobs)) {
-    if (job.uses === undefined) expect(job["timeout-minutes"]).toBeLessThanOrEqual(60);
-  }
-});
+test.each(NAMES)(
+  "%s has only read access to the repository by default, and every job has a timeout",
+  (name) => {
+    const { permissions, jobs } = read(name);
+    expect(permissions).toEqual({ contents: "read" });
+    for (const job of Object.values(jobs)) {
+      if (job.uses === undefined) expect(job["timeout-minutes"]).toBeLessThanOrEqual(60);
+    }
+  },
+);
 
 test("CI runs on the Node releases that the README names, and runs all suites", () => {
   const { jobs } = read("ci.yml");
@@ -102,7 +105,7 @@ test("a release publishes each package of the repository that is not private", (
   expect(new Set(published.split(" "))).toEqual(new Set(["kit", ...bridges].filter(isPublic)));
 });
 
-test("the only secret of the repository that workflows use is the token of npm", () => {
+test("the only secret of the repository that workflows use is the npm token", () => {
   const secrets = NAMES.flatMap((name) => textOf(name).match(/\bsecrets\.\w+/g) ?? []);
   expect(secrets).toEqual(["secrets.NPM_TOKEN"]);
 });

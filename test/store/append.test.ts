@@ -55,7 +55,10 @@ test("when several cores get requests with the same ids at the same time, only o
   expect(await store.inboundLog.append(inbound(neighbour, "id-1"))).toEqual({ outcome: "stored" });
 });
 
-/** The last moments at which an id is recognized, and the first at which it is not, at the start and the end of a half day. */
+/**
+ * The last moment at which an id is recognized, and the first at which it is not, for an id from the start and from the
+ * end of a half day.
+ */
 const BOUNDARIES: [sinceNoon: number, us: number, ago: number, andUs: number][] = [0, HALF_DAY - 1].flatMap(
   (sinceNoon) => [
     [sinceNoon, 0, DAY - 1, SECOND_US - 1],

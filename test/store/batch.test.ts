@@ -15,7 +15,7 @@ function batchOf<Item, Output>(
   return one;
 }
 
-/** The number of calls if each call has as many items as fit. */
+/** The number of calls if each call contains as many items as fit. */
 function countCalls(weights: readonly number[], most: number): number {
   let [calls, room] = [0, 0];
   for (const weight of weights) {
@@ -98,7 +98,7 @@ test("calls made during a batch form the next batch, and calls for other shards 
       }),
   );
   const slow = batch(0, "slow");
-  // One turn of the event loop later, the slow batch has started.
+  // The slow batch starts in the next turn of the event loop.
   await new Promise(setImmediate);
   const behind = [batch(0, "one")];
   await new Promise(setImmediate);

@@ -4,7 +4,7 @@ import { addWorkspace, keyOf, testStore } from "../harness/store";
 const store = testStore();
 const other = testStore(store);
 
-test("the log has the changes that were stored with a workspace, and only the last 200 of them", async () => {
+test("the log contains the last 200 changes that were stored with a workspace", async () => {
   const { workspace, version } = await addWorkspace(store);
   const log = async () => (await other.changeLog.read(workspace.id)).map(({ detail }) => detail);
   const change = (detail: string) => createChange("alice", "renamed", detail);
@@ -24,7 +24,7 @@ test("the log has the changes that were stored with a workspace, and only the la
   expect(await log()).toEqual(Array.from({ length: 200 }, (_, i) => `${223 - i}`));
 });
 
-test("only the last 50 test events and events sent again are logged, and they displace no other change", async () => {
+test("only the last 50 test events and events sent again are logged, and they do not displace other changes", async () => {
   const { workspace, version } = await addWorkspace(store);
   const key = keyOf(store, workspace.id, "changes");
   // A core of an older release logged a test event among the other changes.

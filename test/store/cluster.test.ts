@@ -230,8 +230,8 @@ test("data that no replica has confirmed is not acknowledged, and is not sent in
   }
   expect(await onceAvailable("a page is read", readPage)).toMatchObject({ events: [expect.anything()] });
   expect(await onceAvailable("pushes are read", readPushes)).toHaveLength(1);
-  // The failed calls have stored the second event, and have read this event for the group. The lease may have expired
-  // since then.
+  // Although the calls failed, they have stored the second event, and have read it for the group. The lease may have
+  // expired since then.
   const again = await onceAvailable("the event is read again", async () => {
     await careful.followLog.take(member, shard);
     return careful.followLog.readAgain(member, shard, 10, undefined);

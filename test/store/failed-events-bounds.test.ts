@@ -64,7 +64,7 @@ test("a workspace keeps its last 100 failed events for 24 hours", async () => {
   }
 });
 
-test("the kept events of a workspace have at most 100 events and 1 MB; the oldest are removed first, and a larger event is not kept", async () => {
+test("a workspace keeps at most 100 failed events, and 1 MB of them; the oldest are removed first, and an event over 1 MB is not kept", async () => {
   const sizes = fc.array(fc.integer({ min: 1, max: 300 }), { minLength: 1, maxLength: 15 });
   await fc.assert(
     fc.asyncProperty(sizes, async (kilobytes) => {
@@ -90,7 +90,7 @@ test("the kept events of a workspace have at most 100 events and 1 MB; the oldes
 });
 
 // time: controlled
-test("the kept events of a shard have at most 64 MB; the oldest failures are removed first, also of other workspaces", async () => {
+test("a shard keeps at most 64 MB of failed events; the oldest failures are removed first, even if they belong to other workspaces", async () => {
   const first = await addPushed();
   const record = await store.workspaces.read(first.id);
   if (record === undefined) throw new Error("no such workspace");
@@ -116,7 +116,7 @@ test("the kept events of a shard have at most 64 MB; the oldest failures are rem
   expect(kept).toEqual([0, 0, ...Array<number>(fit).fill(1)]);
   expect(await counted()).toBe(fit * size);
 
-  // What a workspace sends again or another bound removes is no longer counted.
+  // Events that a workspace sends again, or that another bound removes, are no longer counted.
   const [, , third, fourth] = all;
   if (third === undefined || fourth === undefined) throw new Error("too few workspaces");
   expect(await sendAgain(third, third.id)).toEqual(["queued"]);

@@ -116,7 +116,7 @@ test("when a workspace is deleted, its kept events and responses are deleted, an
   expect(await texts(store, "KEYS", `*${workspace.id}*`)).toEqual([]);
 });
 
-test("a record that does not complete a push keeps nothing: without the lease, and for a poll workspace's events", async () => {
+test("no event is kept if the core that records its failure has lost the lease, or if its workspace polls", async () => {
   const workspace = await addPushed();
   const push = await queue(workspace, "x");
   expect(await record(push, "keep", deliveryOf(push, 1, "timeout"), { token: "another's" })).toBe("lost");

@@ -157,7 +157,7 @@ describe("reading", () => {
     expect(shown(await readNew(reader, shard, 10))).toEqual(["two/1"]);
   });
 
-  test("with a scope, returns only the events of these workspaces, and acks all other events", async () => {
+  test("returns only the events of the workspaces in its scope, and acks all other events", async () => {
     const group = "scoped";
     await log.open(group);
     await log.open("unscoped");
@@ -178,7 +178,7 @@ describe("reading", () => {
     const first = await log.readNew(reader, shard, 4);
     expect([shown(first?.entries), first?.isEnd]).toEqual([["in one/1", "in two/1"], false]);
     expect(await pending()).toBe(2);
-    // A core with other settings has read events outside the scope.
+    // A core whose settings give the token a wider scope has read an event outside this scope.
     expect(shown(await readNew(all, shard, 10))).toEqual(["in three/1", "out three/1"]);
     expect(await pending()).toBe(4);
     const again = await log.readAgain(reader, shard, 10, undefined);
@@ -267,7 +267,7 @@ describe("the register of a group", () => {
     expect(await namesAfter(all[0] ?? further, false)).toEqual(["c0"]);
   });
 
-  test("is not read when a member reports that it is alive, and the set of live members has not changed", async () => {
+  test("is not read when a member reports that it is alive and the set of live members is unchanged", async () => {
     const [a, b] = [member("beats", "a"), member("beats", "b")];
     await log.join(a, true);
     await log.join(b, true);
@@ -291,7 +291,7 @@ describe("the register of a group", () => {
     expect(await namesAfter(a, false)).toEqual(["a"]);
   });
 
-  test("reports whether a live member is of an older release, whose entries have no rule", async () => {
+  test("reports whether a live member runs an older release, whose entries contain no rule number", async () => {
     const [a, b] = [member("rules", "a"), member("rules", "b")];
     expect(await log.join(a, true)).toEqual({ names: ["a"], hasOlder: false });
     const key = `${store.keys.prefix(store.keys.shard(a.group))}:members:${a.group}`;
@@ -304,7 +304,7 @@ describe("the register of a group", () => {
     expect(await log.join(b, false)).toEqual({ names: ["a", "b"], hasOlder: false });
   });
 
-  test("gives a consumer's place in a release that stores no rule to its newer stream", async () => {
+  test("gives a consumer's place to its newer stream, even in an older release, which stores no rule number", async () => {
     const [known, newer] = [member("ruleless"), member("ruleless")];
     const key = `${store.keys.prefix(store.keys.shard(known.group))}:members:${known.group}`;
     await store.redis.command(key, ["HSET", key, known.name, `${known.token} 500 ${clock.us / 1_000}`]);

@@ -56,7 +56,7 @@ async function removeIdle(): Promise<readonly string[]> {
   return removed.toSorted();
 }
 
-/** Marks a group as a call of `remove` does that fails afterwards. Returns the mark. */
+/** Marks a group like a call of `remove` that fails after it has marked the group. Returns the mark. */
 async function beginRemoval(group: string): Promise<string> {
   const registry = store.keys.prefix(REGISTRY_SHARD);
   const [marked] = asList(await store.functions.call("begin_removal", registry, [group, "0"]));
@@ -73,7 +73,7 @@ async function clock() {
 
 describe("the number of groups", () => {
   // time: ordering
-  test("never exceeds the share of a token or the bound for all, although two cores open groups at the same time", async () => {
+  test("never exceeds the share of a token or the bound for all tokens, even if two cores open groups at the same time", async () => {
     const other = await openTestStore(redis.url);
     const open = async (token: GroupOpener, prefix: string) => {
       const opening = names(40, prefix).map((group, i) =>
@@ -170,7 +170,7 @@ describe("a group without members", () => {
     expect([await removeIdle(), await inRegistry(), await inLogs()]).toEqual([["held"], [], []]);
   });
 
-  test("keeps its place if a stream opens the group again within 24 hours", async () => {
+  test("is not removed if a stream opens it again within 24 hours", async () => {
     const pass = await clock();
     await enterGroup(store.followLog, member("g"), GAME);
     await pass(GROUP_IDLE_MS - 1);
@@ -204,7 +204,7 @@ describe("the removal of a group", () => {
     expect([await inLogs(), await inRegistry()]).toEqual([["g"], ["g"]]);
   });
 
-  test("spares each log in which a stream has opened the group again since the removal began", async () => {
+  test("does not remove the group from a log in which a stream has opened it again since the removal began", async () => {
     const registry = store.keys.prefix(REGISTRY_SHARD);
     await store.followLog.open("g", GAME);
     const marked = await beginRemoval("g");
@@ -217,7 +217,7 @@ describe("the removal of a group", () => {
   });
 
   // time: ordering
-  test("never takes the group from a stream that opens it at the same time", async () => {
+  test("never removes a group that a stream opens at the same time", async () => {
     for (let i = 0; i < 30; i++) {
       await store.followLog.open("g", GAME);
       const stream = member("g");

@@ -70,7 +70,7 @@ test("when held events have expired, a workspace at its bound gets new events ag
 });
 
 // time: controlled
-test("a refused event is reported to operators once, and again after five minutes without a refused event", async () => {
+test("refused events are reported to operators once, and again only after five minutes without a refused event", async () => {
   const { workspace } = await addWorkspace(small);
   const { id } = workspace;
   const shard = small.keys.shard(id);

@@ -16,11 +16,17 @@ import {
 } from "../harness/store";
 
 const LOG_MAX = 1_000;
-/** Maximum number of entries that a log can have above its bound: the bound is checked after each 16th of it. */
+/**
+ * Maximum number of entries by which a log can exceed its bound: core checks the bound each time a 16th of it was
+ * added.
+ */
 const OVER = LOG_MAX / 16 + 1;
 /** Maximum number of events in one call of the store. */
 const BATCH = 128;
-/** Number of events that are too old. Redis trims only whole nodes of the stream, of up to 100 events. */
+/**
+ * Number of expired events. It is a multiple of 100, because Redis trims only whole nodes of a stream, each with up to
+ * 100 events.
+ */
 const OLD = 200;
 const LIMITED = "limited";
 
@@ -134,14 +140,14 @@ test("an event that every group has acked leaves the log, and an event that a gr
   expect([await followAll(record, "quick"), await followAll(record, "slow")]).toEqual([1, 1]);
 });
 
-test("without a group, events stay in the log for a group that is still to come back", async () => {
+test("if there is no group, events stay in the log for a group that opens again later", async () => {
   const record = await addWorkspace(store);
   await append(record, 10);
   await store.inboundLog.tidy(shardOf(record));
   expect(await lengthOf(record)).toBe(10);
 });
 
-test("a full log rejects new events, loses none, and accepts events again after a group has acked", async () => {
+test("a full log rejects new events, drops none, and accepts events again after a group has acked", async () => {
   const [record, other] = await twoNeighbours();
   await store.followLog.open("g");
   const stored = (await append(record, 480)) + (await append(other, 480)) + (await append(record, 200));
@@ -225,7 +231,7 @@ test("without a group, a log at its bound drops its oldest events, and counts th
   expect(lost("size")).toBe(LOG_MAX + 300 - length);
 });
 
-test("a workspace with a quarter of a log that is half full is rejected alone", async () => {
+test("when a log is half full, only the events of a workspace that has filled a quarter of it are rejected", async () => {
   const bytes = 200_000;
   const small = await openSmall(bytes);
   const [record, other] = await twoNeighbours();
@@ -264,7 +270,7 @@ test("after Redis has restarted, the bytes of the events in the log still count"
   await small.followLog.open("g");
   await append(record, 90, small, "x".repeat(900));
   await append(other, 90, small, "x".repeat(900));
-  // Loading the library again is what a restart does to the memory of the functions.
+  // Loading the library again clears the memory of the functions, as a restart of Redis does.
   await store.redis.command("", ["FUNCTION", "FLUSH"]);
   const stored = await append(other, 100, small, "x".repeat(900));
   expect(stored).toBeGreaterThan(0);
@@ -297,7 +303,7 @@ type Step = {
   readonly append: number;
 };
 
-test("whatever groups read and ack, no event is dropped that no group has acked", async () => {
+test("whatever groups read and ack, an event that no group has acked is never dropped", async () => {
   const groups = ["one", "two", LIMITED];
   const steps = fc.array(
     fc.record<Step>({
@@ -346,7 +352,10 @@ async function twoNeighbours(): Promise<readonly [WorkspaceRecord, WorkspaceReco
   return [record, await addNeighbour(store, record)];
 }
 
-/** Appends events until one is stored: a log that was full is measured at most ten times per second. */
+/**
+ * Appends events until one is stored. Core measures a full log at most ten times per second, so the first may be
+ * rejected.
+ */
 async function untilOpen(record: WorkspaceRecord, into = store): Promise<void> {
   await until("the log has room", async () => (await append(record, 1, into)) === 1);
 }

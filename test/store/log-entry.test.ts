@@ -29,7 +29,7 @@ const ATTEMPT: Delivery = {
 
 async function entryOf(workspaceId: string, id: string): Promise<LogEntryDetail> {
   const entry = await store.deliveryLog.readEntry(workspaceId, id);
-  if (entry === undefined) throw new Error("the log does not have the entry");
+  if (entry === undefined) throw new Error("the log does not contain the entry");
   return entry;
 }
 const newest = async (workspaceId: string) => {
@@ -108,8 +108,8 @@ test("the last 100 responses of a workspace are kept for 24 hours, and their ent
   expect(ttl).toBeLessThanOrEqual(DAY_US / 1_000);
   await clock.pass(DAY_US + 60 * SECOND_US);
   expect(await responseAt(100)).toBeUndefined();
-  // The next response also removes the responses that are a day old from Redis. Their ids have real times, and so has
-  // the id of the next response.
+  // The next response also removes the responses that are a day old from Redis. The ids of these responses and of the
+  // next response contain the real time, not that of the stopped clock.
   await store.deliveryLog.append(id, ATTEMPT, { response: startOf("next") });
   expect(Number(await store.redis.command(key, ["XLEN", key]))).toBe(0);
 });
@@ -119,7 +119,7 @@ describe("the entry of a poll that returned events", () => {
     const start = cursor === undefined ? ({ from: "oldest" } as const) : ({ from: "after", cursor } as const);
     return readPage(store, { record: of, page: { start, limit } });
   };
-  /** Publishes events with the labels from `from` to `to`, one per second. Returns the sequence of the last. */
+  /** Publishes events with the labels from `from` to `to`, one per second. Returns the sequence of the last event. */
   async function publishEach({ workspace }: WorkspaceRecord, from: number, to: number, size = 1) {
     let sequence = 0;
     for (let label = from; label <= to; label++) {
@@ -138,25 +138,28 @@ describe("the entry of a poll that returned events", () => {
     [9, 9],
     [120, 100],
     [30, 20],
-  ])("has exactly these events: of %i held events, a poll returns %i", async (published, limit) => {
-    const of = await addWorkspace(store);
-    const cursor = await publishEach(of, 1, published);
-    await poll(of, limit);
-    const entry = await newest(of.workspace.id);
-    expect(heldOf(entry)).toEqual(labels(1, limit));
-    expect(entry).toMatchObject({
-      delivery: { polled: { events: limit } },
-      failed: undefined,
-      response: undefined,
-    });
-    await publishEach(of, published + 1, published + 3);
-    await poll(of, 2, cursor);
-    expect(heldOf(await newest(of.workspace.id))).toEqual(labels(published + 1, published + 2));
-    expect(heldOf(await entryOf(of.workspace.id, entry.delivery.id))).toEqual(labels(1, limit));
-  });
+  ])(
+    "contains exactly the returned events: of %i held events, a poll returns %i",
+    async (published, limit) => {
+      const of = await addWorkspace(store);
+      const cursor = await publishEach(of, 1, published);
+      await poll(of, limit);
+      const entry = await newest(of.workspace.id);
+      expect(heldOf(entry)).toEqual(labels(1, limit));
+      expect(entry).toMatchObject({
+        delivery: { polled: { events: limit } },
+        failed: undefined,
+        response: undefined,
+      });
+      await publishEach(of, published + 1, published + 3);
+      await poll(of, 2, cursor);
+      expect(heldOf(await newest(of.workspace.id))).toEqual(labels(published + 1, published + 2));
+      expect(heldOf(await entryOf(of.workspace.id, entry.delivery.id))).toEqual(labels(1, limit));
+    },
+  );
 
   // time: controlled
-  test("has only the events that have not expired, and never a later event", async () => {
+  test("contains only events that have not expired, and none that was published after the poll", async () => {
     const of = await addWorkspace(store);
     await publishEach(of, 1, 12);
     await poll(of, 10);

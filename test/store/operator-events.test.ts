@@ -68,7 +68,7 @@ test("a workspace whose pushes fail for a minute has one failing event, however 
 });
 
 // time: controlled
-test("the first accepted attempt ends an outage, and only an outage with a failing event has a recovered event", async () => {
+test("the first accepted attempt ends an outage, and a recovered event follows only if the outage had a failing event", async () => {
   const workspace = await addPushed();
   await attempt(workspace, "timeout");
   await attempt(workspace, "success");
@@ -136,7 +136,7 @@ test("drops are not failed attempts, and a drop of an overloaded event is not an
   expect(await typesOf(workspace)).toEqual([]);
 });
 
-test("an outcome that is recorded twice causes one event", async () => {
+test("an outcome that is recorded twice causes only one event", async () => {
   const workspace = await addPushed();
   const push = await queue(workspace, "twice");
   await Promise.all([1, 2, 3].map(() => record(push, "keep", deliveryOf(push, 3, "status"))));
@@ -156,7 +156,7 @@ test("an accepted attempt that a core of an older release logged prevents a fail
 });
 
 // time: controlled
-test("a poll workspace has one failing event with its email, and one recovered event at its next poll", async () => {
+test("an outage of a poll workspace causes one failing event along with the email, and one recovered event at the next poll", async () => {
   const recorded = await addWorkspace(store);
   const { workspace } = recorded;
   await publish(workspace, "waits");
@@ -182,7 +182,7 @@ test.each([
   ["push", { connected: false }],
   ["poll", { connected: false }],
   ["poll", { targetUrl: "https://bridge.example/" }],
-])("an outage of a %s workspace ends with its mode: %o", async (mode, fields) => {
+])("an outage of a %s workspace ends when the workspace is reconfigured: %o", async (mode, fields) => {
   const workspace = mode === "push" ? await addPushed() : (await addWorkspace(store)).workspace;
   if (mode === "push") await attempt(workspace, "timeout");
   else await publish(workspace, "waits");
@@ -196,7 +196,7 @@ test.each([
 });
 
 // time: controlled
-test("a change of the name does not end the wait for the failing event", async () => {
+test("renaming a workspace does not cancel its pending failing event", async () => {
   const workspace = await addPushed();
   await attempt(workspace, "timeout");
   await change(workspace, { name: "renamed" });
@@ -206,7 +206,7 @@ test("a change of the name does not end the wait for the failing event", async (
 });
 
 // time: controlled
-test("a push that fails after its workspace began to poll does not change the time at which polling fails", async () => {
+test("a push that fails after its workspace began to poll does not change when the workspace counts as failing", async () => {
   const workspace = await addPushed();
   const push = await queue(workspace, "late");
   await change(workspace, { targetUrl: "" });
@@ -269,14 +269,14 @@ test("an accepted push of a healthy workspace runs no command for operator event
   expect(calls).not.toHaveProperty("zadd");
 });
 
-test("a workspace that has used its share of the outbox loses its own oldest events, and no events of others", async () => {
+test("a workspace that has used its share of the outbox loses its own oldest events, but no event of another workspace", async () => {
   const record = await addWorkspace(store, { targetUrl: "https://bridge.example/events" });
   const { workspace: hostile } = record;
   const { targetUrl } = hostile;
   const { workspace: other } = await addNeighbour(store, record, { targetUrl });
   await fail(other, "other");
   const prefix = prefixOf(store, hostile.id);
-  /** Lets the exhausted retries of the workspace be reported again. */
+  /** Makes the next exhausted retry of the workspace reportable again. */
   const forget = () => store.redis.command("", ["HDEL", `${prefix}:st:${hostile.id}`, "exhausted", "faulty"]);
   for (let i = 0; i < OPERATOR_EVENTS_WORKSPACE_MAX + 3; i++) {
     await forget();

@@ -149,7 +149,7 @@ test.each([
     const { id } = record.workspace;
     const expected = Array.from({ length: count }, (_, i) => i);
     await Promise.all(expected.map((label) => publish(id, label)));
-    // One more event is published between the function's answer and the read of a large page.
+    // Publishes one more event after the Redis function has answered, but before core reads a large page.
     let between: number | undefined;
     const redis: Redis = {
       ...store.redis,
@@ -205,7 +205,7 @@ test("a large page of a workspace is read when its previous page was released, s
   expect(reads).toEqual([mine, its, mine, mine]);
 });
 
-test("large pages of a workspace have a pace, which does not delay another workspace", async () => {
+test("core limits the pace of a workspace's large pages, but does not delay the pages of another workspace", async () => {
   const busy = await addWorkspace(store);
   const other = await addNeighbour(store, busy);
   const bytes = 20_000;
@@ -229,7 +229,7 @@ test("large pages of a workspace have a pace, which does not delay another works
   expect(ended).toEqual([mine, its, mine, mine]);
 });
 
-test("small pages do not wait for large pages of other workspaces, whatever a workspace held a day ago", async () => {
+test("small pages do not wait for large pages of other workspaces, even if their workspace held large events a day ago", async () => {
   const first = await addWorkspace(store);
   const second = await addNeighbour(store, first);
   const small = await addNeighbour(store, first);
@@ -262,7 +262,7 @@ test("small pages do not wait for large pages of other workspaces, whatever a wo
   expect(ended).toEqual([first, small, second, grown]);
 });
 
-test("a page that is never released delays the next large page of its workspace, but not for ever", async () => {
+test("a page that is never released delays the next large page of its workspace, but not forever", async () => {
   const record = await addWorkspace(store);
   await publish(record.workspace.id, 1, 20_000);
   const events = createHeldEvents(store.redis, store.functions, store.keys, CONTRACT_LIMITS, {

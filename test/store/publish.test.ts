@@ -10,7 +10,7 @@ const store = testStore();
 const other = testStore(store);
 const clock = testClock(store);
 
-/** Returns those parts of a result that a game gets. */
+/** Returns the parts of a result that a game receives. */
 function answered(published: Published): object {
   if (!("sequence" in published)) throw new Error(published.outcome);
   const { eventId, sequence, messageId, expiresAtMs } = published;

@@ -39,7 +39,7 @@ const eventsOf = async (workspace: Workspace) => {
 };
 
 // time: controlled
-test("the polls of a workspace continue with the state that an older release stored, which can read the new state", async () => {
+test("the polls of a workspace continue with the state that an older release stored, and the older release can read the new state", async () => {
   const poller = await addWorkspace(store);
   const { workspace } = poller;
   const { id } = workspace;
@@ -104,7 +104,7 @@ test("the polls of a workspace continue with the state that an older release sto
 });
 
 // time: controlled
-test("the failures of pushes continue with the state that an older release stored, which can read the new state", async () => {
+test("the failures of pushes continue with the state that an older release stored, and the older release can read the new state", async () => {
   const workspace = await addPushed();
   const [faulty, exhausted] = [nowMs() - MINUTE_MS, nowMs() - 2 * HOUR_MS];
   await storeFields(workspace, { faulty, alerted: faulty, warned: faulty, exhausted, lost: 4 });

@@ -22,7 +22,7 @@ async function logTest(workspaceId: string, label: string): Promise<string> {
   ).id;
 }
 
-test("the log keeps the last 20 test events, so that test events displace no other entries and responses", async () => {
+test("the log keeps only the last 20 test events, so test events do not displace other entries and responses", async () => {
   const workspace = await addPushed();
   const { id } = workspace;
   const push = await queue(workspace, "real");

@@ -94,7 +94,7 @@ test("a cached workspace is rejected after another core has changed or deleted i
   }
 });
 
-test("core receives a cached workspace again, and unseals the workspace's secrets again, only after a change", async () => {
+test("Redis sends a cached workspace to core again, and core decrypts its secrets again, only after a change", async () => {
   const { workspace, version } = await addWorkspace(store);
   const sentFor = async (known: number): Promise<readonly (number | undefined)[]> => {
     const args = [workspace.id, String(known), randomUUID(), "0"];
@@ -115,7 +115,7 @@ test("core receives a cached workspace again, and unseals the workspace's secret
   expect(other.workspaces.recall(workspace.id)).toBeUndefined();
 });
 
-test("a workspace whose secrets no key can open is read with the fingerprint of the missing key, and prevents no other read", async () => {
+test("a workspace whose secrets no key can open is read with the fingerprint of the missing key, and does not prevent other reads", async () => {
   const broken = await addWorkspace(store);
   const sound = await addNeighbour(store, broken);
   const key = keyOf(store, broken.workspace.id, "ws");
