@@ -82,29 +82,32 @@ test.each<[string, () => DashboardEdge, () => void, () => void]>([
     () => void process.kill(service.redis.pid, "SIGCONT"),
   ],
   ["the network to core stalls", () => beyond, () => network.delay(60_000), () => network.delay(0)],
-])("the page and the list say that %s, and update when it is over", async (_what, edge, stall, resume) => {
-  const { url } = edge();
-  const { page, context } = await browser.visitSignedIn(url, `/workspaces/${workspace.id}`);
-  await isLive(page);
-  const list = await context.newPage();
-  await list.goto(url);
-  await list.getByRole("row").getByText("Never polled").waitFor();
-  await page.bringToFront();
-  stall();
-  try {
-    await isAway(page);
-    await page.getByText(/^The service's core does not answer\. This page/).waitFor();
-    await untilCount(page.getByText("Live", { exact: true }), 0);
-    await list.bringToFront();
-    await list.getByText("core does not answer right now.").waitFor();
-  } finally {
-    resume();
-  }
-  await until("the list has no message", async () => (await list.getByRole("alert").count()) === 0);
-  await page.bringToFront();
-  await isLive(page);
-  await untilCount(page.getByRole("alert").filter({ hasText: /\S/ }), 0);
-});
+])(
+  "the page and the list say that %s, and update when the service answers again",
+  async (_what, edge, stall, resume) => {
+    const { url } = edge();
+    const { page, context } = await browser.visitSignedIn(url, `/workspaces/${workspace.id}`);
+    await isLive(page);
+    const list = await context.newPage();
+    await list.goto(url);
+    await list.getByRole("row").getByText("Never polled").waitFor();
+    await page.bringToFront();
+    stall();
+    try {
+      await isAway(page);
+      await page.getByText(/^The service's core does not answer\. This page/).waitFor();
+      await untilCount(page.getByText("Live", { exact: true }), 0);
+      await list.bringToFront();
+      await list.getByText("core does not answer right now.").waitFor();
+    } finally {
+      resume();
+    }
+    await until("the list has no message", async () => (await list.getByRole("alert").count()) === 0);
+    await page.bringToFront();
+    await isLive(page);
+    await untilCount(page.getByRole("alert").filter({ hasText: /\S/ }), 0);
+  },
+);
 
 // time: controlled
 test("a page is not live after 5 seconds without data in its stream, and is live again when the stream resumes", async () => {

@@ -46,7 +46,7 @@ test("a user with a limited token sees the token's name and its workspaces, and 
   await expectUsable(page, "connecting with a limited token");
 });
 
-test("the page of a workspace lists each change after it is made, with the name of the token", async () => {
+test("the page of a workspace lists each change as soon as it is made, with the name of the token that made it", async () => {
   const { page } = visitor;
   await page.goto(`${dashboard.url}/workspaces/${workspace.id}`);
   const entries = page.locator(".changes li");

@@ -21,7 +21,7 @@ afterAll(() => demo.close());
 
 const join = (name: string, size = DESKTOP) => joinChatPage(browser, demo.url, name, size);
 
-test("each tab is a separate member; after a reload, a tab has the same member and posts", async () => {
+test("each tab is a separate member; a reload keeps the tab's member and posts", async () => {
   const dot = await join("Dot");
   await dot.type("**still** here");
   await dot.sees("here");

@@ -26,7 +26,7 @@ async function failedBridge(count: number) {
   return { ...bridge, ids };
 }
 
-test("failed lists the kept events, and send-again --all sends them, oldest failure first", async () => {
+test("the command failed lists the kept events, and send-again --all sends them, oldest failure first", async () => {
   const bridge = await failedBridge(2);
   const { workspaceId: id, ids } = bridge;
   const table = await cli(`failed ${id}`);

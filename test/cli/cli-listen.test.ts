@@ -85,7 +85,7 @@ test("listen forwards only new events, with the exact bytes and the headers of a
   expect(receiver.requests).toHaveLength(1);
 });
 
-test("--replay forwards held events too, in the order of their channel", async () => {
+test("--replay also forwards held events, and keeps the order within a channel", async () => {
   const receiver = await bridge();
   const ids = await publish(...["1", "2", "3"].map((text) => create("c1", { ...CARD, text })));
   const child = await listen(receiver.url, "--replay --json");
@@ -199,7 +199,7 @@ test("a bridge that is down is reported, and later events are forwarded when the
   expect(eventIdOf(await receiver.nth(1))).toBe(next);
 });
 
-test("Ctrl-C during attempts leads to exit code 0, and shows no failure", async () => {
+test("after Ctrl-C during attempts, listen exits with 0 and shows no failure", async () => {
   const receiver = await bridge(sayNothing());
   const child = await listen(receiver.url, "", startCliProcess);
   const channels = Array.from({ length: 20 }, (_, i) => `c${i}`);
@@ -251,7 +251,7 @@ describe("listen fails and says what to do", () => {
       /cannot be polled.*connect ECONNREFUSED 127.0.0.1:3 .*BASE_URL/,
     ],
     [
-      "the base URL is no http URL",
+      "the base URL is not an http URL",
       ["--base-url", "ftp://a"],
       undefined,
       EXIT.SETTINGS,

@@ -37,7 +37,7 @@ const paths = () =>
     .filter((entry) => entry.isFile())
     .map((entry) => relative(folder, join(entry.parentPath, entry.name)));
 
-test("the image has no source maps, TypeScript, Markdown or native code, and no tests of packages", () => {
+test("the image contains no source maps, TypeScript, Markdown or native code, and no tests of packages", () => {
   const unwanted =
     /\.(map|[cm]?ts|node)$|^node_modules\/.*(\.md$|\/(tests?|__tests__|benchmarks?|\.github)\/)/;
   const kept = paths().filter((path) => unwanted.test(path) && !/licen[cs]e[^/]*$/i.test(path));
@@ -45,7 +45,7 @@ test("the image has no source maps, TypeScript, Markdown or native code, and no 
   expect(existsSync(join(folder, "dist/core/test"))).toBe(true);
 });
 
-test("the image has the license of each package that has one", () => {
+test("the image contains the license of each package that has one", () => {
   const licenses = (files: readonly string[]) =>
     files.filter((path) => /(^|\/)licen[cs]e(\.\w+)?$/i.test(path) && !/\/tests?\//.test(path));
   const before = readdirSync(join(ROOT, "node_modules"), { recursive: true, encoding: "utf8" });
@@ -59,14 +59,14 @@ test("the packages and the compiled programs take at most 30 MB", () => {
   expect(bytes).toBeLessThan(MOST_BYTES);
 });
 
-test.each(PROGRAMS)("the image has all modules that %s loads", (name) => {
+test.each(PROGRAMS)("the image contains all modules that %s loads", (name) => {
   const args = [join(folder, "dist", name, "main.js"), "--version"];
   const { status, stdout, stderr } = spawnSync(process.execPath, args, { encoding: "utf8" });
   expect([status, stdout, stderr]).toEqual([0, expect.stringMatching(/^chat-bridge \d/), ""]);
 });
 
 test.each(EXTERNAL)(
-  "the image has %s, which is not in the bundles, and all modules that it loads",
+  "the image contains %s, which is not in the bundles, and all modules that it loads",
   (name) => {
     const { status, stderr } = spawnSync(process.execPath, ["-e", `require("${name}")`], {
       cwd: folder,

@@ -93,7 +93,7 @@ describe("while one address floods the proxy", () => {
   });
 });
 
-describe("behind a proxy of TRUST_PROXY", () => {
+describe("behind a proxy that TRUST_PROXY lists", () => {
   const FRONT = "127.0.0.7";
   /** The requests for /waits, which are never answered. */
   const inProgress = new Set<IncomingMessage>();

@@ -70,7 +70,7 @@ async function startProxy(options: Pick<HaproxyOptions, "certificates" | "truste
   return proxy.portOf(8080);
 }
 
-/** Whether the output of `haproxy -v` names a release before `least`. */
+/** Whether the output of `haproxy -v` names a release that is older than `least`. */
 function isBefore(output: string, least: readonly number[]): boolean {
   const release = (/version (\d+)\.(\d+)\.(\d+)/.exec(output) ?? []).slice(1).map(Number);
   const at = least.findIndex((part, i) => release[i] !== part);

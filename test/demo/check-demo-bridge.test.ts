@@ -30,12 +30,14 @@ async function ask(signature: string | null, query = "", method: "GET" | "POST" 
 
 const signed = (query: string, t?: number) => signatureOf(demo.workspace.secret, query, t);
 
-/** Options for long timeouts: on a busy machine, the check's burst of 40 TLS connections can take 5 seconds. */
+/**
+ * Options that extend the timeouts, because the check's burst of 40 TLS connections can take 5 seconds on a busy
+ * machine.
+ */
 const PATIENT = `--answer-within ${HANG_MS / 1000} --within ${HANG_MS / 1000}`;
 
-// For the rule `hold-ends`, the check sends an update, and the create of the same message 7 seconds later. By then, the
-// bridge must have dropped the update.
-// contract: kit-hold-update, kit-unknown-kind, kit-unknown-fields
+// For the rule `hold-ends`, the check sends an update and, 7 seconds later, the create of the same message. By then,
+// the bridge must have dropped the update. contract: kit-hold-update, kit-unknown-kind, kit-unknown-fields
 test("the demo's bridge passes every rule when checked with the command in its README", async () => {
   const command = docBlocks("demo/chat/README.md", "sh").find((block) => block.includes("check-bridge"));
   const here = (command ?? "")

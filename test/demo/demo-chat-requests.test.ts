@@ -36,7 +36,7 @@ test.each([
   ["as localhost", { host: "localhost:1" }, 200],
   ["by a listed name", { host: "Chat.test" }, 200],
   ["by an unlisted name", { host: "rebound.example" }, 403],
-])("the page is served only under its own host names: requested %s", async (_how, headers, status) => {
+])("the page is served only under its own host names: %s", async (_how, headers, status) => {
   expect(await statusOf("/", { headers })).toBe(status);
 });
 

@@ -33,10 +33,10 @@ async function newChat() {
 const isReady = ({ healthPort }: Pick<TestProcess, "healthPort">): Promise<boolean> =>
   fetch(`http://127.0.0.1:${healthPort}/ready`).then(({ ok }) => ok);
 
-test("after a crash, a redelivered event causes no second message, and the game that the event opened continues", async () => {
+test("after a crash, a redelivered event does not cause a second message, and the game that it has opened continues", async () => {
   const group = "trivia-crash";
   const chat = await newChat();
-  // This consumer acts as a game that dies after publishing a message, before acking the event.
+  // This consumer acts as a game that dies after it has published a message, but before it acks the event.
   const dying = await startConsumer(service.clients.games, { group, consumer: "one" }).opened();
   await chat.command("ann", "start");
   const [delivery] = await dying.sees(1);

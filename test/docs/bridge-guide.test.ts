@@ -30,7 +30,7 @@ beforeAll(async () => {
 });
 afterAll(() => consumer.cancel());
 
-/** Saves the guide's program that has `name` in its first line. */
+/** Saves the guide's program whose first line contains `name`. */
 const save = (language: string, name: string) =>
   writeFileSync(join(folder, name), docProgram(GUIDE, language, name));
 
@@ -119,9 +119,8 @@ testWith(["python3", "--version"])(
   },
 );
 
-// For the rule `hold-ends`, the check sends an update, and the create of the same message 7 seconds later. By then, the
-// bridge must have dropped the update.
-// contract: push-2xx
+// For the rule `hold-ends`, the check sends an update and, 7 seconds later, the create of the same message. By then,
+// the bridge must have dropped the update. contract: push-2xx
 testWith(["go", "version"])(
   "the guide's Go bridge passes every rule of the check, and shows pushed events",
   async () => {

@@ -67,7 +67,7 @@ test.each([
   ["the dashboard", () => Number(new URL(dashboardUrlOf(edge)).port), "/", 250],
   ["the listener for probes", () => edge.healthPort, "/ready", 64],
 ])(
-  "an address with many connections to %s gets its share, and another address is served",
+  "an address with many connections to %s gets only its share, and other addresses are still served",
   async (_what, portOf, path, share) => {
     const greedy = await flood(portOf(), GREEDY, FLOOD, PARTIAL);
     await until("the connections above the share are closed", () => greedy.closed() >= FLOOD - share);

@@ -108,7 +108,7 @@ async function edgeStopsWithConnectionsOpen(): Promise<void> {
 test("core and the edge stop with exit code 0 while clients keep connections open; core also stops with exit code 0 while Redis is unavailable", () =>
   Promise.all([coreStopsWithStreamsOpen(), coreStopsWithoutRedis(), edgeStopsWithConnectionsOpen()]));
 
-/** Text that is larger than all other traffic, so that the size of a call shows whether the call contains this text. */
+/** Text that is larger than all other traffic, so that the size of a call shows whether it contains this text. */
 const LARGE = "\u{1f600}".repeat(4_000);
 const LARGE_BYTES = 12_000;
 

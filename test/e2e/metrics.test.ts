@@ -8,7 +8,7 @@ import { until } from "../harness/wait";
 
 const ROOT = join(__dirname, "../..");
 
-// Core reports a limited number of groups. So this file has a separate service: on a shared service, the groups of
+// Core reports a limited number of groups. So this file uses a separate service: on a shared service, the groups of
 // other test files could use up the limit.
 let service: TestService;
 let workspace: TestWorkspace;

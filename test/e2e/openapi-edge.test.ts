@@ -73,7 +73,7 @@ test("pushes of every type match the webhooks of the OpenAPI document in every f
   expect([...types].toSorted()).toEqual(Object.keys(document.webhooks).toSorted());
 });
 
-test("the dashboard's listener serves the OpenAPI document to clients without a session; the document has the service's address for bridges", async () => {
+test("the dashboard's listener serves the OpenAPI document to clients without a session; the document contains the service's address for bridges", async () => {
   const publicUrl = "https://hooks.example";
   const { edge, url } = await startDashboardEdge(service.core.port, { PUBLIC_URL: publicUrl });
   const answer = await fetch(`${url}/openapi.json`);

@@ -48,7 +48,7 @@ async function changesOf(workspaceId: string): Promise<readonly string[]> {
 const signaturesOf = (receiver: Receiver, at: number) =>
   String(receiver.requests[at]?.headers["service-signature"]).split(",v1=").slice(1);
 
-test("a workspace's URL for operator events gets a secret, whose rotation keeps the previous secret", async () => {
+test("a workspace's URL for operator events gets a secret; setting the URL again adds a secret, and the previous one stays valid", async () => {
   const { id } = await service.workspaces.make();
   const ops = await startOps();
   const first = await setAddress(id, `${ops.url}?token=hidden`);

@@ -34,7 +34,7 @@ describe("the headers of a page:", () => {
     }
   });
 
-  test("the workspace id is in lower case, even if the poll has the id in capitals", async () => {
+  test("the workspace id in lower case, even if the URL of the poll contains it in capitals", async () => {
     const asked = { ...workspace, id: workspace.id.toUpperCase() };
     expectSigned(await poll(service.url, asked), workspace, workspace.secret);
   });

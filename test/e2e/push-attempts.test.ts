@@ -8,7 +8,10 @@ import { textEvent } from "../harness/service";
 /** Returns an update event. Each update in `ROWS` has its own message id, so that no update waits for another. */
 const updated = (row: number, kind: MessageKind) =>
   update("c1", { id: `msg_01J0ABCDEFGHJKMNPQRSTVWX${String(row).padStart(2, "0")}`, kind, text: "x" });
-/** Events, each with its number of attempts if every attempt fails. All kinds are tested in test/unit/retry.test.ts. */
+/**
+ * Events, each with the number of attempts that core makes if every attempt fails. All kinds are tested in
+ * test/unit/retry.test.ts.
+ */
 const ROWS: readonly (readonly [name: string, attempts: number, content: ContentInit])[] = [
   ["message.create", 3, create("c1")],
   ["message.create of kind answer_update", 3, create("c1", { kind: MessageKind.ANSWER_UPDATE, text: "x" })],

@@ -12,7 +12,7 @@ const SHARDS = 16;
 const push = sharedPush();
 const store = testStore({ redisUrl: push.service.redis.url });
 
-/** Returns the logged reasons of `count` dropped events of a workspace. */
+/** Returns the reasons that core logs for `count` dropped events of a workspace. */
 async function reasons({ workspaceId }: PushedBridge, count: number): Promise<readonly unknown[]> {
   return (await push.givenUp(workspaceId, count)).map(({ reason }) => reason);
 }

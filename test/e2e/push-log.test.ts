@@ -19,7 +19,7 @@ function page(workspaceId: string, pageSize: number, pageToken = "") {
 }
 
 // time: ordering
-test("the log has a line for each attempt, with its time, event, number, result, address and latency", async () => {
+test("the log contains a line for each attempt, with its time, event, number, result, address and latency", async () => {
   const bridge = await push.bridge();
   bridge.behave(({ attempt, body }) =>
     attempt === 1 && body.includes('"type":"message.create"') ? status(503, { afterMs: 100 }) : status(201),
@@ -77,7 +77,7 @@ test("a malformed page token, a page size over the limit and an unknown workspac
   await expectRejected(page("11111111-2222-4333-8444-555555555555", 10), grpc.NOT_FOUND, "");
 });
 
-test("the health of a push workspace has its last success and failure, its attempts, and the latencies of successes", async () => {
+test("the health of a push workspace shows its last success and failure, its attempts, and the latencies of successes", async () => {
   const { workspaceId, requests, behave } = await push.bridge();
   const none = { attempts: 0, successes: 0, latencyP50Ms: 0, latencyP95Ms: 0, latencyP99Ms: 0 };
   expect(await push.health(workspaceId)).toEqual({ lastSuccess: undefined, lastFailure: undefined, ...none });

@@ -21,7 +21,10 @@ const NAME = "bridge.test";
 const SHARDS = 16;
 const CORES = 4;
 const PUBLISH_EVERY_MS = 500;
-/** Milliseconds until the bridge answers a push: longer than a core relies on a lease, and shorter than a push may take. */
+/**
+ * Milliseconds until the bridge answers a push: longer than a core relies on its lease, but shorter than the timeout of
+ * a push.
+ */
 const ANSWER_MS = [2_800, 3_000, 3_200] as const;
 
 /**

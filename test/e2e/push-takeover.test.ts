@@ -49,9 +49,9 @@ const madeByAll = (eventId: string) => requestsOf({ requests: cores.requests() }
 // time: ordering
 test("when a core hangs, another core makes the remaining attempts; when the hung core resumes, its old leases have no effect", async () => {
   const ids = await untilShared();
-  // Each workspace gets two events. When the first core hangs, the third attempt of one event is due later, and the
-  // first attempt of the other event is in progress. The test suspends the core in the 3 s between the second attempt
-  // and the third.
+  // Each workspace gets two events. At the moment when the first core hangs, the third attempt of one event is not yet
+  // due, and the first attempt of the other event is in progress. The test suspends the core in the 3 s between the
+  // second attempt and the third.
   const held = holdAnswers();
   cores.behave(({ body }) => (body.includes("in progress") ? held : status(500)));
   const resting = await publishTo(ids, "resting");
@@ -92,7 +92,8 @@ test("when a core hangs, another core makes the remaining attempts; when the hun
 test("a stopping core finishes its attempts in progress and releases its leases, and no attempt is made twice", async () => {
   const ids = await untilShared();
   const held = holdAnswers();
-  // The attempts of the events "in progress" wait for `held`. The first attempt of each other event fails.
+  // The bridge answers the attempts of the events "in progress" only when `held` is released. The first attempt of each
+  // other event fails.
   cores.behave((request) =>
     request.body.includes("in progress") ? held : status(madeByAll(eventIdOf(request)) === 1 ? 500 : 204),
   );

@@ -24,7 +24,10 @@ import { openFlood } from "../harness/flood";
 import { createTestCa } from "../harness/test-ca";
 import { until } from "../harness/wait";
 
-/** The listener's timeouts in these tests. `silentMs` is long enough for a call, but short enough to wait for. */
+/**
+ * The listener's timeouts in these tests. `silentMs` is long enough for a call, but short enough for a test to wait
+ * that long.
+ */
 const PATIENCE: Patience = { silentMs: 2_000, pingEveryMs: 60_000, pongWithinMs: 60_000 };
 const PREFACE = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 const EMPTY_SETTINGS = "\0\0\0\x04\0\0\0\0\0";
@@ -97,8 +100,7 @@ test("connections without an authorized call are closed, and a connection with s
   const rpc = await start();
   const client = clientOf(rpc);
   await poll(client, TOKENS.edge);
-  // The connection of `client` is the oldest. Without its authorized call, this connection would be the first that
-  // core closes.
+  // The connection of `client` is the oldest, so core would close it first if it had made no authorized call.
   const refused = clientOf(rpc, { "grpc.use_local_subchannel_pool": 1 });
   await expect(poll(refused, "a-token-that-core-does-not-know")).rejects.toThrow("UNAUTHENTICATED");
   const [silent, half, idle, dribbling] = [

@@ -72,7 +72,7 @@ test("an event whose push failed is kept; after the bridge is fixed, the event i
 });
 
 // time: smoke
-test("an event that is retried is kept only after its last attempt, and gets three attempts again", async () => {
+test("an event that is retried is kept only after its last attempt; when it is sent again, it gets three more attempts", async () => {
   const bridge = await push.bridge();
   const { workspaceId } = bridge;
   bridge.behave(status(500));
@@ -90,7 +90,7 @@ test("an event that is retried is kept only after its last attempt, and gets thr
 });
 
 // time: smoke
-test("an expired event is not sent again; other events of the same call are", async () => {
+test("an expired event is not sent again, but the other events of the same call are", async () => {
   const bridge = await push.bridge();
   const { workspaceId } = bridge;
   bridge.behave(status(500));
@@ -227,7 +227,7 @@ describe("the log entry of a failed attempt has the event and the start of the r
   });
 });
 
-test("the log entry of a delivered push has no event and no response", async () => {
+test("the log entry of a delivered push contains neither the event nor the response", async () => {
   const bridge = await push.bridge();
   bridge.behave(status(200, { body: "thanks" }));
   await push.publish(cardUpdate(bridge.workspaceId));
@@ -236,7 +236,7 @@ test("the log entry of a delivered push has no event and no response", async () 
   expect([events, response]).toEqual([[], undefined]);
 });
 
-test("the log entry of a poll has the events that the poll returned", async () => {
+test("the log entry of a poll contains the events that the poll returned", async () => {
   const { workspaceId: id, secret } = await push.bridge({ polls: true });
   const sent = await push.publish(...textEvents(id, 12));
   const page = await poll(push.service.url, { id, secret }, "limit=10");

@@ -228,7 +228,7 @@ describe("a limited token of a game", () => {
   });
 
   test.each(["trivia", "trivia.eu"])(
-    "reserves the group %s, so no other token can follow the group",
+    "reserves the group %s, so no other token can follow it",
     async (group) => {
       const end = await follow({ group }).ended();
       const words = /reserved for the token trivia/;

@@ -69,7 +69,7 @@ function pushed(text: string, attempts = 1): Promise<readonly unknown[]> {
 const contextOf = ({ traceId, spanId }: CollectedSpan): string => `00-${traceId}-${spanId}-01`;
 
 // time: smoke
-test("one trace goes from a bridge's POST through core and a game to the push", async () => {
+test("one trace covers a bridge's POST, core, a game and the push", async () => {
   const consumer = await startConsumer(push.service.clients.games, { group: "traced" }).opened();
   expect((await say("a question", { traceparent: SAMPLED })).status).toBe(202);
   const [delivered] = await consumer.sees(1);
@@ -208,7 +208,7 @@ test("a stopping process exports the spans that have ended", async () => {
   expect(collector.spans.some(({ service }) => service === "stopped")).toBe(true);
 });
 
-test("a sampler with a share of 0 keeps only the requests whose caller samples them", async () => {
+test("with a sampling ratio of 0, only requests whose caller samples them are traced", async () => {
   const sampler = { OTEL_TRACES_SAMPLER: "parentbased_traceidratio", OTEL_TRACES_SAMPLER_ARG: "0" };
   const edge = await startEdge(push.service.core.port, {
     ...collector.environment,

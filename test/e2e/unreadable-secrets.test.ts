@@ -101,7 +101,7 @@ test("requests without a signature, and requests for unknown and for other works
   expect((await post(url, { ...callerOf(goodPoll), secret: bad.secret }, EVENT)).status).toBe(401);
 });
 
-test("rotating and testing are rejected with the missing key and the fix; other changes keep the secret, which works again with its key", async () => {
+test("rotations and tests are rejected with an error that names the missing key and the fix; other changes keep the secret, which works again once its key is back", async () => {
   const { workspaceId: id, secret } = await push.bridge({ polls: true });
   await losekey(id);
   const advice = new RegExp(`${MISSING}.*connect the workspace`);

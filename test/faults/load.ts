@@ -32,7 +32,7 @@ const GROWN_MS = 90_000;
 const GROWTH = 5;
 const GIVE_UP_MS = 45_000;
 /**
- * Milliseconds without a new fact after which a missing event counts as lost. This is enough time for a lease to expire,
+ * Milliseconds after the last new fact until a missing event counts as lost. This is enough time for a lease to expire,
  * and then for a push to be retried or an ack deadline to pass, even on a busy machine.
  */
 const STILL_MS = 25_000;

@@ -37,7 +37,7 @@ let turn = 0;
 setInterval(() => {
   turn += 1;
   let place = 0;
-  // Each connection sends a byte every DRIP_EVERY_MS. A tenth of them sends in each turn.
+  // Each connection sends a byte every DRIP_EVERY_MS. In each turn, a tenth of the connections send.
   for (const socket of open) if (place++ % 10 === turn % 10 && socket.writable) socket.write("x");
   // Opens more connections only after all earlier ones are established, so that the edge's queue of new connections
   // does not overflow.

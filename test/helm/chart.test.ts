@@ -115,7 +115,7 @@ describe("custom resources", () => {
     };
   }
 
-  /** Returns the schema with unknown fields forbidden, as `kubectl apply` reports them by default. */
+  /** Returns a copy of the schema that forbids unknown fields, because `kubectl apply` rejects them by default. */
   function closed(schema: AnySchemaObject): AnySchemaObject {
     return JSON.parse(JSON.stringify(schema), (_key, value: unknown) => {
       const isClosed =

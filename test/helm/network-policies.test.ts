@@ -70,7 +70,7 @@ const reaches = (example: Example, component: string, to: End, port: number, pro
 const isReachedBy = (example: Example, component: string, from: End, port: number): boolean =>
   isAllowed(rulesFor(example, pod(example, component), "ingress"), from, port);
 
-/** The servers of Redis in each example, as address and port. */
+/** The Redis servers in each example, as address and port. */
 const REDIS: Readonly<Record<Example, readonly (readonly [End, number])[]>> = {
   single: [[inNamespace("data", { "app.kubernetes.io/name": "redis" }), 6379]],
   sentinel: [
@@ -133,7 +133,7 @@ describe.each(EXAMPLES)("with the values of the example %s,", (example) => {
     }
   });
 
-  test("only the monitoring reaches the listener for metrics", () => {
+  test("only the monitoring pods reach the listener for metrics", () => {
     for (const each of ["core", ...callers]) {
       expect(isReachedBy(example, each, inNamespace("monitoring"), 8081)).toBe(true);
       expect(isReachedBy(example, each, STRANGER, 8081)).toBe(false);

@@ -37,7 +37,7 @@ describe.each(EXAMPLES)("with the values of the example %s,", (example) => {
       const parts = env.flatMap(({ value = "" }) =>
         [...value.matchAll(/\$\((\w+)\)/g)].map(([, name]) => name),
       );
-      // Kubernetes expands only variables that precede the value.
+      // Kubernetes expands references only to variables that are defined before the value.
       for (const part of parts) expect(names.indexOf(String(part))).toBeLessThan(names.indexOf("REDIS_URL"));
       const known = [...settingsOf(programOf(component)), ...parts, "NODE_OPTIONS"];
       expect(names.filter((name) => !known.includes(name))).toEqual([]);

@@ -11,7 +11,8 @@ describe("all parts stop in order and no process is left", () => {
   test("after SIGHUP to the whole process group", async () => {
     const run = await start();
     await run.ready();
-    // The process that the test started; the parts Redis, core, edge, game and chat; and a guard process for each part.
+    // The running processes are the one that the test started, the parts Redis, core, edge, game and chat, and a guard
+    // for each part.
     expect(living(run.folder)).toHaveLength(1 + 2 * 5);
     await stop(run, () => process.kill(-(run.child.pid ?? 0), "SIGHUP"));
     expect(run.printed()).toContain(STOPS);

@@ -1,7 +1,7 @@
 import { spawnSync } from "node:child_process";
 import { ROOT } from "../harness/compose-file";
 
-/** Runs `npm run check` with arguments that start no check. */
+/** Runs `npm run check` with arguments that do not start any check. */
 function check(...args: readonly string[]) {
   const command = ["--import", "tsx", "scripts/check.ts", ...args];
   const { status, stdout, stderr } = spawnSync(process.execPath, command, { cwd: ROOT, encoding: "utf8" });

@@ -60,7 +60,7 @@ test("a file that fails to load is repeated as a whole", async () => {
   expect(outcome).toEqual({ passed: 1, failed: 1, flaky: ["loads-later.spec.js › (the file)"] });
 }, 60_000);
 
-test("while a file runs, RUNNING_FILES names the file; afterwards, it names no file", async () => {
+test("the list at RUNNING_FILES contains a test file only while it runs", async () => {
   const list = join(folder, "running-files");
   const reporter = JSON.stringify(join(ROOT, "test/harness/running-files.js"));
   const config = join(folder, "jest.config.js");

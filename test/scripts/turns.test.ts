@@ -6,7 +6,7 @@ const commit = fc.string({ unit: fc.constantFrom(..."0123456789abcdef"), minLeng
 const NODES: [string, ...string[]] = ["22", "24", "26"];
 const STORES: [string, ...string[]] = ["redis-8", "valkey"];
 
-test("a commit always chooses the same Node and the same store", () => {
+test("the same commit always selects the same Node and the same store", () => {
   forAll(commit, (each) => {
     const choices = () => [turnOf(NODES, each, 0), turnOf(STORES, each, 1)];
     expect(choices()).toEqual(choices());

@@ -156,7 +156,7 @@ test("core checks the address limit of posts and polls in a separate call; a pos
   const strict = await openTestStore(cluster.url, { limits: { ...CONTRACT_LIMITS, address: 1 } });
   const record = await addWorkspace(store);
   const page = { start: { from: "oldest" }, limit: 1 } as const;
-  // Two requests in one turn of the event loop are checked together, however slow the machine is.
+  // Requests that are made in one turn of the event loop are checked together, however slow the machine is.
   const twice = async (call: (address: string) => Promise<{ readonly outcome: string }>) => {
     const answers = await onceAvailable("both requests are checked", () => {
       const address = randomUUID();
@@ -223,7 +223,7 @@ test("data that no replica has confirmed is not acknowledged, and is not sent in
     for (const { workspace } of [polled, pushed]) await publish(workspace.id);
     for (const call of [() => append("2"), readPage, readPushes, follow])
       await expect(call()).rejects.toThrow("too few replicas have confirmed the write");
-    // A read of a workspace does not wait for a confirmation.
+    // Reading a workspace does not wait until a replica has confirmed the write.
     expect(await careful.workspaces.read(polled.workspace.id)).toEqual(polled);
   } finally {
     replica?.resume();

@@ -23,7 +23,7 @@ async function keptBytes({ id }: Workspace): Promise<readonly [stored: number, c
   return [all - (counted === null ? 0 : String(bytes).length), bytes];
 }
 
-test("each of several events gets a result; an expired event stays kept, and an event that is named twice is queued once", async () => {
+test("each of several events gets its own result; an expired event is still kept, and an event that is named twice is queued once", async () => {
   const workspace = await addPushed();
   await fail(workspace, "short", { expiresAtMs: clock.us / 1_000 + 1_000 });
   await fail(workspace, "long", { expiresAtMs: clock.us / 1_000 + 1_001 });

@@ -6,7 +6,7 @@ const store = testStore();
 const { addPushed, shardOf, publish, queueOf, queue, record, logged, change, fail, failedOf, sendAgain } =
   pushQueueOf(store);
 
-test("an event whose push failed is kept until it is sent again, then queued with the same bytes and no attempts", async () => {
+test("an event whose push failed is kept until it is sent again; it is then queued with the same bytes and no attempts", async () => {
   const workspace = await addPushed();
   const push = await queue(workspace, "ä 🎲", { expiresAtMs: Date.now() + 60_000, push: "retried" });
   await record(push, { do: "retry", attempts: 1, firstFailedAtMs: 1 }, deliveryOf(push, 1, "timeout"));
@@ -39,7 +39,7 @@ test("an event whose push failed is kept until it is sent again, then queued wit
   expect(pushBytes).toBe(other.bytes + push.bytes);
 });
 
-test("an event that was delivered, disconnected or moved to polling is not kept", async () => {
+test("an event that was delivered, or whose workspace has changed to polling, is not kept", async () => {
   const workspace = await addPushed();
   const pushes = [
     await queue(workspace, "a"),
@@ -92,7 +92,7 @@ test("an event that is sent again by many calls at the same time is queued once"
   await other.close();
 });
 
-test("nothing is sent again while the workspace is not a push workspace; the events stay kept", async () => {
+test("nothing is sent again while the workspace is not a push workspace, but the events are still kept", async () => {
   const workspace = await addPushed();
   await fail(workspace, "x");
   for (const fields of [{ targetUrl: "" }, { targetUrl: workspace.targetUrl, connected: false }]) {

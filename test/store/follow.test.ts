@@ -15,7 +15,7 @@ function member(group: string, consumer = "c"): Member {
   return { group, name: consumer, token: `token-${++members}` };
 }
 
-/** Acquires a lease, and makes the lease permanent, so that it does not expire on a slow machine. */
+/** Acquires a lease, and makes it permanent, so that it does not expire on a slow machine. */
 async function hold(reader: Member, shard: number): Promise<void> {
   expect(await log.take(reader, shard)).toBe(true);
   const key = `${store.keys.prefix(shard)}:lease:${reader.group}`;

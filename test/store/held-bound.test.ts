@@ -37,7 +37,7 @@ const stored = async (id: string) => {
 };
 
 // time: controlled
-test("the held events of a workspace have a bound in bytes; past the bound, only events for that workspace are refused", async () => {
+test("the bytes of a workspace's held events are bounded; past the bound, only events for that workspace are refused", async () => {
   const record = await addWorkspace(small);
   const neighbour = await addNeighbour(small, record);
   const { id } = record.workspace;
@@ -93,7 +93,7 @@ test("refused events are reported to operators once, and again only after five m
 });
 
 // time: controlled
-test("an idempotency key of a published event is still answered while the workspace is at its bound", async () => {
+test("the idempotency key of a published event still returns its result while the workspace is at its bound", async () => {
   const { workspace } = await addWorkspace(small);
   const keyed = { idempotencyKey: "once" };
   const [first] = await publish(workspace.id, 1, keyed);

@@ -161,7 +161,7 @@ test("a full log rejects new events, drops none, and accepts events again after 
   expect(await append(record, 10)).toBe(10);
 });
 
-test("a full log still recognizes repeats of the events that it has", async () => {
+test("a full log still recognizes repeats of the events that it contains", async () => {
   const record = await addWorkspace(store);
   const timestamp = Math.floor(Date.now() / 1_000);
   const byBytes = (text: string) =>
@@ -190,7 +190,7 @@ test("a full log still recognizes repeats of the events that it has", async () =
   }
 });
 
-test("at the bound, events that one group has acked leave the log, and are counted for the group that lost the most", async () => {
+test("at the bound, a log drops events that only some groups have acked, and counts them for the group that lost the most", async () => {
   const record = await addWorkspace(store);
   for (const group of ["quick", "middle", "slow"]) await store.followLog.open(group);
   await append(record, LOG_MAX - 100);
@@ -237,7 +237,7 @@ test("when a log is half full, only the events of a workspace that has filled a 
   const [record, other] = await twoNeighbours();
   await small.followLog.open("g");
   const stored = await append(record, 400, small, "x".repeat(900));
-  // Each event counts as its own bytes and 100 bytes of overhead.
+  // Each event counts as its own bytes plus 100 bytes of overhead.
   expect(stored * 1_000).toBeGreaterThanOrEqual(bytes / 2);
   expect(stored * 1_000).toBeLessThanOrEqual(bytes / 2 + bytes / 8);
   expect(await append(other, 20, small, "x".repeat(900))).toBe(20);

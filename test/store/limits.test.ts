@@ -137,7 +137,7 @@ test("posts and polls share the limit of their address; the store checks this li
 });
 
 // time: controlled
-test("limits write nothing to the append-only file, and successive empty polls write to it once a minute", async () => {
+test("limits do not write to the append-only file, and successive empty polls write to it only once a minute", async () => {
   const record = await addWorkspace(store);
   const page = { start: { from: "oldest" }, limit: 1 } as const;
   const minute = (us: number): number => Math.floor(us / (60 * SECOND_US));

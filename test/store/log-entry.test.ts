@@ -39,7 +39,7 @@ const newest = async (workspaceId: string) => {
 const heldOf = ({ held }: LogEntryDetail) =>
   held.map((json) => (JSON.parse(String(json)) as { label: number }).label);
 
-test("each entry of an attempt has its own response; all attempts and the drop of a kept event have the event", async () => {
+test("the entry of each attempt contains its own response; the entries of all attempts, and of the drop, contain the kept event", async () => {
   const workspace = await addPushed();
   const { id } = workspace;
   const push = await queue(workspace, "x", { push: "retried" });
@@ -62,7 +62,7 @@ test("each entry of an attempt has its own response; all attempts and the drop o
   expect(details.map(({ failed }) => failed)).toEqual([kept, kept, kept]);
 });
 
-test("a direct push that failed has its event and response", async () => {
+test("the entry of a direct push that failed contains its event and response", async () => {
   const { id } = await addPushed();
   const envelope = Buffer.from('{"id":"evt_x"}');
   const failed = { eventId: "evt_x", sequence: 7, eventType: "ping", expiresAtMs: 9, envelope };
@@ -159,7 +159,7 @@ describe("the entry of a poll that returned events", () => {
   );
 
   // time: controlled
-  test("contains only events that have not expired, and none that was published after the poll", async () => {
+  test("contains only events that have not expired, and none that the poll did not return", async () => {
     const of = await addWorkspace(store);
     await publishEach(of, 1, 12);
     await poll(of, 10);

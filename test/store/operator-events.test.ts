@@ -44,7 +44,7 @@ async function attempt(
 }
 
 // time: controlled
-test("a workspace whose pushes fail for a minute has one failing event, however many cores check it", async () => {
+test("a workspace whose pushes fail for a minute gets only one failing event, however many cores check it", async () => {
   const workspace = await addPushed();
   await attempt(workspace, "timeout");
   await pass(workspace, MINUTE_MS - 1_000);
@@ -89,7 +89,7 @@ test("the first accepted attempt ends an outage, and a recovered event follows o
 });
 
 // time: controlled
-test("a bridge that fails and recovers again and again has at most one failing event in 5 minutes", async () => {
+test("a bridge that fails and recovers again and again gets at most one failing event in 5 minutes", async () => {
   const workspace = await addPushed();
   for (let minute = 0; minute < 20; minute++) {
     await attempt(workspace, "timeout");
@@ -103,7 +103,7 @@ test("a bridge that fails and recovers again and again has at most one failing e
 });
 
 // time: controlled
-test("exhausted retries are reported once until an attempt is accepted and 5 minutes have passed, with a count", async () => {
+test("exhausted retries are reported once, with a count, until an attempt is accepted and 5 minutes have passed", async () => {
   const workspace = await addPushed();
   const counts = async () =>
     (await eventsOf(workspace)).flatMap(({ type, event }) =>
@@ -144,7 +144,7 @@ test("an outcome that is recorded twice causes only one event", async () => {
 });
 
 // time: controlled
-test("an accepted attempt that a core of an older release logged prevents a failing event", async () => {
+test("an accepted attempt prevents a failing event, even if a core of an older release logged it", async () => {
   const workspace = await addPushed();
   await attempt(workspace, "timeout");
   const key = `${prefixOf(store, workspace.id)}:log:${workspace.id}`;
@@ -218,7 +218,7 @@ test("a push that fails after its workspace began to poll does not change when t
   expect((await look(workspace)).workspaceIds).toEqual([workspace.id]);
 });
 
-test("a full outbox drops its oldest events and counts them, and an old event is removed", async () => {
+test("a full outbox drops its oldest events, expired events are removed, and both are counted", async () => {
   const workspace = await addPushed();
   const key = `${prefixOf(store, workspace.id)}:operator`;
   const facts = JSON.stringify({ mode: "push", since: 1 });

@@ -143,7 +143,7 @@ test.each([
   ["inside the Redis function", 8],
   ["outside the Redis function", 9],
 ])(
-  "a page that is read %s has exactly the events that were published before the poll",
+  "a page that is read %s contains exactly the events that were published before the poll",
   async (_how, count) => {
     const record = await addWorkspace(store);
     const { id } = record.workspace;
@@ -168,7 +168,7 @@ test.each([
   },
 );
 
-test("a large page of a workspace is read when its previous page was released, so the polls of one workspace do not delay the others", async () => {
+test("a workspace's next large page is read only after its previous one was released, so its polls do not delay other workspaces", async () => {
   const busy = await addWorkspace(store);
   const other = await addNeighbour(store, busy);
   for (const { workspace } of [busy, other]) await publish(workspace.id, 1, 20_000);

@@ -109,7 +109,7 @@ test.each([
 
 // time: controlled
 // contract: health-healthy
-test("the health has the time of the poll that ended the last outage", async () => {
+test("the health shows the time of the poll that ended the last outage", async () => {
   const record = await addWorkspace(store);
   const { id } = record.workspace;
   const page = { start: { from: "oldest" }, limit: 10 } as const;

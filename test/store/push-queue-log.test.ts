@@ -31,7 +31,7 @@ const delivery = (attempt: number): Delivery => ({
 
 const publish = ({ workspace }: WorkspaceRecord, label: string) =>
   store.outboundEvents.publish(publication(workspace.id, label));
-/** Polls. From "latest", the default, the page is empty. From "oldest", the page has all held events. */
+/** Polls. From "latest", the default, the page is empty. From "oldest", it contains all held events. */
 const poll = (record: WorkspaceRecord, from: "latest" | "oldest" = "latest", of = store) =>
   readPage(of, { record, page: { start: { from }, limit: 100 } });
 /** Waits for the next millisecond, because lines of polls and pushes in the same millisecond have no defined order. */

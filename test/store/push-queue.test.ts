@@ -72,7 +72,7 @@ test("a long queue is read in parts, each event once", async () => {
   expect([await countOf(two), await countOf(two - 1), await countOf(1)]).toEqual([2, 1, 1]);
 });
 
-test("the bytes in a queue are counted, and a lost count is correct again after the queue has been empty", async () => {
+test("the bytes of queued events are counted; if the count is lost, it is correct again once the queue has been empty", async () => {
   const workspace = await addPushed();
   const bytes = async () => (await store.backlog.read(shardOf(workspace))).pushBytes;
   const lose = () => store.redis.command("", ["DEL", `${prefixOf(store, workspace.id)}:pushbytes`]);

@@ -120,7 +120,7 @@ test("when a master hangs, the store switches to the replica that takes over", a
   await untilUsed(next);
 });
 
-test("a connection reports that the sentinels do not know the name of the master, and opens as soon as they know the name", async () => {
+test("a connection reports that the sentinels do not know the name of the master, and opens as soon as they do", async () => {
   const errors: string[] = [];
   let isOpen = false;
   const url = watched.url.replace("/events?", "/nobody?");

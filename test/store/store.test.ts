@@ -18,7 +18,7 @@ describe("the number of shards is fixed at the first start", () => {
     },
   );
 
-  test("a core with another number of shards exits with an error that names the number to set", async () => {
+  test("a core with a different number of shards exits with an error that names the number to set", async () => {
     await expect(startCore(store.redisUrl, { SHARDS: "8" })).rejects.toThrow(/set SHARDS=16/);
   });
 });

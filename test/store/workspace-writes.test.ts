@@ -20,13 +20,13 @@ beforeEach(() => void logged.splice(0));
 
 interface Loss {
   readonly writes: number;
-  /** Whether the writes take effect, and only their answers are lost. */
+  /** Whether the writes take effect, so that only their answers are lost. */
   readonly isDone: boolean;
   /** Called after each lost write. */
   readonly then?: () => Promise<unknown>;
 }
 
-/** Returns a context for operations. The first `writes` writes of its store get no answer. */
+/** Returns a context for operations. Its store does not answer the first `writes` writes. */
 function losing({ writes, isDone, then }: Loss): WorkspaceContext {
   let left = writes;
   async function lose(write: () => Promise<boolean>): Promise<boolean> {

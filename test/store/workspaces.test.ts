@@ -14,7 +14,7 @@ import { addNeighbour, addWorkspace, inbound, keyOf, testStore, publication, tex
 const store = testStore();
 const other = testStore(store);
 
-test("every core reads a workspace as it was first created", async () => {
+test("every core reads a new workspace exactly as it was created", async () => {
   const workspace = newWorkspace({
     name: "Ünïcode 🎉",
     ownerEmail: "owner@example.com",
