@@ -90,7 +90,7 @@ describe.each(LOOKS)("on %s,", (_look, options) => {
     await page.getByRole("heading", { name: "What to do next" }).waitFor({ state: "detached" });
   });
 
-  test("forms show their errors beside the fields, without the browser's own messages", async () => {
+  test("forms show their errors next to the fields, and suppress the browser's own messages", async () => {
     const { page } = await browser.visitSignedIn(dashboardUrl, "/connect", options);
     const field = (name: string) => page.locator(".field", { has: page.getByLabel(name) });
     await page.getByRole("radio", { name: /^Push/ }).check();

@@ -118,7 +118,7 @@ const BREAKAGES: readonly Breakage[] = [
   },
 ];
 
-/** Closes the bridge, and starts a server on the same port, with another certificate or without TLS. */
+/** Closes the bridge, and starts a server on the same port, with a different certificate or without TLS. */
 async function replace({ name, port, close }: PushedBridge, certificate?: Certificate): Promise<void> {
   await close();
   const other = await startReceiver({ port, names: [name], ...(certificate && { certificate }) });

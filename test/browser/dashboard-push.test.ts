@@ -40,7 +40,7 @@ test("pushes appear live in the health, the log and the chart", async () => {
   await push.publish({ workspaceId: bridge.workspaceId, content: update("c1") });
   await page.locator(".health-label").getByText("Failing").waitFor();
 
-  // Health describes the present, so the page gives no advice for a bridge that has recovered.
+  // Health describes the present, so the page does not give advice for a bridge that has recovered.
   bridge.behave(status(204));
   await push.publish(event);
   await page.locator(".health-label").getByText("Recovered").waitFor();

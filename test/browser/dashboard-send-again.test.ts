@@ -56,7 +56,7 @@ test("the details of a failed push show the response and the event, which can be
   bridge.behave(status(204));
   await row.getByRole("button", { name: "Send again" }).click();
   await row.getByRole("status").getByText("Queued").waitFor();
-  // The attempts of the event appear live in the open row, and the event stays readable.
+  // The attempts of the event appear live in the open row, and the event can still be read.
   await row.locator(".attempts").getByText("Accepted 204").waitFor();
   await untilCount(event, 1);
   await row.getByRole("button", { name: "Send again" }).waitFor({ state: "detached" });

@@ -69,7 +69,7 @@ test("publish sends an event made from options, and prints core's answer", async
   expect(json).toEqual({ eventId: id, sequence, expiresAt, messageId: message.id, repeated: false });
 });
 
-test("publish reads an event from stdin, and a second publish with the same idempotency key adds no event", async () => {
+test("publish reads an event from stdin, and a second publish with the same idempotency key does not add an event", async () => {
   const event = { type: "dm.create", user: "u1", message: { text: "hi" }, idempotencyKey: "k" };
   const first = await publish("- --json", JSON.stringify(event));
   const again = await publish("-", JSON.stringify(event));

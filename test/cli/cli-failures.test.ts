@@ -135,7 +135,7 @@ test("a core that is down, or does not serve TLS, is reported as unreachable, wi
   }
 });
 
-test("without arguments, the command prints its usage; Ctrl-C aborts a call that gets no answer", async () => {
+test("without arguments, the command prints its usage; Ctrl-C aborts a call that is not answered", async () => {
   const silent = await startSilentServer();
   const [usage, call] = [startCliProcess([]), startCliProcess(LIST, { corePort: silent.port })];
   await silent.connected;

@@ -146,7 +146,7 @@ test("restore changes nothing while Redis runs, and deletes existing data only w
   must(env, "redis", "now");
 });
 
-test("a damaged backup is not restored, and the data stays", async () => {
+test("a damaged backup is not restored, and the existing data is kept", async () => {
   const env = newEnvironment();
   must(env, "redis", "now");
   const [name = ""] = must(env, "redis", "list").split(" ");

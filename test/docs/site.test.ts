@@ -27,7 +27,7 @@ const check = (root: string) => {
   return { status, stderr };
 };
 
-test("a link to a missing page, heading, file or picture fails the build and is named with its page", () => {
+test("a link to a missing page, heading, file or picture fails the build, and the error names the link and its page", () => {
   const root = join(folder, "planted");
   const isOwn = (path: string) => !path.includes("node_modules");
   cpSync(join(ROOT, "docs/site"), join(root, "docs/site"), { recursive: true, filter: isOwn });

@@ -70,7 +70,7 @@ test("Follow checks the token before it reads a request", async () => {
   expect((await Promise.all(ends)).map(({ code }) => code)).toEqual([UNAUTHENTICATED, PERMISSION_DENIED]);
 });
 
-test("core logs no token, whether valid or unknown", () => {
+test("core never logs a token, whether valid or unknown", () => {
   for (const secret of [...Object.values(TOKENS), "some-token-that-nobody-has"])
     expect(outputOf(service.core)).not.toContain(secret);
 });

@@ -68,7 +68,7 @@ test.each([
   },
 );
 
-test("many requests at once get the same document, whether it is compressed or not", async () => {
+test("many concurrent requests get the same document, whether it is compressed or not", async () => {
   const plain = textOf(await get("/openapi.json"));
   const answers = await Promise.all(Array.from({ length: 40 }, () => get("/openapi.json", "gzip")));
   expect(answers.some(({ headers }) => headers["content-encoding"] === "gzip")).toBe(true);

@@ -39,7 +39,7 @@ describe("a sign-in link", () => {
   }
 
   let places = 1;
-  /** Returns a new address at each call, so that the limit per address rejects no attempt. */
+  /** Returns a new address at each call, so that the limit per address does not reject any attempt. */
   function newPlace(): string {
     places++;
     return `198.18.${places >> 8}.${places & 255}`;

@@ -46,7 +46,7 @@ test("a stream stays open when Redis restarts empty, and its group gets events t
   expect(consumer.end).toBeUndefined();
 });
 
-test("a stream opened while Redis is unavailable ends with UNAVAILABLE, and a stream opened later gets events", async () => {
+test("a stream that is opened while Redis is unavailable ends with UNAVAILABLE, and a stream that is opened later gets events", async () => {
   await service.redis.kill();
   const early = followers.start(service.clients, { group: "later" });
   expect((await early.ended()).code).toBe(status.UNAVAILABLE);

@@ -147,7 +147,7 @@ describe("a stream over the limit", () => {
   });
 });
 
-test("when a consumer stops reading, core sends no more than the connection can buffer; core sends the rest when the consumer reads again", async () => {
+test("when a consumer stops reading, core sends only what the connection can buffer, and sends the rest when the consumer reads again", async () => {
   const { id, secret } = await service.workspaces.make();
   const consumer = await start({ group: followers.newGroup(), window: 1_000 }).opened();
   consumer.pause();

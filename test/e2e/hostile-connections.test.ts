@@ -147,8 +147,7 @@ test("many requests from one address, with the largest heads, do not break the l
 });
 
 /**
- * Bytes that followers cannot decode as an `InboundEvent`, e.g. because of a truncated field, invalid UTF-8 or an
- * invalid tag.
+ * Bytes that followers cannot decode as an `InboundEvent`: truncated fields, invalid UTF-8 and invalid tags.
  */
 const NO_EVENTS = ["0a05", "0a01ff", "12050a01", "12040a02c328", "22", "220708", "00"].map((hex) =>
   Buffer.from(hex, "hex"),

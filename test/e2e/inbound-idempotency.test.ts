@@ -72,7 +72,7 @@ describe("a request that repeats an earlier id is answered with 202 and ignored:
     await expectReceived(["one", "two", "three"]);
   });
 
-  test("but not if its id differs in any character, or was used only in another workspace", async () => {
+  test("unless its id differs in any character, or was used only in a different workspace", async () => {
     const ids = ["r", "R", " r", "r\u0000", "é", "e\u0301", "1", "01", "\u0000\n", "😀".repeat(128)];
     for (const id of [...ids, ...ids]) await accepted(guess(id, id));
     await accepted(guess("elsewhere", "r"), other);

@@ -47,7 +47,7 @@ const requestsOf = ({ requests }: Pick<NumberedCore, "requests">, { eventId }: P
 const madeByAll = (eventId: string) => requestsOf({ requests: cores.requests() }, { eventId });
 
 // time: ordering
-test("when a core hangs, another core makes the remaining attempts; when the hung core resumes, its old leases have no effect", async () => {
+test("when a core hangs, a different core makes the remaining attempts; when the hung core resumes, its old leases have no effect", async () => {
   const ids = await untilShared();
   // Each workspace gets two events. At the moment when the first core hangs, the third attempt of one event is not yet
   // due, and the first attempt of the other event is in progress. The test suspends the core in the 3 s between the

@@ -43,7 +43,7 @@ describe.each([
       const answers = await Promise.all(workspaces.map((each) => post(pair.urls[0], each, typed(id))));
       for (const { status, json } of answers) expect([status, json]).toEqual([202, { ok: true }]);
     }
-    // A request with the same id through the other edge is ignored, too.
+    // A request with the same id is also ignored if it arrives through the other edge.
     const again = await Promise.all(workspaces.map((each) => post(pair.urls[1], each, typed("one"))));
     expect(again.map(({ status }) => status)).toEqual(workspaces.map(() => 202));
     await Promise.all(workspaces.map((each) => post(pair.urls[1], each, typed("last"))));

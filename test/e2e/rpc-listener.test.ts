@@ -171,7 +171,7 @@ test("the streams of a client that does not answer pings are closed, and closing
   const rpc = await start({ pingEveryMs: 200, pongWithinMs: 1_000 });
   const ends: Socket[] = [];
   // The test unpipes and pauses the proxy's sockets below. From then on, the proxy behaves like a dead machine: it
-  // sends nothing more, and closes nothing.
+  // neither sends data nor closes connections.
   const proxy = createServer((near) => {
     const far = connect(rpc.port, "127.0.0.1");
     ends.push(

@@ -170,7 +170,7 @@ test("only operators can read stored events and send events again", async () => 
   }
 });
 
-describe("the log entry of a failed attempt has the event and the start of the response", () => {
+describe("the log entry of a failed attempt contains the event and the start of the response", () => {
   /** Returns the details of the only attempt to push an event to a bridge that answers with `body`. */
   async function rejected(body: string | Buffer | undefined, headers?: Record<string, string>) {
     const bridge = await push.bridge();

@@ -16,7 +16,7 @@ const client = ca.issue(NAMES);
 const OWN = { CORE_TLS_CERT: client.certPath, CORE_TLS_KEY: client.keyPath };
 
 let redis: TestRedis;
-/** Three cores: with TLS, with mutual TLS, and with a certificate for another name. */
+/** Three cores: with TLS, with mutual TLS, and with a certificate for a different name. */
 let cores: Readonly<Record<"tls" | "mutual" | "misnamed", TestProcess>>;
 beforeAll(async () => {
   redis = await startTestRedis();

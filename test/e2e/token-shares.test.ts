@@ -82,7 +82,7 @@ function callWithoutReading(
 const rejected = (heads: readonly IncomingHttpHeaders[]) =>
   heads.filter((head) => head["grpc-status"] !== undefined);
 
-test("a token that is limited to workspaces has at most 100 watches; another token can watch meanwhile", async () => {
+test("a token that is limited to workspaces can open at most 100 watches; other tokens can still open watches", async () => {
   const watch = (token: string, workspaceId: string) => {
     const stream = clients.workspaces.watchWorkspace({ workspaceId }, bearer(token));
     const seen: { error?: ServiceError; hasHealth: boolean } = { hasHealth: false };
@@ -112,7 +112,7 @@ test("a token that is limited to workspaces has at most 100 watches; another tok
   for (const { stream } of [...open, ...neighbours]) stream.cancel();
 });
 
-test("a token's calls for lists are rejected while 16 MB of its lists are unread; another token can list meanwhile", async () => {
+test("a token's calls for lists are rejected while 16 MB of its lists are unread; other tokens can still list", async () => {
   const { workspaces } = clients;
   const page = { pageSize: 1_000, pageToken: "" };
   const request = ListWorkspacesRequest.encode(page).finish();
@@ -144,7 +144,7 @@ test("a token's calls for lists are rejected while 16 MB of its lists are unread
   );
 });
 
-test("a token's publish calls are rejected while 16 MB of its calls are in progress; another game can publish meanwhile", async () => {
+test("a token's publish calls are rejected while 16 MB of its calls are in progress; other games can still publish", async () => {
   const { games } = clients;
   const event = (length: number) => OutboundEvent.fromPartial(textEvent(inside.id, "x".repeat(length)));
   const large = PublishEventsRequest.encode({ events: [event(7 * MB)] }).finish();
@@ -171,7 +171,7 @@ test("a token's publish calls are rejected while 16 MB of its calls are in progr
   );
 });
 
-test("calls of a token that is limited to workspaces are rejected while 1,024 of its calls wait to start; another game can publish meanwhile", async () => {
+test("calls of a token that is limited to workspaces are rejected while 1,024 of its calls wait to start; other games can still publish", async () => {
   const { games } = clients;
   const event = OutboundEvent.fromPartial(textEvent(inside.id, "x"));
   const request = PublishEventsRequest.encode({ events: [event] }).finish();
@@ -203,7 +203,7 @@ test.each([
   // A call counts as 293 events, so the last call waits until the pace has allowed 386 further events.
   ["4 MB of events", { calls: 3, events: 40, bytes: 60_000, leastMs: 700 }],
 ])(
-  "calls of a token that is limited to workspaces are delayed above %s per second; another game can publish meanwhile",
+  "calls of a token that is limited to workspaces are delayed above %s per second; other games can still publish",
   async (_what, { calls, events: count, bytes, leastMs }) => {
     const { games } = clients;
     const event = OutboundEvent.fromPartial(textEvent(inside.id, "x".repeat(bytes)));
@@ -220,7 +220,7 @@ test.each([
 );
 
 // time: ordering
-test("calls of an operator's token that is limited to workspaces are delayed above 500 per second; another token is served meanwhile", async () => {
+test("calls of an operator's token that is limited to workspaces are delayed above 500 per second; other tokens are still served", async () => {
   const { workspaces } = clients;
   const show = (token: string) =>
     call(workspaces, workspaces.getWorkspace, { workspaceId: inside.id }, token);
@@ -236,7 +236,7 @@ test("calls of an operator's token that is limited to workspaces are delayed abo
   expect(performance.now() - fromMs).toBeGreaterThan(400);
 });
 
-test("a token's incomplete requests are rejected above 32 MB; another game can publish meanwhile", async () => {
+test("a token's incomplete requests are rejected above 32 MB; other games can still publish", async () => {
   const { games } = clients;
   const { session, heads } = callWithoutReading(
     TRIVIA,

@@ -70,7 +70,7 @@ test("the list contains workspaces with an unreadable secret, with the fingerpri
   expect(shown.stdout).toContain(`add the key ${MISSING} to SECRETS_KEY, or connect the workspace`);
 });
 
-test("its bridge gets 503 with Retry-After, and core logs the workspace and the missing key once per minute, without a stack", async () => {
+test("the bridge of a workspace with an unreadable secret gets 503 with Retry-After, and core logs the missing key once per minute, without a stack", async () => {
   const { url, core } = push.service;
   for (let i = 0; i < 3; i++) {
     for (const bridge of badPolls) {
@@ -116,7 +116,7 @@ test("rotations and tests are rejected with an error that names the missing key 
   await push.workspaces.delete(id);
 });
 
-test("it can be disconnected, connected with a new secret, and deleted", async () => {
+test("a workspace with an unreadable secret can be disconnected, connected with a new secret, and deleted", async () => {
   const { workspaceId: id, secret } = await push.bridge({ polls: true });
   await losekey(id);
   expect((await push.workspaces.disconnect(id)).workspace).toMatchObject({
@@ -132,7 +132,7 @@ test("it can be disconnected, connected with a new secret, and deleted", async (
   await expectRejected(push.workspaces.get(id), status.NOT_FOUND, "");
 });
 
-test("its pushes wait in the queue without delaying others, and connecting it pushes all of them in order", async () => {
+test("the pushes of a workspace with an unreadable secret wait in the queue without delaying others; once it is connected again, all are sent in order", async () => {
   const published = await push.publish(
     ...textEvents(bad.workspaceId, 30),
     ...textEvents(good.workspaceId, 2),

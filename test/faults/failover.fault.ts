@@ -82,8 +82,8 @@ describe.each([
     const { became, followedAt, servedAt } = failedOver;
     expectSums(became);
     // A client repeats a request that got no complete answer. If the new master has lost the event of that request, the
-    // repeat creates another event, with a new id. Lost and duplicated events can also cause other violations, so
-    // `wrong` is checked only if no event is lost or duplicated.
+    // repeated request creates a second event, with a new id. Lost and duplicated events can also cause other
+    // violations, so `wrong` is checked only if no event is lost or duplicated.
     if (became.lost.length === 0 && became.duplicated.length === 0) expect(became.wrong).toEqual([]);
     // How far the replica lags depends on the machine. Only writes that were answered between `followedAt` and
     // `servedAt` may be lost.

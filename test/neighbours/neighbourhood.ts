@@ -76,8 +76,8 @@ export function neighbourhood() {
     place: (): Place => place,
     /**
      * Runs an attack while the neighbour uses the service. The neighbour continues while the attacker keeps everything
-     * that it obtained. The attacker is another process, so that the neighbour's calls and its bridge do not wait for
-     * the attacker's own work.
+     * that it obtained. The attacker is a separate process, so that its own work does not delay the neighbour's calls
+     * and bridge.
      */
     async attack(name: AttackName, kinds?: readonly Kind[]): Promise<Observed> {
       const scope = createScope();

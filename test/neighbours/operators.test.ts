@@ -20,7 +20,7 @@ test("a limited operator can keep only its share of the dashboard's pages open, 
 });
 
 // time: ordering
-test("an operator who signs in again and again does not sign other operators out", async () => {
+test("an operator who signs in repeatedly does not sign other operators out", async () => {
   const { taken, report } = await street.attack("sign-ins");
   expectUndisturbed(report);
   expect(taken.accepted).toBeGreaterThan(0);

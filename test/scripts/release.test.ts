@@ -50,7 +50,7 @@ test("the notes of a release are its section of the changelog", () => {
   expect(release(folder, `v${version}`, "--notes").stdout).toBe("The notes.\n\n- More.\n");
 });
 
-test("a release is rejected if a package, a dependency or the changelog has another version", () => {
+test("a release is rejected if a package, a dependency or the changelog has a different version", () => {
   change("kit/package.json", `"version": "${version}"`, '"version": "0.9.0"');
   change("bridges/irc/package.json", `"chat-bridge-runner": "${version}"`, '"chat-bridge-runner": "0.9.0"');
   change("CHANGELOG.md", `## ${version}`, "## 3.0.0");

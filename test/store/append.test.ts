@@ -119,7 +119,7 @@ test("the id of a rejected request is not stored", async () => {
 });
 
 // time: controlled
-test("the time of a workspace's first signed request is stored, even if the request breaks a field rule", async () => {
+test("the time of a workspace's first signed request is stored, even if a field of the request is invalid", async () => {
   const record = await addWorkspace(store);
   const { id } = record.workspace;
   const outdated = { ...record, version: record.version + 1 };

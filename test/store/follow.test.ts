@@ -95,7 +95,7 @@ describe("the lease of a shard", () => {
 });
 
 describe("reading", () => {
-  test("starts with the first event after the group was opened; opening the group again changes nothing", async () => {
+  test("starts with the first event after the group was opened; opening the group again does not change its position", async () => {
     const record = await addWorkspace(store);
     const shard = store.keys.shard(record.workspace.id);
     await appendTo(record, "before");
@@ -157,7 +157,7 @@ describe("reading", () => {
     expect(shown(await readNew(reader, shard, 10))).toEqual(["two/1"]);
   });
 
-  test("returns only the events of the workspaces in its scope, and acks all other events", async () => {
+  test("returns only the events of the workspaces in the member's scope, and acks all other events", async () => {
     const group = "scoped";
     await log.open(group);
     await log.open("unscoped");

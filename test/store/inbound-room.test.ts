@@ -115,7 +115,7 @@ async function follow(record: WorkspaceRecord, group: string, read: number, acke
 
 const followAll = (record: WorkspaceRecord, group: string) => follow(record, group, 100_000, 100_000);
 
-test("an event that every group has acked leaves the log, and an event that a group has not acked stays", async () => {
+test("an event leaves the log once every group has acked it, and is kept until then", async () => {
   const record = await addWorkspace(store);
   await store.followLog.open("quick");
   await store.followLog.open("slow");

@@ -194,7 +194,7 @@ describe("the entry of a poll that returned events", () => {
   });
 });
 
-test("an attempt that succeeds, and a poll, store no response and keep no event", async () => {
+test("neither a successful attempt nor a poll stores a response or keeps an event", async () => {
   const workspace = await addPushed();
   const push = await queue(workspace, "x");
   await record(push, "done", deliveryOf(push, 1, "success"));

@@ -89,7 +89,7 @@ test("the first accepted attempt ends an outage, and a recovered event follows o
 });
 
 // time: controlled
-test("a bridge that fails and recovers again and again gets at most one failing event in 5 minutes", async () => {
+test("a bridge that repeatedly fails and recovers gets at most one failing event in 5 minutes", async () => {
   const workspace = await addPushed();
   for (let minute = 0; minute < 20; minute++) {
     await attempt(workspace, "timeout");
@@ -253,7 +253,7 @@ async function commandCalls(): Promise<Readonly<Record<string, string>>> {
   return Object.fromEntries([...lines].map(([, name = "", calls = ""]) => [name, calls]));
 }
 
-test("an accepted push of a healthy workspace runs no command for operator events", async () => {
+test("an accepted push of a healthy workspace does not run any Redis command for operator events", async () => {
   const workspace = await addPushed();
   const pushes = [];
   for (const label of ["a", "b"]) pushes.push(await queue(workspace, label));

@@ -61,8 +61,8 @@ const operations = fc.oneof(
   {
     weight: 5,
     arbitrary: fc.record({
-      // The cursor is the sequence of the published event with this index, plus `beside`. The index -1 stands for
-      // "oldest", and -2 for "latest".
+      // The cursor is the sequence of the published event with this index, plus the offset `beside`. The index -1
+      // stands for "oldest", and -2 for "latest".
       after: fc.integer({ min: -2, max: 60 }),
       beside: fc.constantFrom(-1, 0, 1),
       limit: fc.oneof(fc.integer({ min: 1, max: 4 }), fc.integer({ min: 1, max: 100 })),

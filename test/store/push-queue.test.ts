@@ -166,7 +166,7 @@ describe("an event that is queued when the target URL is cleared", () => {
     expect(await logged(workspace)).toEqual([]);
   });
 
-  test("is held in the order of the queue, even if it is an update, unless another event was held in the meantime", async () => {
+  test("is held in the order of the queue, even if it is an update, unless a different event was held in the meantime", async () => {
     const workspace = await addPushed();
     const labels = ["card", "question", "answer"];
     const queued = [];

@@ -36,7 +36,7 @@ test("a sealed text opens only in its own context", () => {
   expect(box.open(sealed, "")).toBeUndefined();
 });
 
-test("another key does not open a sealed text, and the sealed text has the fingerprint of its own key", () => {
+test("a different key does not open a sealed text, and the sealed text contains the fingerprint of its own key", () => {
   const sealed = box.seal("a secret", "w");
   expect(createSecretBox([key("b")]).open(sealed, "w")).toBeUndefined();
   expect(fingerprintOf(sealed)).toBe(box.newest);
