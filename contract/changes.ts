@@ -19,10 +19,12 @@ export const CHANGE_NAMES = [
 ] as const;
 export type ChangeName = (typeof CHANGE_NAMES)[number];
 
-/** Maximum number of entries in a workspace's log of changes, besides `SENDS_LOGGED_MAX`. */
+/**
+ * Maximum number of entries in a workspace's log of changes, not counting the entries that `SENDS_LOGGED_MAX` limits.
+ */
 export const CHANGES_LOGGED_MAX = 200;
 /**
- * Maximum number of entries "test-event-sent" and "events-sent-again" in a workspace's log of changes. They are counted
- * separately, so that they displace no other changes.
+ * Maximum number of "test-event-sent" and "events-sent-again" entries in a workspace's log of changes. These entries
+ * are counted separately, so that they do not displace other changes.
  */
 export const SENDS_LOGGED_MAX = 50;

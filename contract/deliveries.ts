@@ -59,7 +59,7 @@ export type AttemptStep = (typeof ATTEMPT_STEPS)[number];
 
 /** Maximum number of attempts and drops in a workspace's delivery log. */
 export const PUSHES_LOGGED_MAX = 1_000;
-/** Maximum number of test events among the attempts, so that they displace few other attempts. */
+/** Maximum number of attempts in the log that are for test events, so that these displace few other attempts. */
 export const TESTS_LOGGED_MAX = 20;
 /** Maximum number of entries for polls in a workspace's delivery log. */
 export const POLLS_LOGGED_MAX = 500;
@@ -78,11 +78,11 @@ export const FAILED_MAX_BYTES = 1024 * 1024;
 /** Maximum bytes of the kept events of all workspaces of a shard. The oldest failures are removed first. */
 export const FAILED_SHARD_MAX_BYTES = 64 * 1024 * 1024;
 
-/** Seconds for which core keeps the start of the body of a bridge's response to a failed attempt. */
+/** Seconds for which core keeps the start of a bridge's response body after a failed attempt. */
 export const RESPONSE_SECONDS = DAY_SECONDS;
 /** Maximum number of kept responses of a workspace. The oldest responses are removed first. */
 export const RESPONSES_MAX = 100;
-/** Maximum bytes of the body that core keeps of one response. */
+/** Maximum bytes that core keeps of one response's body. */
 export const RESPONSE_MAX_BYTES = 1024;
 
 /** Maximum number of stored events that are shown with one entry of the log. */

@@ -9,8 +9,8 @@ export interface ContractError {
 }
 
 /**
- * The error answers of the public endpoints. The answers of checks 1 to 7 of the table in README.md come first, in
- * order.
+ * The error answers of the public endpoints. The answers to failed checks 1 to 7 (see the table in README.md) come
+ * first, in the order of the checks.
  */
 export const ERRORS = {
   notJson: { status: 400, message: "the body must be valid JSON" },

@@ -72,7 +72,7 @@ export type OutboundType = (typeof OUTBOUND_TYPES)[number];
 /**
  * Whether a failed push of an event is retried (bridge guide, "Retries"). An update is retried if it starts a
  * phase. Other updates are not retried, because the next update replaces them. A ping is not retried, because a late
- * ping is useless. `RETRY_OFFSETS_MS` has the times of the retries. An expired event is not retried.
+ * ping is useless. `RETRY_OFFSETS_MS` lists the times of the retries. An expired event is not retried.
  */
 export function isPushRetried(event: {
   readonly type: OutboundType;

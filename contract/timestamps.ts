@@ -2,7 +2,9 @@ import { TIMESTAMP_TOLERANCE_SECONDS } from "./numbers";
 
 const MILLISECOND_DIGITS = 13;
 const HOUR_SECONDS = 3_600;
-/** The units in which a difference is given, from the shortest, with the seconds above which the next unit is used. */
+/**
+ * The units for a time difference, shortest first. `most` is the number of seconds above which the next unit is used.
+ */
 const UNITS = [
   { name: "seconds", seconds: 1, most: 600 },
   { name: "minutes", seconds: 60, most: 3 * HOUR_SECONDS },
@@ -32,7 +34,7 @@ export function staleTimestamp(timestamp: string, nowMs: number, clock: string):
 function durationOf(seconds: number): string {
   const unit = UNITS.find(({ most }) => seconds <= most);
   if (unit === undefined) return "many years";
-  // A difference of 300.2 seconds is too much, so it must not read as 300 seconds.
+  // A difference of 300.2 seconds exceeds the limit, so the message must not say 300 seconds.
   const count = unit.seconds === 1 ? Math.ceil(seconds) : Math.round(seconds / unit.seconds);
   return `${count} ${unit.name}`;
 }

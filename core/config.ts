@@ -112,7 +112,7 @@ function parseKeys(text: string): readonly Buffer[] {
   });
 }
 
-/** Reads the settings of what the store keeps. */
+/** Reads the settings of the store: the number of shards, and the limits of what it keeps. */
 function readStore(settings: Settings) {
   return {
     shards: settings.integer(
@@ -191,7 +191,7 @@ function readMail(settings: Settings) {
   return smtpUrl ? { smtpUrl, from } : undefined;
 }
 
-/** Returns a parser of a text that may be empty. */
+/** Returns a parser that accepts an empty text and texts for which `isValid` returns true. */
 function parseOptional(isValid: (text: string) => boolean, fault: string): (text: string) => string {
   return (padded) => {
     const text = padded.trim();

@@ -34,7 +34,7 @@ export interface Core extends Required<Running> {
   /** The port of the listener for probes and metrics. */
   readonly healthPort: number;
   /**
-   * Makes `/ready` and gRPC's health service fail. Core continues to accept and answer calls, and to push events. So
+   * Makes `/ready` and gRPC's health service fail. Core continues to accept and answer calls, and to push events, so
    * pushes do not pause if no other core is running.
    */
   beginDrain(): void;
@@ -44,7 +44,8 @@ export interface Core extends Required<Running> {
 
 /**
  * The bounds of open gRPC connections, which take about 100 KB each. A game, an operator or an edge uses one or two
- * connections. The share has room for all connections that a TCP proxy such as that of docker-compose.yml forwards.
+ * connections. `share` is large enough for all connections that a TCP proxy forwards, e.g. the proxy in
+ * docker-compose.yml.
  */
 const CONNECTIONS = { max: 4_000, share: 1_000 } as const;
 /** The group in which cores share the shards. No group of games can have this name. */
@@ -138,7 +139,7 @@ type Readiness =
   | { readonly is: "starting" | "stopping" }
   | { readonly is: "serving"; probe(): Promise<unknown> };
 
-/** Returns whether core is ready: `begin` ends the start, and `stop` begins the stop. */
+/** Tracks whether core is ready. Call `begin` when core has started, and `stop` when core begins to stop. */
 function createReadiness() {
   let state: Readiness = { is: "starting" };
   return {
@@ -200,7 +201,7 @@ function holdShards(context: ShardContext & Pick<Store, "leases"> & { readonly i
   });
 }
 
-/** Begins to read what the metrics show of the store. Returns the function that stops the watch of its memory. */
+/** Starts to read the store's metrics. Returns a function that stops watching the store's memory. */
 function watchStore(
   store: Store,
   { shards }: CoreConfig,

@@ -7,7 +7,8 @@ const LOOK_EVERY_MS = 500;
 
 /**
  * Logs when Redis is unavailable, with the reason, and when Redis is available again. The errors of a connection begin
- * an outage only if calls fail too: with Sentinel or a cluster, core may need no connection to the server that failed.
+ * an outage only if calls fail too: with Sentinel or a cluster, core may not need a connection to the server that
+ * failed.
  */
 export function createRedisWatch(log: Logger) {
   const over = new AbortController();
@@ -22,7 +23,7 @@ export function createRedisWatch(log: Logger) {
   let reason = "";
   let isLooking = false;
 
-  /** The error of a call says only that the connection is lost. The connection's own error has the reason. */
+  /** The error of a call says only that the connection is lost. The connection's own error contains the reason. */
   function whyFailed(error: unknown): string {
     return replyFault(error) ?? reason;
   }

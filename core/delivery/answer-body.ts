@@ -9,7 +9,7 @@ export function createBodyStart() {
   let size = 0;
   let isTruncated = false;
   return {
-    /** Whether the body has more bytes than are collected. */
+    /** Whether the body has more bytes than were collected. */
     get isTruncated() {
       return isTruncated;
     },

@@ -9,7 +9,7 @@ export const AFTER_FAULT_MS = 200;
 export type CurrentWorkspace = Workspace | "unreadable" | undefined;
 export type CurrentWorkspaces = ReturnType<typeof createCurrentWorkspaces>;
 
-/** Reads the workspaces to which a shard's events are pushed. Calls share each result for a short time. */
+/** Reads the workspaces to which a shard's events are pushed. Calls within a short time share one result. */
 export function createCurrentWorkspaces(
   context: {
     readonly now: Clock;
@@ -66,8 +66,8 @@ export function createCurrentWorkspaces(
       }
     },
     /**
-     * Whether core can decrypt the secrets that sign pushes to the workspace, or needs none because it cannot push to the
-     * workspace. Throws `StoreUnavailable`.
+     * Whether core can decrypt the secrets that sign pushes to the workspace, or does not need these secrets because it
+     * cannot push to the workspace. Throws `StoreUnavailable`.
      */
     async isReadable(id: string): Promise<boolean> {
       try {

@@ -23,7 +23,7 @@ export interface EventPushContext {
   report(where: string, error: unknown): void;
 }
 
-/** What the pushes of a shard share. */
+/** The objects that all pushes of a shard share. */
 export interface PushShard {
   readonly context: EventPushContext;
   readonly lease: Lease;
@@ -62,8 +62,8 @@ interface FirstFailure {
 }
 
 /**
- * One event from the push queue of a shard, while this core works on the event. The dispatcher of the shard gives the
- * event its turns.
+ * One event from the push queue of a shard, while this core works on the event. The shard's dispatcher decides when the
+ * event has a turn.
  *
  *                           held, but the workspace is a push workspace again
  *                 ┌────────────────────────────────────────────────────────────────┐
@@ -82,8 +82,9 @@ interface FirstFailure {
  * - recording: the last outcome is being recorded, which removes the event from the queue.
  * - gone:      the event has left the queue: delivered, failed for good (and kept, so that it can be sent again), dropped
  *              with a reason, or held because its workspace polls now.
- * - left:      the work of this core is over, but the event is still in the queue: core cannot decrypt the workspace's
- *              secrets, the work on the shard had to stop, or the lease was lost. Each state but `gone` can end here.
+ * - left:      this core no longer works on the event, which is still in the queue: core cannot decrypt the workspace's
+ *              secrets, the work on the shard had to stop, or the lease was lost. Every state except `gone` can lead
+ *              here.
  */
 export class EventPush {
   readonly event: QueuedPush;
@@ -168,7 +169,7 @@ export class EventPush {
       workspaceId: event.workspaceId,
       signature: signatureHeader(event.envelope, keys, nowMs),
       envelope: event.envelope,
-      // A core that does not trace passes the context on unchanged.
+      // If core does not trace, it passes the context on unchanged.
       traceparent: span?.traceparent ?? traceparent,
     });
     if (span !== undefined) endSpan(span, event, this.#attempts + 1, url, outcome);
@@ -236,7 +237,7 @@ export class EventPush {
   }
 }
 
-/** Returns where to push an event, and the keys that sign the event. Or returns why the event cannot be pushed. */
+/** Returns where to push an event and the keys that sign the event, or the reason why the event cannot be pushed. */
 function targetOf(
   { expiresAtMs }: QueuedPush,
   workspace: CurrentWorkspace,
@@ -253,7 +254,7 @@ function targetOf(
   return { url, keys };
 }
 
-/** The target URLs, so that the URL of a `Workspace` object is parsed only once. */
+/** Caches the target URLs, so that the URL of a `Workspace` object is parsed only once. */
 const urls = new WeakMap<Workspace, URL>();
 
 /** Ends the span of an attempt. The target URL can contain a secret, so only its host is recorded. */

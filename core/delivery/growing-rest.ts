@@ -8,7 +8,10 @@ export interface Rest {
   readonly until: number;
 }
 
-/** Begins a pause: of one second at first, and then twice as long as the pause `before`, up to one minute. */
+/**
+ * Begins a pause. The first pause lasts one second. Each later pause is twice as long as the pause `before`, up to one
+ * minute.
+ */
 export function nextRest(before: Rest | undefined): Rest {
   const ms = before === undefined ? REST_MIN_MS : Math.min(REST_MAX_MS, before.ms * 2);
   return { ms, until: performance.now() + ms };

@@ -17,7 +17,7 @@ export function createHostsFile(path = "/etc/hosts", now: () => number = () => p
   let version = "";
   let checkedAt = -Infinity;
 
-  /** The file is local and small, so that the synchronous calls take microseconds. They need no thread of the pool. */
+  /** The file is local and small, so the synchronous calls take only microseconds. */
   function refresh(): void {
     if (now() - checkedAt < CHECK_EVERY_MS) return;
     checkedAt = now();
@@ -34,7 +34,7 @@ export function createHostsFile(path = "/etc/hosts", now: () => number = () => p
   }
 
   return {
-    /** Returns the addresses of a name in lower case; an empty list when the file does not have the name. */
+    /** Returns the addresses of a name in lower case; an empty list when the file does not contain the name. */
     addresses(name: string): readonly string[] {
       refresh();
       return names.get(name.replace(/\.$/, "")) ?? [];
@@ -42,7 +42,10 @@ export function createHostsFile(path = "/etc/hosts", now: () => number = () => p
   };
 }
 
-/** Returns the addresses in the text of a hosts file by name. Invalid lines are ignored (see `man 5 hosts`). */
+/**
+ * Parses the text of a hosts file, and returns the addresses of each name. Invalid lines are ignored (see `man 5
+ * hosts`).
+ */
 export function parseHosts(text: string): ReadonlyMap<string, readonly string[]> {
   const names = new Map<string, string[]>();
   for (const line of text.split("\n")) {

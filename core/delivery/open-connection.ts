@@ -17,9 +17,12 @@ export class PushFault extends Error {
 }
 
 export interface PushConnectionOptions extends PublicHostOptions {
-  /** The trusted root certificates. The context is created once, because reading all roots takes 0.1 seconds. */
+  /**
+   * The trusted root certificates. This context is created only once, because reading all root certificates takes 0.1
+   * seconds.
+   */
   readonly secureContext: SecureContext;
-  /** TLS sessions to resume. Without them, every connection makes a full handshake. */
+  /** TLS sessions to resume. If undefined, every connection makes a full handshake. */
   readonly sessions?: TlsSessions;
 }
 

@@ -14,14 +14,15 @@ import type { PushClient } from "./push-client";
 import { createFairSlots, SlotsFull } from "../domain/fair-slots";
 
 /**
- * Maximum numbers of operator events that a core sends to the addresses of workspaces at the same time: in all, and of
- * one workspace. `inAll` is twice the share of a token in `OUTSIDE_CALLS_MAX`, so that tests with one token leave slots
- * to the events of others.
+ * Maximum number of operator events that a core sends to addresses of workspaces at the same time: in all, and for one
+ * workspace. `inAll` is twice the share of a token in `OUTSIDE_CALLS_MAX`, so that tests with one token leave slots
+ * free for other events.
  */
 const WORKSPACE_SLOTS = { inAll: 128, ofOne: 2 } as const;
 /**
  * Maximum number of tests of one workspace that wait for a slot. Each waiting test has an event of at most 2 KB. The
- * events of a workspace are sent one at a time, so at most one of them waits, and it is never refused.
+ * events of a workspace are sent one at a time, so at most one of them waits for a slot, and this limit never rejects
+ * an event.
  */
 const WAITING_TESTS_MAX = 8;
 
@@ -34,7 +35,7 @@ export interface InstallationAddresses {
 
 export interface OperatorReceiversContext {
   readonly now: Clock;
-  /** A client that only operator events use, so that pushes and these events do not share connections. */
+  /** A client for operator events only, so that they do not share connections with pushes. */
   readonly hookClient: Pick<PushClient, "push">;
   /** Undefined without a mail server. */
   readonly mailer: Mailer | undefined;

@@ -29,7 +29,7 @@ interface Queue {
   rest: Rest | undefined;
 }
 
-/** An event of the outbox, and the number of receivers that have not got the event yet. */
+/** An event of the outbox, and the number of receivers that have not accepted the event yet. */
 interface Waiting {
   readonly event: StoredOperatorEvent;
   left: number;
@@ -43,8 +43,8 @@ interface Addressees {
 
 /**
  * Delivers the operator events of a shard. Each receiver gets its events in order, one at a time, and an event is
- * repeated with the same id until the receiver accepts it. A receiver that fails is asked again after a growing pause,
- * and delays no other receiver. An event leaves the outbox when all its receivers have accepted it.
+ * repeated with the same id until the receiver accepts it. After a failure, core retries that receiver after a growing
+ * pause, and the other receivers are not delayed. An event leaves the outbox when all its receivers have accepted it.
  */
 export class OperatorSender {
   readonly #context: OperatorSenderContext;
@@ -62,8 +62,8 @@ export class OperatorSender {
   }
 
   /**
-   * Begins to send the events that are due, and returns immediately. Must be called again after a while, as long as the
-   * outbox has events.
+   * Begins to send the events that are due, and returns immediately. Must be called repeatedly as long as the outbox
+   * contains events.
    */
   look(): void {
     if (this.#isLooking || this.#isStopped) return;
@@ -113,7 +113,10 @@ export class OperatorSender {
     }
   }
 
-  /** Removes the events that the outbox has dropped because of the workspace's share, except an event that is sent now. */
+  /**
+   * Removes the events that the outbox has dropped because of the workspace's share, except an event that is being
+   * sent.
+   */
   #forgetDropped({ events, isSending }: Queue): void {
     if (events.length <= OPERATOR_EVENTS_WORKSPACE_MAX) return;
     const [dropped] = events.splice(isSending ? 1 : 0, 1);
@@ -150,7 +153,7 @@ export class OperatorSender {
     }
   }
 
-  /** Whether the receiver needs no further attempt for the event. */
+  /** Whether no further attempt is needed to send the event to the receiver. */
   async #sendTo(key: string, event: StoredOperatorEvent): Promise<boolean> {
     if (event.atMs < this.#context.now() - OPERATOR_EVENT_SECONDS * 1_000) return true;
     const { name, receivers } = await this.#readAddressees(event.workspaceId);
@@ -179,7 +182,7 @@ export class OperatorSender {
       };
     } catch (error) {
       if (error instanceof StoreUnavailable) throw error;
-      // The record cannot be read, e.g. because the record is damaged.
+      // The record cannot be read, e.g. because it is damaged.
       this.#context.report("operator event", error);
       return { name: "", receivers: ofInstallation };
     }

@@ -13,7 +13,7 @@ export interface OutageMailsContext {
   readonly mailer: Mailer;
   /** Called when an email could not be sent. The email stays in the outbox. */
   onMailFault(workspaceId: string, error: unknown): void;
-  /** Called when an email left the outbox unsent, because the mail server permanently rejected the email. */
+  /** Called when an unsent email is dropped, because the mail server permanently rejected the email. */
   onMailRefused(workspaceId: string, error: unknown): void;
 }
 
@@ -33,7 +33,7 @@ interface Resting {
 export class OutageMails {
   readonly #context: OutageMailsContext;
   readonly #lease: Lease;
-  /** The pause after a failure that may concern all emails. */
+  /** The pause after a failure that may affect all emails. */
   #rest: Rest | undefined;
   /**
    * The entry id of the newest email that core has tried to send. Earlier emails that are still in the outbox wait
@@ -48,14 +48,14 @@ export class OutageMails {
   }
 
   /**
-   * Makes the next round read the outbox from its start. After a failover, the clock of Redis may be behind, and new
-   * emails may precede the emails that were already tried.
+   * Makes the next round read the outbox from its start. After a failover, the clock of Redis may be behind, so new
+   * emails may have lower entry ids than emails that were already tried.
    */
   readAgain(): void {
     this.#tried = undefined;
   }
 
-  /** Sends the new emails, and then the emails whose pause is over. Throws `StoreUnavailable`. */
+  /** Sends the new emails, and then the emails whose pause has ended. Throws `StoreUnavailable`. */
   async sendDue(): Promise<void> {
     if (!isOver(this.#rest)) return;
     for (const outage of await this.#context.pollWatch.readMail(this.#lease.shard, this.#tried)) {
@@ -71,8 +71,8 @@ export class OutageMails {
   }
 
   /**
-   * Sends one email. If the result is "unavailable" (no mail server) or "not-begun" (no lease), the caller must
-   * send no more emails in this round.
+   * Sends one email. If the result is "unavailable" (no mail server) or "not-begun" (no lease), the caller must not
+   * send more emails in this round.
    */
   async #send(outage: OutageMail): Promise<"handled" | "unavailable" | "not-begun"> {
     const { workspaceId, entryId } = outage;

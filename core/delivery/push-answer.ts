@@ -13,14 +13,14 @@ import {
  * headers.
  */
 const HEADS_MAX_BYTES = 16 * 1024;
-/** Maximum bytes that core reads of an answer's body. */
+/** Maximum bytes of an answer's body that core reads. */
 const BODY_MAX_BYTES = 16 * 1024;
 
 /** The answer to a request, parsed as the bytes arrive. */
 export interface Answer {
   /**
    * `head` until the final head is complete, then `body` while core expects more of the body. Then `ended` if the
-   * connection can carry another request, or `spent` if the connection must be closed without further reads.
+   * connection can carry another request, or `spent` if core must close the connection without reading more.
    */
   readonly state: "head" | "body" | "ended" | "spent";
   /** The status of the final head; 0 until the head is complete. */
@@ -126,7 +126,10 @@ function findHeadEnd(bytes: Buffer, from: number): number | undefined {
   return end === -1 ? undefined : end + HEAD_END.length;
 }
 
-/** Throws if the first line is complete and is not a status line. So core does not wait for the end of what is not HTTP. */
+/**
+ * Throws if the first line is complete and is not a status line. So if the answer is not HTTP, core does not wait for
+ * the end of its head.
+ */
 function checkStatusLine(bytes: Buffer): void {
   const end = bytes.indexOf("\n");
   if (end !== -1 && !STATUS_LINE.test(bytes.toString("latin1", 0, end).replace(/\r$/, "")))
@@ -185,7 +188,10 @@ function readField(line: string, fields: Fields): void {
   }
 }
 
-/** Returns the items of a list. Only spaces and tabs around an item are ignored: `trim` also removes no-break spaces. */
+/**
+ * Returns the items of a list. Only spaces and tabs around an item are ignored: `trim` would also remove no-break
+ * spaces.
+ */
 function itemsOf(value: string): readonly string[] {
   return value.split(",").map((item) => item.replaceAll(OUTER_SPACE, ""));
 }
@@ -202,7 +208,7 @@ function delimit(status: number, length: string | undefined, encodings: readonly
     return { body: fixedBody(0), isReusable: !isEncoded && Number(length ?? 0) === 0 };
   }
   if (encoding === "chunked") return { body: chunkedBody(), isReusable: length === undefined };
-  // An empty Transfer-Encoding beside a length is as ambiguous as a coding beside a length.
+  // A length together with an empty Transfer-Encoding is as ambiguous as a length together with a coding.
   if (encoding === "" && length !== undefined)
     return { body: fixedBody(Number(length)), isReusable: !isEncoded };
   return { body: untilClose, isReusable: false };

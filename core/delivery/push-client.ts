@@ -26,7 +26,7 @@ export function createPushClient(options: PushConnectionOptions): PushClient {
   return {
     push: (attempt) => attemptOver(connections, attempt),
     async trace(attempt, done) {
-      // `trace` resumes no TLS session, so that it makes a full handshake and checks the certificate.
+      // `trace` never resumes a TLS session, so it always makes a full handshake and checks the certificate.
       const own = createPushConnections((url) => openConnection(options, url, CONNECT_WITHIN_MS, done));
       try {
         return await attemptOver(own, attempt, done);

@@ -5,8 +5,8 @@ import { createAnswer, type Answer } from "./push-answer";
 /** Milliseconds for which core keeps an idle connection if the bridge states no limit. */
 const IDLE_MS = 4_000;
 /**
- * Core closes an idle connection this many milliseconds before the bridge's stated limit. So core sends no request
- * while the bridge closes the connection.
+ * Core closes an idle connection this many milliseconds before the bridge's stated limit. So core does not send a
+ * request while the bridge is closing the connection.
  */
 const KEEP_ALIVE_MARGIN_MS = 2_000;
 /** Maximum milliseconds for which core keeps an idle connection. */
@@ -38,7 +38,7 @@ export interface AnswerListener {
 
 export interface ConnectionListener {
   /**
-   * Called when the attempt is over. The connection is free, or becomes free when the rest of the answer has
+   * Called when the attempt has ended. The connection is then free, or becomes free when the rest of the answer has
    * been read.
    */
   onReleased(connection: PushConnection): void;
@@ -56,7 +56,7 @@ const NEXT: Readonly<Record<State, readonly State[]>> = {
 };
 
 /**
- * A connection to a bridge. It carries one request at a time.
+ * A connection to a bridge, which carries one request at a time.
  *
  *           send                a complete head
  *   free ───────────▶ sending ─────────────────▶ reading
@@ -184,8 +184,8 @@ export class PushConnection {
   }
 
   /**
-   * Sets `#closeAt`. If the current timer fires before `at`, which is usual, this timer stays unchanged. When the
-   * timer fires, `#look` sets a new timer.
+   * Sets `#closeAt`. If the current timer fires before `at` (the usual case), it stays unchanged, and `#look` sets a
+   * new timer when it fires.
    */
   #setCloseAt(at: number): void {
     this.#closeAt = at;

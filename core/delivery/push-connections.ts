@@ -2,7 +2,7 @@ import { setImmediate as untilRead } from "node:timers/promises";
 import { PushConnection, type PushSocket } from "./push-connection";
 
 /**
- * Maximum numbers of connections that are kept after their attempts: in all, and to one origin. If a maximum is
+ * Maximum number of connections that are kept after their attempts: in all, and to one origin. If a maximum is
  * exceeded, the oldest of these connections is closed.
  */
 const KEPT_MAX = { inAll: 1_000, ofOrigin: 250 } as const;
@@ -10,7 +10,7 @@ const KEPT_MAX = { inAll: 1_000, ofOrigin: 250 } as const;
 export type PushConnections = ReturnType<typeof createPushConnections>;
 
 /**
- * Connections to bridges. They are kept after an attempt and reused.
+ * Connections to bridges, which are kept and reused after an attempt.
  *
  * @param open opens a connection to the origin of a URL
  */
@@ -19,8 +19,8 @@ export function createPushConnections(
   max: { readonly inAll: number; readonly ofOrigin: number } = KEPT_MAX,
 ) {
   /**
-   * Connections whose attempts are over, in the order in which the attempts ended. On some, core is still reading
-   * the rest of an answer.
+   * Connections whose attempts have ended, in the order in which the attempts ended. On some of these connections, core
+   * is still reading the rest of an answer.
    */
   const kept = new Set<PushConnection>();
   const keptOf = new Map<string, PushConnection[]>();
@@ -65,7 +65,7 @@ export function createPushConnections(
         onClosed: (connection) => forget(origin, connection),
       });
     },
-    /** Closes the kept connections now, and each other connection when its attempt is over. */
+    /** Closes the kept connections now, and every other connection when its attempt has ended. */
     close(): void {
       isClosed = true;
       for (const connection of kept) connection.destroy();

@@ -24,10 +24,10 @@ export const BODY_WITHIN_MS = 250;
 
 /**
  * Sends the request of an attempt once. Resolves when the head of the answer is complete. If the status is not 2xx,
- * then waits up to `BODY_WITHIN_MS` for the start of the body. Rejects when the connection breaks, or when that head is
- * not complete within `withinMs`, including the time to connect, or when the attempt is aborted. When a reused connection breaks, `sendPush` does not
- * send the request again, because the bridge may have received the request. Only the contract's retry rules allow
- * another attempt.
+ * then waits up to `BODY_WITHIN_MS` for the start of the body. Rejects when the connection breaks, when the attempt is
+ * aborted, or when the head is not complete within `withinMs`, which includes the time to connect. When a reused
+ * connection breaks, `sendPush` does not send the request again, because the bridge may have received the request. Only
+ * the contract's retry rules allow another attempt.
  */
 export function sendPush(
   connect: (url: URL) => Promise<PushConnection>,
@@ -70,7 +70,7 @@ export function sendPush(
       },
     };
     function send(connection: PushConnection): void {
-      // After a pause of this process, `send` may be called before the overdue timer fires.
+      // After this process was paused, `send` may be called before the overdue timer fires.
       if (performance.now() >= until) progress.isLate = true;
       if (progress.isLate) {
         connection.destroy();

@@ -21,7 +21,7 @@ interface Resting {
   rest: Rest;
 }
 
-/** Maximum number of workspaces that are looked at in one round, so that the dispatcher is not delayed. */
+/** Maximum number of workspaces that are checked in one round, so that the dispatcher is not delayed. */
 const DUE_MAX = 10;
 
 /**
@@ -64,7 +64,7 @@ export function createRestingWorkspaces({ pushQueueMax, pushQueueMaxBytes }: Que
       bytes += push.bytes;
       return true;
     },
-    /** Returns the ids of workspaces whose rest is over, at most `DUE_MAX`. */
+    /** Returns the ids of workspaces whose rest has ended, at most `DUE_MAX`. */
     due(): readonly string[] {
       const ids: string[] = [];
       for (const [id, { rest }] of resting) {

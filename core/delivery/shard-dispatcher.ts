@@ -27,11 +27,11 @@ export interface DispatcherContext extends EventPushContext, QueueSize {
 }
 
 const LOOK_EVERY_MS = 1_000;
-/** Core begins no first attempts while this many outcomes wait to be recorded. */
+/** Core does not begin first attempts while this many outcomes wait to be recorded. */
 const UNRECORDED_MAX = 1_000;
 /**
- * Minimum milliseconds for which a failed attempt counts as in progress. Without this time, a bridge that refuses
- * connections would fail thousands of events per second, three times each.
+ * Minimum milliseconds for which a failed attempt counts as in progress. Without this minimum, thousands of events per
+ * second could fail at a bridge that refuses connections, three times each.
  */
 const FAILED_ATTEMPT_MS = 200;
 
@@ -42,7 +42,7 @@ export function dispatchShard(context: DispatcherContext, lease: Lease): Promise
 
 /**
  * Reads the events of a shard in the order of publication, while there is room in memory, and gives each `EventPush`
- * its turns. event-push.ts draws the states of an event.
+ * its turns. A diagram in event-push.ts shows the states of an event.
  *
  * A first attempt uses a version of the workspace that was read after the event was published, and at most `FRESH_MS`
  * before the attempt. A retry reads the workspace again. An attempt does not wait until the outcome of the previous
@@ -191,7 +191,7 @@ class ShardDispatcher implements PushShard {
     let restMs = 0;
     try {
       const outcome = await push.try();
-      // The rest begins before the turn ends, so that the workspace begins no other first attempt.
+      // The rest begins before the turn ends, so that no other first attempt begins for the workspace.
       if (outcome === "unreadable") this.#beginRest(push);
       if (typeof outcome === "object" && !outcome.ok) restMs = began + FAILED_ATTEMPT_MS - performance.now();
       return outcome;
@@ -272,7 +272,7 @@ class ShardDispatcher implements PushShard {
     this.#shelve(push);
   }
 
-  /** Leaves an event of a resting workspace in the queue, or drops the event if the workspace has used its share. */
+  /** Leaves an event of a resting workspace in the queue, or drops the event if the workspace has used up its share. */
   #shelve(push: EventPush): void {
     if (!this.#resting.add(push.event, push.attempts)) return void this.#settle(push, "overloaded");
     push.leave();

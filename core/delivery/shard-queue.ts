@@ -91,9 +91,9 @@ export class ShardQueue {
   readonly #beganAt = performance.now();
   /** The id of the last entry that was read; undefined to read from the start of the queue. */
   #after: string | undefined;
-  /** Start of the last read that reached the end of the queue, as a `performance.now()`. */
+  /** The `performance.now()` time at which the last read that reached the end of the queue began. */
   #caughtUpAt = -Infinity;
-  /** The last time during which reads failed, as values of `performance.now()`. */
+  /** The last period in which reads failed, as `performance.now()` times. */
   readonly #fault = { isOver: true, from: -Infinity, to: -Infinity };
 
   constructor(context: ShardQueueContext, lease: Lease) {
@@ -134,8 +134,8 @@ export class ShardQueue {
   }
 
   /**
-   * Makes the next read begin at the start of the queue. After a failover, the new server may not have the entry
-   * `#after`. The new server's clock may also be behind, so that new entries have lower ids than `#after`.
+   * Makes the next read begin at the start of the queue. After a failover, the new server may lack the entry `#after`.
+   * The new server's clock may also be behind, so that new entries have lower ids than `#after`.
    */
   readAgain(): void {
     this.#after = undefined;

@@ -8,9 +8,9 @@ import { OutageMails, type OutageMailsContext } from "./outage-mails";
 export interface ShardWatchContext extends OperatorSenderContext, OutageMailsContext {
   /** Called when a workspace has stopped polling while events wait. */
   onFailing(workspaceId: string): void;
-  /** Called when `count` emails left the outbox unsent, because the outbox was full. */
+  /** Called when `count` unsent emails were dropped, because the outbox was full. */
   onMailsDropped(count: number): void;
-  /** Called when `count` operator events left the outbox unsent. */
+  /** Called when `count` unsent operator events were dropped. */
   onOperatorEventsDropped(count: number, reason: OperatorEventDrop): void;
 }
 

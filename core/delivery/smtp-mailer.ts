@@ -12,7 +12,7 @@ export interface SmtpOptions {
 }
 
 export async function createSmtpMailer({ url, from }: SmtpOptions): Promise<Mailer> {
-  // The library takes 50 ms of a start, so only a core that sends emails loads it.
+  // Loading the library takes 50 ms at the start, so only a core that sends emails loads it.
   const { createTransport } = await import("nodemailer");
   const { encodeWord } = await import("nodemailer/lib/mime-funcs");
   const transport = createTransport(
@@ -22,14 +22,14 @@ export async function createSmtpMailer({ url, from }: SmtpOptions): Promise<Mail
   const domain = /@([^\s>]+)/.exec(from)?.[1] ?? "localhost";
   return {
     async send({ messageId, to, subject, text }) {
-      // A core of an older release may have stored another form.
+      // A core of an older release may have stored an address in a different form.
       if (!isEmail(to)) throw new MailRefused(true, new Error("the recipient is not one email address"));
       try {
         await transport.sendMail({
           // An object, because the library parses a string as a list of addresses.
           to: { name: "", address: to },
-          // The library does not encode a subject that already has the form of encoded words. But mail programs must not
-          // decode a text that is e.g. a part of a workspace's name.
+          // The library does not encode a subject that already looks like encoded words. But if that text is e.g. part
+          // of a workspace's name, mail programs must not decode it.
           subject: subject.includes("=?") ? encodeWord(subject, "Q", ENCODED_WORD_BYTES) : subject,
           text,
           messageId: `<${messageId}@${domain}>`,

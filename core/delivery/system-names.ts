@@ -18,17 +18,17 @@ const LOOKUPS_MAX = 1_000;
 export interface NameLookupOptions {
   /** Name servers as `address:port`; empty to use the hosts file and the system's name servers. */
   readonly servers: readonly string[];
-  /** Needed only by tests. By default, the system's hosts file if `servers` is empty. */
+  /** Set only by tests. The default is the system's hosts file if `servers` is empty. */
   readonly hosts?: Pick<ReturnType<typeof createHostsFile>, "addresses">;
   readonly max?: number;
 }
 
 /**
  * Looks up names of other people's hosts: first in the hosts file, then in DNS. Core never uses the system's function
- * `getaddrinfo` for these names. That function has few threads for the whole process and no deadline, so slow name
+ * `getaddrinfo` for these names. That function uses few threads for the whole process and has no deadline, so slow name
  * servers of one bridge would delay core's own lookups, e.g. of Redis.
  *
- * All lookups of a name that happen at the same time share two queries. So one bridge has at most one of the
+ * All lookups of a name that happen at the same time share two queries. So one bridge occupies at most one of the
  * `LOOKUPS_MAX` places, however many events are pushed to the bridge.
  */
 export function createNameLookup({
@@ -44,7 +44,7 @@ export function createNameLookup({
     const answers = [resolver.resolve4(name), resolver.resolve6(name)];
     const found = collect(answers);
     inProgress.set(name, found);
-    // The name keeps its place until both queries are over, because queries that are not over cost memory too.
+    // The name keeps its place until both queries have ended, because a pending query uses memory.
     void Promise.allSettled(answers).then(() => inProgress.delete(name));
     return found;
   }

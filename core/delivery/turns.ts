@@ -7,7 +7,10 @@ export const IN_FLIGHT_MAX = 16;
  * reason "overloaded".
  */
 export const WAITING_MAX = 5_000;
-/** Maximum number of retries of one workspace that are in progress at the same time. A bridge that never answers has 32. */
+/**
+ * Maximum number of retries of one workspace that are in progress at the same time. A bridge that never answers reaches
+ * 32.
+ */
 export const RETRIES_MAX = 64;
 /**
  * Maximum milliseconds for which an event waits for its turn: from its publication, or from the time at which its retry
@@ -22,7 +25,10 @@ export class WorkspaceTurns<T extends Turned> {
    * event for the same message is in progress, and meanwhile all later events of the workspace wait too.
    */
   readonly first = new Turns<T>(IN_FLIGHT_MAX, WAITING_MAX, true);
-  /** The retries that are due. The dispatcher bounds the bytes of the workspace's events, and so the waiting retries. */
+  /**
+   * The retries that are due. The dispatcher limits the bytes of the workspace's events, and thereby the number of
+   * waiting retries.
+   */
   readonly retries = new Turns<T>(RETRIES_MAX, Infinity, false);
 
   get isIdle(): boolean {
@@ -89,7 +95,7 @@ export class Turns<T extends Turned> {
 
   /**
    * Returns the next step, or undefined when there is none now. After a step "start", the caller must call `end` when
-   * the attempt is over.
+   * the attempt has ended.
    */
   next(now: number): Turn<T> | undefined {
     const first = this.#waiting[this.#head];

@@ -35,24 +35,26 @@ export const IDEMPOTENCY_KEY_SECONDS = DAY_SECONDS;
 export const LIFETIME_MAX_MS = HELD_SECONDS * 1_000;
 
 /**
- * Maximum number of `Follow` streams of one group over all cores. If there are more than `GROUP_STREAMS_MAX` shards,
- * the number of shards is the limit. A stream without a shard only waits to take over, but still calls the store
- * regularly.
+ * Maximum number of `Follow` streams of one group, on all cores together. If there are more than `GROUP_STREAMS_MAX`
+ * shards, the number of shards is the limit. A stream without a shard only waits to take over, but still calls the
+ * store regularly.
  */
 export const GROUP_STREAMS_MAX = 64;
 /**
  * Maximum bytes of the `PublishEvents` requests in progress at a core (eight requests of the largest size), and the shares
- * of one token. Half of the bound is left to the games with other tokens.
+ * of one token. Half of the bound is left for games with other tokens.
  */
 export const PUBLISHING_MAX_BYTES = { all: 64 * MB, token: 32 * MB, limitedToken: 16 * MB } as const;
-/** The memory that core needs for a call in progress. A `PublishEvents` request counts with this many bytes at least. */
+/**
+ * The memory that core needs for a call in progress. A smaller `PublishEvents` request also counts as this many bytes.
+ */
 export const PUBLISH_CALL_BYTES = 8 * 1024;
 /**
  * Maximum bytes of the requests at a core that have not arrived completely, and the shares of one token. The requests of
  * edges do not count. A request has up to 8 MB.
  */
 export const INCOMPLETE_MAX_BYTES = { all: 128 * MB, token: 64 * MB, limitedToken: 32 * MB } as const;
-/** Maximum bytes of a request to `WorkspaceService`, and of a request that needs no rights, e.g. a probe. */
+/** Maximum bytes of a request to `WorkspaceService`, and of a request that does not need a token, e.g. a probe. */
 export const WORKSPACE_REQUEST_MAX_BYTES = 128 * 1_024;
 export const PROBE_REQUEST_MAX_BYTES = 16 * 1_024;
 /** Maximum bytes of the answers to unary calls of `WorkspaceService` in progress at a core, and the shares of one token. */
@@ -70,9 +72,9 @@ export const CALLS_AT_ONCE = { inAll: 24, ofOne: 16 } as const;
 export const STARTS_PER_TURN = 8;
 /**
  * The pace of a token that is limited to some workspaces, at one core: calls that start, and events of `PublishEvents`. A
- * bridge can post 250 events per second, so a game can answer each of them twice. A call to `PublishEvents` counts as one
- * event for each `eventBytes`, if that is more than its events. `waitingMax` is the maximum number of calls that wait to
- * start.
+ * bridge can post 250 events per second, so a game can answer each event twice. A `PublishEvents` call with more than
+ * `eventBytes` per event counts as one event for each `eventBytes`. `waitingMax` is the maximum number of calls that
+ * wait to start.
  */
 export const LIMITED_PACE = {
   calls: { perSecond: 2 * WORKSPACE_REQUESTS_PER_SECOND, burst: 50 },
@@ -81,14 +83,14 @@ export const LIMITED_PACE = {
   waitingMax: { all: 4_096, limitedToken: 1_024 },
 } as const;
 /**
- * The pace at which core answers RESOURCE_EXHAUSTED to one token. A client that retries immediately then waits between its
- * attempts.
+ * The pace at which core answers RESOURCE_EXHAUSTED to one token. So a client that retries immediately has to wait
+ * between its attempts.
  */
 export const REFUSALS = { perSecond: 200, waitingMax: { inAll: 4_096, ofOne: 1_024 } } as const;
 /**
  * Core publishes the events of a large `PublishEvents` call in slices of about `bytes`. `inAll` and `ofOne` are the maximum
- * numbers of slices that core decodes and stores at the same time, of all tokens and of one. A small call has one slice, and
- * the turn of any unary call.
+ * numbers of slices that core decodes and stores at the same time, of all tokens and of one. A small call has only one
+ * slice, which waits for a turn as other unary calls do.
  */
 export const PUBLISH_SLICES = { bytes: 256 * 1024, inAll: 4, ofOne: 1 } as const;
 /** Maximum number of watches of workspaces at a core, and the shares of one token. */
@@ -98,13 +100,13 @@ export const WATCHES_MAX = { all: 1_000, token: 500, limitedToken: 100 } as cons
 export const CORE_STREAMS_MAX = 256;
 
 /**
- * Maximum numbers of test events (also of operator events) in progress on one core, and the same for checks of URLs,
- * which look names up: in all, for one workspace, and with one token.
+ * Maximum number of tests in progress on one core: in all, for one workspace, and with one token. A test sends a test
+ * event or a test operator event. The same maximums apply to checks of URLs, which look up names.
  */
 export const OUTSIDE_CALLS_MAX = { inAll: 256, ofWorkspace: 16, ofToken: 64 } as const;
 /**
- * Maximum numbers of tests of the address for operator events, per workspace (and for the installation) and per email
- * address: each within that many seconds.
+ * Limits for tests of an address for operator events: at most `max` tests in `seconds` seconds. Each workspace, each
+ * email address and the installation have their own limits.
  */
 export const OPERATOR_TEST_LIMITS = [
   { max: 5, seconds: 60 },
@@ -112,15 +114,18 @@ export const OPERATOR_TEST_LIMITS = [
 ] as const;
 /** Maximum number of groups of followers, in all shards together. Each scrape reads the backlog of every group. */
 export const GROUPS_MAX = 64;
-/** Milliseconds after which core removes a group that has no streams. The log has no older events. */
+/** Milliseconds after which core removes a group that has no streams. The log does not contain older events. */
 export const GROUP_IDLE_MS = DAY_SECONDS * 1_000;
 
-/** The maximum numbers of groups, and of `Follow` streams on one core, for all game tokens with the same name. */
+/** The maximums for all game tokens with the same name: groups, and `Follow` streams on one core. */
 export interface FollowShare {
   readonly groups: number;
   readonly streams: number;
 }
-/** The share of a token for all workspaces. No share is everything, so one token never uses up what others need. */
+/**
+ * The share of a token for all workspaces. The share is less than the maximum for all tokens, so one token cannot use
+ * up everything.
+ */
 export const FOLLOW_SHARE: FollowShare = { groups: 32, streams: 192 };
 /** The share of a token that is limited to some workspaces. */
 export const LIMITED_FOLLOW_SHARE: FollowShare = { groups: 4, streams: 32 };

@@ -24,8 +24,8 @@ export function isGroupOf(name: string, group: string): boolean {
 }
 
 /**
- * Returns why a game must not follow a group; undefined if the game can. Core acks the events outside the scope of a
- * group's token, so a token with another scope would lose events in the same group.
+ * Returns why a game must not follow a group; undefined if the game can follow it. Core acks the events outside the
+ * scope of a group's token, so a token with another scope would lose events in the same group.
  *
  * @param limitedNames names of the game tokens that are limited to some workspaces
  */

@@ -4,7 +4,7 @@ import { FAILED_SHARD_MAX_BYTES } from "../../contract/deliveries";
 export const MEMORY_PARTS = {
   /** Inbound events that a game has not acked. */
   inbound: 0.3,
-  /** Held events: so much memory has room for two workspaces at their bound. */
+  /** Held events: enough memory for two workspaces that have reached their bound. */
   held: 0.25,
   /** Events that wait to be pushed. */
   push: 0.15,
@@ -44,11 +44,13 @@ export interface ShardMemory {
   readonly ofShard: number;
 }
 
-/** The least useful bound of a shard. A smaller Redis gets bounds that add up to more than its memory, and a warning. */
+/**
+ * The smallest useful bound of a shard. On a smaller Redis, the bounds add up to more than its memory, and core warns.
+ */
 const LEAST_BYTES = 128 * 1024;
 
 /**
- * Returns the bounds. A bound that is set applies. Another bound is a part of Redis's memory.
+ * Returns the bounds. A bound that the settings set applies unchanged. Every other bound is a part of Redis's memory.
  *
  * @param memory undefined when a master has no `maxmemory`
  * @param set the bounds that the settings set; 0 for a bound that is not set

@@ -35,7 +35,10 @@ export interface OperatorChange {
   readonly reason: Failure | "not-polling" | "polled" | "accepted" | "reconfigured" | "held-full" | undefined;
   /** The HTTP status of the last failed attempt; undefined if the bridge did not answer. */
   readonly status: number | undefined;
-  /** The time at which the outage began. For pushes, this is the first failed attempt after the last accepted attempt. */
+  /**
+   * The time at which the outage began. For pushes, this is the time of the first failed attempt after the last
+   * accepted attempt.
+   */
   readonly sinceMs: number;
   /** The time at which the oldest waiting event was published, for a poll workspace that fails. */
   readonly oldestWaitingAtMs: number | undefined;

@@ -7,7 +7,9 @@ export type Button =
   | { readonly label: string; readonly action: string }
   | { readonly label: string; readonly url: string };
 
-/** A message without its id. Core creates the id of a new message. An update has the id of the message to replace. */
+/**
+ * A message without its id. Core creates the id of a new message. An update contains the id of the message to replace.
+ */
 export interface MessageBody {
   readonly kind: MessageKind;
   readonly text: string;

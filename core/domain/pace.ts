@@ -24,7 +24,7 @@ export function createPace({ perSecond, burst }: PaceOptions) {
   const burstMs = (burst / perSecond) * 1_000;
   const lines = new Map<string, Line>();
 
-  /** Returns the milliseconds until the next task of the line can begin: negative if a task can begin now. */
+  /** Returns the milliseconds until the next waiting task can begin: negative if a task can begin now. */
   function untilNextMs({ restedAt }: Line): number {
     return restedAt - burstMs - performance.now();
   }
@@ -62,8 +62,8 @@ export function createPace({ perSecond, burst }: PaceOptions) {
     /** Uses `amount` without waiting. So later tasks of the key wait for longer. */
     use: (key: string, amount: number): void => use(lineOf(key), amount),
     /**
-     * Resolves when a task of the key that uses `amount` may begin. If `signal` is aborted before, rejects with the signal's
-     * reason, and uses nothing.
+     * Resolves when a task of the key that uses `amount` may begin. If `signal` is aborted before that, rejects with
+     * the signal's reason, and does not use any amount.
      */
     async begin(key: string, amount: number, signal?: AbortSignal): Promise<void> {
       signal?.throwIfAborted();

@@ -50,7 +50,10 @@ export function pushHealth(deliveries: readonly LoggedDelivery[], nowMs: number)
   };
 }
 
-/** Returns the fact for an attempt, or for an event that was dropped because the bridge is too slow; else no fact. */
+/**
+ * Returns one fact for an attempt, or for an event that was dropped because the bridge is too slow; otherwise an empty
+ * list.
+ */
 function toFact({ result, atMs }: LoggedDelivery): readonly PushFact[] {
   if (result === "success") return [{ is: "accepted", atMs }];
   if (result === "overloaded") return [{ is: "overloaded", atMs }];

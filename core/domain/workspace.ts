@@ -72,8 +72,8 @@ export function isHook(address: string): boolean {
 }
 
 /**
- * How the events of a workspace are delivered: held for polls, pushed, or not at all. A workspace without hooks
- * gets no events.
+ * How the events of a workspace are delivered: held for polls, pushed, or not at all. A workspace without hooks does
+ * not get events.
  */
 export type DeliveryMode = "poll" | "push" | "none";
 

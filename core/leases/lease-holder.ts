@@ -11,8 +11,8 @@ export interface LeaseHolderOptions {
   readonly member: Member;
   /**
    * Works on a shard until `lease.stopping` is aborted. Resolves when no work is in progress; the lease is then
-   * released. While the work is finished, the lease is renewed for up to `FINISH_WITHIN_MS`. Must begin nothing on the
-   * shard after `lease.stopping` or `lease.over` is aborted.
+   * released. Until then, the lease is renewed for up to `FINISH_WITHIN_MS`. Must not begin anything on the shard after
+   * `lease.stopping` or `lease.over` is aborted.
    */
   work(lease: Lease): Promise<void>;
   /**
@@ -92,7 +92,7 @@ export class LeaseHolder {
     this.#last.get(shard)?.lose();
   }
 
-  /** Must be called when the member begins to stop. From then on, the member acquires no free lease. */
+  /** Must be called when the member begins to stop. From then on, the member does not acquire free leases. */
   endBeats(): void {
     this.#closing.abort();
     this.#waker.wake();
@@ -168,8 +168,8 @@ export class LeaseHolder {
   /** Works on a shard until its lease must be released or is lost. Then this or another member can acquire the shard. */
   async #serve(lease: ShardLease): Promise<void> {
     const worked = this.#options.work(lease).catch((error: unknown) => {
-      // While the store of a shard is unavailable, the lease cannot be dropped. So the lease counts as lost here, and
-      // expires in the store.
+      // While the store of a shard is unavailable, the lease cannot be released. So this member counts the lease as
+      // lost, and the lease expires in the store.
       if (error instanceof StoreUnavailable) lease.lose();
       this.#onFault(error);
     });

@@ -4,9 +4,9 @@ import { hashOf } from "../domain/shard";
  * Returns the name of each shard's owner. The result depends only on the set of names, so all members compute the same
  * owners. The members' shares differ by at most one shard.
  *
- * Each shard ranks the members by a hash of the member and the shard, and gets the highest member that has room. So
- * when a member joins or leaves, most shards keep their owners. Cores of all releases must compute the same owners: a
- * new rule needs a new number in functions/leases.lua.
+ * Each shard ranks the members by a hash of the member and the shard, and is assigned to the highest-ranked member that
+ * has room. So when a member joins or leaves, most shards keep their owners. Cores of all releases must compute the
+ * same owners: a new rule needs a new number in functions/leases.lua.
  *
  * @param names distinct names of the live members, at least one
  */

@@ -10,7 +10,9 @@ import { addStoreMetrics } from "./store-metrics";
 
 export type CoreMetrics = ReturnType<typeof createCoreMetrics>;
 
-/** Creates the metrics of a core, and the counts behind them. docs/metrics.md lists each metric with its help text. */
+/**
+ * Creates the metrics of a core, and the counters behind them. docs/metrics.md lists each metric with its help text.
+ */
 export function createCoreMetrics() {
   const metrics = createMetrics();
   const { counter, gauge } = metrics;

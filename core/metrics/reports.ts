@@ -105,7 +105,8 @@ export function shardReports(counters: Counters, log: Logger) {
 
 export function callReports(log: Logger) {
   return {
-    // The message has the change, so that many lines about one kind of change suppress no line about another.
+    // The message contains the change, so that many lines about one kind of change do not suppress lines about other
+    // kinds.
     onChanged: (workspaceId: string, { by, change }: { by: string; change: string }) =>
       log.info({ workspaceId, by, change }, `a workspace was changed: ${change}`),
     onDeleted: (workspaceId: string, by: string) => log.info({ workspaceId, by }, "a workspace was deleted"),
@@ -128,7 +129,7 @@ export function unreadableReports({ counts }: Counters, log: Logger) {
         "the secret of a workspace is unreadable: add the missing key to SECRETS_KEY, or connect the workspace again",
       );
     },
-    /** Logs each new number of workspaces, also when it becomes 0. */
+    /** Logs the number of workspaces whenever it changes, also when it becomes 0. */
     onCounted({ count, workspaceIds, keys }: UnreadableSecrets): void {
       const before = counts.unreadableSecrets ?? 0;
       counts.unreadableSecrets = count;

@@ -14,7 +14,7 @@ export interface ShareFull {
 }
 
 export interface ShareHolder {
-  /** Undefined if the call is for no existing workspace. */
+  /** Undefined if the call is not for an existing workspace. */
   readonly workspaceId: string | undefined;
   /** Name of the caller's token. */
   readonly by: string;
@@ -24,9 +24,9 @@ export type CallsInProgress = ReturnType<typeof createCallsInProgress>;
 
 /**
  * Limits the calls that make core contact an address that a caller chose. A call keeps its place until its work has
- * ended, also when the client has cancelled the call.
+ * ended, even if the client cancels the call.
  *
- * @param what the plural of the work, for the refusal, e.g. "test events"
+ * @param what a plural noun for the work, which the refusal contains, e.g. "test events"
  */
 export function createCallsInProgress(what: string, { inAll, ofWorkspace, ofToken }: CallShares) {
   const { max, acquire } = createShares({ workspace: ofWorkspace, token: ofToken, all: inAll });

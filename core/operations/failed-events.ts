@@ -13,7 +13,10 @@ export interface FailedEventsContext extends SentLogContext {
   readonly failedEvents: FailedEvents;
 }
 
-/** A kept event, and the time until which it can be sent again, in ms since the epoch; undefined if this is not possible. */
+/**
+ * A kept event, and the time until which it can be sent again, in ms since the epoch; undefined if it cannot be sent
+ * again.
+ */
 export interface ListedEvent extends FailedEvent {
   readonly sendAgainUntilMs: number | undefined;
 }

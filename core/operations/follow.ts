@@ -107,14 +107,14 @@ export class Follower {
     this.#waker.wake();
   }
 
-  /** Ends the stream because the consumer is gone. */
+  /** Ends the stream because the consumer has disconnected. */
   stop(): void {
     const { is } = this.#state;
     if (is === "following" || is === "finishing") this.#enter({ is: "stopped" });
   }
 
   /**
-   * Ends the stream because core stops. The stream first waits a short time for acks, so that the next stream
+   * Ends the stream because core is stopping. The stream first waits a short time for acks, so that the next stream
    * redelivers as few events as possible.
    */
   finish(): void {

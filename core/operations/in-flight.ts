@@ -13,7 +13,10 @@ interface Out {
 /** Redis reads each half of an entry id as an unsigned 64-bit number. A number of 19 digits always fits. */
 const DELIVERY_ID_FORM = /^(\d{1,5}):(\d{1,19}-\d{1,19})$/;
 
-/** Returns an id that is unique across all shards. `game.proto` promises its maximum length, and that it has no "/". */
+/**
+ * Returns an id that is unique across all shards. `game.proto` promises the maximum length of this id, and that the id
+ * does not contain "/".
+ */
 export function deliveryId(shard: number, entryId: string): string {
   return `${shard}:${entryId}`;
 }

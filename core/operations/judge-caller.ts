@@ -47,7 +47,7 @@ const MOST_TRIES = 5;
  *
  * Core first performs checks 3 to 5 with the cached record. If the request passes, core calls the store only once: in
  * that call, `next` performs check 2 before anything else. Otherwise check 2 is a separate call, and core repeats
- * checks 3 to 5 if the stored record is a newer one. So no request is rejected because of an outdated record.
+ * checks 3 to 5 if the stored record is newer. So no request is rejected because of an outdated record.
  */
 export async function judgeCaller<Outcome>(
   { now, requestLimits, workspaces }: JudgeContext,

@@ -15,9 +15,9 @@ export interface ReadDeliveryContext {
 /** An event that is still stored. */
 export interface StoredEvent {
   readonly eventId: string;
-  /** The event, exactly as a push or a page contains the event. */
+  /** The event, exactly as it appears in a push or on a page. */
   readonly json: string;
-  /** Time until which the event can be sent again, in ms since the epoch; undefined if this is not possible. */
+  /** Time until which the event can be sent again, in ms since the epoch; undefined if it cannot be sent again. */
   readonly sendAgainUntilMs: number | undefined;
 }
 
@@ -28,7 +28,7 @@ export interface DeliveryDetail {
   readonly response: ResponseStart | undefined;
 }
 
-/** Reads one entry of a workspace's log; "no-entry" when the log does not have the entry. */
+/** Reads one entry of a workspace's log; "no-entry" when the log does not contain the entry. */
 export async function readDelivery(
   { now, workspaces, deliveryLog }: ReadDeliveryContext,
   workspaceId: string,

@@ -15,7 +15,7 @@ export interface HealthContext {
   readonly pollWatch: PollWatch;
 }
 
-/** The health of the polls or pushes of a workspace; undefined when the workspace gets no events. */
+/** The health of the polls or pushes of a workspace; undefined when the workspace does not get events. */
 export type WorkspaceHealth =
   | ((
       | ({ readonly mode: "poll"; readonly state: HealthState } & PollHealth)

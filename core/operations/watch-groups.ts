@@ -12,9 +12,9 @@ export interface GroupWatchContext {
   report(where: string, error: unknown): void;
 }
 
-/** The shard whose holder watches the groups of all shards. Exactly one core holds a shard. */
+/** The shard whose holder watches the groups of all shards. Only one core at a time holds a shard. */
 const WATCHED_FROM = 0;
-/** The first look is after the same pause, so that the streams of a core that restarts are open again. */
+/** The first look also comes after this pause, so that the streams of a restarted core are open again by then. */
 const LOOK_EVERY_MS = 15_000;
 
 /**

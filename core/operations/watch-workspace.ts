@@ -20,11 +20,10 @@ const BEAT_AFTER_MS = 1_000;
 type Report = (change: WorkspaceChange) => void;
 
 /**
- * Follows a workspace. Calls `report` with the workspace's health, at the next round and after each change, and with
- * each new delivery. A run of polls is one delivery, which is reported again each time the run has grown. After a
- * second without a change, calls `report` with a heartbeat, if the store answers.
- * Resolves with undefined when the signal is aborted, or with a refusal when the workspace does not exist or is
- * deleted.
+ * Follows a workspace. Calls `report` with the workspace's health at the next round and after each change of the
+ * health, and also with each new delivery. A run of polls is one delivery, which is reported again each time the run
+ * has grown. After a second without a change, calls `report` with a heartbeat, if the store answers. Resolves with
+ * undefined when the signal is aborted, or with a refusal when the workspace does not exist or is deleted.
  */
 export type WatchWorkspace = (
   id: string,
@@ -46,7 +45,10 @@ interface Watched {
 
 type Context = HealthContext & { readonly workspaces: Workspaces };
 
-/** Creates the watches of a core. All watches of a workspace share its reads, so a further watch costs no call to the store. */
+/**
+ * Creates the watches of a core. All watches of a workspace share its reads, so an additional watch does not cost a
+ * call to the store.
+ */
 export function createWorkspaceWatches(context: Context): WatchWorkspace {
   const open = new Map<string, Watched>();
 
@@ -72,7 +74,8 @@ export function createWorkspaceWatches(context: Context): WatchWorkspace {
       watchers.delete(watcher);
       if (watchers.size === 0) {
         stop.abort();
-        // The last watch ends with its reads, so that watches which open and close quickly cannot add reads.
+        // The last watch ends only when the reads have ended, so that watches which open and close quickly do not cause
+        // parallel reads.
         await ended.catch(() => undefined);
       }
     }
@@ -142,7 +145,7 @@ function whenAborted(signal: AbortSignal): Promise<undefined> {
   });
 }
 
-/** Returns `pushes` (newest first) with the pushes of `fresh` (oldest first) that `pushes` does not contain yet. */
+/** Returns `pushes` (newest first), extended with the pushes of `fresh` (oldest first) that it does not contain yet. */
 function withFresh(
   pushes: readonly LoggedDelivery[],
   fresh: readonly LoggedDelivery[],

@@ -37,7 +37,7 @@ export function tooMany(message: string): WorkspaceRefusal {
   return { refused: "too-many", message };
 }
 
-/** Returns the refusal of a call that needs a workspace's secret, which core cannot decrypt. */
+/** Returns the refusal of a call that needs a secret which core cannot decrypt. */
 export function unreadable(missing: string): WorkspaceRefusal {
   return precondition(
     `the workspace's secret is unreadable: no key in SECRETS_KEY has the fingerprint ${missing}. Add this key to SECRETS_KEY, or connect the workspace, which creates a new secret`,

@@ -60,7 +60,7 @@ export interface DeliveryLog {
    * starts at the newest delivery.
    */
   read(workspaceId: string, count: number, before: string | undefined): Promise<readonly LoggedDelivery[]>;
-  /** Returns one entry with its data that is still stored; undefined when the log does not have the entry. */
+  /** Returns one entry with its data that is still stored; undefined when the log does not contain the entry. */
   readEntry(workspaceId: string, id: string): Promise<LogEntryDetail | undefined>;
   /**
    * Starts to watch the log. Each call of the returned function returns the deliveries logged since the previous call,

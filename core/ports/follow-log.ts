@@ -20,7 +20,7 @@ export interface FollowLog extends Leases {
   /** Maximum number of streams in a group, over all cores. */
   readonly streamsMax: number;
   /**
-   * Adds the group to the registry, and creates the group in the log of each shard, unless the log already has the
+   * Adds the group to the registry, and creates the group in the log of each shard, unless the log already contains the
    * group. A new group starts at the end of the log. Changes nothing when the new group would exceed a bound.
    *
    * @param opener undefined for an unknown token

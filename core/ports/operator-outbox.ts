@@ -1,6 +1,6 @@
 import type { OperatorChange } from "../domain/operator-event";
 
-/** The reason why an operator event leaves the outbox of its shard unsent. */
+/** The reason why an unsent operator event is dropped from the outbox of its shard. */
 export type OperatorEventDrop = "expired" | "full";
 
 /** An operator event in the outbox of its shard. */

@@ -58,7 +58,7 @@ export interface Mail {
 export class MailRefused extends Error {
   override readonly name = "MailRefused";
   constructor(
-    /** Whether every retry would fail too. */
+    /** Whether all retries would fail too. */
     readonly isForGood: boolean,
     cause: unknown,
   ) {
@@ -98,8 +98,8 @@ export interface PushTracer {
 }
 
 /**
- * The result of sending an operator event. After "failed", a retry may succeed; after "refused", it cannot. `detail`
- * is written for operators, and has no secret.
+ * The result of sending an operator event. After "failed", a retry may succeed; after "refused", it cannot. `detail` is
+ * written for operators, and does not contain secrets.
  */
 export interface OperatorSent {
   readonly became: "accepted" | "failed" | "refused";
@@ -128,6 +128,6 @@ export interface OperatorReceiver {
 /** The receivers of operator events. */
 export interface OperatorReceivers {
   readonly ofInstallation: readonly OperatorReceiver[];
-  /** Returns the receiver that a workspace has itself, with the workspace's current address and secrets. */
+  /** Returns the receiver at a workspace's own address, with the current address and secrets. */
   ofWorkspace(workspace: Workspace): OperatorReceiver | undefined;
 }

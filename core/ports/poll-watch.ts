@@ -27,11 +27,11 @@ export interface Found {
   readonly workspaceIds: readonly string[];
   /** Number of emails in the outbox. */
   readonly mails: number;
-  /** Number of emails that were removed unsent because the outbox was full. */
+  /** Number of unsent emails that were dropped because the outbox was full. */
   readonly mailsDropped: number;
   /** Number of operator events in the outbox. */
   readonly operatorEvents: number;
-  /** Number of operator events that were removed unsent, because they were too old or the outbox was full. */
+  /** Number of unsent operator events that were dropped because they were too old or the outbox was full. */
   readonly operatorEventsDropped: Readonly<Record<OperatorEventDrop, number>>;
 }
 
@@ -39,8 +39,8 @@ export interface Found {
 export interface PollWatch {
   /**
    * Marks poll workspaces of the shard as failing when their events have waited five minutes without a poll. Adds one
-   * email per outage to the outbox. A full outbox drops its oldest emails unsent. Also adds the operator events about
-   * poll and push workspaces that have begun to fail, and removes operator events that are too old.
+   * email per outage to the outbox. If the outbox is full, its oldest emails are dropped. Also adds the operator events
+   * about poll and push workspaces that have begun to fail, and removes operator events that are too old.
    */
   findFailing(shard: number): Promise<Found>;
   health(workspaceId: string): Promise<PollHealth>;

@@ -36,7 +36,7 @@ export interface QueueRead {
   readonly isEnd: boolean;
 }
 
-/** The result of an attempt, or a decision that needs no attempt, e.g. to drop an expired event. */
+/** The result of an attempt, or a decision without an attempt, e.g. to drop an expired event. */
 export interface PushRecord {
   readonly push: QueuedPush;
   readonly delivery: Delivery | undefined;

@@ -41,7 +41,7 @@ const ROLE_OF_SERVICE: Readonly<Record<string, Needed>> = {
 };
 
 /**
- * Maximum bytes of one request, by the role that a service requires. Requests to publish have only the bound of gRPC itself.
+ * Maximum bytes of one request, by the role that a service requires. Only gRPC's own limit applies to publish requests.
  * The requests of edges are not counted at all, because each edge bounds the bytes of its calls.
  */
 const REQUEST_MAX_BYTES: Readonly<Record<Needed, number | "uncounted">> = {
@@ -58,8 +58,8 @@ export const SERVICES: readonly string[] = Object.keys(ROLE_OF_SERVICE);
 /**
  * Returns an interceptor that accepts a call if its bearer token has the role that the service requires, or if the
  * service requires no token. Calls to services that are not in `ROLE_OF_SERVICE` are rejected. Handlers get the caller
- * from `callerOf`. Calls start at the pace of their token, and the answers RESOURCE_EXHAUSTED of each token are sent at the
- * pace of `REFUSALS`.
+ * from `callerOf`. Calls start at the pace of their token, and the RESOURCE_EXHAUSTED answers to each token are sent at
+ * the pace of `REFUSALS`.
  * @param onCall is called for each accepted call; `neededToken` says whether the service of the call requires a token
  */
 export function createAuthorization(

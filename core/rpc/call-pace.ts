@@ -18,7 +18,7 @@ export function createCallPace() {
 
   return {
     /**
-     * Resolves when a call may start. Rejects with `CallCancelled` when the client cancels the call before, and with
+     * Resolves when a call may start. Rejects with `CallCancelled` when the client cancels the call first, and with
      * UNAVAILABLE when too many calls wait. Clients repeat calls after this status.
      */
     async start(caller: Caller, signal: AbortSignal): Promise<void> {
@@ -34,8 +34,8 @@ export function createCallPace() {
       if (isLimited(callerOf(call))) starts.use(callerOf(call).name, count);
     },
     /**
-     * Resolves when a call of `bytes` bytes may publish its `count` events. Rejects with `CallCancelled` when the client
-     * cancels the call before.
+     * Resolves when a call of `bytes` bytes may publish its `count` events. Rejects with `CallCancelled` when the
+     * client cancels the call first.
      */
     async publish(call: ServedCall, count: number, bytes: number): Promise<void> {
       const caller = callerOf(call);

@@ -17,7 +17,7 @@ const CALL_BYTES = 256 * 1024;
 const WORKSPACE_BYTES = 4 * 1024;
 const DELIVERY_BYTES = 1024;
 const MB = 1_048_576;
-/** So many rows of a page take about as long as a call. */
+/** This many rows of a page take about as long as a call. */
 const ROWS_PER_CALL = 100;
 
 interface UnaryCall extends ServedCall {
@@ -26,7 +26,10 @@ interface UnaryCall extends ServedCall {
 type Callback = (error: Partial<ServiceError> | null, response?: unknown) => void;
 type Handler = (call: UnaryCall, callback?: Callback) => void;
 
-/** The methods that wait for a bridge or for a name server. They have bounds of their own, so they need no turn. */
+/**
+ * The methods that wait for a bridge or for a name server. These methods have their own bounds, so their calls do not
+ * wait for a turn.
+ */
 const WITHOUT_TURN: ReadonlySet<string> = new Set([
   "sendTestEvent",
   "sendTestOperatorEvent",
@@ -36,9 +39,9 @@ const WITHOUT_TURN: ReadonlySet<string> = new Set([
 
 /**
  * Returns the handlers of `WorkspaceService` with a bound of the bytes of all unary calls in progress, and a share for
- * each token. A call past a bound is rejected: if the call waited, core would have to keep its request, and its caller
- * could not choose another core. A call within the bounds waits for the turn of its token. A call is in progress
- * until its answer is sent. `WatchWorkspace` has its own bound.
+ * each token. A call above a bound is rejected: if the call waited, core would have to keep its request, and its caller
+ * could not choose another core. A call within the bounds waits for the turn of its token. A call is in progress until
+ * its answer is sent. `WatchWorkspace` has its own bound.
  */
 export function withinShares(
   service: WorkspaceServiceServer,

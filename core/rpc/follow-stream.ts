@@ -72,7 +72,8 @@ const NEXT: Readonly<Record<State["is"], readonly State["is"][]>> = {
  *      │ the client closes                    │ left the group
  *      └────────────────────────────────────▶ over
  *
- * An error also closes the stream. So does the stop of core; while the stream is following, its follower finishes first.
+ * An error also closes the stream. The stream is also closed when core stops; if the stream is following, its follower
+ * finishes first.
  */
 class FollowStream {
   readonly #context: FollowContext;
@@ -170,7 +171,7 @@ class FollowStream {
     else this.#close();
   };
 
-  /** Closes the stream with an error. Otherwise, the end of the stream would be OK. */
+  /** Closes the stream with an error. Otherwise, the stream would end with the status OK. */
   #fail(error: unknown): void {
     if (!this.#call.cancelled) this.#call.emit("error", toStatus("Follow", error, this.#report));
     this.#close();

@@ -115,7 +115,8 @@ class Publisher {
     }
     const turn = { signal: cancelledSignal(call) };
     try {
-      // Without the pause, core would work on nothing else while no slice has a valid event for the store.
+      // If no slice contains a valid event, core makes no call to the store. Without this pause, core could then not
+      // work on other calls.
       while (await this.#largeCalls.run(caller.name, publishNext, turn)) await endOfTurn();
     } finally {
       slices.return(undefined);
@@ -124,7 +125,7 @@ class Publisher {
   }
 
   /**
-   * Decodes and renders the events of a call, slice by slice. Keeps no decoded event until the call to the store.
+   * Decodes and renders the events of a call, slice by slice. Does not keep decoded events until the call to the store.
    * Otherwise, the garbage collector would have to copy these events during that call.
    */
   *#prepareSlices(

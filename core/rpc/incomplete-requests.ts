@@ -7,7 +7,7 @@ import { ownerOf, tooMuch } from "./token-shares";
 
 /** Counts the bytes of one call's incomplete request. */
 export interface IncompleteRequest {
-  /** Stops counting the bytes that have arrived: the request is complete, or the call is over. */
+  /** Stops counting the bytes that have arrived: the request is complete, or the call has ended. */
   release(): void;
 }
 
@@ -16,13 +16,13 @@ const MB = 1_048_576;
 
 /**
  * Returns a function that bounds the bytes of incomplete requests: of one request, of all, and of each token. gRPC keeps the
- * parts of a request in memory until the request is complete, with no bound for all calls together. A call past a bound is
- * rejected.
+ * parts of a request in memory until the request is complete, with no bound for all calls together. A call above a
+ * bound is rejected.
  */
 export function createIncompleteRequests() {
   const shares = createShares(INCOMPLETE_MAX_BYTES);
   /**
-   * @param caller undefined for a call that needs no token
+   * @param caller undefined for a call that does not need a token
    * @param mostBytes maximum bytes of one request
    */
   return (
@@ -58,7 +58,7 @@ export function createIncompleteRequests() {
       const requests = `${shares.max[room] / MB} MB of incomplete requests`;
       reject(status.UNAVAILABLE, tooMuch(requests, room, caller));
     };
-    // gRPC itself pauses and resumes the stream, which another listener does not change.
+    // gRPC itself pauses and resumes the stream, and an additional listener does not change this.
     stream.on("data", count);
     return { release };
   };

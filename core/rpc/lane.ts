@@ -45,7 +45,7 @@ type Answer = LaneAnswer | { readonly number: number; readonly page: SignedPage 
 const MESSAGE_ANSWERS = 32;
 const MESSAGE_BYTES = 65_536;
 
-/** Core reads no more calls from a lane with this many bytes of unsent answers. Further calls wait at the edge. */
+/** Core stops reading calls from a lane that has this many bytes of unsent answers. Further calls wait at the edge. */
 const PAUSE_BYTES = 8 * 1024 * 1024;
 /**
  * Maximum bytes of the unsent answers of one lane, and of all lanes. An answer that would exceed either maximum is

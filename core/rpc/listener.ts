@@ -44,9 +44,9 @@ const PATIENCE: Patience = { silentMs: 15_000, pingEveryMs: 30_000, pongWithinMs
  * Listens for gRPC calls to the services that `addServices` adds, and checks the tokens of these calls.
  *
  * A connection is closed if no call with a token of the right role arrives within `silentMs`. So a connection is
- * also closed if it sends only half of a TLS handshake, only part of the HTTP/2 preface, or only rejected calls. A
- * call that needs no token restarts the timeout. After an accepted call with a token, the connection stays open as
- * long as it answers pings.
+ * also closed if it sends only half of a TLS handshake, only part of the HTTP/2 preface, or only rejected calls. A call
+ * to a service that does not require a token restarts the timeout. After an accepted call with a token, the connection
+ * stays open as long as it answers pings.
  */
 export async function listen(
   { at, tokens, pace, tls, limitConnections }: ListenerOptions,
@@ -102,7 +102,7 @@ export async function listen(
   };
 }
 
-/** Tracks the open connections, and closes connections that make no call with a token within `silentMs`. */
+/** Tracks the open connections, and closes those that do not make a call with a token within `silentMs`. */
 function createConnections(silentMs: number) {
   interface Open {
     readonly socket: Socket;

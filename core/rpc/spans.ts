@@ -22,7 +22,7 @@ export type PublishSpans = ReturnType<typeof startPublishSpans>;
 
 /**
  * Starts the span of a `PublishEvents` call. The span continues the trace in the call's metadata `traceparent`. For
- * events with another `traceparent`, there is one span for each of these contexts.
+ * events with a different `traceparent`, there is one span for each of these contexts.
  */
 export function startPublishSpans(tracer: Tracer, metadata: Metadata) {
   const [parent] = metadata.get("traceparent");

@@ -4,8 +4,8 @@ import type { Caller } from "../domain/caller";
 export type TokenKind = "token" | "limitedToken";
 
 /**
- * Returns the owner of what a caller acquires. All tokens with the same name share one share. All calls without a token
- * (`undefined`) together have the share of one limited token.
+ * Returns the owner of the share that a caller uses. All tokens with the same name share one share. All calls without a
+ * token (`undefined`) together have the share of one limited token.
  */
 export function ownerOf(caller: Caller | undefined): Partial<Record<TokenKind, string>> {
   if (caller === undefined) return { limitedToken: "" };

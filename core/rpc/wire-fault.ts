@@ -42,7 +42,7 @@ const OF_WELL_KNOWN: Readonly<Record<string, (reader: WireReader, end: number) =
  * protobuf does not allow or JSON cannot express. If a message passes the check, the generated code decodes all
  * values unchanged.
  *
- * Throws when the protos do not have the type. The type must not be recursive, except for the values of a `Struct`.
+ * Throws when the protos do not define the type. The type must not be recursive, except for the values of a `Struct`.
  */
 export function createWireCheck(typeName: string): FindFault {
   const type = PROTOS.getMessage(typeName);

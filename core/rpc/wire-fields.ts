@@ -12,8 +12,8 @@ export class WireReader extends BinaryReader {
 export const tagOf = (field: number, wireType: WireType): number => (field << 3) | wireType;
 
 /**
- * Reads the fields of a protobuf message. Every published event passes through this function, so the function creates
- * no copies or views of the bytes. Throws when the bytes are not a message.
+ * Reads the fields of a protobuf message. Every published event passes through this function, so it does not create
+ * copies or views of the bytes. Throws when the bytes are not a message.
  * @param end the end of the message; the reader is at its beginning
  * @param take is called for each field with its tag and the end of its value; the reader is at the beginning of the
  *   value. `eachField` stops at the first defined result of `take`, and returns that result.

@@ -21,7 +21,7 @@ type Handler = (call: ScopedCall, callback?: (error: Partial<ServiceError>) => v
 
 /**
  * Returns the handlers with a check of the caller's scope before each call. A workspace outside the scope is answered
- * like a workspace that does not exist. A method without a workspace id is rejected, unless `FOR_LIMITED_TOKENS` has
+ * like a workspace that does not exist. A method without a workspace id is rejected, unless `FOR_LIMITED_TOKENS` lists
  * the method. So a new method cannot forget the check.
  */
 export function withinScope(service: WorkspaceServiceServer, report: ReportFault): WorkspaceServiceServer {
