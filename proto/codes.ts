@@ -11,7 +11,7 @@ import {
   SendAgainOutcome,
 } from "./gen/chatbridge/v1/workspace";
 
-/** Returns the code in a proto enum for each word: `refused-address` has the code of `REFUSED_ADDRESS`. */
+/** Returns the code in a proto enum for each word: the word `refused-address` has the code of `REFUSED_ADDRESS`. */
 function codesOf<Word extends string, Code extends number>(
   words: readonly Word[],
   codes: Readonly<Record<string, Code | string>>,
@@ -37,5 +37,7 @@ export const SEND_AGAIN_WORDS = wordsOf(SEND_AGAIN_CODES);
 export const STATE_CODES = codesOf(HEALTH_STATES, HealthState);
 export const STATE_WORDS = wordsOf(STATE_CODES);
 
-/** The start of the details of UNAVAILABLE while core rejects what adds data, because its store is full. */
+/**
+ * The first words of the details of UNAVAILABLE while core rejects requests that add data, because its store is full.
+ */
 export const STORE_FULL = "the store is full";

@@ -54,7 +54,10 @@ export const PUBLISH_CALL_BYTES = 8 * 1024;
  * edges do not count. A request has up to 8 MB.
  */
 export const INCOMPLETE_MAX_BYTES = { all: 128 * MB, token: 64 * MB, limitedToken: 32 * MB } as const;
-/** Maximum bytes of a request to `WorkspaceService`, and of a request that does not need a token, e.g. a probe. */
+/**
+ * Maximum bytes of a request to `WorkspaceService`, and of a request for which no particular role is required, e.g. a
+ * probe.
+ */
 export const WORKSPACE_REQUEST_MAX_BYTES = 128 * 1_024;
 export const PROBE_REQUEST_MAX_BYTES = 16 * 1_024;
 /** Maximum bytes of the answers to unary calls of `WorkspaceService` in progress at a core, and the shares of one token. */

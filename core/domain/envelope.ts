@@ -42,8 +42,7 @@ export function eventIdOf(json: string): string {
 }
 
 /**
- * Recently formatted times. Most events of one call have the same times, so the last text is reused: formatting a time
- * takes 0.5 µs.
+ * Recently formatted times. Most events of one call have the same times, and formatting a time takes 0.5 µs.
  */
 const isoTimes = new Map<number, string>();
 const ISO_TIMES_MAX = 16;

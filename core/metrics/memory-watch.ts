@@ -49,7 +49,7 @@ export function addMemoryMetrics({ counter, gauge }: Metrics) {
     );
   }
 
-  /** Returns what operators should know about the memory of Redis; undefined when there is nothing to know. */
+  /** Returns a warning for operators about the memory of Redis; undefined when there is none. */
   function notice(): string | undefined {
     if (isFull()) return rejectedWhy;
     const server = findNearlyFull();

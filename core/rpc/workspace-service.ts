@@ -50,7 +50,7 @@ export type WorkspaceServiceContext = Omit<
   WatchContext &
   GroupsContext & {
     readonly secretKeys: SecretKeys;
-    /** Returns what operators should know about the whole installation; undefined when there is nothing to know. */
+    /** Returns a warning for operators about the whole installation; undefined when there is none. */
     notice(): string | undefined;
     /** Called when an operator has deleted a group of followers. */
     onGroupDeleted(group: string, by: string): void;

@@ -7,16 +7,17 @@ export interface ShardItems<Item> {
 }
 
 /**
- * Batches calls to the store. A batch has the items of one turn of the event loop, or the items that were added while
- * the previous call was in progress. A hundred requests that arrive together cost one call to Redis and one write to
- * the append-only file. The busier the store is, the larger the batches are.
+ * Batches calls to the store. A batch contains the items of one turn of the event loop, or the items that were added
+ * while the previous call was in progress. A hundred requests that arrive together cost one call to Redis and one write
+ * to the append-only file. The busier the store is, the larger the batches are.
  *
- * `run` is called with items whose weights add up to `most` at most, or with one heavier item. The items are grouped by
- * shard. For each shard, `run` returns a list with one output per item, in the same order. When a call of `run` throws, all
- * items of the call fail with the error. If the error is StoreUnavailable, the items that are still queued fail too.
+ * `run` is called with items whose total weight is at most `most`, or with one heavier item. The items are grouped by
+ * shard. For each shard, `run` returns a list with one output per item, in the same order. When a call of `run` throws,
+ * all items of the call fail with the error. If the error is StoreUnavailable, the items that are still queued fail
+ * too.
  *
- * @param weigh returns how many usual items cost the store as much as the item; by default, each item weighs 1
- * @param spansShards true if all shards are on one server, so that one call can have items of several shards
+ * @param weigh returns the weight of an item: how many usual items would cost the store as much; by default 1
+ * @param spansShards true if all shards are on one server, so that one call can contain items of several shards
  */
 export function createBatch<Item, Output>({
   most,
@@ -111,7 +112,7 @@ interface Call<Output> {
   reject(error: unknown): void;
 }
 
-/** Returns how many of the first items make the next call. */
+/** Returns how many of the first items belong to the next call. */
 function countNext<Item, Output>(
   queue: readonly Waiting<Item, Output>[],
   most: number,

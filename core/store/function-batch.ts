@@ -8,7 +8,7 @@ export interface BatchedFunction<Item, Output> {
   readonly name: FunctionName;
   /** Maximum weight of the items in one call: their number, without `weigh`. */
   readonly most: number;
-  /** Returns how many usual items cost Redis as much as the item. */
+  /** Returns the weight of the item: how many usual items would cost Redis as much. */
   weigh?(item: Item): number;
   /** Returns the arguments for the items of one shard. */
   toArguments(items: readonly Item[]): readonly Argument[];

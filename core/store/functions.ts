@@ -57,8 +57,8 @@ export type FunctionName =
  * The functions whose answers confirm that data is stored, or contain stored events. With `REDIS_WAIT_REPLICAS`, core
  * answers the callers of these functions only after the replicas have confirmed the writes. Otherwise a failover could
  * undo the write of an event that a bridge or a game has already seen. The sender, without a confirmation, would then
- * send the event again, and the repeat would get another event id. If writes of the other functions are lost, they are
- * made again, or matter only for a moment.
+ * send the event again, and the repeat would get a different event id. If writes of the other functions are lost, they
+ * are made again, or matter only for a moment.
  */
 const CONFIRMED: ReadonlySet<FunctionName> = new Set([
   "append",
@@ -165,7 +165,7 @@ export function createFunctions(redis: Redis, meter?: StoreMeter, failedShardMax
       return await redis[send](prefix, command);
     } catch (error) {
       if (!isNotFound(error)) throw error;
-      // This master could not load the library, or lost the library again. The call did nothing, and may succeed later.
+      // This master could not load the library, or lost it again. The call had no effect, and may succeed later.
       throw new StoreUnavailable("cannot load the function library", { cause: fault ?? error });
     }
   }

@@ -32,7 +32,7 @@ export function createGroups(functions: Functions, keys: Keys): Groups {
     return counts;
   }
 
-  /** Adds the groups to the registry that only the logs have: an older release opened them. */
+  /** Adds to the registry the groups that only the logs contain, because an older release opened them. */
   async function adopt(): Promise<void> {
     const names = await Promise.all(prefixes.map((prefix) => functions.call("group_names", prefix, [])));
     const known = new Set((await list()).map(({ group }) => group));

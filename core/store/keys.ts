@@ -49,7 +49,7 @@ export type Keys = ReturnType<typeof createKeys>;
 /** The key that stores the number of shards. */
 export const SHARDS_KEY = "cb:shards";
 
-/** The shard whose slot has the registry of the groups of followers. */
+/** The shard whose slot contains the registry of the groups of followers. */
 export const REGISTRY_SHARD = 0;
 
 export function createKeys(shards: number) {
@@ -70,7 +70,7 @@ export function createKeys(shards: number) {
     prefixOf: (name: string): string => prefix(shard(name)),
     /** The prefix of each shard's keys. */
     prefixes: prefixes as readonly string[],
-    /** The prefix of the shard that has the registry of the groups of followers. */
+    /** The prefix of the shard that stores the registry of the groups of followers. */
     registry: prefix(REGISTRY_SHARD),
   };
 }

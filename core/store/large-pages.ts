@@ -12,7 +12,7 @@ export interface LargePageBounds {
   readonly bytesPerSecond: number;
   /**
    * Maximum milliseconds for which a poll waits to read a large page, and for which a page prevents others from being
-   * read. An edge waits no longer for an answer.
+   * read. An edge does not wait longer than this for an answer.
    */
   readonly withinMs: number;
 }
@@ -34,7 +34,7 @@ export function createLargePages({ small, smallBytes, larger, bytesPerSecond, wi
   const ofSmall = createFairSlots({ inAll: small, ofOne: 1 });
   const ofLarger = createFairSlots({ inAll: larger, ofOne: 1 });
 
-  /** Calls `acquire` of the slots without the costs of waiting if there is a free slot. */
+  /** Acquires a slot. If a slot is free, avoids the costs of waiting. */
   async function acquire(
     slots: typeof ofWorkspace,
     key: string,
@@ -43,7 +43,7 @@ export function createLargePages({ small, smallBytes, larger, bytesPerSecond, wi
     return slots.tryAcquire(key) ?? slots.acquire(key, { signal: signal() });
   }
 
-  /** Returns the function that ends a turn which begins now. */
+  /** Begins a turn, and returns the function that ends the turn. */
   function beginTurn(endTurn: () => void, leave: () => void): (bytes: number) => void {
     const beganAt = performance.now();
     const end = (bytes: number): void => {

@@ -9,7 +9,7 @@ import type { Argument, Reply } from "./redis/redis";
 import { asList, asNumber, asOneOf, asText } from "./redis/reply";
 
 const BATCH_MAX = 200;
-/** So many characters weigh as much as a small event. So Redis takes about the same time for each full call. */
+/** This many characters weigh as much as a small event. So Redis takes about the same time for each full call. */
 const WEIGHT_LENGTH = 2_048;
 
 function toArguments(publication: Publication): readonly Argument[] {

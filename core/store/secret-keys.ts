@@ -49,14 +49,14 @@ export function createSecretKeys(
     return page && { ...page, stored: await readAll(page.shard, page.ids) };
   }
 
-  /** Whether a readable secret of the record is encrypted with another key than the newest. */
+  /** Whether a readable secret of the record is not encrypted with the newest key. */
   function isOld({ keys: used, missingKeys: missing }: Stored): boolean {
     return used.some((key) => key !== box.newest && !missing.includes(key));
   }
 
   /**
-   * Encrypts the readable secrets of records with the newest key. Returns the ids of the changed workspaces. The versions do
-   * not change, because the workspaces do not change either: no core has to read a workspace again.
+   * Encrypts the readable secrets of records with the newest key. Returns the ids of the changed workspaces. The
+   * workspaces do not change, so their versions do not change either, and no core has to read a workspace again.
    */
   async function reEncrypt(shard: number, stored: readonly Stored[]): Promise<ReadonlySet<string>> {
     const changed = new Set<string>();

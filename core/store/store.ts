@@ -51,8 +51,8 @@ export interface StoreOptions extends InboundLogOptions, OutboundEventsOptions {
 }
 
 /**
- * Connects to Redis. Waits without a time limit until Redis is available. Throws when the store was created with
- * another number of shards.
+ * Connects to Redis. Waits without a time limit until Redis is available. Throws when the store was created with a
+ * different number of shards.
  */
 export async function openStore(options: StoreOptions) {
   const redis = await connectRedis({

@@ -17,7 +17,7 @@ import type { SecretBox } from "./secret-box";
  * read and a decryption.
  */
 const REMEMBERED_MAX_BYTES = 160 * 1024 * 1024;
-/** Approximate bytes of a cached record besides its text. */
+/** Approximate bytes of a cached record in addition to its text. */
 const RECORD_BYTES = 512;
 const BATCH_MAX = 100;
 
@@ -93,8 +93,8 @@ export function createWorkspaces(
     const state = [workspace.id, String(version), text, deliveryMode(workspace), indexEntry(workspace)];
     const args = [...state, ...changes.map(encodeChange)];
     const fresh = asNumber(await functions.call(name, keys.prefixOf(workspace.id), args));
-    // Requests for the workspace often follow immediately. These requests use the record that is cached here, and need
-    // no read.
+    // Requests for the workspace often follow immediately. These requests use the record that is cached here, without a
+    // read.
     if (fresh > 0) remember({ workspace, version: fresh }, text);
     return fresh > 0;
   }

@@ -62,7 +62,7 @@ export interface DeliveryShape {
 export type HealthShape = PollHealthShape | PushHealthShape | null;
 
 interface CommonHealthShape {
-  /** Null if an older core does not send the state. */
+  /** Null if core is of an older release, which does not send the state. */
   readonly state: HealthState | null;
   /** End of the last outage; null while delivery fails, and when no outage is known. */
   readonly recoveredAt: string | null;
@@ -115,7 +115,7 @@ export interface WorkspacePage {
   readonly next: string | null;
   /** Number of workspaces that were read for this answer. */
   readonly lookedThrough: number;
-  /** What operators should know about the whole installation, e.g. that memory is nearly full; usually null. */
+  /** A warning for operators about the whole installation, e.g. that memory is nearly full; usually null. */
   readonly notice: string | null;
 }
 
@@ -163,7 +163,7 @@ export interface DeliveryDetailShape {
 
 export interface StoredEventShape {
   readonly id: string;
-  /** The event, exactly as a push or a page contains the event. */
+  /** The event, exactly as it appears in a push or on a page. */
   readonly json: string;
   /** Time until which the event can be sent again; null unless the event is a kept, failed push that has not expired. */
   readonly sendAgainUntil: string | null;

@@ -1,6 +1,6 @@
 -- Puts kept events back at the end of the push queue, with unchanged bytes. An event leaves the
--- kept events in the same step, so of several calls only one queues the event. The attempts are
--- counted from 1 again, because the event gets a new entry in the queue.
+-- kept events in the same step, so if several calls name an event, only one of them queues it.
+-- The attempts are counted from 1 again, because the event has a new entry in the queue.
 -- ARGV: maximum length and maximum bytes of the push queue, workspace, then the ids of the
 -- events.
 -- Returns for each event, in order: queued; expired; not-kept; overloaded (the queue is full, and

@@ -29,7 +29,7 @@ local function bucket_of(digest)
 end
 
 -- Adds a field to a hash that expires at `untilSeconds`. Returns false when the hash already
--- has the field.
+-- contains the field.
 local function remember(key, field, value, untilSeconds)
   if redis.call('HSETNX', key, field, value) == 0 then return false end
   if redis.call('HLEN', key) == 1 then redis.call('EXPIREAT', key, untilSeconds) end
@@ -66,9 +66,9 @@ local read_post_state = state_reader('version', 'first_post_ms')
 -- the log; maximum bytes of the log; names of the limited tokens, separated by commas. Then for
 -- each request: workspace; version of the workspace's record; key of the address's limiter (''
 -- when check 2 has already passed); kind; digest; signed timestamp; event; traceparent ('' for
--- none). An entry of the log has the workspace, the event, and the traceparent if there is one.
--- The kind is `id` for a request with an id, `same` for a request without an id, and `fault`
--- for a request that breaks a field rule.
+-- none). An entry of the log contains the workspace, the event, and the traceparent if there is
+-- one. The kind is `id` for a request with an id, `same` for a request without an id, and
+-- `fault` for a request that breaks a field rule.
 -- Returns for each request, in order:
 -- - stored, repeated or fault
 -- - full: the event was not stored, because the log has no room for events of this workspace

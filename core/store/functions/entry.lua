@@ -36,7 +36,7 @@ end
 -- - {'push', delivery, response ('' for none), time of the failure in ms, packed event}. The
 --   last two are absent when the event is not kept.
 -- - {'polls', line, then the held events that the polls returned, oldest first}
--- - {}: the log does not have the entry
+-- - {}: the log does not contain the entry
 register('read_entry', function(keys, args)
   local prefix, workspace, id = keys[1], args[1], args[2]
   local entry = redis.call('XRANGE', prefix .. ':log:' .. workspace, id, id)[1]

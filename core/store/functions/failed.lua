@@ -1,8 +1,8 @@
 -- Events whose pushes failed. Such an event is kept for a day, so that an operator can send it
--- again. `:failed:<workspace>` has the ids of the kept events, ordered by the time of the
--- failure in ms. `:failedevents:<workspace>` has each event by its id, in the form in which the
--- push queue stores it, and in the field `bytes` the sum of their sizes. The id of an event
--- begins with "evt_", so no event has the id `bytes`.
+-- again. `:failed:<workspace>` contains the ids of the kept events, ordered by the time of the
+-- failure in ms. `:failedevents:<workspace>` contains each event under its id, in the form in
+-- which the push queue stores it, and in the field `bytes` the sum of their sizes. The id of an
+-- event begins with "evt_", so no event has the id `bytes`.
 
 local FAILED_SECONDS = @FAILED_SECONDS@
 local FAILED_MAX = @FAILED_MAX@
@@ -11,8 +11,7 @@ local FAILED_SHARD_MAX_BYTES = @FAILED_SHARD_MAX_BYTES@
 local RESPONSE_SECONDS = @RESPONSE_SECONDS@
 local RESPONSES_MAX = @RESPONSES_MAX@
 
--- Maximum number of events that are removed from a shard at once only because they are no longer
--- kept.
+-- Maximum number of failures older than a day that one call removes from a shard.
 local STALE_REMOVED_MAX = 16
 
 local function failed_keys(prefix, workspace)
@@ -23,7 +22,7 @@ local function responses_key(prefix, workspace)
   return prefix .. ':responses:' .. workspace
 end
 
--- Returns the time in ms after which an event must have failed to be still kept.
+-- Returns a time in ms: events that failed before this time are no longer kept.
 local function failed_cutoff(now)
   return math.floor(now / 1000) - FAILED_SECONDS * 1000
 end
@@ -115,7 +114,7 @@ local function keep_failed(prefix, workspace, now, event, packed)
   end
 end
 
--- Returns the time in ms at which an attempt must have ended for its response to be still kept.
+-- Returns a time in ms: responses to attempts that ended before this time are no longer kept.
 local function responses_cutoff(now)
   return math.floor(now / 1000) - RESPONSE_SECONDS * 1000
 end

@@ -17,7 +17,7 @@ local function read_group(log, group, count)
   return read and read[1] and read[1][2] or {}
 end
 
--- Returns the entries of the workspaces in `scope`, which has the ids of the follower's
+-- Returns the entries of the workspaces in `scope`. `scope` lists the ids of the follower's
 -- workspaces in this shard, or is '*' for all workspaces. The other entries are acked.
 local function deliveries(log, group, scope, entries, attempts)
   local answer, outside = {}, {}

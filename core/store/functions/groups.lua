@@ -1,8 +1,8 @@
 -- The registry of all groups of followers. The functions with "registry" in their comments
--- take the prefix of shard 0, whose slot has the registry. The others take the prefix of any
--- shard. A group is removed in three steps, because its logs and members are in other slots:
--- begin_removal marks the group in the registry; the caller then counts the group's members
--- and destroys the group in each log; end_removal deletes the mark.
+-- take the prefix of shard 0, whose slot contains the registry. The others take the prefix of
+-- any shard. A group is removed in three steps, because its logs and members are in other
+-- slots: begin_removal marks the group in the registry; the caller then counts the group's
+-- members and destroys the group in each log; end_removal deletes the mark.
 --
 -- A stream joins its group before it registers the group. So if a stream opens the group
 -- during a removal, there are two cases. Either the caller finds the new member, and keeps the
@@ -51,10 +51,10 @@ local function find_full(prefix, name, token, share, most)
   if all >= most then return -1 end
 end
 
--- Registry: adds a group, unless the registry has it. ARGV: group; name of the token; maximum
--- number of groups of this token; maximum number of all groups.
--- Returns {1, `made` of the group}, or {0} or {-1} as find_full. A group that is already in the
--- log was opened by an older release, and is always added.
+-- Registry: adds a group, unless the registry already contains it. ARGV: group; name of the
+-- token; maximum number of groups of this token; maximum number of all groups.
+-- Returns {1, `made` of the group}, or {0} or {-1} as find_full does. A group that is already
+-- in the log was opened by an older release, and is always added.
 register('register_group', function(keys, args)
   local prefix = keys[1]
   local name, token, share, most = unpack(args)
@@ -110,7 +110,7 @@ end, { 'allow-oom' })
 -- Registry: marks a group for removal. ARGV: group; ms for which the group must have had no
 -- member. Returns {time of the mark, 1 if the group had no member for this time}. The second value
 -- is 0 only when another call has marked the group before. Returns {} when the registry does not
--- have the group, or the group had a member later and is not marked.
+-- contain the group, or the group had a member later and is not marked.
 register('begin_removal', function(keys, args)
   local group = find_group(keys[1], args[1])
   if not group then return {} end
@@ -161,8 +161,8 @@ register('count_members', function(keys, args)
   return counts
 end, { 'no-writes' })
 
--- Creates a group in the shard's log, unless the log has the group. The group starts at the
--- end of the log. ARGV: group, `made` of the group. Returns 1.
+-- Creates a group in the shard's log, unless the log already contains the group. The group
+-- starts at the end of the log. ARGV: group, `made` of the group. Returns 1.
 register('open_group', function(keys, args)
   local name, made = unpack(args)
   local log = keys[1] .. ':in'

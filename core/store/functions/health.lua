@@ -1,16 +1,16 @@
 -- The health of polling. An event "waits" while it is held (for 24 hours at most) and newer
 -- than the last event that was served to the bridge (`served_through`). A poll workspace begins to fail
 -- five minutes after its oldest waiting event was held, or after its last poll, whichever is
--- later. `:due` has this time for each workspace in the state "waiting" below, so `find_failing`
--- reads no other workspaces.
+-- later. `:due` stores this time for each workspace in the state "waiting" below, so
+-- `find_failing` only has to read these workspaces.
 --
 --   healthy ──an event is held──▶ waiting ──5 minutes without a poll──▶ failing
 --      ▲                            │  ▲                                  │ │
 --      │◀──a poll gets all events───┘  └───a poll gets some of them───────┘ │
 --      └─────────────────────────────a poll gets all events─────────────────┘
 --
--- A waiting workspace is in `:due`. The state of a failing workspace has `polls_failing_ms`.
--- `:due` also has push workspaces: operator.lua describes these.
+-- A waiting workspace is in `:due`. The state of a failing workspace contains
+-- `polls_failing_ms`. `:due` also contains push workspaces, which operator.lua describes.
 local FAILING_AFTER_MS = @FAILING_AFTER_MS@
 
 -- Records that the workspace has waiting events from now on.
@@ -19,8 +19,8 @@ local function begin_waiting(prefix, workspace, now)
 end
 
 -- While consecutive polls return no events, only the first poll of each minute is written to
--- the append-only file. So most of these polls cause no disk write. After a restart, `polled_us`
--- can be up to a minute older than the last poll.
+-- the append-only file. So most of these polls do not cause a disk write. After a restart,
+-- `polled_us` can be up to a minute older than the last poll.
 local LOGGED_EVERY_US = 60 * MICROSECONDS
 
 local function is_same_minute(now, polled_us)
@@ -63,12 +63,12 @@ end
 local read_due_state = state_reader('mode', 'served_through', 'polls_failing_ms', 'held_total')
 
 -- Finds workspaces whose polling has begun to fail, marks them, and adds an email and an operator
--- event for each to the outboxes, in one step. So each outage causes one email, however often the
--- function is called. A full outbox drops its oldest emails. Also adds the operator events for
--- push workspaces that have begun to fail.
+-- event for each to the outboxes, in one step. So each outage causes only one email, even if the
+-- function is called many times. A full outbox drops its oldest emails. Also adds the operator
+-- events for push workspaces that have begun to fail.
 -- ARGV: maximum number of emails in the outbox.
--- Returns {number of emails in the outbox, number of emails dropped unsent, the result of
--- tidy_operator_events, then the ids of the poll workspaces that were found}.
+-- Returns {number of emails in the outbox, number of unsent emails that were dropped, the
+-- result of tidy_operator_events, then the ids of the poll workspaces that were found}.
 register('find_failing', function(keys, args)
   local prefix = keys[1]
   local now = clock()

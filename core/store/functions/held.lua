@@ -2,8 +2,8 @@
 -- event. The id of an entry is `<sequence>-0`. The value is the event as a page contains it.
 -- The field is the event's number: the count of all events ever held for the workspace,
 -- including this event. `held_total` in the workspace's state is the number of the last event.
--- `held_total` minus the number of an event is the count of the later events, so these events
--- need not be read.
+-- The count of the events after an event is `held_total` minus the event's number, so counting
+-- does not need to read them.
 
 local function held_key(prefix, workspace)
   return prefix .. ':held:' .. workspace
@@ -21,9 +21,10 @@ local function events_after(prefix, workspace, after, count, total)
 end
 
 -- Removes events that are a day old. If the stream itself is lost, all of its events count as
--- removed. `state` has `last_held`, `expired_through` and `oldest_held`, so no event is read when
--- there is nothing to remove. The last two are updated. If `is_there` is true, the function does
--- not check that the stream exists, because the caller makes this check later.
+-- removed. `state` contains `last_held`, `expired_through` and `oldest_held`, so the function
+-- reads no event when there is nothing to remove. The function updates the last two. If
+-- `is_there` is true, the function does not check that the stream exists, because the caller
+-- makes this check later.
 -- Returns whether an event was removed.
 local function drop_expired(prefix, workspace, now, state, is_there)
   local last_held, expired_through = state.last_held or 0, state.expired_through or 0
@@ -54,8 +55,8 @@ end
 -- Appends events to the stream of a workspace. `fresh` lists the sequence of each event,
 -- followed by its JSON. Redis completes an id of one number to `<number>-0`. `held` is the
 -- sequence of the last event in the stream, nil when the stream is empty. The first event of
--- each hour sets the stream to expire 25 hours later. The other events of that hour need not
--- set the expiry.
+-- each hour sets the stream to expire 25 hours later. Later events of that hour do not set the
+-- expiry again.
 -- Returns the new `held_total`, and whether the earlier events of the stream were lost.
 local function append_held(prefix, workspace, held, total, fresh)
   local key, first = held_key(prefix, workspace), 1
@@ -80,7 +81,7 @@ local HELD_SIZES_MAX = 10000
 local held_sizes, held_sizes_count = {}, 0
 
 -- Reserves room for an event of a workspace. `pending` is the number of bytes that were reserved in this call.
--- Returns false when the held events would have more than `most` bytes, and their bytes.
+-- If the held events would exceed `most` bytes, returns false and their current bytes.
 local function reserve_held(prefix, workspace, bytes, most, pending)
   local key = held_key(prefix, workspace)
   local size = held_sizes[key]

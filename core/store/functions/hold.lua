@@ -53,8 +53,9 @@ local function page(prefix, now, workspace, from, limit, state)
     bytes, last, entries[i] = bytes + #entry[2][2], sequence_of(entry), entry[2][2]
   end
   -- An empty page records `start` as served: the bridge has the events up to its cursor, and
-  -- expired events do not wait. But a cursor beyond the last held event is not from a page of this
-  -- workspace, or a restore lost its page, so such a poll serves no event.
+  -- expired events do not wait. But a cursor beyond the last held event came from another
+  -- workspace, or from a page that a restore of Redis has lost. So such a poll counts as serving
+  -- no event.
   note(last or (start <= last_held and start or 0), events, first)
   if bytes > PAGE_BYTES then return { 'page', '', more, gap, { digits(start), digits(last_held), events, largest } } end
   return { 'page', last and digits(last) or '', more, gap, unpack(entries) }
@@ -99,7 +100,7 @@ register('page', function(keys, args)
   return answers
 end, { 'allow-oom' })
 
--- Bytes of a held event besides its envelope.
+-- Bytes of a held event in addition to its envelope.
 local HELD_ENTRY_BYTES = 50
 -- Minimum milliseconds between two writes of the time of the last refused event.
 local REFUSED_NOTED_EVERY_MS = 10000
@@ -185,7 +186,8 @@ end
 -- - {full, sequence}: the event was dropped, because the push queue is full
 -- - {poll | push, sequence}: a direct event, with the mode of the workspace
 -- - {repeated, event id, sequence, message id, expiry}
--- - {held-full, bytes, waiting}: the held events of the workspace have the maximum of bytes;
+-- - {held-full, bytes, waiting}: the held events of the workspace have reached the limit in
+--   bytes;
 --   `waiting` is the number of events that wait for a bridge that does not poll
 -- - {store-full}: Redis has no memory left for held events
 -- - {unknown}: the workspace does not exist, is native or is disconnected

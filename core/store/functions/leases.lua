@@ -35,11 +35,11 @@ end, { 'allow-oom' })
 
 -- The number of the rule by which members share the shards: see core/leases/owners.ts. The
 -- token of a member in the register is followed by this number. Older releases, which use rule
--- 1, write no number. All members use the lowest rule of the live members. With two rules at
--- the same time, a shard could have no owner.
+-- 1, do not write a number. All members use the lowest rule of the live members. With two rules
+-- at the same time, a shard could have no owner.
 local RULE = ':2'
 
--- The cache of older releases has the key ":alive:", and does not have the rule.
+-- The cache of older releases has the key ":alive:", and does not contain the rule.
 local function live_key(prefix, group)
   return prefix .. ':live:' .. group
 end
@@ -103,7 +103,7 @@ register('join_group', function(keys, args)
   local mark = token .. RULE
   local heard = mark .. ' ' .. age .. ' ' .. digits(now)
   if known then
-    -- Older releases write no age, and ignore the ages that newer releases write.
+    -- Older releases do not write an age, and ignore the ages that newer releases write.
     local holder, aged, seen = string.match(known, '^(%S+) ?(%d*) (%d+)$')
     local mine = not holder or holder == mark
     if not mine and fresh == '1' then

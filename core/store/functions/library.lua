@@ -65,7 +65,7 @@ local function digits(number)
 end
 
 -- Runs `write` without logging: Redis sends these writes neither to the append-only file nor
--- to replicas. So these writes never make an answer wait for the disk, but a restart or a
+-- to replicas. So an answer never waits until these writes are on disk, but a restart or a
 -- failover may lose them.
 local function write_unlogged(write)
   redis.set_repl(redis.REPL_NONE)
@@ -77,9 +77,9 @@ end
 -- microseconds to wait. At the end of the call, `write()` stores the times of the requests that
 -- passed.
 --
--- A limiter's list has the times of the last `limit` requests that passed, oldest first. A
+-- A limiter's list contains the times of the last `limit` requests that passed, oldest first. A
 -- request passes when the list has fewer than `limit` times, or when the oldest time is at
--- least a second old. So any window of one second has at most `limit` requests. Rejected
+-- least a second old. So at most `limit` requests pass in any window of one second. Rejected
 -- requests do not count. Each list is written once per call, but is not logged, so all lists
 -- are empty after a restart.
 --

@@ -1,12 +1,12 @@
 -- The log of a workspace's deliveries. Attempts and drops are in a stream (`:log:`), polls in a
 -- list (`:polls:`), so that polls never displace attempts. Consecutive polls that return no
--- events form a run, and a run is one entry. A run in progress is in the workspace's state
--- (`poll_run`), so a workspace without events needs no log while its bridge polls.
+-- events form a run, and a run is one entry. A run in progress is stored in the workspace's
+-- state (`poll_run`), so a workspace without events does not need a log while its bridge polls.
 --
 -- An entry of `:polls:` is a line: '<entry id> <number of polls> <time of the last poll, ms>
 -- <number of events returned>'. If the poll returned events, ' <sequence> <number>' of the first
 -- event follows (see held.lua); lines of older releases lack these two fields. In the state,
--- `poll_run` has the first two fields, and `polled_us` has the time of the last poll.
+-- `poll_run` contains the first two fields, and `polled_us` the time of the last poll.
 
 local DELIVERIES_MAX = @PUSHES_LOGGED_MAX@
 local TESTS_MAX = @TESTS_LOGGED_MAX@
@@ -50,7 +50,7 @@ local function run_line(prefix, workspace)
 end
 
 -- Ends the run in progress, if there is one. Returns `pushes_failing_ms`, because log_delivery
--- needs both, and one read is cheaper than two.
+-- needs this value too, and one read is cheaper than two.
 local function end_run(prefix, workspace)
   local line, failing = run_line(prefix, workspace)
   if line then
@@ -95,8 +95,8 @@ local function log_drop(prefix, workspace, event, type, reason)
 end
 
 -- Notes the log entry of a test event. Then removes the entry and the response of the oldest test
--- event if there are too many. So test events displace few other entries. `:tests:<workspace>` has the
--- lines '<entry id> <event id>', oldest first.
+-- event if there are too many. So test events displace few other entries. `:tests:<workspace>`
+-- contains the lines '<entry id> <event id>', oldest first.
 local function note_test(prefix, workspace, entry, event)
   local key = prefix .. ':tests:' .. workspace
   if redis.call('RPUSH', key, entry .. ' ' .. event) > TESTS_MAX then
@@ -108,10 +108,11 @@ local function note_test(prefix, workspace, entry, event)
 end
 
 -- Logs a delivery of an event that is not in the push queue. ARGV: workspace; delivery; response
--- (see log_delivery above); event id and packed event to keep, or '' and '' to keep no event.
+-- (see log_delivery above); event id and packed event to keep, or '' and '' if no event is to
+-- be kept.
 -- Returns the id of the entry, or '' when the workspace no longer exists.
 -- A ping is a test event: only the last failed test event is kept, and only if there is room. So
--- it displaces no other failed event, which an operator may want to send again.
+-- a ping does not displace other failed events, which an operator may want to send again.
 register('log_delivery', function(keys, args)
   local prefix, workspace, delivery, response, event, packed = keys[1], unpack(args)
   if redis.call('EXISTS', state_key(prefix, workspace)) == 0 then return '' end

@@ -3,9 +3,10 @@
 -- the same step. So each change has exactly one event.
 --
 -- Polls: find_failing adds `workspace.failing`, and the next poll adds `workspace.recovered`.
--- Pushes: `:due` has the time at which a workspace with `pushes_failing_ms` in its state begins
--- to fail. An accepted attempt is the common case, so it reads `pushes_failing_ms` together with
--- other fields, and writes nothing if the field is not set.
+-- Pushes: for each workspace with `pushes_failing_ms` in its state, `:due` stores the time at
+-- which it begins to fail. Most attempts are accepted. So for an accepted attempt,
+-- `pushes_failing_ms` is read together with other fields, and nothing is written if the field is
+-- not set.
 
 local OPERATOR_EVENTS_MAX = @OPERATOR_EVENTS_MAX@
 local OPERATOR_EVENTS_WORKSPACE_MAX = @OPERATOR_EVENTS_WORKSPACE_MAX@
@@ -17,10 +18,10 @@ local DROP_REASONS = @DROP_REASONS@
 -- Maximum number of log entries that are read to find the last attempt.
 local LAST_ATTEMPT_WITHIN = 20
 
--- Adds an event to the outbox. A full outbox drops its oldest event. A workspace that has used
--- its share of the outbox loses its own oldest event. `:operators:<workspace>` has the entry ids
--- of the workspace's events, oldest first. It may also have ids that were trimmed from the
--- outbox. These are older than the others, so they are the first to be removed.
+-- Adds an event to the outbox. A full outbox drops its oldest event. If a workspace has used up
+-- its share of the outbox, its own oldest event is dropped. `:operators:<workspace>` contains
+-- the entry ids of the workspace's events, oldest first. It may also contain ids of events that
+-- were trimmed from the outbox. These ids are older than the others, so they are removed first.
 -- `:operatordropped` counts the dropped events until find_failing is called.
 local function add_operator_event(prefix, workspace, type, facts)
   local key, own, dropped = prefix .. ':operator', prefix .. ':operators:' .. workspace, 0
@@ -48,8 +49,8 @@ end
 
 -- Notes a logged delivery. `is_failing` says whether the workspace's state has `pushes_failing_ms`.
 local function note_attempt(prefix, workspace, delivery, is_failing)
-  -- Only the result of a delivery can have this text: the list's other texts are ids, types of
-  -- events and addresses.
+  -- Only the result of a delivery can be this text: the other texts in the list are ids, types
+  -- of events and addresses.
   if string.find(delivery, '"success"', 1, true) then
     if is_failing then end_push_outage(prefix, workspace, 'accepted') end
     return

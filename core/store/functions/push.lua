@@ -1,8 +1,8 @@
--- The push queue of a shard has the events of push workspaces in the order of publication. An
--- event stays until it is delivered, dropped, or moved to the held events. One core at a time
+-- The push queue of a shard contains the events of push workspaces in the order of publication.
+-- An event stays until it is delivered, dropped, or moved to the held events. One core at a time
 -- works on the queue: the holder of the shard's lease. For each event that waits for a retry, the
--- hash `:tries` has the number of attempts and the time of the first failure, so that the next
--- holder of the lease can make the remaining attempts.
+-- hash `:tries` contains the number of attempts and the time of the first failure, so that the
+-- next holder of the lease can make the remaining attempts.
 
 -- The group of all cores. No group of followers can have this name.
 local CORES = '!cores'

@@ -1,7 +1,8 @@
 -- The room of a shard's inbound log. An event leaves the log when every group has acked it, or after a day. The
--- log has a bound in entries and in bytes. At the bound, an event that one group has acked leaves the log, even if
--- other groups have not acked it: a game that stopped must not block the other games. An event that no group has
--- acked never leaves. If all events are such events, the log is full, and `append` rejects new events.
+-- log has a bound in entries and in bytes. When the log reaches a bound, events that at least one group has acked
+-- leave the log, even if other groups have not acked them: a game that stopped must not block the other games. An
+-- event that no group has acked never leaves. If all events are such events, the log is full, and `append` rejects
+-- new events.
 
 -- Trims the log of inbound events. Redis removes only whole nodes of the stream, so few calls remove anything. The
 -- key `:infirst` stores the id of the first entry that remained after the last trimming. Unacked entries below this
@@ -55,7 +56,7 @@ local NODE_ENTRIES = 100
 
 -- Removes about `count` entries that at least one group has acked. If there is no group, any entries are
 -- removed, because no follower can ever read them. A group of a limited token acks the events of other workspaces
--- unseen, so such a group counts only if there is no other group.
+-- without delivering them, so such a group counts only if there is no other group.
 -- Returns the same as trim_inbound.
 local function trim_behind(prefix, count, limited)
   local most, mostLimited
@@ -69,14 +70,15 @@ local function trim_behind(prefix, count, limited)
   return trim_inbound(prefix, 'MINID', '~', most, 'LIMIT', count + NODE_ENTRIES)
 end
 
--- The bytes of a log are counted in slices, in the memory of the functions: a slice has the number and the bytes of
--- successive events, and their bytes by workspace. The newest slices whose events are still in the log give the
--- log's bytes, and the part of each workspace. So no event costs a write. After Redis has restarted, the bytes of
--- the earlier events are estimated.
+-- The bytes of a log are counted in slices, which are in the memory of the functions. A slice records the number
+-- and the bytes of successive events, and the bytes of each workspace. The newest slices, whose events are still in
+-- the log, add up to the bytes of the log and of each workspace. So the count does not cost a write per event.
+-- After Redis has restarted, the bytes of the earlier events are estimated.
 local SLICES = 16
--- Bytes of an entry besides its event.
+-- Bytes of an entry in addition to its event.
 local ENTRY_BYTES = 100
--- A log is crowded when it is half full. Then a workspace that has a quarter of the bound is refused.
+-- A log is crowded when it is half full. Then events of a workspace that uses more than a quarter of
+-- the bound are rejected.
 local CROWDED, SHARE = 1 / 2, 1 / 4
 local LOOK_EVERY_US = MICROSECONDS / 10
 local NONE = {}
@@ -134,7 +136,8 @@ local function look_at_room(prefix, room, now, bounds)
   if measure() then
     trim_acked(prefix)
     if measure() then
-      -- A slice more is removed, so that the next look is not needed immediately.
+      -- One slice more than necessary is removed, so that the log does not exceed its bound
+      -- again immediately.
       local kept = math.min(most, length * mostBytes / bytes) * (1 - 1 / SLICES)
       lost = trim_behind(prefix, math.ceil(length - kept), bounds.limited)
       room.is_full = measure()
@@ -147,8 +150,8 @@ end
 
 -- Returns the room of a log for one call of `append`. `is_closed_to(workspace)` tells whether an event of the workspace
 -- is rejected. `add` counts an event that was appended. `close` must be called after the last event, and returns the
--- lost entries as trim_inbound does. `bounds` has the maximum number of entries (`most`), the maximum `bytes`, and the
--- names of the limited tokens (`limited`).
+-- lost entries as trim_inbound does. `bounds` contains the maximum number of entries (`most`), the maximum `bytes`,
+-- and the names of the limited tokens (`limited`).
 local function open_room(prefix, now, bounds)
   local room, lost = room_of(prefix), nil
   local is_tight = room.is_full or next(room.crowding)

@@ -1,16 +1,17 @@
--- The state of a workspace: a hash with the key `:st:<workspace>`. STATE has the name of each
--- field in the library, and the name under which Redis stores the field. A stored name never
+-- The state of a workspace: a hash with the key `:st:<workspace>`. STATE maps the name of each
+-- field in the library to the name under which Redis stores the field. A stored name never
 -- changes, because cores of two releases use the same hashes during an upgrade (see
 -- docs/decisions/0030-stored-names.md). Sequences and `polled_us` are in µs.
 local STATE = {
-  -- Of the record in `:ws:`. Written by put_workspace.
+  -- Version and mode of the record in `:ws:`. Written by put_workspace.
   version = 'version',
   mode = 'mode',
 
   -- The last sequence that was assigned, and the last that was held. Written by publish and record_pushes.
   last_sequence = 'sequence',
   last_held = 'held',
-  -- Number of events that were ever held, and bytes of the largest since no event was held. Written likewise.
+  -- Number of events ever held, and bytes of the largest event held since the stream was last empty. Written
+  -- by publish and record_pushes.
   held_total = 'total',
   largest_held = 'largest',
   -- The highest sequence that expired, and the lowest that is still held. Written by publish, page and record_pushes.

@@ -36,8 +36,8 @@ local function put_workspace(keys, args)
   for i = 6, #args do log_change(prefix .. ':changes:' .. workspace, CHANGES_MAX, now + i - 6, args[i]) end
   if mode ~= 'poll' then
     -- The workspace is no longer a poll workspace, so no event waits for a poll, and any
-    -- outage has ended. In `:due`, a push workspace that was not a poll workspace has another
-    -- meaning.
+    -- outage has ended. In `:due`, an entry of a push workspace that was not a poll workspace
+    -- has a different meaning.
     if was ~= 'push' or mode ~= 'push' then redis.call('ZREM', prefix .. ':due', workspace) end
     if state.polls_failing_ms then
       redis.call('HDEL', key, STATE.polls_failing_ms)
@@ -75,10 +75,10 @@ register('get_workspaces', function(keys, args)
   return answers
 end, { 'no-writes' })
 
--- Replaces records with records of the same workspaces whose secrets are encrypted with another key. The workspaces do
--- not change, so their versions do not change either.
+-- Replaces records with records of the same workspaces whose secrets are encrypted with a different key. The
+-- workspaces do not change, so their versions do not change either.
 -- ARGV: for each workspace, its id, the version of the record that was read, and the new record.
--- Returns for each workspace, in order: 1, or 0 when the current version is another version.
+-- Returns for each workspace, in order: 1, or 0 when the current version is different.
 register('reseal_workspaces', function(keys, args)
   local prefix, answers = keys[1], {}
   for i = 1, #args, 3 do
@@ -90,8 +90,8 @@ register('reseal_workspaces', function(keys, args)
   return answers
 end)
 
--- Logs that events were sent. These entries have their own list, so that they displace no changes
--- of the record. ARGV: workspace, change. Returns 1 if the workspace exists, else 0.
+-- Logs that events were sent. These entries have their own list, so that they do not displace
+-- changes of the record. ARGV: workspace, change. Returns 1 if the workspace exists, else 0.
 register('log_change', function(keys, args)
   if redis.call('EXISTS', state_key(keys[1], args[1])) == 0 then return 0 end
   log_change(keys[1] .. ':sends:' .. args[1], SENDS_MAX, clock(), args[2])

@@ -13,16 +13,16 @@ type View = readonly { readonly from: number; readonly to: number; readonly addr
 const LOOK_WITHIN_MS = 1_000;
 
 /**
- * The masters of a cluster, and which master has which slot. Core queries all masters, and uses the first answer that
- * reports a working cluster. If no master gives such an answer, core queries the servers in REDIS_URL.
+ * The masters of a cluster, and the slots that each master serves. Core queries all masters, and uses the first answer
+ * that reports a working cluster. If no master gives such an answer, core queries the servers in REDIS_URL.
  *
  * A server that replies MOVED did not execute the command, so core sends the command to the new master, once. Other
  * temporary errors are thrown. Among them is ASK, which means that the keys of a shard are on two servers while the
  * shard's slot moves.
  *
  * Core subscribes to messages on one master only, because a cluster sends each message to all servers. When the
- * connection to that master is lost, core uses another master. Messages sent in the meantime are lost, but listeners
- * for wakes tolerate lost messages.
+ * connection to that master is lost, core subscribes on another master. Messages sent in the meantime are lost, but
+ * listeners for wakes tolerate lost messages.
  */
 export class Cluster extends Topology {
   readonly isOneMaster = false;

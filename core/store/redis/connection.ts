@@ -79,8 +79,8 @@ const PING_INTERVAL_MS = 1_000;
 const RECONNECT_MAX_MS = 500;
 const COMMANDS_IN_FLIGHT_MAX = 10_000;
 /**
- * Timeout of WAIT. It is well below ANSWER_TIMEOUT_MS, because commands queued after a WAIT must be answered in time
- * too.
+ * Timeout of WAIT. This timeout is well below ANSWER_TIMEOUT_MS, because commands queued behind a WAIT must also be
+ * answered in time.
  */
 const REPLICAS_WITHIN_MS = 1_000;
 
@@ -221,7 +221,7 @@ export async function answered<T>(reply: Promise<T>, withinMs = ANSWER_TIMEOUT_M
 
 /**
  * Temporary error replies. The server is loading, is out of memory, cannot write to disk, is a replica, or is failing
- * over. Or the slot has moved, or is moving, to another server. ASK is never followed: while a slot moves, its keys are
+ * over. Or the slot has moved or is moving to another server. ASK is never followed: while a slot moves, its keys are
  * on two servers, and a function would see only some of these keys.
  */
 const NOT_NOW =

@@ -27,10 +27,10 @@ export function asNumber(reply: Reply): number {
 export function asOneOf<Known extends string>(reply: Reply, known: readonly Known[]): Known {
   const text = asText(reply) as Known;
   if (known.includes(text)) return text;
-  throw new TypeError(`Redis returned another text than ${known.join(", ")}`);
+  throw new TypeError(`Redis returned a text other than ${known.join(", ")}`);
 }
 
 function unexpected(reply: Reply, wanted: string): Error {
-  // The message never contains the reply, which may have data that must not be logged.
+  // The message never contains the reply, which may contain data that must not be logged.
   return new TypeError(`Redis returned ${reply === null ? "nothing" : typeof reply} instead of ${wanted}`);
 }

@@ -1,7 +1,7 @@
 import { createWaker } from "../../domain/waker";
 import type { Argument, Connect, Connection, Redis, Reply, ServerReply } from "./connection";
 
-/** How a call is sent to a master: with its reply only, or after the replicas have confirmed the write. */
+/** How a call to a master completes: when the master has replied, or when replicas have also confirmed the write. */
 export type Call = "command" | "confirmed";
 
 export interface TopologyOptions {
