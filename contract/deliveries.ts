@@ -75,7 +75,7 @@ export const FAILED_SECONDS = DAY_SECONDS;
 export const FAILED_MAX = 100;
 /** Maximum bytes of the kept events of a workspace, in the form in which the push queue stores them. */
 export const FAILED_MAX_BYTES = 1024 * 1024;
-/** Maximum bytes of the kept events of all workspaces of a shard. The oldest failures are removed first. */
+/** Maximum bytes of all kept events in a shard. The oldest failures are removed first. */
 export const FAILED_SHARD_MAX_BYTES = 64 * 1024 * 1024;
 
 /** Seconds for which core keeps the start of a bridge's response body after a failed attempt. */

@@ -19,7 +19,7 @@ const LABELS: Readonly<Record<HealthState, string>> = {
   failing: "Failing",
 };
 
-/** Returns the word or two that people read for a state. */
+/** Returns the display text of a state: one or two words. */
 export function healthLabel(state: HealthState, mode: "poll" | "push"): string {
   return state === "unused" && mode === "poll" ? "Never polled" : LABELS[state];
 }

@@ -55,7 +55,7 @@ export function createCurrentWorkspaces(
      * that workspace counts as read at the time `at`. Makes no call to the store.
      *
      * @param versions the current version of each workspace with events in the latest read of the queue, by id
-     * @param at the `performance.now()` at which that read began
+     * @param at the `performance.now()` time at which that read began
      */
     renew(versions: ReadonlyMap<string, number>, at: number): void {
       readings.clear();

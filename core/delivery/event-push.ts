@@ -113,7 +113,7 @@ export class EventPush {
   get attempts(): number {
     return this.#attempts;
   }
-  /** The `performance.now()` at which the next attempt of a resting event is due. */
+  /** The `performance.now()` time at which the next attempt of a resting event is due. */
   get dueAt(): number {
     return (this.#firstFailure?.at ?? 0) + (RETRY_OFFSETS_MS[this.#attempts - 1] ?? 0);
   }

@@ -4,7 +4,7 @@ const REST_MAX_MS = 60_000;
 /** A pause between two attempts. */
 export interface Rest {
   readonly ms: number;
-  /** The `performance.now()` at which the pause ends. */
+  /** The `performance.now()` time at which the pause ends. */
   readonly until: number;
 }
 

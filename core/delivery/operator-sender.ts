@@ -169,7 +169,7 @@ export class OperatorSender {
     return receiver.inTurn(send);
   }
 
-  /** Returns no receivers if the workspace was deleted. */
+  /** Returns an empty list of receivers if the workspace was deleted. */
   async #readAddressees(id: string): Promise<Addressees> {
     const { ofInstallation, ofWorkspace } = this.#context.operatorReceivers;
     try {

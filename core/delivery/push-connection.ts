@@ -76,9 +76,9 @@ export class PushConnection {
   #listener: AnswerListener | undefined;
   #isWritten = true;
   #bodyUntil = 0;
-  /** The `performance.now()` at which the connection must be closed. */
+  /** The `performance.now()` time at which the connection must be closed. */
   #closeAt = Infinity;
-  /** The `performance.now()` at which the timer fires. */
+  /** The `performance.now()` time at which the timer fires. */
   #lookAt = Infinity;
   #timer: NodeJS.Timeout | undefined;
 
@@ -100,7 +100,7 @@ export class PushConnection {
   /**
    * Sends a request. The listener receives the answer.
    *
-   * @param readUntil the `performance.now()` at which core stops reading the body. The connection is reused
+   * @param readUntil the `performance.now()` time at which core stops reading the body. The connection is reused
    * only if the body is complete by then
    */
   send(request: Uint8Array, readUntil: number, listener: AnswerListener): void {

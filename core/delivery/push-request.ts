@@ -13,7 +13,7 @@ export interface PushProgress {
 /** The answer to the request of an attempt. */
 export interface PushAnswer {
   readonly status: number;
-  /** The `performance.now()` at which the head was complete. */
+  /** The `performance.now()` time at which the head was complete. */
   readonly at: number;
   /** The start of the body; undefined for a 2xx answer, and for an answer without a body. */
   readonly response: ResponseStart | undefined;

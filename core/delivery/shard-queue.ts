@@ -101,7 +101,7 @@ export class ShardQueue {
     this.#lease = lease;
   }
 
-  /** Whether there is no room in hand for another read of the maximum size. */
+  /** Whether the events in hand leave no room for another read of the maximum size. */
   get isFull(): boolean {
     return this.inHand.bytes + READ_MAX.bytes > SHARD_BYTES_MAX;
   }
@@ -148,7 +148,7 @@ export class ShardQueue {
     return Math.max(0, this.#context.now() - Number.parseInt(entryId, 10));
   }
 
-  /** Returns the `performance.now()` at which an event was published. Must be called before `caughtUp`. */
+  /** Returns the `performance.now()` time at which an event was published. Must be called before `caughtUp`. */
   publishedAt(event: QueuedPush): number {
     // If the last read to the end of the queue did not return this event, the event is newer than that read, whatever
     // the clocks say.

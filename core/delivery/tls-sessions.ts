@@ -21,7 +21,7 @@ export type TlsSessions = ReturnType<typeof createTlsSessions>;
 interface KeptSession {
   readonly key: string;
   readonly session: Buffer;
-  /** The `performance.now()` at which the certificate must be checked again. */
+  /** The `performance.now()` time at which the certificate must be checked again. */
   readonly until: number;
 }
 

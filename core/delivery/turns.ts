@@ -21,7 +21,7 @@ export const WAIT_MAX_MS = 10_000;
 /** The turns of the attempts to push the events of one workspace. */
 export class WorkspaceTurns<T extends Turned> {
   /**
-   * The first attempts. They start in the order of publication. An event waits while the first attempt of an earlier
+   * The first attempts, which start in the order of publication. An event waits while the first attempt of an earlier
    * event for the same message is in progress, and meanwhile all later events of the workspace wait too.
    */
   readonly first = new Turns<T>(IN_FLIGHT_MAX, WAITING_MAX, true);

@@ -1,6 +1,6 @@
 import { FOLLOW_SHARE, LIMITED_FOLLOW_SHARE, type FollowShare } from "./bounds";
 
-/** The program or person that makes a call, as core's settings describe the token of the call. */
+/** The program or person that makes a call, as described by the token's entry in core's settings. */
 export interface Caller {
   /** The name of the token, for logs and the log of changes. */
   readonly name: string;
@@ -13,7 +13,7 @@ export function isInScope({ workspaces }: Pick<Caller, "workspaces">, workspaceI
   return workspaces === undefined || workspaces.has(workspaceId);
 }
 
-/** Returns the caller's share of the groups of followers and of the `Follow` streams. */
+/** Returns how many groups of followers and `Follow` streams the caller can use. */
 export function followShareOf({ workspaces }: Pick<Caller, "workspaces">): FollowShare {
   return workspaces === undefined ? FOLLOW_SHARE : LIMITED_FOLLOW_SHARE;
 }
@@ -25,7 +25,7 @@ export function isGroupOf(name: string, group: string): boolean {
 
 /**
  * Returns why a game must not follow a group; undefined if the game can follow it. Core acks the events outside the
- * scope of a group's token, so a token with another scope would lose events in the same group.
+ * scope of a group's token, so a token with a different scope would lose events in the same group.
  *
  * @param limitedNames names of the game tokens that are limited to some workspaces
  */

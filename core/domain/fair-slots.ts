@@ -1,4 +1,4 @@
-/** More tasks of one key wait than the bound allows. */
+/** The maximum number of tasks of one key already wait. */
 export class SlotsFull extends Error {
   override readonly name = "SlotsFull";
 }
@@ -45,7 +45,7 @@ class FairSlots {
     this.#bounds = bounds;
   }
 
-  /** Resolves when there is a slot, to the function that frees the slot. Only the first call of that function counts. */
+  /** Waits for a slot, and resolves to the function that frees it. Only the first call of that function counts. */
   async acquire(key: string, turn: Turn = {}): Promise<() => void> {
     turn.signal?.throwIfAborted();
     return this.#releaseOf(key, await this.#wait(key, turn));
@@ -107,7 +107,7 @@ class FairSlots {
     };
   }
 
-  /** Updates `#ready` after a change of a line, and begins the tasks that have a slot now. */
+  /** Updates `#ready` after a line of tasks has changed, and begins the tasks that have a slot now. */
   #update(key: string, line: Line): void {
     if (line.waiting.size === 0 || line.running >= this.#bounds.ofOne) this.#ready.delete(key);
     else this.#ready.add(key);

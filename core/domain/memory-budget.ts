@@ -89,7 +89,8 @@ const MB = 1024 * 1024;
 const inMb = (bytes: number): string => `${Math.round((10 * bytes) / MB) / 10} MB`;
 
 /**
- * Returns a warning with the arithmetic if the bounds add up to more than the memory of a shard; otherwise undefined.
+ * Returns a warning if the bounds add up to more than the memory of a shard, or the held events of one workspace can
+ * take more than half of a server's memory; otherwise undefined.
  */
 export function findOverbooking(memory: ShardMemory | undefined, bounds: MemoryBounds): string | undefined {
   if (memory === undefined) return undefined;

@@ -6,7 +6,7 @@ export interface PaceOptions {
 }
 
 interface Line {
-  /** The `performance.now()` at which the key can use its whole burst again. */
+  /** The `performance.now()` time at which the key can use its whole burst again. */
   restedAt: number;
   /** The functions that begin the waiting tasks, in the order of their calls, with the amounts of the tasks. */
   readonly waiting: Map<() => void, number>;

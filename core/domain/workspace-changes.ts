@@ -3,7 +3,7 @@ import type { Workspace } from "./workspace";
 
 /** A change of a workspace, for the log of changes. */
 export interface Change {
-  /** Name of the token of the call that made the change. */
+  /** Name of the token with which the change was made. */
   readonly by: string;
   readonly change: ChangeName;
   /** The values before and after the change, at most `DETAIL_MAX_CHARACTERS`. It never contains a secret. */

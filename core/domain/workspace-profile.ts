@@ -33,7 +33,7 @@ export function findProfileFault({
 /** Whether a text has the form of one email address, without a display name. */
 export function isEmail(text: string): boolean {
   if (text.length > EMAIL_MAX_CHARACTERS || !EMAIL_FORM.test(text)) return false;
-  // The library that sends the emails must read the same address, and not e.g. the group "mailto:a@b".
+  // The library that sends the emails must read the text as this one address, and not e.g. as the group "mailto:a@b".
   const [parsed, ...more] = parseAddresses(text);
   return parsed?.address === text && parsed.name === "" && more.length === 0;
 }

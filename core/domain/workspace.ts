@@ -18,7 +18,7 @@ export interface SigningSecret {
   readonly missingKey?: undefined;
 }
 
-/** A stored secret that no key of this core decrypts, e.g. because its key was removed from SECRETS_KEY. */
+/** A stored secret that no key of this core can decrypt, e.g. because its key was removed from SECRETS_KEY. */
 export interface UnreadableSecret extends Omit<SigningSecret, "value" | "key" | "missingKey"> {
   readonly value?: undefined;
   readonly key?: undefined;

@@ -55,7 +55,7 @@ export function holdLeases(options: LeaseHolderOptions): LeaseHolder {
 export class LeaseHolder {
   readonly #options: LeaseHolderOptions;
   readonly #share: Share;
-  /** The last lease of each shard, also if that lease is released or lost. */
+  /** The last lease of each shard, even if that lease is released or lost. */
   readonly #last = new Map<number, ShardLease>();
   readonly #waker = createWaker();
   readonly #closing = new AbortController();
@@ -145,8 +145,8 @@ export class LeaseHolder {
   }
 
   /**
-   * Asks the store for the lease of a shard, which this member may hold. Returns the `performance.now()` until which the
-   * answer can be relied on, or undefined if another member holds the lease or the answer was too late.
+   * Asks the store for the lease of a shard, which this member may hold. Returns the `performance.now()` time until
+   * which the answer can be relied on, or undefined if another member holds the lease or the answer was too late.
    */
   async #take(shard: number, lease: ShardLease | undefined): Promise<number | undefined> {
     const validUntil = performance.now() + LEASE_MS - SAFETY_MS;

@@ -37,7 +37,7 @@ export function createCoreMetrics() {
     () => counts.outages,
   );
   counter("chatbridge_core_mail_faults_total", "Failed attempts to send an email.", () => counts.mailFaults);
-  counter("chatbridge_core_mails_dropped_total", "Emails that left the outbox unsent, by reason.", () =>
+  counter("chatbridge_core_mails_dropped_total", "Unsent emails that were dropped, by reason.", () =>
     byLabel("reason", counts.mailsDropped),
   );
   counter("chatbridge_core_operator_events_total", "Attempts to deliver an operator event, by outcome.", () =>
@@ -45,7 +45,7 @@ export function createCoreMetrics() {
   );
   counter(
     "chatbridge_core_operator_events_dropped_total",
-    "Operator events that left the outbox undelivered, by reason.",
+    "Undelivered operator events that were dropped, by reason.",
     () => byLabel("reason", counts.operatorEventsDropped),
   );
   gauge(

@@ -9,7 +9,7 @@ const FINISH_WITHIN_MS = 1_000;
 
 type State =
   | { readonly is: "following" }
-  /** `until`: the `performance.now()` at which the stream ends, even if events are unacked. */
+  /** `until`: the `performance.now()` time at which the stream ends, even if events are unacked. */
   | { readonly is: "finishing"; readonly until: number }
   | { readonly is: "stopped" }
   /** `reason`: the reason for the lost membership, or an error. */

@@ -10,7 +10,7 @@ import { createPendingAcks } from "./pending-acks";
 
 export interface FollowOptions {
   readonly member: Member;
-  /** The `performance.now()` at which the member entered its group. */
+  /** The `performance.now()` time at which the member entered its group. */
   readonly enteredAt: number;
   /** The maximum number of events that are delivered and not acked yet. */
   readonly window: number;
@@ -42,7 +42,7 @@ export class FollowedShards {
   readonly inFlight: InFlight;
   readonly #acks;
   readonly #held = new Map<number, FollowedShard>();
-  /** The `performance.now()` until which a shard is skipped, after its server was found unavailable. */
+  /** The `performance.now()` time until which a shard is skipped, because its server was unavailable. */
   readonly #restUntil = new Map<number, number>();
   /** The shard that is being read. */
   #reading: number | undefined;

@@ -46,7 +46,7 @@ export function createInFlight(ackDeadlineMs: number) {
     get size(): number {
       return out.size;
     },
-    /** The `performance.now()` at which the next event becomes overdue; `Infinity` when there is none. */
+    /** The `performance.now()` time at which the next event becomes overdue; `Infinity` when there is none. */
     get nextDeadline(): number {
       const [first] = out.values();
       return first?.deadline ?? Infinity;

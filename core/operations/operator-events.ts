@@ -115,7 +115,10 @@ export async function sendOperatorTest(
   return { eventId: event.id, results: sent };
 }
 
-/** Counts a test of the address of a workspace, or of the addresses of the whole installation. */
+/**
+ * Counts a test of a workspace's address, or of the installation's addresses. Returns a refusal if a limit has been
+ * reached.
+ */
 async function countTest(
   { operatorTestLimits }: OperatorTestContext,
   workspace: Workspace | undefined,

@@ -14,7 +14,7 @@ export interface PollInput extends Omit<Caller, "signed"> {
     | { readonly violation: FieldViolation };
 }
 
-/** A page, in the exact bytes that were signed. */
+/** A page, as the exact bytes that were signed. */
 export interface SignedPage {
   readonly body: Uint8Array;
   readonly signature: string;

@@ -9,7 +9,7 @@ export interface WriteContext {
   readonly workspaces: Workspaces;
   /** Name of the caller's token, for the log of changes. */
   readonly by: string;
-  /** Called after each change that was made, for core's log. */
+  /** Called after each change, so that core can log it. */
   onChanged(workspaceId: string, change: Change): void;
 }
 

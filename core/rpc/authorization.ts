@@ -27,7 +27,7 @@ export type Connection = ReturnType<ServerInterceptingCall["getConnectionInfo"]>
 
 type Refusal = Pick<StatusObject, "code" | "details">;
 
-/** What a service requires of its callers. */
+/** The role that a service requires of its callers: one role, any role, or not even a token. */
 type Needed = CallerRole | "any" | "no token";
 
 const ROLE_OF_SERVICE: Readonly<Record<string, Needed>> = {

@@ -38,10 +38,10 @@ const WITHOUT_TURN: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * Returns the handlers of `WorkspaceService` with a bound of the bytes of all unary calls in progress, and a share for
- * each token. A call above a bound is rejected: if the call waited, core would have to keep its request, and its caller
- * could not choose another core. A call within the bounds waits for the turn of its token. A call is in progress until
- * its answer is sent. `WatchWorkspace` has its own bound.
+ * Returns the handlers of `WorkspaceService`, with a limit on the bytes of all unary calls in progress, and a share of
+ * this limit for each token. A call above a bound is rejected: if the call waited, core would have to keep its request,
+ * and its caller could not choose another core. A call within the bounds waits for the turn of its token. A call is in
+ * progress until its answer is sent. `WatchWorkspace` has its own bound.
  */
 export function withinShares(
   service: WorkspaceServiceServer,

@@ -6,8 +6,8 @@ interface Line {
 
 /**
  * Returns a function that starts at most `perTurn` calls of a connection in each turn of the event loop. The calls of a
- * connection start in order. gRPC emits all calls of a connection that arrive together in one turn, so hundreds of
- * calls of one client would otherwise delay the next call of every other client.
+ * connection start in order. If many calls of a connection arrive together, gRPC emits all of them in one turn. Without
+ * this limit, hundreds of calls of one client would delay the next call of every other client.
  */
 export function createCallStarts(perTurn: number) {
   /** The connections whose calls started in this turn, or wait. */

@@ -21,8 +21,9 @@ export interface EventsRequest {
   readonly bytes: number;
   readonly count: number;
   /**
-   * The first `PUBLISH_BATCH_MAX` events, which can be read only once. After the last of them, or when the reader stops
-   * early, the request's bytes are released, because Node keeps a finished call and its request in memory until the next full garbage collection.
+   * The first `PUBLISH_BATCH_MAX` events, which can be read only once. After the last event, or when the reader stops
+   * early, the request's bytes are released. Otherwise they would stay in memory, because Node keeps a finished call
+   * and its request until the next full garbage collection.
    */
   readonly events: Iterable<SentEvent>;
 }

@@ -15,9 +15,9 @@ const KB = 1_024;
 const MB = 1_048_576;
 
 /**
- * Returns a function that bounds the bytes of incomplete requests: of one request, of all, and of each token. gRPC keeps the
- * parts of a request in memory until the request is complete, with no bound for all calls together. A call above a
- * bound is rejected.
+ * Returns a function that limits the bytes of incomplete requests: of one request, of all, and of each token. gRPC
+ * keeps the parts of a request in memory until the request is complete, and does not limit the memory for all calls
+ * together. A call above a limit is rejected.
  */
 export function createIncompleteRequests() {
   const shares = createShares(INCOMPLETE_MAX_BYTES);

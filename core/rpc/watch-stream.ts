@@ -28,8 +28,8 @@ export type WatchStream = ServerWritableStream<WatchWorkspaceRequest, WatchWorks
 const UNREAD_MAX = 1_000;
 
 /**
- * Returns the handler of `WorkspaceService.WatchWorkspace`. Workspaces have no share of the watches, because only tokens
- * open watches, and all watches of a workspace share the reads of the store.
+ * Returns the handler of `WorkspaceService.WatchWorkspace`. Watches are not limited per workspace: only callers with a
+ * token open watches, and all watches of a workspace share the reads of the store.
  */
 export function createWatchHandler(
   context: WatchContext,

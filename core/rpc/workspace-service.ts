@@ -110,7 +110,7 @@ function workspaceMethods(shared: Shared, report: ReportFault) {
     listWorkspaces: unary("ListWorkspaces", report, async ({ pageSize, pageToken }, call) => {
       const scope = callerOf(call).workspaces;
       const page = existing(await workspaces.list(readPageSize(pageSize), pageToken || undefined, scope));
-      // A limited token is for the owner of some workspaces, who cannot act on the memory of the installation.
+      // A limited token is for the owner of some workspaces, who cannot change the memory of the installation.
       const notice = (scope === undefined && shared.notice()) || "";
       const messages = page.workspaces.map((each) => toWorkspaceMessage(each, now()));
       return { workspaces: messages, nextPageToken: page.next ?? "", notice };
@@ -154,7 +154,7 @@ function eventMethods(shared: Shared, report: ReportFault) {
       const size = readPageSize(pageSize);
       if (pageToken !== "" && !LOG_ID_FORM.test(pageToken)) throw badPageToken();
       const { id } = await readWorkspace(shared, workspaceId);
-      // Reads one delivery more than fits in the page, to find out whether there is a next page.
+      // Reads one more delivery than fits on the page, to find out whether there is a next page.
       const read = await shared.deliveryLog.read(id, size + 1, pageToken || undefined);
       const deliveries = read.slice(0, size);
       return {

@@ -136,7 +136,7 @@ function isNotFound(error: unknown): boolean {
   return error instanceof ErrorReply && /function not found/i.test(error.message);
 }
 
-/** Returns functions that call the library, and that load the library on a server that does not have it. */
+/** Returns functions that call the library, and that load the library on a server that lacks it. */
 export function createFunctions(redis: Redis, meter?: StoreMeter, failedShardMaxBytes?: number) {
   const { version, code } = readLibrary(failedShardMaxBytes);
   let loading: Promise<unknown> | undefined;

@@ -44,7 +44,9 @@ export interface StoreOptions extends InboundLogOptions, OutboundEventsOptions {
   readonly secretBox: SecretBox;
   /** Called with errors of connections, and with error replies that delay the start, e.g. while Redis loads its data. */
   onError(error: Error): void;
-  /** Called at the start if the bounds add up to more than the memory of Redis, with the arithmetic and advice. */
+  /**
+   * Called at the start if the bounds are too large for the memory of Redis (see `findOverbooking`).
+   */
   onOverbooking?(advice: string): void;
   /** Called at the start, with each piece of advice about Redis settings. */
   onAdvice?(advice: RedisAdvice): void;

@@ -16,7 +16,10 @@ export function idOfEntry(entry: string): string {
   return entry.slice(entry.indexOf(":") + 1);
 }
 
-/** The form of a page token: a shard, and the index entry to continue after. Without an entry, the shard's first page. */
+/**
+ * The form of a page token: a shard, and the index entry to continue after. A token without an entry is for the shard's
+ * first page.
+ */
 const TOKEN_FORM = /^([0-9]{1,5})\/(.*)$/;
 
 /** A page of the workspaces of one shard. */

@@ -63,7 +63,7 @@ end
 -- Also removes the events that are no longer kept. Returns the bytes of the events that are left.
 local function make_room(prefix, workspace, cutoff, bytes)
   local order, events = failed_keys(prefix, workspace)
-  -- A test event makes room first, because nobody needs to send it again.
+  -- A test event is removed first, because nobody needs to send it again.
   if not has_room(prefix, workspace, bytes) then forget_test(prefix, workspace) end
   local count = redis.call('ZCARD', order)
   while count > 0 do
@@ -77,8 +77,9 @@ local function make_room(prefix, workspace, cutoff, bytes)
   return 0
 end
 
--- Does the same for all workspaces of the shard, but removes only some of the events that are no
--- longer kept, because there may be very many.
+-- Makes room among the failures of all workspaces of the shard, as make_room does for one
+-- workspace. Removes only some of the events that are no longer kept, because there may be very
+-- many.
 local function make_shard_room(prefix, cutoff, bytes)
   local order, sum = prefix .. ':failed', prefix .. ':failedbytes'
   local stale = STALE_REMOVED_MAX

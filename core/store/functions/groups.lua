@@ -6,8 +6,8 @@
 --
 -- A stream joins its group before it registers the group. So if a stream opens the group
 -- during a removal, there are two cases. Either the caller finds the new member, and keeps the
--- group. Or register_group finds the mark, and assigns a new `made`: drop_group then ignores
--- the group in each log that the stream has opened.
+-- group; or register_group finds the mark, and assigns a new `made`. In the second case,
+-- drop_group ignores the group in each log that the stream has opened.
 
 -- The token of a group that was opened before its token was recorded. No token has this name.
 local UNKNOWN_TOKEN = '?'

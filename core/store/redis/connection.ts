@@ -221,15 +221,15 @@ export async function answered<T>(reply: Promise<T>, withinMs = ANSWER_TIMEOUT_M
 
 /**
  * Temporary error replies. The server is loading, is out of memory, cannot write to disk, is a replica, or is failing
- * over. Or the slot has moved or is moving to another server. ASK is never followed: while a slot moves, its keys are
+ * over, or the slot has moved or is moving to another server. ASK is never followed: while a slot moves, its keys are
  * on two servers, and a function would see only some of these keys.
  */
 const NOT_NOW =
   /^(LOADING|OOM|MISCONF|READONLY|MASTERDOWN|CLUSTERDOWN|TRYAGAIN|BUSY|NOREPLICAS|UNBLOCKED|MOVED|ASK)\b/;
 
 /**
- * Returns the text of an error reply, or of an error reply that caused a StoreUnavailable; undefined for any other
- * error.
+ * If the error is an error reply, or a StoreUnavailable that an error reply has caused, returns the text of the reply;
+ * otherwise undefined.
  */
 export function errorReply(error: unknown): string | undefined {
   const reply = error instanceof StoreUnavailable ? error.cause : error;

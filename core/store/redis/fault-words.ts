@@ -1,6 +1,9 @@
 import { errorReply } from "./connection";
 
-/** Explanations of error replies, by their first word. The replies of Redis say more, but not what to do. */
+/**
+ * Explanations of error replies, by their first word. The full replies of Redis contain more detail, but do not say
+ * what to do.
+ */
 const WORDS: Readonly<Record<string, string>> = {
   LOADING: "Redis is loading its data (LOADING)",
   NOAUTH: "Redis requires a password (NOAUTH): add it to REDIS_URL",
@@ -9,8 +12,8 @@ const WORDS: Readonly<Record<string, string>> = {
 };
 
 /**
- * Returns why Redis rejects calls, from an error reply or from a `StoreUnavailable` that an error reply has caused;
- * undefined if the error is not from a reply.
+ * Returns why Redis rejects calls, if the error is an error reply or a `StoreUnavailable` that such a reply has caused;
+ * otherwise undefined.
  */
 export function replyFault(error: unknown): string | undefined {
   const reply = errorReply(error);

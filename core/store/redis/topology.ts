@@ -45,7 +45,7 @@ export abstract class Topology implements Redis {
     this.#onError = onError;
   }
 
-  /** Finds the masters, connects to them, and leaves other servers. Throws when this is not possible now. */
+  /** Finds the masters, connects to them, and disconnects from other servers. Throws when this is not possible now. */
   protected abstract look(): Promise<void>;
   /** Whether every master is known, and all connections are ready. */
   protected abstract isWhole(): boolean;
