@@ -1,6 +1,6 @@
 /**
- * The states of the delivery of a workspace's events, which docs/deliveries.md defines. JSON uses these names. The
- * enum `HealthState` in the protos lists the same states.
+ * The states of a workspace's event delivery, which docs/deliveries.md defines. JSON uses these names. The enum
+ * `HealthState` in the protos lists the same states.
  */
 export const HEALTH_STATES = ["unused", "idle", "healthy", "recovered", "degraded", "failing"] as const;
 export type HealthState = (typeof HEALTH_STATES)[number];

@@ -41,14 +41,14 @@ export const CURSOR_MAX_DIGITS = 18;
 export const POLL_INTERVAL_MS = 2 * SECOND_MS;
 /** Milliseconds without a poll after which a bridge counts as failing, if events are waiting. */
 export const FAILING_AFTER_MS = 5 * MINUTE_MS;
-/** Maximum milliseconds since a bridge's last poll at which a test event for a poll workspace succeeds. */
+/** A test event for a poll workspace succeeds if the bridge's last poll is at most this many milliseconds ago. */
 export const POLLED_LATELY_MS = MINUTE_MS;
 
 /** Milliseconds within which a bridge must answer a push. */
 export const PUSH_DEADLINE_MS = 5 * SECOND_MS;
 /** Milliseconds from the first failure of a push to each retry (bridge guide, "Retries"). */
 export const RETRY_OFFSETS_MS = [1 * SECOND_MS, 4 * SECOND_MS] as const;
-/** Milliseconds for which a bridge holds an update that arrives before the create of its message. */
+/** Milliseconds for which a bridge holds an update that arrives before the event that creates its message. */
 export const UPDATE_HOLD_MS = 5 * SECOND_MS;
 
 /** Milliseconds from the creation to the expiry of an ephemeral message or a ping. */

@@ -183,7 +183,10 @@ function openCoreStore(
 
 type ShardContext = DispatcherContext & ShardWatchContext & ShardTidyContext & GroupWatchContext;
 
-/** Shares the shards with the other cores. Pushes and watches each shard while this core holds its lease. */
+/**
+ * Shares the shards with the other cores. Pushes the events of each shard, and watches the shard, while this core holds
+ * the shard's lease.
+ */
 function holdShards(context: ShardContext & Pick<Store, "leases"> & { readonly ids: Ids }) {
   const { leases, ids, report } = context;
   return holdLeases({

@@ -118,8 +118,8 @@ export class EventPush {
     return (this.#firstFailure?.at ?? 0) + (RETRY_OFFSETS_MS[this.#attempts - 1] ?? 0);
   }
   /**
-   * Resolves when the last outcome is recorded, with the state to which this outcome led: "resting" after a failure with
-   * a retry. Undefined before the first outcome.
+   * Resolves when the last outcome is recorded, with the state to which this outcome led: "resting" after a failure
+   * that will be retried. Undefined before the first outcome.
    */
   get recorded(): Promise<PushState> | undefined {
     return this.#recorded;
@@ -177,7 +177,7 @@ export class EventPush {
   }
 
   /**
-   * Begins to record the outcome of an attempt, or a drop. Enters "resting" if the failed attempt has a retry, and
+   * Begins to record the outcome of an attempt, or a drop. Enters "resting" if the failed attempt will be retried, and
    * otherwise "recording". Outcomes are recorded in order, so the caller must first await `recorded`.
    */
   conclude(outcome: PushOutcome | DropReason): void {

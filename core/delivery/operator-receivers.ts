@@ -47,7 +47,7 @@ export function createOperatorReceivers(context: OperatorReceiversContext): Oper
   const { installation, mailer } = context;
   const slots = createFairSlots(WORKSPACE_SLOTS);
   const ofInstallation: OperatorReceiver[] = [];
-  // The addresses of workspaces never delay the few addresses of the installation.
+  // Slow addresses of workspaces never delay events to the few addresses of the installation.
   const atOnce: Pick<OperatorReceiver, "inTurn" | "testInTurn"> = {
     inTurn: (task) => task(),
     testInTurn: (task) => task(),

@@ -22,7 +22,10 @@ import { WorkspaceTurns, type Turn, type Turns } from "./turns";
 export interface DispatcherContext extends EventPushContext, QueueSize {
   readonly workspaces: Workspaces;
   readonly pushMeter?: PushMeter;
-  /** Called when the pushes of a workspace begin to wait, because core lacks the key of its secret. */
+  /**
+   * Called when the pushes of a workspace begin to wait, because core lacks the key that decrypts the workspace's
+   * secret.
+   */
   onUnreadable(workspaceId: string, missingKey: string): void;
 }
 
@@ -159,7 +162,7 @@ class ShardDispatcher implements PushShard {
     for (const workspaceId of this.#turns.keys()) this.#advance(workspaceId);
   }
 
-  /** Begins the attempts of a workspace for which there is room, and drops the events that have waited too long. */
+  /** Begins as many attempts of a workspace as there is room for, and drops the events that have waited too long. */
   #advance(workspaceId: string): void {
     const turns = this.#turns.get(workspaceId);
     if (turns === undefined || this.lease.stopping.aborted) return;

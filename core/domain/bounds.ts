@@ -74,8 +74,8 @@ export const CALLS_AT_ONCE = { inAll: 24, ofOne: 16 } as const;
  */
 export const STARTS_PER_TURN = 8;
 /**
- * The pace of a token that is limited to some workspaces, at one core: calls that start, and events of `PublishEvents`. A
- * bridge can post 250 events per second, so a game can answer each event twice. A `PublishEvents` call with more than
+ * The pace, at one core, of a token that is limited to some workspaces: for starting calls, and for publishing events.
+ * A bridge can post 250 events per second, so a game can answer each event twice. A `PublishEvents` call with more than
  * `eventBytes` per event counts as one event for each `eventBytes`. `waitingMax` is the maximum number of calls that
  * wait to start.
  */

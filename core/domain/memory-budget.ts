@@ -40,7 +40,9 @@ export interface MemoryBounds {
 export interface ShardMemory {
   /** The smallest `maxmemory` of all masters. */
   readonly ofMaster: number;
-  /** The smallest `maxmemory` of a master, divided by the number of the shards of that master. */
+  /**
+   * The memory per shard on the master where it is smallest: `maxmemory` divided by the number of the master's shards.
+   */
   readonly ofShard: number;
 }
 

@@ -43,7 +43,7 @@ export async function writeWorkspace(
   return isWritten;
 }
 
-/** @param isStored whether the store has the written workspace */
+/** @param isStored whether the store contains the written workspace */
 async function writeRepeatedly(
   write: () => Promise<boolean>,
   isStored: () => Promise<boolean>,

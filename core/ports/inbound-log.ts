@@ -54,8 +54,8 @@ export interface InboundLog {
 }
 
 /**
- * Events that were removed from the log before every group of followers had acked them, or while no group existed. By
- * size, only events that at least one group has acked are removed, unless no group exists.
+ * Events that were removed from the log before every group of followers had acked them, or while no group existed. To
+ * reduce the size of the log, core removes only events that at least one group has acked, unless no group exists.
  */
 export interface InboundDropped {
   readonly count: number;

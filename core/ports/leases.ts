@@ -6,8 +6,8 @@ export interface Member {
   /** Distinguishes this member from any other with the same name. */
   readonly token: string;
   /**
-   * The workspaces whose events a follower gets; undefined for all. Reads ack the events of other workspaces, so that the
-   * group does not fall behind.
+   * The workspaces whose events a follower gets; undefined for all. Each read also acks the events of other workspaces,
+   * so that the group does not fall behind.
    */
   readonly workspaces?: ReadonlySet<string> | undefined;
 }

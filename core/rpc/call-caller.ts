@@ -50,5 +50,5 @@ export class CallCancelled extends Error {
   override readonly name = "CallCancelled";
 }
 
-/** All cancelled calls have the same error, because each new error would cost a stack trace. */
+/** All cancelled calls share one error object, because creating an error also creates a stack trace. */
 export const CANCELLED = new CallCancelled("nobody waits for the answer of this call");

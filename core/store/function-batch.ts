@@ -6,7 +6,7 @@ import type { Argument, Reply } from "./redis/redis";
 /** A function of the library that handles many items in one call. */
 export interface BatchedFunction<Item, Output> {
   readonly name: FunctionName;
-  /** Maximum weight of the items in one call: their number, without `weigh`. */
+  /** Maximum weight of the items in one call. Without `weigh`, each item weighs 1. */
   readonly most: number;
   /** Returns the weight of the item: how many usual items would cost Redis as much. */
   weigh?(item: Item): number;

@@ -54,11 +54,11 @@ export type FunctionName =
   | "read_backlog";
 
 /**
- * The functions whose answers confirm that data is stored, or contain stored events. With `REDIS_WAIT_REPLICAS`, core
- * answers the callers of these functions only after the replicas have confirmed the writes. Otherwise a failover could
- * undo the write of an event that a bridge or a game has already seen. The sender, without a confirmation, would then
- * send the event again, and the repeat would get a different event id. If writes of the other functions are lost, they
- * are made again, or matter only for a moment.
+ * The functions whose answers either confirm that data is stored or contain stored events. With `REDIS_WAIT_REPLICAS`,
+ * core answers the callers of these functions only after the replicas have confirmed the writes. Otherwise a failover
+ * could undo the write of an event that a bridge or a game has already seen. The sender, without a confirmation, would
+ * then send the event again, and the repeat would get a different event id. If writes of the other functions are lost,
+ * they are made again, or matter only for a moment.
  */
 const CONFIRMED: ReadonlySet<FunctionName> = new Set([
   "append",

@@ -157,7 +157,7 @@ export interface DeliveryDetailShape {
    * service does not keep its event.
    */
   readonly events: readonly StoredEventShape[];
-  /** Start of the body of the bridge's response to a failed attempt; null when there is none or it is no longer stored. */
+  /** Start of the bridge's response body after a failed attempt; null when there is none or it is no longer stored. */
   readonly response: { readonly text: string; readonly truncated: boolean } | null;
 }
 

@@ -120,8 +120,8 @@ local function responses_cutoff(now)
   return math.floor(now / 1000) - RESPONSE_SECONDS * 1000
 end
 
--- Keeps the start of the body of a bridge's response. `entry` is the id of the attempt's entry
--- in the log. These ids increase, so the stream accepts them as its own ids.
+-- Keeps the start of a bridge's response body. `entry` is the id of the attempt's entry in the
+-- log. These ids increase, so the stream accepts them as its own ids.
 local function keep_response(prefix, workspace, now, entry, response)
   local key = responses_key(prefix, workspace)
   redis.call('XADD', key, 'MAXLEN', RESPONSES_MAX, entry, 'r', response)

@@ -76,9 +76,9 @@ local function log_poll(prefix, workspace, now, state, events, first)
     .. ' ' .. digits(sequence_of(first)) .. ' ' .. first[2][1])
 end
 
--- Logs an attempt or a drop, and ends the run in progress. `response` is the start of the body
--- of the bridge's response to the attempt, after a first character that says whether this is the
--- whole body (w) or not (t); '' for none. Returns the id of the entry.
+-- Logs an attempt or a drop, and ends the run in progress. `response` is one character, which
+-- says whether the whole body follows (w) or not (t), and then the start of the bridge's
+-- response body; '' for none. Returns the id of the entry.
 local function log_delivery(prefix, workspace, delivery, response)
   local failing = end_run(prefix, workspace)
   local log = prefix .. ':log:' .. workspace

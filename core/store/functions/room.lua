@@ -1,8 +1,8 @@
 -- The room of a shard's inbound log. An event leaves the log when every group has acked it, or after a day. The
 -- log has a bound in entries and in bytes. When the log reaches a bound, events that at least one group has acked
 -- leave the log, even if other groups have not acked them: a game that stopped must not block the other games. An
--- event that no group has acked never leaves. If all events are such events, the log is full, and `append` rejects
--- new events.
+-- event that no group has acked never leaves. If the log contains only such events, it is full, and `append`
+-- rejects new events.
 
 -- Trims the log of inbound events. Redis removes only whole nodes of the stream, so few calls remove anything. The
 -- key `:infirst` stores the id of the first entry that remained after the last trimming. Unacked entries below this
@@ -43,7 +43,8 @@ local function trim_acked(prefix)
   if least then redis.call('XTRIM', prefix .. ':in', 'MINID', least) end
 end
 
--- Whether a group is reserved for one of the tokens in `limited`: their names, separated by commas.
+-- Whether a group is reserved for one of the tokens in `limited`, which lists their names,
+-- separated by commas.
 local function is_limited(group, limited)
   for name in string.gmatch(limited, '[^,]+') do
     if group == name or string.sub(group, 1, #name + 1) == name .. '.' then return true end
