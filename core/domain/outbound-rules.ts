@@ -30,7 +30,7 @@ export function findOutboundFault(event: OutboundEvent): OutboundFault | undefin
 
 function channelFault(channel: string, type: OutboundEvent["content"]["type"]): OutboundFault | undefined {
   if (!channel.startsWith(DM_PREFIX)) return idFault("channel", channel, ID_MAX_CHARACTERS);
-  if (type !== "message.update") return fault("channel", "must not start with dm:, use dm_create");
+  if (type !== "message.update") return fault("channel", "must not start with dm:; use dm_create");
   if (channel === DM_PREFIX) return fault("channel", "must name a user after dm:");
   return idFault("channel", channel, DM_CHANNEL_MAX_CHARACTERS);
 }

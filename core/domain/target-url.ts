@@ -13,7 +13,7 @@ export function parseTargetUrl(text: string): URL | string {
   const url = new URL(text);
   if (!/^https:\/\/[^/]/i.test(text)) return "the target URL must begin with https://";
   if (url.username !== "" || url.password !== "") {
-    return "the target URL must not contain a user name or password: pushes are signed, check the signature instead";
+    return "the target URL must not contain a user name or password: pushes are signed, so check the signature instead";
   }
   if (url.hash !== "") return "the target URL must not have a fragment (#…): fragments are never sent";
   return url;

@@ -50,7 +50,7 @@ export function createCoreMetrics() {
   );
   gauge(
     "chatbridge_core_unreadable_secrets",
-    "Workspaces whose secrets no key of this core decrypts, counted every ten minutes.",
+    "Workspaces with secrets that core cannot decrypt, counted every ten minutes.",
     () => counts.unreadableSecrets,
   );
   return {

@@ -98,7 +98,7 @@ export function shardReports(counters: Counters, log: Logger) {
     },
     onOperatorEventsDropped(count: number, reason: OperatorEventDrop) {
       counts.operatorEventsDropped[reason] += count;
-      log.error({ count, reason }, "operator events were dropped undelivered; check their receivers");
+      log.error({ count, reason }, "undelivered operator events were dropped; check their receivers");
     },
   };
 }

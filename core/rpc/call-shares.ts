@@ -66,7 +66,8 @@ export function withinShares(
       }
       const answer: Callback = (error, response) => {
         callback(error, response);
-        // An error takes little memory, and may have to wait for its pace.
+        // An error takes little memory, and may have to wait for the pace of refusals, so the bytes are released at
+        // once.
         if (error === null) whenOver(call, release);
         else release();
       };

@@ -169,7 +169,7 @@ function eventMethods(shared: Shared, report: ReportFault) {
       }
       const found = await readDelivery(shared, id, deliveryId);
       if (found === "no-entry") {
-        throw new StatusError(status.NOT_FOUND, "delivery_id: the log does not have this entry");
+        throw new StatusError(status.NOT_FOUND, "delivery_id: the log does not contain this entry");
       }
       return toDetailMessage(accepted(found));
     }),
@@ -259,5 +259,8 @@ function existing<Page>(page: Page | undefined): Page {
 }
 
 function badPageToken(): StatusError {
-  return new StatusError(status.INVALID_ARGUMENT, "page_token is not the next_page_token of another page");
+  return new StatusError(
+    status.INVALID_ARGUMENT,
+    "page_token must be the next_page_token of a previous page",
+  );
 }

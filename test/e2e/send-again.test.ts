@@ -149,7 +149,7 @@ test("invalid calls are rejected: the wrong number or form of ids, a workspace t
   await expectRejected(
     api.delivery(workspaceId, "1-1"),
     NOT_FOUND,
-    /^delivery_id: the log does not have this entry$/,
+    /^delivery_id: the log does not contain this entry$/,
   );
   for (const id of ["", "x", "99999999999999999999-0", `1-1'"`]) {
     await expectRejected(api.delivery(workspaceId, id), INVALID_ARGUMENT, /^delivery_id must be/);

@@ -68,7 +68,8 @@ register('read_backlog', function(keys, args)
     time_of(redis.call('XRANGE', prefix .. ':push', '-', '+', 'COUNT', 1)[1]),
     redis.call('XLEN', prefix .. ':mail'), length, redis.call('XLEN', prefix .. ':operator') }
   for i, group in ipairs(groups_of(log)) do
-    -- Only groups from before the bound for all groups can exceed this number.
+    -- There are more groups only if an older release, which did not limit their number, opened
+    -- them.
     if i > @GROUPS_MAX@ then break end
     local name, last, lag, pending = unpack(group, 1, 4)
     -- Entries that were read are older than unread entries.
