@@ -89,8 +89,8 @@ function readCpuTimes(pids: Pids): CpuTimes {
 
 function cpuTime(pid: number): number {
   const stat = readFileSync(`/proc/${pid}/stat`, "utf8");
-  // The program's name can contain any characters, so fields are counted from the end of the name. The 12th field
-  // after the name is the user time, and the 13th is the system time.
+  // The program's name can contain spaces and parentheses, so fields are counted from the end of the name. The 12th
+  // field after the name is the user time, and the 13th is the system time.
   const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
   return (Number(fields[11]) + Number(fields[12])) * US_PER_TICK;
 }
@@ -104,7 +104,7 @@ export interface MachineTimes {
 
 /**
  * Calls `run`. Resolves with the result of `run`, and with the percentage of the machine's processor time that the host
- * took meanwhile. The percentage is 0 on a machine that reports none.
+ * took during `run`. The percentage is 0 on a machine that reports none.
  */
 export async function withStolenTime<T>(
   run: () => Promise<T>,

@@ -1,6 +1,6 @@
 import { DAY_SECONDS } from "../contract/numbers";
 
-/** What a service with one group that acks everything keeps in Redis. */
+/** What Redis keeps for a service with one group that acks every event. */
 export interface Kept {
   /** Bytes that the service uses before the first POST. */
   readonly emptyBytes: number;
@@ -14,7 +14,7 @@ const MB = 1024 * 1024;
 /** The memory of Redis in docker-compose.yml. */
 const REDIS_BYTES = 512 * MB;
 /**
- * Maximum seconds for which Redis keeps a request id: the half day in which the id arrived, and then a day and ten
+ * Maximum seconds for which Redis keeps a request id: half a day until the id's hash is complete, then a day and ten
  * minutes (core/store/functions/append.lua).
  */
 const ID_SECONDS = 1.5 * DAY_SECONDS + 600;

@@ -40,7 +40,7 @@ const EXIT_FAULT = 1;
 const EXIT_SIGNALS = { SIGINT: 130, SIGTERM: 143, SIGHUP: 129 } as const;
 
 let scope: Scope | undefined;
-/** Whether a signal has arrived. Failures after the signal are caused by the signal, and are not reported. */
+/** Whether a signal has arrived. Failures after the signal are not reported, because the signal caused them. */
 let ending = false;
 
 function say(line: string): void {

@@ -4,7 +4,10 @@ import type { Options, Part } from "./part";
 
 const EXIT_USAGE = 2;
 const ROUNDS_MAX = 20;
-/** Maximum seconds of load. Requests are signed before their round, which must end before the signatures expire. */
+/**
+ * Maximum seconds of load. The requests of a round are signed before it, and the round must end before the signatures
+ * expire.
+ */
 const SECONDS_MAX = 60;
 
 /** Creates the command line, which calls `run` with the parts that the user names, by default with all parts. */

@@ -26,7 +26,7 @@ export interface Side {
 export interface Contest {
   /** The unit that is counted, e.g. "requests". */
   readonly unit: string;
-  /** The names of the sides in the table's head. */
+  /** Names of the two sides, for the head of the table. */
   readonly names?: { readonly ours: string; readonly reference: string };
   /** Is called before the warm-up and before each round, e.g. to sign requests. */
   prepare?(): Promise<void>;

@@ -32,12 +32,12 @@ export function createScope() {
       return file;
     },
     /**
-     * Registers `stop` for a resource that has started or is starting. If the scope is already closed, stops the
-     * resource and throws.
+     * Registers the function that stops a resource, which has started or is starting. If the scope is already closed,
+     * stops the resource and throws.
      */
     own<T>(starting: Promise<T> | T, stop: (started: T) => Promise<void> | void): Promise<T> {
       const promise = Promise.resolve(starting);
-      // If the start failed, there is nothing to stop, and the caller of `own` reports the error.
+      // If the resource failed to start, there is nothing to stop, and the caller of `own` reports the error.
       const stopped = async (): Promise<void> => promise.then(stop, () => undefined);
       if (over.signal.aborted) void stopped();
       else stops.push(stopped);

@@ -23,8 +23,8 @@ interface Settings {
   readonly core?: NodeJS.ProcessEnv;
   readonly edge?: NodeJS.ProcessEnv;
   /**
-   * Returns more tokens for `CORE_TOKENS`. Another core serves at `coreAddress` during the call, so that the tokens can be
-   * limited to workspaces that the call creates.
+   * Returns more tokens for `CORE_TOKENS`. During the call, a temporary core listens at `coreAddress`. So the call can
+   * create workspaces, and return tokens that are limited to them.
    */
   readonly tokens?: (coreAddress: string) => Promise<string>;
 }

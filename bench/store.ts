@@ -40,7 +40,10 @@ export async function connectToStore(url: string) {
     return lengths.flat().reduce((sum, length) => sum + length, 0);
   }
 
-  /** Waits for `count` entries in the matching streams. Throws CheckFault if there are more, or still fewer in 10 s. */
+  /**
+   * Waits until the matching streams have `count` entries. Throws CheckFault if they have more, or still fewer after 10
+   * s.
+   */
   async function assertEntries(pattern: string, count: number, what: string): Promise<void> {
     const end = performance.now() + SETTLE_WITHIN_MS;
     let found = await countEntries(pattern);

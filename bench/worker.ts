@@ -28,7 +28,8 @@ const WORKERS = join(__dirname, __filename.endsWith(".ts") ? "../dist/bench/work
 
 /**
  * Node flags of a worker that measures latency. A pause of the worker for garbage collection would count as latency of the
- * service. So the worker collects garbage before each run, and its young generation of 256 MB lasts for a whole run.
+ * service. So the worker collects garbage before each run, and has a young generation of 256 MB, which suffices for a
+ * whole run.
  */
 export const LOAD_FLAGS = ["--expose-gc", "--max-semi-space-size=256", "--min-semi-space-size=256"];
 

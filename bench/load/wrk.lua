@@ -5,8 +5,8 @@
 -- each request once, until the given seconds have passed or the part ends. Then the thread
 -- repeats its last requests until wrk stops. The service answers repeats without storing
 -- them. So when wrk stops, only repeats can be unanswered. With "cycle", each thread
--- sends its part repeatedly until wrk stops. So two threads never poll the same workspace at
--- the same time, as a bridge sends one poll at a time.
+-- sends its part repeatedly until wrk stops. The parts have no workspace in common, so two threads never poll the same
+-- workspace at the same time, just as a bridge sends one poll at a time.
 
 local ffi = require("ffi")
 ffi.cdef([[

@@ -13,8 +13,8 @@ import type { RequestFile } from "./signed-requests";
 const CONNECTIONS = 128;
 const THREADS = Math.min(2, availableParallelism());
 /**
- * Seconds after a run with "once", in which `wrk.lua` repeats requests. Meanwhile, the last requests of the run get
- * their answers.
+ * Seconds for which `wrk.lua` repeats requests at the end of a run with "once", until the last new requests are
+ * answered.
  */
 const TAIL_SECONDS = 2;
 const TIMEOUT_SECONDS = 10;
@@ -26,10 +26,10 @@ const SCRIPT = join(__dirname, "../../../bench/load/wrk.lua");
 export interface WrkResult {
   /** Start and end of the run without the repeats, and latencies of all answers. */
   readonly times: Omit<Measure, "count">;
-  /** Number of answers, also to repeats, and their bytes with headers. */
+  /** Number of answers, including answers to repeats, and their bytes with headers. */
   readonly requests: number;
   readonly bytes: number;
-  /** Number of requests sent with "once", without repeats. */
+  /** With "once", the number of requests sent, not counting repeats. */
   readonly sent: number;
   /** Number of threads that ran out of requests. */
   readonly ranOut: number;

@@ -12,7 +12,7 @@ import { openPages, signIns } from "./hostile/dashboard";
 import type { Attack } from "./hostile/hostile";
 import { openFollows, openGroups, openWatches } from "./hostile/streams";
 
-/** All attacks of one tenant on what tenants share, by name. */
+/** All attacks by one tenant on the resources that tenants share, by name. */
 export const ATTACKS = {
   groups: openGroups,
   follows: openFollows,

@@ -9,13 +9,13 @@ import type { OpenStream } from "../load/streams";
 import { connectTenant, type TenantClient } from "./tenant-client";
 import type { Place, Tenant, TenantWorkspace } from "./tenant";
 
-/** The kinds of calls that a neighbour makes, with how many times more rarely than a POST they are made. */
+/** The kinds of calls that a neighbour makes. The value is the number of POSTs for each call of the kind. */
 const RARITY = {
   post: 1,
-  /** From a POST until the event's delivery to the game. */
+  /** Time from a POST until the event is delivered to the game. */
   delivery: 1,
   publish: 1,
-  /** From a publication until the event's push. */
+  /** Time from the publication of an event until the event is pushed. */
   push: 1,
   poll: 1,
   page: 1,
@@ -34,7 +34,7 @@ export type Kind = keyof typeof RARITY;
 const PAUSE_MIN_MS: Partial<Record<Kind, number>> = { "operator event": 25_000, "sign in": 500 };
 const KINDS = Object.keys(RARITY) as readonly Kind[];
 
-/** The kinds that are frequent enough to wait for several calls. */
+/** The kinds of which several calls are made within seconds. */
 const FREQUENT = KINDS.filter((kind) => RARITY[kind] <= 10);
 
 export type Outcomes = Readonly<Record<Kind, Counts>>;
@@ -42,7 +42,7 @@ export type Outcomes = Readonly<Record<Kind, Counts>>;
 /** All that a neighbour experienced. */
 export interface Report {
   readonly outcomes: Outcomes;
-  /** The accepted POSTs that no follower got, and the published events that no bridge got. */
+  /** Accepted POSTs that were not delivered to the game, and published events that the bridge did not receive. */
   readonly lost: readonly string[];
 }
 
@@ -58,12 +58,14 @@ const GROWN_WITHIN_MS = 60_000;
 const ARRIVE_WITHIN_MS = 30_000;
 /** Maximum number of unanswered calls of a kind. */
 const PENDING_MAX = 20;
-/** Milliseconds by which calls can be overdue. If a call takes longer, the next calls are made later. */
+/**
+ * Maximum milliseconds by which calls are overdue. If a slow call delays the next one further, the schedule is shifted.
+ */
 const OVERDUE_MAX_MS = 1_000;
 
 /**
- * Starts a neighbour. A latency counts from the moment at which a call is due, so that a stall counts for every call
- * that was due during the stall.
+ * Starts a neighbour. The latency of a call starts when the call is due. So a stall counts for every call that was due
+ * during the stall.
  */
 export async function play(place: Place, tenant: Tenant, options: PlayOptions): Promise<Neighbour> {
   const neighbour = new Neighbour(place, tenant, options);
@@ -71,7 +73,7 @@ export async function play(place: Place, tenant: Tenant, options: PlayOptions): 
   return neighbour;
 }
 
-/** A tenant who uses the service continuously and modestly, and records how the service treats the tenant. */
+/** A tenant that makes calls at a steady, low rate, and records their latencies and failures. */
 export class Neighbour {
   readonly #tenant: Tenant;
   readonly #client: TenantClient;
@@ -79,7 +81,7 @@ export class Neighbour {
   readonly #run: string;
   #tallies = newTallies();
   readonly #ending = new AbortController();
-  /** Aborted when all events have arrived, or are lost. */
+  /** Aborted when each event has either arrived or is lost. */
   readonly #over = new AbortController();
   readonly #posts = createJourneys(() => this.#tallies.delivery);
   readonly #pushes = createJourneys(() => this.#tallies.push);
@@ -104,7 +106,7 @@ export class Neighbour {
     });
   }
 
-  /** Opens the streams of the tenant, and begins to call. `play` calls this once. */
+  /** Opens the tenant's streams, and starts to make calls. `play` calls this once. */
   async start(): Promise<void> {
     const client = this.#client;
     const { polled, pushed, name } = this.#tenant;
@@ -121,7 +123,8 @@ export class Neighbour {
       return true;
     };
     const following = await client.follow({ consumer: "steady", onDelivery });
-    // These streams close immediately, so their group is another one: its events would otherwise wait for their redelivery.
+    // These streams close immediately, so they have a separate group. In the group of `following`, the events delivered
+    // to them would wait for redelivery.
     const visit = { group: `${name}.visitors`, consumer: "visitor", onDelivery: () => true };
     const watching = await client.watch(polled);
     this.#streams = [following, watching];
@@ -143,7 +146,7 @@ export class Neighbour {
     ];
   }
 
-  /** Waits until `by` more calls of each kind were answered. By default, waits for all kinds but the rarest. */
+  /** Waits until `by` more calls of each of `kinds` are answered. By default, `kinds` omits only the rarest kind. */
   async grows(by = 2, kinds: readonly Kind[] = FREQUENT): Promise<void> {
     const before = this.#tallies;
     const counts = kinds.map((kind) => before[kind].total());
@@ -159,14 +162,14 @@ export class Neighbour {
     }
   }
 
-  /** Returns the outcomes since the last call, or since the start. */
+  /** Returns the outcomes since the last call of `turn`, or since the start. */
   turn(): Outcomes {
     const outcomes = outcomesOf(this.#tallies);
     this.#tallies = newTallies();
     return outcomes;
   }
 
-  /** Stops all calls, and waits for the events that are on their way. The outcomes are those since the last `turn`. */
+  /** Stops all calls, and waits for the events in flight. Returns the outcomes since the last call of `turn`. */
   async stop(): Promise<Report> {
     const [, idleCookie = ""] = this.#cookies;
     this.#ending.abort();
@@ -192,7 +195,7 @@ export class Neighbour {
 
   /**
    * Makes calls of a kind until the neighbour stops. A call does not wait for the previous call, unless `PENDING_MAX` calls
-   * are pending. `make` gets the moment at which the call is due.
+   * are pending. `make` is called with the time at which the call is due.
    */
   async #repeat(
     kind: Kind,
@@ -239,7 +242,7 @@ export class Neighbour {
   async #poll(): Promise<void> {
     const { events, next } = await this.#client.poll(this.#tenant.polled, `after=${this.#after}`);
     for (const { message } of events) if (message !== undefined) this.#pages.arrive(message.text);
-    // The answers of two polls may arrive in the other order.
+    // The answers to two polls may arrive out of order.
     if (Number(next) > Number(this.#after)) this.#after = next;
   }
 

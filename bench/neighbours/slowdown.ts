@@ -1,7 +1,7 @@
 import { median, spreadOf } from "../statistics";
 import type { Kind, Outcomes } from "./neighbour";
 
-/** The kind of calls whose p99 grows most. The p99 values are in ms. */
+/** The kind of call whose p99 grows most, with its p99 in ms. */
 interface Worst {
   readonly kind: Kind | "none";
   readonly aloneMs: number;
@@ -11,20 +11,23 @@ interface Worst {
 /** How much an attack slows down a tenant. */
 export interface Slowdown {
   /**
-   * The p99 of all the tenant's calls beside the attack, divided by their p99 without the attack. `Infinity` if all calls
-   * of a kind were refused beside the attack.
+   * The p99 of all the tenant's calls during the attack, divided by their p99 without the attack. `Infinity` if all
+   * calls of a kind were refused during the attack.
    */
   readonly ratio: number;
   readonly worst: Worst;
 }
 
-/** A kind with fewer accepted calls without the attack is not the worst, because its p99 would be its slowest call. */
+/**
+ * Minimum number of accepted calls without the attack. A kind with fewer is never `worst`, because its p99 would be its
+ * slowest call.
+ */
 const CALLS_MIN = 20;
 
 /**
- * Compares a tenant's calls beside an attack with the same tenant's calls without the attack. A call counts with its
- * latency divided by the median of its kind without the attack. So the calls of all kinds can be taken together, and
- * their p99 rests on enough calls.
+ * Compares a tenant's calls during an attack with the same tenant's calls without the attack. Each latency is divided
+ * by the median latency of that kind of call without the attack. So calls of all kinds count together, and there are
+ * enough calls for a p99.
  */
 export function slowdownOf(alone: Outcomes, beside: Outcomes): Slowdown {
   const kinds = (Object.keys(alone) as Kind[]).filter((kind) => alone[kind].latenciesMs.length > 0);

@@ -12,9 +12,9 @@ export interface AttackOptions {
   readonly signal: AbortSignal;
 }
 
-/** What an attack got. `release` must be called. */
+/** The result of an attack. `release` must be called. */
 export interface Started extends Taken {
-  /** Whether the attack still occupies something, e.g. open streams. */
+  /** Whether the attack still uses resources, e.g. open streams. */
   readonly keeps: boolean;
   readonly release: () => Promise<void>;
 }

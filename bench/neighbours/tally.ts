@@ -9,7 +9,7 @@ export interface Counts {
   readonly latenciesMs: readonly number[];
 }
 
-/** A call that got an answer other than success. */
+/** A call was answered with a failure. */
 export class Refused extends Error {
   override readonly name = "Refused";
 }
@@ -38,7 +38,7 @@ export function sumOf(refused: Counts["refused"]): number {
 
 type Answers = Pick<Counts, "accepted" | "refused">;
 
-/** Returns the sums of the accepted calls, and of the refused calls by their reason. */
+/** Returns the total number of accepted calls, and of refused calls for each reason. */
 export function addUp(all: readonly Answers[]): Answers {
   const refused: Record<string, number> = {};
   for (const [reason, count] of all.flatMap((each) => Object.entries(each.refused)))
@@ -76,7 +76,7 @@ export async function attempt(
   return tally.counts();
 }
 
-/** The events of one kind that are on their way, from the moment at which each event is due. */
+/** The events of one kind that are in flight, with the time at which each event was due. */
 export function createJourneys(tally: () => Tally | undefined) {
   const leftAt = new Map<string, number>();
   const accepted = new Set<string>();

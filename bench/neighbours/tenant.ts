@@ -14,13 +14,13 @@ export interface Place {
  * A customer of the service: two workspaces, and tokens for a game and an operator that are limited to these workspaces.
  */
 export interface Tenant {
-  /** Name of both tokens, and so of the only group that the game can follow, except for groups `<name>.<anything>`. */
+  /** Name of both tokens. So the game can follow only the group with this name, and groups `<name>.<anything>`. */
   readonly name: string;
   readonly gameToken: string;
   readonly operatorToken: string;
   /** A workspace whose bridge polls. */
   readonly polled: TenantWorkspace;
-  /** A workspace that the tenant gives a target URL. New tenants have no target URL. */
+  /** A workspace for which the tenant sets a target URL. New tenants have no target URL. */
   readonly pushed: TenantWorkspace;
   /** Source address of the bridge's requests, an address of loopback. */
   readonly address: string;

@@ -32,7 +32,7 @@ export const inbound: Part = {
 export const PAGE_EVENTS = 100;
 /** Number of events in a page for a bridge that keeps up with a game. */
 const FEW_EVENTS = 3;
-/** Number of events that each bridge has already fetched. */
+/** Number of events before each bridge's cursor. */
 const FETCHED_EVENTS = 10;
 
 const SAME_BYTES = "compared with one process that signs a constant copy of the page";

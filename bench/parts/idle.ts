@@ -22,7 +22,7 @@ export const idle: Part = {
   async run(context) {
     const { options, say, scope } = context;
     const { clients, pids, store, url: origin } = await startService(context);
-    // In a single round, an idle process uses too little processor time to measure.
+    // An idle process uses too little processor time to measure in a single round.
     const seconds = options.rounds * options.seconds;
 
     const measure = async (run: () => Promise<unknown>) => {

@@ -40,7 +40,7 @@ export const isolation: Part = {
 };
 
 /**
- * Starts a service with three workspaces in one shard, where they slow each other down most. Returns a function that
+ * Starts a service with three workspaces in one shard, where workspaces affect each other most. Returns a function that
  * publishes to all three workspaces, and then resolves to the latencies of the pushes to the first workspace.
  */
 async function startSide(

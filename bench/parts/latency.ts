@@ -12,7 +12,7 @@ const POSTING = 16;
 const POSTS_PER_SECOND = 125;
 const PUSHED = 8;
 const PUSHES_PER_SECOND = 50;
-/** Seconds until core, the edge and the load generator have compiled their hot code at these rates. */
+/** Seconds that core, the edge and the load generator need at these rates until their hot code is compiled. */
 const WARM_UP_SECONDS = 15;
 
 /** Measures latencies at a load well below the service's capacity. */

@@ -18,10 +18,10 @@ import type { NeighbourWorker } from "../workers/neighbour";
 /** Milliseconds between two POSTs of the neighbour. */
 const EVERY_MS = 50;
 const WARM_UP_SECONDS = 5;
-/** Seconds after an attack, in which the service works off what the attack left. */
+/** Seconds after an attack in which the service finishes the work that the attack caused. */
 const REST_SECONDS = 3;
 
-/** Measures how much longer a tenant waits while another tenant takes as much as the service gives. */
+/** Measures how much longer a tenant waits while another tenant uses as much of the service as it can get. */
 export const neighbours: Part = {
   name: "neighbours",
   what: "how long a tenant's calls take while another tenant takes all it can, compared with the tenant alone",
@@ -92,7 +92,7 @@ interface Row extends Slowdown {
   readonly name: string;
   readonly refused: number;
   readonly attack: Taken;
-  /** Percentages of the machine's processor time that its host took without the attack, and beside it. */
+  /** Percentages of the machine's processor time that its host took, before and during the attack. */
   readonly stolenPercent: readonly [alone: number, beside: number];
 }
 type Highest = Pick<Slowdown, "ratio"> & { readonly name: string };

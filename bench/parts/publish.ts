@@ -8,8 +8,8 @@ import { startWorker } from "../worker";
 import type { AppendReference } from "../workers/append-reference";
 
 /**
- * Number of workspaces, and of the reference's streams. The service's events go to the workspaces in turn, and the
- * reference's entries to the streams in turn.
+ * Number of workspaces, and of the reference's streams. Events go to the workspaces in turn; the reference appends to
+ * the streams in turn.
  */
 const WORKSPACES = 8;
 const REFERENCE_STREAMS = "reference:*";

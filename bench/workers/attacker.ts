@@ -20,7 +20,7 @@ const AUTOGROUP = "/proc/self/autogroup";
 let begun: Started | undefined;
 
 const calls = {
-  /** Makes an attack once. The attacker keeps what the attack got until `release`. */
+  /** Makes an attack once. The attacker keeps its streams, sessions and connections open until `release`. */
   async begin({ name, ...options }: Order): Promise<Counted> {
     begun = await startAttack(name, { ...options, signal: new AbortController().signal });
     const { accepted, refused } = begun;
@@ -31,7 +31,7 @@ const calls = {
     await begun?.release();
   },
 
-  /** Attacks for `seconds`: repeats an attack that keeps nothing, and otherwise keeps what the attack got. */
+  /** Attacks for `seconds`. If the attack keeps e.g. streams open, it is made once, otherwise repeatedly. */
   async attack({ name, seconds, ...options }: Order & { readonly seconds: number }): Promise<Counted> {
     const signal = AbortSignal.timeout(seconds * 1000);
     const all: Taken[] = [];
@@ -46,8 +46,9 @@ const calls = {
 };
 
 /**
- * A real attacker has processors of its own, so the attack must not take processor time from the service. If Linux groups
- * processes by session, the priority of a process counts only within its session. So the session gets a low priority too.
+ * A real attacker uses separate processors, so the attack must not take processor time from the service. If Linux
+ * groups processes by session, the priority of a process counts only within its session. So the session gets a low
+ * priority too.
  */
 function lowerPriority(): void {
   setPriority(PRIORITY_LOW);

@@ -27,7 +27,7 @@ interface Rate {
 const CONNECTIONS = 256;
 const ARRIVE_WITHIN_MS = 15_000;
 const LOOK_EVERY_MS = 10;
-/** Milliseconds after which the slow bridge answers with 500: a little less than the deadline of an attempt. */
+/** Milliseconds after which the slow bridge answers with 500, just before the attempt times out. */
 const SLOW_MS = 4_900;
 
 /** Calls `make` at a fixed rate for `seconds`, and returns all results. */

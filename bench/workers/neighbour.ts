@@ -3,7 +3,7 @@ import type { Place, Tenant } from "../neighbours/tenant";
 import { serveWorker } from "../worker";
 import { setTimeout as sleep } from "node:timers/promises";
 
-/** A neighbour in its own process, so that an attack does not take its processor time. */
+/** A neighbour in a separate process, so that the attack does not take processor time from it. */
 export type NeighbourWorker = typeof calls;
 
 interface Start extends PlayOptions {

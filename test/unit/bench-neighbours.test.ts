@@ -21,25 +21,25 @@ describe("the slowdown by an attack", () => {
     expect(slowdownOf(alone, beside)).toEqual({ ratio: 4, worst });
   });
 
-  test("counts the slow calls without the attack", () => {
+  test("includes the slow calls from before the attack", () => {
     const calls = outcomes({ post: [...times(90, 10), ...times(10, 50)] });
     expect(slowdownOf(calls, outcomes({ post: times(100, 100) })).ratio).toBe(2);
   });
 
-  test("has a worst kind that was not rare without the attack", () => {
+  test("does not name a kind of call as the worst if it was rare without the attack", () => {
     const alone = outcomes({ post: times(100, 10), "sign in": times(19, 1) });
     const beside = outcomes({ post: times(100, 11), "sign in": times(19, 100) });
     expect(slowdownOf(alone, beside)).toMatchObject({ ratio: 100, worst: { kind: "post" } });
   });
 
-  test("is infinite if no call of a kind was accepted beside the attack", () => {
+  test("is infinite if no call of a kind was accepted during the attack", () => {
     const alone = outcomes({ post: times(100, 10), watch: times(20, 10) });
     const beside = outcomes({ post: times(100, 90), watch: [] });
     expect(slowdownOf(alone, beside)).toMatchObject({ ratio: Infinity, worst: { kind: "watch" } });
   });
 });
 
-test("an attack makes at most its number of attempts, of which at most some at once, and counts the refused ones by reason", async () => {
+test("an attack makes at most `count` attempts, at most `atOnce` at a time, and counts refused attempts by reason", async () => {
   let inProgress = 0;
   let most = 0;
   const signal = new AbortController().signal;
@@ -55,7 +55,7 @@ test("an attack makes at most its number of attempts, of which at most some at o
   expect(addUp([counts, counts])).toEqual({ accepted: 14, refused: { RESOURCE_EXHAUSTED: 2, 429: 4 } });
 });
 
-test("an attack makes no attempt after its end", async () => {
+test("an attack makes no attempts after it is aborted", async () => {
   const over = new AbortController();
   const counts = await attempt({ count: 10, atOnce: 1, signal: over.signal }, async (number) => {
     if (number === 2) over.abort();
@@ -63,7 +63,7 @@ test("an attack makes no attempt after its end", async () => {
   expect(counts.accepted).toBe(3);
 });
 
-test("core reads the tokens of tenants as tokens that are limited to the workspaces of each tenant", () => {
+test("core limits the tokens of each tenant to the workspaces of that tenant", () => {
   const workspace = (digit: number) => ({ id: `00000000-0000-4000-8000-00000000000${digit}`, secret: "s" });
   const tenant = (name: string, digit: number) => ({
     name,

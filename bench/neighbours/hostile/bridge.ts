@@ -11,7 +11,9 @@ const SECONDS = 4;
 const TICKS_PER_SECOND = 20;
 const LONG_TEXT = "x".repeat(4_000);
 
-/** Posts long messages at the rate that the contract allows one workspace. The game gets the events, and acks none. */
+/**
+ * Posts long messages at the maximum rate of a workspace. The tenant's game receives the events, and does not ack any.
+ */
 export const unackedPosts: Attack = async ({ client, tenant, signal }) => {
   const stream = await client.follow({ consumer: "hoarder", window: 1_000, onDelivery: () => false });
   const counts = await atRate(signal, WORKSPACE_REQUESTS_PER_SECOND, (number) =>
@@ -26,7 +28,7 @@ export const unackedPosts: Attack = async ({ client, tenant, signal }) => {
   return { ...counts, release: () => stream.close() };
 };
 
-/** Posts to the workspace of another tenant with invalid signatures, at the rate that the contract allows one address. */
+/** Posts with invalid signatures to another tenant's workspace, at the maximum rate of an address. */
 export const badSignatures: Attack = ({ client, victimId: id, signal }) =>
   atRate(signal, ADDRESS_REQUESTS_PER_SECOND, () =>
     client.post({ id, secret: "another secret" }, { type: "message", text: "x" }),
@@ -56,10 +58,16 @@ async function atRate(
 
 const CONNECTIONS = 3_000;
 const CONNECTIONS_AT_ONCE = 200;
-/** Milliseconds within which the edge closes a connection that it refuses. Its timeouts are longer. */
+/**
+ * Milliseconds within which the edge closes a connection beyond its limits. The edge's timeouts are longer, so they do
+ * not count here.
+ */
 const REFUSED_WITHIN_MS = 1_000;
 
-/** Opens connections to the edge. A third sends nothing, a third a part of a request, and a third one request. */
+/**
+ * Opens connections to the edge. A third of them send nothing, a third send part of a request, and a third send one
+ * request.
+ */
 export const connections: Attack = async (attacker) => {
   const sockets: Socket[] = [];
   const { signal } = attacker;
@@ -72,7 +80,7 @@ export const connections: Attack = async (attacker) => {
     { count: CONNECTIONS, atOnce: CONNECTIONS_AT_ONCE, signal },
     async (number) => {
       const socket = await openConnection(attacker, sent[number % sent.length] ?? "");
-      // Node notices that the edge closes a connection only if the socket is read.
+      // Node notices that the edge has closed a connection only if the socket is read.
       sockets.push(socket.resume());
     },
   );
@@ -90,7 +98,7 @@ const UNREAD_BYTES = 60_000;
 const UNREAD_CONNECTIONS = 40;
 const POLLS_EACH = 10;
 
-/** Sends many polls for large pages over each of several connections, and reads no answer. */
+/** Sends many polls for large pages over each of several connections, and does not read the answers. */
 export const unreadPolls: Attack = async (attacker) => {
   const { client, tenant, signal } = attacker;
   const { id, secret } = tenant.polled;
@@ -107,11 +115,15 @@ export const unreadPolls: Attack = async (attacker) => {
   return { ...counts, release: () => sockets.forEach((socket) => socket.destroy()) };
 };
 
-/** Connects to the edge from the tenant's address, and sends `text`. Nothing is read until the socket is resumed. */
+/**
+ * Connects to the edge from the tenant's address, and sends `text`. The socket is paused, so answers stay unread until
+ * `resume`.
+ */
 async function openConnection({ place, tenant }: Attacker, text: string): Promise<Socket> {
   const { hostname: host, port } = new URL(place.url);
   const socket = connect({ host, port: Number(port), localAddress: tenant.address });
-  // `once` below reports an error of the connection. The edge may close the connection later.
+  // `once` below rejects if the connection fails. This listener ignores later errors, e.g. when the edge resets the
+  // connection.
   socket.on("error", () => undefined);
   await once(socket, "connect");
   socket.pause();

@@ -22,12 +22,12 @@ const REFUSING_URL = "https://127.0.0.1:1/";
 const OPERATOR_EVENTS = 600;
 const TEST_EVENTS = 3_000;
 const TARGET_URLS = 600;
-/** More than one token may have in progress. */
+/** More test calls than one token may have in progress. */
 const TESTS_AT_ONCE = 300;
 /** Milliseconds after which a client cancels a call. */
 const CANCELLED_MS = 2_000;
 
-/** Keeps calls of an operator and publications of a game in flight, half of each. */
+/** Keeps many calls in flight: half are an operator's calls, and half are publications of a game. */
 export const manyCalls: Attack = ({ client, tenant, signal }) =>
   attempt({ count: CALLS, atOnce: CALLS_AT_ONCE, signal }, (number) => {
     const { workspaces } = client;
@@ -37,7 +37,7 @@ export const manyCalls: Attack = ({ client, tenant, signal }) =>
       : client.publish([expiring(textEvent(tenant.polled, "x"))]);
   });
 
-/** Returns the event with a lifetime so short that Redis soon frees the event. */
+/** Returns the event with a lifetime of one second, so that Redis soon frees its memory. */
 function expiring(event: OutboundEvent): OutboundEvent {
   return OutboundEvent.create({ ...event, lifetime: { seconds: 1 } });
 }
@@ -49,7 +49,7 @@ export const holdEvents: Attack = ({ client, tenant, signal }) =>
     return client.publish(Array.from({ length: HELD_EVENTS }, () => textEvent(tenant.polled, text)));
   });
 
-/** Publishes many events to a bridge that accepts connections, and never answers. */
+/** Publishes many events to a bridge that accepts connections but never answers. */
 export const pushToDead: Attack = (attacker) => pushTo(attacker, attacker.deadUrl);
 
 /** Publishes many events to an address that refuses connections, so that all attempts fail at once. */
@@ -83,7 +83,7 @@ export const testEvents: Attack = async ({ client, tenant, deadUrl, signal }) =>
   );
 };
 
-/** Sets target URLs whose names no name server answers for. */
+/** Sets target URLs with host names that the name server never answers for. */
 export const unknownNames: Attack = ({ client, tenant, signal }) =>
   attempt({ count: TARGET_URLS, atOnce: TESTS_AT_ONCE, signal }, (number) => {
     const { workspaces, operator } = client;

@@ -1,16 +1,16 @@
 import { attempt } from "../tally";
 import type { Attack } from "./hostile";
 
-/** More sign-ins than the dashboard keeps sessions for all operators. */
+/** More sign-ins than the number of sessions that the dashboard keeps for all operators together. */
 const SIGN_INS = 1_100;
-/** At most 10, because the dashboard limits the attempts of an address that have not succeeded yet. */
+/** At most 10, because the dashboard limits an address's sign-ins in progress. */
 const AT_ONCE = 8;
 
 /** Signs in again and again. The sessions stay open after the attack. */
 export const signIns: Attack = ({ client, signal }) =>
   attempt({ count: SIGN_INS, atOnce: AT_ONCE, signal }, () => client.signIn());
 
-/** More pages than the dashboard serves for all operators. */
+/** More pages than the dashboard serves to all operators together. */
 const PAGES = 240;
 
 /** Opens pages of the dashboard, and keeps them open. */

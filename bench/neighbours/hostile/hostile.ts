@@ -2,27 +2,27 @@ import type { Counts } from "../tally";
 import type { TenantClient } from "../tenant-client";
 import type { Place, Tenant } from "../tenant";
 
-/** A tenant who takes as much as the service gives. */
+/** A tenant that uses as much of the service as it can get. */
 export interface Attacker {
   readonly place: Place;
   readonly tenant: Tenant;
   readonly client: TenantClient;
-  /** A workspace of another tenant, of which the attacker knows the id. */
+  /** Id of another tenant's workspace, which the attacker knows. */
   readonly victimId: string;
-  /** URL of a bridge that accepts connections, and never answers. */
+  /** URL of a bridge that accepts connections but never answers. */
   readonly deadUrl: string;
   /** Aborted when the attack must end. */
   readonly signal: AbortSignal;
 }
 
-/** What an attack got, and did not get. */
+/** Numbers of an attack's attempts that succeeded and that were refused. */
 export interface Taken extends Pick<Counts, "accepted" | "refused"> {
-  /** Gives back what the attack still occupies, e.g. open streams. */
+  /** Frees the resources that the attack still uses, e.g. closes its streams. */
   readonly release?: () => Promise<void> | void;
 }
 
 /**
- * Makes a limited number of attempts, and resolves when all were answered or `signal` is aborted. Keeps streams, sessions
- * and connections open until `release` is called.
+ * Makes a limited number of attempts. Resolves when all attempts are answered or `signal` is aborted. Keeps streams,
+ * sessions and connections open until `release` is called.
  */
 export type Attack = (attacker: Attacker) => Promise<Taken>;

@@ -4,11 +4,11 @@ import type { Attack, Attacker, Taken } from "./hostile";
 
 const GROUPS = 2_000;
 const GROUPS_AT_ONCE = 16;
-/** More streams than one core serves for all games. */
+/** More streams than one core serves to all games together. */
 const STREAMS = 320;
-/** No more streams of a group than core allows. */
+/** Core allows no more streams in one group. */
 const STREAMS_OF_A_GROUP = 64;
-/** More watches than one core serves for all operators. */
+/** More watches than one core serves to all operators together. */
 const WATCHES = 1_200;
 const STREAMS_AT_ONCE = 32;
 
