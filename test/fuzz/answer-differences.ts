@@ -92,7 +92,7 @@ export const DIFFERENCES: readonly Difference[] = [
       [...interim, head].some((each) => /\r\n[\t ]/.test(each)),
   },
   {
-    reason: "core reads a body with any other coding than chunked until the connection is closed",
+    reason: "core reads a body with any coding other than chunked until the connection is closed",
     explains({ head }, core) {
       const codings = valuesOf(head, "transfer-encoding").join().toLowerCase();
       return (
@@ -104,7 +104,7 @@ export const DIFFERENCES: readonly Difference[] = [
     },
   },
   {
-    reason: "core accepts a length beside a coding, and then closes the connection",
+    reason: "core accepts a length together with a coding, and then closes the connection",
     explains: ({ head }, core) =>
       core.state !== "ended" &&
       isAccepted(core) &&
@@ -165,7 +165,9 @@ function isSame(core: CoreAnswer, node: NodeAnswer): boolean {
   }
 }
 
-/** Core collects the start of a body unless the status is 2xx. Of a broken body, the parsers can read different parts. */
+/**
+ * Core collects the start of a body unless the status is 2xx. The parsers can read different parts of a broken body.
+ */
 function isSameStart({ start, status, state }: CoreAnswer, { body }: NodeAnswer): boolean {
   if (status < 300) return true;
   const wanted = body.subarray(0, RESPONSE_MAX_BYTES);
