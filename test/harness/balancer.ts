@@ -14,7 +14,7 @@ type Backend = Pick<RunningProcess, "port" | "healthPort">;
 const PROBE_EVERY_MS = 200;
 
 /**
- * Starts an HTTP proxy that sends requests to edges in turn. The proxy keeps connections open, probes `/ready`, and stops
+ * Starts an HTTP proxy that sends requests to edges in turn. The proxy reuses connections, probes `/ready`, and stops
  * using an edge after the first failed probe. The proxy never repeats a request: when the connection to an edge fails,
  * the client gets 502.
  */

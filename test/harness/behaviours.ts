@@ -2,7 +2,9 @@ import type { ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import type { Duplex } from "node:stream";
 
-/** Defines how a request is answered, if at all. `stream` is a TLS socket or `tcp` itself. */
+/**
+ * How a server answers requests, if it answers them at all. `stream` is a TLS socket, or `tcp` itself for plain HTTP.
+ */
 export interface Behaviour {
   answer(exchange: {
     readonly response: ServerResponse;

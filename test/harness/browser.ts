@@ -8,12 +8,13 @@ export const DESKTOP = { width: 1280, height: 900 };
 export const PHONE = { width: 390, height: 844 };
 
 export type TestBrowser = ReturnType<typeof testBrowser>;
-/** A person with a separate browser context. */
+/** A user with a separate browser context. */
 export type Visitor = Awaited<ReturnType<TestBrowser["visit"]>>;
 
 /**
  * The worker's browser, for the tests of a file. A test fails if a page has an error or violates its content security policy.
- * The visitors of a test leave after the test; the visitors of a `beforeAll` hook stay for all tests of the file.
+ * A visitor that a test creates is closed after the test; a visitor that a `beforeAll` hook creates stays for all tests
+ * of the file.
  */
 export function testBrowser() {
   let browser: Browser;
@@ -94,8 +95,8 @@ export async function untilFocused(page: Page, words: string): Promise<void> {
 }
 
 /**
- * Runs a script as soon as a loaded page has the element, before the browser draws the element. Applies to all later
- * loads of the page. In the script, the element is `element`.
+ * From the next load of the page on, runs a script as soon as the element exists, before the browser draws it. In the
+ * script, the element is `element`.
  */
 export function beforeFirstPaint(page: Page, selector: string, script: string): Promise<unknown> {
   return page.addInitScript(`

@@ -4,8 +4,8 @@ import { DESKTOP, type TestBrowser } from "./browser";
 export type ChatPlayer = Awaited<ReturnType<typeof joinChatPage>>;
 
 /**
- * Joins the demo chat in a separate browser context. In a shared context, each click would wait: a browser
- * draws background tabs only once a second.
+ * Joins the demo chat in a separate browser context. In a shared context, each click would take up to a second, because
+ * a browser draws background tabs only once a second.
  */
 export async function joinChatPage(
   browser: TestBrowser,
@@ -31,7 +31,7 @@ export async function joinChatPage(
     log,
     bridge: page.getByRole("complementary", { name: "The bridge" }),
     openBridge: () => page.getByRole("button", { name: /^Bridge/ }).click(),
-    /** Presses a button of the game, as soon as the button can be pressed. */
+    /** Presses a button of the game as soon as the button is enabled. */
     press: (label: string | RegExp) => game.getByRole("button", { name: label }).click(),
     seesInGame: (words: string | RegExp) => game.getByText(words).first().waitFor(),
     sees: (words: string | RegExp) => main.getByText(words).last().waitFor(),

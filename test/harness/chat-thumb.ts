@@ -9,8 +9,8 @@ const FRAME_MS = 16;
 const PHONE_OPTIONS = { viewport: PHONE, hasTouch: true, isMobile: true };
 
 /**
- * Opens the chat on a phone whose clock stands still, and advances only in `tapTwice` and `settle`. The returned
- * functions never scroll.
+ * Opens the chat on a phone whose clock is stopped: only `tapTwice` and `settle` advance it. The returned functions
+ * never scroll.
  */
 export async function openWithThumb(browser: TestBrowser, url: string) {
   const visitor = await browser.visit("about:blank", PHONE_OPTIONS);
@@ -20,10 +20,10 @@ export async function openWithThumb(browser: TestBrowser, url: string) {
   await context.clock.pauseAt(Date.now() + 1_000);
   const { touchscreen } = page;
 
-  /** Advances the page's clock until new buttons can be pressed. */
+  /** Advances the page's clock by the time after which new buttons are enabled. */
   const settle = () => context.clock.runFor(600);
 
-  /** Returns the middle of an element. Fails unless the element is there, i.e. in the window and not covered. */
+  /** Returns the middle of an element. Fails unless this point is in the window and not covered. */
   async function middleOf(target: Locator): Promise<Point> {
     await target.waitFor();
     const box = await until("the element has a place", async () => (await target.boundingBox()) ?? undefined);
@@ -76,13 +76,13 @@ interface Point {
   readonly y: number;
 }
 
-/** The parts of the page's DOM that `isOnTopAt` uses. */
+/** The parts of the DOM that `isOnTopAt` uses. */
 interface PageNode {
   contains(other: unknown): boolean;
 }
 declare const document: { elementFromPoint(x: number, y: number): unknown };
 
-/** Returns whether the element is what a tap at each of these points would hit. */
+/** Returns whether a tap would hit the element at each of these points. */
 function isOnTopAt(target: Locator, points: readonly Point[]): Promise<boolean> {
   return target.evaluate(
     (element: PageNode, all) => all.every(({ x, y }) => element.contains(document.elementFromPoint(x, y))),

@@ -7,7 +7,7 @@ import { createTerminal } from "../../cli/terminal";
 import { TOKENS } from "./processes";
 
 export interface CliOptions {
-  /** The role of the command's token; "nobody" for no token. */
+  /** The role of the token that the command uses; "nobody" for no token. */
   readonly role?: keyof typeof TOKENS | "nobody";
   readonly corePort?: number;
   readonly stdin?: string | Buffer;
@@ -22,7 +22,7 @@ export const PROGRAM = createProgram(
   () => undefined,
 );
 
-/** A run of the command line, in progress or ended. `interrupt` acts like Ctrl-C. */
+/** A run of the command line, which may have ended. `interrupt` acts like Ctrl-C. */
 export type CliChild = ReturnType<typeof startCli>;
 
 const CLI_MAIN = join(__dirname, "../../dist/cli/main.js");

@@ -1,6 +1,6 @@
-// Node loads this file before the program under test. Each SIGUSR2 moves the clocks of the process forward by
-// CLOCK_STEP_MS, logs the change, and runs the callbacks of all intervals of at most CLOCK_STEP_MS. Other
-// timers are unchanged.
+// Node preloads this file before the program under test. Each SIGUSR2 moves the clocks of the process forward by
+// CLOCK_STEP_MS, logs the change, and runs the callbacks of all intervals of at most CLOCK_STEP_MS. Other timers are
+// unchanged.
 const stepMs = Number(process.env.CLOCK_STEP_MS);
 const [dateNow, monotonicNow] = [Date.now, performance.now.bind(performance)];
 const { setInterval: start, clearInterval: stop } = globalThis;

@@ -62,10 +62,10 @@ function has({ attributes }: CollectedSpan, expected: CollectedSpan["attributes"
   return Object.entries(expected).every(([key, value]) => attributes[key] === value);
 }
 
-/** A message as its fields: for each field number, the values in order. */
+/** A decoded message: the values of each field number, in order. */
 type Fields = ReadonlyMap<number, readonly (Buffer | number)[]>;
 
-/** Reads the fields of a message. Numbers of 64 bits that are not varints are left out. */
+/** Reads the fields of a message, except numbers of fixed size. */
 function fieldsOf(message: Buffer): Fields {
   const fields = new Map<number, (Buffer | number)[]>();
   const reader = new WireReader(message);

@@ -28,7 +28,7 @@ export interface Consumer extends ReturnType<typeof streamOf> {
   opened(): Promise<Consumer>;
 }
 
-/** Starts a stream without sending anything. */
+/** Starts a stream, and sends nothing over it. */
 export function startStream(games: GameServiceClient, token: string = TOKENS.game): Consumer {
   const stream = streamOf(games, token);
   const opened = () => until("the stream is open", () => stream.isOpen && consumer);

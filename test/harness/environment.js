@@ -1,16 +1,19 @@
 const { ok } = require("node:assert");
 const { TestEnvironment } = require("jest-environment-node");
 
-/** Milliseconds after a file's tests in which its connections, timers and processes must be closed. */
+/** Milliseconds after the last test of a file until the file must have closed its connections, timers and processes. */
 const CLOSED_WITHIN_MS = 10_000;
 const LOOK_EVERY_MS = 20;
 
-/** The file that this jest worker ran before: a timer that a file starts after its end counts for the next file. */
+/**
+ * The file that this jest worker ran before. If it starts a timer after its end, the timer is reported for the next
+ * file.
+ */
 let previous = "no file";
 
 /**
  * The environment of all test files. A file fails if it leaves connections, servers, timers or processes open. An open
- * handle would keep the jest worker alive at its end, and could disturb later files of the same worker.
+ * handle would keep the jest worker alive after its last file, and could disturb later files of the same worker.
  */
 module.exports = class Environment extends TestEnvironment {
   #before = [];
@@ -23,7 +26,8 @@ module.exports = class Environment extends TestEnvironment {
 
   async setup() {
     await super.setup();
-    // Node opens these streams at their first use, which is not a handle that the file leaves open.
+    // Node opens these streams when they are first used. They are opened here, so that they do not count as left open
+    // by the file.
     ok(process.stdin && process.stdout && process.stderr);
     this.#before = process.getActiveResourcesInfo();
   }
@@ -37,14 +41,14 @@ module.exports = class Environment extends TestEnvironment {
       if (performance.now() - from > CLOSED_WITHIN_MS) {
         throw new Error(`the file left open: ${left.join(", ")}; before it, the worker ran ${previous}`);
       }
-      // The timer of this pause must not be in the list.
+      // The list is read again after this timer has fired, so the timer is never in the list.
       await new Promise((resolve) => setTimeout(resolve, LOOK_EVERY_MS));
     }
     previous = this.#file;
   }
 };
 
-/** Returns the items of `all` without those of `known`, each of which removes one item. */
+/** Returns the items of `all` minus those of `known`. Each item of `known` removes one equal item. */
 function without(all, known) {
   const left = [...all];
   for (const each of known) {

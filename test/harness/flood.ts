@@ -1,14 +1,14 @@
 import { connect, createServer, type AddressInfo, type Socket } from "node:net";
 import { once } from "node:events";
 
-/** Connections opened at the same time. A listener's backlog has room for all of them. */
+/** Number of connections that are opened at the same time. The backlog of a listener is larger. */
 const AT_ONCE = 100;
 
 export type Flood = Awaited<ReturnType<typeof openFlood>>;
 
 /**
- * Opens `count` connections from the local address `from`, one batch after the other, and sends `bytesOf` its number on
- * each. The connections stay open until `end`.
+ * Opens `count` connections from the local address `from`, one batch after the other. Sends `bytesOf(number)` over each
+ * connection, which are numbered from 1. The connections stay open until `end`.
  */
 export async function openFlood(
   port: number,
@@ -24,7 +24,7 @@ export async function openFlood(
     const bytes = bytesOf(sockets.push(socket));
     socket.on("error", () => undefined).on("close", () => (closed += 1));
     socket.once("data", () => (answered += 1)).resume();
-    // A connection that the server refuses can close before "connect".
+    // If the server rejects the connection, "close" can come before "connect".
     await Promise.race([once(socket, "connect"), once(socket, "close")]).catch(() => undefined);
     if (bytes.length > 0 && socket.writable) socket.write(bytes);
   }

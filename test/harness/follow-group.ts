@@ -23,13 +23,16 @@ export interface Stream {
   /** Whether the stream has a backlog of unsent deliveries. */
   readonly unsent: { isBehind: boolean };
   ended: "stopped" | NotJoined | undefined;
-  /** The stream's own connection to the store, which can be cut off. */
+  /** The stream's own connection to the store, which a test can cut off. */
   readonly connection: MemoryConnection;
   stop(): void;
   crash(): void;
 }
 
-/** Creates a group of streams that follow one log. Checks the order and the window at each delivery. */
+/**
+ * Creates a group of streams that follow one log. At each delivery, checks the order of the events and the size of the
+ * window.
+ */
 export function createGroup(window: number) {
   const memory = createMemoryFollowLog(SHARD_OF);
   const acked = new Set<string>();
@@ -41,8 +44,8 @@ export function createGroup(window: number) {
   const name = (workspaceId: string, number: number): string => `${workspaceId}${number}`;
 
   /**
-   * Checks that a stream received every earlier unacked event of a workspace before a later event. Only the
-   * deliveries since the last redelivery count.
+   * Checks that a stream received every earlier unacked event of a workspace before a later event. Only the deliveries
+   * since the start of the last redelivery count.
    */
   function judgeOrder({ delivered }: Stream, { workspaceId, number }: Delivered): void {
     const mine = delivered.filter((each) => each.workspaceId === workspaceId).map((each) => each.number);
@@ -57,8 +60,8 @@ export function createGroup(window: number) {
   }
 
   /**
-   * Checks that the events in flight do not exceed the window. An overdue event does not count. Nor do the later
-   * events of its workspace, which are redelivered with it.
+   * Checks that the events in flight do not exceed the window. Overdue events do not count, nor do later events of the
+   * same workspaces, which are redelivered with them.
    */
   function judgeWindow(stream: Stream): void {
     const overdue = performance.now() - DEADLINE_MS;
@@ -147,7 +150,7 @@ export function seen({ delivered }: Stream): readonly string[] {
 
 export async function closeAll({ streams }: Group): Promise<void> {
   for (const stream of streams) stream.stop();
-  // A stream that crashed keeps the timers of its leases until the leases expire.
+  // The lease timers of a crashed stream run until the leases expire.
   await pass(LEASE_MS);
   expect(jest.getTimerCount()).toBe(0);
 }

@@ -16,20 +16,20 @@ export function forMany<Ts extends [unknown, ...unknown[]]>(
 }
 
 /**
- * Returns how many random values to try: `count`, divided by the environment variable FEWER if it is set. `npm run check`
- * sets FEWER for the tests on another Node.
+ * Returns how many random values to try: `count`, divided by the environment variable FEWER if it is set. `npm run
+ * check` sets FEWER when it runs the tests on other releases of Node.
  */
 export const many = (count: number): number => Math.ceil(count / Number(process.env["FEWER"] ?? 1));
 
 const SURROGATES_FROM = 0xd800;
 const SURROGATES = 0x800;
 const CODE_POINTS = 0x110000;
-/** Parts of text that are one character for people, but several code points. */
+/** Texts that people see as one character, but that have several code points. */
 const COMPOSED = ["e\u0301", "👩‍👩‍👧", "🇵🇹", "👍🏽", "ष\u093F"];
 
 /**
- * Any character, as the unit of `fc.string`. fast-check's own units "binary" and "grapheme" take half a second of
- * processor time in each file, because they list all characters.
+ * Any character; use it as the `unit` of `fc.string`. fast-check's own units "binary" and "grapheme" take half a second
+ * of processor time in each file, because they list all characters.
  */
 export const ANY_CHARACTER = fc.oneof(
   { weight: 9, arbitrary: fc.nat(CODE_POINTS - SURROGATES - 1).map(toCharacter) },

@@ -53,7 +53,7 @@ export function openChat(url: string, workspace: TestWorkspace) {
     },
     types: (who: string, text: string, { channel = "c1", ...more }: { channel?: string; replyTo?: string }) =>
       report({ type: "message", channel, user: user(who), text, ...more }),
-    /** Waits for a matching event that no earlier call has returned. */
+    /** Waits for a matching event that earlier calls have not returned. */
     sees: (type: string, kind: string, where: { channel?: string; user?: string } = {}) =>
       until(`${type} of the kind ${kind}`, async () => {
         const isIt = (event: Shown): boolean =>

@@ -45,7 +45,10 @@ declare global {
   var sharedKit: ReturnType<typeof shareKit> | undefined;
 }
 
-/** Programs that some tests need: a pattern for the text of these tests, and a function that finds or installs it. */
+/**
+ * Programs that some tests need. Each has a pattern that the code of these tests matches, and a function that finds or
+ * installs the program.
+ */
 const PROGRAMS: readonly (readonly [RegExp, (say: Say) => Promise<unknown>])[] = [
   [/\btestBrowser\(/, findChromium],
   [/ngircd/i, findNgircd],

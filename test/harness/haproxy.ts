@@ -9,7 +9,7 @@ import { until } from "./wait";
 
 /** The text of the proxy's configuration. */
 export const PROXY_CONFIG = readFileSync(join(ROOT, "deploy/compose/proxy/haproxy.cfg"), "utf8");
-/** The value of PROXY_CERTIFICATES without which the proxy serves HTTP. */
+/** The default of PROXY_CERTIFICATES, with which the proxy serves plain HTTP. */
 export const NO_CERTIFICATES = "./deploy/compose/proxy";
 
 /** A server behind the proxy: its port, and the port that the proxy probes. */
@@ -30,7 +30,7 @@ export interface HaproxyOptions {
 
 /**
  * Runs HAProxy with deploy/compose/proxy/haproxy.cfg, on free ports of loopback and with the given servers. Returns when the
- * proxy uses all servers. `portOf` returns the free port for a port of the configuration.
+ * proxy uses all servers. `portOf` maps a port in the configuration to the free port that replaces it.
  */
 export async function startHaproxy({
   folder,

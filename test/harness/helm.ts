@@ -28,7 +28,7 @@ export interface HelmResult {
   readonly stderr: string;
 }
 
-/** Runs `helm <command>` for the chart, as if the cluster had the given release of Kubernetes and the Prometheus Operator. */
+/** Runs `helm <command>` for the chart, and simulates a cluster with the given release of Kubernetes. */
 export async function helm(command: readonly string[], options: readonly string[] = [], kubernetes = NEWEST) {
   const cluster = ["--kube-version", `${kubernetes}.0`];
   const args = [...command, CHART, "--namespace", "chat", ...cluster, ...options];

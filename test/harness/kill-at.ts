@@ -1,6 +1,6 @@
 import { join } from "node:path";
 
-/** The steps of an event that is pushed to a bridge at which `killAt` can kill the bridge, and the file and step. */
+/** The steps at which `killAt` can kill a bridge while the bridge handles a push. Each value is a value of KILL_AT. */
 export const KILL_STEPS = {
   "before the event is stored": "pushes.jsonl 1 opened",
   "while the event is stored": "pushes.jsonl 1 written",

@@ -31,7 +31,7 @@ export async function startMailServer({ login }: MailServerOptions = {}) {
   const sockets = new Set<Socket>();
   let behaviour: MailBehaviour = "accept";
   let running: SMTPServer | undefined;
-  // The server restarts on the same port, so no other process may get the port in the meantime.
+  // The server restarts on the same port. Ports from `freePort` are not given to other processes in the meantime.
   const port = await freePort();
 
   const refusalAt = (where: "sender" | "recipient" | "message", to = ""): Error | undefined => {

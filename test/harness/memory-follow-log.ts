@@ -59,9 +59,9 @@ export function createMemoryFollowLog(shardOf: Readonly<Record<string, number>>)
   }
 
   const memory = {
-    /** Whether the log was ever unavailable, to all connections or to one. If so, leases may have expired. */
+    /** Whether the log was ever unavailable, for one connection or for all. If it was, leases may have expired. */
     wasAway: false,
-    /** Whether the log is unavailable. If so, every call fails, including a call that is already in progress. */
+    /** Whether the log is unavailable. While it is, every call fails, including calls in progress. */
     get away(): boolean {
       return away;
     },
@@ -83,8 +83,8 @@ export function createMemoryFollowLog(shardOf: Readonly<Record<string, number>>)
       return number;
     },
     /**
-     * Returns the log as one core sees it. A test can cut the core off, or crash the core. After a crash, no
-     * further call is answered.
+     * Returns the log as one core sees it. A test can cut off or crash this core. After a crash, the core's calls are
+     * not answered.
      */
     connect() {
       let crashed = false;

@@ -52,9 +52,9 @@ export function createNames(table: Readonly<Record<string, NameRecord>> = {}) {
     get server() {
       return `127.0.0.1:${socket.address().port}`;
     },
-    /** Sets the answer for a name, which must be in lower case. The answer for any other name is NXDOMAIN. */
+    /** Sets the answer for a name, which must be in lower case. Other names are answered with NXDOMAIN. */
     set: (name: string, record: NameRecord) => void records.set(name, record),
-    /** The number of lookups of a name. A query for A and a query for AAAA count as one lookup. */
+    /** The number of lookups of a name. The queries for A and AAAA of a lookup count once. */
     lookups: (name: string) => Math.max(countOf(name, "A"), countOf(name, "AAAA")),
     async close() {
       if (closed) return;

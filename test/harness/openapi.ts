@@ -8,7 +8,7 @@ import { ANY_CHARACTER } from "./for-all";
 export function contractOf(document: OpenApiDocument, closed = false) {
   const ajv = new Ajv2020({ strict: true, strictRequired: false, strictTypes: false, logger: false });
   addFormats.default(ajv);
-  // `x-well-formed` is only an annotation in the document, but is validated here.
+  // In the document, `x-well-formed` is only an annotation. Here it is also checked.
   ajv.addKeyword({
     keyword: "x-well-formed",
     type: "string",
@@ -54,8 +54,8 @@ function close(schema: Schema): void {
 }
 
 /**
- * Returns a function that checks a body against the OpenAPI document, and against a rule that JSON Schema cannot
- * express.
+ * Returns a function that checks a body against the OpenAPI document, and against the rule for DM channels, which JSON
+ * Schema cannot express.
  */
 export function inboundRule(document: OpenApiDocument): (body: unknown) => boolean {
   const isEvent = contractOf(document).component("InboundEvent");
@@ -85,7 +85,7 @@ export function inboundEvents({ components: { schemas } }: OpenApiDocument): fc.
 
 type Components = Readonly<Record<string, Schema>>;
 
-/** Strings that only just pass or fail a rule. */
+/** Strings that are just inside or just outside a limit. */
 const EDGES = fc.constantFrom("dm", "dm:", "DM:u1", " dm:u1", "", "\u0000");
 const PLAIN = fc.oneof(fc.string({ unit: ANY_CHARACTER }), EDGES);
 

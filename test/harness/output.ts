@@ -11,7 +11,7 @@ export function outputOf({ log, errors }: RunningProcess): string {
 }
 
 /**
- * Fails when a process logged an error other than `expected`, or printed a stack trace or one of `secrets`.
+ * Fails if a process logged an error other than `expected`, or printed a stack trace or one of `secrets`.
  */
 export function expectQuiet(
   processes: readonly RunningProcess[],

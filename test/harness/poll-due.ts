@@ -4,8 +4,8 @@ import { connectRedis } from "../../core/store/redis/redis";
 export type PollDue = Awaited<ReturnType<typeof openPollDue>>;
 
 /**
- * Opens the store of a running service, to read and change the times from which workspaces count as failing. So
- * tests need not wait 5 minutes.
+ * Opens the store of a running service, to read and change the times from which workspaces count as failing. So tests
+ * do not have to wait 5 minutes.
  */
 export async function openPollDue({ url }: { readonly url: string }) {
   const redis = await connectRedis({ url, onError: () => undefined });
@@ -21,11 +21,11 @@ export async function openPollDue({ url }: { readonly url: string }) {
       const score = await redis.command("", ["ZSCORE", due(workspaceId), workspaceId]);
       return score === null ? undefined : Number(score);
     },
-    /** Changes the store as if `ms` milliseconds had passed for the workspace. */
+    /** Moves the time from which the workspace counts as failing `ms` milliseconds earlier. */
     async pass(workspaceId: string, ms: number) {
       await redis.command("", ["ZINCRBY", due(workspaceId), String(-ms), workspaceId]);
     },
-    /** Changes the store as if the last poll had been `ms` milliseconds earlier. */
+    /** Moves the time of the workspace's last poll `ms` milliseconds earlier. */
     async polledEarlier(workspaceId: string, ms: number) {
       const state = `${keys.prefix(keys.shard(workspaceId))}:st:${workspaceId}`;
       await redis.command(state, ["HINCRBY", state, "polled", String(-1_000 * ms)]);

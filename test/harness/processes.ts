@@ -46,8 +46,8 @@ export function startCore(redisUrl: string, environment: Environment = {}): Prom
 }
 
 /**
- * Starts an edge on free ports, connected to a core on loopback. Resolves when the edge is ready, or already when the edge
- * listens, which needs no core.
+ * Starts an edge on free ports, connected to a core on loopback. Resolves when the edge is ready. If `when` is
+ * "listening", resolves as soon as the edge listens, even without a core.
  */
 export function startEdge(
   corePort: number,
@@ -68,7 +68,7 @@ export function startEdge(
  * connection could occupy an ephemeral port while a process restarts.
  */
 const PORTS_FROM = 10_000;
-/** The number of ports of each jest worker. Up to eight workers have separate ports. */
+/** The number of ports that each jest worker can use. Up to eight workers have separate ports. */
 const PORTS_EACH = 2_500;
 const worker = Number(process.env["JEST_WORKER_ID"] ?? "1") % 8;
 let nextPort = Math.floor(Math.random() * PORTS_EACH);

@@ -43,8 +43,7 @@ export async function startPushCores() {
     first,
     second,
     /**
-     * Creates workspaces until each shard has a workspace. The target URL of these workspaces is the bridge's URL.
-     * Returns one workspace id for each shard.
+     * Creates workspaces with the bridge's URL until each shard has one. Returns one workspace id for each shard.
      */
     async makeWorkspaces(): Promise<readonly string[]> {
       const api = createWorkspaceApi(second.clients.workspaces);
@@ -76,8 +75,8 @@ export interface Sent {
 }
 
 /**
- * Waits until the delivery log has `lines` lines for each event. Returns the attempt, result and address of
- * each line, oldest first.
+ * Waits until the delivery logs have `lines` lines for each event. Returns the attempt, result and address of each
+ * line, oldest first.
  */
 export function untilLogged(
   { clients }: Pick<NumberedCore, "clients">,

@@ -20,14 +20,14 @@ export const deliveryOf = (
   address: "127.0.0.1",
 });
 
-/** Returns functions that use the push queues of a store as the core with the leases of all shards does. */
+/** Returns functions that use the push queues of a store like a core that holds the leases of all shards. */
 export function pushQueueOf(store: TestStore) {
   const shardOf = ({ id }: Pick<Workspace, "id">): number => store.keys.shard(id);
-  /** Acquires or renews the lease of a shard, as the core that works on the shard does. */
+  /** Acquires or renews the lease of a shard. */
   const keepLease = (shard: number) =>
     store.leases.take({ group: "!cores", name: TOKEN, token: TOKEN }, shard);
 
-  /** Publishes an event with data after the sequence, as in a real envelope. Returns the sequence. */
+  /** Publishes an event whose JSON continues after the sequence, as in a real envelope. Returns the sequence. */
   async function publish(
     { id }: Workspace,
     label: string,

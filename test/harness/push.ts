@@ -16,7 +16,7 @@ export type PushedBridge = Awaited<ReturnType<ReturnType<typeof pushOver>["bridg
 export type PushService = ReturnType<typeof sharedPush> | OwnPushService;
 export type OwnPushService = Awaited<ReturnType<typeof startPushService>>;
 
-/** Returns settings with which core may also push to loopback, and logs every dropped push. */
+/** Returns settings that allow core to push to loopback, and that make core log every dropped push. */
 export function pushEnvironment(ca: TestCa, nameServer: string): Record<string, string> {
   return { PUSH_ALLOW: "127.0.0.0/8", PUSH_CA: ca.certPath, DNS_SERVERS: nameServer, LOG_LEVEL: "debug" };
 }
@@ -38,7 +38,7 @@ export async function startPushService(more: (ca: TestCa) => Record<string, stri
   };
 }
 
-/** Returns the shared service with a name server for this test file. */
+/** Returns the shared service, and starts a name server for this test file. */
 export function sharedPush() {
   const { nameServer, caFolder, certificate } = readSharedService();
   const names = createNames();

@@ -9,7 +9,7 @@ interface RawAnswer {
 }
 
 /**
- * Opens a connection, sends the bytes `write` (or calls the function `write`), and returns the answers.
+ * Opens a connection, sends `write`, and returns the answers. If `write` is a function, it is called with the socket.
  * @param until number of answers after which the client closes its side; by default, the client waits until the
  * server closes the connection
  * @param from local address to send from
@@ -33,7 +33,7 @@ export function exchange(
       received.push(chunk);
       if (until < Infinity && answers().length >= until) socket.end();
     });
-    // The server may reset the connection after its answer. "close" follows every error.
+    // The server may reset the connection after its answer. "close" follows every "error".
     socket.on("error", () => undefined);
     socket.on("close", () => {
       clearTimeout(timer);

@@ -7,7 +7,10 @@ import { until } from "./wait";
 
 /** A complete request. */
 export interface ReceivedRequest {
-  /** The time at which the headers arrived: `at` is a `performance.now()`, and `atEpochMs` is in ms since the epoch. */
+  /**
+   * The time at which the headers arrived: `at` is a value of `performance.now()`, and `atEpochMs` is in ms since the
+   * epoch.
+   */
   readonly at: number;
   readonly atEpochMs: number;
   readonly method: string;
@@ -23,14 +26,16 @@ export interface ReceivedRequest {
   readonly attempt: number;
 }
 
-/** A TCP connection; `closedAt` is a `performance.now()`. */
+/** A TCP connection; `closedAt` is a value of `performance.now()`. */
 interface Connection {
   readonly number: number;
   readonly tcp: Socket;
   closedAt?: number;
 }
 
-/** How a new connection is handled. Only `serve` leads to TLS and HTTP; `drip` never completes the handshake. */
+/**
+ * How a new connection is handled. Only `serve` serves TLS and HTTP; `drip` sends a TLS handshake that never completes.
+ */
 export type Welcome = "serve" | "silence" | "reset" | "close" | "garbage" | "drip";
 
 export interface ReceiverOptions {
@@ -96,7 +101,7 @@ export async function startReceiver(options: ReceiverOptions = {}) {
       open.delete(stream);
     });
     if (welcome === "serve") return void http.emit("connection", stream);
-    // The socket must be read: otherwise Node does not notice when the client closes the connection.
+    // The socket must be read. Otherwise, Node does not notice that the client has closed the connection.
     tcp.resume();
     if (welcome === "reset") tcp.resetAndDestroy();
     if (welcome === "close") tcp.end();
@@ -119,7 +124,7 @@ export async function startReceiver(options: ReceiverOptions = {}) {
   return {
     host,
     port,
-    /** The target URL whose host is the first of `names`. */
+    /** The target URL with the first of `names` as its host. */
     url: urlOf(names[0] ?? host),
     urlOf,
     requests: requests as readonly ReceivedRequest[],

@@ -13,8 +13,8 @@ const MASTERS = 3;
 const NODES = 2 * MASTERS;
 const SLOTS = 16_384;
 /**
- * With these settings, failover is quick and affects only the slots of one master. A disk that is slow for a moment
- * causes no failover.
+ * With these settings, failover is quick and affects only the slots of one master. A disk that is briefly slow does not
+ * cause a failover.
  */
 const CLUSTER = [
   "cluster-enabled yes",
@@ -76,8 +76,8 @@ export const startTestCluster = ({ settings = [], password = "" }: TestClusterOp
     }
 
     /**
-     * Returns whether all nodes that are up know the same epoch. Otherwise, a replica could take over with an epoch that its
-     * master already has, and the other masters would ignore the replica for ever.
+     * Returns whether all nodes that are up know the same epoch. While they do not, a replica could take over with an
+     * epoch that its master already has, and the other masters would ignore the replica forever.
      */
     async function agreeOnEpoch(): Promise<boolean> {
       const infos = await Promise.all(up().map((node) => node.command("CLUSTER", "INFO").then(String)));

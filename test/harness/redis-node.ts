@@ -18,10 +18,13 @@ interface RedisNodeOptions {
   readonly isSentinel?: boolean;
 }
 
-/** The library takes 40 ms to create a client, but almost no time to duplicate a client. */
+/**
+ * All clients are duplicates of this one: the library takes 40 ms to create a client, but almost no time to duplicate
+ * one.
+ */
 const TEMPLATE = createClient({ RESP: 2 });
 
-/** Maximum milliseconds until several servers agree on their roles. */
+/** Maximum milliseconds that several servers need to agree on their roles. */
 export const WHOLE_WITHIN_MS = 60_000;
 
 /** Returns the configuration lines for a server that keeps events on disk, and for its replica. */

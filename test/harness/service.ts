@@ -15,7 +15,7 @@ export interface Service {
   readonly url: string;
 }
 
-/** A separate service for one test file. The file may stop, kill and configure the parts of the service. */
+/** A separate service for one test file. The file may stop, kill and configure its parts. */
 export interface TestService extends Service {
   readonly redis: TestRedis;
   readonly core: TestProcess;
@@ -24,7 +24,7 @@ export interface TestService extends Service {
 }
 
 /**
- * Starts a service. A test file that does not stop, kill or configure the service should call `sharedService` instead.
+ * Starts a service. A test file that does none of this should call `sharedService` instead.
  */
 export async function startService(
   environment: {

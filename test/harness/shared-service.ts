@@ -27,8 +27,8 @@ export interface SharedService {
 
 /**
  * The service that all test files of this worker share: Redis, a core that may push to loopback, and an edge with the
- * dashboard. Each test file or test uses its own workspaces, and so is isolated from other files and tests. A file
- * that stops, kills or configures a part of the service starts a separate service with `startService`.
+ * dashboard. Each test file or test uses its own workspaces, so files and tests do not affect each other. A file that
+ * stops, kills or configures a part of the service starts a separate service with `startService`.
  */
 export function sharedService() {
   const { redisUrl, core, edge } = readSharedService();
@@ -46,7 +46,10 @@ export function sharedService() {
   };
 }
 
-/** Deletes the groups of earlier test files. Otherwise, the files of a worker could use up the share of the token. */
+/**
+ * Deletes the groups of earlier test files. Otherwise, the files of a worker could exceed the number of groups that a
+ * token may have.
+ */
 async function deleteGroups({ workspaces }: CoreClients): Promise<void> {
   const { groups } = await call(workspaces, workspaces.listGroups, {});
   const idle = groups.filter(({ streams }) => streams === 0);

@@ -61,8 +61,8 @@ export async function openTestStore(redisUrl: string, options: Partial<StoreOpti
 }
 
 /**
- * Opens a core's store for the tests of a file, on the Redis of `beside`, or on a separate Redis if `beside` is
- * undefined.
+ * Opens a core's store for the tests of a file. The store uses the Redis of the store `beside`, or a separate Redis if
+ * `beside` is undefined.
  */
 export function testStore(beside?: { readonly redisUrl: string }): TestStore {
   const store = {} as TestStore;
@@ -80,8 +80,8 @@ export function testStore(beside?: { readonly redisUrl: string }): TestStore {
 }
 
 /**
- * Stops the clock that the store's functions in Redis read. Returns a function that sets the clock, in µs since the
- * epoch.
+ * Replaces the clock that the store's functions in Redis read by a stopped clock. Returns a function that sets the
+ * clock, in µs since the epoch.
  */
 export async function stopClock(store: TestStore): Promise<(us: number) => Promise<void>> {
   const script = "redis.call('DEL', KEYS[1]) redis.call('RPUSH', KEYS[1], ARGV[1], ARGV[2])";
@@ -96,7 +96,7 @@ export async function stopClock(store: TestStore): Promise<(us: number) => Promi
   return setClock;
 }
 
-/** Stops the clock before all tests of a file, at a whole millisecond. */
+/** Stops the clock at a whole millisecond before the tests of a file. */
 export function testClock(store: TestStore) {
   let setClock: (us: number) => Promise<void>;
   const clock = {
@@ -178,7 +178,7 @@ export async function texts({ redis }: TestStore, ...command: Argument[]): Promi
   return asList(await redis.command("", command)).map(asText);
 }
 
-/** Runs a Lua script in Redis. A test uses such a script to change several keys in one step, e.g. to simulate that time has passed. */
+/** Runs a Lua script in Redis, e.g. to change several keys in one step. */
 export async function evaluate(
   { redis }: TestStore,
   script: string,

@@ -6,8 +6,8 @@ const inSeconds = (ms) => `${(ms / 1000).toFixed(1)} s`;
 
 /**
  * A jest reporter. After all other reporters, it prints the slowest files, how long the run took, how fast this machine
- * was before and after the run, and the totals on one plain last line. With CLOSING_LINE=off, it prints the slowest files
- * only: then `scripts/check.ts` prints the rest once, for all runs.
+ * was before and after the run, and the totals on one plain last line. With CLOSING_LINE=off, it prints only the
+ * slowest files: `scripts/check.ts` then prints the rest once for all runs.
  */
 module.exports = class Summary {
   #isWhole = process.env.CLOSING_LINE !== "off";

@@ -12,7 +12,10 @@ export type TestCa = ReturnType<typeof openTestCa>;
 const EC_KEY = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes"];
 const DAYS_VALID = "2";
 
-/** Creates a CA. A client that trusts only this CA does not trust the CA of another call. */
+/**
+ * Creates a CA. Each call creates a different CA, so a client that trusts only one CA rejects the certificates of the
+ * others.
+ */
 export function createTestCa() {
   const folder = mkdtempSync(join(tmpdir(), "cb-ca-"));
   const ca = pathsIn(folder, "ca");
@@ -43,8 +46,8 @@ export function openTestCa(caFolder: string) {
     /** The argument for `openTestCa`. */
     folder: caFolder,
     issue: (names: readonly string[]) => issueFor(names, DAYS_VALID),
-    // With 0 days, the validity ends in the second in which it begins. OpenSSL already treats the certificate as
-    // expired in that second, so the test need not wait.
+    // With a validity of 0 days, the certificate expires in the second in which it is issued. OpenSSL treats it as
+    // expired immediately, so the test does not have to wait.
     issueExpired: (names: readonly string[]) => issueFor(names, "0"),
     issueForWrongName: () => issueFor(["somebody-else.example"], DAYS_VALID),
     selfSigned(names: readonly string[]) {

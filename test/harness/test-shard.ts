@@ -68,7 +68,7 @@ export type TestShard = ReturnType<typeof createShard>;
 /** Creates the real dispatcher of a shard on jest's fake clock, with a store and a bridge that the test controls. */
 export function createShard() {
   const world = {
-    /** "away": reads of the queue fail. */
+    /** "forgotten": Redis has lost the lease. "away": reads of the queue fail. */
     lease: "held" as "held" | "forgotten" | "away",
     queue: [queued(1)],
     /** Milliseconds by which the service clock has jumped ahead. */
@@ -77,11 +77,11 @@ export function createShard() {
     isOver: false,
     workspace: WORKSPACE as Workspace | "away" | "gone",
     /**
-     * The workspace versions that the queue returns. The stored workspace and the cached workspace have
+     * The versions of workspaces' records that the queue returns. The stored workspace and the cached workspace have
      * version 1.
      */
     versions: new Map<string, number>(),
-    /** Ids of the workspaces whose secrets no key decrypts. */
+    /** Ids of the workspaces whose secrets cannot be decrypted. */
     unreadable: new Set<string>(),
     /** The workspace that the store has cached, if any. */
     recalled: undefined as Workspace | undefined,
@@ -165,7 +165,7 @@ export function createShard() {
       lost.abort();
     }
   };
-  /** Makes the work on the shard stop, as when the shard moves to another core's share. */
+  /** Makes the dispatchers stop, as if the shard had moved to another core's share. */
   const stop = (): void => {
     for (const { stopping } of holds) stopping.abort();
   };

@@ -16,7 +16,7 @@ export interface PushedEvent {
 const CLOCK_TOLERANCE_SECONDS = 5 * 60;
 
 /**
- * Checks the method, the headers and the signatures of a push, with code that is independent of the service.
+ * Checks the method, the headers and the signatures of a push. The code is independent of the service.
  * `Service-Signature` must have one signature for each secret, newest first. Returns the envelope; throws an
  * AssertionError when a check fails.
  */

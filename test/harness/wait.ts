@@ -10,8 +10,8 @@ const PAUSE_MAX_MS = 100;
  * Waits until a condition holds, and returns the value of the condition. After `withinMs`, throws an error that
  * names `what`.
  *
- * The pauses between the checks grow with the time that has passed. A check can be a request to a process of the test, so
- * frequent checks would slow down what the test waits for.
+ * The pauses between the checks grow with the time that has passed. A check can be a request to a process under test,
+ * so frequent checks would slow that process down.
  */
 export async function until<T>(
   what: string,

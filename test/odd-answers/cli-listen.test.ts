@@ -19,7 +19,7 @@ function startListen(baseUrl: string, { id, secret, targetUrl }: OddWorkspace) {
   });
 }
 
-/** The texts of the events that `listen` has forwarded, each with the results of its attempts. */
+/** The results of the attempts to forward each event, by the text of the event. */
 async function attemptsOf(workspace: OddWorkspace, lines: () => readonly string[], names: readonly string[]) {
   const settled = () =>
     lines()
@@ -33,7 +33,7 @@ async function attemptsOf(workspace: OddWorkspace, lines: () => readonly string[
 test("listen repeats a push after every odd answer that is not a 2xx, and forwards the later events", async () => {
   const rows = ODD_ANSWERS.filter(({ push }) => push !== undefined);
   const names = rows.map(({ name }) => name);
-  // Regular pages: their events have the texts that the target answers oddly.
+  // Regular pages. Their events have the texts to which the target gives odd answers.
   const workspace = service.add({
     events: names,
     byText: new Map(rows.map((row) => [endOf(row.name), row])),

@@ -23,7 +23,7 @@ async function reactionTo(odd: OddCall): Promise<string> {
   }
 }
 
-test("tail continues after every passing failure of core or a proxy, and exits with a message after the others", async () => {
+test("tail continues after every temporary failure of core or a proxy, and exits with a message after every other failure", async () => {
   const seen = await Promise.all(ODD_CALLS.map(async (odd) => [odd.name, await reactionTo(odd)]));
   expect(Object.fromEntries(seen)).toEqual(
     Object.fromEntries(ODD_CALLS.map(({ name, tail }) => [name, tail])),

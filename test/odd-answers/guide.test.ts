@@ -24,7 +24,7 @@ const environmentOf = (baseUrl: string, { id, secret }: OddWorkspace) => ({
   SIGNING_SECRET: secret,
 });
 
-/** Starts the guide's Python bridge in its own folder, because it saves its cursor in its folder. */
+/** Starts the guide's Python bridge in a separate folder, because the bridge saves its cursor in the working folder. */
 function startPython(
   baseUrl: string,
   workspace: OddWorkspace,

@@ -43,7 +43,7 @@ export function expectedVerdicts(rows: readonly OddAnswer[]): Verdicts {
   return Object.fromEntries([...each, ...sent.map(({ name, send }) => [`send: ${name}`, send ?? ""])]);
 }
 
-/** Returns the answers to polls after which a program continues to poll soon. */
+/** Returns the answers to polls after which a program must soon poll again. */
 const continuedOf = (rows: readonly OddAnswer[]) =>
   rows.filter(({ poll }) => poll === "ok" || poll === "retry");
 
@@ -114,7 +114,7 @@ function reactionTo(
   [first, second, third]: readonly number[],
 ): string {
   if (first === undefined) return "no request";
-  // If a program does not know an informational answer, it may repeat the request.
+  // A program that does not recognize an informational answer may repeat the request.
   if (second === undefined || wanted === "ok") return wanted === "retry" ? "no retry" : (wanted ?? "");
   if (second - first < (row.waitMs ?? 0) - TIMER_SLACK_MS) return "a retry that is too early";
   return third === undefined ? "retry" : "several retries";

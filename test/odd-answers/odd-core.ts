@@ -2,7 +2,7 @@ import { createServer as createHttp2Server, type ServerHttp2Stream } from "node:
 import { createServer, type AddressInfo, type Socket } from "node:net";
 import { FollowResponse } from "../../proto/gen/chatbridge/v1/game";
 
-/** What a stand-in for core, or a proxy in front of core, does with a call of `Follow`. */
+/** How a stand-in for core, or for a proxy in front of core, reacts to a call of `Follow`. */
 export interface OddCall {
   readonly name: string;
   /** Handles the call in place of core. `socket` is the connection of the call. */
@@ -11,7 +11,7 @@ export interface OddCall {
   readonly connection?: (socket: Socket) => void;
   /** Whether all later calls are handled in the same way. */
   readonly isLasting?: true;
-  /** Whether a tail that has been connected before must continue, or exit with a message. */
+  /** Whether a tail that was already connected must continue, or exit with a message. */
   readonly tail: "continue" | "exit";
 }
 
@@ -42,7 +42,7 @@ const page = (status: number) => (stream: ServerHttp2Stream) => {
   stream.respond({ ":status": status, "content-type": "text/html" });
   stream.end(HTML);
 };
-/** Answers like core, and then breaks off. */
+/** Answers like core, and then breaks the call off. */
 const thenDo =
   (act: (stream: ServerHttp2Stream, socket: Socket) => void) =>
   (stream: ServerHttp2Stream, socket: Socket) => {
@@ -133,8 +133,8 @@ export const ODD_CALLS: readonly OddCall[] = [
 
 /**
  * Starts a stand-in for core. The first call of `Follow` is answered with an event `before`, and then the connection is
- * closed. The second call gets the odd answer. Every later call is answered with an event `after`, unless the odd answer
- * is lasting.
+ * closed. The second call gets the odd answer. Every later call is answered with an event `after`, unless later calls
+ * get the odd answer too.
  */
 export async function startOddCore(odd: OddCall) {
   let calls = 0;

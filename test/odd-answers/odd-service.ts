@@ -17,7 +17,7 @@ interface Request {
   readonly body: string;
 }
 
-/** A request as the stand-in saw it, and the time since the start of the test process, ms. */
+/** A request that the stand-in received, and its time in ms since the start of the test process. */
 export interface Seen {
   readonly atMs: number;
   readonly what: string;
@@ -35,7 +35,10 @@ export interface OddWorkspace {
   readonly posts: readonly Seen[];
   /** All pushes to `targetUrl`, with the text of the event. */
   readonly pushes: readonly Seen[];
-  /** The faults of requests: another path, an invalid signature, an answer that the program read without end. */
+  /**
+   * Faults of the program: a request with a wrong path or an invalid signature, or reading an endless answer for too
+   * long.
+   */
   readonly faults: readonly string[];
   readonly targetUrl: string;
 }
@@ -46,15 +49,18 @@ export interface WorkspaceOptions {
    * answer. The last page has the event `the end`.
    */
   readonly toPolls?: readonly OddAnswer[];
-  /** Texts of events that come first, with regular answers. */
+  /** Texts of events in the first pages, which have regular answers. */
   readonly events?: readonly string[];
-  /** Answers to events and pushes, by text: only the first request with the text gets the answer, or the first `times`. */
+  /**
+   * Answers to events and pushes, by text. Only the first request with the text gets the answer, or the first `times`
+   * requests.
+   */
   readonly byText?: ReadonlyMap<string, OddAnswer>;
   /** The channel of the events; `c1` by default. */
   readonly channel?: string;
 }
 
-/** Returns the text of the event that follows an odd answer. No text is a part of another text. */
+/** Returns the text of the event that follows an odd answer. No text contains another text. */
 export const endOf = (name: string): string => `after ${name}.`;
 
 export type OddService = Awaited<ReturnType<typeof startOddService>>;

