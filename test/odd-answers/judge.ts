@@ -16,15 +16,15 @@ export interface Running {
 /** Starts a program for a workspace of the stand-in. */
 export type Start = (baseUrl: string, workspace: OddWorkspace) => Promise<Running> | Running;
 
-/** Time limit of a lane, ms: a program may wait 30 seconds for an answer, and 30 seconds after a refusal. */
+/** Time limit of an instance, in ms: a program may wait 30 seconds for an answer, and 30 seconds after a refusal. */
 const LANE_MS = 100_000;
-/** Timers may fire a little early, ms. */
+/** Milliseconds by which timers may fire early. */
 const TIMER_SLACK_MS = 20;
 /** Text of the last event of each run. */
 const LAST = "the end";
 /**
- * Answers to `LAST` in a run in which no further poll may come. The waits before so many retries are together longer than
- * the waits before the first polls of a program that ignores `Retry-After`.
+ * Answers to `LAST` when the program must not poll again. Before so many retries, a program waits longer in total than
+ * it would wait before a poll if it ignored `Retry-After`.
  */
 const REFUSALS: OddAnswer = {
   name: LAST,
@@ -129,9 +129,9 @@ const timesOf = (posts: readonly Seen[], text: string): readonly number[] =>
 const idsOf = (posts: readonly Seen[], text: string) => new Set(postsOf(posts, text).map(({ what }) => what));
 
 /**
- * Gives each answer after which a program must not poll soon to the first poll of an instance. Returns the reactions
- * that were seen. A program that stops must print the status and exit with a code other than 0. A program that waits must
- * still report an event, and must not poll while it retries this event several times.
+ * Tests the answers after which a program must not soon poll again: starts an instance for each, and gives the answer
+ * to its first poll. Returns the reactions that were seen. A program that stops must print the status and exit with a
+ * code other than 0. A program that waits must still report an event, and must not poll while it retries this event.
  */
 export async function judgeStops(
   service: OddService,

@@ -49,6 +49,6 @@ test("a bridge with the kit continues after every odd answer", async () => {
   expect(seen).toEqual(expectedVerdicts(ODD_ANSWERS));
 });
 
-test("the start of a bridge with the kit fails when its first poll is refused, and waits if Retry-After asks for it", async () => {
+test("a bridge with the kit fails to start if its first poll is refused, and waits if the answer has Retry-After", async () => {
   expect(await judgeStops(service, ODD_ANSWERS, startKit)).toEqual(expectedStops(ODD_ANSWERS));
 });

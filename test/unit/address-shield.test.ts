@@ -16,7 +16,7 @@ function createSharedLimit() {
 
 // time: controlled
 // contract: check-2
-test("the edge rejects no request that the shared limit would admit, and rejects a flood without calls to core", () => {
+test("the edge never rejects a request that the shared limit would admit, and rejects a flood without calling core", () => {
   const bursts = fc.array(
     fc.record({ gapMs: fc.integer({ min: 0, max: 1500 }), count: fc.integer({ min: 1, max: 700 }) }),
     { minLength: 1, maxLength: 8 },
@@ -71,7 +71,7 @@ test("the addresses of an IPv6 /64 network together have ten times the limit of 
   expect(refused(addressOf(0), 1_000)).toBe(false);
 });
 
-test("IPv4 addresses have no limit besides their own", () => {
+test("an IPv4 address is limited only by its own limit", () => {
   const shield = createAddressShield();
   const answers = Array.from({ length: 20 * LIMIT }, (_, i) =>
     shield.refuse(`192.0.${i % 250}.${i % 200}`, 100),

@@ -4,12 +4,12 @@ const MB = 1024 * 1024;
 /** The seconds of 36 hours and 10 minutes. */
 const ID_SECONDS = 130_200;
 
-test("512 MB carry the POSTs whose request ids fit for their longest lifetime, when core removes acked events", () => {
+test("if core removes acked events, 512 MB carry as many POSTs as their request ids allow", () => {
   const { perSecond } = dailyPosts({ emptyBytes: 12 * MB, idBytes: 40, ackedBytes: 0 });
   expect(perSecond).toBeCloseTo((500 * MB) / (40 * ID_SECONDS));
 });
 
-test("an acked event that stays in the logs takes its bytes for a day", () => {
+test("an acked event that stays in the logs counts for a day", () => {
   const { perSecond, lines } = dailyPosts({ emptyBytes: 0, idBytes: 51, ackedBytes: 173 });
   expect(perSecond).toBeCloseTo((512 * MB) / (51 * ID_SECONDS + 173 * 86_400));
   expect(lines).toEqual([

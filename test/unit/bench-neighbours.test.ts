@@ -21,7 +21,7 @@ describe("the slowdown by an attack", () => {
     expect(slowdownOf(alone, beside)).toEqual({ ratio: 4, worst });
   });
 
-  test("includes the slow calls from before the attack", () => {
+  test("divides by a p99 that includes the slow calls without the attack", () => {
     const calls = outcomes({ post: [...times(90, 10), ...times(10, 50)] });
     expect(slowdownOf(calls, outcomes({ post: times(100, 100) })).ratio).toBe(2);
   });

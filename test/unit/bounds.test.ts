@@ -49,7 +49,7 @@ describe("past its share, a token loses only its own least recently used session
     expect(tokenOf(link)).toBe("n");
   });
 
-  test("an edge has 1,000 sessions and 100 links; a token without any is then refused, and no session ends", () => {
+  test("an edge keeps at most 1,000 sessions and 100 links; further tokens are then refused, and no session ends", () => {
     const { begin, find, makeCode, end, takeCode } = createSessions();
     const both = [ofToken("ann"), ofToken("bob")];
     const begun = both.flatMap((described) => Array.from({ length: 500 }, () => begin("t", described)));
@@ -87,7 +87,7 @@ describe("the pushes of a shard", () => {
 
   test("begin no first attempts while 1,000 outcomes wait to be recorded, and begin them when there is room again", async () => {
     await shard().run(1_000, { answer: () => after(1, OK), queue: queuedMany(1_100), records: "away" });
-    // When the 1,000th outcome waits, 16 more attempts are in progress.
+    // When the 1,000th outcome starts to wait, 16 more attempts are in progress.
     expect(shard().attempts).toHaveLength(1_016);
     await shard().wait(1_000, { records: "taken" });
     expect([shard().attempts.length, shard().recorded.length]).toEqual([1_100, 1_100]);

@@ -5,7 +5,7 @@ import { many } from "../harness/for-all";
 
 const PER_TURN = 3;
 
-/** Makes calls of connections, and records the calls that start. */
+/** Returns a function that makes a call of a connection, and the list of the calls that have started. */
 function createTestStarts() {
   const inTurn = createCallStarts(PER_TURN);
   const started: string[] = [];
@@ -13,7 +13,7 @@ function createTestStarts() {
   return { started, call };
 }
 
-test("the calls of a connection start in order, at most its share in each turn of the event loop", async () => {
+test("calls of a connection start in order, and no more of them start in one turn of the event loop than the connection's share", async () => {
   const { started, call } = createTestStarts();
   const connection = {};
   for (const name of "abcdefgh") call(connection, name);
@@ -26,7 +26,7 @@ test("the calls of a connection start in order, at most its share in each turn o
   expect(started.join("")).toBe("abcdefghi");
 });
 
-test("the calls of one connection delay no call of another connection", async () => {
+test("the calls of one connection do not delay calls of another connection", async () => {
   const { started, call } = createTestStarts();
   const connection = {};
   for (const name of "abcdefgh") call(connection, name);
@@ -34,7 +34,7 @@ test("the calls of one connection delay no call of another connection", async ()
   expect(started.join("")).toBe("abcx");
 });
 
-test("a share that was not used in the last turn can be used in this turn", async () => {
+test("after a turn without calls, a connection has its full share again", async () => {
   const { started, call } = createTestStarts();
   const connection = {};
   for (const name of "abc") call(connection, name);
@@ -44,7 +44,7 @@ test("a share that was not used in the last turn can be used in this turn", asyn
   expect(started.join("")).toBe("abcdef");
 });
 
-test("every call starts once, in the order of its connection", async () => {
+test("every call starts once, and the calls of each connection start in order", async () => {
   const calls = fc.array(fc.record({ connection: fc.nat(3), waits: fc.boolean() }), { maxLength: 60 });
   await fc.assert(
     fc.asyncProperty(calls, async (all) => {

@@ -19,7 +19,7 @@ test.each([
   ],
   ["Name resolution failed\nfor target dns:core:50051", "Name resolution failed for target dns:core:50051"],
   ["", "the call failed without a cause"],
-])("of the words %j of a failed call, the cause is kept", (details, cause) => {
+])("the error text %j of a failed call is reduced to its cause", (details, cause) => {
   expect(failureCause(details)).toBe(cause);
 });
 

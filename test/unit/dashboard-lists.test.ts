@@ -63,7 +63,7 @@ describe("`minuteBuckets`", () => {
       delivery({ result: "timeout", latencyMs: 5_000 }),
       delivery({ result: "expired", latencyMs: 0 }),
       delivery({ eventType: "poll", polls: 1, attempt: 0, latencyMs: 0 }),
-      // These polls were logged before the workspace got a target URL.
+      // These polls were logged before the target URL was set.
       ...[600_000, 900_000].map((age) => delivery({ eventType: "poll", polls: 1, attempt: 0, at: ago(age) })),
     ];
     const { success, failed, dropped, polls, median, slowest } = minuteBuckets(log, NOW);

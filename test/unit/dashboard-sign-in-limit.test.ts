@@ -4,7 +4,7 @@ let nowMs = 0;
 const limit = () => createSignInLimit(() => nowMs);
 
 // time: controlled
-test("an address can try to sign in ten times within a minute, and then again when the minute is over", () => {
+test("an address can try to sign in ten times within a minute, and again after the minute has ended", () => {
   const { refuse } = limit();
   for (let i = 0; i < 10; i++) expect(refuse("192.0.2.1")).toBeUndefined();
   expect(refuse("192.0.2.1")).toBe(60);
@@ -22,7 +22,7 @@ test("the addresses of one IPv6 /64 network count as one address", () => {
   expect(refuse("2001:db8:0:2::")).toBeUndefined();
 });
 
-test("a right token does not count as a failed attempt, and allows no further wrong tokens", () => {
+test("a correct token does not count as a failed attempt, and does not allow more attempts with wrong tokens", () => {
   const { refuse, accept } = limit();
   for (let i = 0; i < 9; i++) {
     expect(refuse("192.0.2.1")).toBeUndefined(); // a wrong token
@@ -32,7 +32,7 @@ test("a right token does not count as a failed attempt, and allows no further wr
 });
 
 // time: controlled
-test("a token signs in at most 240 times a minute, and so does an address; other tokens and addresses sign in meanwhile", () => {
+test("a token or an address can sign in at most 240 times a minute; other tokens and addresses are not affected", () => {
   const { refuse, accept } = limit();
   const signIn = (address: string, name: string) => refuse(address) ?? accept(address, name);
   for (let i = 0; i < 240; i++) expect(signIn(`192.0.2.${i}`, "ann")).toBeUndefined();

@@ -49,7 +49,8 @@ test("no bound is ever exceeded, no slot stays free while a task can use it, and
       fc.integer({ min: 1, max: 3 }),
       async (steps, inAll, ofOne) => {
         const slots = createTestSlots(inAll, ofOne);
-        // A model of the waiting tasks, oldest first. It uses the tasks that have begun, but no order of the keys.
+        // A model of the waiting tasks, oldest first. The model learns which tasks have begun, but does not predict the
+        // order of the keys.
         let waiting: {
           readonly key: string;
           readonly cancel: () => void;
@@ -91,7 +92,7 @@ test("no bound is ever exceeded, no slot stays free while a task can use it, and
   );
 });
 
-test("a key with many waiting tasks lets each other key have its turn before its next task", async () => {
+test("after each task of a key with many waiting tasks, every other key has a turn", async () => {
   await fc.assert(
     fc.asyncProperty(
       fc.integer({ min: 1, max: 100 }),
@@ -139,7 +140,7 @@ test("a task that was cancelled before its call never begins, and a task that fa
   expect(begun).toEqual(["begun"]);
 });
 
-test("a task that tries to get a slot gets only a slot for which no other task waits, and frees the slot as any task does", async () => {
+test("`tryAcquire` returns a slot only if no task waits for the slot, and the slot can then be freed like any other", async () => {
   const slots = createFairSlots({ inAll: 2, ofOne: 1 });
   const free = slots.tryAcquire("a");
   expect(free).toBeDefined();

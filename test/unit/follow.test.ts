@@ -5,7 +5,7 @@ import { closeAll, createGroup, DEADLINE_MS, pass, seen, type Group } from "../h
 /** Names of two streams: together, EVEN owns the shards 0 and 2, and ODD owns 1 and 3. */
 const [EVEN, ODD] = ["c1", "cp"];
 
-test("two streams with these names own every second shard each", () => {
+test("each of two streams with these names owns every second shard", () => {
   expect(ownersOf(4, [EVEN, ODD])).toEqual([EVEN, ODD, EVEN, ODD]);
 });
 
@@ -56,7 +56,7 @@ describe("one stream", () => {
     expect(seen(stream)).toEqual(["a0/1"]);
   });
 
-  test("gets each event exactly once, even if an answer of the store is lost", async () => {
+  test("gets each event exactly once, even if an answer from the store is lost", async () => {
     for (let ms = 1; ms <= 80; ms++) {
       const group = startGroup();
       const stream = group.open("c");

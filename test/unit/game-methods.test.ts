@@ -213,7 +213,7 @@ test("calls of up to 32 MB of one token, and of 64 MB in total, are accepted; fu
   expect(await again).toBe("OK");
 });
 
-test("large calls reach the store in slices of 256 KB, one slice of a token at a time, and small calls wait for none of them", async () => {
+test("large calls reach the store in slices of 256 KB, one slice of a token at a time, and small calls do not wait for them", async () => {
   const { stored, store, ask } = startGames();
   const large = ["quiz", "quiz", "dice"].map((name) => ask(name, 1024 * 1024, 64));
   await until("a slice of each token has reached the store", () => stored.length === 2);
@@ -228,7 +228,7 @@ test("large calls reach the store in slices of 256 KB, one slice of a token at a
   expect(stored).toHaveLength(13);
 });
 
-test("core works on 16 calls of a token at the same time, and the next call of another token waits for none of the others", async () => {
+test("core works on 16 calls of a token at the same time, and a call of another token does not wait for them", async () => {
   const { stored, store, ask } = startGames();
   const many = Array.from({ length: 40 }, () => ask("quiz", 1));
   await until("the share of the token is used", () => stored.length === 16);

@@ -27,7 +27,7 @@ test("a game without other games reads every command, with and without its name"
   ]);
 });
 
-test("the command that a game shows to members is a command that the game reads", () => {
+test("a game understands the command that it shows to members", () => {
   expect([FIRST, SECOND].map((names) => writeCommand("start", names))).toEqual(["start", "quiz start"]);
   for (const names of [FIRST, SECOND]) {
     expect(readCommand(writeCommand("start", names), names)).toEqual(["start"]);

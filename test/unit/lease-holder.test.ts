@@ -104,7 +104,7 @@ test("a closing core releases idle shards immediately, and other shards when the
   expect(memory.members.has("a")).toBe(false);
 });
 
-/** Makes each work that is in progress when it must stop take `ms` milliseconds more. */
+/** Makes work on a shard continue for `ms` milliseconds after it must stop. */
 function finishWorkAfter(ms: number): void {
   holders.working.until = async (lease) => {
     await aborted(lease.stopping);
@@ -314,7 +314,7 @@ test("however cores start and stop, a core loses no lease whose work ends within
 });
 
 // time: controlled
-test("while cores of an older release are replaced or come back, each shard soon has one core, and never two", async () => {
+test("while cores of an older release are replaced or restarted, each shard soon has one core, and never has two", async () => {
   const steps = fc.array(fc.record({ place: fc.nat(3), isOlder: fc.boolean() }), { maxLength: 8 });
   await fc.assert(
     fc.asyncProperty(steps, async (replacements) => {

@@ -27,7 +27,7 @@ async function flood(port: number, from: string, count: number): Promise<Flood> 
   return opened;
 }
 
-/** Whether a connection from `from` is answered. */
+/** Opens a connection from `from`, and returns whether the server answers. */
 function isServed(port: number, from: string): Promise<boolean> {
   const socket = connect({ host: "127.0.0.1", port, localAddress: from }).on("error", () => undefined);
   closers.push(() => socket.destroy());
@@ -37,7 +37,7 @@ function isServed(port: number, from: string): Promise<boolean> {
   });
 }
 
-test("an address gets no more connections than its share, and another address is served", async () => {
+test("an address cannot open more connections than its share, and another address can still connect", async () => {
   const { port, refused } = await start({ max: 100, share: 10 });
   const greedy = await flood(port, "127.0.0.2", 300);
   await until("the connections above the share are closed", () => greedy.closed() === 290);
@@ -46,7 +46,7 @@ test("an address gets no more connections than its share, and another address is
   expect(refused).toEqual({ all: 0, address: 291 });
 });
 
-test("an address that closes a connection gets another connection", async () => {
+test("an address at its limit can connect again after it closes a connection", async () => {
   const { port } = await start({ max: 100, share: 1 });
   const first = await flood(port, "127.0.0.2", 1);
   expect(await isServed(port, "127.0.0.2")).toBe(false);
@@ -54,7 +54,7 @@ test("an address that closes a connection gets another connection", async () => 
   await until("the address is served again", () => isServed(port, "127.0.0.2"));
 });
 
-test("all addresses together get no more connections than the bound for all, and no open connection is closed", async () => {
+test("all addresses together cannot open more connections than the bound for all, and open connections stay open", async () => {
   const { port, refused } = await start({ max: 20, share: 10 });
   const [first, second] = [await flood(port, "127.0.0.2", 10), await flood(port, "127.0.0.3", 10)];
   expect(await isServed(port, "127.0.0.4")).toBe(false);
@@ -73,7 +73,7 @@ test.each(["127.0.0.2", "127.0.0.0/29", "::1,127.0.0.2"])(
   },
 );
 
-test("a listener for IPv4 and IPv6 counts IPv4 addresses one by one", async () => {
+test("a listener for IPv4 and IPv6 counts each IPv4 address separately", async () => {
   const { port } = await start({ max: 100, share: 10 }, "::");
   await flood(port, "127.0.0.2", 10);
   expect(await isServed(port, "127.0.0.2")).toBe(false);

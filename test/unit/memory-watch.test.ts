@@ -84,7 +84,7 @@ test("rejected writes cause one error per minute, and a notice until 15 seconds 
 });
 
 // time: controlled
-test("while Redis does not answer, the last known memory counts; without the permission for INFO, none does", async () => {
+test("while Redis does not answer, the last known memory counts; without permission for INFO, the memory is unknown", async () => {
   const redis = watched();
   await redis.uses(90);
   await redis.uses(new StoreUnavailable("Redis is unavailable"));

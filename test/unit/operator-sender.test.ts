@@ -130,7 +130,7 @@ test("after an outage of the store, the sender reads the outbox again from its b
   expect(reports).toEqual([]);
 });
 
-test("an event about a deleted workspace is removed, and an unreadable record does not stop the addresses of the installation", async () => {
+test("an event about a deleted workspace is removed, and an unreadable record does not prevent deliveries to the installation's addresses", async () => {
   const { add, sent, outbox, state, reports, lookUntil } = startSender();
   add("1", { workspaceId: "deleted" });
   await lookUntil("the outbox is empty", () => outbox.length === 0);

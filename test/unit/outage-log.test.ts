@@ -40,7 +40,7 @@ test("an outage is logged once a minute for each reason, and its end once, with 
 });
 
 // time: controlled
-test("an outage with always another reason is logged, and takes a bounded amount of memory", () => {
+test("an outage whose reason keeps changing is logged, and takes a bounded amount of memory", () => {
   const reasons: unknown[] = [];
   const write = (line: string) => void reasons.push((JSON.parse(line) as { reason: unknown }).reason);
   const outages = createOutageLog({
@@ -76,7 +76,7 @@ test.each([
     expect(each).toEqual(typeof words === "string" ? words : expect.stringMatching(words));
 });
 
-test("the reason of a connection that fails at all addresses of a name is the first error", () => {
+test("if a connection fails at all addresses of a name, the reason is the first error", () => {
   const error = new AggregateError([new Error("connect ECONNREFUSED ::1:6379"), new Error("second")]);
   expect([redisFault(error), replyFault(error)]).toEqual(["connect ECONNREFUSED ::1:6379", undefined]);
 });

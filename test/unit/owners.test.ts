@@ -56,7 +56,7 @@ function movesBeside(others: number): readonly number[] {
 }
 
 test.each([1, 2, 3, 4, 5, 6, 7, 8, 11, 15])(
-  "when a member joins or leaves %i others, few more of 16 shards move than the member's share",
+  "when a member joins or leaves %i others, only slightly more of 16 shards move than the member's share",
   (others) => {
     const share = Math.floor(16 / (others + 1));
     const moves = movesBeside(others);

@@ -42,7 +42,7 @@ const STEPS = fc.array(
   { minLength: 1, maxLength: 40 },
 );
 
-test("within any time, a key uses at most its burst, the rate, and one more task", async () => {
+test("in any period, a key uses at most its burst, its rate for the period, and one more task", async () => {
   await fc.assert(
     fc.asyncProperty(STEPS, async (steps) => {
       const { begin, begun } = createTestPace({ perSecond: PER_SECOND, burst: BURST });
@@ -107,7 +107,7 @@ test("a waiting task that is cancelled uses nothing, and the next task has its p
   expect(jest.getTimerCount()).toBe(0);
 });
 
-test("what is used without waiting delays the next tasks of the key, and of no other key", async () => {
+test("use without waiting delays the next tasks of the key, but not the tasks of other keys", async () => {
   const pace = createPace({ perSecond: 10, burst: 1 });
   pace.use("a", 21);
   let begun = false;

@@ -209,13 +209,13 @@ describe("the start of the body of a rejection", () => {
     );
   });
 
-  test("has no byte of what follows the body", () => {
+  test("does not include bytes after the body", () => {
     const answer = createAnswer();
     answer.read(Buffer.from("HTTP/1.1 500 No\r\nContent-Length: 2\r\n\r\nnoHTTP/1.1 204 X\r\n\r\n"));
     expect(answer.bodyStart?.read(true)).toEqual({ bytes: Buffer.from("no"), isTruncated: false });
   });
 
-  test("of a body that ends with the connection has the bytes that have arrived", () => {
+  test("has all bytes that have arrived if the body ends with the connection", () => {
     const answer = createAnswer();
     answer.read(Buffer.from("HTTP/1.0 503 X\r\n\r\nover"));
     answer.read(Buffer.from("loaded"));

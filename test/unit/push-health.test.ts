@@ -44,7 +44,7 @@ test.each(FAILURES)(
 
 test.each([
   ...DROP_REASONS.map((result) => ({ result, status: undefined })),
-  // This poll was logged before the workspace got a target URL.
+  // This poll was logged before the target URL was set.
   { eventType: "poll", eventId: "", status: 200 },
 ])("drops and polls are not attempts: %j", (fields) => {
   const health = pushHealth([delivery({ ...fields, attempt: 0 })], NOW);

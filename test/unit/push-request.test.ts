@@ -67,7 +67,7 @@ afterEach(() => void jest.useRealTimers());
 const pass = (ms: number): Promise<void> => jest.advanceTimersByTimeAsync(ms);
 
 // time: controlled
-test("an attempt that is aborted ends at once, and an abort after the answer closes no connection", async () => {
+test("an attempt that is aborted ends immediately, and an abort after the answer does not close the connection", async () => {
   const bridge = bridgeByHand();
   const [early, late] = [new AbortController(), new AbortController()];
   const { results } = await bridge.push({ ...ATTEMPT, signal: early.signal });

@@ -21,7 +21,7 @@ test("the first refusal of an owner is answered immediately, and the next ones o
   expect(answered).toHaveLength(5);
 });
 
-test("a refusal later than the pace is answered immediately", () => {
+test("a refusal is answered immediately when the earlier refusals no longer delay it", () => {
   const pace = createRefusalPace({ perSecond: 100, waitingMax: ROOMY });
   refuseMany(pace, "a", 3);
   jest.advanceTimersByTime(30);
@@ -34,7 +34,7 @@ test("the refusals of one owner do not delay the refusals of another owner", () 
   expect(refuseMany(pace, "b", 1)).toHaveLength(1);
 });
 
-test("above the maximum of waiting refusals, of one owner and of all, a refusal is answered immediately", () => {
+test("while too many refusals of an owner, or of all owners, are waiting, a further refusal is answered immediately", () => {
   const pace = createRefusalPace({ perSecond: 1, waitingMax: { inAll: 5, ofOne: 3 } });
   expect(refuseMany(pace, "a", 10)).toHaveLength(1 + 6);
   expect(refuseMany(pace, "b", 10)).toHaveLength(1 + 7);

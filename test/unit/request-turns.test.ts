@@ -103,7 +103,7 @@ test("a connection with too many waiting requests is closed, and its requests no
   for (const socket of others) socket.destroy();
 });
 
-test("an address with too many waiting requests gets no further ones, and another address still does", async () => {
+test("if too many requests of an address are waiting, its next connection is closed; another address is not affected", async () => {
   await start(() => undefined, { onConnection: 3, address: 4, all: 100 });
   const [one, two, three] = [1, 2, 3].map(() => connectTo("127.0.0.2"));
   for (const socket of [one, two]) socket?.write(Buffer.concat([GET, GET, GET]));

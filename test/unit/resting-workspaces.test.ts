@@ -22,7 +22,7 @@ describe("a workspace whose secret no key decrypts", () => {
     expect([shard().drops, shard().world.queue]).toEqual([[], []]);
   });
 
-  test("delays no event of another workspace", async () => {
+  test("does not delay events of other workspaces", async () => {
     const queue = queuedMany(40);
     await shard().run(0, { unreadable, queue: [...queue, queued(41, { workspaceId: OTHER })] });
     expect(ids()).toEqual(["evt_41"]);
@@ -56,7 +56,7 @@ describe("a workspace whose secret no key decrypts", () => {
     expect([ids(), shard().world.queue.length]).toEqual([["evt_9999"], WAITING_MAX]);
   });
 
-  test("holds no room in memory: another workspace's events are read however many such workspaces rest", async () => {
+  test("takes no room in memory: another workspace's events are read, however many such workspaces rest", async () => {
     const resting = Array.from({ length: 8 }, (_, i) => `a222222${i}-2222-4333-8444-555555555555`);
     const bytes = WORKSPACE_BYTES_MAX;
     const queue = resting.map((workspaceId, i) => queued(i + 1, { workspaceId, bytes }));

@@ -95,7 +95,7 @@ describe("new pushes of a workspace", () => {
     },
   );
 
-  test("are dropped as overloaded if core could not read the queue only for a short time meanwhile", async () => {
+  test("are dropped as overloaded if the queue was unreadable for only a short part of the 10 s", async () => {
     await shard().run(5_000, { answer: unanswered, queue: queuedMany(60, { isRetried: false }) });
     shard().world.lease = "away";
     await pass(1_500);

@@ -4,7 +4,7 @@ import { forAll } from "../harness/for-all";
 
 const MAX = { all: 10, token: 6, address: 4 };
 
-test("a full share refuses only its owner, and names the kind of the share", () => {
+test("if a share is full, only its owner is refused, and the refusal names the kind of share", () => {
   const shares = createShares(MAX);
   expect(shares.acquire({ token: "a" }, 6)).toBeInstanceOf(Function);
   expect(shares.acquire({ token: "a" })).toBe("token");
@@ -24,7 +24,7 @@ test("a share that is released twice frees its amount once", () => {
   expect(shares.used).toBe(2);
 });
 
-test("no maximum is ever exceeded, only a full maximum refuses, and everything that is released can be acquired again", () => {
+test("no maximum is ever exceeded, refusals come only from a full maximum, and everything that is released can be acquired again", () => {
   const step = fc.oneof(
     fc.record({
       token: fc.option(fc.constantFrom("a", "b", "c"), { nil: undefined }),

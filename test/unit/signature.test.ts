@@ -19,7 +19,7 @@ function matches(header: string, raw: Uint8Array | string, ...secrets: readonly 
 }
 
 /**
- * Returns the service's result for a signature. Fails if the bridge kit has another result at the time of the
+ * Returns the service's result for a signature. Fails if the bridge kit has a different result at the time of the
  * signature.
  */
 function judged(header: string, raw: Uint8Array | string, ...secrets: readonly string[]) {
@@ -30,7 +30,7 @@ function judged(header: string, raw: Uint8Array | string, ...secrets: readonly s
   return outcome;
 }
 
-/** The kit rejects a secret with a stray character at an end. The service makes no such secret. */
+/** The kit rejects a secret with a stray character at its start or end. The service makes no such secret. */
 const isUsable = (secret: string) => secretFault(secret) === undefined;
 const MAC = "ab".repeat(32);
 

@@ -105,7 +105,7 @@ describe("a lookup", () => {
   );
 
   // time: ordering
-  test("of a name whose servers do not answer takes one place, fails in the end, and delays no other name", async () => {
+  test("of a name whose servers do not answer takes one place, fails in the end, and does not delay other names", async () => {
     const lookup = createNameLookup({ servers: servers(), max: 2 });
     const ended: string[] = [];
     const look = (name: string) =>

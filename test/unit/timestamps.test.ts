@@ -33,7 +33,7 @@ test("a timestamp in milliseconds is named as such", () => {
     expect(words(timestamp)).toMatch(/milliseconds.*Unix seconds/);
 });
 
-test("the message is short, whatever the digits are, and repeats none of them", () => {
+test("the message is short, whatever the digits are, and does not repeat them", () => {
   forAll(fc.stringMatching(/^[0-9]{14,300}$/), (digits) => {
     expect(words(digits).length).toBeLessThan(200);
     expect(words(digits)).not.toContain(digits);
