@@ -34,7 +34,7 @@ export type Kind = keyof typeof RARITY;
 const PAUSE_MIN_MS: Partial<Record<Kind, number>> = { "operator event": 25_000, "sign in": 500 };
 const KINDS = Object.keys(RARITY) as readonly Kind[];
 
-/** The kinds of which several calls are made within seconds. */
+/** Kinds with frequent calls, so that several calls take only seconds. */
 const FREQUENT = KINDS.filter((kind) => RARITY[kind] <= 10);
 
 export type Outcomes = Readonly<Record<Kind, Counts>>;

@@ -8,7 +8,7 @@ import { openFollow, untilOpen, type FollowOptions, type OpenStream } from "../l
 import { Refused } from "./tally";
 import type { Place, Tenant, TenantWorkspace } from "./tenant";
 
-/** The calls of a tenant. A call that is answered with anything but success rejects with a ServiceError or `Refused`. */
+/** The calls of a tenant. A call rejects with a ServiceError or `Refused` unless the answer is a success. */
 export type TenantClient = ReturnType<typeof connectTenant>;
 
 /** A page of events, as the poll returns it. */

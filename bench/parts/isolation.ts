@@ -26,7 +26,7 @@ export const isolation: Part = {
     };
     await both(WARM_UP_SECONDS);
     const head = (name: string) => [`${name} p50 ms`, "p99 ms", "max ms"];
-    const row = createTable(say, ["round", "pushes", ...head("beside"), ...head("without"), "p99 ratio"]);
+    const row = createTable(say, ["round", "pushes", ...head("with"), ...head("without"), "p99 ratio"]);
     const rounds: Awaited<ReturnType<typeof both>>[] = [];
     for (let number = 1; number <= options.rounds; number++) {
       const round = await both(options.seconds);

@@ -29,7 +29,7 @@ interface MixedRound {
 /** Measures latencies under all kinds of load at the same time, below the capacity of the processors. */
 export const mixed: Part = {
   name: "mixed",
-  what: `${PLAYERS} players answer at once beside ${POLLING} polling and ${PUSHED} push workspaces; figures only`,
+  what: `${PLAYERS} players answer at once, together with ${POLLING} polling and ${PUSHED} push workspaces; figures only`,
   async run(context) {
     const { scope, options, say } = context;
     const service = await startLoadedService(context);

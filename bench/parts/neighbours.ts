@@ -49,7 +49,7 @@ export const neighbours: Part = {
       "refused",
       "worst kind    ",
       "p99 ms",
-      "beside ms",
+      "during ms",
       "stolen %",
       "attack got",
       "attack refused",

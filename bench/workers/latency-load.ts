@@ -96,7 +96,7 @@ const calls = {
     return { port, deadPort };
   },
 
-  /** Posts events. Returns for each event the milliseconds from its due time until its answer. */
+  /** Posts events. For each event, returns the milliseconds from its due time until its answer. */
   post: ({ origin, run, ...rate }: Rate & { readonly origin: string; readonly run: string }) =>
     atRate(rate, async (number, { id, secret, address }, dueAt) => {
       const body = JSON.stringify(typedMessage(run, number));
@@ -116,7 +116,9 @@ const calls = {
       return performance.now() - dueAt;
     }),
 
-  /** Polls workspaces with their cursors. Returns for each poll the milliseconds from its due time until its answer. */
+  /**
+   * Polls workspaces with their cursors. For each poll, returns the milliseconds from its due time until its answer.
+   */
   poll: ({ origin, ...rate }: Rate & { readonly origin: string }) =>
     atRate(rate, async (_number, { id, secret, address }, dueAt) => {
       const query = `after=${cursors.get(id) ?? "latest"}`;
@@ -133,7 +135,7 @@ const calls = {
     }),
 
   /**
-   * Publishes events. Returns for each event the milliseconds from its due time until its push arrived. `measured` is
+   * Publishes events. For each event, returns the milliseconds from its due time until its push arrived. `measured` is
    * the id of a workspace: if set, only the values of that workspace are returned.
    */
   async push({ measured, ...rate }: Rate & { readonly measured?: string }): Promise<readonly number[]> {
@@ -153,7 +155,7 @@ const calls = {
   },
 
   /**
-   * Publishes events, and answers with 500 to every attempt of an event except the last. Returns for each retry offset
+   * Publishes events, and answers with 500 to every attempt of an event except the last. For each retry offset, returns
    * by how many ms the retries were late.
    */
   async retry({ offsetsMs, ...rate }: Rate & { readonly offsetsMs: readonly number[] }) {

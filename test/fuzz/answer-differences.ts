@@ -14,7 +14,9 @@ export interface CoreAnswer {
   readonly isFollowed: boolean;
 }
 
-/** The first final head of an answer, and what comes before and after it. All lines of the heads end with CR LF. */
+/**
+ * The first final head of an answer, and what comes before and after it. In the heads, CR LF replaces bare line feeds.
+ */
 interface Parts {
   /** Whether a line of the heads ended with a bare line feed. */
   readonly hasBareLineFeed: boolean;
@@ -25,7 +27,7 @@ interface Parts {
 }
 
 interface Difference {
-  /** The reason, as docs/decisions/0018-own-push-client.md gives it. */
+  /** The reason, in the words of docs/decisions/0018-own-push-client.md. */
   readonly reason: string;
   /** Whether the reason explains the different results for an answer. */
   explains(parts: Parts, core: CoreAnswer, node: NodeAnswer): boolean;

@@ -4,7 +4,7 @@ import type { CoreAnswer } from "./answer-differences";
 const NOTHING = Buffer.alloc(0);
 const LINE_ENDS = Buffer.from("\r\n\r\n");
 
-/** Reads an answer with core's parser. If `isEnded` is true, ends the last line of an incomplete answer. */
+/** Reads an answer with core's parser. If `isEnded` is true, appends line ends to an incomplete answer. */
 export function coreAnswer(pieces: readonly Buffer[], isEnded: boolean): CoreAnswer {
   const answer = createAnswer();
   let piecesRead = 0;
@@ -30,7 +30,7 @@ export function coreAnswer(pieces: readonly Buffer[], isEnded: boolean): CoreAns
   };
 }
 
-/** Returns whether the answer is complete before the last byte, so that bytes follow the answer. */
+/** Returns whether bytes follow the complete answer. */
 function endsBefore(bytes: Buffer): boolean {
   const answer = createAnswer();
   for (let at = 0; at < bytes.length - 1; at++) {

@@ -81,7 +81,10 @@ type Fields = Readonly<Record<string, unknown>>;
 const isFields = (value: unknown): value is Fields =>
   typeof value === "object" && value !== null && !Array.isArray(value);
 
-/** Returns the fields that the contract blames: none for a valid event; "" for a body that is not an object. */
+/**
+ * Returns the fields that are invalid according to the contract: none for a valid event; "" for a body that is not an
+ * object.
+ */
 function blamedFields(body: unknown): ReadonlySet<string> {
   if (!isFields(body)) return new Set([""]);
   const { type } = body;
@@ -92,7 +95,7 @@ function blamedFields(body: unknown): ReadonlySet<string> {
   const member = isFields(body["user"]) ? body["user"]["id"] : undefined;
   if (typeof id !== "string" || !id.startsWith("dm:")) return blamed;
   const isOther = typeof member === "string" && id !== `dm:${member}`;
-  // A fault of a DM channel is a fault of `channel`, whether the channel is an id or an object.
+  // If a DM channel is invalid, the invalid field is `channel`, whether the channel is an id or an object.
   if (isOther || blamed.has("channel.id")) blamed.add("channel");
   return blamed;
 }
@@ -107,7 +110,7 @@ function fieldOf({ instancePath, params }: ErrorObject): string {
 }
 
 test(
-  `the edge accepts and rejects ${CASES} bodies as the contract's tables do`,
+  `the edge accepts and rejects ${CASES} bodies as the contract's tables define`,
   () => {
     const random = createRandom(SEED);
     const different: string[] = [];

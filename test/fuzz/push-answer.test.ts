@@ -24,7 +24,7 @@ test(
         const node = nodes[i];
         if (node === undefined) continue;
         const bytes = Buffer.concat(pieces);
-        // Node rejects a line as soon as it is wrong; core judges complete heads and complete lines of chunks.
+        // Node rejects a line at its first invalid byte; core checks only complete heads and complete lines of chunks.
         const core = coreAnswer(pieces, node.error !== "");
         const difference = differenceOf(bytes.toString("latin1"), core, node);
         if (difference === undefined) continue;

@@ -1,4 +1,4 @@
-/** A source of random values that a seed repeats. */
+/** A source of random values, which are the same for the same seed. */
 export interface Random {
   /** Returns an integer from 0 to `below - 1`. */
   int(below: number): number;

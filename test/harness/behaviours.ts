@@ -75,8 +75,8 @@ export function flood({ bytes = 1_000_000_000, declared = false } = {}) {
   let sent = 0;
   return {
     /**
-     * Body bytes that the operating system has accepted for the client, over all requests. The client may have read
-     * fewer bytes. The difference is at most the size of two sockets' buffers: a few MB on loopback.
+     * Number of body bytes that the operating system has accepted for the client, in all requests together. The client
+     * may have read fewer bytes. The difference is at most the size of two sockets' buffers: a few MB on loopback.
      */
     get sent() {
       return sent;

@@ -53,7 +53,7 @@ export const startTestSentinel = ({
       const [first] = sentinels;
       const found = first && (await masterBy(first));
       if (found === undefined)
-        throw new Error("the first sentinel names no server of this test as the master");
+        throw new Error("the first sentinel does not name a server of this test as the master");
       return found;
     }
 

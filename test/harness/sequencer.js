@@ -54,7 +54,7 @@ const SLOWEST = [
   "test/unit/follow-always",
 ].map((each) => each.replaceAll("/", sep));
 
-/** Starts the slowest files first, so that at the end of a run no worker waits long for another worker's file. */
+/** Starts the slowest files first, so that all workers finish at about the same time. */
 module.exports = class SlowestFirst extends Sequencer {
   sort(tests) {
     // oxlint-disable-next-line unicorn/no-array-sort -- jest's method, which returns a new array

@@ -107,7 +107,7 @@ async function judgeLane(service: OddService, rows: readonly OddAnswer[], start:
   return Object.fromEntries([...polled, ...sent, ...faults]) as Verdicts;
 }
 
-/** Returns the reaction, from the times of the same request. */
+/** Returns the reaction to an answer, from the times at which the same request was made. */
 function reactionTo(
   row: OddAnswer,
   wanted: Reaction | undefined,

@@ -5,9 +5,9 @@ import { FollowResponse } from "../../proto/gen/chatbridge/v1/game";
 /** How a stand-in for core, or for a proxy in front of core, reacts to a call of `Follow`. */
 export interface OddCall {
   readonly name: string;
-  /** Handles the call in place of core. `socket` is the connection of the call. */
+  /** Handles the call instead of core. `socket` is the connection of the call. */
   readonly stream?: (stream: ServerHttp2Stream, socket: Socket) => void;
-  /** Handles the connection of the call in place of an HTTP/2 server. */
+  /** Handles the connection of the call instead of an HTTP/2 server. */
   readonly connection?: (socket: Socket) => void;
   /** Whether all later calls are handled in the same way. */
   readonly isLasting?: true;

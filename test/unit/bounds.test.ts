@@ -215,7 +215,7 @@ describe("a dashboard page with live updates", () => {
     page.destroy();
   });
 
-  test("is answered with 503 if its session has 20 pages, or its token 100; pages of another token are connected meanwhile", async () => {
+  test("is answered with 503 if its session has 20 pages, or its token 100; pages of another token can still connect", async () => {
     const pages = Array.from({ length: 20 }, () => open(undefined, 0));
     await until("the pages of a session are connected", () => cores.size === 20);
     expect(await answerTo("s0/t0")).toEqual([503, expect.stringContaining("You have 20 pages open")]);

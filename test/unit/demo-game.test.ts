@@ -182,7 +182,7 @@ test("only the member who opened a game can stop it", () => {
   expect(kinds(here.command("ann", "stop"))).toEqual(["message.update GAME_END"]);
 });
 
-test("a name cannot move the text after it to another place, and a name that shows nothing gets a placeholder", () => {
+test("a name cannot move the text after it to another place, and an invisible name gets a placeholder", () => {
   const here = table();
   const boards = [
     here.command("Eve\u202e", "start"),

@@ -2,7 +2,7 @@ import * as fc from "fast-check";
 import { createFairSlots, SlotsFull } from "../../core/domain/fair-slots";
 import { many } from "../harness/for-all";
 
-/** Lets all promises that can settle now settle. */
+/** Waits until all promises that can settle have settled. */
 const settle = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
 /** Slots whose tasks run until `end` is called. `begun` has the keys of the tasks, in the order in which they began. */

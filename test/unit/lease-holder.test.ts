@@ -154,7 +154,7 @@ test("if the work on a shard does not end, its lease is renewed only for the tim
 });
 
 // time: controlled
-test("if a shard returns to the share of a core that is finishing the work on it, the work ends before it begins again", async () => {
+test("if a shard returns to the share of a core that is finishing the work on it, the core finishes the old work before it begins again", async () => {
   finishWorkAfter(2_000);
   const one = holders.start("a");
   await pass(1_000);
@@ -278,7 +278,7 @@ test("however cores start and stop, no shard ever has two cores, and in the end 
 });
 
 // time: controlled
-test("however cores start and stop, a core loses no lease whose work ends within the time of a push", async () => {
+test("however cores start and stop, a core never loses a lease whose work ends within the time of a push", async () => {
   const step = fc.record({ core: fc.nat(3), waitMs: fc.nat(3_000), workMs: fc.nat(PUSH_DEADLINE_MS) });
   await fc.assert(
     fc.asyncProperty(fc.array(step, { maxLength: 10 }), async (steps) => {

@@ -23,7 +23,7 @@ test("bytes that are not UTF-8 are replaced; a character that the bound has cut 
   expect([text(cut, true), text(cut)]).toEqual(["é", "é\ufffd"]);
 });
 
-test("the text of any bytes has no control characters except tabs and line feeds, and no lone surrogates", () => {
+test("the text that is read from any bytes has no control characters except tabs and line feeds, and no lone surrogates", () => {
   forAll(fc.uint8Array({ maxLength: 1_024 }), fc.boolean(), (bytes, isTruncated) => {
     const shown = text(bytes, isTruncated);
     expect(shown).not.toMatch(/(?![\t\n])\p{Cc}|\p{Cs}/u);

@@ -30,7 +30,7 @@ function judged(header: string, raw: Uint8Array | string, ...secrets: readonly s
   return outcome;
 }
 
-/** The kit rejects a secret with a stray character at its start or end. The service makes no such secret. */
+/** The kit rejects a secret with a stray character at its start or end. The service never creates such a secret. */
 const isUsable = (secret: string) => secretFault(secret) === undefined;
 const MAC = "ab".repeat(32);
 

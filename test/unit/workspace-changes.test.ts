@@ -39,7 +39,7 @@ test("a connection, a cleared target URL and a new workspace are logged", () => 
   ]);
 });
 
-test("the log has no query of a target URL and no secret, and its details are bounded", () => {
+test("the log contains neither secrets nor the queries of target URLs, and its details are bounded", () => {
   const after = { ...BEFORE, secrets: [SECRET], targetUrl: "https://b.example/e?key=hidden#hidden" };
   expect(shown(BEFORE, after, "ann")).toEqual([
     "ann secret-rotated",

@@ -59,8 +59,8 @@ async function atRate(
 const CONNECTIONS = 3_000;
 const CONNECTIONS_AT_ONCE = 200;
 /**
- * Milliseconds within which the edge closes a connection beyond its limits. The edge's timeouts are longer, so they do
- * not count here.
+ * Milliseconds within which the edge closes a connection beyond its limits. The edge's timeouts are longer, so a
+ * connection that closes within this time was refused.
  */
 const REFUSED_WITHIN_MS = 1_000;
 

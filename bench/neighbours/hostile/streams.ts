@@ -6,7 +6,7 @@ const GROUPS = 2_000;
 const GROUPS_AT_ONCE = 16;
 /** More streams than one core serves to all games together. */
 const STREAMS = 320;
-/** Core allows no more streams in one group. */
+/** Maximum number of streams that core allows in one group. */
 const STREAMS_OF_A_GROUP = 64;
 /** More watches than one core serves to all operators together. */
 const WATCHES = 1_200;
