@@ -78,7 +78,7 @@ function timesAt(readings: readonly CpuReading[], atMs: number): CpuTimes {
   );
 }
 
-/** Returns the processor times from /proc. Returns none if /proc is missing or a process has exited. */
+/** Returns the processor times from /proc. Returns no times if /proc is missing or a process has exited. */
 function readCpuTimes(pids: Pids): CpuTimes {
   try {
     return Object.fromEntries(Object.entries(pids).map(([name, pid]) => [name, cpuTime(pid)]));

@@ -9,7 +9,7 @@ import type { OpenStream } from "../load/streams";
 import { connectTenant, type TenantClient } from "./tenant-client";
 import type { Place, Tenant, TenantWorkspace } from "./tenant";
 
-/** The kinds of calls that a neighbour makes. The value is the number of POSTs for each call of the kind. */
+/** The kinds of calls that a neighbour makes. The value of a kind is the number of POSTs per call of that kind. */
 const RARITY = {
   post: 1,
   /** Time from a POST until the event is delivered to the game. */

@@ -38,7 +38,7 @@ export async function helm(command: readonly string[], options: readonly string[
   );
 }
 
-/** Returns the options of Helm that choose the values of an example. */
+/** Returns Helm's options for the values of an example. */
 export const valuesOf = (example: Example): readonly string[] => [
   "--values",
   join(CHART, "ci", `${example}-values.yaml`),

@@ -23,8 +23,8 @@ const TIMER_SLACK_MS = 20;
 /** Text of the last event of each run. */
 const LAST = "the end";
 /**
- * Answers to `LAST` when the program must not poll again. Before so many retries, a program waits longer in total than
- * it would wait before a poll if it ignored `Retry-After`.
+ * Answers to `LAST` when the program must not poll again. Before these retries, a program waits longer in total than it
+ * would wait before its next poll if it ignored `Retry-After`.
  */
 const REFUSALS: OddAnswer = {
   name: LAST,

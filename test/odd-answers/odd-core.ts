@@ -42,7 +42,7 @@ const page = (status: number) => (stream: ServerHttp2Stream) => {
   stream.respond({ ":status": status, "content-type": "text/html" });
   stream.end(HTML);
 };
-/** Answers like core, and then breaks the call off. */
+/** Answers like core, and then breaks off the call. */
 const thenDo =
   (act: (stream: ServerHttp2Stream, socket: Socket) => void) =>
   (stream: ServerHttp2Stream, socket: Socket) => {

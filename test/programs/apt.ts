@@ -69,8 +69,8 @@ const commandsOf = ({ command, substitutes = [] }: AptProgram) => [command, ...s
 const substituted = new Set<AptProgram>();
 
 /**
- * Installs the programs that are missing. Throws if the installation is not permitted or fails. A program with a
- * substitute on the PATH is then not installed, e.g. on a release of Ubuntu that does not have its package.
+ * Installs the programs that are missing. Throws if the installation is not permitted or fails, unless a substitute for
+ * the program is on the PATH. For example, some releases of Ubuntu lack a package.
  */
 export async function installMissing(wanted: readonly AptProgram[], say: Say): Promise<void> {
   const required: AptProgram[] = [];

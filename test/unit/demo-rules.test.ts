@@ -93,7 +93,7 @@ function playAll(steps: readonly Step[]) {
 
 const steps = fc.array(anyStep, { maxLength: 60 });
 
-test("core would accept every output, whatever members do", () => {
+test("core would accept every output of a game, whatever members do", () => {
   forAll(steps, (all) => {
     for (const { output } of playAll(all).sent) {
       const posting = { workspaceId: WORKSPACE_ID, idempotencyKey: "k", output, game: "trivia" };

@@ -66,7 +66,7 @@ test.each<[what: string, states: string, change: Partial<typeof world>, event?: 
   expect((await attempt(push)).join(" ")).toBe(states);
 });
 
-test("an event is left in the queue if the work must stop before the attempt, or the lease is lost before the record", async () => {
+test("an event is left in the queue if the work must stop before the attempt, or the lease is lost before the outcome is recorded", async () => {
   const [stopped, lost] = [queued(1), queued(2)].map((event) => new EventPush(shard, event));
   world.over.abort();
   expect(await attempt(lost as EventPush)).toEqual(["trying", "left", "left"]);

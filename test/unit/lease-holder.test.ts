@@ -114,7 +114,7 @@ function finishWorkAfter(ms: number): void {
 
 // time: controlled
 test.each(["moves to another core's share", "is released because the core closes"])(
-  "if a shard %s, its lease is renewed while the work on it is finished, and the other core begins after that",
+  "if a shard %s, its lease is renewed until the old core has finished its work, and then the other core begins",
   async (why) => {
     finishWorkAfter(PUSH_DEADLINE_MS);
     const one = holders.start("one");

@@ -64,7 +64,7 @@ test("all addresses together cannot open more connections than the bound for all
 });
 
 test.each(["127.0.0.2", "127.0.0.0/29", "::1,127.0.0.2"])(
-  "an address of %s has no share",
+  "the share does not limit the trusted proxies %s",
   async (trusted) => {
     const { port } = await start({ max: 100, share: 10, trusted: trusted.split(",") });
     const proxy = await flood(port, "127.0.0.2", 50);

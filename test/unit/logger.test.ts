@@ -64,7 +64,7 @@ describe("repeated entries", () => {
   afterEach(() => jest.useRealTimers());
 
   // time: controlled
-  test("by one token do not suppress entries by another token", () => {
+  test("do not suppress entries of another token", () => {
     start("info");
     repeat(150, () => log.info({ by: "ann" }, "changed"));
     repeat(2, () => log.info({ by: "bob" }, "changed"));

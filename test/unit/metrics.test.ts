@@ -131,7 +131,7 @@ describe("the backlog of a core's shards:", () => {
   });
 
   test("a scrape takes a number of steps that grows only in proportion to the number of groups", async () => {
-    /** Returns how many items of lists a scrape visits or copies. */
+    /** Returns the number of list items that a scrape visits or copies. */
     const itemsOf = async (count: number): Promise<number> => {
       const groups = Array.from({ length: count }, (_, i) => group(`g${i}`, { unread: 1 }));
       let items = 0;

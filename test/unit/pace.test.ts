@@ -107,7 +107,7 @@ test("a waiting task that is cancelled uses nothing, and the next task has its p
   expect(jest.getTimerCount()).toBe(0);
 });
 
-test("use without waiting delays the next tasks of the key, but not the tasks of other keys", async () => {
+test("usage without waiting delays the next tasks of the key, but not the tasks of other keys", async () => {
   const pace = createPace({ perSecond: 10, burst: 1 });
   pace.use("a", 21);
   let begun = false;

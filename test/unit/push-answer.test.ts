@@ -116,7 +116,7 @@ test("a head is read in the same way whichever of its lines end with a bare line
   );
 });
 
-test("whatever arrives, its result does not depend on where the bytes are split", () => {
+test("the result of an answer does not depend on where its bytes are split, whatever they are", () => {
   const parts = [
     "\r",
     "\n",

@@ -38,7 +38,7 @@ describe("the hosts file", () => {
     );
   });
 
-  test("with any text is parsed without an error", () => {
+  test("is parsed without an error, whatever text it contains", () => {
     forAll(fc.string(), (text) => void parseHosts(text));
   });
 
@@ -76,7 +76,7 @@ describe("a lookup", () => {
   afterAll(() => names.close());
   const servers = () => [names.server];
 
-  test("of a name in the hosts file sends no query, and the name may have a dot at its end", async () => {
+  test("does not send a query if the name is in the hosts file, with or without a dot at its end", async () => {
     const path = join(folder, "hosts");
     writeFileSync(path, "10.0.0.1 known.test\n");
     const lookup = createNameLookup({ servers: servers(), hosts: createHostsFile(path) });
@@ -85,13 +85,13 @@ describe("a lookup", () => {
     expect(names.lookups("known.test")).toBe(0);
   });
 
-  test("without name servers in the settings uses the hosts file of the system", async () => {
+  test("uses the system's hosts file if the settings have no name servers", async () => {
     const found = await createNameLookup({ servers: [] }).addresses("localhost");
     expect(found).toContain("127.0.0.1");
   });
 
   test.each(["NXDOMAIN", "SERVFAIL"] as const)(
-    "that is answered with %s fails, and does not use getaddrinfo, whose threads core's own lookups need",
+    "fails if it is answered with %s, and does not use getaddrinfo, whose threads core's other lookups need",
     async (answer) => {
       const spies = [jest.spyOn(dns, "lookup"), jest.spyOn(dnsPromises, "lookup")] as const;
       names.set("missing.test", answer);
@@ -105,7 +105,7 @@ describe("a lookup", () => {
   );
 
   // time: ordering
-  test("of a name whose servers do not answer takes one place, fails in the end, and does not delay other names", async () => {
+  test("takes one place while the servers do not answer, fails in the end, and does not delay other names", async () => {
     const lookup = createNameLookup({ servers: servers(), max: 2 });
     const ended: string[] = [];
     const look = (name: string) =>
@@ -126,7 +126,7 @@ describe("a lookup", () => {
     expect(found).toEqual(["127.0.0.1"]);
   });
 
-  test("finds the addresses of both families", async () => {
+  test("finds both IPv4 and IPv6 addresses", async () => {
     names.set("both.test", ["127.0.0.1", "::1"]);
     const found = await createNameLookup({ servers: servers() }).addresses("both.test");
     expect([...found].toSorted()).toEqual(["127.0.0.1", "::1"]);
