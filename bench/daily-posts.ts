@@ -20,7 +20,10 @@ const REDIS_BYTES = 512 * MB;
 const ID_SECONDS = 1.5 * DAY_SECONDS + 600;
 const HOUR_SECONDS = 3_600;
 
-/** Returns the POSTs per second, averaged over a day, that 512 MB of Redis carry, and lines that show the calculation. */
+/**
+ * Returns the POSTs per second, averaged over a day, for which 512 MB of Redis suffice, and lines that show the
+ * calculation.
+ */
 export function dailyPosts({ emptyBytes, idBytes, ackedBytes }: Kept) {
   const kept = [
     { what: "request id", bytes: idBytes, seconds: ID_SECONDS },

@@ -34,7 +34,7 @@ export type Kind = keyof typeof RARITY;
 const PAUSE_MIN_MS: Partial<Record<Kind, number>> = { "operator event": 25_000, "sign in": 500 };
 const KINDS = Object.keys(RARITY) as readonly Kind[];
 
-/** Kinds with frequent calls, so that several calls take only seconds. */
+/** Kinds whose calls are frequent enough to wait for several of them. */
 const FREQUENT = KINDS.filter((kind) => RARITY[kind] <= 10);
 
 export type Outcomes = Readonly<Record<Kind, Counts>>;
@@ -123,8 +123,8 @@ export class Neighbour {
       return true;
     };
     const following = await client.follow({ consumer: "steady", onDelivery });
-    // These streams close immediately, so they have a separate group. In the group of `following`, the events delivered
-    // to them would wait for redelivery.
+    // These streams close immediately, so they have a separate group. In the group of `following`, events delivered to
+    // these streams would wait for redelivery.
     const visit = { group: `${name}.visitors`, consumer: "visitor", onDelivery: () => true };
     const watching = await client.watch(polled);
     this.#streams = [following, watching];

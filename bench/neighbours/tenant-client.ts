@@ -117,7 +117,7 @@ function connectToDashboard(dashboardUrl: string, token: string, agent: Agent) {
       return /^[^;]*/.exec(String(answer.headers["set-cookie"]))?.[0] ?? "";
     },
     signOut: (cookie: string) => call("/session", { method: "DELETE", headers: { cookie } }),
-    /** Gets what the dashboard's page about a workspace shows. */
+    /** Gets the data for the dashboard's page of a workspace. */
     page: ({ id }: TenantWorkspace, cookie: string) => call(`/workspaces/${id}`, { headers: { cookie } }),
     /** Opens the stream of changes that a page of the dashboard reads. Resolves to a function that closes the stream. */
     async openPage({ id }: TenantWorkspace, cookie: string): Promise<() => void> {

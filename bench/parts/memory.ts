@@ -43,7 +43,7 @@ const SETTLE_MS = 1_000;
 /** Measures the memory that Redis reports, and the resident memory of core and the edge. */
 export const memory: Part = {
   name: "memory",
-  what: "Redis bytes of a held event, a request id, a workspace, a polling workspace and a delivery; POSTs that 512 MB carry; memory of core and the edge",
+  what: "Redis bytes of a held event, a request id, a workspace, a polling workspace and a delivery; POSTs that fit into 512 MB; memory of core and the edge",
   async run(context) {
     const { options, say } = context;
     const service = await startLoadedService(context);

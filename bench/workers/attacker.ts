@@ -31,7 +31,10 @@ const calls = {
     await begun?.release();
   },
 
-  /** Attacks for `seconds`. If the attack keeps e.g. streams open, it is made once, otherwise repeatedly. */
+  /**
+   * Attacks for `seconds`. An attack that keeps streams or other resources open is made once; other attacks are
+   * repeated.
+   */
   async attack({ name, seconds, ...options }: Order & { readonly seconds: number }): Promise<Counted> {
     const signal = AbortSignal.timeout(seconds * 1000);
     const all: Taken[] = [];

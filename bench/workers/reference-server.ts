@@ -16,8 +16,7 @@ import { serveWorker } from "../worker";
 
 /**
  * The reference for HTTP: one process that does only what any receiver of signed
- * requests must do. It stores no events and no request ids, has no rate limits,
- * and calls no other process.
+ * requests must do. It does not store events or request ids, has no rate limits, and does not call other processes.
  */
 export type ReferenceServer = typeof calls;
 

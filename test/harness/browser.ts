@@ -95,8 +95,8 @@ export async function untilFocused(page: Page, words: string): Promise<void> {
 }
 
 /**
- * From the next load of the page on, runs a script as soon as the element exists, before the browser draws it. In the
- * script, the element is `element`.
+ * At each later load of the page, runs a script as soon as the element exists, before the browser draws the element. In
+ * the script, the element is `element`.
  */
 export function beforeFirstPaint(page: Page, selector: string, script: string): Promise<unknown> {
   return page.addInitScript(`

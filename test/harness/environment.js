@@ -1,7 +1,7 @@
 const { ok } = require("node:assert");
 const { TestEnvironment } = require("jest-environment-node");
 
-/** Milliseconds after the last test of a file until the file must have closed its connections, timers and processes. */
+/** Milliseconds that a file has after its last test to close its connections, timers and processes. */
 const CLOSED_WITHIN_MS = 10_000;
 const LOOK_EVERY_MS = 20;
 

@@ -7,8 +7,8 @@ const AT_ONCE = 100;
 export type Flood = Awaited<ReturnType<typeof openFlood>>;
 
 /**
- * Opens `count` connections from the local address `from`, one batch after the other. Sends `bytesOf(number)` over each
- * connection, which are numbered from 1. The connections stay open until `end`.
+ * Opens `count` connections from the local address `from`, one batch after the other. Numbers the connections from 1,
+ * and sends `bytesOf(number)` over each. The connections stay open until `end`.
  */
 export async function openFlood(
   port: number,

@@ -68,7 +68,7 @@ export function createMemoryLeases(shards: number) {
   const steal = (shard: number): void => void leases.set(shard, { token: "a thief", until: Infinity });
   return {
     store: storeOf(false),
-    /** The leases of members that are of an older release. */
+    /** The leases, as members of an older release use them. */
     olderStore: storeOf(true),
     state,
     members,

@@ -80,8 +80,8 @@ export function testStore(beside?: { readonly redisUrl: string }): TestStore {
 }
 
 /**
- * Replaces the clock that the store's functions in Redis read by a stopped clock. Returns a function that sets the
- * clock, in µs since the epoch.
+ * Makes the store's functions in Redis read a stopped clock. Returns a function that sets the clock, in µs since the
+ * epoch.
  */
 export async function stopClock(store: TestStore): Promise<(us: number) => Promise<void>> {
   const script = "redis.call('DEL', KEYS[1]) redis.call('RPUSH', KEYS[1], ARGV[1], ARGV[2])";
@@ -96,7 +96,7 @@ export async function stopClock(store: TestStore): Promise<(us: number) => Promi
   return setClock;
 }
 
-/** Stops the clock at a whole millisecond before the tests of a file. */
+/** Before the tests of a file, stops the clock at a whole millisecond. */
 export function testClock(store: TestStore) {
   let setClock: (us: number) => Promise<void>;
   const clock = {

@@ -70,7 +70,7 @@ const substituted = new Set<AptProgram>();
 
 /**
  * Installs the programs that are missing. Throws if the installation is not permitted or fails, unless a substitute for
- * the program is on the PATH. For example, some releases of Ubuntu lack a package.
+ * the program is on the PATH. For example, some releases of Ubuntu lack one of the packages.
  */
 export async function installMissing(wanted: readonly AptProgram[], say: Say): Promise<void> {
   const required: AptProgram[] = [];

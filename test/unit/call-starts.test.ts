@@ -5,7 +5,7 @@ import { many } from "../harness/for-all";
 
 const PER_TURN = 3;
 
-/** Returns a function that makes a call of a connection, and the list of the calls that have started. */
+/** Returns a function that makes a call over a connection, and the list of the calls that have started. */
 function createTestStarts() {
   const inTurn = createCallStarts(PER_TURN);
   const started: string[] = [];
@@ -13,7 +13,7 @@ function createTestStarts() {
   return { started, call };
 }
 
-test("calls of a connection start in order, and no more of them start in one turn of the event loop than the connection's share", async () => {
+test("the calls of a connection start in order, at most three in each turn of the event loop", async () => {
   const { started, call } = createTestStarts();
   const connection = {};
   for (const name of "abcdefgh") call(connection, name);

@@ -3,7 +3,7 @@ import { axisSteps } from "../../dashboard/words/axis-steps";
 import { exactTime, localTime } from "../../dashboard/words/time-words";
 import { forAll } from "../harness/for-all";
 
-test("an axis has three to five whole numbers at even distances, from 0 to at least the highest value", () => {
+test("an axis has three to five whole numbers at equal distances, from 0 to at least the highest value", () => {
   forAll(fc.integer({ min: 0, max: 10_000_000 }), (max) => {
     const steps = axisSteps(max);
     const [zero = -1, step = 0] = steps;

@@ -166,7 +166,7 @@ function startGames() {
     () => undefined,
     createCallPace(),
   );
-  /** Makes a call with events that count as `bytes` bytes together. Resolves with its status. */
+  /** Makes a call with events that count as `bytes` bytes in total. Resolves with its status. */
   const ask = (name: string, bytes: number, count = 1): Promise<string> =>
     new Promise((resolve) => {
       const metadata = new Metadata();

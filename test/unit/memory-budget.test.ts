@@ -43,7 +43,7 @@ test("a bound from the settings applies, however much memory Redis has", () => {
   for (const memory of [undefined, memoryOf(512, 16)]) expect(planMemory(memory, set)).toEqual(set);
 });
 
-test("bounds that add up to more than the memory cause a warning with the arithmetic", () => {
+test("bounds that add up to more than the memory cause a warning that shows the calculation", () => {
   const memory = memoryOf(512, 16);
   const bounds = planMemory(memory, { ...UNSET, inboundLogMaxBytes: 256 * MB, pushQueueMaxBytes: 64 * MB });
   expect(findOverbooking(memory, bounds)).toBe(

@@ -34,7 +34,7 @@ function createTestPace(options: Parameters<typeof createPace>[0]) {
 
 const PER_SECOND = 100;
 const BURST = 20;
-/** The milliseconds by which a timer can be late, and the rounding of its time. */
+/** Milliseconds by which a timer can be late, including the rounding of its time. */
 const TIMER_MS = 2;
 
 const STEPS = fc.array(

@@ -26,7 +26,7 @@ function createTestShare(shards: number, join: () => Promise<LiveMembers | undef
 }
 
 test.each([false, true])(
-  "a member's share is the shards that it owns by the rule of all members (older: %s)",
+  "a member's share contains the shards that it owns by the rule that all members use (older: %s)",
   async (hasOlder) => {
     const names = ["me", "other", "third"];
     const { share, mine } = createTestShare(40, async () => ({ names, hasOlder }));

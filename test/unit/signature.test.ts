@@ -180,7 +180,7 @@ describe("when core checks a request,", () => {
     ],
   });
 
-  // `read` of the workspaces resolves with the cached object while the stored record is unchanged.
+  // While the stored record is unchanged, `workspaces.read` resolves to the cached object.
   test.each([
     ["a wrong signature", NOW_S, "unknown", "signature"],
     ["an outdated timestamp", NOW_S - 301, "retired before", "timestamp"],
