@@ -65,10 +65,7 @@ export async function startTrivia(config: GameConfig, log: Logger, stopping: Abo
     return input && publisher.publish(workspaceId, deliveryId, workspaces.play(workspaceId, input));
   }
 
-  /**
-   * Core delivers events at least once. A redelivered event is not handled again: the game waits until its first
-   * handling has ended.
-   */
+  // Core delivers events at least once. For a redelivered event, the game waits until the first handling has ended.
   const handled = new LRUCache<string, Promise<unknown>>({ max: HANDLED_MAX });
   const follower = new Follower({
     core,

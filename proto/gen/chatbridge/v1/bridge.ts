@@ -93,7 +93,10 @@ export interface LaneCall {
 export interface LaneResponse {
   /** answers to calls. */
   answers: LaneAnswer[];
-  /** closing says that core will stop soon: the edge must make no new calls on this lane. */
+  /**
+   * closing says that core will stop soon: the edge must not make new calls on this
+   * lane.
+   */
   closing: boolean;
 }
 
@@ -1422,13 +1425,13 @@ export const BridgeServiceService = {
    * would cost several times as much as the work that the call does.
    *
    * When a call fails, its answer is a fault, and the stream stays open. If an edge
-   * does not read answers, core soon reads no further calls from the lane.
+   * does not read answers, core soon stops reading calls from the lane.
    *
    * Errors: UNAUTHENTICATED or PERMISSION_DENIED for the token. When core stops,
    * it sends closing, and still answers the calls that arrive. The edge then makes
-   * its next calls on other lanes, and closes its side of this lane as soon as it
-   * has all answers. After at most 5 seconds, core ends the lane. When a lane ends,
-   * it is unknown whether the calls without an answer took effect.
+   * its next calls on other lanes, and closes its side of this lane as soon as it has
+   * received all answers. After at most 5 seconds, core ends the lane. When a lane
+   * ends, it is unknown whether the calls without an answer took effect.
    */
   lane: {
     path: "/chatbridge.v1.BridgeService/Lane" as const,
@@ -1466,13 +1469,13 @@ export interface BridgeServiceServer extends UntypedServiceImplementation {
    * would cost several times as much as the work that the call does.
    *
    * When a call fails, its answer is a fault, and the stream stays open. If an edge
-   * does not read answers, core soon reads no further calls from the lane.
+   * does not read answers, core soon stops reading calls from the lane.
    *
    * Errors: UNAUTHENTICATED or PERMISSION_DENIED for the token. When core stops,
    * it sends closing, and still answers the calls that arrive. The edge then makes
-   * its next calls on other lanes, and closes its side of this lane as soon as it
-   * has all answers. After at most 5 seconds, core ends the lane. When a lane ends,
-   * it is unknown whether the calls without an answer took effect.
+   * its next calls on other lanes, and closes its side of this lane as soon as it has
+   * received all answers. After at most 5 seconds, core ends the lane. When a lane
+   * ends, it is unknown whether the calls without an answer took effect.
    */
   lane: handleBidiStreamingCall<LaneRequest, LaneResponse>;
 }
@@ -1527,13 +1530,13 @@ export interface BridgeServiceClient extends Client {
    * would cost several times as much as the work that the call does.
    *
    * When a call fails, its answer is a fault, and the stream stays open. If an edge
-   * does not read answers, core soon reads no further calls from the lane.
+   * does not read answers, core soon stops reading calls from the lane.
    *
    * Errors: UNAUTHENTICATED or PERMISSION_DENIED for the token. When core stops,
    * it sends closing, and still answers the calls that arrive. The edge then makes
-   * its next calls on other lanes, and closes its side of this lane as soon as it
-   * has all answers. After at most 5 seconds, core ends the lane. When a lane ends,
-   * it is unknown whether the calls without an answer took effect.
+   * its next calls on other lanes, and closes its side of this lane as soon as it has
+   * received all answers. After at most 5 seconds, core ends the lane. When a lane
+   * ends, it is unknown whether the calls without an answer took effect.
    */
   lane(): ClientDuplexStream<LaneRequest, LaneResponse>;
   lane(options: Partial<CallOptions>): ClientDuplexStream<LaneRequest, LaneResponse>;

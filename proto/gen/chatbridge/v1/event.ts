@@ -25,7 +25,7 @@ export enum MessageKind {
   GAME_START = 3,
   /** QUESTION - MESSAGE_KIND_QUESTION shows a question of a live game. */
   QUESTION = 4,
-  /** TIME_UP - MESSAGE_KIND_TIME_UP shows the answer when a question's time is over. */
+  /** TIME_UP - MESSAGE_KIND_TIME_UP shows the answer when the time for a question has ended. */
   TIME_UP = 5,
   /** ANSWER_UPDATE - MESSAGE_KIND_ANSWER_UPDATE shows how many members have answered. */
   ANSWER_UPDATE = 6,
@@ -138,7 +138,7 @@ export interface Command {
 
 /** Action is a member's press of a button. */
 export interface Action {
-  /** message_id is the id of the message that has the button. */
+  /** message_id is the id of the message with the button. */
   messageId: string;
   /** action is the button's action, exactly as the game published it. */
   action: string;

@@ -35,8 +35,9 @@ export enum PublishRefusal {
   UNKNOWN_WORKSPACE = 2,
   /**
    * HELD_FULL - PUBLISH_REFUSAL_HELD_FULL: the events held for the workspace have reached the limit in bytes (HELD_MAX_BYTES),
-   * e.g. because its bridge has stopped polling, and other workspaces are not affected. Or Redis has no memory left
-   * for held events of any workspace; the message says which. Held events leave after 24 hours.
+   * e.g. because its bridge has stopped polling, and other workspaces are not affected. The refusal is the same
+   * when Redis has no memory left for held events of any workspace; the message says which limit was reached. Held
+   * events are removed after 24 hours.
    */
   HELD_FULL = 3,
 }
@@ -67,9 +68,9 @@ export interface OutboundEvent {
     { $case: "dmCreate"; value: DmCreate }
     | undefined;
   /**
-   * idempotency_key makes it safe to send the event again. For 24 hours, another
-   * event with the same key for the same workspace is not published, and gets the
-   * result of the first event. At most 128 characters; empty for no key.
+   * idempotency_key makes it safe to send the event again. For 24 hours, a second event
+   * with the same key for the same workspace is not published, and has the result of
+   * the first event. At most 128 characters; empty for no key.
    */
   idempotencyKey: string;
   /**
@@ -121,7 +122,7 @@ export interface DmCreate {
   message: Message | undefined;
 }
 
-/** PublishEventsResponse has the result of each event. */
+/** PublishEventsResponse contains the result of each event. */
 export interface PublishEventsResponse {
   /** results of the events: each result has the index of its event. */
   results: PublishResult[];
@@ -1546,14 +1547,14 @@ export const GameServiceService = {
    * UNAUTHENTICATED or PERMISSION_DENIED for the token; UNAVAILABLE when the
    * store is unavailable, or when this core already has 64 MB of PublishEvents
    * requests in progress, or 32 MB with this token (16 MB if the token is limited
-   * to some workspaces). A request counts as 8 KB at least, and is in progress
-   * until its response is read. After UNAVAILABLE, it is unknown which events were
+   * to some workspaces). A request counts as at least 8 KB, and is in progress until
+   * the game has read the response. After UNAVAILABLE, it is unknown which events were
    * stored, so send the call again with the same idempotency keys.
    *
    * A token that is limited to some workspaces can make 500 calls and publish
-   * 500 events per second at a core, in bursts of 50 calls and 200 events. A call
-   * counts as one event for each 8 KB, if that is more than its events. Further
-   * calls wait. UNAVAILABLE when 1,024 calls already wait to start.
+   * 500 events per second at a core, in bursts of 50 calls and 200 events. A call with
+   * more than 8 KB per event counts as one event for each 8 KB. Further calls wait.
+   * UNAVAILABLE when 1,024 calls already wait to start.
    */
   publishEvents: {
     path: "/chatbridge.v1.GameService/PublishEvents" as const,
@@ -1618,14 +1619,14 @@ export interface GameServiceServer extends UntypedServiceImplementation {
    * UNAUTHENTICATED or PERMISSION_DENIED for the token; UNAVAILABLE when the
    * store is unavailable, or when this core already has 64 MB of PublishEvents
    * requests in progress, or 32 MB with this token (16 MB if the token is limited
-   * to some workspaces). A request counts as 8 KB at least, and is in progress
-   * until its response is read. After UNAVAILABLE, it is unknown which events were
+   * to some workspaces). A request counts as at least 8 KB, and is in progress until
+   * the game has read the response. After UNAVAILABLE, it is unknown which events were
    * stored, so send the call again with the same idempotency keys.
    *
    * A token that is limited to some workspaces can make 500 calls and publish
-   * 500 events per second at a core, in bursts of 50 calls and 200 events. A call
-   * counts as one event for each 8 KB, if that is more than its events. Further
-   * calls wait. UNAVAILABLE when 1,024 calls already wait to start.
+   * 500 events per second at a core, in bursts of 50 calls and 200 events. A call with
+   * more than 8 KB per event counts as one event for each 8 KB. Further calls wait.
+   * UNAVAILABLE when 1,024 calls already wait to start.
    */
   publishEvents: handleUnaryCall<PublishEventsRequest, PublishEventsResponse>;
   /**
@@ -1673,14 +1674,14 @@ export interface GameServiceClient extends Client {
    * UNAUTHENTICATED or PERMISSION_DENIED for the token; UNAVAILABLE when the
    * store is unavailable, or when this core already has 64 MB of PublishEvents
    * requests in progress, or 32 MB with this token (16 MB if the token is limited
-   * to some workspaces). A request counts as 8 KB at least, and is in progress
-   * until its response is read. After UNAVAILABLE, it is unknown which events were
+   * to some workspaces). A request counts as at least 8 KB, and is in progress until
+   * the game has read the response. After UNAVAILABLE, it is unknown which events were
    * stored, so send the call again with the same idempotency keys.
    *
    * A token that is limited to some workspaces can make 500 calls and publish
-   * 500 events per second at a core, in bursts of 50 calls and 200 events. A call
-   * counts as one event for each 8 KB, if that is more than its events. Further
-   * calls wait. UNAVAILABLE when 1,024 calls already wait to start.
+   * 500 events per second at a core, in bursts of 50 calls and 200 events. A call with
+   * more than 8 KB per event counts as one event for each 8 KB. Further calls wait.
+   * UNAVAILABLE when 1,024 calls already wait to start.
    */
   publishEvents(
     request: PublishEventsRequest,

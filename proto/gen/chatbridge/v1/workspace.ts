@@ -29,13 +29,16 @@ export enum Platform {
   UNSPECIFIED = 0,
   /** CUSTOM - PLATFORM_CUSTOM: a bridge connects the chat tool, so the workspace has hooks (the URLs under /hooks/). */
   CUSTOM = 1,
-  /** NATIVE - PLATFORM_NATIVE: the chat tool needs no bridge, so the workspace has no hooks. */
+  /**
+   * NATIVE - PLATFORM_NATIVE: the chat tool does not need a bridge, so the workspace has no
+   * hooks.
+   */
   NATIVE = 2,
 }
 
 /** DeliveryMode says how a workspace gets its events. */
 export enum DeliveryMode {
-  /** UNSPECIFIED - DELIVERY_MODE_UNSPECIFIED is for workspaces that get no events. */
+  /** UNSPECIFIED - DELIVERY_MODE_UNSPECIFIED is for workspaces that do not get events. */
   UNSPECIFIED = 0,
   /** POLL - DELIVERY_MODE_POLL: events are held for at most 24 hours, and the bridge polls for them. */
   POLL = 1,
@@ -45,7 +48,7 @@ export enum DeliveryMode {
 
 /** HealthState sums up the health of a workspace's delivery. */
 export enum HealthState {
-  /** UNSPECIFIED - HEALTH_STATE_UNSPECIFIED is for workspaces that get no events. */
+  /** UNSPECIFIED - HEALTH_STATE_UNSPECIFIED is for workspaces that do not get events. */
   UNSPECIFIED = 0,
   /** UNUSED - HEALTH_STATE_UNUSED: the bridge has never polled, or the log has no attempt. */
   UNUSED = 1,
@@ -56,10 +59,10 @@ export enum HealthState {
   /** RECOVERED - HEALTH_STATE_RECOVERED: as healthy, but an outage ended in the last hour. */
   RECOVERED = 4,
   /**
-   * DEGRADED - HEALTH_STATE_DEGRADED: events are waiting, and the last poll is more than a
-   * minute old. Or the bridge accepted the last attempt, but attempts of the last 5
-   * minutes failed, succeeded and failed again, or events were dropped as overloaded
-   * since the last failure, in the last 5 minutes.
+   * DEGRADED - HEALTH_STATE_DEGRADED: for polling, events are waiting, and the last poll is more
+   * than a minute old. For pushing, the bridge accepted the last attempt, but in the
+   * last 5 minutes attempts failed, succeeded and failed again, or events were dropped
+   * as overloaded after the last failure.
    */
   DEGRADED = 5,
   /** FAILING - HEALTH_STATE_FAILING: events have waited for 5 minutes without a poll, or the last attempt failed. */
@@ -283,7 +286,7 @@ export interface ListWorkspacesResponse {
   /** next_page_token is the page_token of the next page; empty on the last page. */
   nextPageToken: string;
   /**
-   * notice says what operators should know about the whole installation, e.g. that the memory of Redis is nearly full;
+   * notice is a warning for operators about the whole installation, e.g. that the memory of Redis is nearly full;
    * usually empty, and always empty for a token that is limited to some workspaces.
    */
   notice: string;
@@ -377,7 +380,10 @@ export interface SetTargetUrlResponse {
 
 /** WorkspaceHealth is the health of a workspace's delivery. */
 export interface WorkspaceHealth {
-  /** mode is the workspace's mode, with the health of delivery in that mode; unset when the workspace gets no events. */
+  /**
+   * mode is the workspace's mode, with the health of delivery in that mode; unset when the workspace does not get
+   * events.
+   */
   mode:
     | //
     /** poll is the health of a poll workspace. */
@@ -386,7 +392,7 @@ export interface WorkspaceHealth {
     /** push is the health of a push workspace. */
     { $case: "push"; value: PushHealth }
     | undefined;
-  /** state sums up the health; unset when the workspace gets no events. */
+  /** state sums up the health; unset when the workspace does not get events. */
   state: HealthState;
   /**
    * recovered_at is when the last outage ended: the first poll after a failing
@@ -634,8 +640,8 @@ export interface GetDeliveryResponse {
     | undefined;
   /**
    * events of the entry that are still stored, oldest first: at most 100 events,
-   * with 1 MB in total. An attempt or a drop has its event while the event is kept.
-   * A poll that returned events has those of them that are still held.
+   * with 1 MB in total. For an attempt or a drop: its event, while the event is kept.
+   * For a poll: the returned events that are still held.
    */
   events: StoredEvent[];
   /**
@@ -650,7 +656,7 @@ export interface GetDeliveryResponse {
 export interface StoredEvent {
   /** event_id of the event. */
   eventId: string;
-  /** json is the event, exactly as a push or a page contains the event. */
+  /** json is the event, exactly as it appears in a push or on a page. */
   json: string;
   /**
    * send_again_until is when SendAgain stops accepting the event; unset when
@@ -660,8 +666,8 @@ export interface StoredEvent {
 }
 
 /**
- * BridgeResponse is the start of the body of a bridge's response. The bridge chose
- * this text, so treat the text as untrusted.
+ * BridgeResponse is the start of a bridge's response body. The bridge chose this text,
+ * so treat the text as untrusted.
  */
 export interface BridgeResponse {
   /**
@@ -710,7 +716,7 @@ export interface SendAgainRequest {
   eventIds: string[];
 }
 
-/** SendAgainResponse has one result for each event id of the request, in order. */
+/** SendAgainResponse contains one result for each event id of the request, in order. */
 export interface SendAgainResponse {
   /** results of the events. */
   results: SendAgainResult[];
@@ -748,7 +754,7 @@ export interface SendTestOperatorEventRequest {
   workspaceId: string;
 }
 
-/** SendTestOperatorEventResponse has one result for each address. */
+/** SendTestOperatorEventResponse contains one result for each address. */
 export interface SendTestOperatorEventResponse {
   /** event_id of the event. */
   eventId: string;
@@ -818,7 +824,10 @@ export interface ListSecretKeysRequest {
   pageToken: string;
 }
 
-/** ListSecretKeysResponse has the keys of one page of workspaces, in no particular order. */
+/**
+ * ListSecretKeysResponse lists the keys of one page of workspaces, in no particular
+ * order.
+ */
 export interface ListSecretKeysResponse {
   /** newest_key is the fingerprint of the first key in core's SECRETS_KEY, which encrypts all new secrets. */
   newestKey: string;
@@ -834,7 +843,10 @@ export interface WorkspaceKeys {
   workspaceId: string;
   /** keys are the fingerprints of the keys that encrypted the active secrets of the workspace. */
   keys: string[];
-  /** missing_keys are those of these keys that core lacks; empty when all secrets are readable. */
+  /**
+   * missing_keys are the keys in this list that core lacks; empty when all secrets are
+   * readable.
+   */
   missingKeys: string[];
 }
 
@@ -5582,11 +5594,11 @@ export const ReEncryptSecretsResponse: MessageFns<ReEncryptSecretsResponse> = {
  * may be limited to some workspaces: other workspaces do not exist for its caller.
  *
  * Errors of every RPC: UNAUTHENTICATED when the token is missing or unknown;
- * PERMISSION_DENIED when the token has another role; INVALID_ARGUMENT, which names
+ * PERMISSION_DENIED when the token has a different role; INVALID_ARGUMENT, which names
  * the invalid field; UNAVAILABLE when the store is unavailable; RESOURCE_EXHAUSTED,
- * which names the limit, when too many calls of this token, or of all tokens, are
- * in progress at this core: nothing was changed, so send the call again later. RPCs
- * for one workspace fail with NOT_FOUND when the workspace does not exist.
+ * which names the limit, when too many calls of this token, or of all tokens, are in
+ * progress at this core: nothing was changed, so send the call again later. RPCs for
+ * one workspace fail with NOT_FOUND when the workspace does not exist.
  *
  * With a token that is limited to some workspaces, a core serves 500 calls per
  * second, in bursts of 50. Further calls wait, and fail with UNAVAILABLE when 1,024
@@ -5765,10 +5777,9 @@ export const WorkspaceServiceService = {
   },
   /**
    * ListDeliveries returns one page of the log of deliveries, newest first. The log
-   * has the attempts, drops and polls of the last 7 days: at most the last 1,000
-   * attempts and drops, of which at most 20 are test events, and the last 500
-   * entries for polls. Errors: NOT_FOUND;
-   * INVALID_ARGUMENT for an invalid page token.
+   * contains the attempts, drops and polls of the last 7 days: at most the last 1,000
+   * attempts and drops, of which at most 20 are test events, and the last 500 entries
+   * for polls. Errors: NOT_FOUND; INVALID_ARGUMENT for an invalid page token.
    */
   listDeliveries: {
     path: "/chatbridge.v1.WorkspaceService/ListDeliveries" as const,
@@ -5820,7 +5831,7 @@ export const WorkspaceServiceService = {
    * GetDelivery returns one entry of the log of deliveries, with the events and the
    * bridge's response that are still stored for the entry. Core keeps an event
    * whose push failed for at most 24 hours. A delivered push has no stored event.
-   * Errors: NOT_FOUND, also when the log does not have the entry; INVALID_ARGUMENT
+   * Errors: NOT_FOUND, also when the log does not contain the entry; INVALID_ARGUMENT
    * for an invalid delivery id.
    */
   getDelivery: {
@@ -5892,12 +5903,13 @@ export const WorkspaceServiceService = {
   },
   /**
    * SendTestOperatorEvent sends an operator event of the type "test" once, and
-   * returns the result for each address. A workspace can send 5 tests in a minute
-   * and 30 in an hour, and an email address gets as many from all workspaces. The
-   * answer takes up to 10 seconds, after up to 20 seconds in a queue. Errors:
-   * NOT_FOUND, also when the token is limited and the request has no workspace;
-   * FAILED_PRECONDITION when no address is set; RESOURCE_EXHAUSTED, with the seconds
-   * to wait, when a limit is reached, and when too many tests are in progress.
+   * returns the result for each address. For each workspace, at most 5 tests in a
+   * minute and 30 in an hour are sent. The same limits apply to each email address, for
+   * all workspaces together. The answer takes up to 10 seconds, after up to 20 seconds
+   * in a queue. Errors: NOT_FOUND, also when the token is limited and the request has
+   * no workspace; FAILED_PRECONDITION when no address is set; RESOURCE_EXHAUSTED, with
+   * the seconds to wait, when a limit is reached, and when too many tests are in
+   * progress.
    */
   sendTestOperatorEvent: {
     path: "/chatbridge.v1.WorkspaceService/SendTestOperatorEvent" as const,
@@ -5930,7 +5942,8 @@ export const WorkspaceServiceService = {
    * arrive from then on. Errors: NOT_FOUND when there is no such group;
    * FAILED_PRECONDITION when a stream follows the group; PERMISSION_DENIED when the
    * token is limited to some workspaces; UNAVAILABLE, also when the group was removed
-   * from some shards only: core removes the rest within a minute of the store's return.
+   * from some shards only: core removes the rest within a minute after the store is
+   * available again.
    */
   deleteGroup: {
     path: "/chatbridge.v1.WorkspaceService/DeleteGroup" as const,
@@ -6045,10 +6058,9 @@ export interface WorkspaceServiceServer extends UntypedServiceImplementation {
   sendTestEvent: handleUnaryCall<SendTestEventRequest, SendTestEventResponse>;
   /**
    * ListDeliveries returns one page of the log of deliveries, newest first. The log
-   * has the attempts, drops and polls of the last 7 days: at most the last 1,000
-   * attempts and drops, of which at most 20 are test events, and the last 500
-   * entries for polls. Errors: NOT_FOUND;
-   * INVALID_ARGUMENT for an invalid page token.
+   * contains the attempts, drops and polls of the last 7 days: at most the last 1,000
+   * attempts and drops, of which at most 20 are test events, and the last 500 entries
+   * for polls. Errors: NOT_FOUND; INVALID_ARGUMENT for an invalid page token.
    */
   listDeliveries: handleUnaryCall<ListDeliveriesRequest, ListDeliveriesResponse>;
   /**
@@ -6072,7 +6084,7 @@ export interface WorkspaceServiceServer extends UntypedServiceImplementation {
    * GetDelivery returns one entry of the log of deliveries, with the events and the
    * bridge's response that are still stored for the entry. Core keeps an event
    * whose push failed for at most 24 hours. A delivered push has no stored event.
-   * Errors: NOT_FOUND, also when the log does not have the entry; INVALID_ARGUMENT
+   * Errors: NOT_FOUND, also when the log does not contain the entry; INVALID_ARGUMENT
    * for an invalid delivery id.
    */
   getDelivery: handleUnaryCall<GetDeliveryRequest, GetDeliveryResponse>;
@@ -6106,12 +6118,13 @@ export interface WorkspaceServiceServer extends UntypedServiceImplementation {
   setOperatorEventsAddress: handleUnaryCall<SetOperatorEventsAddressRequest, SetOperatorEventsAddressResponse>;
   /**
    * SendTestOperatorEvent sends an operator event of the type "test" once, and
-   * returns the result for each address. A workspace can send 5 tests in a minute
-   * and 30 in an hour, and an email address gets as many from all workspaces. The
-   * answer takes up to 10 seconds, after up to 20 seconds in a queue. Errors:
-   * NOT_FOUND, also when the token is limited and the request has no workspace;
-   * FAILED_PRECONDITION when no address is set; RESOURCE_EXHAUSTED, with the seconds
-   * to wait, when a limit is reached, and when too many tests are in progress.
+   * returns the result for each address. For each workspace, at most 5 tests in a
+   * minute and 30 in an hour are sent. The same limits apply to each email address, for
+   * all workspaces together. The answer takes up to 10 seconds, after up to 20 seconds
+   * in a queue. Errors: NOT_FOUND, also when the token is limited and the request has
+   * no workspace; FAILED_PRECONDITION when no address is set; RESOURCE_EXHAUSTED, with
+   * the seconds to wait, when a limit is reached, and when too many tests are in
+   * progress.
    */
   sendTestOperatorEvent: handleUnaryCall<SendTestOperatorEventRequest, SendTestOperatorEventResponse>;
   /**
@@ -6126,7 +6139,8 @@ export interface WorkspaceServiceServer extends UntypedServiceImplementation {
    * arrive from then on. Errors: NOT_FOUND when there is no such group;
    * FAILED_PRECONDITION when a stream follows the group; PERMISSION_DENIED when the
    * token is limited to some workspaces; UNAVAILABLE, also when the group was removed
-   * from some shards only: core removes the rest within a minute of the store's return.
+   * from some shards only: core removes the rest within a minute after the store is
+   * available again.
    */
   deleteGroup: handleUnaryCall<DeleteGroupRequest, DeleteGroupResponse>;
   /**
@@ -6367,10 +6381,9 @@ export interface WorkspaceServiceClient extends Client {
   ): ClientUnaryCall;
   /**
    * ListDeliveries returns one page of the log of deliveries, newest first. The log
-   * has the attempts, drops and polls of the last 7 days: at most the last 1,000
-   * attempts and drops, of which at most 20 are test events, and the last 500
-   * entries for polls. Errors: NOT_FOUND;
-   * INVALID_ARGUMENT for an invalid page token.
+   * contains the attempts, drops and polls of the last 7 days: at most the last 1,000
+   * attempts and drops, of which at most 20 are test events, and the last 500 entries
+   * for polls. Errors: NOT_FOUND; INVALID_ARGUMENT for an invalid page token.
    */
   listDeliveries(
     request: ListDeliveriesRequest,
@@ -6430,7 +6443,7 @@ export interface WorkspaceServiceClient extends Client {
    * GetDelivery returns one entry of the log of deliveries, with the events and the
    * bridge's response that are still stored for the entry. Core keeps an event
    * whose push failed for at most 24 hours. A delivered push has no stored event.
-   * Errors: NOT_FOUND, also when the log does not have the entry; INVALID_ARGUMENT
+   * Errors: NOT_FOUND, also when the log does not contain the entry; INVALID_ARGUMENT
    * for an invalid delivery id.
    */
   getDelivery(
@@ -6520,12 +6533,13 @@ export interface WorkspaceServiceClient extends Client {
   ): ClientUnaryCall;
   /**
    * SendTestOperatorEvent sends an operator event of the type "test" once, and
-   * returns the result for each address. A workspace can send 5 tests in a minute
-   * and 30 in an hour, and an email address gets as many from all workspaces. The
-   * answer takes up to 10 seconds, after up to 20 seconds in a queue. Errors:
-   * NOT_FOUND, also when the token is limited and the request has no workspace;
-   * FAILED_PRECONDITION when no address is set; RESOURCE_EXHAUSTED, with the seconds
-   * to wait, when a limit is reached, and when too many tests are in progress.
+   * returns the result for each address. For each workspace, at most 5 tests in a
+   * minute and 30 in an hour are sent. The same limits apply to each email address, for
+   * all workspaces together. The answer takes up to 10 seconds, after up to 20 seconds
+   * in a queue. Errors: NOT_FOUND, also when the token is limited and the request has
+   * no workspace; FAILED_PRECONDITION when no address is set; RESOURCE_EXHAUSTED, with
+   * the seconds to wait, when a limit is reached, and when too many tests are in
+   * progress.
    */
   sendTestOperatorEvent(
     request: SendTestOperatorEventRequest,
@@ -6568,7 +6582,8 @@ export interface WorkspaceServiceClient extends Client {
    * arrive from then on. Errors: NOT_FOUND when there is no such group;
    * FAILED_PRECONDITION when a stream follows the group; PERMISSION_DENIED when the
    * token is limited to some workspaces; UNAVAILABLE, also when the group was removed
-   * from some shards only: core removes the rest within a minute of the store's return.
+   * from some shards only: core removes the rest within a minute after the store is
+   * available again.
    */
   deleteGroup(
     request: DeleteGroupRequest,
