@@ -5,7 +5,7 @@ import { anchorsOf, linksOf } from "./markdown.mjs";
 const ELSEWHERE = /^(?:[a-z][a-z+.-]*:|\/\/)/i;
 
 /**
- * Returns what a link on a page leads to:
+ * Returns the target of a link on a page:
  * - `{ kind: "elsewhere" }`: a URL;
  * - `{ kind: "page", path, anchor }`: a Markdown page; a link to a folder leads to the folder's README.md, if any;
  * - `{ kind: "file" | "folder", path }`: a file, or a folder without a README.md;

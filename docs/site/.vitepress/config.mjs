@@ -66,7 +66,7 @@ export default {
   srcDir: "../../dist/docs-site-pages",
   outDir: "../../dist/docs-site",
   cacheDir: "./node_modules/.cache",
-  // The hashes of the pages are in a script file instead of in each page.
+  // Moves the hashes of all pages from each page to one script file.
   metaChunk: true,
   transformHtml: withPolicy,
   markdown: {
