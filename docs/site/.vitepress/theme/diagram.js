@@ -16,7 +16,10 @@ function loadMermaid() {
   return loading;
 }
 
-/** Draws a Mermaid diagram in the colours of the page. Until the diagram is drawn, and without JavaScript, the component shows the text of the diagram. */
+/**
+ * Draws a Mermaid diagram in the colours of the page. Until the diagram is drawn, and without JavaScript, the component
+ * shows the text of the diagram.
+ */
 export const Diagram = defineComponent({
   props: { source: { type: String, required: true } },
   setup(props) {
