@@ -56,7 +56,7 @@ export function headingsOf(text) {
   );
 }
 
-/** Returns all anchors of a page: of its headings, and the ids in its HTML. */
+/** Returns all anchors of a page: those of its headings, and the ids in its HTML. */
 export function anchorsOf(text) {
   const counts = new Map();
   const anchors = headingsOf(text).map((heading) => {

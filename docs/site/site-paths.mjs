@@ -1,4 +1,4 @@
-/** Returns the path of a page of the repository in the sources of the site. `index.md` is the site's home page. */
+/** Returns the path, in the sources of the site, of a page of the repository. `index.md` is the site's home page. */
 export function sitePath(path) {
   if (path === "README.md") return "overview.md";
   return path.endsWith("/README.md") ? path.replace(/README\.md$/, "index.md") : path;
