@@ -24,7 +24,7 @@ export function readEdgeConfig(environment: NodeJS.ProcessEnv) {
       core: readCoreConnection(settings, "edge"),
       trustProxy: settings.parsed(
         "TRUST_PROXY",
-        "comma-separated addresses or CIDRs of the proxies in front of the edge",
+        "comma-separated addresses or CIDRs of the proxies whose X-Forwarded-For gives the client's address",
         parseBlocks,
         " ",
       ),
