@@ -49,7 +49,7 @@ function parseUuid(value: string): string {
   return value;
 }
 
-/** Text without spaces, because a member types it before other words. */
+/** Text without spaces, because members type more words after this text. */
 function typedWord(what: string, fallback: string): Setting<string> {
   return { what, fallback, read: (settings, name) => settings.parsed(name, what, parseWord, fallback) };
 }

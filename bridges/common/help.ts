@@ -15,7 +15,7 @@ export function settingsHelp(table: SettingTable): string {
   return rows.join("\n");
 }
 
-/** Wraps words into lines, which begin after `indent` spaces. */
+/** Wraps words into lines that are indented by `indent` spaces. */
 function wrapped(words: string, indent: number): string {
   const lines = [""];
   for (const word of words.split(" ")) {

@@ -22,7 +22,7 @@ export interface RunningBridge {
   close(): Promise<void>;
 }
 
-/** The tools that a program passes to its bridge. */
+/** The functions and the signal that a program passes to its bridge. */
 export interface Tools {
   readonly log: Logger;
   /** Aborted when the program is asked to stop while `start` runs. */
@@ -32,7 +32,7 @@ export interface Tools {
 }
 
 export interface BridgeProgram<Table extends SettingTable> {
-  /** The folder of package.json, which contains the program's name, version and description. */
+  /** The folder of `package.json`, from which the name, version and description of the program are read. */
   readonly packageFolder: string;
   /** The settings that only this bridge has. */
   readonly settings: Table;

@@ -18,7 +18,7 @@ export interface Setting<T> {
 /** The settings of a program, by the name of the environment variable. */
 export type SettingTable = Readonly<Record<string, Setting<unknown>>>;
 
-/** The value of each setting of a table, under the name of the setting. */
+/** The values of the settings of a table, by name. */
 export type ValuesOf<Table extends SettingTable> = {
   readonly [Name in keyof Table]: Table[Name] extends Setting<infer T> ? T : never;
 };

@@ -34,7 +34,7 @@ export function clientOptions(settings: IrcSettings, onSkipped: (error: unknown)
     auto_reconnect: false,
     ping_interval: PING_EVERY_SECONDS,
     ping_timeout: SILENT_AFTER_SECONDS,
-    // An empty version switches off automatic answers, which would bypass the flood gate.
+    // An empty version switches off irc-framework's automatic answers, because they would bypass the flood gate.
     version: "",
     transport: socketTransport({
       host,

@@ -32,7 +32,7 @@ import { isNick, Members, type MemberIdentity } from "./state/members";
 const CHAT_TIMEOUT_MS = 600_000;
 const FINISH_LINES_MS = 5_000;
 const STOP_KIT_MS = 2_000;
-/** Milliseconds that a stopping bridge waits until it has reported what members have typed. */
+/** Maximum milliseconds for which a stopping bridge reads and reports what members have typed. */
 const LAST_TEXTS_MS = 1_000;
 /**
  * Token of the `PING` that a stopping bridge sends. When the answer arrives, the bridge has read everything that
@@ -43,7 +43,9 @@ const QUIT_WITHIN_MS = 1_500;
 const HINT_EXPIRES_MS = 30_000;
 const KNOWN_TRIES = 50;
 const KNOWN_EVERY_MS = 20;
-/** Milliseconds after connecting within which the server lists the members. */
+/**
+ * Milliseconds after which the server has listed the members of the channels, counted from the start of the connection.
+ */
 const LISTED_AFTER_MS = 20_000;
 
 /** Starts the bridge between an IRC server and a workspace. Resolves without waiting for connections. */
@@ -74,7 +76,7 @@ class IrcBridge implements RunningBridge {
   readonly #texts: MemberTexts;
   #upAtMs = performance.now();
   #isStopping = false;
-  /** Called with the answer to the `PING` of a stopping bridge. */
+  /** Called when the server answers the `PING` of a stopping bridge. */
   #onStopPong: (() => void) | undefined;
 
   constructor(settings: BridgeSettings & IrcSettings, log: Tools["log"]) {
@@ -159,7 +161,7 @@ class IrcBridge implements RunningBridge {
   states() {
     const { isConnected, problem } = this.#bridge.status;
     const irc = { ...this.#irc.state, ...this.#channels.counts };
-    // A bridge that is in none of its channels counts as not connected.
+    // A bridge that is not in any of its channels counts as disconnected.
     const isOut = irc.isConnected && irc.joined === 0 && irc.wanted > 0;
     return {
       service: { isConnected, problem },
@@ -205,7 +207,7 @@ class IrcBridge implements RunningBridge {
     if (refusal !== undefined) this.#outbox.refused(session.lower(refusal.target), refusal.error);
   }
 
-  /** Resolves when the bridge has read and reported what members typed until now. */
+  /** Resolves when the bridge has read and reported everything that members have typed so far. */
   async #untilTextsAreReported(): Promise<void> {
     const answered = new Promise<void>((resolve) => (this.#onStopPong = resolve));
     this.#outbox.control(`PING ${STOP_TOKEN}`);
@@ -217,7 +219,7 @@ class IrcBridge implements RunningBridge {
   #nickOf(userId: string): string {
     const nick = this.#members.nickOf(userId);
     if (nick !== undefined) return this.#lower(nick);
-    // The server lists the members and their accounts after the bridge has joined its channels.
+    // Just after connecting, the server may not have listed the members of the channels yet.
     if (performance.now() - this.#upAtMs < LISTED_AFTER_MS) throw new RetryLater(LISTED_AFTER_MS / 4);
     throw new CannotShow("the member is not in a channel of the bridge");
   }
@@ -236,7 +238,7 @@ class IrcBridge implements RunningBridge {
     const isKnown = (): boolean => this.#bridge.shown(messageId) !== undefined;
     if (isKnown()) return;
     await this.#printer.settled(messageId);
-    // The kit saves a message right after the chat has accepted the message.
+    // The kit saves a message shortly after all its lines are confirmed, so a few short waits are enough.
     for (let tries = 0; tries < KNOWN_TRIES && !isKnown(); tries += 1) await sleep(KNOWN_EVERY_MS);
   }
 

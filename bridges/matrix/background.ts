@@ -1,6 +1,6 @@
 import { untilAnswered } from "./client/retrying";
 
-/** A request in the background: no post or edit waits for the request. */
+/** A request in the background. Posts and edits do not wait for the request. */
 type Task = (signal: AbortSignal) => Promise<void>;
 
 const TASKS_MAX = 1_000;

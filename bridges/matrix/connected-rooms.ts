@@ -68,8 +68,8 @@ export class ConnectedRooms {
       ...kitOptions(settings, log),
       chat,
       chatTimeoutMs: CHAT_TIMEOUT_MS,
-      // The homeserver refuses messages for rooms that the bridge is not in, but it lets the bridge invite any member
-      // of any server.
+      // Channels need no check by the kit, because the homeserver refuses messages for rooms that the bridge is not in.
+      // But the homeserver lets the bridge invite any member of any server.
       onlyReported: "members",
     });
     const allowed = settings.MATRIX_ALLOW_INVITES;

@@ -80,8 +80,8 @@ class MatrixBridge implements RunningBridge {
   async close(): Promise<void> {
     this.#over.abort();
     await Promise.race([this.#running, sleep(STOP_REPORTS_MS)]);
-    // The next run applies the events that the homeserver has not accepted: the cursor is not moved, and the kit has
-    // stored the pushes.
+    // Events that the homeserver has not accepted by then are not lost: the cursor is not moved past them, or the kit
+    // has stored their pushes, so the next run applies them.
     await Promise.race([this.#rooms?.bridge.stop(), sleep(STOP_CHAT_MS)]);
   }
 

@@ -56,7 +56,9 @@ const CHATS = {
   },
 };
 
-/** Returns a bridge in push mode, which can be started again and again with the same state folder and port. */
+/**
+ * Returns a bridge in push mode, which the test can restart any number of times with the same state folder and port.
+ */
 async function setUp(name: keyof typeof CHATS) {
   const { settings, isReady } = CHATS[name];
   const port = await freePort();

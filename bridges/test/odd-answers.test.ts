@@ -70,7 +70,7 @@ describe("the Matrix bridge", () => {
   const LANES = 8;
   let synapse: TestSynapse;
   let ann: Awaited<ReturnType<TestSynapse["member"]>>;
-  /** The access token of the only bridge in each lane's room, by room. */
+  /** For each room, the access token of the bridge in that room: each lane has one room with one bridge. */
   const tokens = new Map<string, string>();
 
   beforeAll(async () => {

@@ -106,7 +106,7 @@ test("a Matrix room and an IRC channel play separate games at the same time", as
   await until("both see the board", () => [cid, dan].every((member) => seenBy(member).length === 2));
   expect(players(board.body.split("\n"))).toEqual(["ann", "bob"]);
   for (const member of [cid, dan]) expect(seenBy(member)).toEqual(["cid", "dan"]);
-  // No message of one chat is shown in the other.
+  // Neither chat shows messages of the other.
   expect((await ann.messages(room)).filter(({ body }) => /\b(?:cid|dan)\b/.test(body))).toEqual([]);
   expect(cid.lines.filter(({ text }) => /\b(?:ann|bob)\b/.test(text))).toEqual([]);
   cid.leave();

@@ -10,7 +10,8 @@ const running = new Set<BridgeProcess>();
 afterAll(() => Promise.all([...running].map((each) => each.stop("SIGKILL"))));
 
 /**
- * Starts a bridge of this folder as a process, and does not wait. The process is killed after the tests of the file.
+ * Starts one of the bridges as a process, without waiting until it runs. The process is killed after the tests of the
+ * file.
  *
  * @param settings environment of the process; the health listener uses any free port
  */
@@ -38,7 +39,7 @@ export function startBridgeProcess(name: "irc" | "matrix", settings: Readonly<Re
     /** Returns everything that the bridge has printed. */
     output: () => log.map((line) => `${JSON.stringify(line)}\n`).join("") + errors,
     logged: (message: string) => log.filter(({ msg }) => msg === message),
-    /** Resolves to the log line with this message. Rejects if the process exits before it logs this line. */
+    /** Resolves to the log line with this message. Rejects if the process exits before this line is logged. */
     logs: (message: string): Promise<LogLine> =>
       until(`the bridge logs “${message}”; it logged ${JSON.stringify(log.slice(-8))} ${errors}`, () => {
         const line = log.find(({ msg }) => msg === message);

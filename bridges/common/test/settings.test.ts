@@ -61,7 +61,7 @@ test.each([
 test.each([
   ["a line break at its end", "from a file\r\n"],
   ["a byte order mark at its beginning", "\uFEFFfrom a file\r\n"],
-])("a secret can be in a file with %s, which is not part of the secret", (_what, text) => {
+])("if the file of a secret has %s, this is not part of the secret", (_what, text) => {
   const path = join(folder, "secret");
   writeFileSync(path, text);
   const faults: string[] = [];
@@ -72,7 +72,7 @@ test.each([
   expect(faults).toEqual([expect.stringMatching(/^B_FILE names a file that cannot be read/)]);
 });
 
-test("the help gives each setting's meaning and default, in lines of limited width", () => {
+test("the help explains each setting, shows the setting's default, and wraps the lines", () => {
   const help = settingsHelp({ LONG_NAME: secret("words ".repeat(30).trim()), B: flag("a switch", "off") });
   for (const line of help.split("\n")) expect(line.length).toBeLessThanOrEqual(110);
   expect(help.replaceAll(/\s+/g, " ")).toContain("Or LONG_NAME_FILE: a file that contains it. Required.");
@@ -87,7 +87,7 @@ test.each([
   ["!playing", undefined],
   ["play start", undefined],
   ["please !play", undefined],
-])("the command is recognized: %p is %p", (line, text) => {
+])("a command in a typed line is recognized: %p is %p", (line, text) => {
   expect(readCommand(line, TYPING)).toBe(text);
 });
 
@@ -99,6 +99,9 @@ test.each([
   ["!0", false, undefined],
   ["!100", false, undefined],
   ["!3 please", false, undefined],
-])("a choice is recognized: %p, in a direct conversation %p, is %p", (line, isDirect, number) => {
-  expect(readChoice(line, TYPING, isDirect)).toBe(number);
-});
+])(
+  "the number of a typed choice is read: %p (in a direct conversation: %p) is %p",
+  (line, isDirect, number) => {
+    expect(readChoice(line, TYPING, isDirect)).toBe(number);
+  },
+);

@@ -7,7 +7,7 @@ type State =
   | { readonly is: "offline" }
   | { readonly is: "joining"; readonly timer: NodeJS.Timeout }
   | { readonly is: "joined" }
-  /** Without a timer, the bridge joins only after an invitation. */
+  /** Without `timer`, the bridge rejoins only after an invitation. */
   | { readonly is: "out"; readonly timer: NodeJS.Timeout | undefined };
 
 /**
@@ -51,9 +51,11 @@ export class Channel {
   readonly isInvited: boolean;
   readonly #parts: ChannelParts;
   #state: State = { is: "offline" };
-  /** Time since which the bridge has been connected, but outside the channel, ms of a monotonic clock. */
+  /**
+   * Time at which the bridge connected without being in the channel, or last left the channel, ms of a monotonic clock.
+   */
   #outSinceMs = performance.now();
-  /** Number of consecutive attempts that failed. */
+  /** Number of consecutive attempts to join that failed. */
   #failures = 0;
   /** Times at which the bridge was removed from the channel, ms of a monotonic clock. */
   #removals: number[] = [];

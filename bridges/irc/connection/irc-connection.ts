@@ -51,10 +51,7 @@ const STABLE_AFTER_MS = 60_000;
 const REGAIN_EVERY_MS = 60_000;
 /** Numeric replies that reject a nick, besides those for which irc-framework has events. */
 const NICK_REJECTED = new Set(["436", "437"]);
-/**
- * Numeric replies for the end or the absence of the message of the day. The server announces its parameters before
- * these replies.
- */
+/** Numeric replies that the server sends after its parameters: the message of the day has ended, or there is none. */
 const READY = new Set(["376", "422"]);
 
 /**
@@ -70,7 +67,7 @@ export class IrcConnection {
   readonly #options: IrcConnectionOptions;
   readonly #regain: NodeJS.Timeout;
   #state: State = { is: "waiting" };
-  /** Number of consecutive connections that failed, or that were lost before they were stable. */
+  /** Number of connections in a row that failed, or were lost before they were stable. */
   #failures = 0;
   #problem: string | undefined = "not connected yet";
   /** Reason that the server gave before it closed the connection, e.g. a ban. */
@@ -173,7 +170,7 @@ export class IrcConnection {
       { nick },
       "the nick is not available: using a different nick, and retrying the wanted nick later",
     );
-    // Some servers allow only nine characters.
+    // Some servers limit a nick to nine characters.
     const suffix = tries <= 2 ? "_".repeat(tries) : String(Math.floor(Math.random() * 1000));
     const kept = client.nick.slice(0, Math.max(1, (tries <= 2 ? 30 : 9) - suffix.length));
     state.client.raw(`NICK ${kept}${suffix}`);

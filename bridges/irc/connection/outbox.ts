@@ -14,7 +14,7 @@ export interface OutboxParts {
 }
 
 const POSTS_MAX = 500;
-/** Number of pending posts at which hints to members are dropped. */
+/** Number of pending posts from which on hints to members are dropped. */
 const POSTS_MAX_FOR_HINTS = 20;
 const CONTROLS_MAX = 200;
 /** Maximum number of lines that are sent and not confirmed. */
@@ -100,7 +100,7 @@ export class Outbox {
     this.wake();
   }
 
-  /** Called when the server refuses a line to a target. */
+  /** Called when the server refuses a line, with the target of the line. */
   refused(target: string, error: Error): void {
     const post = this.#sent.refused(target);
     if (post === undefined || this.#posts.get(post.id) === undefined) return;
@@ -131,7 +131,10 @@ export class Outbox {
     }
   }
 
-  /** Returns a function that sends the next line, or the milliseconds to wait, or undefined to wait for events. */
+  /**
+   * Returns a function that sends the next line; or the milliseconds to wait before the next step; or undefined if the
+   * next step depends on an event.
+   */
   #nextStep(hasEcho: boolean): (() => void) | number | undefined {
     if (this.#controls.length > 0) return () => this.#parts.write(this.#controls.shift() ?? "");
     const pingIn = this.#pingInMs(hasEcho);
@@ -171,8 +174,8 @@ export class Outbox {
   #sendLine(post: QueuedPost): void {
     const text = post.lines[post.next] ?? "";
     post.next += 1;
-    // The journal notes the line before the line is sent. A kill is more likely just after the send, which wakes the
-    // server, and then the next run must not repeat the line.
+    // The journal notes the line before the line is sent. If the bridge noted the line afterwards, and were killed
+    // between the two steps, the next run would repeat the line.
     this.#parts.journal.noteSent(post.id, post.next);
     this.#parts.write(`${post.command} ${post.target} :${text}`);
     this.#sent.add({ post, target: post.target, text, atMs: Date.now() });

@@ -3,8 +3,8 @@ import { CannotShow, RetryLater } from "chat-bridge-kit";
 /** Some lines to one target. */
 export interface Post {
   /**
-   * Id under which the journal counts the sent lines, e.g. the id of the event. Posts with the same id count as one
-   * post.
+   * Id under which the journal counts the sent lines, e.g. the id of the event. Posts with the same id are treated as
+   * one post.
    */
   readonly id: string;
   readonly command: "PRIVMSG" | "NOTICE";
@@ -15,7 +15,7 @@ export interface Post {
   readonly expiresAtMs: number | null;
 }
 
-/** Whether lines to a target can be sent: now, soon, after a longer wait, or never. */
+/** When lines to a target can be sent: now, soon, after a longer wait, or never. */
 export type Readiness = "now" | "soon" | "later" | { readonly never: string };
 
 /** A post with lines that are not yet sent, or not yet confirmed. */
@@ -51,7 +51,10 @@ export class PostQueue {
     return [...this.#posts.values()];
   }
 
-  /** Adds a post whose first `sent` lines were sent before. Returns a promise for the confirmation of all lines. */
+  /**
+   * Adds a post whose first `sent` lines were sent before. Returns a promise that resolves when all lines are
+   * confirmed.
+   */
   add(post: Post, sent: number): Promise<void> {
     let settle: QueuedPost["settle"] = () => undefined;
     const done = new Promise<void>((resolve, reject) => {

@@ -35,7 +35,7 @@ export class SentLines<Post> {
     return ping;
   }
 
-  /** Returns the posts of the lines that the answer to a `PING` confirms, one for each line. */
+  /** Returns, for each line that the answer to a `PING` confirms, the post of the line. */
   ponged(token: string): readonly Post[] {
     const at = this.#entries.findIndex((entry) => "ping" in entry && entry.ping === token);
     return this.#entries

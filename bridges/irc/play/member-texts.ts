@@ -60,7 +60,7 @@ export class MemberTexts {
     const channel = name === undefined ? undefined : { id: session.lower(name), name };
     const member = members.identityOf(nick);
     // Games may write to reported members, so a network service such as NickServ must not be reported. A private line
-    // therefore counts only if its author is in a channel of the bridge, or if a game has written to the author.
+    // is therefore ignored unless its author is in a channel of the bridge, or a game has written to the author.
     const isPartner = members.isPresent(member.name) || bridge.shownIn(dmChannel(member.id)).length > 0;
     if (!isDirect || isPartner) await report({ member, channel, text, id: tags["msgid"] });
   }

@@ -116,7 +116,7 @@ export class MessagePrinter implements BridgeChat {
     }
   }
 
-  /** Stops all waits. A later run prints the waiting updates. */
+  /** Stops all waits. The next run prints the updates that are still waiting. */
   close(): void {
     this.#waiting.close();
   }
@@ -170,7 +170,7 @@ export class MessagePrinter implements BridgeChat {
       await this.#print(event, decision.parts, { channel, user: null });
     } catch (error) {
       if (!(error instanceof RetryLater)) throw error;
-      // If this function rejected, the kit would drop the update.
+      // This function must not reject, because the kit would then drop the update.
       this.#printLater(event, error.retryAfterMs);
     }
   }

@@ -15,7 +15,7 @@ export class WaitingUpdates<Event> {
     this.#print = print;
   }
 
-  /** Prints an update after `ms`, instead of an earlier update of the message. */
+  /** Prints an update after `ms`. If an earlier update of the message is waiting, the new update replaces it. */
   put(messageId: string, event: Event, ms: number): void {
     this.forget(messageId);
     const [oldest] = this.#timers.keys();

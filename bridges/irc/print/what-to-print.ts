@@ -37,8 +37,9 @@ interface Update {
 }
 
 /**
- * Returns the decision on an update. Without this function, a chat without edits would repeat the whole message for
- * every answer. Parts that were printed before are left out, except choices, and except in the kinds of `WHOLE`.
+ * Returns the decision on an update. Without this function, the bridge would print the whole message again for every
+ * answer, because IRC cannot edit messages. Parts that were printed before are left out, except choices, and except in
+ * the kinds of `WHOLE`.
  */
 export function whatToPrint({ message, parts, before, nowMs, gapMs }: Update): Decision {
   if (before === undefined) return { type: "print", parts };
@@ -62,7 +63,7 @@ function isTally({ kind }: Message, parts: readonly Part[], isNew: (part: Part) 
   if (kind === "game_start") return true;
   if (kind !== "answer_update") return false;
   if (parts.some(({ type }) => type === "choices")) return true;
-  // Without choices, a new question can only be recognized by its text: the longest part, or several parts, are new.
+  // A question without choices is new if its longest part is new, or several parts are.
   const longest = parts.toSorted((a, b) => lengthOf(b) - lengthOf(a))[0];
   return parts.filter(isNew).length <= 1 && (longest === undefined || !isNew(longest));
 }

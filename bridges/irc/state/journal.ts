@@ -105,7 +105,7 @@ export class Journal {
     try {
       this.#compact();
     } catch (cause) {
-      // The record is written, so the line must be sent.
+      // The record is already written, so the failure is only reported, and the line is still sent.
       const { message } = cause as Error;
       const problem = `cannot compact ${this.#path} (the file grows until this succeeds): ${message}`;
       this.#report(new Error(problem, { cause }));

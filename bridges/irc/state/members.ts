@@ -10,7 +10,7 @@ interface Member {
   nick: string;
   /** The services account; false if the member has none; undefined if the account is unknown. */
   account: string | false | undefined;
-  /** Id while the member has no account. */
+  /** Id that the member has while not logged in to an account. */
   ownId: string | undefined;
   /** The channels that the bridge shares with the member, in lower case. */
   readonly channels: Set<string>;
@@ -104,7 +104,8 @@ export class Members {
     const nick = id.startsWith(NICK) ? id.slice(NICK.length) : "";
     const holder = this.#members.peek(nick);
     const isOther = holder !== undefined && (Boolean(holder.account) || (holder.ownId ?? id) !== id);
-    // After a reconnect, the bridge cannot tell which member had an id that `#freshId` numbered.
+    // `#freshId` adds "~" to an id, and a number. After a reconnect, the bridge cannot tell which member had such an
+    // id.
     return isNick(nick) && !nick.includes("~") && !isOther ? nick : undefined;
   }
 
@@ -124,7 +125,7 @@ export class Members {
     return (member.ownId ??= this.#freshId(member.nick));
   }
 
-  /** Returns an id for a nick. After a change of nicks, the plain id can belong to another member. */
+  /** Returns an id for a nick. If another member has kept the id of this nick after changing nicks, adds a number. */
   #freshId(nick: string): string {
     const used = new Set([...this.#members.values()].map(({ ownId }) => ownId));
     const plain = `${NICK}${this.#lower(nick)}`;

@@ -43,7 +43,10 @@ function seen() {
     );
 }
 
-/** Starts the bridge between the checker and the IRC server. The checker publishes faster than members could read. */
+/**
+ * Starts the bridge between the checker and the IRC server. The checker publishes faster than a game would, so the
+ * limits for lines are high.
+ */
 async function startBridge(more: Readonly<Record<string, string>>): Promise<void> {
   const state = mkdtempSync(join(folder, "state-"));
   // The bridge has reported the member before. Only such members get messages.

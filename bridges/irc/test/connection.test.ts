@@ -79,7 +79,7 @@ test("if the nick is in use, the bridge uses a different nick, and changes to th
   ann.leave();
 });
 
-test("a kicked bridge joins again; an invited bridge joins if the member may invite, and joins again after a restart", async () => {
+test("the bridge rejoins after a kick, joins if a member who may invite it does so, and rejoins that channel after a restart", async () => {
   const server = await newServer(() => startNgircd(folder));
   const ann = await joinIrc(server, "Ann", "#games");
   const eve = await joinIrc(server, "Eve", "#games");
@@ -136,7 +136,7 @@ test("if the login fails, the bridge joins no channel, logs the reason, and neve
   expect(JSON.stringify(bridge.log)).not.toContain("a wrong password");
 });
 
-test("a bridge that the server bans logs the server's reason", async () => {
+test("if the server bans the bridge, the bridge logs the server's reason", async () => {
   const server = await newFakeServer();
   const bridge = bridgeTo(server, { ...SASL, IRC_SASL_PASSWORD: FAKE_LOGIN.password });
   await bridge.ready();

@@ -57,7 +57,7 @@ test.each(SERVERS)(
       await Promise.all(members.map((member) => member.sees("Locked in")));
       await ann.sees("Read more");
 
-      // Without echoes, the bridge resends lines that were not confirmed when the server was killed.
+      // On a server without echoes, the bridge would resend lines that are still unconfirmed when the server is killed.
       await until("the server has confirmed the answer", () => stage.hasShown("Everyone has answered"));
       await server.stop("SIGKILL");
       await server.start();

@@ -84,7 +84,7 @@ test("a signing secret with quotation marks around it stops the bridge, and the 
   expect(program.output()).not.toContain("never-shown");
 });
 
-test("an unknown argument results in a hint at --help", async () => {
+test("for an unknown argument, the program prints a hint to use --help", async () => {
   const program = run(["--unknown"]);
   await until("the hint is printed", () =>
     program.output().includes("chat-bridge-irc --help lists the options."),

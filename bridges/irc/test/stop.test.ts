@@ -10,7 +10,7 @@ import { openStage } from "./harness/irc-stage";
 
 const folder = testFolder();
 
-// Printing the message takes longer than the time limit of a stop. `ready` of the second run waits until the bridge is
+// The message takes longer to print than a stopping bridge waits. `ready` of the second run waits until the bridge is
 // connected again.
 test("a bridge that is stopped in the middle of a long message sends QUIT, and the next run continues at the next line", async () => {
   const stage = await openStage(await startNgircd(folder), folder, { IRC_LINE_MS: "1500" });

@@ -10,7 +10,7 @@ import { openStage } from "./harness/irc-stage";
 const folder = testFolder();
 let stage: Awaited<ReturnType<typeof openStage>>;
 let ann: IrcMember;
-/** A client such as NickServ, which shares no channel with the bridge. */
+/** A client that, like NickServ, is not in any channel of the bridge. */
 let nickServ: IrcMember;
 
 beforeAll(async () => {

@@ -11,7 +11,7 @@ const CODES = new Set([BOLD, ITALIC]);
 export function splitLine(line: string, maxBytes: number): readonly string[] {
   const parts: string[] = [];
   let part = "";
-  /** Index in `part` after the last space, and 0 if there is none. */
+  /** Index in `part` just after the last space; 0 if there is no space. */
   let afterSpace = 0;
   let bytes = 0;
 

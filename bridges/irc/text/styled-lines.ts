@@ -1,6 +1,6 @@
 import type { Block, Inline } from "chat-bridge-kit";
 
-/** Codes that IRC clients understand. Each code switches a style on or off. */
+/** Formatting codes of IRC: each code switches its style on or off. */
 export const BOLD = "\u0002";
 export const ITALIC = "\u001D";
 

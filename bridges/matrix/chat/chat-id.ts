@@ -6,7 +6,7 @@ export function toChatId(roomId: string, eventId: string): string {
   return `${roomId} ${eventId}`;
 }
 
-/** Returns the room and the event in an id that `toChatId` returned. */
+/** Returns the room and the event of an id that `toChatId` returned. */
 export function readChatId(chatId: string): { readonly roomId: string; readonly eventId: string } {
   const [roomId = "", eventId = ""] = chatId.split(" ");
   return { roomId, eventId };

@@ -7,7 +7,7 @@ export interface Choice {
   readonly action: string;
 }
 
-/** Maximum number of choices with a keycap. Members type the numbers of further choices. */
+/** Maximum number of choices with a keycap. To press a further choice, members type its number. */
 export const KEYCAPS_MAX = 9;
 
 const VARIATION = "\u{FE0F}";
@@ -31,7 +31,7 @@ export function keycapNumber(key: string): number | undefined {
   return found === null ? undefined : Number(found[1]);
 }
 
-/** Returns the number of keycaps under a message. */
+/** Returns how many keycaps a message needs. */
 export function keycapCount(message: Pick<Message, "buttons">): number {
   return Math.min(KEYCAPS_MAX, choicesOf(message).length);
 }

@@ -88,7 +88,7 @@ export function createDirectRooms(
   };
 }
 
-/** Returns the lists that have the right form, because other clients of the account can write anything. */
+/** Returns only the lists of the right form, because other clients of the account can write any content. */
 function readDirectRooms(content: DirectRooms | undefined): DirectRooms {
   const lists = Object.entries(content ?? {}).filter(([, list]) => Array.isArray(list));
   return Object.fromEntries(lists.map(([user, list]) => [user, list.filter((id) => typeof id === "string")]));

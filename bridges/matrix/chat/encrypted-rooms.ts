@@ -5,7 +5,10 @@ const ROOMS_KEPT = 10_000;
 
 export type EncryptedRooms = ReturnType<typeof createEncryptedRooms>;
 
-/** Whether rooms are encrypted. Answers are cached, because Matrix cannot turn the encryption of a room off again. */
+/**
+ * Whether rooms are encrypted. Answers are cached: `add` is called when a room becomes encrypted, and Matrix cannot
+ * turn the encryption of a room off again.
+ */
 export function createEncryptedRooms(api: Pick<MatrixApi, "state">) {
   const known = new LRUCache<string, boolean>({ max: ROOMS_KEPT });
   return {

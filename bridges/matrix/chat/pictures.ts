@@ -78,7 +78,7 @@ export function createPictures({ api, onFailure, ...addresses }: PicturesParts) 
      */
     upload: async (url: string, signal: AbortSignal): Promise<Picture | undefined> =>
       known.get(url) ??
-      // An earlier task may have uploaded the image while this task waited.
+      // Another task may have uploaded the image while this task waited for its turn.
       inTurn(async () => known.get(url) ?? fetchAndUpload(url, signal)),
   };
 }

@@ -20,11 +20,11 @@ const ECHO_WITHIN_MS = 30_000;
 export type TimelineStates = ReturnType<typeof createTimelineStates>;
 
 /**
- * The state of each of the bridge's messages at a position in the homeserver's timeline.
+ * Tracks each of the bridge's messages as it was at the position in the homeserver's timeline that was read last.
  *
  * A member who reacts just before an edit answers the old message. The bridge may read the reaction after sending the
  * edit, so only the order of the timeline is reliable. An edit takes effect here once the bridge has read the edit in
- * the timeline. This also applies to reactions that members added while the bridge was stopped.
+ * the timeline. Reactions that members added while the bridge was stopped are judged in the same way.
  *
  * @param now returns the time of a monotonic clock, ms
  */

@@ -62,7 +62,7 @@ export interface Relation {
   readonly threadRoot: string | undefined;
 }
 
-/** Returns the relation of an event. Fields that the event does not have, or that are not text, are undefined. */
+/** Returns the relation of an event. A field is undefined if it is missing in the event, or is not text. */
 export function relationOf({ content }: Pick<MatrixEvent, "content">): Relation {
   const relation = fieldsOf(content["m.relates_to"]);
   const [type, target] = [textOf(relation["rel_type"]), textOf(relation["event_id"])];

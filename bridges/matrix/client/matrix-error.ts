@@ -25,7 +25,9 @@ export class MatrixError extends Error {
   }
 }
 
-/** Whether the same request can succeed later: there was no answer, a rate limit, or a fault of the homeserver. */
+/**
+ * Whether the same request can succeed later: true after a missing answer, a rate limit, or a fault of the homeserver.
+ */
 export function isTransient(error: unknown): boolean {
   if (error instanceof CannotShow) return false;
   if (!(error instanceof MatrixError)) return true;

@@ -5,8 +5,8 @@ import { fieldsOf, isFields, listOf, type Fields } from "./fields";
 export type OnSkipped = (eventId: string | undefined) => void;
 
 /**
- * Returns the answer of a sync. Fields of other types count as missing, and events with such fields are skipped, because
- * a faulty homeserver must not stop the bridge. Throws if the answer has no position.
+ * Returns the answer of a sync. A field of the wrong type counts as missing, and an event with such a field is skipped,
+ * because a faulty homeserver must not stop the bridge. Throws if the answer has no position.
  */
 export function readSync(answer: unknown, onSkipped: OnSkipped): SyncAnswer {
   const { next_batch, account_data, rooms } = fieldsOf(answer);

@@ -1,8 +1,8 @@
 import { retryAfterMs } from "chat-bridge-kit";
 
 /**
- * Longest wait that a homeserver can ask for, ms. A longer wait is more likely a fault, e.g. a time instead of a wait.
- * Also, a timer of Node with more than 2^31-1 ms would fire immediately.
+ * Longest wait that a homeserver can ask for, ms. A longer wait is probably a fault of the homeserver, e.g. a point in
+ * time instead of a duration. Also, Node's timers fire immediately if the wait is longer than 2^31-1 ms.
  */
 export const RETRY_AFTER_MOST_MS = 3_600_000;
 

@@ -49,7 +49,7 @@ export interface SyncOptions {
    * events of the answer are reported. Only then is the position saved. Rejects only when the signal is aborted.
    */
   handle(answer: SyncAnswer, since: string | undefined): Promise<void>;
-  /** Called after each answer with undefined, and after each failure with the failure. */
+  /** Called with undefined after each answer, and with the failure when a sync fails. */
   onContact(failure: unknown): void;
   readonly signal: AbortSignal;
 }

@@ -1,7 +1,7 @@
 /**
- * Runs `task` with a signal that is aborted when `signal` is aborted, or `withinMs` milliseconds have passed. In Node 20,
- * a signal of `AbortSignal.timeout` can be collected as garbage while only `AbortSignal.any` uses it, and then it never
- * fires. So a timer holds the signal here.
+ * Runs `task` with a signal that is aborted when `signal` is aborted or when `withinMs` milliseconds have passed. In
+ * Node 20, a signal of `AbortSignal.timeout` can be collected as garbage while only `AbortSignal.any` uses it, and then
+ * it never fires. So this function uses a timer, which keeps a reference to the signal.
  *
  * @param withinMs at most 2^31 - 1; undefined for no limit
  */

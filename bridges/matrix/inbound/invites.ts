@@ -27,8 +27,8 @@ const NO_ENCRYPTION =
 
 /**
  * Returns whether the bridge accepts an invite. An entry is a server (its members may invite the bridge), the id of a
- * room (invites to the room are accepted), or "*" (all invites are accepted). Without entries, only members of the
- * bridge's own server may invite the bridge.
+ * room (invites to the room are accepted), or "*" (all invites are accepted). If there are no entries, only members of
+ * the bridge's own server may invite the bridge.
  */
 export function mayInvite(
   allowed: readonly string[],

@@ -8,13 +8,13 @@ export type Names = ReturnType<typeof createNames>;
 
 /** The display names of members and rooms. */
 export function createNames(api: Pick<MatrixApi, "state">) {
-  /** The name of each member and room; "" for none. */
+  /** The name of each member and room; "" if there is no name. */
   const known = new LRUCache<string, string>({ max: NAMES_KEPT });
 
   async function find(key: string, fetched: () => Promise<unknown>): Promise<string> {
     const found = known.get(key);
     if (found !== undefined) return found;
-    // A report does not wait for retries, so a failure counts as no name until the next report.
+    // A report does not wait for retries. After a failure, it is sent without a name, and the next report asks again.
     const name = await fetched().catch(() => undefined);
     if (typeof name === "string") known.set(key, name);
     return typeof name === "string" ? name : "";

@@ -3,7 +3,7 @@ import { readChoice, readCommand, type BridgeSettings } from "chat-bridge-runner
 import { choicesOf, keycapNumber } from "../chat/choices";
 import { relationOf, type MatrixEvent } from "../client/events";
 
-/** The meaning of a member's event. The event ids in its fields are the ids in the room. */
+/** The meaning of a member's event. Its fields contain the event ids of Matrix, not the message ids of the service. */
 export type MemberAct =
   | { readonly type: "command"; readonly text: string }
   | { readonly type: "message"; readonly text: string; readonly replyTo?: string }
@@ -17,7 +17,7 @@ export type MemberAct =
   /** The bridge replies to the member with an explanation, and reports nothing to the service. */
   | { readonly type: "hint"; readonly text: string };
 
-/** A message of the bridge, as it was at the position of the event in the timeline. */
+/** A message of the bridge, as it was when the member's event entered the timeline. */
 export interface ShownEvent {
   readonly eventId: string;
   readonly message: Message;

@@ -31,7 +31,7 @@ export interface MemberReport {
   readonly act: MemberAct;
 }
 
-/** Wait before a report is repeated, ms. The kit has already retried for a minute. */
+/** Wait before a report is repeated, ms. Before that, the kit has already retried the report for a minute. */
 const REPEAT_MS = 1_000;
 /** Minimum milliseconds between two hints in a room. */
 const HINT_EVERY_MS = 5_000;

@@ -60,7 +60,7 @@ export class SyncHandler {
     }
     for (const [roomId, invited] of Object.entries(rooms.invite ?? {})) await invites.answer(roomId, invited);
     for (const roomId of Object.keys(rooms.leave ?? {})) direct.membershipChanged(roomId);
-    // At the first start, the events that are already in the rooms are not reported.
+    // At the first start, the answer contains events from before the start, which are not reported.
     if (since === undefined) return;
     const joined = Object.entries(rooms.join ?? {});
     const tasks: MemberTask[] = [];

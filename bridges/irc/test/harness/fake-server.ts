@@ -5,8 +5,9 @@ import { createInterface } from "node:readline";
 const CAPS = "sasl=PLAIN account-tag account-notify extended-join echo-message message-tags";
 
 /**
- * Starts a small IRC server with accounts. Debian's servers support accounts only together with a services program. The
- * server accepts a login with SASL PLAIN if the credentials are `login`, and serves one client: the bridge.
+ * Starts a small IRC server with accounts. The real IRC servers of Debian support accounts only if a separate services
+ * program runs. The server accepts a login with SASL PLAIN if the credentials are `login`, and serves one client: the
+ * bridge.
  */
 export async function startFakeServer(login: { readonly account: string; readonly password: string }) {
   const received: string[] = [];
@@ -37,7 +38,7 @@ export async function startFakeServer(login: { readonly account: string; readonl
     client = socket;
     connections += 1;
     socket.on("error", () => undefined);
-    // The reader of lines reports the errors of the socket too.
+    // The line reader emits the errors of the socket too.
     createInterface({ input: socket })
       .on("line", answer)
       .on("error", () => undefined);

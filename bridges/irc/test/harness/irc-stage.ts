@@ -7,7 +7,7 @@ import { startBridgeProcess, type BridgeProcess } from "../../../common/test/bri
 import { joinIrc, type IrcMember } from "./irc-member";
 import type { IrcServer } from "./irc-server";
 
-/** Limits for lines: fast enough for a short test, and slow enough to kill the bridge in the middle of a message. */
+/** Limits on lines that keep the test short, but leave time to kill the bridge in the middle of a message. */
 const PRINTING = { IRC_BURST_LINES: "1", IRC_LINE_MS: "300" };
 const PACE = { QUESTION_SECONDS: "60", REVEAL_SECONDS: "8", LOBBY_SECONDS: "120" };
 
@@ -55,7 +55,7 @@ export async function openStage(
       bridge = startBridgeProcess("irc", settings);
       await bridge.ready();
     },
-    /** Whether the bridge has noted that all lines of a message with this text were confirmed. */
+    /** Whether the bridge has saved a message with this text, which it does only when all lines are confirmed. */
     hasShown: (text: string): boolean =>
       readFileSync(join(settings.STATE_FOLDER, "messages.jsonl"), "utf8").includes(text),
     async join(...nicks: readonly string[]): Promise<readonly IrcMember[]> {

@@ -47,7 +47,7 @@ test("the nick of a member who left is unknown again, because another person can
   expect(members.nickOf("nick:ann")).toBe("ann");
 });
 
-test("a limited number of members is kept", () => {
+test("the number of members that are kept is limited", () => {
   const members = new Members(2);
   for (const nick of ["a", "b", "c"]) {
     members.joined(nick, "#games");
@@ -57,7 +57,7 @@ test("a limited number of members is kept", () => {
   expect(members.isUnknown("c")).toBe(false);
 });
 
-test("an id is unknown if another member now has its nick", () => {
+test("no member is found for an id if a different member now has the nick in the id", () => {
   const members = new Members();
   members.joined("Ann", "#games");
   members.identityOf("Ann");
@@ -66,13 +66,13 @@ test("an id is unknown if another member now has its nick", () => {
   expect(members.nickOf("nick:ann")).toBe("Eve");
 });
 
-test("after a reconnect, the id of the second person who used a nick is unknown", () => {
+test("after a reconnect, no member is found for the id of the second person who used a nick", () => {
   const members = new Members();
   members.begin(lower);
   expect(members.nickOf("nick:ann~2")).toBeUndefined();
 });
 
-test("an id is unknown if a member with an account has its nick", () => {
+test("no member is found for an id if a member with an account has the nick in the id", () => {
   const members = new Members();
   members.joined("Ann", "#games");
   expect(members.nickOf("nick:ann")).toBe("ann");

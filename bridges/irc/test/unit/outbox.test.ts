@@ -108,7 +108,7 @@ test("a repeated post joins the post that is being sent", async () => {
   expect(written).toHaveLength(3);
 });
 
-test("a channel that is not joined delays only its own posts, and an expired post is dropped", async () => {
+test("posts to a channel wait until the channel is joined, without delaying other posts, and an expired post is dropped", async () => {
   const { outbox, written, ready } = setUp();
   ready.state = "soon";
   outbox.up({ hasEcho: false });
@@ -133,7 +133,7 @@ test("a post to a channel that stays unavailable is retried later, or dropped", 
   expect(await outcome(outbox.post(post("b")))).toBeInstanceOf(CannotShow);
 });
 
-test("a line that the server refuses ends its post, and a retry begins with this line", async () => {
+test("if the server refuses a line, the post fails, and its retry begins with this line", async () => {
   const { outbox, sent } = setUp();
   outbox.up({ hasEcho: false });
   const done = outcome(outbox.post(post("a")));

@@ -63,7 +63,7 @@ test("!play and its words are a command, with the channel's name", async () => {
   ]);
 });
 
-test("a number presses the choice of the message that was printed last", async () => {
+test("a typed number presses a choice of the message that was printed last", async () => {
   const older = shown("older", { buttons: choices("a", "b") });
   const newer = shown("newer", { buttons: choices("c", "d") });
   const { sent, types } = setUp([older, newer], { older: 1, newer: 2 });
@@ -71,7 +71,7 @@ test("a number presses the choice of the message that was printed last", async (
   expect(sent).toEqual([{ type: "action", chatMessageId: "newer", user: ANN, action: "do:d" }]);
 });
 
-test("choices that only another member sees are not pressed", async () => {
+test("a typed number does not press a choice that only another member sees", async () => {
   const { sent, types } = setUp([shown("m", { buttons: choices("a"), user: "nick:bob" })]);
   await types("!1");
   expect(sent).toEqual([]);
@@ -124,7 +124,7 @@ test("in a private message, a number answers a newer prompt, and !1 still presse
   ]);
 });
 
-test("a member learns that the service did not get a command", async () => {
+test("if a command does not reach the service, the member gets a hint", async () => {
   const { hints, types } = setUp([], {}, "given-up");
   await types("!play start");
   expect(hints).toEqual(["That did not reach the games. Try again in a minute."]);

@@ -65,7 +65,7 @@ test("the printed answer to a question does not repeat the question", () => {
   expect(decide(reveal, after(question))).toEqual(["Time is up", "The answer: a"]);
 });
 
-test("a phase whose content has not changed is printed once", () => {
+test("a repeated phase whose content has not changed is not printed again", () => {
   expect(decide(question, after(question))).toEqual({ type: "nothing" });
 });
 

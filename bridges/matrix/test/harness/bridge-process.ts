@@ -1,7 +1,7 @@
 import { startBridgeProcess, type BridgeProcess } from "../../../common/test/bridge-process";
 
 /**
- * Starts the Matrix bridge as a process. Resolves when the bridge runs, which may be before it is connected, or when
+ * Starts the Matrix bridge as a process. Resolves when the bridge has started, even if it is not connected yet, or when
  * the process has exited.
  */
 export async function startBridge(settings: Readonly<Record<string, string>>): Promise<BridgeProcess> {

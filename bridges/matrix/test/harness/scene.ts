@@ -39,7 +39,7 @@ export function startScene(service: Service, settings: Readonly<Record<string, s
 export const keysOf = ({ reactions }: RoomMessage, member: string): readonly string[] =>
   reactions.filter(({ sender }) => sender === member).map(({ key }) => key);
 
-/** A card with one action button for each label. The action of "A" is "do A". */
+/** A card with one action button for each label. The action of the button "A" is "do A". */
 export function card(text: string, ...labels: readonly string[]): MessageInit {
   const buttons = labels.map((label) => ({
     label,

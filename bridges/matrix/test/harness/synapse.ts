@@ -83,7 +83,7 @@ export async function startSynapse(settings: Readonly<Record<string, unknown>> =
     return ((await answer.json()) as { access_token: string }).access_token;
   }
 
-  // `--generate-keys` would take as long as a start.
+  // Synapse's option `--generate-keys` would take as long as starting the server.
   writeFileSync(join(folder, "signing.key"), SIGNING_KEY);
   await start();
   return {

@@ -73,7 +73,7 @@ test("an update edits the message, keeps the keycaps that still apply, and remov
   const sent = (await ann.events(room)).filter(
     ({ type, sender }) => type === "m.reaction" && sender === rig.id,
   );
-  // Three keycaps at first and two for round three: no keycap was sent twice.
+  // The first message needed three keycaps, and round three needed two more: the bridge sent each of them only once.
   expect(sent).toHaveLength(5);
 });
 

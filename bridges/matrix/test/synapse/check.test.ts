@@ -14,7 +14,10 @@ const service = sharedService();
 const folder = testFolder();
 let synapse: TestSynapse;
 
-/** Returns a state folder of a bridge that has reported a member before. Only such members get direct messages. */
+/**
+ * Returns the state folder of a bridge that has reported the check's member before, because only reported members get
+ * direct messages.
+ */
 function stateWith(user: string): string {
   const state = mkdtempSync(join(folder, "state-"));
   writeFileSync(join(state, "reported.jsonl"), JSON.stringify({ user }));

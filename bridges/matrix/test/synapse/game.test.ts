@@ -126,7 +126,8 @@ test(
     await seesKeycaps(ann, room, eventId, 2);
     await ann.react(room, eventId, "2️⃣");
 
-    // A question: one answer before the bridge is killed, one while it is stopped, one while the service is stopped.
+    // The first question gets one answer before the bridge is killed, one while the bridge is stopped, and one while
+    // the service is stopped.
     const first = await ann.sees(room, "the first question", says("Question 1 of 2"));
     const right = rightKeycap(first);
     await seesKeycaps(ann, room, eventId, 4);
@@ -142,7 +143,8 @@ test(
     // After the outage, the bridge may fetch the answer and the next question together, and show only the question.
     await ann.sees(room, "the answer", says(/The answer:|Question 2 of 2/));
 
-    // A number: the homeserver is killed, and the bridge is killed while the homeserver is stopped.
+    // The second question asks for a number: the homeserver is killed, and the bridge is killed while the homeserver is
+    // stopped.
     await synapse.stop("SIGKILL");
     await restartBridge();
     await synapse.start();

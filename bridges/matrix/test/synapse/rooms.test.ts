@@ -102,7 +102,7 @@ test("a direct room that a member opens is used for the direct messages to the m
   await dan.sees(direct, "the answer", says("Good morning"));
 });
 
-test("a message for a room that removed the bridge is dropped, and other rooms do not wait", async () => {
+test("a message for a room that the bridge was removed from is dropped, without delaying other rooms", async () => {
   const { rig, ann } = scene;
   const [gone, room] = [await rig.room(ann), await rig.room(ann)];
   await ann.call("POST", `rooms/${encodeURIComponent(gone)}/kick`, { user_id: rig.id });
@@ -114,7 +114,7 @@ test("a message for a room that removed the bridge is dropped, and other rooms d
   await ann.sees(room, "the next message", says("Shown too"));
 });
 
-test("a bridge whose state folder is lost posts nothing twice", async () => {
+test("a bridge that loses its state folder does not post messages again", async () => {
   const { ann, service, synapse } = scene;
   const lost = await startRig(service, synapse, { account: "forgetful" });
   const room = await lost.room(ann);

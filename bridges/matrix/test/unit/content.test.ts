@@ -58,7 +58,7 @@ test.each(LONG)(
     expect(content.body.slice(-120)).toMatch(
       /…\n\n🖼 Picture \(https:\/\/e.org\/a.png\)\n1️⃣ Yes\n2️⃣ No\n🔗 More \(https:\/\/e.org\/\)$/u,
     );
-    // The text uses the space that is left.
+    // The text fills the space that the choices leave.
     expect(Buffer.byteLength(edit)).toBeGreaterThan(50_000);
   },
 );

@@ -64,7 +64,7 @@ test("an ephemeral message that expires in months is sent", async () => {
 
 test("an ephemeral message is not sent again after it has expired", async () => {
   const shown = show(100, { send: [noAnswer(), noAnswer()] });
-  // The limit must survive a garbage collection during the wait.
+  // The time limit must still apply after a garbage collection during the wait.
   await new Promise(setImmediate);
   setFlagsFromString("--expose-gc");
   (runInNewContext("gc") as () => void)();

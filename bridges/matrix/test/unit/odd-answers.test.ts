@@ -12,7 +12,7 @@ import { createNames } from "../../inbound/names";
 import { Reporter } from "../../inbound/reporter";
 import { SyncHandler } from "../../inbound/sync-handler";
 
-/** The pauses before retries end immediately. */
+/** Makes the pauses before retries end immediately. */
 jest.mock("node:timers/promises", () => ({ setTimeout: () => new Promise(setImmediate) }));
 
 const OWN = "@games:example.org";

@@ -40,7 +40,7 @@ test.each<[readonly string[], string, boolean]>([
   expect(mayInvite(allowed, { own: "@games:home.org", inviter, roomId: "!room:home.org" })).toBe(may);
 });
 
-test("the parts of keycaps and chat ids can be read back", () => {
+test("the number is read from its keycap, and the room and event from their chat id", () => {
   for (let number = 1; number <= 9; number += 1) expect(keycapNumber(keycap(number))).toBe(number);
   for (const key of ["0️⃣", "🔟", "1", "11️⃣", "👍", ""]) expect(keycapNumber(key)).toBeUndefined();
   expect(readChatId(toChatId("!r:s", "$e"))).toEqual({ roomId: "!r:s", eventId: "$e" });
@@ -58,7 +58,7 @@ test("a rate-limited request is retried after the wait that the homeserver gave,
 });
 
 // time: ordering
-test("the tasks of one member run in order, and other members do not wait", async () => {
+test("the tasks of one member run in order, and do not delay other members", async () => {
   const ran: string[] = [];
   let release = (): void => undefined;
   const held = new Promise<void>((resolve) => (release = resolve));

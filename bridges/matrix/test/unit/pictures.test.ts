@@ -87,6 +87,6 @@ test("an image that was uploaded while others waited for it is not fetched again
   const from = pictures();
   const all = await Promise.all(Array.from({ length: 30 }, () => upload(from, "png-same/png")));
   expect(all.filter((picture) => picture !== undefined)).toHaveLength(30);
-  // The images at the beginning are fetched at the same time.
+  // Only the first few tasks run at the same time and upload the image; the others reuse the upload.
   expect(uploads.length).toBeLessThanOrEqual(4);
 });

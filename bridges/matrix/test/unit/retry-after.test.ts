@@ -7,7 +7,7 @@ import { createRequests } from "../../client/request";
 import { readRetryAfter, RETRY_AFTER_MOST_MS } from "../../client/retry-after";
 import { untilAnswered } from "../../client/retrying";
 
-/** Every wait ends as if the bridge stopped. */
+/** Every pause rejects at once, as if the bridge had stopped. */
 jest.mock("node:timers/promises", () => ({
   setTimeout: jest.fn(() => Promise.reject(new Error("the bridge stops"))),
 }));
@@ -25,7 +25,7 @@ test.each<[unknown, string | null, number]>([
   [undefined, "soon", 0],
   [undefined, "in 3000", 0],
   [undefined, "2099-01-01", 0],
-  // The oldest form of a date has no time zone, and means GMT.
+  // The oldest date format of HTTP has no time zone, and means GMT.
   [undefined, "Thu Jan  1 00:00:30 2026", 30_000],
   [null, "-3", 0],
   ["3000", null, 0],

@@ -16,7 +16,7 @@ test("the limit still ends a task after a garbage collection", async () => {
   expect(await waited).toBe("AbortError");
 });
 
-test("the caller's signal ends a task, and without a limit and a signal the task ends by itself", async () => {
+test("a task is aborted when the caller's signal is aborted; without a limit and a signal, it is never aborted", async () => {
   const over = new AbortController();
   const waited = withTimeLimit(undefined, over.signal, wait).catch((error: Error) => error.name);
   over.abort();

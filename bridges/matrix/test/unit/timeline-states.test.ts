@@ -18,7 +18,7 @@ function setUp() {
   return { ...timeline, after: (ms: number) => (nowMs += ms) };
 }
 
-test("an edit counts from its position in the timeline", () => {
+test("an edit takes effect at its position in the timeline", () => {
   const { begin, echoed, at } = setUp();
   begin({ eventId: "$m", txnId: "t1", before: Q1, after: REVEAL });
   begin({ eventId: "$m", txnId: "t2", before: REVEAL, after: Q2 });

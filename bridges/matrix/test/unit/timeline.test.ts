@@ -55,7 +55,7 @@ test("at most 10 pages are fetched", async () => {
   expect((await idsOf({ events: [], limited: true }, pages)).asked.split(" ")).toHaveLength(10);
 });
 
-test("events from before the bridge joined are left out, and a new display name is not a join", async () => {
+test("events from before the bridge joined are left out, and a change of the bridge's display name does not count as a join", async () => {
   expect(
     (await idsOf({ events: [text("1"), membership("2", "invite"), text("3")], limited: true })).ids,
   ).toBe("3");
