@@ -52,7 +52,7 @@ export class AcceptedPushes {
     }
   }
 
-  /** Resolves once the event is stored. Rejects if there is no room, or if the store rejects. */
+  /** Resolves once the event is stored. Rejects if there is no room for the event, or if the store rejects. */
   async add(event: OutboundEvent): Promise<void> {
     // A push of an event that an earlier run has stored.
     if (this.#sizes.has(event.id)) return;
@@ -71,7 +71,7 @@ export class AcceptedPushes {
     }
   }
 
-  /** Notes that the event was passed to the reducer, or has expired. Removes the event if it is done. */
+  /** Notes that the event was passed to the reducer, or has expired. Removes the event from the store if it is done. */
   passOn(eventId: string, state: BridgeState): void {
     if (this.#sizes.has(eventId)) this.#passedOn.add(eventId);
     this.removeDone(state);

@@ -40,7 +40,10 @@ export function backOffMs(
   return Math.round(plain * (1 + random / 2));
 }
 
-/** A date of HTTP begins with the name of a day. `Date.parse` also reads numbers as dates, e.g. "-1" and "1.5". */
+/**
+ * An HTTP date begins with the name of a day. The pattern is needed because `Date.parse` also reads numbers as dates,
+ * e.g. "-1" and "1.5".
+ */
 const DATE_FORM = /^[A-Z][a-z]+,? /;
 
 /**
@@ -52,7 +55,7 @@ export function retryAfterMs(header: string | null, nowMs: number): number {
   const text = header?.trim() ?? "";
   if (/^[0-9]+(?:\.[0-9]+)?$/.test(text)) return Math.ceil(Number(text) * 1000);
   if (!DATE_FORM.test(text)) return 0;
-  // All dates of HTTP are in GMT. The oldest form (asctime) does not say so.
+  // All HTTP dates are in GMT, but the oldest format (asctime) does not contain "GMT".
   const atMs = Date.parse(text.endsWith("GMT") ? text : `${text} GMT`);
   return Number.isNaN(atMs) ? 0 : Math.max(0, atMs - nowMs);
 }

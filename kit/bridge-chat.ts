@@ -66,7 +66,7 @@ export function savingChat({ chat, shown, messages, reported, report }: BridgeCh
     const known = shown.byMessageId(message.id);
     const [first, ...others] = new Set([...(known?.chatMessageIds ?? []), ...[made ?? []].flat()]);
     const chatMessageIds = first === undefined ? [] : [first, ...others.slice(1 - IDS_MOST)];
-    // A call can succeed after its timeout, when a newer event of the message has already been applied.
+    // If a call succeeds only after its timeout, a newer event of the message may already have been applied.
     const isOutdated = known !== undefined && known.sequence > sequence;
     const latest = isOutdated ? known : { messageId: message.id, channel, user, message, eventId, sequence };
     const entry = { ...latest, chatMessageIds };
@@ -105,7 +105,7 @@ export function savingChat({ chat, shown, messages, reported, report }: BridgeCh
       const known = shown.byMessageId(event.message.id);
       const [chatMessageId] = known?.chatMessageIds ?? [];
       if (known === undefined || chatMessageId === undefined) return;
-      // The channel of the message counts, because a game can name any channel in an update.
+      // The channel of the update is ignored, because a game can name any channel there.
       const { channel, chatMessageIds } = known;
       const update = { ...event, channel, chatMessageId, chatMessageIds };
       await call(event, known, () => chat.update(update, signal));

@@ -24,9 +24,10 @@ export interface BridgeOptions {
    */
   readonly listen?: ListenOptions;
   /**
-   * Drops messages for places that the bridge has never reported, because a game may name any id. `members`: drops
-   * direct and ephemeral messages for such members. `all`: also drops messages for such channels. Set this option if
-   * the chat can send to any id, e.g. to a system account. By default, all messages are shown.
+   * Limits the channels and members to which games may write, because a game may name any id. `members`: drops direct
+   * and ephemeral messages for members that were never reported. `all`: also drops messages for channels that were
+   * never reported. Set this option if the chat can send to any id, e.g. to a system account. By default, all messages
+   * are shown.
    */
   readonly onlyReported?: "members" | "all";
   /** Events to fetch when no cursor is saved: all held events (the default), or only new events. */

@@ -52,7 +52,7 @@ export interface UnknownChoice {
   readonly highest: number;
 }
 
-/** The button's message is unknown: it is not from the service, or too old. Nothing was sent. */
+/** The message with the button is unknown: it is not from the service, or too old. Nothing was sent. */
 export interface UnknownMessage {
   readonly outcome: "unknown-message";
 }
@@ -72,7 +72,7 @@ export interface BridgeReports {
 export interface ReportParts {
   readonly sender: Sender;
   readonly shown: ShownMessages;
-  /** Notes the channels and members of reports; undefined if games may write to all. */
+  /** Notes the channels and members of reports; undefined if games may write to all channels and members. */
   readonly reported?: ReportedIds | undefined;
   /** Aborts pending reports. */
   readonly signal: AbortSignal;
@@ -89,7 +89,7 @@ export function createReports({ sender, shown, reported, signal, report }: Repor
 
   async function send(event: InboundEvent, id: string | undefined): Promise<SendResult> {
     const sent = id === undefined ? event : { ...event, id };
-    // The answer to the report can arrive at once, so the ids are noted first.
+    // The ids are noted before the report is sent, because a game's answer to these ids can arrive immediately.
     const noted = reported?.note(event);
     const sending =
       noted === undefined || pending.size >= NOTED_MAX

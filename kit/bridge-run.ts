@@ -133,7 +133,7 @@ export class BridgeRun {
   async #start(): Promise<void> {
     const catchUp = await this.#open();
     const listening = this.#listen();
-    // If the port is in use, another process may be handling the stored events.
+    // If the port is in use, another process may already be handling the stored events, so they are not resumed here.
     const resumed = listening.then(
       () => this.#accepted.resume(catchUp),
       () => undefined,
@@ -151,7 +151,7 @@ export class BridgeRun {
     const saved = await loaded("messages", store.messages.load());
     await loaded("pushes", this.#accepted.load());
     for (const each of saved) shown.put(each);
-    // A cursor that cannot be read is also a sign of an earlier run. The poller reports the error.
+    // An error while reading the cursor also means that an earlier run saved one. The poller reports the error.
     const hasCursor = () =>
       store.cursors.load().then(
         (cursor) => cursor !== undefined,
@@ -185,7 +185,10 @@ export class BridgeRun {
     this.#closeServer = await listenForPushes(listen, this.#receiver.handler, this.#over.signal);
   }
 
-  /** Polls in push mode. The service holds events while the workspace has no target URL, and never pushes them later. */
+  /**
+   * Polls in push mode. This fetches the events that the service held while the workspace had no target URL, because
+   * held events are never pushed.
+   */
   #pollBesidePushes(catchUp: CatchUp): void {
     this.#status.note({ isConnected: true });
     let isHeld = false;
@@ -250,7 +253,7 @@ export class BridgeRun {
   }
 }
 
-/** Resolves as `loading` does. Rejects with an error that names `what` if `loading` rejects. */
+/** Resolves to the value of `loading`. If `loading` rejects, rejects with an error that names `what`. */
 async function loaded<Value>(what: string, loading: Promise<Value>): Promise<Value> {
   try {
     return await loading;

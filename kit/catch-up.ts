@@ -49,7 +49,9 @@ export interface CatchUp {
    * The `handle` of a receiver. Resolves once `state` contains the event. Waits only while too many events are pending.
    */
   handleEvent(event: OutboundEvent): Promise<void>;
-  /** The `handle` of a poller. Rejects when the cursor must not move past the page: the page is then polled again. */
+  /**
+   * The `handle` of a poller. Rejects if the cursor must not move past the page yet, so that the page is polled again.
+   */
   handlePage(page: EventPage): Promise<void>;
   readonly state: BridgeState;
   /** Starts no more calls to the chat, and resolves when all pending calls are answered. */
@@ -83,7 +85,7 @@ class ChatCatchUp implements CatchUp {
   #timer: NodeJS.Timeout | undefined;
   #isClosed = false;
   /**
-   * `next` of the last page, if that page had a gap. Until new events are held, each further page has the same `next`
+   * `next` of the last page, if that page had a gap. Until a new event arrives, each further page has the same `next`
    * and reports the same gap again.
    */
   #missedAt: string | null | undefined;
@@ -158,8 +160,8 @@ class ChatCatchUp implements CatchUp {
       const refuse = (error: unknown) => {
         if (isAnswered) return;
         this.#report(errorOf(`the chat refused ${type} ${eventId}`, error));
-        // The chat may have refused the event because the chat is stopping too. The event stays open: the next run
-        // repeats it.
+        // If the bridge is stopping, its chat may be stopping too, and may refuse the event for that reason. The event
+        // stays open: the next run repeats it.
         if (this.#isClosed) return resolve();
         answer({ type: "refused", eventId, ...retryAfterOf(error), nowMs: Date.now() });
       };

@@ -34,7 +34,7 @@ export const WRONG: readonly BadSignature[] = [
   },
 ];
 
-/** A wrong key that bridges use by mistake. */
+/** A key that bridges use by mistake in place of the secret. */
 export interface KeyMistake {
   /** The key, as a noun phrase. */
   readonly as: string;

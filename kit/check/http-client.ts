@@ -14,7 +14,7 @@ export type Reply =
 
 export interface NoReply {
   readonly failed: string;
-  /** Whether the client failed to connect, so that nothing was sent. */
+  /** Whether the client could not connect, and therefore sent nothing. */
   readonly isUnreached: boolean;
   readonly ms: number;
 }

@@ -9,15 +9,24 @@ export interface Rule<Context> {
   readonly says: string;
   /** The fix for a bridge or a service that breaks the rule. */
   readonly fix: string;
-  /** Whether the rule is a gate. When a gate throws Broken, `more.judgeable` says which later checks can run. */
+  /**
+   * Whether later checks depend on the rule. When such a gate throws Broken, `more.judgeable` says which checks can
+   * still run.
+   */
   readonly isGate?: true;
   /** Checks the rule. Throws Broken when the rule is broken. */
   judge(context: Context): Promise<Judged>;
-  /** Checks only that invalid pushes are rejected as the rule says. Used for a bridge that also rejects valid pushes. */
+  /**
+   * Checks only the part of the rule about rejecting invalid pushes. Called instead of `judge` if the bridge rejects
+   * valid pushes too.
+   */
   judgeRefusals?(context: Context): Promise<void>;
 }
 
-/** The result for a rule that is not broken. `unchecked` names the part that was not checked, or gives the reason. */
+/**
+ * The result for a rule that is not broken. `unchecked` names the part of the rule that was not checked, or says why it
+ * was not checked.
+ */
 export type Judged = { readonly note: string } | { readonly unchecked: string } | undefined;
 
 /** The checks that remain possible after a gate is broken. */
@@ -29,7 +38,9 @@ export interface BrokenMore {
   readonly cause?: string | undefined;
   /** The checks that remain possible. By default, "nothing" for a gate, and no change for another rule. */
   readonly judgeable?: Judgeable;
-  /** Whether no connection could be made. A gate without a connection is reported as "not reached", not as "failed". */
+  /**
+   * Whether no connection could be made. If a gate could not connect, it is reported as "not reached", not as "failed".
+   */
   readonly isUnreached?: boolean;
 }
 

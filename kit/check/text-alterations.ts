@@ -96,8 +96,9 @@ export function alterationOf(texts: readonly Found[]): string | undefined {
 }
 
 /**
- * Finds the alteration that a program applies to bodies before it computes their digests. `isAccepted` resolves to
- * whether the program accepts a body whose signature has one entry for each of these alterations of the body.
+ * Finds the alteration that a program applies to bodies before it computes their digests. `isAccepted` sends the
+ * program a body whose signature has one entry for each given alteration of the body, and resolves to whether the
+ * program accepts the body.
  */
 export async function hashedAlteration(
   body: string,

@@ -12,7 +12,7 @@ import type {
 export type EventMaker = ReturnType<typeof createEventMaker>;
 
 const CROCKFORD = "0123456789ABCDEFGHJKMNPQRSTVWXYZ";
-/** The first words of every text. */
+/** The beginning of every text that the check sends. */
 export const TEXT_START = "chat-bridge-check";
 /** Maximum code points of a text in a report. */
 const QUOTED_MOST = 100;

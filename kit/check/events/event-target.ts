@@ -26,7 +26,7 @@ export interface EventCheckOptions extends Omit<ClientOptions, "timeoutMs"> {
   readonly progress?: CheckProgress;
 }
 
-/** Time for a bridge to finish earlier events after a later message is shown, ms. */
+/** Extra time for a bridge to show earlier events after it has shown a later event, ms. */
 const GRACE_MS = 300;
 
 /**
@@ -37,7 +37,7 @@ export abstract class EventTarget {
   readonly make: EventMaker;
   readonly workspace: string;
   readonly secrets: readonly string[];
-  /** Whether the person who runs the check gave a channel or a user for the events. */
+  /** Whether the command line gave a channel or a user for the events. */
   readonly isPlaceGiven: boolean;
   /** The observed chat; undefined without an observation endpoint, or after the endpoint has failed. */
   chat: ObservedChat | undefined;
@@ -92,7 +92,7 @@ export abstract class EventTarget {
     return undefined;
   };
 
-  /** Reports that the check waits for `what`, and waits `ms` milliseconds. */
+  /** Waits `ms` milliseconds, and reports that the check is waiting for `what`. */
   readonly pause = async (ms: number, what: string): Promise<void> => {
     this.waiting(what);
     await sleep(ms);

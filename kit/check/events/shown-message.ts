@@ -5,8 +5,8 @@ import { channelOf, quoted } from "./event-maker";
 
 /**
  * A message that the chat shows, as the bridge's observation endpoint lists it. Optional fields may be omitted if they
- * are unavailable. A field that the endpoint gives for any message is checked for all messages. Null means no buttons,
- * no image, or no single recipient.
+ * are unavailable. Once the endpoint has given a field for one message, the field is checked for all messages. Null
+ * means no buttons, no image, or no single recipient.
  */
 export interface ShownMessage {
   /** The chat's id of the channel, or `dm:<user id>`. */

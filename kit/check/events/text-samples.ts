@@ -2,9 +2,9 @@
 export interface TextSample {
   /** The class, in lower case. */
   readonly what: string;
-  /** The sample as text markup, with letters or symbols at both ends. */
+  /** The sample as message text with markup. It begins and ends with a letter or a symbol. */
   readonly text: string;
-  /** The sample after the text markup is rendered; `text` by default. */
+  /** The sample after its markup is rendered; `text` by default. */
   readonly rendered?: string;
   /** Whether any white space may be shown in place of the white space of the sample. */
   readonly isLoose?: true;

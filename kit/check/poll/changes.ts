@@ -1,4 +1,4 @@
-/** Changes that other code waits for. */
+/** A signal that something has changed, for code that waits for a change. */
 export class Changes {
   readonly #waiting = new Set<() => void>();
 

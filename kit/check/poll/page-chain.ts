@@ -9,7 +9,9 @@ export interface ChainedPage {
 /** The pages of the fake service. Each page begins at the cursor where the page before it ends. */
 export class PageChain {
   readonly #pages = new Map<string, ChainedPage>();
-  /** Cursors begin with 0 and are above 2^53, so a bridge that parses a cursor as a number changes the cursor. */
+  /**
+   * Cursors have a leading 0 and are larger than 2^53: if a bridge parses a cursor as a number, the cursor is altered.
+   */
   #last = BigInt(Date.now()) * 10_000n;
   #tip = "";
 
@@ -30,7 +32,7 @@ export class PageChain {
     return page;
   }
 
-  /** Returns the page that begins at a cursor, with at most `limit` events; undefined if there is no page yet. */
+  /** Returns the page that begins at a cursor, with at most `limit` events; undefined if there is no such page yet. */
   at(cursor: string, limit: number): ChainedPage | undefined {
     const page = this.#pages.get(cursor);
     if (page === undefined || page.content.events.length <= limit) return page;

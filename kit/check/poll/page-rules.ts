@@ -11,7 +11,9 @@ import type { PollTarget } from "./poll-target";
 const MINUTE_MS = 60_000;
 /** A secret that no bridge has. */
 const OTHER = "a secret that is not the bridge's";
-/** After each dropped page, the bridge waits for an interval, so the check uses only two of the malformed headers. */
+/**
+ * The check uses only two of the malformed headers, because the bridge waits for an interval after each dropped page.
+ */
 const UNSIGNED = MALFORMED.filter(({ what }) => /^(no signature|a signature without a digest)$/.test(what));
 const FORGED: readonly BadSignature[] = [
   { what: "a signature under another secret", spoil: (_right, body) => sign(body, OTHER) },
@@ -168,8 +170,8 @@ async function dropsAll(target: PollTarget, bad: readonly BadSignature[]): Promi
 
 /**
  * Answers a poll with a page that the bridge must drop. Throws Broken unless the next poll has the same `after`.
- * Returns the message on the page, which the bridge must not show. Then sends a correct page, so that a bridge with
- * growing waits begins again with a short wait.
+ * Returns the message on the page, which the bridge must not show. Then sends a correct page, so that a bridge whose
+ * waits grow starts again with a short wait.
  */
 async function drops(
   { make, session, taken, page }: PollTarget,
@@ -203,12 +205,15 @@ async function usesUtf8(target: PollTarget): Promise<void> {
     write: (each: object) => (body = JSON.stringify(each)),
   });
 
-  /** Resolves to whether the bridge uses a page whose signature has one entry for each of these alterations. */
+  /**
+   * Sends a page whose signature has one entry for each of these alterations of the body. Resolves to whether the
+   * bridge uses the page.
+   */
   async function isUsed(alterations: readonly Alteration[]): Promise<boolean> {
     const signed = (raw: Buffer) => signAltered(raw.toString(), alterations, secrets);
     const next = session.cursor();
     const polled = await session.answerNext(() => page({ ...content(), signed }, next), what);
-    // After a correct page, a bridge with growing waits begins again with a short wait.
+    // After a correct page, a bridge whose waits grow starts again with a short wait.
     await taken(make.ping(), `a correct page after ${what}`);
     return polled.next.after !== polled.answered.after;
   }

@@ -30,17 +30,17 @@ export function valuesOf({ parameters }: Pick<PollRequest, "parameters">, name: 
   return parameters.filter(([each]) => each === name).map(([, value]) => value);
 }
 
-/** Returns the `after` of a poll as the object of a phrase such as "the next poll had …". */
+/** Returns a phrase about the `after` of a poll, which completes e.g. "the next poll had …". */
 export function afterOf({ after }: { readonly after: string | undefined }): string {
   return after === undefined ? "no `after`" : `after=${JSON.stringify(after)}`;
 }
 
-/** Seconds by which the lag of a signed timestamp may grow during the check. */
+/** Seconds by which the bridge's signed timestamps may fall further behind the clock during the check. */
 const DRIFT_MOST_SECONDS = 10;
 const KNOWN: ReadonlySet<string> = new Set(["after", "limit"]);
 const LIMIT_FORM = /^[0-9]{1,3}$/;
 
-/** For each part of a poll, the first fault in all polls so far. */
+/** Judges all polls, and keeps the first fault of each part of a poll. */
 export class PollLog {
   readonly #secrets: readonly string[];
   readonly #found: { query?: Broken; signature?: Broken; time?: Broken | undefined } = {};
@@ -112,11 +112,11 @@ function queryFault(poll: PollRequest, isFirst: boolean): string | undefined {
 /** The fault of a poll's signature. */
 export interface SignatureFinding {
   readonly fault: SignatureFault;
-  /** The fault, as a sentence without a subject. */
+  /** The fault, as a predicate without a subject. */
   readonly found: string;
   /** The probable cause. */
   readonly cause?: string;
-  /** Whether the bridge has the right secret. Without it, the bridge cannot check pages. */
+  /** Whether the bridge has the right secret. If not, the bridge cannot verify pages either. */
   readonly isKeyRight: boolean;
 }
 

@@ -72,13 +72,13 @@ export class PollSession {
   readonly #specials: SpecialAnswer[] = [];
   /** Notified when a poll arrives, or when a rule adds something to send. */
   readonly #changes = new Changes();
-  /** How many polls repeated an `after`: in the whole check, and since the last new page. */
+  /** How many polls had the same `after` as an earlier poll: in the whole check, and since the last new page. */
   readonly #repeats = { all: 0, ofLast: 0 };
   /** The page that the bridge got last: its cursor and its `next`. */
   #last = { from: "", to: "" };
-  /** The special answer after which the bridge has not polled yet. Another poll in progress may get a page meanwhile. */
+  /** The special answer, until the bridge polls again. A concurrent poll may get a page in the meantime. */
   #special: { readonly answer: SpecialAnswer; readonly first: Omit<PolledTwice, "next"> } | undefined;
-  /** The gap that the next poll ends. */
+  /** The measured time that the next poll ends, and the list of times that it is added to. */
   #gap: { readonly gaps: number[]; readonly fromMs: number } | undefined;
   #arrivals = 0;
   #isAnyAccepted = false;
@@ -238,7 +238,7 @@ export class PollSession {
     return special;
   }
 
-  /** Without polls, no further rule can be checked. */
+  /** Returns the error for a bridge that no longer polls: no further rule can be checked. */
   #gone(what: string): Broken {
     const seconds = this.#options.pollWithinMs / 1000;
     const words = `after ${what}, the bridge did not poll again within ${seconds} seconds`;

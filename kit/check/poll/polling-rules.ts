@@ -56,7 +56,7 @@ export const FIRST_POLL_RULES: readonly Rule<PollTarget>[] = [
         await begin(target);
         await taken(make.ping(), "a page with a ping");
         await taken(make.ping(), "a second page with a ping");
-        // A chat can refuse a message, but not a ping, so there is no reason to repeat these polls.
+        // A bridge may repeat a poll because its chat refuses a message, but these pages contain only pings.
         if (session.repeats === 0) return undefined;
         throw new WrongAfter("the bridge repeated the `after` of a page that had only a ping");
       } catch (error) {
@@ -69,7 +69,10 @@ export const FIRST_POLL_RULES: readonly Rule<PollTarget>[] = [
   },
 ];
 
-/** Number of measured waits. A single wait can be short if one poll is late. */
+/**
+ * Number of measured waits. One wait is not enough: if a poll is late, the measured wait before the next poll is too
+ * short.
+ */
 const IDLE_GAPS = 2;
 const INTERVAL_LEAST_MS = 0.75 * POLL_INTERVAL_MS;
 /** "Every few seconds" (contract, `GET /hooks/{workspaceId}/events`). */
@@ -77,8 +80,8 @@ const INTERVAL_MOST_MS = 5 * POLL_INTERVAL_MS;
 const MORE_MOST_MS = 0.5 * POLL_INTERVAL_MS;
 
 /**
- * Rules about the times of polls. An earlier rule ends with a page whose hasMore is true, so the first poll of each
- * rule follows immediately.
+ * Rules about the times of polls. Each earlier rule ends with a page whose `hasMore` is true, so the bridge polls
+ * immediately when the next rule begins.
  */
 export const TIME_RULES: readonly Rule<PollTarget>[] = [
   {
@@ -208,7 +211,7 @@ async function repeats(
   const waited = next.atMs - answeredAtMs;
   if (waited < leastMs)
     throw new Broken(`after ${what}, the bridge polled again after ${Math.round(waited)} ms`);
-  // After a correct page, a bridge with growing waits begins again with a short wait.
+  // After a correct page, a bridge whose waits grow starts again with a short wait.
   await taken(make.ping(), `a correct page after ${what}`);
 }
 

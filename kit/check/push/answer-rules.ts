@@ -32,7 +32,7 @@ export const FIRST_RULES: readonly Rule<PushTarget>[] = [
   OBSERVED_RULE,
 ];
 
-/** This rule is checked last, because a slow bridge is busy for a while after this burst. */
+/** This rule is checked last, because a slow bridge still handles the burst while further rules would be checked. */
 export const BURST_RULE: Rule<PushTarget> = {
   id: "answer-before-work",
   says: `Each of ${BURST} concurrent events is answered with 2xx within 5 seconds: the answer is sent before slow work.`,
@@ -75,9 +75,9 @@ interface Mistake {
 }
 
 /**
- * Finds out why a bridge rejects a valid ping. Sends a ping for each common mistake: only a bridge with that mistake
- * accepts the ping. If the mistake concerns the serialization of JSON, all further events are serialized in the
- * accepted way, so that all other rules can be checked.
+ * Finds out why a bridge rejects a valid ping. For each common mistake, sends a ping that only a bridge with that
+ * mistake accepts. If the mistake concerns the serialization of JSON, all further events are serialized in the accepted
+ * way, so that all other rules can be checked.
  *
  * @param found observation about the ping, used as the message of the returned Broken
  */

@@ -32,8 +32,8 @@ const accepted = (what: string, event: unknown): InboundCase => ({ what, event }
 const refused = (what: string, event: unknown, field: string): InboundCase => ({ what, event, field });
 
 /**
- * Returns the valid and invalid cases of a field. If events of every type have the field, only messages are used as
- * valid cases, because games may act on commands and actions.
+ * Returns the valid and invalid cases of a field. If events of every type have the field, the valid cases are only
+ * messages, because a game may act on a command or an action.
  */
 function casesOf({ field, of, least, most, isOptional, mayBeNull }: TextRule): readonly InboundCase[] {
   return of.flatMap((type) => {

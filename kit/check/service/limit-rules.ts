@@ -8,7 +8,10 @@ import { expectRefused, type Answered, type ServiceRequest, type ServiceTarget }
 /** Sizes of the bursts, in multiples of the limit. A burst exceeds the limit only if it is sent fast enough. */
 const BURSTS = [2, 4, 8, 16];
 const QUIET_MS = 1_100;
-/** Assumed maximum of requests per second from other clients at this address, such as a bridge that polls. */
+/**
+ * Maximum number of requests per second that are attributed to other clients at this address, such as a bridge that
+ * polls.
+ */
 const OF_OTHERS_MAX = 10;
 
 export const LIMIT_RULES: readonly Rule<ServiceTarget>[] = [

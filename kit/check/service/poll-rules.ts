@@ -91,7 +91,8 @@ const PAGE_RULES: readonly Rule<ServiceTarget>[] = [
         if (fault !== undefined)
           throw new Broken(`checked with secret ${i + 1} only: ${SIGNATURE_FAULT_WORDS[fault]}`);
         const isInPlace = verify(`${timestamp},v1=${entries[i]}`, body, secret) === undefined;
-        // A single given secret may be the older of two active secrets, so its position is unknown.
+        // If only one secret is given, it may be the older of two active secrets, so the position of its entry is
+        // unknown.
         if (secrets.length > 1 && !isInPlace)
           throw new Broken(`v1 entry ${i + 1} is not valid under secret ${i + 1}`);
       }
