@@ -44,7 +44,7 @@ export function connectionFault(error: unknown): string {
 
 interface Cause extends Error {
   readonly code?: unknown;
-  /** The error of each address, if the host has several addresses and all failed. */
+  /** The errors of the host's addresses, one each, if the host has several and all failed. */
   readonly errors?: readonly Error[];
 }
 

@@ -11,8 +11,8 @@ const [ISOLATE, END_OF_ISOLATE] = ["\u2068", "\u2069"];
 
 /**
  * Returns a member's name in a form that is safe within a left-to-right line. Characters that change the direction are
- * removed. A name with right-to-left letters is isolated, so that the text after the name, e.g. points, is still shown
- * after it.
+ * removed. A name with right-to-left letters is put between isolate characters. So the text that follows the name, e.g.
+ * points, is still shown after it.
  *
  * The result is not escaped: pass it to `escapeLine`.
  *

@@ -10,7 +10,10 @@ export interface EachEventOptions {
   readonly timing?: Timing;
 }
 
-/** Maximum number of kept event ids. At most one page is polled again, and a page has at most 100 events. */
+/**
+ * Maximum number of kept event ids. This is enough: only the last page can be polled again, and a page has at most 100
+ * events.
+ */
 const SEEN_MOST = 1000;
 const SEEN_FOR_MS = HELD_SECONDS * 1_000;
 

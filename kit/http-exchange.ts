@@ -45,7 +45,8 @@ export async function exchange(request: ExchangeRequest): Promise<Answer | Faile
     },
     Math.min(timeoutMs, TIMER_MOST_MS),
   );
-  // `AbortSignal.any` is not used: its result may live as long as `signal`, and `signal` as long as the process.
+  // `AbortSignal.any` is not used, because its result may stay in memory as long as `signal`, which can live as long as
+  // the process.
   const onAbort = () => end.abort();
   signal.addEventListener("abort", onAbort);
   try {

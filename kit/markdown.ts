@@ -23,7 +23,7 @@ function markdownLine(inlines: readonly Inline[], lineBreak: string): string {
   const open: { readonly style: Style; readonly delimiter: string }[] = [];
   let line = "";
   for (const [index, run] of runs.entries()) {
-    // Closes every style that ends here, and the styles that were opened later.
+    // Closes every style that ends here, and, to keep the nesting valid, every style that was opened after it.
     const outermost = open.findIndex(({ style }) => !run[style]);
     if (outermost >= 0) line += closing(open.splice(outermost));
     const opened = STYLES.filter((style) => run[style] && open.every((each) => each.style !== style))
@@ -59,7 +59,8 @@ function delimiterOf(runs: readonly Run[], start: number, end: number, style: St
   );
   if (isText) return "";
   if (style === "isBold") return "**";
-  // In the middle of a word, only "*" is markup. Elsewhere, "_" cannot be confused with bold.
+  // In the middle of a word, only "*" is markup. Elsewhere, "_" is used, because it cannot be confused with the "**" of
+  // bold.
   return outside.includes("word") ? "*" : "_";
 }
 
@@ -94,7 +95,7 @@ function markdownRun({ inline }: Run, lineBreak: string): string {
 
 function code(text: string): string {
   const fence = "`".repeat(longestRun(text) + 1);
-  // Markdown removes a space at both ends.
+  // Markdown removes one space at each end of inline code, so code of this form needs an extra space.
   const space = /^`|`$|^ .+ $/.test(text) ? " " : "";
   return fence + space + text + space + fence;
 }

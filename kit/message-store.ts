@@ -40,7 +40,7 @@ export function folderStore(path: string): Required<BridgeStore> {
 }
 
 /**
- * Returns a store without files. After a restart, earlier messages are no longer updated, and may be posted again. A
+ * Returns a store without files. After a restart, the bridge cannot update earlier messages, and may post them again. A
  * crash loses the events of answered pushes that the chat does not show yet.
  */
 export function storeInMemory(): BridgeStore {

@@ -41,7 +41,7 @@ export const SLACK: Styling = {
 
 const xmppEscape = (text: string) => text.replaceAll(/(?<=^|\s)[*_~`]/g, "\u2060$&");
 
-/** XMPP's message styling (XEP-0393). A style begins only at the start of a line or after white space. */
+/** XMPP's message styling (XEP-0393), in which a style begins only at the start of a line or after white space. */
 export const XMPP: Styling = {
   opensAfter: /(?:^|\s)$/,
   guard: "\u2060",
@@ -80,7 +80,7 @@ function styledLine(runs: readonly Run[], styling: Styling): string {
   return line.replace(/^(?:>|&gt;|\uFF1E)/, `${styling.guard}$&`);
 }
 
-/** Renders an element between the texts `before` and `after`. */
+/** Renders an element, given the text before it and the text after it. */
 function styledRun(
   { inline, isBold, isItalic }: Run,
   before: string,

@@ -17,7 +17,9 @@ export type Inline =
 
 export interface CodeBlock {
   readonly type: "code-block";
-  /** The first word after the opening fence, e.g. `ts`; null for none, and for a word that names no language. */
+  /**
+   * The first word after the opening fence, e.g. `ts`; null if there is none, or if the word does not name a language.
+   */
   readonly language: string | null;
   /** Lines of code, without a newline after the last line. */
   readonly text: string;

@@ -6,7 +6,7 @@ import type { Block, Inline } from "./message-tree";
  * the kit imports `markdown-it`.
  */
 
-// Bounds the recursion of functions that render the tree.
+// Maximum nesting of the tree, which bounds the recursion of the functions that render it.
 const DEPTH_MAX = 100;
 
 // Only the markup that the contract names is enabled. For example, a line that begins

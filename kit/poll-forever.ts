@@ -6,12 +6,12 @@ import { runPoller, type PollerOptions } from "./poller";
 export interface PollForeverOptions extends Omit<PollerOptions, "report"> {
   /**
    * Called with each page, before the page is handled. `isSolved` is false if the previous page was not handled, or its
-   * cursor was not saved: the poller reports such a problem only once.
+   * cursor was not saved. The poller does not report such a problem again for each page.
    */
   readonly onPage: (isSolved: boolean) => void;
   /** Called for each problem. `isConnected` is false if the service did not answer the poll with a page. */
   readonly onProblem: (problem: Error, isConnected: boolean) => void;
-  /** Whether polls also continue after a refusal of the first poll; false by default. */
+  /** Whether polling continues even if the first poll is refused; false by default. */
   readonly isPatient?: boolean;
 }
 

@@ -5,7 +5,7 @@ import { readPage, type PageReading } from "./read-event";
 import { secretsOfOne, type Secrets } from "./secrets";
 import { explainFault, sign, SIGNATURE_HEADER, verify } from "./signature";
 
-/** The service rejected a poll with a status after which polling again would not help. */
+/** Thrown when the service rejects a poll with a status after which polling again would not help. */
 export class PollRefused extends Error {
   override readonly name = "PollRefused";
   constructor(

@@ -22,9 +22,9 @@ export interface PollerOptions extends PollOptions {
    */
   readonly intervalMs?: number;
   /**
-   * Called for each problem that does not stop the poller, and for each event that is invalid or has an unknown type.
-   * If a page is polled again, or a cursor cannot be saved, each poll repeats the problem: it is reported once, and
-   * again only after the problem was solved or a poll failed. The default emits a process warning.
+   * Called for each problem that does not stop the poller, and for each event that is invalid or has an unknown type. A
+   * problem that repeats at each poll (a page that is polled again, or a cursor that cannot be saved) is reported only
+   * the first time, until it was solved or a poll failed. The default emits a process warning.
    */
   readonly report?: (problem: Error) => void;
   /**
@@ -61,7 +61,7 @@ export async function runPoller(options: PollerOptions): Promise<void> {
   let after = await cursors.load();
   let saved = after;
   let failures = 0;
-  // Problems that repeat at each poll. Each is reported once, and again only after it was solved or a poll failed.
+  // Problems that repeat at each poll. Each is reported only the first time, until it was solved or a poll failed.
   let isRefused = false;
   let isUnsaved = false;
   let skipped: readonly string[] = [];

@@ -48,7 +48,7 @@ function readHeaders(headers: unknown): Readonly<Record<string, string>> | undef
     const values = [value].flat().filter((each) => typeof each === "string");
     if (typeof name !== "string" || values.length === 0) continue;
     const key = name.toLowerCase();
-    // A repeated header counts as one list, as in HTTP.
+    // The values of a repeated header are joined with commas, as HTTP defines.
     read[key] = [...(key in read ? [read[key]] : []), ...values].join(", ");
   }
   return read;

@@ -32,7 +32,7 @@ export function readBody(
       request.off("data", onData).off("end", onEnd).off("close", onBroken);
       resolve(result);
     }
-    // A broken request emits `error` and `close`.
+    // A request whose connection breaks emits `error`, `close` or both.
     request.on("data", onData).on("end", onEnd).on("close", onBroken).on("error", onBroken);
   });
 }

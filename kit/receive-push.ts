@@ -26,7 +26,7 @@ export interface PushOptions {
   handle(event: OutboundEvent): Promise<void> | void;
   /** Maximum number of events that wait or are being handled; 1000 by default. Further pushes get a `503`. */
   readonly queueMax?: number;
-  /** Maximum number of event ids kept for 24 hours; 100,000 by default. Above that, the oldest id is removed. */
+  /** Maximum number of event ids kept for 24 hours; 100,000 by default. Each further id replaces the oldest id. */
   readonly seenMax?: number;
   /**
    * Called for each event that has an unknown type, for each event that `store` or `handle` rejects, and when `secrets`
@@ -75,8 +75,8 @@ export interface PushReceiver {
 }
 
 /**
- * Milliseconds for which the id of an event is kept. The service retries an event for only a few seconds. But an operator
- * can send a failed event again for 24 hours, and a bridge may have shown an event whose push failed.
+ * Milliseconds for which the id of an event is kept. The service retries an event for only a few seconds. But an
+ * operator can resend a failed event within 24 hours, and a bridge may have shown an event although its push failed.
  */
 const SEEN_FOR_MS = HELD_SECONDS * 1_000;
 const TAKEN: PushAnswer = { status: 204, headers: {}, body: "" };

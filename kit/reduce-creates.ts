@@ -66,7 +66,10 @@ export function advanceCreates(draft: Draft): void {
   });
 }
 
-/** Returns a key for the channel or DM in which a create is shown. A channel's id never begins with "dm:". */
+/**
+ * Returns a key for the channel or DM in which a create is shown. A DM's key cannot equal a channel's key, because a
+ * channel's id never begins with "dm:".
+ */
 function placeOf({ event }: OpenCreate): string {
   return event.type === "dm.create" ? DM_PREFIX + event.user : event.channel;
 }

@@ -24,7 +24,7 @@ export interface Draft {
 /** The result of applying an input. */
 export interface Reduced {
   readonly state: BridgeState;
-  /** First the `skip` effects, then the other effects in order of sequence. */
+  /** The `skip` effects come first, then the other effects in order of sequence. */
   readonly effects: readonly BridgeEffect[];
   /** Time at which a `time` input is due, unless another input comes first, ms since the epoch; undefined for never. */
   readonly wakeAtMs: number | undefined;

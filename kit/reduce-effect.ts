@@ -64,5 +64,7 @@ export type SkipReason =
   | "refused"
   /** The event is a ping, which shows nothing. */
   | "ping"
-  /** The state has no room for the event. Answer the push with `503`, or poll the event again. */
+  /**
+   * The state has no room for the event. If the event was pushed, answer with `503`; if it was polled, poll it again.
+   */
   | "full";

@@ -48,9 +48,9 @@ export interface OpenEphemeral extends Pick<OpenCreate, "untilMs" | "refusals" |
 
 /** The pending updates of one message. */
 export interface OpenUpdate {
-  /** The update that is being applied by a call to the chat. */
+  /** The update that a call to the chat is applying. */
   readonly editing: { readonly event: MessageUpdate; readonly chatMessageId: string } | undefined;
-  /** The newest waiting update. It waits for its create until `holdUntilMs`, ms since the epoch. */
+  /** The newest waiting update. `holdUntilMs`: time until which the update waits for its create, ms since the epoch. */
   readonly next: { readonly event: MessageUpdate; readonly holdUntilMs: number } | undefined;
 }
 

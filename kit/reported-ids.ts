@@ -15,7 +15,10 @@ export interface ReportedIds {
    * without saved ids. Rejects if the store cannot be read or written.
    */
   load(shown: readonly ShownMessage[], hasRun: boolean): Promise<void>;
-  /** Notes the channel and the member of a report. Resolves when both are saved or cannot be saved. Never rejects. */
+  /**
+   * Notes the channel and the member of a report. Resolves when each of them is saved, or its save has failed. Never
+   * rejects.
+   */
   note(event: InboundEvent): Promise<void>;
   /** Returns why the chat must not show an event; undefined if the chat may show the event. */
   faultOf(event: Begun): string | undefined;
@@ -25,7 +28,7 @@ export interface ReportedIdsOptions {
   readonly store: ReportedStore;
   /** Whether channels must be reported too, and not only members. */
   readonly isForChannels: boolean;
-  /** Called when ids cannot be saved, and again only after a save has succeeded. */
+  /** Called when an id cannot be saved. Not called for further failures until a save has succeeded. */
   readonly report: (problem: Error) => void;
   /** Maximum length of all ids, in UTF-16 code units. The ids that were reported longest ago are dropped. */
   readonly charactersMax?: number;
@@ -35,7 +38,7 @@ type ReportedId = { readonly channel: string } | { readonly user: string };
 
 /** An id that was reported. */
 interface Noted {
-  /** Value of `added` after the last save; undefined if the id is not saved. */
+  /** Value of `added` just after the id was last saved; undefined if the id is not saved. */
   savedAt: number | undefined;
   /** The pending save. */
   saving: Promise<void> | undefined;
@@ -45,11 +48,14 @@ interface Noted {
 export function createReportedIds(options: ReportedIdsOptions): ReportedIds {
   const { store, isForChannels, report, charactersMax = REPORTED_MAX } = options;
   const known = createNewest<Noted>(charactersMax);
-  /** Length of all ids that were added to the store. */
+  /** Total length of the ids that were added to the store so far. */
   let added = 0;
-  /** Length of the ids whose save is pending. */
+  /** Total length of the ids whose save is pending. */
   let pending = 0;
-  /** Events before this time may answer reports that the store does not contain, ms since the epoch. */
+  /**
+   * Time since which all reported ids are saved, ms since the epoch. An earlier event may answer a report whose ids
+   * were not saved, so it is shown.
+   */
   let sinceMs: number | undefined;
   let isFailing = false;
 
@@ -94,7 +100,8 @@ export function createReportedIds(options: ReportedIdsOptions): ReportedIds {
         known.put(keyOf(entry), { savedAt: added, saving: undefined });
       }
       if (sinceMs !== undefined) return;
-      // An earlier release of the kit did not save ids, but showed these messages.
+      // An earlier release of the kit showed these messages without saving ids, so their channels and members count as
+      // reported.
       await Promise.all(shown.flatMap(({ channel, user }) => idsOf(channel, user).map(noteId)));
       // The time is saved last: if a crash prevents this, the next run adds the ids again.
       sinceMs = hasRun ? Date.now() : 0;

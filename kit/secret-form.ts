@@ -1,4 +1,4 @@
-/** Characters that surround a secret by mistake, with the name of the character and its usual source. */
+/** Characters that are often at the ends of a secret by mistake, each with its name and its usual source. */
 const STRAY: readonly (readonly [RegExp, string, string])[] = [
   [/[\r\n]/, "a line break", "a file, or echo in place of printf"],
   [/\uFEFF/, "a byte order mark", "a file that was saved as UTF-8 with BOM"],

@@ -1,4 +1,4 @@
-/** Ids that were seen within a period. At the maximum number of ids, each new id replaces the oldest id. */
+/** Ids that were seen within a period. When the maximum number of ids is reached, each new id replaces the oldest. */
 export interface SeenIds {
   has(id: string, nowMs: number): boolean;
   /** Keeps the id for the full period from `nowMs`, even if the id was already kept. */

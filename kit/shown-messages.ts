@@ -35,7 +35,7 @@ export interface ShownLimits {
   readonly characters: number;
 }
 
-/** `messages` is the same as in `BRIDGE_LIMITS`, because updates of other messages are skipped anyway. */
+/** `messages` equals the limit in `BRIDGE_LIMITS`: updates of messages beyond that limit are skipped anyway. */
 export const SHOWN_LIMITS: ShownLimits = { messages: 10_000, characters: 16 * 1024 * 1024 };
 
 export function createShownMessages(limits: ShownLimits = SHOWN_LIMITS): ShownMessages {
@@ -49,7 +49,7 @@ export function createShownMessages(limits: ShownLimits = SHOWN_LIMITS): ShownMe
     if (kept === undefined) return;
     messages.delete(messageId);
     characters -= kept.length;
-    // If the chat reuses ids, the id can belong to a newer message.
+    // The chat can reuse an id: if the id now belongs to a newer message, its entry is kept.
     for (const id of kept.shown.chatMessageIds) if (messageIdOf.get(id) === messageId) messageIdOf.delete(id);
   }
 

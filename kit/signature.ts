@@ -110,8 +110,8 @@ function digest(secret: string, timestamp: string, raw: Uint8Array | string): Bu
 }
 
 /**
- * Returns the secrets as a list. Rejects an empty secret, because anybody can sign with it. Also rejects a secret whose
- * ends were changed when it was copied or read from a file: every signature would be wrong.
+ * Returns the secrets as a list. Rejects an empty secret, because anybody can sign with it. Also rejects a secret with
+ * an extra character at an end, e.g. a line break of a file: every signature would be wrong.
  *
  * @throws RangeError when there is no secret, or when a secret is invalid
  */

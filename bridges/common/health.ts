@@ -8,7 +8,7 @@ import type { HostPort } from "../../runtime/settings";
 /** Maximum number of open connections. Further connections are closed. Probes use a few connections. */
 const CONNECTIONS_MAX = 64;
 
-/** The state of one connection of a bridge, e.g. to the service or to the chat. */
+/** The state of one of a bridge's connections: to the service or to the chat. */
 export interface ConnectionState {
   readonly isConnected: boolean;
   /** Reason why the connection is down, without secrets; undefined if the connection is up. */

@@ -88,7 +88,7 @@ async function setUp(name: keyof typeof CHATS) {
 }
 
 let events = 0;
-/** Returns an event that posts a text, with an id that no other event has. */
+/** Returns an event that posts a text. The id of the event is unique. */
 function post(channel: string, text = ""): MessageCreate {
   events += 1;
   return { ...head(events), type: "message.create", channel, message: { ...message(events), text } };

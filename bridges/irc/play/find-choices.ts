@@ -13,7 +13,8 @@ export interface ShownView {
 }
 
 /**
- * Returns the messages of a channel: first the messages that are sent but not confirmed, then the messages of the kit.
+ * Returns the messages of a channel: first the messages that are sent but not confirmed, then the messages that the kit
+ * lists.
  */
 export function withSent(
   sent: readonly SentMessage[],

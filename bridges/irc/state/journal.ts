@@ -74,7 +74,7 @@ export class Journal {
     this.#write({ m: messageId, r: { printed } });
   }
 
-  /** Notes that an event still has to be printed; undefined if the last such event of the message was dropped. */
+  /** Notes the event of a message that still has to be printed; undefined if that event was dropped. */
   noteWaiting(messageId: string, waiting: WaitingEvent | undefined): void {
     this.#write({ m: messageId, r: { printed: this.printedOf(messageId), waiting } });
   }

@@ -40,7 +40,7 @@ export interface Typing extends Pick<BridgeSettings, "COMMAND_PREFIX" | "COMMAND
 
 /** Age above which typed commands, choices and answers in rooms are ignored, ms: after an outage, they are stale. */
 export const TYPED_MAX_AGE_MS = 5 * 60_000;
-/** Number of newest messages among which a prompt counts as waiting. */
+/** A prompt waits for an answer only while it is among this many newest messages of the room. */
 const PROMPTS_SEEN = 5;
 
 /** Returns what a member did; undefined if the event is not for the service. Never throws. */

@@ -16,7 +16,7 @@ export type { PollerCheckOptions, PollerPlace } from "./poll-target";
  * longer.
  */
 const PUSH_ONLY: ReadonlySet<string> = new Set(["hold-ends"]);
-/** Fixes that replace the fixes about pushes, by the id of the rule. */
+/** For rules whose fix is about pushes: the fix for a bridge that polls, by the id of the rule. */
 const POLL_FIXES: Readonly<Record<string, string>> = {
   repeats: "keep the ids of handled events for 24 hours, and skip an event with a known id",
 };

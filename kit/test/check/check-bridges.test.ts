@@ -9,7 +9,7 @@ import { SECRET, type RunningBridge } from "./broken-bridges/memory-chat";
 import { startPlainBridge } from "./broken-bridges/plain-bridge";
 import { onFakeClock } from "../harness/fake-clock";
 
-// Pauses with `node:timers/promises` use the fake clock too.
+// Makes the pauses of `node:timers/promises` use the fake clock too.
 jest.mock<object>("node:timers/promises", () =>
   jest.requireActual<typeof import("../harness/fake-clock")>("../harness/fake-clock").fakeTimersPromises(),
 );

@@ -118,7 +118,7 @@ const LIMITED = Buffer.from('{"statusCode":429,"message":"too many","error":"Too
 const limitAfter =
   (most: number, headers: Record<string, string> = { "retry-after": "1" }): Alter =>
   (answer, count) =>
-    // The first request belongs to another rule, which is checked earlier, so this request does not count.
+    // The check of an earlier rule sends the first request, so that request does not count.
     count > most + 1 ? { status: 429, headers, body: LIMITED } : answer;
 
 // time: controlled
@@ -133,7 +133,7 @@ test.each<[string, string, Alter, RegExp]>([
   "the check of rate limits gives the right result for a service that %s",
   async (_what, rule, alter, told) => {
     const { url, close } = await startBrokenService(undefined, alter);
-    // The clock is stopped, so that the bursts take no time.
+    // The clock is stopped, so the bursts take no time in the check's measurement.
     jest.spyOn(performance, "now").mockReturnValue(0);
     const options = { url, workspace: WORKSPACE, secrets: ["s"], withLimits: true, only: [rule] };
     const { rules } = await checkService(options);

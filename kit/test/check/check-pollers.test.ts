@@ -9,14 +9,14 @@ import { startKitPoller, type RunningPoller } from "./broken-bridges/kit-poller"
 import { createMemoryChat, SECRET, type MemoryChat } from "./broken-bridges/memory-chat";
 import { startPlainPoller, type PollerChange } from "./broken-bridges/plain-poller";
 
-// Pauses with `node:timers/promises` use the fake clock too.
+// Makes the pauses of `node:timers/promises` use the fake clock too.
 jest.mock<object>("node:timers/promises", () =>
   jest.requireActual<typeof import("../harness/fake-clock")>("../harness/fake-clock").fakeTimersPromises(),
 );
 
 type Start = (place: PollerPlace, chat: MemoryChat) => RunningPoller;
 
-/** Checks the bridge that `start` starts. If `start` is undefined, nothing polls. */
+/** Runs the check while the bridge of `start` polls. If `start` is undefined, no bridge polls. */
 async function check(
   start: Start | undefined,
   change: Partial<PollerCheckOptions> = {},

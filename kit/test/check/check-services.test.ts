@@ -14,7 +14,7 @@ const idsOf = ({ rules }: CheckResult, wanted: string) =>
   rules.filter(({ verdict }) => verdict === wanted).map(({ id }) => id);
 const failed = (result?: CheckResult) => (result?.rules ?? []).filter(({ verdict }) => verdict === "failed");
 
-/** Checks the service, with a new workspace unless `change` names one. */
+/** Checks the service. Uses a new workspace unless `change` names a workspace. */
 async function check(change: Partial<ServiceCheckOptions> = {}): Promise<CheckResult> {
   const { id, secret } = await service.workspaces.make();
   return checkService({ url: new URL(service.url), workspace: id, secrets: [secret], ...change });
@@ -196,8 +196,8 @@ const BROKEN_SERVICES: readonly [what: string, Alter, breaks: string, RegExp][] 
 describe("a broken service", () => {
   let results: ReadonlyMap<string, CheckResult>;
   /**
-   * Runs all checks concurrently, with about 4,000 requests. Each check has its own client address, so the checks share
-   * no rate limit.
+   * Runs all checks concurrently, with about 4,000 requests. Each check has its own client address, so that the checks
+   * do not share a rate limit.
    */
   beforeAll(async () => {
     const checks = BROKEN_SERVICES.map(async ([what, alter], i): Promise<[string, CheckResult]> => {

@@ -31,7 +31,7 @@ test("the samples contain characters of every class that occurs in chats, and ev
   expect(ALL_SAMPLES.normalize("NFD")).not.toBe(ALL_SAMPLES);
 });
 
-test("every sample is found in the text of its group, whatever comes before and after the text", () => {
+test("every sample is found in the text of its group, whatever text surrounds it", () => {
   assert(
     property(string(), string(), (before, after) => {
       for (const group of GROUPS) {
@@ -56,7 +56,7 @@ test("the body that a program hashes is identified for every alteration, under e
   expect(await hashedAlteration(ALL_SAMPLES, async () => false)).toBeUndefined();
 });
 
-test("an alteration of shown texts is named if it explains all texts", () => {
+test("the alteration of shown texts is named if one alteration explains all the texts", () => {
   const found = (change: (text: string) => string) =>
     GROUPS.flat().map(({ text }) => ({ forms: [text], found: change(text) }));
   expect(alterationOf(found((text) => text.normalize("NFC")))).toBe("normalized to NFC");
@@ -64,7 +64,7 @@ test("an alteration of shown texts is named if it explains all texts", () => {
   expect(alterationOf(found(() => "x"))).toBeUndefined();
 });
 
-test("JSON that is escaped to ASCII is equal to the original JSON", () => {
+test("JSON that is escaped to ASCII is parsed as the same value", () => {
   assert(
     property(array(string({ unit: "binary" })), (texts) => {
       const ascii = inAsciiJson(JSON.stringify(texts));

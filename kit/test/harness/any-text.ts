@@ -23,7 +23,7 @@ const PIECES = fc.constantFrom(
   "\n~~~ `\n```\n~~~\n",
 );
 
-/** Texts of messages with much markup, valid and invalid, and without links that chats cannot open. */
+/** Texts of messages with much markup, both valid and invalid. Chats can open all links in these texts. */
 export const MESSAGE_TEXT = fc.oneof(
   fc.array(PIECES, { maxLength: 14 }).map((parts) => parts.join("")),
   ANY_TEXT.map((text) => text.toWellFormed().replaceAll("](x)", "](https://x.example)")),

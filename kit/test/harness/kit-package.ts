@@ -28,7 +28,7 @@ export function packedKit() {
   return {
     folder,
     readme,
-    /** Compiles the README's examples. Returns the names of their files. */
+    /** Compiles the README's examples, and returns the names of the compiled files. */
     compileExamples: () => compileExamples(folder, readme),
     start: (example: `${string}.mjs`, environment: Record<string, string>) =>
       startProgram([process.execPath, example], { cwd: folder, environment }),

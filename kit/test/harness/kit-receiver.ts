@@ -62,7 +62,8 @@ export function pushTo(url: string, event: object | Buffer, change: Record<strin
 }
 
 /**
- * Starts a receiver. For each event that `waits` selects, the receiver's handler first waits for a call of `open()`.
+ * Starts a receiver. The receiver's handler first waits for a call of `open()` for each event for which `waits` returns
+ * true.
  */
 export async function setUpWaiting(
   {

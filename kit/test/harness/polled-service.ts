@@ -11,7 +11,10 @@ export const SECRET = "secret-one";
 
 export type PolledService = Awaited<ReturnType<typeof startPolledService>>;
 
-/** Returns a behaviour that answers with a page, as the service does. By default, the page is correctly signed. */
+/**
+ * Returns a behaviour of the stub: it answers with a page, as the service does. By default, the page is correctly
+ * signed.
+ */
 export function pageOf(
   change: Partial<Record<keyof EventPage, unknown>> = {},
   signed = (body: string) => signatureOf(SECRET, body),

@@ -81,7 +81,7 @@ test("the last problem of a bridge stays while the chat refuses a create, and is
   await until("the page is polled three times", () => service.requests.length >= 3 && problems.some(refused));
   expect(problems.filter(refused)).toHaveLength(1);
   expect(bridge.status).toMatchObject({ isConnected: true, problem: expect.any(String) });
-  // The chat was called again at each poll, and the problem was still set.
+  // When the chat was called again, at each repeated poll, the problem was still set.
   expect(tries.slice(1)).not.toContain(undefined);
   isRefusing = false;
   await until("the message is shown", () => texts().length === 1);
@@ -89,7 +89,7 @@ test("the last problem of a bridge stays while the chat refuses a create, and is
 });
 
 // time: smoke
-test("an ephemeral that the chat refuses for a moment is shown later, and one that the chat cannot show is dropped", async () => {
+test("an ephemeral that the chat refuses only briefly is shown later, and one that the chat cannot show is dropped", async () => {
   const [first, second] = [30, 31].map((number) => ({
     ...ONE_OF_EACH["message.ephemeral"],
     ...head(number),

@@ -119,7 +119,7 @@ test("a client that sends no complete request cannot keep a bridge from stopping
   const socket = connect(port, "127.0.0.1").on("error", () => undefined);
   socket.write("POST /events HTTP/1.1\r\nHost: bridge\r\n");
   await once(socket, "connect");
-  // The server answers on a second connection, so it has accepted the first.
+  // Once the server has answered on a second connection, it has also accepted the first one.
   await fetch(`http://127.0.0.1:${port}/events`);
   fakeTimeouts();
   try {

@@ -341,7 +341,7 @@ test("names and texts with half an emoji are accepted, because the half is repla
   });
 });
 
-test("many reports at the same time cause no warning", async () => {
+test("many concurrent reports do not cause a warning", async () => {
   const script = `
     const { createBridge, storeInMemory } = require(${JSON.stringify(resolve(KIT, "index.js"))});
     const { createSender } = require(${JSON.stringify(resolve(KIT, "sender.js"))});

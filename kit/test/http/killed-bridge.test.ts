@@ -44,7 +44,7 @@ async function setUp() {
     isCalled: ({ id }: OutboundEvent) => lines().some((line) => line.endsWith(`waits ${id}`)),
     order: () => lines().flatMap((line) => (line.includes(" waits ") ? [] : (line.split(" ")[1] ?? []))),
     /**
-     * Stores events, as if an earlier run had accepted them and was then killed. Call this function only before the
+     * Stores events as if an earlier run had accepted them and had then been killed. Call this function only before the
      * bridge starts.
      */
     async store(...events: readonly OutboundEvent[]): Promise<void> {
@@ -58,7 +58,7 @@ async function setUp() {
 }
 
 /**
- * If the bridge is killed at this step, the chat's answer is lost, so the next run calls the chat again with the same
+ * Steps at which the chat's answer is lost if the bridge is killed: the next run calls the chat again with the same
  * event id.
  */
 const LOST_ANSWERS: readonly string[] = [
@@ -78,7 +78,7 @@ test.each(Object.entries(KILL_STEPS))(
     // The service retries a push without an answer.
     if (!isAccepted) expect(await push(event)).toBe(true);
     await until("the chat shows the event", () => shown(event) > 0);
-    // An event of the same channel is shown after all earlier events.
+    // Events of one channel are shown in order, so once a later event is shown, all earlier events are done.
     const last = create(2);
     expect(await push(last)).toBe(true);
     await until("the chat shows the last event", () => shown(last) > 0);

@@ -42,7 +42,7 @@ async function closedPort(): Promise<string> {
 test.each([
   ["a port at which nothing listens", closedPort, /connect ECONNREFUSED 127.*no program listens there/],
   [
-    // Without a network, the DNS server does not answer.
+    // If the machine has no network, the DNS server does not answer, and the error differs.
     "an unknown host",
     async () => "http://games.invalid",
     /ENOTFOUND games.invalid .*host name is unknown|EAI_AGAIN games.invalid .*DNS server does not answer/,
@@ -105,7 +105,7 @@ test.each([
   expect(JSON.stringify([polled, sent])).not.toMatch(/never-shown|v1=/);
 });
 
-test("a timeout is reported with its length", async () => {
+test("the report of a timeout gives the duration", async () => {
   const service = await receiver();
   service.behave(sayNothing());
   const options = { baseUrl: `http://127.0.0.1:${service.port}`, workspaceId: WORKSPACE, secrets: SECRET };

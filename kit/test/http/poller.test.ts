@@ -49,7 +49,7 @@ test("the poller polls again immediately while `hasMore` is true, and otherwise 
     pageOf({ events: [create(1)], next: "1", hasMore: true }),
     pageOf({ events: [create(2)], next: "2", hasMore: true }),
     pageOf({ events: [create(3)], next: "3" }),
-    // The poller waits if the cursor has not moved, even if `hasMore` is true.
+    // This page does not move the cursor, so the poller waits although `hasMore` is true.
     pageOf({ next: "3", hasMore: true }),
   ]);
   expect(pages.flatMap(({ events }) => events)).toEqual([create(1), create(2), create(3)]);
@@ -129,7 +129,7 @@ test.each([
   expect(run.problems).toHaveLength(3);
 });
 
-test("the problem of a page with a stale signature says in which direction its timestamp is off", async () => {
+test("the problem of a page with a stale signature says whether the timestamp is in the past or in the future", async () => {
   const old = pageOf({ next: "9" }, (body) => signatureOf(SECRET, body, nowSeconds() - 3_960));
   const { problems } = await service.run([old]);
   expect(problems).toEqual([
@@ -183,7 +183,7 @@ test("the cursor moves only after the handler succeeds; after each failure, the 
 });
 
 // time: controlled
-test("the problems of a page that is polled again are reported once, and again only after a page is handled or a poll fails", async () => {
+test("if a page is polled again and again, its problems are reported once, until a page is handled or a poll fails", async () => {
   const page = pageOf({ events: [create(1), { id: "evt_2" }], next: "2" });
   let tries = 0;
   const { problems } = await service.run([page, page, page, page, page, status(503), page, page], {
@@ -198,7 +198,7 @@ test("the problems of a page that is polled again are reported once, and again o
 });
 
 // time: controlled
-test("the waits grow with each failure of the service, and a page that the chat refuses resets them", async () => {
+test("the waits grow with each failure of the service, and become short again after a page, even if the chat refuses the page", async () => {
   const page = pageOf({ events: [create(1)], next: "2" });
   const { pauses } = await service.run([status(503), status(503), page, page, status(503), page], {
     handle: () => Promise.reject(new Error("the chat says no")),

@@ -202,7 +202,7 @@ test("a push is answered and its event is handled only after the event is stored
   const { open, added, removed, store } = waitingStore();
   const { push, receiver, shown } = await setUpReceiver({ store });
   const statuses: number[] = [];
-  // Two pushes of one event, and a push of a later event of the channel.
+  // Sends two pushes of one event, and then a push of a later event of the same channel.
   const pushed: Promise<unknown>[] = [];
   for (const [number, stored] of [
     [1, 1],
@@ -212,7 +212,8 @@ test("a push is answered and its event is handled only after the event is stored
     pushed.push(push(create(number)).then(({ status }) => statuses.push(status)));
     await until("the event is being stored", () => added.length === stored);
   }
-  // If one of the pushes were answered early, its answer would arrive before the answer to this other request.
+  // This request shows that the pushes are still unanswered: an early answer to a push would arrive before the answer
+  // to this request.
   expect((await push(create(3), { "Service-Signature": "" })).status).toBe(401);
   expect([statuses, shown]).toEqual([[], []]);
   open();

@@ -87,7 +87,7 @@ test("a body that is incomplete after 5 seconds is answered with 408", async () 
   fakeTimeouts();
   const { url } = await setUpReceiver();
   const answered = exchange(url, HALF, { until: 1 });
-  // One timer is the receiver's, and the other is the client's.
+  // There are two timers: one of the receiver, and one of the client.
   await until("the receiver waits for the body", () => jest.getTimerCount() === 2);
   jest.advanceTimersByTime(4_999);
   expect(jest.getTimerCount()).toBe(2);

@@ -62,7 +62,7 @@ test("an event keeps its own request id, and an event without an id gets a uniqu
   expect([ids[0], new Set(ids).size]).toEqual(["mine", 3]);
 });
 
-test("during a rotation, every secret is used to sign, and the secrets are looked up for every attempt", async () => {
+test("during a rotation, each attempt is signed with every secret, and the secrets are looked up again for each attempt", async () => {
   const asked: string[] = [];
   const { send } = senderOf({
     secrets: async (workspaceId) => {

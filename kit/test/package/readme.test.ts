@@ -30,7 +30,7 @@ function kindOf({ received: { event } }: Seen): string {
   return `${$case} ${$case === "action" ? value.action : value.text}`;
 }
 
-test("the package contains its code, types, README and licence; all exports can be imported; the command runs", () => {
+test("the package contains the kit's code, types, README and licence; all exports can be imported; the command runs", () => {
   const folder = join(kit.folder, "node_modules/chat-bridge-kit");
   expect(readdirSync(folder).toSorted()).toEqual([
     "LICENSE",
@@ -65,7 +65,7 @@ test("the README's examples compile with strict options, and no page of the pack
   }
 });
 
-test("a TypeScript version that does not read `exports` finds the same types as a version that does", () => {
+test("a TypeScript version that ignores the package's `exports` finds the same types as a version that reads them", () => {
   const { exports, typesVersions } = JSON.parse(
     readFileSync(join(kit.folder, "node_modules/chat-bridge-kit/package.json"), "utf8"),
   ) as {
@@ -76,7 +76,7 @@ test("a TypeScript version that does not read `exports` finds the same types as 
   for (const [entry, { types }] of Object.entries(exports)) {
     const name = entry.replace("./", "");
     const [found = ""] = paths[name] ?? paths["*"] ?? [];
-    // `types` names the types of the root import.
+    // An old version finds the types of the root import in the field `types` of package.json, not in `typesVersions`.
     if (types !== undefined && entry !== ".")
       expect([entry, found.replace("*", name)]).toEqual([entry, types]);
   }

@@ -59,7 +59,7 @@ console.log(toHtml(message.text), typeof bridge.start, typeof send, typeof chann
 const folderOf = ({ version }: { readonly version: string }, [file]: readonly string[]): string =>
   join(kit.folder, `${version}-${file}`);
 
-/** Compiles files that have the same source under `strict`. Returns the compiler's output. */
+/** Compiles files with the option `strict`. All files contain the same source. Returns the compiler's output. */
 function compile(
   tsc: (typeof COMPILERS)[number],
   source: string,
@@ -93,7 +93,8 @@ describe.each(COMPILERS)("with TypeScript $version", (tsc) => {
     // Fastify's own types need TypeScript 5.4 and `esModuleInterop`.
     const entries = ENTRIES.filter((entry) => !entry.includes("fastify"));
     expect(entries.length).toBeGreaterThan(15);
-    // These modules have the same source, and are compiled together.
+    // Both files contain the same source, and are compiled in one run: one is an ES module, the other a CommonJS
+    // module.
     const files = ["bridge.mts", "bridge.cts"];
     expect(compile(tsc, consumerOf(entries), files, { module: "nodenext", skipLibCheck: false })).toBe("");
     expectRuns(files, ["bridge.mjs", "bridge.cjs"], entries);

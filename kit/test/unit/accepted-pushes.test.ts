@@ -32,7 +32,7 @@ function large(number: number): OutboundEvent {
   };
 }
 
-test("events of more than 16 MiB are not accepted until earlier events are done", async () => {
+test("if the pending events reach 16 MiB, further events are rejected until earlier events are done", async () => {
   const { accepted, calls } = start();
   let added = 0;
   const fill = async () => {
@@ -48,13 +48,13 @@ test("events of more than 16 MiB are not accepted until earlier events are done"
   await expect(accepted.add(large(added + 1))).rejects.toThrow("wait for the chat");
 });
 
-test("loaded events count towards the bound", async () => {
+test("loaded events count towards the limit of 16 MiB", async () => {
   const { accepted } = start({ load: async () => Array.from({ length: 16 }, (_, i) => large(i)) });
   await accepted.load();
   await expect(accepted.add(large(17))).rejects.toThrow("wait for the chat");
 });
 
-test("an event that the store rejects is not accepted, and leaves room for others", async () => {
+test("an event that the store rejects is not accepted, and does not count towards the limit", async () => {
   let isFull = true;
   const add = async () => {
     if (isFull) throw new Error("no space left");
@@ -67,7 +67,7 @@ test("an event that the store rejects is not accepted, and leaves room for other
   await accepted.add(large(1));
 });
 
-test("an event is removed once it was passed on and is no longer open", async () => {
+test("an event is removed from the store once it was passed on and is no longer open", async () => {
   const { accepted, calls } = start();
   const { open, opened } = gate();
   const post = async ({ id }: { id: string }) => {
@@ -83,7 +83,7 @@ test("an event is removed once it was passed on and is no longer open", async ()
     await catchUp.handleEvent(event);
     accepted.passOn(event.id, catchUp.state);
   }
-  // A repeat of a pending event does not remove the event.
+  // While an event is pending, handling its repeat does not remove it from the store.
   await catchUp.handleEvent(created);
   accepted.passOn(created.id, catchUp.state);
   await accepted.add(created);
@@ -104,7 +104,7 @@ test("a removal that fails is reported", async () => {
   expect(problems).toEqual([expect.stringMatching(/^cannot remove evt_\S+ from the store .*read-only/)]);
 });
 
-test("a catch-up that closes leaves the other loaded events in the store", async () => {
+test("if the catch-up closes while loaded events are passed on, the other events stay in the store", async () => {
   const { accepted, calls } = start({ load: async () => [create(1), create(2)] });
   const chat = {
     post: async () => "1",

@@ -63,7 +63,7 @@ test("any other Retry-After is ignored", () => {
   forAll(fc.string({ unit: "binary" }), (text) => expect(retryAfterMs(text, 0)).toBeGreaterThanOrEqual(0));
 });
 
-/** A delay, in ms, that is longer than a Node timer supports. A timer with this delay would fire after 1 ms. */
+/** A delay in ms that is too long for Node's timers: a timer with this delay would fire after 1 ms. */
 const BEYOND_TIMERS_MS = 2 ** 31;
 
 // time: ordering

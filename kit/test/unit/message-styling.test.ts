@@ -12,7 +12,7 @@ type Span = readonly [text: string, delimiters: string];
 interface Client {
   /** Matches the character before an opening delimiter; empty at the start of a line. */
   readonly opensAfter: RegExp;
-  /** The same for a line's later delimiters: no style opens directly after another style. */
+  /** Like `opensAfter`, but for the later delimiters of a line: no style opens directly after another style. */
   readonly opensLaterAfter: RegExp;
   /** Matches the character after a closing delimiter; empty at the end of a line. */
   readonly closesBefore: RegExp;
@@ -22,7 +22,10 @@ interface Client {
   readonly decode: (text: string) => string;
 }
 
-/** Texts with characters that replace a delimiter are not tried, because a client shows them like the delimiter. */
+/**
+ * Characters that escaping puts in place of a delimiter. Texts that already contain them are not tried, because they
+ * look like an escaped delimiter.
+ */
 const REPLACEMENT = /[\u2217\u02CD\u223C\u02CB]/;
 
 /** XEP-0393, "Spans". */

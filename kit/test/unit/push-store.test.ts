@@ -52,7 +52,7 @@ test("after a crash at any byte of the file, exactly the events with a complete 
     writeFileSync(path, bytes.subarray(0, length));
     const expected = new Map<string, OutboundEvent>();
     for (const [i, { number, isRemoval }] of steps.entries()) {
-      // Only the line break is missing, so the line is complete.
+      // A line counts as complete even if its line break is missing: hence the 1.
       if ((ends[i] ?? Infinity) > length + 1) break;
       if (isRemoval) expected.delete(create(number).id);
       else expected.set(create(number).id, create(number));
@@ -67,7 +67,7 @@ test("after a crash at any byte of the file, exactly the events with a complete 
 
 const byId = (a: OutboundEvent, b: OutboundEvent): number => (a.id < b.id ? -1 : 1);
 
-test("lines that are no events are skipped", async () => {
+test("lines that are not events are skipped", async () => {
   writeFileSync(path, 'null\n7\n{"event":{"id":"evt_1"}}\n{"event":null}\n{"removed":7}\n');
   expect(await pushFile(path).load()).toEqual([]);
 });

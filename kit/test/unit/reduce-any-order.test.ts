@@ -57,7 +57,8 @@ describe("whatever arrives, expires and is refused", () => {
 
   test("reduce gives the same result for the same state and input, and changes neither", () => {
     always(({ steps }) => {
-      // Repeats the steps in reverse order. If `reduce` had changed an earlier state, a result would differ.
+      // Repeats the steps in reverse order: if `reduce` had changed the state of an earlier step, the result of that
+      // step would now differ.
       for (const { state, input, reduced } of steps.toReversed()) {
         expect(reduce(state, input)).toEqual(reduced);
       }

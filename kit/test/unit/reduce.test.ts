@@ -144,7 +144,7 @@ test("a message.ephemeral is shown and never updated; a ping shows nothing", () 
 test("an update of an unknown message is held for 5 seconds, and then ignored", () => {
   const bridge = run();
   bridge.events(0, update(2));
-  // The cursor may pass the update.
+  // `isSettled()` is true, because the cursor may pass an update that waits for its create.
   expect([bridge.wakeAt(), bridge.isSettled()]).toEqual([5_000, true]);
   expect(bridge.time(4_999)).toEqual([]);
   expect(bridge.time(5_000)).toEqual(["skip 2: unmapped"]);

@@ -55,13 +55,13 @@ test("only reported channels and members may get messages, even after a restart"
   }
 });
 
-test("without the rule for channels, only members must be reported", async () => {
+test("without the option for channels, a message may go to any channel, but only to reported members", async () => {
   const ids = await open({ isForChannels: false });
   expect(ids.faultOf(create("c1", 1))).toBeUndefined();
   expect(ids.faultOf(ephemeral("c1", 1))).toBe(MEMBER);
 });
 
-test("the channel of a direct message is not a channel", async () => {
+test("a report from a direct conversation does not add a channel", async () => {
   const ids = await open();
   await ids.note({ type: "message", channel: { id: "dm:u1" }, user: { id: "u1" }, text: "42" });
   expect(ids.faultOf(dm("u1", 1))).toBeUndefined();
@@ -97,7 +97,7 @@ test("after an upgrade without saved messages, earlier events are shown", async 
   }
 });
 
-test("an upgrade that a crash interrupted is repeated", async () => {
+test("if a crash interrupts the upgrade, the next run repeats the upgrade", async () => {
   appendFileSync(path, '{"user":"u1"}\n');
   const ids = await open({ hasRun: true });
   expect(ids.faultOf(dm("u2", 1))).toBeUndefined();
@@ -119,7 +119,7 @@ test("an id is in the file when `note` resolves, and a known id is not saved aga
   expect(readFileSync(path, "utf8")).toBe(saved);
 });
 
-/** Returns a store whose saves of ids resolve when `answer` is called, and the number of these saves. */
+/** Returns a store whose saves of ids wait until `answer` is called, and a function that counts these saves. */
 function slowStore() {
   const answers: (() => void)[] = [];
   const wait = () => new Promise<void>((resolve) => void answers.push(resolve));
@@ -187,7 +187,7 @@ test("an id whose save failed counts as reported, and the next report of the id 
   expect(second.faultOf(create("c1", 1))).toBeUndefined();
 });
 
-test("failed saves are reported once until a save succeeds", async () => {
+test("only the first failed save is reported, until a save succeeds", async () => {
   let isFull = false;
   const ids = await open({ store: fillingDisk(() => isFull) });
   for (const user of ["u1", "u2"]) {

@@ -5,8 +5,8 @@ import { secretLookup, secretsOfOne } from "../../secrets";
 
 const NOW_S = 1_700_000_000;
 const NOW_MS = NOW_S * 1000;
-// The service's tests (test/unit/signature.test.ts in the root) also test the kit: with valid, wrong and malformed
-// signatures.
+// Valid, wrong and malformed signatures are tested in test/unit/signature.test.ts (in the root), for both the service
+// and the kit.
 
 test.each([
   ["is missing", undefined, "missing"],

@@ -17,7 +17,7 @@ const TAG = new RegExp(
   "gi",
 );
 
-/** Returns the text of HTML as a browser shows it. Fails if the HTML has another tag or a bare ampersand. */
+/** Returns the text of HTML as a browser shows it. Fails if the HTML contains any other tag, or a bare ampersand. */
 function textOf(html: string): string {
   const text = html.replaceAll("<br>", "\n").replaceAll(TAG, "");
   expect(text).not.toMatch(/[<>"']|&(?!(?:amp|lt|gt|quot|#39);)/);

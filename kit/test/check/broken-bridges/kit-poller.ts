@@ -16,7 +16,7 @@ export function startKitPoller({ baseUrl, workspace }: PollerPlace, chat: Memory
   const catchUp = createCatchUp({ chat: chatCalls(chat) });
   const stopping = new AbortController();
   const { signal } = stopping;
-  // `REAL_TIMING.now` is the function that `Date.now` was before a test faked the clock.
+  // `REAL_TIMING.now` still refers to the real `Date.now`, because it was read before the test faked the clock.
   const timing = { ...REAL_TIMING, now: () => Date.now() };
   const where = { baseUrl, workspaceId: workspace, secrets: SECRET, timing };
   const event = { type: "command", channel: "c1", user: { id: "u1" }, text: "help" } as const;

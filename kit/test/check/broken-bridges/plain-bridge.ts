@@ -42,7 +42,8 @@ export function startPlainBridge(change: Change = {}): Promise<RunningBridge> {
     const [, timestamp = "", all = ""] = /^t=(\d+)((?:,v1=[0-9a-f]+)+)$/.exec(header) ?? [];
     const entries = steps.entries(all.split(",v1=").slice(1));
     if (!entries.some((digest) => steps.isRight(digest, timestamp, raw))) {
-      // A bridge that does not check signatures does not check their form either.
+      // A bridge that accepts an empty digest does not check signatures at all, so it does not check their format
+      // either.
       if (!steps.isRight("", timestamp, raw)) return 401;
     }
     if (Math.abs(steps.now() - Number(timestamp)) > steps.toleranceSeconds) return 409;

@@ -32,7 +32,10 @@ const CORRECT = {
   query: ({ after }: PollState) => (after === null ? "" : `after=${after}`),
   /** Returns the text that the bridge signs, without the timestamp. */
   signedText: (query: string, _path: string) => query,
-  /** Returns the timestamp of a signature, and the time with which the timestamps of pages are compared. */
+  /**
+   * Returns the bridge's time in seconds, which its signatures contain, and with which it compares the timestamps of
+   * pages.
+   */
   now: (_state: PollState) => Math.floor(Date.now() / 1000),
   key: SECRET,
   sendsSignature: true,

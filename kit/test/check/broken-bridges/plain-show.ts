@@ -10,7 +10,7 @@ export const CORRECT_SHOW = {
   editMs: 0,
   isOutdated: (sequence: number, applied: number) => sequence < applied,
   holdMs: 5_000,
-  /** Whether an update edits its message. Otherwise, the update is posted as a new message. */
+  /** Whether an update edits its message. If false, the update is posted as a new message. */
   editsInPlace: true,
   shows: (_event: OutboundEvent) => true,
   /** Returns the channel in which the chat shows a message. */
