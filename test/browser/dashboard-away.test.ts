@@ -11,7 +11,7 @@ let service: TestService;
 let core: TestProcess;
 let corePort: number;
 let dashboard: DashboardEdge;
-/** The network between a second edge and core. */
+/** The proxy between core and a second edge, `beyond`. */
 let network: TcpProxy;
 let beyond: DashboardEdge;
 let workspace: TestWorkspace;

@@ -85,8 +85,8 @@ describe.each(LOOKS)("on %s,", (_look, options) => {
     await push.ping(bridge.workspaceId);
     await isDone(page, "The bridge accepts a push");
     await post(url, { id: bridge.workspaceId, secret: bridge.secret }, COMMAND);
-    // The bridge signs its requests, so it has the secret. Only the browser that connected the workspace waits until
-    // its user confirms that the check has passed.
+    // The signed request proves that the bridge has the secret. The step to confirm that `chat-bridge-check` has passed
+    // is missing, because only the browser that connected the workspace shows this step.
     await page.getByRole("heading", { name: "What to do next" }).waitFor({ state: "detached" });
   });
 

@@ -19,7 +19,7 @@ beforeAll(async () => {
 const rows = () => page.locator(".log-row");
 const bar = () => page.getByRole("group", { name: "Send failed events again" });
 
-/** Starts a bridge that fails, and publishes events. Resolves when their pushes have failed. */
+/** Starts a bridge that rejects pushes, publishes events, and waits until the pushes of these events have failed. */
 async function failingBridge(count: number): Promise<PushedBridge> {
   const bridge = await push.bridge();
   const { workspaceId } = bridge;

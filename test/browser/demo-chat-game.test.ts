@@ -58,7 +58,7 @@ const reveal = (data: object): MessageInit => ({
 /** Ends the game of a test, so that the next test begins without a running game. */
 const end = (id: string) => show({ id, kind: GAME_END, text: "**Final board**" });
 
-/** Returns the id of a page's member. */
+/** Returns the id of the member who uses a page. */
 async function idOf(page: Page): Promise<string> {
   const key = await page.evaluate<string>("sessionStorage.getItem('chat-key')");
   const again = await joinChat(demo.url, "", key);

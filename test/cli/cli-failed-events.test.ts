@@ -26,7 +26,7 @@ async function failedBridge(count: number) {
   return { ...bridge, ids };
 }
 
-test("the command failed lists the kept events, and send-again --all sends them, oldest failure first", async () => {
+test("the `failed` command lists the kept events, and `send-again --all` sends them, oldest failure first", async () => {
   const bridge = await failedBridge(2);
   const { workspaceId: id, ids } = bridge;
   const table = await cli(`failed ${id}`);
@@ -82,7 +82,7 @@ test("send-again asks before it sends several events, and does not ask for one e
 const LIFETIME_SECONDS = 15;
 
 // time: smoke
-test("send-again --all skips test events and expired events, and says how many; failed says why a row has no time", async () => {
+test("`send-again --all` skips test events and expired events, and says how many; the `failed` command says why a row has no time", async () => {
   const bridge = await failedBridge(1);
   const { workspaceId: id, ids } = bridge;
   bridge.behave(status(503));

@@ -123,7 +123,7 @@ test("an invalid core address is reported as a faulty setting", async () => {
   expect([code, stderr]).toEqual([EXIT.SETTINGS, expect.stringContaining("CORE_ADDRESS")]);
 });
 
-test("a core that is down, or does not serve TLS, is reported as unreachable, with settings to check", async () => {
+test("if core is down or does not serve TLS, the error says that core is unavailable, and which settings to check", async () => {
   const ca = createTestCa();
   const environment = { CORE_TLS_CA: ca.certPath };
   const [down, noTls] = [{ corePort: await freePort() }, { corePort: service.core.port, environment }];

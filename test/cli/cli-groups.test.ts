@@ -26,7 +26,7 @@ async function listed(name: string): Promise<Record<string, unknown> | undefined
   return (run.json as Record<string, unknown>[]).find((each) => each["name"] === name);
 }
 
-test("the command groups list prints the groups as a table or JSON", async () => {
+test("the `groups list` command prints the groups as a table or JSON", async () => {
   const { name, leave } = await openGroup();
   const { code, stdout, stderr } = await groups("list");
   expect([code, stderr]).toEqual([EXIT.DONE, ""]);
@@ -46,7 +46,7 @@ test("the command groups list prints the groups as a table or JSON", async () =>
   await leave();
 });
 
-test("the command groups delete asks for confirmation, and does not delete a group that still has a stream", async () => {
+test("the `groups delete` command asks for confirmation, and does not delete a group that still has a stream", async () => {
   const { name, leave } = await openGroup();
   const held = await groups(`delete ${name} --yes`);
   expect([held.code, held.stderr]).toEqual([

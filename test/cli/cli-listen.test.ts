@@ -37,7 +37,7 @@ async function bridge(behaviour: Behaviour = status(204), options: ReceiverOptio
   return receiver;
 }
 
-/** Returns the words of a `listen` command for the test's workspace. */
+/** Returns the arguments of a `listen` command for the test's workspace. */
 const words = (forwardTo: string, more: readonly string[]) =>
   ["listen", "--workspace", workspace.id, "--base-url", service.url, "--forward-to", forwardTo].concat(more);
 const withSecret = (secret = workspace.secret) =>

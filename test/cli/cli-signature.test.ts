@@ -91,7 +91,7 @@ test("sign warns about a newline at the end of a body, and verify detects the ne
 });
 
 test.each([["sign"], ["verify t=1,v1=00"]])(
-  "%s fails without a secret, and names the settings for secrets",
+  "%s fails without a secret, and the error names the settings for secrets",
   async (command) => {
     const { code, stderr } = await run(command, BODY, {});
     expect([code, stderr]).toEqual([EXIT.SETTINGS, expect.stringMatching(/SIGNING_SECRET.*--secret-file/)]);

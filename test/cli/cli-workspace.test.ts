@@ -18,7 +18,7 @@ const workspace = (args: string) => runCli(`workspace ${args}`, { corePort });
 const pollStatus = async (id: string, secret: string) => (await poll(service.url, { id, secret })).status;
 const secretsOf = async (id: string) => (await api.get(id)).workspace?.secrets;
 
-test("the command create makes a workspace, and the option --show-secret prints its secret", async () => {
+test("the `create` command creates a workspace, and the option --show-secret prints the workspace's secret", async () => {
   const run = await workspace("create Ann's --owner ann@a.example --show-secret --json");
   expect([run.code, run.stderr]).toEqual([EXIT.DONE, ""]);
   const { workspace: made, signingSecret } = run.json as { workspace: { id: string }; signingSecret: string };
@@ -26,7 +26,7 @@ test("the command create makes a workspace, and the option --show-secret prints 
   expect(await pollStatus(made.id, signingSecret)).toBe(200);
 });
 
-test("the commands create, rotate and connect write the secret to a new private file, and do not print it", async () => {
+test("the `create`, `rotate` and `connect` commands write the secret to a new private file, and do not print it", async () => {
   const files = ["one", "two", "three"].map((name) => join(folder, name));
   const created = await workspace(`create Ben's --secret-file ${files[0]} --json`);
   const { id } = (created.json as { workspace: { id: string } }).workspace;
@@ -77,7 +77,7 @@ test("no secret file is left if core rejects the call", async () => {
   expect(() => statSync(file)).toThrow("ENOENT");
 });
 
-test("the command list prints workspaces, newest first, as a table or JSON, and says whether there are more", async () => {
+test("the `list` command prints workspaces, newest first, as a table or JSON, and says whether there are more", async () => {
   const older = await api.make({ name: "older" });
   // Workspaces that are created in the same millisecond have no defined order.
   await until("the clock has advanced", () => Date.now() > (older.createdAt?.getTime() ?? Infinity));
@@ -98,7 +98,7 @@ test("the command list prints workspaces, newest first, as a table or JSON, and 
 });
 
 // contract: secret-shown-once
-test("the command show prints the fields and the health of a workspace, but not its secret", async () => {
+test("the `show` command prints the fields and the health of a workspace, but not its secret", async () => {
   const { id, name, secret } = await api.make({ name: "Cleo's" });
   const facts = await workspace(`show ${id}`);
   expect(facts.stdout).toMatch(/^name +Cleo's$/m);
@@ -125,7 +125,7 @@ test("set-url switches a workspace to pushes and back to polls, and rejects an h
   expect([code, stderr]).toEqual([EXIT.DATA, expect.stringContaining("target_url")]);
 });
 
-test("the command changes lists the changes, newest first, each with the name of the token", async () => {
+test("the `changes` command lists the changes, newest first, each with the name of the token", async () => {
   const { id } = await api.make({ name: "Old" });
   await workspace(`update ${id} --name New`);
   const { code, json } = await runCli(`changes ${id} --json`, { corePort });

@@ -16,7 +16,7 @@ const KEYS = [
   "tmpfs,ulimits,user,volumes,working_dir",
 ].flatMap((line) => line.split(","));
 
-/** The prefix of the secrets' volume, for each server whose volume is not named after the server. */
+/** Prefixes of the secrets volumes that are not named after their service, by service. */
 const OTHER_KINDS: Readonly<Record<string, string>> = {
   dashboard: "edge",
   backup: "redis",
@@ -142,7 +142,7 @@ describe("docker-compose.yml", () => {
     expect(file.networks[network]).toEqual({ internal: true });
   });
 
-  test("gives no container both the data and the key, and gives a container with backups no network that leads outside", () => {
+  test("does not give any container both the data and the key, and keeps containers with backups off networks that lead outside", () => {
     const mounting = (...volumes: readonly string[]) =>
       services
         .filter(([, each]) => each.volumes?.some((volume) => volumes.includes(volume.split(":")[0] ?? "")))
@@ -163,7 +163,7 @@ describe("docker-compose.yml", () => {
     for (const volume of secrets) expect(volume).toBe(`${kind}-secrets:/secrets/${kind}:ro`);
   });
 
-  test("passes no secret in the environment", () => {
+  test("does not pass any secret in the environment", () => {
     const names = services.flatMap(([, { environment = {} }]) => Object.keys(environment)).join(" ");
     expect(names).not.toMatch(/SECRETS_KEY|TOKENS?\b|SECRET\b|PASSWORD|REDIS_URL/);
   });

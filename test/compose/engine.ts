@@ -9,7 +9,7 @@ const PROBED_WITHIN_MS = 180_000;
 const STOP_SECONDS = "20";
 const PORTS = ["EDGE", "CORE", "DASHBOARD", "CHAT", "PICTURES", "MAIL"] as const;
 
-/** Whether this machine has a Docker engine with Compose. If not, prints that the named tests are skipped. */
+/** Returns whether this machine has a Docker engine with Compose; if not, prints that `tests` are skipped. */
 export function findEngine(tests: string): boolean {
   const works = (...args: string[]): boolean => spawnSync("docker", args).status === 0;
   if (works("info") && works("compose", "version")) return true;
@@ -93,7 +93,7 @@ export async function createInstallation(name: string, settings: Readonly<Record
       return (await run("deploy/compose/roll.sh", ["--no-build"], options(more))).stdout;
     },
     /**
-     * Kills the main process of a container as a crash would. A helper container kills it from outside: Docker does not
+     * Kills the main process of a container as a crash would. A helper container sends the signal: Docker does not
      * restart a container after `docker kill`, and a process inside the container cannot kill the main process.
      */
     async crash({ pid }: Container): Promise<void> {

@@ -12,8 +12,8 @@ import { rawRequest } from "../harness/raw-http";
 import { startService, type TestService } from "../harness/service";
 import { until } from "../harness/wait";
 
-// Runs HAProxy with deploy/compose/proxy/haproxy.cfg in front of the whole service. One address opens more connections than the
-// proxy accepts, and another address uses the service.
+// Runs HAProxy with deploy/compose/proxy/haproxy.cfg in front of the whole service. While one address opens more
+// connections than the proxy accepts, another address uses the service.
 
 const GREEDY = "127.0.0.2";
 const OTHER = "127.0.0.3";
@@ -44,7 +44,7 @@ describe("while one address floods the proxy", () => {
     await service?.close();
   });
 
-  /** Uses each listener of the proxy from `OTHER`, which is a different address from the one under attack. */
+  /** Uses each listener of the proxy from `OTHER`, an address that does not take part in the flood. */
   async function useService(): Promise<void> {
     const url = `http://127.0.0.1:${proxy.portOf(8080)}`;
     const workspace = await service.workspaces.make();
@@ -95,7 +95,7 @@ describe("while one address floods the proxy", () => {
 
 describe("behind a proxy that TRUST_PROXY lists", () => {
   const FRONT = "127.0.0.7";
-  /** The requests for /waits, which are never answered. */
+  /** The pending requests for /waits: the server never answers requests for this path. */
   const inProgress = new Set<IncomingMessage>();
   const waiting = createServer((asked: IncomingMessage, answer) => {
     if (asked.url !== "/waits") return answer.end();

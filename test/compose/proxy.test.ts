@@ -18,8 +18,8 @@ import { exchange, parseAnswers, statusesOf } from "../harness/raw-http";
 import { createTestCa } from "../harness/test-ca";
 import { until } from "../harness/wait";
 
-// Runs HAProxy with deploy/compose/proxy/haproxy.cfg. Two servers that answer with the headers of each request stand in
-// for the edges.
+// Runs HAProxy with deploy/compose/proxy/haproxy.cfg. The servers behind the proxy are not edges: they are two test
+// servers that answer each request with its own headers.
 
 const NAME = "hooks.example";
 const ERRORS_FOLDER = join(ROOT, "deploy/compose/proxy/errors");
@@ -91,7 +91,7 @@ test("HAProxy accepts the configuration without a warning", () => {
   expect({ status: checked.status, stderr: checked.stderr }).toEqual({ status: 0, stderr: "" });
 });
 
-test("the limits of all listeners add up to fewer connections than the process accepts, and the file descriptors suffice", () => {
+test("the limits of all listeners add up to fewer connections than the process accepts, and the process has enough file descriptors for them", () => {
   const numbersOf = (pattern: RegExp) => [...PROXY_CONFIG.matchAll(pattern)].map(([, max]) => Number(max));
   const [all = 0] = numbersOf(/^ {2}maxconn (\d+)/gm);
   const binds = new Map(
@@ -157,7 +157,7 @@ test.each<[string, string, number]>([
   async (_what, bytes, status) => {
     const base = `http://127.0.0.1:${await startProxy()}`;
     const { answers } = await exchange(base, bytes);
-    // Older releases of HAProxy cannot replace these answers, and answer 400 instead of 431.
+    // Older releases of HAProxy cannot replace these answers of their own, and answer 400 instead of 431.
     if (isBefore(spawnSync(haproxy, ["-v"], { encoding: "utf8" }).stdout, [3, 2, 8])) {
       expect(answers).toMatchObject([{ status: status === 431 ? 400 : status }]);
       return;

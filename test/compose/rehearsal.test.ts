@@ -104,7 +104,7 @@ test("each container finds its secrets, the demo's bridge works with the game, a
   expect(runOnce("cli", "workspace", "list", "--json")).toContain('"Demo"');
 });
 
-test("the health check succeeds if the process is ready, and fails after a 503, without an answer, and on a closed port", async () => {
+test("the health check succeeds if the process is ready, and fails if the answer is 503, no answer arrives, or the port is closed", async () => {
   const [, program = "", ...args] = services["edge"]?.healthcheck?.test ?? [];
   const check = (port: number): Promise<boolean> => {
     const child = spawn(

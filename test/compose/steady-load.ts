@@ -4,12 +4,12 @@ import { poll, post } from "../harness/bridge";
 import type { TestWorkspace } from "../harness/service";
 import { until } from "../harness/wait";
 
-/** The outcomes of the requests of a load, and of the events that they reported. */
+/** What happened to the requests of a load, and to the commands in these requests. */
 export interface LoadReport {
   readonly sent: number;
   /** The number of requests that were accepted, at the first try or later. */
   readonly accepted: number;
-  /** The number of accepted commands that the game answered, and of those that it answered more than once. */
+  /** How many accepted commands the game answered, and how many of these it answered more than once. */
   readonly answered: number;
   readonly answeredTwice: number;
   /** The number of answers to POSTs, by status or error code. */

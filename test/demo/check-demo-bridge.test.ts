@@ -16,7 +16,10 @@ beforeAll(async () => {
 afterAll(() => demo.close());
 const observeUrl = () => new URL("/observe", demo.targetUrl);
 
-/** Requests everything that the chat shows. If `signature` is null, the request has no signature. */
+/**
+ * Requests `/observe`, where the bridge lists everything that the chat shows. If `signature` is null, the request has
+ * no signature.
+ */
 async function ask(signature: string | null, query = "", method: "GET" | "POST" = "GET") {
   const ca = readFileSync(demo.certPath, "utf8");
   const client = createHttpClient(observeUrl(), { ca, timeoutMs: HANG_MS });

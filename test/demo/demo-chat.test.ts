@@ -76,7 +76,7 @@ test("polling continues after the network is cut and restored in quick successio
   await ada.sees("after a short cut");
 });
 
-test("a private message whose data names a message becomes a note on that message, and any other becomes a private post; only the recipient sees either", async () => {
+test("a private message whose data names a message becomes a note on that message, and any other private message becomes a private post; only the recipient sees them", async () => {
   const messageId = await post("the card");
   const shown = await ada.sees("the card");
   const whisper = (text: string, data?: object) =>

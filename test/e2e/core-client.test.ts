@@ -12,7 +12,7 @@ const lookup = jest.spyOn(dns, "lookup").mockImplementation((async () => {
   return addresses.map((address) => ({ address, family: 4 }));
 }) as unknown as typeof dns.lookup);
 
-/** The id of no existing workspace. */
+/** An id that does not belong to any workspace. */
 const WORKSPACE = "0b8c3a52-6f0e-4c9e-9d53-2f6a3d0c7b11";
 
 function connect(port: number, renewEveryMs?: number) {

@@ -102,7 +102,7 @@ test("when valid traffic has filled a Redis of 64 MB, POSTs are accepted again a
   });
 });
 
-test("while Redis rejects new data, polls, acks, changes and deletions succeed; errors, /ready and the log say what is full", async () => {
+test("polls, acks, changes and deletions succeed while Redis rejects new data; errors, /ready and the log say what is full", async () => {
   const [kept, removed] = await Promise.all([service.workspaces.make(), service.workspaces.make()]);
   const game = await followers.start(service.clients, { group: "g" }).opened();
   expect(await type(kept)).toBeDefined();

@@ -42,7 +42,7 @@ async function coreStopsWithStreamsOpen(): Promise<void> {
   const path = "/grpc.reflection.v1.ServerReflection/ServerReflectionInfo";
   const reflection = raw.makeBidiStreamRequest(path, same, same, bearer(TOKENS.game));
   const [answered, broken] = [once(reflection, "data"), once(reflection, "error").catch((error) => [error])];
-  // Asks for the list of services: field 7 of the request, an empty string.
+  // This request asks for the list of services: its only field is `list_services`, number 7, an empty string.
   reflection.write(Buffer.from([0x3a, 0x00]));
   await answered;
   try {

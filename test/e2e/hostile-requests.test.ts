@@ -99,7 +99,7 @@ test.each([
   ["an HTTP/1.0 connection", "HTTP/1.0", {}, { connection: "close" }],
   ["an HTTP/1.0 connection that is kept open", "HTTP/1.0", { Connection: "keep-alive" }, KEPT],
 ])(
-  "a browser gets no CORS headers, and only the expected headers, on %s",
+  "answers to a browser have only the expected headers, and no CORS headers, on %s",
   async (_which, version, sent, connection) => {
     const ask = async (method: string, path: string, headers: object, body = "") => {
       const all = { Origin: "https://evil.test", ...headers, ...sent };

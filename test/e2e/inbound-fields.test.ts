@@ -16,7 +16,7 @@ const COMMAND = { type: "command", channel: "c1", user: USER, text: "start" };
 const ACTION = { type: "action", channel: "c1", user: USER, messageId: "m1", action: "a" };
 const MESSAGE = { type: "message", channel: "c1", user: USER, text: "hi" };
 
-/** Returns `length` code points. Each has two UTF-16 units, and four bytes in UTF-8. */
+/** Returns `length` emoji. Each is one code point: two code units in UTF-16, and four bytes in UTF-8. */
 const astral = (length: number) => "😀".repeat(length);
 const dm = (length: number) => ({
   channel: `dm:${"u".repeat(length - 3)}`,

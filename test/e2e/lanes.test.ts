@@ -27,7 +27,7 @@ let server: Server;
 let client: Client;
 let lanes: Lanes;
 let stopping: AbortController;
-/** The lanes that are opened: `streams` contains the core's end of each lane, and `edgeStreams` the edge's end. */
+/** The lanes opened so far: `streams` contains the core's end of each lane, and `edgeStreams` the edge's end. */
 let streams: Parameters<typeof serveLane>[0][];
 let edgeStreams: ReturnType<LanesOptions["open"]>[];
 let lanesOfCore: ReturnType<typeof createCallCounts>["lanes"];
@@ -40,7 +40,7 @@ const report = jest.fn();
 let asked: number[];
 let answered: number[];
 
-/** Limits that let a single address or workspace use the maximum of all calls. */
+/** Limits that let a single address or workspace use up the limit for all calls. */
 const forAny = (all: number) => ({ all, address: all, workspace: all });
 
 async function start(options: Partial<LanesOptions> = {}): Promise<void> {
@@ -126,7 +126,7 @@ function ask(workspaceId: string, bytes = 10, queryString?: string): Promise<str
   return asking;
 }
 
-/** Makes core delay the polls for which `waits` is true until the returned function is called. */
+/** Makes core delay the polls for which `waits` returns true. Returns a function that ends this delay. */
 function holdPolls(waits: (workspaceId: string) => boolean, bytes = 1): () => void {
   let release = (): void => undefined;
   const released = new Promise<void>((resolve) => (release = resolve));

@@ -188,7 +188,7 @@ test("inbound events that are dropped before every group has acked them are coun
     shard,
     read.map(({ entryId }) => entryId),
   );
-  // Core checks the bound each time a 16th of INBOUND_LOG_MAX was added.
+  // Core checks the bound each time the log has grown by a 16th of INBOUND_LOG_MAX.
   for (let i = 0; i < 1_000 / 16 + 1; i++) expect(await type(base(), workspace, "one more")).toBe(true);
   const lost = await core("chatbridge_core_inbound_dropped_total", 'reason="size"');
   expect(lost).toBeGreaterThan(500);

@@ -49,7 +49,8 @@ test("an event is dropped with a logged reason if it expires, or if its workspac
   // Core uses a cached workspace for 50 ms at most, so after the sleep, the first attempts of the waiting events read
   // their workspace again.
   await sleep(1_000);
-  // The attempts of the first 16 events now fail. They would be retried if the workspaces were still connected.
+  // The attempts of the first 16 events now fail. If the workspaces were still connected, core would retry these
+  // events.
   for (const { held } of [disconnected, deleted]) held.release(500);
   expired.held.release(204);
   const lines = async ({ workspaceId }: PushedBridge, count: number) =>

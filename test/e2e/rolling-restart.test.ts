@@ -152,7 +152,7 @@ test("while every core and edge is replaced under load, each request is answered
     expect(load.pollFaults).toEqual([]);
     const outcomes = await Promise.all(load.published.values());
     expect(outcomes.filter((outcome) => typeof outcome === "string")).toEqual([]);
-    // Concurrent calls can be stored in any order.
+    // The events of concurrent calls can be stored in any order.
     expect(load.polled.toSorted()).toEqual([...load.published.keys()].toSorted());
     await until("every event is followed", () => follower.count() >= load.posted.size);
     const followed = await follower.close();

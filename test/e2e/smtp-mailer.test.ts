@@ -44,7 +44,7 @@ test("an email to an invalid address is permanently rejected", async () => {
 });
 
 test.each(["owner@customer.test, other@customer.test", "group:owner@customer.test;", "owner@customer.test;"])(
-  "an email to %j, which is not one address, is sent to nobody",
+  "an email to %j, which is not a single address, is not sent to anyone",
   async (to) => {
     server = await startMailServer();
     expect(await outcomeOf(server.url, { ...MAIL, to })).toBe("refused for good");

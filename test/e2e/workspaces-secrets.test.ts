@@ -54,7 +54,7 @@ describe("disconnecting and connecting:", () => {
     expect(page.json).toMatchObject({ events: [{ message: { text: "held" } }] });
   });
 
-  test("connecting a connected workspace fails with FAILED_PRECONDITION and changes no secret", async () => {
+  test("connecting a connected workspace fails with FAILED_PRECONDITION and does not change any secret", async () => {
     const { id, secret } = await api.make();
     await expectRejected(api.connect(id), status.FAILED_PRECONDITION, "already connected");
     expect(await pollStatus(id, secret)).toBe(200);

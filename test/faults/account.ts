@@ -39,9 +39,12 @@ export type Account = ReturnType<typeof account>;
 interface Findings {
   /** The number of deliveries and pushes that were repeated under the same id, as the contract allows. */
   again: number;
-  /** Events that arrived twice under different ids, or that pages contained twice. */
+  /** Events that arrived twice under different ids, or were served in two pages. */
   readonly duplicated: string[];
-  /** Lost requests and events. `at` is the time in ms when the service answered that the request or event was stored. */
+  /**
+   * Lost requests and events. `at` is the time in ms when the service confirmed that it had stored the request or
+   * event.
+   */
   readonly lost: { readonly what: string; readonly at: number }[];
   /** All other violations: of sequences, cursors, order, drops and answers. */
   readonly wrong: string[];

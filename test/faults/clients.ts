@@ -110,7 +110,7 @@ export function createClients(options: ClientsOptions) {
   };
 }
 
-/** Returns the parts of an event that facts record. */
+/** Returns the fields that a fact records about an event. */
 export function seenOf({ id, sequence, message }: MessageCreate) {
   return { event: id, key: message.text, sequence };
 }

@@ -22,7 +22,7 @@ export interface LoadOptions {
   readonly workspaces?: number;
   /** Milliseconds between two requests from a bridge, and between two publications to a workspace. */
   readonly everyMs?: number;
-  /** The facts of an earlier load. If set, the followers of that load continue, and this load starts no followers. */
+  /** The facts of an earlier load. If set, the followers of that load continue, and this load does not start any. */
   readonly facts?: Facts;
   /** How the bridge answers a push, and whether the service must treat the answer as a success. */
   readonly answer?: (request: ReceivedRequest) => { readonly ok: boolean; readonly behaviour: Behaviour };

@@ -46,7 +46,7 @@ test("while the SMTP server is down, events still arrive; afterwards the owner i
         await untilLogged("an email could not be sent; core will retry", 1);
         await load.grows();
         await mail.start();
-        // Core retries with growing pauses of up to a minute.
+        // Core retries the email with growing pauses of up to a minute.
         await mail.waitFor(1, 2 * HANG_MS);
       },
     });

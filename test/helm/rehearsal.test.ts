@@ -14,7 +14,7 @@ import { startTestSentinel } from "../harness/redis-sentinel";
 import { until } from "../harness/wait";
 
 // Runs core, an edge and the dashboard without a cluster, with the variables that the chart renders, and the secrets
-// that the commands in docs/kubernetes.md create. Only the ports of the processes differ.
+// that the commands in docs/kubernetes.md create. Only the ports differ from those in a cluster.
 
 const started: TestProcess[] = [];
 const closers: (() => Promise<void>)[] = [];
@@ -23,13 +23,13 @@ beforeAll(async () => {
   createSecrets();
 }, 900_000);
 afterAll(async () => {
-  // SIGTERM would start the long drain that the chart configures.
+  // The processes are killed, because SIGTERM would start the long drain that the chart configures.
   for (const each of started) await each.stop("SIGKILL");
   for (const close of closers) await close();
 });
 const folder = testFolder();
 
-/** Runs the commands of the page with a kubectl that stores each secret in a file. */
+/** Runs the commands of docs/kubernetes.md with a fake kubectl, which stores each secret in a file. */
 function createSecrets(): void {
   const page = readFileSync(join(ROOT, "docs/kubernetes.md"), "utf8");
   const blocks = [...page.matchAll(/^```sh\n(.*?)^```/gms)].map(([, block = ""]) => block);
@@ -109,7 +109,7 @@ test.each(["single", "sentinel", "cluster"] as const)(
     await until("the edge is ready", () => isReady(edge));
     const dashboard = await start("edge", environmentOf(manifests, "dashboard", core.port));
 
-    // Core looks up the workspace in Redis.
+    // The 404 proves that core reached Redis, where it looks up the workspace.
     const hook = `http://127.0.0.1:${edge.port}/hooks/01ARZ3NDEKTSV4RRFFQ69G5FAV`;
     expect((await fetch(hook, { method: "POST", body: "{}" })).status).toBe(404);
     expect((await fetch(dashboardUrlOf(dashboard))).status).toBe(200);

@@ -54,7 +54,8 @@ describe("all parts stop in order and no process is left", () => {
     ["while Redis starts", "· Redis:", [0]],
     ["while core and the edge start", "· core and edge: start", [0]],
   ])("after Ctrl-C %s", async (_title, line, codes) => {
-    // A program on the PATH or the server `silent` replaces Redis. Neither answers, so the start waits.
+    // Instead of Redis, the run gets a fake redis-server on the PATH, or the address of `silent`. Neither answers, so
+    // the start waits.
     const version = '[ "$1" = --version ] && echo "Redis server v=7.2.4 sha=00000000:0" && exit 0';
     const PATH = pathWith({ "redis-server": `${version}\nexec /bin/sleep 600` });
     const silent = createServer();

@@ -16,7 +16,7 @@ import { createTestCa, type TestCa } from "../harness/test-ca";
 /** A tenth of the bytes that the attack on held events publishes. */
 const HELD_MAX_BYTES = 20_000_000;
 
-/** The attack and the neighbour, as the test observed them. */
+/** What the test observed: what the service let the attack do, and how it served the neighbour. */
 interface Observed {
   readonly taken: Taken;
   readonly report: Report;

@@ -6,7 +6,7 @@ const commit = fc.string({ unit: fc.constantFrom(..."0123456789abcdef"), minLeng
 const NODES: [string, ...string[]] = ["22", "24", "26"];
 const STORES: [string, ...string[]] = ["redis-8", "valkey"];
 
-test("the same commit always selects the same Node and the same store", () => {
+test("the same commit always selects the same Node release and the same store", () => {
   forAll(commit, (each) => {
     const choices = () => [turnOf(NODES, each, 0), turnOf(STORES, each, 1)];
     expect(choices()).toEqual(choices());
@@ -15,7 +15,7 @@ test("the same commit always selects the same Node and the same store", () => {
   });
 });
 
-test("among many commits, each pair of a Node and a store is chosen", () => {
+test("among many commits, each pair of a Node release and a store is chosen", () => {
   const pairs = new Set<string>();
   // The chance that 300 random commits miss a pair is less than 1 in 10^22.
   for (const each of fc.sample(commit, 300))

@@ -56,8 +56,8 @@ test("when several cores get requests with the same ids at the same time, only o
 });
 
 /**
- * The last moment at which an id is recognized, and the first at which it is not, for an id from the start and from the
- * end of a half day.
+ * For an id from the start of a half day, and for one from its end: the last moments at which the id is recognized, and
+ * the first at which it is not.
  */
 const BOUNDARIES: [sinceNoon: number, us: number, ago: number, andUs: number][] = [0, HALF_DAY - 1].flatMap(
   (sinceNoon) => [

@@ -178,7 +178,8 @@ describe("reading", () => {
     const first = await log.readNew(reader, shard, 4);
     expect([shown(first?.entries), first?.isEnd]).toEqual([["in one/1", "in two/1"], false]);
     expect(await pending()).toBe(2);
-    // A core whose settings give the token a wider scope has read an event outside this scope.
+    // The reader `all` stands for a core whose settings give the token a wider scope: it also gets an event outside the
+    // scope of `reader`.
     expect(shown(await readNew(all, shard, 10))).toEqual(["in three/1", "out three/1"]);
     expect(await pending()).toBe(4);
     const again = await log.readAgain(reader, shard, 10, undefined);
@@ -212,7 +213,7 @@ describe("reading", () => {
 describe("the register of a group", () => {
   const clock = testClock(store);
 
-  /** Joins; returns the names of all live members, or the reason why the join failed. */
+  /** Joins a group; returns the names of all live members, or the reason why the join failed. */
   async function namesAfter(...join: Parameters<typeof log.join>) {
     const alive = await log.join(...join);
     return typeof alive === "string" ? alive : alive.names;

@@ -56,14 +56,14 @@ async function removeIdle(): Promise<readonly string[]> {
   return removed.toSorted();
 }
 
-/** Marks a group like a call of `remove` that fails after it has marked the group. Returns the mark. */
+/** Starts to remove a group, as a call of `remove` does that fails halfway. Returns the mark of the removal. */
 async function beginRemoval(group: string): Promise<string> {
   const registry = store.keys.prefix(REGISTRY_SHARD);
   const [marked] = asList(await store.functions.call("begin_removal", registry, [group, "0"]));
   return asText(marked);
 }
 
-/** Stops the clock. Returns a function that lets time pass. */
+/** Stops the clock. Returns a function that advances the clock by `ms`. */
 async function clock() {
   let us = await redisNowUs(store);
   const set = await stopClock(store);

@@ -17,8 +17,8 @@ import {
 
 const LOG_MAX = 1_000;
 /**
- * Maximum number of entries by which a log can exceed its bound: core checks the bound each time a 16th of it was
- * added.
+ * Maximum number of entries by which a log can exceed its bound: core checks the bound each time the log has grown by a
+ * 16th of it.
  */
 const OVER = LOG_MAX / 16 + 1;
 /** Maximum number of events in one call of the store. */
@@ -353,8 +353,8 @@ async function twoNeighbours(): Promise<readonly [WorkspaceRecord, WorkspaceReco
 }
 
 /**
- * Appends events until one is stored. Core measures a full log at most ten times per second, so the first may be
- * rejected.
+ * Appends events until one is stored. Core measures a full log at most ten times per second, so the first attempts may
+ * be rejected.
  */
 async function untilOpen(record: WorkspaceRecord, into = store): Promise<void> {
   await until("the log has room", async () => (await append(record, 1, into)) === 1);

@@ -108,8 +108,8 @@ test("the last 100 responses of a workspace are kept for 24 hours, and their ent
   expect(ttl).toBeLessThanOrEqual(DAY_US / 1_000);
   await clock.pass(DAY_US + 60 * SECOND_US);
   expect(await responseAt(100)).toBeUndefined();
-  // The next response also removes the responses that are a day old from Redis. The ids of these responses and of the
-  // next response contain the real time, not that of the stopped clock.
+  // Storing the next response also removes from Redis the responses that are a day old. The ids of these responses and
+  // of the next response contain the real time, not that of the stopped clock.
   await store.deliveryLog.append(id, ATTEMPT, { response: startOf("next") });
   expect(Number(await store.redis.command(key, ["XLEN", key]))).toBe(0);
 });
@@ -166,7 +166,7 @@ describe("the entry of a poll that returned events", () => {
     const { id } = (await newest(of.workspace.id)).delivery;
     await clock.pass(DAY_US - 4 * SECOND_US);
     expect(heldOf(await entryOf(of.workspace.id, id))).toEqual(labels(9, 10));
-    // This event removes the expired events from Redis.
+    // Publishing this event removes the expired events from Redis.
     await publishEach(of, 13, 13);
     expect(heldOf(await entryOf(of.workspace.id, id))).toEqual([10]);
     await clock.pass(60 * SECOND_US);
