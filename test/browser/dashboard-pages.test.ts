@@ -42,7 +42,7 @@ beforeAll(async () => {
 
 const pageOf = (workspaceId: string): string => `/workspaces/${workspaceId}`;
 
-/** The pages, each with an action that completes before the page is checked. */
+/** The pages, each with an action that the test completes before it checks the page. */
 const PAGES: readonly (readonly [
   string,
   path: string | (() => string),

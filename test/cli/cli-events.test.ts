@@ -49,7 +49,7 @@ async function tailDeliveries(start: typeof startCli, args = ""): Promise<CliChi
   return tail;
 }
 
-test("publish sends an event made from options, and prints core's answer", async () => {
+test("`publish` sends an event that its options describe, and prints core's answer", async () => {
   const options =
     "--channel general --lifetime 1h --button Join=join --button Rules=https://a.example/?a=b --json";
   const words = ["publish", workspace.id, "--text", "Who is **in**?", ...options.split(" ")];
@@ -69,7 +69,7 @@ test("publish sends an event made from options, and prints core's answer", async
   expect(json).toEqual({ eventId: id, sequence, expiresAt, messageId: message.id, repeated: false });
 });
 
-test("publish reads an event from stdin, and a second publish with the same idempotency key does not add an event", async () => {
+test("`publish` reads an event from stdin, and a second `publish` with the same idempotency key does not add an event", async () => {
   const event = { type: "dm.create", user: "u1", message: { text: "hi" }, idempotencyKey: "k" };
   const first = await publish("- --json", JSON.stringify(event));
   const again = await publish("-", JSON.stringify(event));
@@ -87,7 +87,7 @@ test.each<[string, string, string, number, RegExp]>([
   ["input that is not JSON", "-", "{", EXIT.DATA, /not JSON/],
   ["an invalid event", "--channel dm:u1 --text hi", "", EXIT.DATA, /message_create\.channel|dm_create/],
   ["a missing file", "no-such-file.json", "", EXIT.NOT_FOUND, /ENOENT/],
-])("publish rejects %s and publishes nothing", async (_what, args, stdin, wanted, words) => {
+])("`publish` rejects %s and publishes nothing", async (_what, args, stdin, wanted, words) => {
   const { code, stderr, stdout } = await publish(args, stdin);
   expect([code, stdout]).toEqual([wanted, ""]);
   expect(stderr).toMatch(words);
@@ -95,7 +95,7 @@ test.each<[string, string, string, number, RegExp]>([
 });
 
 // contract: test-event
-test("send-test reports whether the bridge polls, in its output and in its exit code", async () => {
+test("`send-test` reports whether the bridge polls, in its output and in its exit code", async () => {
   const sendTest = () => runCli(`send-test ${workspace.id} --json`, { corePort });
   const answer = (code: number, polledWithinLastMinute: boolean) => {
     return { code, json: { mode: "poll", polledWithinLastMinute } };
@@ -106,7 +106,7 @@ test("send-test reports whether the bridge polls, in its output and in its exit 
 });
 
 // contract: test-event-push
-test("send-test on a push workspace prints every step and the result of the push, and `workspace show` counts the push", async () => {
+test("`send-test` on a push workspace prints every step and the result of the push, and `workspace show` counts the push", async () => {
   const bridge = await push.bridge();
   bridge.behave(status(207));
   const { code, stdout } = await runCli(`send-test ${bridge.workspaceId}`, { corePort });
@@ -125,7 +125,7 @@ test("send-test on a push workspace prints every step and the result of the push
 });
 
 // contract: poll-is-delivery
-test("tail deliveries shows health immediately and then each poll, until Ctrl-C", async () => {
+test("`tail deliveries` shows the workspace's health immediately and then each poll, until Ctrl-C", async () => {
   const tail = await tailDeliveries(startCliProcess, " --json");
   await heldEvents();
   const delivery = await until("the poll is shown", () => parsed(tail).find((line) => "delivery" in line));
@@ -136,7 +136,7 @@ test("tail deliveries shows health immediately and then each poll, until Ctrl-C"
   expect(await tail.ended).toMatchObject({ code: EXIT.DONE, stderr: "" });
 });
 
-test("tail events shows members' events with the contract's fields, and acks the events", async () => {
+test("`tail events` shows members' events with the contract's fields, and acks the events", async () => {
   const tail = await tailEvents("--json", "cli-acks");
   await send({ id: "r1", text: "start" });
   await until("the event is shown", () => tail.lines().length > 0);
@@ -151,7 +151,7 @@ test("tail events shows members' events with the contract's fields, and acks the
   expect(parsed(next)).toMatchObject([{ event: { id: "r2" } }]);
 });
 
-test("tail events with a workspace id omits the events of other workspaces", async () => {
+test("`tail events` with a workspace id omits the events of other workspaces", async () => {
   const tail = await tailEvents(`${workspace.id.toUpperCase()} --json`);
   await send({ text: "theirs" }, await service.workspaces.make());
   await send({ text: "ours" });
@@ -168,7 +168,7 @@ test("escape sequences that members type do not reach the terminal", async () =>
   expect(tail.lines().join("\n")).not.toMatch(/[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u202e]/);
 });
 
-test("tail deliveries merges successive polls into one line; tail and publish exit with NOT_FOUND for a deleted workspace", async () => {
+test("`tail deliveries` merges successive polls into one line; `tail` and `publish` exit with NOT_FOUND for a deleted workspace", async () => {
   const tail = await tailDeliveries(startCli);
   for (let i = 0; i < 2; i++) await heldEvents();
   await until("the polls are shown", () =>
@@ -179,7 +179,7 @@ test("tail deliveries merges successive polls into one line; tail and publish ex
   expect((await publish("--channel c1 --text hi")).code).toBe(EXIT.NOT_FOUND);
 });
 
-test("tail exits when the reader of its output closes the pipe", async () => {
+test("`tail` exits when the reader of its output closes the pipe", async () => {
   const tail = startCliProcess(`tail deliveries ${workspace.id}`, { corePort });
   tails.push(tail);
   await until("health is shown", () => tail.lines().length > 0);
@@ -192,7 +192,7 @@ test.each([
   ["deliveries", "game", "operator"],
   ["events", "operator", "game"],
 ] as const)(
-  "tail %s rejects a token with the role %s, and asks for the role %s",
+  "`tail %s` rejects a token with the role %s, and asks for the role %s",
   async (what, role, needed) => {
     const args = what === "events" ? "tail events" : `tail deliveries ${workspace.id}`;
     const { code, stderr } = await runCli(args, { role, corePort });

@@ -57,7 +57,7 @@ test("the `failed` command lists the kept events, and `send-again --all` sends t
   });
 });
 
-test("send-again asks before it sends several events, and does not ask for one event or with --yes", async () => {
+test("`send-again` asks before it sends several events, and does not ask for one event or with --yes", async () => {
   const bridge = await failedBridge(2);
   const { workspaceId: id, ids } = bridge;
   const answered = (stdin: string, args = "--all") =>
@@ -106,7 +106,7 @@ test("`send-again --all` skips test events and expired events, and says how many
   expect((await cli(`failed ${id}`)).stdout).toContain("Z  the workspace is disconnected\n");
 });
 
-test("send-again exits with 1 if it could not queue an event, but still sends the others", async () => {
+test("`send-again` exits with 1 if it could not queue an event, but still sends the others", async () => {
   const bridge = await failedBridge(1);
   const [id = ""] = bridge.ids;
   const run = await cli(`send-again ${bridge.workspaceId} ${EVENT_ID} ${id} --yes`);
@@ -120,7 +120,7 @@ test("send-again exits with 1 if it could not queue an event, but still sends th
   expect(eventIdOf(await bridge.nth(2))).toBe(id);
 });
 
-test("send-again needs either ids or --all, valid ids, and a workspace that pushes", async () => {
+test("`send-again` needs either ids or --all, valid ids, and a workspace that pushes", async () => {
   const { workspaceId: id } = await push.bridge({ polls: true });
   for (const args of [`send-again ${id}`, `send-again ${id} ${EVENT_ID} --all`]) {
     const { code, stderr } = await cli(args);

@@ -147,7 +147,7 @@ test("without arguments, the command prints its usage; Ctrl-C aborts a call that
 });
 
 // time: ordering
-test("tail deliveries continues after a restart of core, and prints that it is reconnecting", async () => {
+test("`tail deliveries` continues after a restart of core, and prints that it is reconnecting", async () => {
   const corePort = await freePort();
   const core = { CORE_LISTEN: `127.0.0.1:${corePort}` };
   const own = await startService({ core });

@@ -62,7 +62,7 @@ const shown = (child: CliChild) => child.lines().map((line) => JSON.parse(line) 
 const shownLines = (child: CliChild, count: number) =>
   until(`${count} lines are shown`, () => child.lines().length >= count && shown(child));
 
-test.each(["/", "//"])("listen accepts a base URL that ends with %s", async (slashes) => {
+test.each(["/", "//"])("`listen` accepts a base URL that ends with %s", async (slashes) => {
   const receiver = await bridge();
   const child = await listen(receiver.url, `--base-url ${service.url}${slashes}`);
   await publish(create("c1"));
@@ -70,7 +70,7 @@ test.each(["/", "//"])("listen accepts a base URL that ends with %s", async (sla
   expect(child.stderr()).toContain("Forwarding");
 });
 
-test("listen forwards only new events, with the exact bytes and the headers of a push, and shows status and duration", async () => {
+test("`listen` forwards only new events, with the exact bytes and the headers of a push, and shows status and duration", async () => {
   const receiver = await bridge(status(207));
   await publish(create("c1"));
   const child = await listen(`${receiver.url}?from=listen`);
@@ -85,7 +85,7 @@ test("listen forwards only new events, with the exact bytes and the headers of a
   expect(receiver.requests).toHaveLength(1);
 });
 
-test("--replay also forwards held events, and keeps the order within a channel", async () => {
+test("`listen --replay` also forwards held events, and keeps the order within a channel", async () => {
   const receiver = await bridge();
   const ids = await publish(...["1", "2", "3"].map((text) => create("c1", { ...CARD, text })));
   const child = await listen(receiver.url, "--replay --json");
@@ -119,7 +119,7 @@ test("the kit's receiver accepts every type of forwarded event", async () => {
   expect(bySequence).toEqual(held.events);
 });
 
-test("listen signs each event with all secrets of --secret-file, newest first, and reads BASE_URL and WORKSPACE_ID from the environment", async () => {
+test("`listen` signs each event with all secrets of --secret-file, newest first, and reads BASE_URL and WORKSPACE_ID from the environment", async () => {
   const receiver = await bridge();
   const { signingSecret } = await service.workspaces.rotate(workspace.id);
   const file = join(folder, "secrets");
@@ -199,7 +199,7 @@ test("a bridge that is down is reported, and later events are forwarded when the
   expect(eventIdOf(await receiver.nth(1))).toBe(next);
 });
 
-test("after Ctrl-C during attempts, listen exits with 0 and shows no failure", async () => {
+test("after Ctrl-C during attempts, `listen` exits with 0 and shows no failure", async () => {
   const receiver = await bridge(sayNothing());
   const child = await listen(receiver.url, "", startCliProcess);
   const channels = Array.from({ length: 20 }, (_, i) => `c${i}`);
@@ -214,7 +214,7 @@ test("after Ctrl-C during attempts, listen exits with 0 and shows no failure", a
   ]);
 });
 
-describe("listen fails and says what to do", () => {
+describe("`listen` fails and says what to do", () => {
   const run = (more: readonly string[] = [], secret?: string) =>
     runCli(words("http://127.0.0.1:1/", more), withSecret(secret));
 

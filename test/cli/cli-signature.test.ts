@@ -16,18 +16,21 @@ const run = (args: string, stdin: string | Buffer = "", environment: Record<stri
 const signed = async (raw: string) => (await run(`sign ${AT}`, raw)).stdout.trim();
 
 // contract: signature-format, signature-hmac
-test.each(SIGNATURE_VECTORS)("sign and verify agree with openssl: $what", async ({ secret, t, raw, mac }) => {
-  const environment = { SIGNING_SECRET: secret };
-  const isFarOff = t.length > 15;
-  const at = isFarOff ? "1700000000" : String(Number(t));
-  const { json } = await run(`verify t=${t},v1=${mac} --at ${at} --json`, raw, environment);
-  expect(json).toMatchObject(isFarOff ? { holds: false, fault: "stale" } : { holds: true });
-  if (t !== at) return;
-  const { code, stdout } = await run(`sign --at ${at}`, raw, environment);
-  expect([code, stdout]).toEqual([EXIT.DONE, `t=${at},v1=${mac}\n`]);
-});
+test.each(SIGNATURE_VECTORS)(
+  "`sign` and `verify` agree with openssl: $what",
+  async ({ secret, t, raw, mac }) => {
+    const environment = { SIGNING_SECRET: secret };
+    const isFarOff = t.length > 15;
+    const at = isFarOff ? "1700000000" : String(Number(t));
+    const { json } = await run(`verify t=${t},v1=${mac} --at ${at} --json`, raw, environment);
+    expect(json).toMatchObject(isFarOff ? { holds: false, fault: "stale" } : { holds: true });
+    if (t !== at) return;
+    const { code, stdout } = await run(`sign --at ${at}`, raw, environment);
+    expect([code, stdout]).toEqual([EXIT.DONE, `t=${at},v1=${mac}\n`]);
+  },
+);
 
-test("sign and verify read bodies from stdin and files, queries from --query, and secrets from a file", async () => {
+test("`sign` and `verify` read bodies from stdin and files, queries from --query, and secrets from a file", async () => {
   const [body, secrets] = [join(folder, "body"), join(folder, "secrets")];
   writeFileSync(body, BODY);
   writeFileSync(secrets, "new\nsecret-one\n");
@@ -74,16 +77,16 @@ test.each<[string, () => Promise<string>, string, string]>([
 test.each([
   ["--at 1700003960", /: Service-Signature: the signed timestamp is 66 minutes behind the local clock/],
   ["--at 1699996040", /: Service-Signature: the signed timestamp is 66 minutes ahead of the local clock/],
-])("verify says how far a timestamp is from the clock, and in which direction: %s", async (at, words) => {
+])("`verify` says how far a timestamp is from the clock, and in which direction: %s", async (at, words) => {
   expect((await run(`verify ${await signed(BODY)} ${at}`, BODY)).stdout).toMatch(words);
 });
 
-test("verify says that a timestamp is in milliseconds", async () => {
+test("`verify` says that a timestamp is in milliseconds", async () => {
   const { stdout } = await run(`verify ${signatureOf("secret-one", BODY, 1_700_000_000_123)} ${AT}`, BODY);
   expect(stdout).toMatch(/milliseconds.*sign with Unix seconds/);
 });
 
-test("sign warns about a newline at the end of a body, and verify detects the newline", async () => {
+test("`sign` warns about a newline at the end of a body, and `verify` detects the newline", async () => {
   const { code, stdout } = await run(`verify ${await signed(BODY)} ${AT}`, `${BODY}\n`);
   expect([code, stdout]).toEqual([EXIT.NO, expect.stringContaining("matches without the newline")]);
   expect((await run(`sign ${AT}`, `${BODY}\n`)).stderr).toMatch(/ends with a newline/);

@@ -111,7 +111,7 @@ test("the `show` command prints the fields and the health of a workspace, but no
 });
 
 // contract: push-https
-test("set-url switches a workspace to pushes and back to polls, and rejects an http:// URL; update changes the workspace's name", async () => {
+test("`set-url` switches a workspace to pushes and back to polls, and rejects an http:// URL; `update` changes the workspace's name", async () => {
   const { id } = await api.make();
   const url = "https://8.8.8.8/events";
   for (const [args, changed] of [

@@ -123,7 +123,7 @@ test("after a restore, workspaces, secrets and held events are those of the back
   await after.close();
 });
 
-test("restore changes nothing while Redis runs, and deletes existing data only with --overwrite", async () => {
+test("`restore` changes nothing while Redis runs, and deletes existing data only with --overwrite", async () => {
   const env = newEnvironment();
   must(env, "redis", "now");
   const again = ["redis", "restore", "latest"];

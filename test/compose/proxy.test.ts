@@ -18,8 +18,8 @@ import { exchange, parseAnswers, statusesOf } from "../harness/raw-http";
 import { createTestCa } from "../harness/test-ca";
 import { until } from "../harness/wait";
 
-// Runs HAProxy with deploy/compose/proxy/haproxy.cfg. The servers behind the proxy are not edges: they are two test
-// servers that answer each request with its own headers.
+// Runs HAProxy with deploy/compose/proxy/haproxy.cfg. The servers behind the proxy are not edges: they are test servers
+// that answer each request with the headers that they received.
 
 const NAME = "hooks.example";
 const ERRORS_FOLDER = join(ROOT, "deploy/compose/proxy/errors");

@@ -33,7 +33,7 @@ async function newChat() {
 const isReady = ({ healthPort }: Pick<TestProcess, "healthPort">): Promise<boolean> =>
   fetch(`http://127.0.0.1:${healthPort}/ready`).then(({ ok }) => ok);
 
-test("after a crash, a redelivered event does not cause a second message, and the game that it has opened continues", async () => {
+test("after a crash, a redelivered event does not cause a second message, and the game in the first message continues", async () => {
   const group = "trivia-crash";
   const chat = await newChat();
   // This consumer acts as a game that dies after it has published a message, but before it acks the event.

@@ -3,7 +3,9 @@ import type { TestProcess } from "../harness/processes";
 import { openChat, startGame, type Chat } from "../harness/game-chat";
 import { sharedService } from "../harness/shared-service";
 
-/** Plays a game of two questions. Returns the lobby, the final board, and the offer of a rematch to the winner. */
+/**
+ * Plays a game of two questions. Returns the lobby, the final board, and the message that offers the winner a rematch.
+ */
 async function playThrough(chat: Chat, channel: string) {
   const [ann, bob] = [`ann-${channel}`, `bob-${channel}`];
   await chat.command(ann, "start", channel);

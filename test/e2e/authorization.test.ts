@@ -64,7 +64,7 @@ describe.each(SERVICES)("%s, which serves the role %s,", (name, role) => {
   });
 });
 
-test("Follow checks the token before it reads a request", async () => {
+test("`Follow` checks the caller's token before it reads a request", async () => {
   const tokens = ["nobody's-token", TOKENS.operator];
   const ends = tokens.map((token) => startStream(service.clients.games, token).ended());
   expect((await Promise.all(ends)).map(({ code }) => code)).toEqual([UNAUTHENTICATED, PERMISSION_DENIED]);

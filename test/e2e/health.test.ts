@@ -58,7 +58,7 @@ test("a core that starts without Redis is live but not ready, and becomes ready 
   expect((await probe({ healthPort }, "/other"))?.[0]).toBe(404);
 });
 
-test("gRPC's health service needs no token, and reports whether core and each of its services are ready", async () => {
+test("gRPC's health service does not need a token, and reports whether core and each of its services are ready", async () => {
   const { port } = await core;
   const health = new HealthClient(`127.0.0.1:${port}`, credentials.createInsecure());
   const check = (service: string) =>

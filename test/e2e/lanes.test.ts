@@ -370,7 +370,7 @@ test("when a lane breaks, its calls fail immediately, and later calls use a new 
   expect(lanes.load).toMatchObject({ open: 1, opened: 2 });
 });
 
-test("a call that was not sent before its lane broke fails, and is never sent", async () => {
+test("if a lane breaks before it has sent a call, the call fails and is never sent", async () => {
   await start({ lanes: 1 });
   const polled = jest.fn();
   answerPoll = async (request) => {

@@ -121,7 +121,7 @@ test("connections without an authorized call are closed, and a connection with s
 });
 
 // time: ordering
-test("calls that need no token delay the closing of their connection, but do not prevent it", async () => {
+test("calls that do not need a token delay the closing of their connection, but do not prevent it", async () => {
   const rpc = await start();
   const { health, check } = healthOf(rpc);
   await check();

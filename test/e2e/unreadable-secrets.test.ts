@@ -162,7 +162,7 @@ test("a core that starts counts the workspaces with an unreadable secret, and lo
   });
 });
 
-test("workspace keys and re-encrypt list the workspaces with an unreadable secret, and exit with code 1", async () => {
+test("`workspace keys` and `re-encrypt` list the workspaces with an unreadable secret, and exit with code 1", async () => {
   const corePort = push.service.core.port;
   const ids = allBad().map(({ workspaceId }) => workspaceId);
   const keys = await runCli("workspace keys --json", { corePort });

@@ -35,8 +35,8 @@ afterEach(() => rig.close());
 async function failOver(startRedis: () => Promise<Replicated>, name: string, replicas: number) {
   const own = await startRig(startRedis, { settings: { REDIS_WAIT_REPLICAS: String(replicas) } });
   const { redis, areReady } = (rig = own);
-  // The replica has all writes that were answered before `followedAt`.
-  // From `servedAt` on, another server is the master.
+  // The replica has all writes that were answered before `followedAt`. From `servedAt` on, a different server is the
+  // master.
   let [followedAt, killedAt, servedAt] = [0, 0, 0];
   const { became } = await underFault(own, {
     name,

@@ -33,7 +33,10 @@ export async function underFault(rig: Rig, fault: Fault): Promise<{ readonly bec
   return { became };
 }
 
-/** Returns a line that counts the failed attempts and dropped events in the delivery logs, if there are any. */
+/**
+ * Returns one line with the numbers of failed attempts and dropped events in the delivery logs, or no line if there are
+ * none.
+ */
 async function failuresOf({ cores: [core] }: Rig, { pushed }: Load): Promise<readonly string[]> {
   if (core === undefined) return [];
   await untilConnected(core);

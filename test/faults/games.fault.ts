@@ -54,7 +54,7 @@ test("events that a game service never acks are redelivered; no other group wait
   });
 });
 
-test("when a game service dies with a full window, another consumer of its group gets the events", async () => {
+test("when a game service dies while its window of unacked events is full, another consumer of its group gets the events", async () => {
   await hoard("dying", 600);
   await survive(rig, {
     name: "a game service that dies with a full window",

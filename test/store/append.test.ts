@@ -57,7 +57,7 @@ test("when several cores get requests with the same ids at the same time, only o
 
 /**
  * For an id from the start of a half day, and for one from its end: the last moments at which the id is recognized, and
- * the first at which it is not.
+ * the first at which it is certainly not.
  */
 const BOUNDARIES: [sinceNoon: number, us: number, ago: number, andUs: number][] = [0, HALF_DAY - 1].flatMap(
   (sinceNoon) => [

@@ -4,7 +4,7 @@ import { addWorkspace, keyOf, testStore } from "../harness/store";
 const store = testStore();
 const other = testStore(store);
 
-test("the log contains the last 200 changes that were stored with a workspace", async () => {
+test("a change is logged only if it is stored, and the log contains the last 200 changes of a workspace", async () => {
   const { workspace, version } = await addWorkspace(store);
   const log = async () => (await other.changeLog.read(workspace.id)).map(({ detail }) => detail);
   const change = (detail: string) => createChange("alice", "renamed", detail);

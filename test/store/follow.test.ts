@@ -292,7 +292,7 @@ describe("the register of a group", () => {
     expect(await namesAfter(a, false)).toEqual(["a"]);
   });
 
-  test("reports whether a live member runs an older release, whose entries contain no rule number", async () => {
+  test("reports whether a live member runs an older release, whose entries do not contain a rule number", async () => {
     const [a, b] = [member("rules", "a"), member("rules", "b")];
     expect(await log.join(a, true)).toEqual({ names: ["a"], hasOlder: false });
     const key = `${store.keys.prefix(store.keys.shard(a.group))}:members:${a.group}`;
@@ -305,7 +305,7 @@ describe("the register of a group", () => {
     expect(await log.join(b, false)).toEqual({ names: ["a", "b"], hasOlder: false });
   });
 
-  test("gives a consumer's place to its newer stream, even in an older release, which stores no rule number", async () => {
+  test("gives a consumer's place to its newer stream, even in an older release, which does not store a rule number", async () => {
     const [known, newer] = [member("ruleless"), member("ruleless")];
     const key = `${store.keys.prefix(store.keys.shard(known.group))}:members:${known.group}`;
     await store.redis.command(key, ["HSET", key, known.name, `${known.token} 500 ${clock.us / 1_000}`]);

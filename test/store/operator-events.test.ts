@@ -144,7 +144,7 @@ test("an outcome that is recorded twice causes only one event", async () => {
 });
 
 // time: controlled
-test("an accepted attempt prevents a failing event, even if a core of an older release logged it", async () => {
+test("an accepted attempt prevents a failing event, even if a core of an older release logged the attempt", async () => {
   const workspace = await addPushed();
   await attempt(workspace, "timeout");
   const key = `${prefixOf(store, workspace.id)}:log:${workspace.id}`;

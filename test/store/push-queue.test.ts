@@ -134,7 +134,7 @@ test("an event stays queued while it is retried; an attempt that is recorded twi
   expect(await texts(store, "KEYS", `${prefixOf(store, workspace.id)}:tries`)).toEqual([]);
 });
 
-test("without the lease, nothing is read or recorded; in a batch, only records with the lease succeed", async () => {
+test("without the lease, nothing is read or recorded; in a batch, only outcomes from the holder of the lease are recorded", async () => {
   const workspace = await addPushed();
   const [a, b] = [await queue(workspace, "a"), await queue(workspace, "b")];
   const most = { events: 1, bytes: 1 };

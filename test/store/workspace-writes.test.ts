@@ -20,13 +20,13 @@ beforeEach(() => void logged.splice(0));
 
 interface Loss {
   readonly writes: number;
-  /** Whether the writes take effect, so that only their answers are lost. */
+  /** Whether the lost writes take effect in Redis: then only their answers are lost. */
   readonly isDone: boolean;
   /** Called after each lost write. */
   readonly then?: () => Promise<unknown>;
 }
 
-/** Returns a context for operations. Its store does not answer the first `writes` writes. */
+/** Returns a context for operations whose store does not answer the first `writes` writes. */
 function losing({ writes, isDone, then }: Loss): WorkspaceContext {
   let left = writes;
   async function lose(write: () => Promise<boolean>): Promise<boolean> {
