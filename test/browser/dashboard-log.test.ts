@@ -60,7 +60,7 @@ test("the log has pages of 20 rows, and fits on a few screens", async () => {
   expect(await linesOf()).toEqual(seen[1]);
 });
 
-test("the URL contains the log's filters and page, so it shows the same rows after a reload and to another user", async () => {
+test("the URL contains the log's filters and page, so a reload or another user shows the same rows", async () => {
   await open(busy.workspaceId);
   await page.getByLabel("Event type").selectOption("message.create");
   await page.getByText("40 of 45 match.").waitFor();

@@ -135,7 +135,7 @@ test("`Select all` leaves out test events and expired events, and the page says 
   await expectUsable(page, "the log with failed events that are left out", [PHONE, LAPTOP]);
 });
 
-test("an event that another user has sent again in the meantime is reported as no longer kept", async () => {
+test("if another user has sent an event again in the meantime, the page says that the event is no longer kept", async () => {
   const bridge = await failingBridge(1);
   await open(bridge);
   await bar().getByLabel("Select all failed events (1)").check();

@@ -165,7 +165,7 @@ async function expectUsableFor([ada, bob]: readonly [ChatPlayer, ChatPlayer], na
 }
 
 // contract: text-escaped, kit-dm, push-request
-test("three players play a game with polls, then during a network cut, then with pushes; every stage is accessible", async () => {
+test("three players play a game while the bridge polls, while the network is cut, and while events are pushed; every stage is accessible", async () => {
   const [ada, bob, cyd] = await Promise.all([join("Ada"), join("Bob *the* builder", PHONE), join("Cyd")]);
   const all = [ada, bob, cyd] as const;
   const each = (does: (player: ChatPlayer) => Promise<void>) => Promise.all(all.map(does));

@@ -134,7 +134,7 @@ test("`listen` signs each event with all secrets of --secret-file, newest first,
 });
 
 // time: ordering
-test("creates and phase updates are retried with the same bytes, other updates are not, and a retry does not delay later events", async () => {
+test("new messages and phase updates are retried with the same bytes, other updates are not retried, and a retry does not delay later events", async () => {
   const receiver = await bridge();
   receiver.behave(({ attempt }) => status(attempt < 3 ? 503 : 204, { body: "the queue\n is full" }));
   const child = await listen(receiver.url, "--json");

@@ -220,7 +220,7 @@ test("the schedule writes backups until SIGTERM, keeps the newest, and does not 
   expect(next.count('"a backup was written"')).toBe(0);
 });
 
-test("the health check fails without a backup, and if the newest backup is older than two intervals", () => {
+test("the health check fails if there is no backup, or if the newest backup is older than two intervals", () => {
   const env = newEnvironment({ BACKUP_EVERY: "1h" });
   expect(run(env, "redis", "healthcheck").status).toBe(1);
   must(env, "redis", "now");

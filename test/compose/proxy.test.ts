@@ -157,7 +157,7 @@ test.each<[string, string, number]>([
   async (_what, bytes, status) => {
     const base = `http://127.0.0.1:${await startProxy()}`;
     const { answers } = await exchange(base, bytes);
-    // Older releases of HAProxy cannot replace these answers of their own, and answer 400 instead of 431.
+    // Older releases of HAProxy cannot replace these built-in answers, and answer 400 instead of 431.
     if (isBefore(spawnSync(haproxy, ["-v"], { encoding: "utf8" }).stdout, [3, 2, 8])) {
       expect(answers).toMatchObject([{ status: status === 431 ? 400 : status }]);
       return;
@@ -221,7 +221,7 @@ test("an edge that is not ready gets no requests, and without a ready edge the a
   first.ready = second.ready = true;
 });
 
-test("a POST whose edge breaks the connection is not repeated by the proxy", async () => {
+test("if an edge breaks the connection during a POST, the proxy does not repeat the POST", async () => {
   const port = await startProxy();
   const posts = (): number => edges.reduce((sum, edge) => sum + edge.posts, 0);
   const before = posts();

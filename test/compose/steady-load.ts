@@ -4,7 +4,7 @@ import { poll, post } from "../harness/bridge";
 import type { TestWorkspace } from "../harness/service";
 import { until } from "../harness/wait";
 
-/** What happened to the requests of a load, and to the commands in these requests. */
+/** The outcomes of a load's requests, and of the commands in these requests. */
 export interface LoadReport {
   readonly sent: number;
   /** The number of requests that were accepted, at the first try or later. */

@@ -77,7 +77,7 @@ describe("the site", () => {
   }, BUILD_WITHIN_MS);
   afterAll(() => server.close());
 
-  test("its home page links a guide for each kind of reader, and the search finds words in all guides", async () => {
+  test("its home page links to a guide for each kind of reader, and the search finds words in all guides", async () => {
     const { page, context, refusals } = await browser.visit("about:blank");
     const hosts = new Set<string>();
     context.on("request", (request) => hosts.add(new URL(request.url()).origin));

@@ -38,7 +38,7 @@ beforeEach(() => {
   addresses = ["127.0.0.1"];
 });
 
-test("an edge also uses a core that is added to the DNS name, and no call fails when the other core is removed from DNS and stops", async () => {
+test("an edge starts to use a core that is added to the DNS name, and no call fails when the first core is removed from DNS and stops", async () => {
   const redis = await startTestRedis();
   const port = await freePort();
   const first = await startCore(redis.url, { CORE_LISTEN: `127.0.0.1:${port}` });

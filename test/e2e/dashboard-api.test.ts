@@ -47,7 +47,7 @@ test("the changes of a workspace are listed, newest first, with the name of the 
   for (const each of [secret, signingSecret]) expect(answer.body.toString()).not.toContain(each);
 });
 
-test("a request outside a token's limit is answered with 403 and the reason, and the session continues", async () => {
+test("a request that a limited token may not make is answered with 403 and the reason, and the session continues", async () => {
   const { id } = await workspaces.make();
   const token = "token-of-ann-for-tests";
   const core = await startCore(service.redis.url, {

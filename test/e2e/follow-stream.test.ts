@@ -104,7 +104,7 @@ test("streams that are cancelled or closed leave their group, and core logs no w
   await Promise.all(workspaces.map((each) => typeIn(service.url, each, "x")));
   const seen = await last.sees(workspaces.length);
   expect(new Set(seen.map(({ workspaceId }) => workspaceId)).size).toBe(workspaces.length);
-  // Other test files use this core too, and may leave events whose last attempts fail during this test.
+  // Other test files use this core too, and the last attempts of their events may fail during this test.
   const warnings = service.core.log.filter(
     (line) =>
       line["msg"] !== "a push was dropped" &&

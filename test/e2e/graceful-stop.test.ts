@@ -205,7 +205,7 @@ function messageRequest(text: string): Buffer {
 }
 
 // time: ordering
-test("a stopping edge finishes a request in progress, answers the next request on that connection, and accepts no new connections", async () => {
+test("a stopping edge finishes a request in progress, answers the next request on that connection, and does not accept new connections", async () => {
   const relay = await startHoldingRelay(service.core.port);
   const edge = await startEdge(relay.port);
   let connection: Socket | undefined;

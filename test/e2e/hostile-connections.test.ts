@@ -112,7 +112,7 @@ test("every listener closes a connection that sends nothing, or an incomplete re
   await edge.stop();
 });
 
-test("many requests from one address, with the largest heads, do not break the lanes that all addresses share", async () => {
+test("many requests from one address, with heads of the maximum size, do not break the lanes that all addresses share", async () => {
   // When a lane breaks, its calls fail. (An edge also replaces its lanes twice a minute, but then no call fails.)
   const failedCalls = async () =>
     valueOf(await readMetrics(service.edge), "chatbridge_edge_lane_failures_total", 'reason="broken"');

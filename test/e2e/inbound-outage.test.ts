@@ -34,7 +34,7 @@ const untilAnswered = (wanted: number) =>
 
 const PREFIX = "chatbridge_core_";
 const read = async (name: string, labels?: string) => valueOf(await readMetrics(core), PREFIX + name, labels);
-/** Returns the number of series of a metric of core. */
+/** Returns how many series a metric of core has. */
 const series = async (name: string) => (await readMetrics(core)).get(PREFIX + name)?.values.size;
 
 /** Restarts core at the same address, and waits until posts are accepted. */

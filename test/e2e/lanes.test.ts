@@ -246,7 +246,7 @@ test.each([
   expect(lanes.load).toMatchObject({ calls: 0, bytes: 0, failures: { full: 3 } });
 });
 
-test("core accepts no more calls from an edge that does not read answers, and answers all calls when the edge reads again", async () => {
+test("while an edge does not read answers, core stops accepting its calls; when the edge reads again, core answers all calls", async () => {
   await start();
   const polled = jest.fn();
   answerPoll = async (request) => {

@@ -57,7 +57,7 @@ async function follow(record: WorkspaceRecord, group: string, read: number, acke
 
 test.each([
   ["100 events", 0],
-  // In this row, each event has 60 KB of text, plus the bytes of its ids.
+  // In this row, each event contains 60 KB of text, and its ids.
   ["1 MB", 60_000],
 ])("events over a push queue's limit of %s are dropped as overloaded, and logged", async (_what, size) => {
   const record = await addWorkspace(store, { targetUrl: "https://bridge.test/" });

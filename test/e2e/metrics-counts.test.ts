@@ -51,7 +51,7 @@ const polling =
   async () =>
     poll(base(), { ...(await make()), ...claims }, query);
 
-// An empty answer means that core does not count the request.
+// If `answer` is empty, core does not count the request.
 test.each<[string, string, number, string, Ask]>([
   ["an accepted event", "post", 202, "stored", posting(EVENT)],
   ["a page", "poll", 200, "page", polling()],
@@ -213,7 +213,7 @@ test("metrics show how long calls of each Redis function take, and how many requ
   expect(await core(batch, '_count function="page"')).toBe(calls + 1);
 });
 
-test("the gauges of calls in progress return to 0 after all calls are answered, and core holds the leases of all shards", async () => {
+test("the gauges of calls in progress return to 0 when all calls are answered; a gauge shows that core holds the leases of all shards", async () => {
   await until("all shards are held", async () => (await core("chatbridge_core_shards_held")) === 16);
   for (const name of ["chatbridge_core_lane_calls", "chatbridge_core_lane_bytes"])
     expect(await core(name)).toBe(0);

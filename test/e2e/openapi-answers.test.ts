@@ -108,7 +108,7 @@ test.each<readonly [string, number, typeof next]>([
   },
 );
 
-test("a poll whose page cannot be sent is answered with 500, and the edge keeps serving", async () => {
+test("if the edge cannot send a page, it answers the poll with 500, and keeps serving", async () => {
   next = () => undefined;
   page.signature = "no\nheader";
   const answer = await poll();

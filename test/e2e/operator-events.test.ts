@@ -136,7 +136,7 @@ test("an outage of a push workspace is reported as exhausted, failing and recove
 });
 
 // time: controlled
-test("an outage of a poll workspace is reported, and its owner gets one email as before", async () => {
+test("an outage of a poll workspace is reported to operators, and its owner still gets one email", async () => {
   const { id, secret } = await push.workspaces.make({ name: "Polls", ownerEmail: "owner@customer.test" });
   await setAddress(id, "team@customer.test");
   await push.publish(textEvent(id, "a secret text"));
@@ -204,7 +204,7 @@ test("if a receiver's answer never ends, core reads only its start", async () =>
   await own.close();
 });
 
-test("a receiver whose name starts to resolve to a private address gets no request, and core logs the reason", async () => {
+test("if a receiver's name starts to resolve to a private address, core does not send any request to it, and logs the reason", async () => {
   const bridge = await push.bridge();
   const own = await startOwnReceiver(bridge.workspaceId);
   push.names.set(own.name, ["10.0.0.1"]);

@@ -107,7 +107,7 @@ test("core connects to the addresses that it checked, because it looks up a name
   push.names.set(bridge.name, ({ number }) => (number === lookups + 1 ? ["127.0.0.1"] : ["127.0.0.2"]));
   expect(await attempt(push, bridge)).toMatchObject({ result: SUCCESS, address: "127.0.0.1" });
   expect(push.names.lookups(bridge.name)).toBe(lookups + 1);
-  // The connection is reused, so the next event needs no lookup.
+  // The connection is reused, so core does not look up the name for the next event.
   expect(await attempt(push, bridge)).toMatchObject({ result: SUCCESS, address: "127.0.0.1" });
   expect(push.names.lookups(bridge.name)).toBe(lookups + 1);
   expect([bridge.connections.length, decoy.connections.length]).toEqual([1, 0]);
@@ -125,7 +125,7 @@ test("a name that changes to a private address is rejected from the next connect
   expect(bridge.requests).toHaveLength(2);
 });
 
-test("if one of several addresses does not accept the connection, another address is tried", async () => {
+test("if one of several addresses does not accept the connection, core tries another address", async () => {
   const bridge = await push.bridge();
   push.names.set(bridge.name, ["127.0.0.77", "127.0.0.1"]);
   expect(await attempt(push, bridge)).toMatchObject({ result: SUCCESS, address: "127.0.0.1" });

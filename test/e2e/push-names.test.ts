@@ -46,6 +46,6 @@ test("while the name servers of some bridges do not answer, other bridges get ev
     push.publish(cardUpdate(other.workspaceId)).catch(() => undefined),
   );
   await push.logged(other.workspaceId, 2);
-  // None of these events can be delivered, so core still looks up their names.
+  // The stalled bridges did not get any request, so core is still looking up their names.
   expect(stalled.flatMap(({ requests }) => requests)).toEqual([]);
 });

@@ -28,7 +28,7 @@ const PUBLISH_EVERY_MS = 500;
 const ANSWER_MS = [2_800, 3_000, 3_200] as const;
 
 /**
- * Returns a bridge's behaviour, which answers each request with 204 after `ANSWER_MS`, and counts the unanswered
+ * Returns a behaviour for bridges that answers each request with 204 after `ANSWER_MS`, and the count of unanswered
  * requests.
  */
 function answerSlowly() {

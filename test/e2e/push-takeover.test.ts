@@ -92,8 +92,8 @@ test("when a core hangs, a different core makes the remaining attempts; when the
 test("a stopping core finishes its attempts in progress and releases its leases, and no attempt is made twice", async () => {
   const ids = await untilShared();
   const held = holdAnswers();
-  // The bridge answers the attempts of the events "in progress" only when `held` is released. The first attempt of each
-  // other event fails.
+  // The bridge answers the attempts of the events "in progress" only when `held` is released. The first attempts of all
+  // other events fail.
   cores.behave((request) =>
     request.body.includes("in progress") ? held : status(madeByAll(eventIdOf(request)) === 1 ? 500 : 204),
   );

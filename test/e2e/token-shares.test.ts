@@ -70,7 +70,7 @@ function callWithoutReading(
   });
   return {
     session,
-    /** Waits until core has answered some of the calls, by default all. */
+    /** Waits until core has answered at least `least` calls, by default all. */
     heads: (least = count) =>
       until(`core answers ${least} calls`, () => {
         const answered = heads.map(({ head }) => head).filter((head) => head !== undefined);

@@ -143,7 +143,7 @@ test("the traceparent of an event takes precedence over that of its call", async
   ]);
 });
 
-test("if a game does not sample its trace, core exports no span, and the push has no traceparent header", async () => {
+test("if a game does not sample its trace, core does not export any span, and the push has no traceparent header", async () => {
   await publish("not sampled", `00-${TRACE}-${PARENT}-00`);
   expect(await pushed("not sampled")).toEqual([undefined]);
 });

@@ -150,7 +150,7 @@ test("the pushes of a workspace with an unreadable secret wait in the queue with
   await losekey(bad.workspaceId);
 });
 
-test("a core that starts counts the workspaces with an unreadable secret, and logs one warning with ids and keys", async () => {
+test("when a core starts, it counts the workspaces with an unreadable secret, and logs one warning with their ids and missing keys", async () => {
   await withCore(push.service.redis.url, {}, async ({ core }) => {
     const line = await until("core has counted the unreadable secrets", () =>
       core.log.find(({ msg }) => String(msg).includes("some workspaces are unreadable")),

@@ -32,7 +32,7 @@ function run(args: readonly string[], { cwd = ROOT, environment = {} } = {}): Pr
 }
 
 test.each([...SERVERS, "deploy/local", "cli", "deploy/compose"])(
-  "%s --version prints the version and the commit, and needs no settings",
+  "%s --version prints the version and the commit, even without any settings",
   async (name) => {
     const { code, stdout } = await run([`dist/${name}/main.js`, "--version"]);
     expect([code, stdout]).toEqual([0, `chat-bridge ${BUILD.version} (commit ${BUILD.commit})\n`]);
@@ -45,7 +45,7 @@ test("chat-bridge-check --version prints the version of the kit's package", asyn
   expect([code, stdout]).toEqual([0, `chat-bridge-check ${version} (package chat-bridge-kit)\n`]);
 });
 
-test.each(SERVERS)("%s --help names the page with the settings, and needs no settings", async (name) => {
+test.each(SERVERS)("%s --help names the page with the settings, even without any settings", async (name) => {
   const { code, stdout } = await run([`dist/${name}/main.js`, "--help"]);
   expect(code).toBe(0);
   const [, page = "", section = ""] = /see (\S+\.md)#([\w-]+)\.\n$/.exec(stdout) ?? [];

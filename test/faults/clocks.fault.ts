@@ -31,7 +31,7 @@ test("a core whose clock is 3 minutes off uses the clock of Redis: the timestamp
     happens: async (load) => {
       await load.grows();
       await rig.cores[1]?.kill();
-      // Now the core with the shifted clock holds all shards.
+      // The other core was killed, so the core with the shifted clock holds all shards.
       await load.grows();
       await rig.cores[1]?.start();
     },

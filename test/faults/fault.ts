@@ -85,7 +85,10 @@ export function report(fault: string, { words }: Load, became: Account, notes: r
   });
 }
 
-/** Defines a test that needs a program. Without the program the test is skipped, and the table says why. */
+/**
+ * Defines a test that needs a program. If the program is not installed, the test is skipped, and the table of faults
+ * says why.
+ */
 export function testWith(
   program: string,
   why: string,

@@ -38,7 +38,7 @@ test("while 10,000 connections send their requests byte by byte, other clients a
       async happens({ grows }) {
         await until("the connections are open", () => opened() >= count, OPEN_WITHIN_MS);
         await grows();
-        // The edge closes a connection whose request does not arrive in time.
+        // The edge closes a connection if its request does not arrive in time.
         await until("the edge has closed the slow connections", () => ended() >= count, OPEN_WITHIN_MS);
         await grows();
         await slow.terminate();

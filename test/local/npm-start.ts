@@ -156,7 +156,10 @@ export function pidOf(folder: string, command: RegExp): number {
   return found.pid;
 }
 
-/** Returns a pattern for the command of a process. The pattern does not match the process's guard, which is a shell. */
+/**
+ * Returns a pattern that matches the command of a process. The pattern does not match the process's guard, which is a
+ * shell.
+ */
 const commandOf = (folder: string): RegExp =>
   new RegExp(`^\\S*node ${NODE_FLAGS.join(" ")} \\S+dist/${folder}/main\\.js`);
 export const PARTS = {

@@ -1,6 +1,6 @@
 import { expectBounded, expectUndisturbed, neighbourhood } from "./neighbourhood";
 
-/** Fewer connections than the attack opens. */
+/** Maximum number of connections that the attacker may keep: fewer than the attack opens. */
 const CONNECTIONS_BELOW_ALL = 2_900;
 
 const street = neighbourhood();

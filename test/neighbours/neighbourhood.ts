@@ -13,10 +13,10 @@ import { pushEnvironment } from "../harness/push";
 import { startTestRedis, type TestRedis } from "../harness/redis";
 import { createTestCa, type TestCa } from "../harness/test-ca";
 
-/** `HELD_MAX_BYTES` of the service: a tenth of what the attack on held events publishes. */
+/** `HELD_MAX_BYTES` of the service: about a tenth of the bytes that the attack on held events publishes. */
 const HELD_MAX_BYTES = 20_000_000;
 
-/** What the test observed: what the service let the attack do, and how it served the neighbour. */
+/** The observations of a test: what the attack achieved, and how the service served the neighbour. */
 interface Observed {
   readonly taken: Taken;
   readonly report: Report;

@@ -1,6 +1,9 @@
 import { expectBounded, expectUndisturbed, neighbourhood } from "./neighbourhood";
 
-/** Fewer watches than a core serves for all operators, and fewer pages than a dashboard serves for all operators. */
+/**
+ * Maximum numbers of watches and pages that the attacker may get: fewer than core and the dashboard serve for all
+ * operators.
+ */
 const [WATCHES_BELOW_ALL, PAGES_BELOW_ALL] = [900, 150];
 
 const street = neighbourhood();

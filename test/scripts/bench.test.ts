@@ -11,7 +11,7 @@ async function bench(...args: readonly string[]): Promise<string> {
   return stdout;
 }
 
-test("if a part has a reference, the last line of the output shows the cost and the ratio", async () => {
+test("if a part of the benchmark has a reference, the last line of the part's output shows the cost and the ratio", async () => {
   const lines = (await bench("push")).trim().split("\n");
   expect(lines.at(-1)).toMatch(/^cost=\d+\.\d{3} min=\d+\.\d{3} max=\d+\.\d{3} ratio=\d+\.\d{3}$/);
   const head = lines.at(-3)?.trim().split(/ {2,}/);

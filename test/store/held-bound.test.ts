@@ -99,7 +99,7 @@ test("the idempotency key of a published event still returns its result while th
   const [first] = await publish(workspace.id, 1, keyed);
   await publish(workspace.id, 200);
   expect((await publish(workspace.id, 1, keyed))[0]).toEqual({ ...first, outcome: "repeated" });
-  // The key of a refused event is not stored.
+  // The idempotency key of a refused event is not stored.
   expect((await publish(workspace.id, 1, { idempotencyKey: "late" }))[0]).toMatchObject({
     outcome: "held-full",
   });

@@ -263,7 +263,7 @@ test("a log stays near its bound in bytes, whatever the size of its events", asy
   }
 });
 
-test("after Redis has restarted, the bytes of the events in the log still count", async () => {
+test("after Redis has restarted, the events in the log still count toward its bound in bytes", async () => {
   const bytes = 200_000;
   const small = await openSmall(bytes);
   const [record, other] = await twoNeighbours();

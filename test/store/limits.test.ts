@@ -137,7 +137,7 @@ test("posts and polls share the limit of their address; the store checks this li
 });
 
 // time: controlled
-test("limits do not write to the append-only file, and successive empty polls write to it only once a minute", async () => {
+test("checks of limits do not write to the append-only file, and successive empty polls write to it only once a minute", async () => {
   const record = await addWorkspace(store);
   const page = { start: { from: "oldest" }, limit: 1 } as const;
   const minute = (us: number): number => Math.floor(us / (60 * SECOND_US));
@@ -161,7 +161,7 @@ test("a request that is checked with an outdated record does not count against t
   expect(await stamps(keyOf(store, record.workspace.id, "rate"))).toEqual([]);
 });
 
-test("the stored count of an idle address expires", async () => {
+test("the stored request count of an idle address expires", async () => {
   const address = freshAddress();
   const key = `${prefixOf(address)}:ip:${address}`;
   const began = await redisNowUs(store);

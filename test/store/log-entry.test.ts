@@ -81,7 +81,7 @@ test("there is no entry for an unknown id or another workspace's id", async () =
 });
 
 // time: controlled
-test("the last 100 responses of a workspace are kept for 24 hours, and their entries for longer", async () => {
+test("the last 100 responses of a workspace are kept for 24 hours, and their log entries for longer", async () => {
   const workspace = await addPushed();
   const { id } = workspace;
   const ids: string[] = [];
@@ -159,7 +159,7 @@ describe("the entry of a poll that returned events", () => {
   );
 
   // time: controlled
-  test("contains only events that have not expired, and none that the poll did not return", async () => {
+  test("contains only events that the poll returned and that have not expired", async () => {
     const of = await addWorkspace(store);
     await publishEach(of, 1, 12);
     await poll(of, 10);

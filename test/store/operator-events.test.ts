@@ -103,7 +103,7 @@ test("a bridge that repeatedly fails and recovers gets at most one failing event
 });
 
 // time: controlled
-test("exhausted retries are reported once, with a count, until an attempt is accepted and 5 minutes have passed", async () => {
+test("exhausted retries are reported once, with a count, and again only after an attempt was accepted and 5 minutes have passed", async () => {
   const workspace = await addPushed();
   const counts = async () =>
     (await eventsOf(workspace)).flatMap(({ type, event }) =>
@@ -276,7 +276,7 @@ test("a workspace that has used its share of the outbox loses its own oldest eve
   const { workspace: other } = await addNeighbour(store, record, { targetUrl });
   await fail(other, "other");
   const prefix = prefixOf(store, hostile.id);
-  /** Makes the next exhausted retry of the workspace reportable again. */
+  /** Makes core report the workspace's next exhausted retry as if it were the first. */
   const forget = () => store.redis.command("", ["HDEL", `${prefix}:st:${hostile.id}`, "exhausted", "faulty"]);
   for (let i = 0; i < OPERATOR_EVENTS_WORKSPACE_MAX + 3; i++) {
     await forget();
@@ -289,7 +289,7 @@ test("a workspace that has used its share of the outbox loses its own oldest eve
   const kept = Array.from({ length: OPERATOR_EVENTS_WORKSPACE_MAX }, (_, i) => `evt_hostile${i + 3}`);
   expect(labels(hostile.id)).toEqual(kept);
   expect((await look(hostile)).operatorEventsDropped).toEqual({ full: 3, expired: 0 });
-  // An event that was delivered no longer counts.
+  // A delivered event no longer counts toward the workspace's share.
   const [first] = events.filter(({ workspaceId }) => workspaceId === hostile.id);
   if (first === undefined) throw new Error("the outbox is empty");
   await store.operatorOutbox.remove(shardOf(hostile), first);
