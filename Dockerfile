@@ -6,7 +6,7 @@ ARG NODE_IMAGE=node:24-bookworm-slim
 FROM --platform=${BUILDPLATFORM:-linux} ${NODE_IMAGE} AS build
 WORKDIR /app
 COPY package.json package-lock.json .npmrc tsconfig.json tsconfig.build.json ./
-# The kit is an npm workspace, which npm ci builds with the contract.
+# The kit is an npm workspace: npm ci builds the kit, which uses the files in contract/.
 COPY contract contract
 COPY kit kit
 RUN npm ci

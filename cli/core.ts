@@ -17,7 +17,7 @@ import { callFailure, CliFailure, isServiceError, settingsFailure, type Called, 
 
 /** Timeout of a call, ms. A test event can take 5 seconds, so the timeout is longer. */
 const ANSWER_WITHIN_MS = 15_000;
-/** Maximum bytes of an answer. An answer with 1,000 workspaces fits, even with all fields at their maximum length. */
+/** Maximum bytes of an answer: enough for 1,000 workspaces with all fields at their maximum length. */
 const MESSAGE_MAX_BYTES = 8 * 1024 * 1024;
 const CHANNEL = {
   "grpc.max_receive_message_length": MESSAGE_MAX_BYTES,

@@ -87,8 +87,8 @@ async function listFailed(
 }
 
 /**
- * Returns the ids of the events that can be sent again, except test events, oldest failure first. Prints how many events
- * are left out.
+ * Returns the ids of the events that can be sent again, except test events, oldest failure first. Prints how many
+ * events the result leaves out.
  */
 async function sendableIds(cli: Cli, operator: Operator, workspaceId: string): Promise<readonly string[]> {
   const events = await listFailed(operator, workspaceId);

@@ -58,7 +58,7 @@ Examples:
     );
 }
 
-/** Returns the JSON of a group. A time is ISO 8601 text, or null for none. */
+/** Returns the JSON of a group. Times are ISO 8601 strings; null if not set. */
 function toShape({ oldestAt, lastStreamAt, tokenName, ...rest }: FollowGroup) {
   return {
     ...rest,

@@ -27,7 +27,7 @@ export function addSecretOptions<Kind extends Command>(command: Kind): Kind {
  * Creates a signing secret with `make`, and writes the secret to the file `secretFile`, if given. The file is created
  * and filled with padding before `make` is called. So no secret is created if the file cannot store it.
  *
- * @returns core's answer, and in `shown` the secret if `--show-secret` was given
+ * @returns core's answer; with `--show-secret`, `shown` is the secret
  * @throws CliFailure when neither option is given, or the file cannot be created or written
  */
 export async function makeSecret(

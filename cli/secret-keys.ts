@@ -11,7 +11,7 @@ interface KeyCount {
   readonly state: "newest" | "old" | "missing";
 }
 
-/** A workspace whose secrets need a key other than the newest. */
+/** A workspace with secrets that are encrypted with a key other than the newest. */
 interface OldKeys {
   readonly id: string;
   readonly keys: readonly string[];

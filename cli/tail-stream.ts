@@ -23,8 +23,8 @@ interface TailOptions<Response, Stream extends Tailed> {
 const AGAIN_AFTER_MS = 1_000;
 const LEAVE_WITHIN_MS = 1_000;
 /**
- * Maximum number of successive calls that fail with a code in `PASSING` before any answer. More failures may come from
- * core.
+ * Maximum number of failures since core's last answer with a code in `PASSING`, except UNAVAILABLE. After more
+ * failures, the tail exits with an error, because core itself may be the cause.
  */
 const PASSING_MOST = 10;
 /** Codes of failures that a proxy can cause, e.g. with RST_STREAM. A later call may succeed. */

@@ -29,8 +29,8 @@ export function createTerminal({ stdin, stdout, stderr }: Streams) {
     /** Prints lines on stderr: errors and notes. */
     tell: (...lines: readonly string[]): void => write(stderr, lines),
     /**
-     * Asks for confirmation. Rejects with a `CliFailure` if the user declines, with the message `declined`, or if stdin
-     * is not a terminal.
+     * Asks for confirmation. Rejects with a `CliFailure` if stdin is not a terminal, or if the user declines; the
+     * message is then `declined`.
      */
     async confirm(question: string, declined: string): Promise<void> {
       if (stdin.isTTY !== true) {

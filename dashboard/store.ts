@@ -1,6 +1,6 @@
 import { useEffect, useState } from "preact/hooks";
 
-/** A value that several components use. */
+/** A value that several components read and set. */
 export interface Store<T> {
   get(): T;
   set(value: T): void;

@@ -13,7 +13,7 @@ export interface CoreWatchOptions {
   readonly address: string;
   /** Rejects while core is unavailable, with `CoreRefusesToken` if core rejects the token. */
   probe(): Promise<void>;
-  /** Called once, when core has accepted the token for the first time. */
+  /** Called once: when core accepts the token for the first time. */
   onReady(): void;
 }
 

@@ -34,9 +34,9 @@ export function readCoreConnection(settings: Settings, role: string): CoreConnec
 }
 
 /**
- * Whether a text can be a token of core. Tokens are sent in gRPC metadata and HTTP headers, which accept only
- * visible ASCII. gRPC rejects other text with an error that repeats the token. So tokens are checked before
- * they are passed to gRPC.
+ * Returns whether a text has the form of a token that core accepts. Tokens are sent in gRPC metadata and HTTP headers,
+ * which accept only visible ASCII. gRPC rejects other text with an error that repeats the token. So tokens are checked
+ * before they are passed to gRPC.
  */
 export function isCoreToken(text: string): boolean {
   return /^[!-~]+$/.test(text);

@@ -8,7 +8,7 @@ import { REQUEST_TIMEOUTS } from "./request-timeouts";
 import type { HostPort } from "./settings";
 import { BUILD } from "./version";
 
-/** The bounds of open connections. Probes and Prometheus use a few connections. */
+/** The bounds of open connections. Probes and Prometheus need only a few connections. */
 const CONNECTIONS = { max: 256, share: 64 } as const;
 
 /** Returns the reason why a process is not ready for requests; undefined when the process is ready. */

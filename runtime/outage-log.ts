@@ -4,7 +4,7 @@ const AGAIN_MS = 60_000;
 const KEYS_MAX = 16;
 
 /**
- * Returns a function that decides whether to log a key, e.g. a reason. The function returns true for a key that was not
+ * Returns a function that says whether to log a key, e.g. the reason for an outage. It returns true if the key was not
  * logged in the last minute.
  *
  * @param keysMax maximum number of keys that are remembered

@@ -43,7 +43,7 @@ function whyNotPublicV4(address: ipaddr.IPv4): string | undefined {
   return range === "unicast" ? undefined : (RANGE_NAMES[range] ?? range);
 }
 
-/** Readable names for address ranges. The library's own names of these ranges are hard to read. */
+/** Readable names for address ranges. The library's own names for these ranges are hard to read. */
 const RANGE_NAMES: Readonly<Record<string, string>> = {
   linkLocal: "link-local or cloud metadata",
   carrierGradeNat: "carrier-grade NAT",

@@ -1,8 +1,8 @@
 /** Answers the refusals of each owner, e.g. of a token, at a bounded rate. */
 export interface RefusalPace {
   /**
-   * Calls `answer` in the owner's turn: immediately, unless the owner was refused just before. So a client that retries
-   * refused calls in a loop waits between its attempts, and does not keep this process busy.
+   * Calls `answer` immediately, or later if the same owner was refused just before. So a client that retries refused
+   * calls in a loop waits between its attempts, and does not keep this process busy.
    */
   refuse(owner: string, answer: () => void): void;
 }

@@ -8,9 +8,9 @@ export interface Shares<Kind extends string> {
   /** The amount that all owners together have acquired and not released. */
   readonly used: number;
   /**
-   * Acquires `amount` for the owners, e.g. for a token and an address. Kinds without an owner are not checked. Returns
-   * the function that releases `amount`; only its first call has an effect. If there is no room, acquires nothing, and
-   * returns the kind whose share is full, or `all`.
+   * Acquires `amount` for the owners, e.g. for a token and an address. A kind that `owners` omits is not checked.
+   * Returns the function that releases `amount`; only its first call has an effect. If there is no room, acquires
+   * nothing, and returns the kind whose share is full, or `all`.
    */
   acquire(owners: Readonly<Partial<Record<Kind, string>>>, amount?: number): (() => void) | Kind | "all";
 }

@@ -68,7 +68,10 @@ const total: JestTotals = { passed: 0, failed: 0, flaky: [] };
 const took: string[] = [];
 const folder = mkdtempSync(join(tmpdir(), "cb-check-"));
 const runningFiles = join(folder, "running-files");
-/** The running processes, by what they do. An installation has no process of its own. */
+/**
+ * The running processes, by the name of their task. The value is undefined for an installation, which has no separate
+ * process.
+ */
 const running = new Map<string, ChildProcess | undefined>();
 
 /**
@@ -84,7 +87,7 @@ function close(code: number, signal?: NodeJS.Signals): never {
   process.exit(code);
 }
 
-/** Reports what was running when a signal stopped the checks, e.g. from the time limit of `.ci/run`. */
+/** When a signal stops the checks, e.g. at the time limit of `.ci/run`, reports what was running. */
 function stop(signal: NodeJS.Signals): never {
   say(
     `stopped by ${signal} after ${secondsSince(began)} s, in: ${[...running.keys()].join(", ") || "the start"}`,
@@ -143,7 +146,7 @@ async function runSuite(name: string, args: readonly string[], { node = process.
   if (failed > 0) close(1);
 }
 
-/** Waits for an installation. If it fails, says why, and ends the checks. */
+/** Waits for an installation. If the installation fails, prints the reason, and ends the checks. */
 async function installed(installing: Promise<unknown>): Promise<void> {
   const from = performance.now();
   const name = "the installation of programs";
@@ -196,7 +199,7 @@ async function runTests(repeats: readonly Repeat[], installs: Installs): Promise
   }
 }
 
-/** Starts to install the programs of the tests, and runs the checks meanwhile. */
+/** Runs the checks. Meanwhile, installs the programs that the tests need. */
 async function runChecks(part: string | undefined): Promise<void> {
   if (part === "static") {
     await runStatic();

@@ -11,7 +11,7 @@ const [BEGIN, END] = ["<!-- values -->", "<!-- end of values -->"];
 /** Longer defaults are lists of networks and rules, which are easier to read in the file. */
 const DEFAULT_MAX_CHARACTERS = 40;
 
-/** Returns the rows of a map's values. Throws if a value without commented parts has no comment. */
+/** Returns the rows of a map's values. Throws if neither a value nor any of its parts has a comment. */
 function rowsOf(map, path) {
   return map.items.flatMap((pair, i) => {
     const name = [...path, String(pair.key)].join(".");

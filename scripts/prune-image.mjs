@@ -21,7 +21,7 @@ function prunePrograms(folder) {
 
 /**
  * Removes unused files of a package, and of the packages in its own `node_modules`. If a package is used only in the
- * bundles, only its licenses stay, and its package.json, from which scanners read the package's version.
+ * bundles, only its licenses and its package.json are kept: scanners read the version from package.json.
  */
 function prunePackage(folder, isLoaded) {
   for (const entry of readdirSync(folder, { withFileTypes: true })) {

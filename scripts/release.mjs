@@ -19,7 +19,7 @@ function notesOf(version) {
   return section?.slice(section.indexOf("\n")).trim();
 }
 
-/** Returns a sentence for each file that does not have the version. */
+/** Returns a sentence for each file in which the version is missing or different. */
 function faultsOf(version) {
   const faults = [];
   const require = (path, what, found) => {

@@ -49,7 +49,7 @@ export async function runJest(args: readonly string[], options: JestOptions = {}
       .map(({ fullName }) => fullName);
     process.stdout.write(`── running again, alone: ${file}\n`);
     const again = (await jestReport([...args, ...alone(name, titles)], options))?.testResults[0];
-    // If there are no titles, the file could not be loaded.
+    // A file has no titles if jest could not load it.
     for (const title of titles.length > 0 ? titles : ["(the file)"]) {
       const result = again?.assertionResults.find(({ fullName }) => fullName === title)?.status;
       const hasPassed = (titles.length > 0 ? result : again?.status) === "passed";

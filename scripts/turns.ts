@@ -8,7 +8,7 @@ const DIGITS = 8;
  * all items take turns. A shallow clone is enough: the hash alone decides.
  *
  * @param commit hash of the commit, at least 16 hexadecimal digits
- * @param choice 0 or 1: two choices of one commit are independent of each other
+ * @param choice 0 or 1: selects which of two independent choices to make for the commit
  */
 export function turnOf<T>(items: readonly [T, ...T[]], commit: string, choice: 0 | 1): T {
   const number = Number.parseInt(commit.slice(choice * DIGITS, (choice + 1) * DIGITS), 16);

@@ -16,7 +16,10 @@ interface Schema {
   readonly "x-extensible-enum"?: readonly string[];
 }
 
-/** Adds what Swagger UI does not show by itself: the names of the schemas, and the values that are known today. */
+/**
+ * Adds to the document what Swagger UI does not show by itself: the names of the schemas, and the known values of
+ * extensible enums.
+ */
 export function addNames({ components }: ReferenceDocument): void {
   for (const [name, schema] of Object.entries(components.schemas)) {
     schema.title = name;

@@ -18,7 +18,7 @@ export default defineConfig({
       input: `${import.meta.dirname}/docs.html`,
       checks: { pluginTimings: false },
     },
-    // Swagger UI is one large file.
+    // Swagger UI is one large file, and Vite warns about large files by default.
     chunkSizeWarningLimit: 2_000,
   },
 });

@@ -25,7 +25,8 @@ export const FormFaults = createContext<Faults>({});
 
 /**
  * A form that shows each error beside its field, and moves the focus to that field. The browser's own checks are
- * disabled, because their messages look different, cover other fields, and are not the server's rules.
+ * disabled, because their messages look different and cover other fields, and their rules differ from the server's
+ * rules.
  */
 export function Form({ children, action, fields = [], missing = {}, onSubmit, class: className }: FormProps) {
   const form = useRef<HTMLFormElement>(null);

@@ -53,7 +53,7 @@ export function countOf(count: number, noun: string): string {
   return `${count.toLocaleString("en")} ${noun}${count === 1 ? "" : "s"}`;
 }
 
-/** Returns the numbers of push attempts (including dropped pushes) and of polls in a list, in words. */
+/** Returns a text that says how many push attempts (including dropped pushes) and how many polls a list contains. */
 export function loggedWords(deliveries: readonly DeliveryShape[]): string {
   const polls = deliveries.reduce((sum, each) => sum + each.polls, 0);
   const pushes = deliveries.filter((each) => each.polls === 0).length;

@@ -32,7 +32,7 @@ export function readLogView(query: URLSearchParams): LogView {
   };
 }
 
-/** Returns a query with the view, e.g. "?outcome=failed&page=2". Other parts of the given query stay. */
+/** Returns a query with the view, e.g. "?outcome=failed&page=2". The other parameters of the given query are kept. */
 export function withLogView(query: URLSearchParams, { filter, page }: LogView): string {
   const changed = new URLSearchParams(query);
   const parts = {

@@ -16,7 +16,7 @@ export interface MinuteBuckets extends Readonly<Record<Counted, readonly number[
 
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
-/** An hour that begins within a minute has 59 full minutes, and a partial minute at each end. */
+/** An hour that does not begin on the minute contains 59 full minutes, and a partial minute at each end. */
 const MINUTES = 61;
 
 /** Counts the deliveries of the last hour by minute. The health of a workspace covers the same hour. */

@@ -1,7 +1,7 @@
 import { LOGGED_SECONDS } from "../../contract/deliveries";
 import type { HealthShape, WorkspaceShape } from "../../proto/json/shapes";
 
-/** What an operator has confirmed. The service cannot know these facts. */
+/** A step that an operator confirms, because the service cannot detect it. */
 export type Tick = "stored" | "checked";
 export type Ticks = Readonly<Record<Tick, boolean>>;
 

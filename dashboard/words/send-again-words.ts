@@ -69,7 +69,7 @@ type Attempt = Pick<DeliveryShape, "eventType" | "attempt">;
 
 /**
  * Returns the maximum number of attempts of an event; undefined if this is not known. Whether a failed update is
- * retried depends on its message, which the log does not have.
+ * retried depends on its message, which the log does not contain.
  */
 export function attemptsOf({ eventType, attempt }: Attempt): number | undefined {
   const isRetried = attempt > 1 || (attempt > 0 && isPushRetried({ type: eventType as OutboundType }));

@@ -19,7 +19,7 @@ export function HealthCard({ workspace, health }: HealthCardProps) {
         <h2 id="health-title" class="unseen">
           Health
         </h2>
-        {/* The sentence below is not a `status`, because screen readers would announce each change of its times. */}
+        {/* Not a `status` element: screen readers would announce the sentence whenever a time in it changes. */}
         <p class="health-label" role="status">
           {label}
         </p>

@@ -14,7 +14,9 @@ export interface NextStepsCardProps {
   readonly used: UsedTicks;
 }
 
-/** Shows the steps until the bridge is connected. A step that the service notices is marked as done live. */
+/**
+ * Shows the steps until the bridge is connected. A step that the service detects is marked as done without a reload.
+ */
 export function NextStepsCard({ workspace, health, used: { ticks, tick } }: NextStepsCardProps) {
   const steps = nextSteps(health, ticks);
   const done = steps.filter((step) => step.done).length;

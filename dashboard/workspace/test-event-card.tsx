@@ -27,7 +27,7 @@ export interface TestEventCardProps {
 
 /**
  * Sends a ping, and shows the outcome and, for a push, every step. An outdated outcome is marked as such, without
- * advice, because the card gives advice only about a current fault, as the health does.
+ * advice, because this card, like the health card, gives advice only about a current fault.
  */
 export function TestEventCard({ workspace: { id, mode, targetUrl }, health, liveness }: TestEventCardProps) {
   const [outcome, setOutcome] = useState<TestOutcome | undefined>(undefined);

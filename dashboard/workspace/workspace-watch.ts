@@ -3,8 +3,8 @@ import { api, ApiError, onUnanswered, type AskedBy } from "../api";
 import { mergeDeliveries } from "../words/delivery-list";
 
 /**
- * Whether the page shows the current state. If not, core does not answer (`core-away`), or the dashboard's server does
- * not answer (`server-away`).
+ * Whether the page shows the current state (`live`). If it does not, the page is still connecting, core does not answer
+ * (`core-away`), or the dashboard's server does not answer (`server-away`).
  */
 export type Liveness = "connecting" | "live" | "core-away" | "server-away";
 
@@ -143,7 +143,7 @@ export class WorkspaceWatch {
     const updatedAt = this.#sync === "current" ? { updatedAt: new Date().toISOString() } : {};
     this.#sync = "behind";
     this.#show({ liveness, ...updatedAt });
-    // The stream cannot say when the log should be read, so the page shows the log as it is now.
+    // Without the stream, nothing says when to read the log, so the page reads the log now.
     if (liveness !== "connecting" && !this.#isLogAsked) void this.#read("itself");
   }
 

@@ -76,7 +76,7 @@ stop() {
     wait "$child" 2>/dev/null || true
   fi
   if [ -n "$partial" ]; then rm -f "$partial"; fi
-  # Only a schedule is normally stopped by a signal.
+  # A signal normally stops the command `schedule`, but means that any other command is incomplete.
   if [ "$command" = schedule ]; then exit 0; fi
   exit 1
 }

@@ -1,7 +1,7 @@
 import { readSettings } from "../../runtime/settings";
 
 export interface ComposeConfig {
-  /** Folder of all secrets. The secrets of each kind of container are in a subfolder, which is a separate volume. */
+  /** Folder of all secrets. Each kind of container has its own subfolder, which is a separate volume. */
   readonly secretsDir: string;
   /** Address of core, host:port, used to create the demo workspace. */
   readonly coreAddress: string;

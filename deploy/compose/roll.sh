@@ -17,7 +17,7 @@ COMPOSE_PROJECT_NAME, COMPOSE_FILE and .env apply as for docker compose. Exit co
 HELP
 }
 
-# Seconds until a new container must be healthy, and until the proxy must use it.
+# Maximum seconds until a new container is healthy, and until the proxy uses the container.
 readonly HEALTHY_WITHIN=180 PROXIED_WITHIN=30
 # Seconds until all edges have looked up core's addresses again. Each edge does so every 30 seconds.
 readonly KNOWN_WITHIN=40

@@ -26,7 +26,7 @@ const READY_WITHIN_MS = 60_000;
 const LOOK_EVERY_MS = 25;
 const PROBE_WITHIN_MS = 2_000;
 
-/** Folder of each program, relative to the parent of this folder. */
+/** Folder of each program, relative to the repository or to dist/. */
 const FOLDERS = { core: "core", edge: "edge", game: "demo/game", chat: "demo/chat" } as const;
 
 /**

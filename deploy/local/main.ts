@@ -84,6 +84,6 @@ function explain(reason: unknown): number {
   return isOfSetting ? EXIT_BAD_SETTINGS : EXIT_FAULT;
 }
 
-// Writes fail after the reader has closed the output. The errors are ignored, so that the shutdown still completes.
+// Writes fail after the reader has closed the pipe. These errors are ignored, so that the shutdown still completes.
 for (const stream of [process.stdout, process.stderr]) stream.on("error", () => undefined);
 void main(process.argv.slice(2)).then((code) => process.exit(code));

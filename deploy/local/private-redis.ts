@@ -68,7 +68,7 @@ export function holdsData(folder: string): boolean {
 
 /**
  * Stops the server of an earlier run, because two servers must not write the same file.
- * The URL belongs to the data folder, so no other server is stopped.
+ * The URL was read from the data folder, so it cannot be the URL of an unrelated server.
  */
 async function endLeftover(url: string): Promise<void> {
   const end = performance.now() + STOP_WITHIN_MS;

@@ -16,9 +16,9 @@ const SOCKET = "run.sock";
 const ANSWER_WITHIN_MS = 2_000;
 
 /**
- * Acquires the lock of the current folder. The lock is a listening socket, so the lock
- * is free as soon as its holder exits for any reason. A lock file with a process id could
- * name an unrelated process after a crash. Throws StartFault when another process holds the lock.
+ * Acquires the lock of the current folder. The lock is a listening socket, so it is released as soon as the process
+ * that holds it exits for any reason. A lock file with a process id could name an unrelated process after a crash.
+ * Throws StartFault when another process holds the lock.
  */
 export async function takeRunLock(): Promise<RunLock> {
   const wasKilled = existsSync(SOCKET);

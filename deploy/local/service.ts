@@ -51,16 +51,16 @@ export async function runService(settings: StartSettings, over: AbortController)
   lock.release();
 }
 
-/** The processes of the service, and what they need from this process. */
+/** The processes of the service, and the resources that this process provides for them. */
 class LocalService {
   readonly #settings: StartSettings;
   readonly #over: AbortController;
   readonly #signal: AbortSignal;
   readonly #logs: string;
   readonly #keptFile: string;
-  /** The started processes, the newest first. */
+  /** The started processes, newest first. */
   readonly #started: Child[] = [];
-  /** Is closed after the processes have stopped, the newest first. */
+  /** The resources to close after the processes have stopped, newest first. */
   readonly #closeLast: { close(): unknown }[] = [];
 
   constructor(settings: StartSettings, over: AbortController) {

@@ -8,7 +8,7 @@ export interface DemoWorkspace {
   readonly secret: string;
 }
 
-/** Secret settings, which the first start makes and later starts use again. */
+/** Secret settings, which the first start creates and later starts reuse. */
 export interface KeptSettings {
   /** Key that encrypts the signing secrets in Redis. */
   readonly secretsKey: string;

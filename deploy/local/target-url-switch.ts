@@ -4,7 +4,7 @@ import { failureCause } from "../../runtime/core-channel";
 import type { Operator } from "./operator";
 
 export interface TargetUrlSwitchOptions {
-  /** Path of the Unix socket to listen on. Everybody with access to the socket's folder can connect. */
+  /** Path of the Unix socket to listen on. Every user with access to the socket's folder can connect. */
   readonly socketPath: string;
   readonly operator: Operator;
   readonly workspaceId: string;

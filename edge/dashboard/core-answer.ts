@@ -4,7 +4,7 @@ import type { ErrorAnswer } from "../public/error-body";
 
 /** The answer when there is no session, or when core no longer accepts the session's token. */
 export const SIGNED_OUT: ErrorAnswer = { status: 401, message: "You are not signed in." };
-/** The HTTP status of the answer when the operator or the workspace has used up its share of core's capacity. */
+/** The HTTP status when core rejects a call because the operator or the workspace has reached a limit. */
 export const TOO_MANY = 429;
 export const NO_WORKSPACE: ErrorAnswer = { status: 404, message: "The workspace does not exist." };
 const NO_ENTRY: ErrorAnswer = { status: 404, message: "The log no longer has this entry." };

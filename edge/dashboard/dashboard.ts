@@ -39,7 +39,7 @@ export type Dashboard = Awaited<ReturnType<typeof startDashboard>>;
 const BODY_MAX_BYTES = 16_384;
 /** The bounds of open connections. A browser opens up to 6 connections. */
 const CONNECTIONS = { max: 1_000, share: 250 } as const;
-/** The pace of 429 answers to one address. */
+/** The maximum rate of 429 answers to one address, and the maximum number of answers that wait. */
 const REFUSALS = { perSecond: 20, waitingMax: { inAll: 1_000, ofOne: 100 } } as const;
 
 /**

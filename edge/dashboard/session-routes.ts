@@ -45,7 +45,10 @@ const SPENT_LINK: ErrorAnswer = {
     "This sign-in link has already been used or has expired. Sign in with an operator's token instead.",
 };
 
-/** The answer when other tokens hold all sessions or links, and this token holds none that a new one could replace. */
+/**
+ * The answer when other tokens hold all sessions or links. A new session or link can replace only one of the same
+ * token.
+ */
 const NO_ROOM: ErrorAnswer = {
   status: 503,
   message: "Too many people are signed in, or too many sign-in links are unused. Try again later.",

@@ -6,7 +6,7 @@ import type { ClientTls } from "../../runtime/core-connection";
 
 /** Milliseconds to wait for an answer: longer than a test event, which can take 5 seconds. */
 const DEADLINE_MS = 10_000;
-/** Maximum bytes of an answer. A list of 1,000 workspaces fits, with all fields at their maximum length. */
+/** Maximum bytes of an answer: enough for 1,000 workspaces with all fields at their maximum length. */
 const MESSAGE_MAX_BYTES = 8 * 1024 * 1024;
 
 /** A client of core's WorkspaceService with one operator's token. */
@@ -30,8 +30,8 @@ export function createWorkspaceClient(address: string, tls: ClientTls | undefine
     "grpc.max_receive_message_length": MESSAGE_MAX_BYTES,
     "grpc.initial_reconnect_backoff_ms": 100,
     "grpc.max_reconnect_backoff_ms": 1_000,
-    // A frozen core is detected within the sum of these two times. The sum must be below 5 s, because the front end
-    // considers a stream broken after 5 s.
+    // If core hangs, the edge notices within the sum of the next two times. The sum must be below 5 s, because the
+    // front end considers a stream broken after 5 s.
     "grpc.keepalive_time_ms": 1_000,
     "grpc.keepalive_timeout_ms": 3_000,
     "grpc.service_config": JSON.stringify({ loadBalancingConfig: [{ round_robin: {} }] }),

@@ -28,8 +28,8 @@ export interface CoreClientOptions extends CoreConnection {
 const LANES = 4;
 const MB = 1_048_576;
 /**
- * Bounds of the pending calls and of their bytes. An address that sends 500 requests per second reaches its share when
- * core takes 3 seconds per call, which is core's own timeout. The share of an address is smaller than the share of a
+ * Bounds of the pending calls and of their bytes. An address that sends 500 requests per second reaches its share only
+ * when each call takes 3 seconds, which is core's own timeout. The share of an address is smaller than the share of a
  * workspace: the edge cannot check signatures, so anybody can send requests that name somebody else's workspace.
  */
 const IN_PROGRESS_MAX = { all: 4_096, workspace: 2_048, address: 1_536 } as const;
@@ -40,9 +40,9 @@ const DEADLINE_MS = 5_000;
 const PROBE_WITHIN_MS = 1_000;
 /** Milliseconds to wait for the reason for a failed connection. */
 const REASON_WITHIN_MS = 200;
-/** The default of `renewEveryMs`. A renewal takes one lookup of core's name, and one connection to each core. */
+/** The default of `renewEveryMs`. A renewal costs one lookup of core's name, and one connection to each core. */
 const RENEW_EVERY_MS = 30_000;
-/** Maximum bytes of an answer. A page of 100 events of the maximum size fits. */
+/** Maximum bytes of an answer: enough for a page of 100 events of the maximum size. */
 const MESSAGE_MAX_BYTES = 8 * 1024 * 1024;
 /**
  * Maximum bytes that core may send before the edge reads them. HTTP/2's default of 64 KB holds only about 100 small

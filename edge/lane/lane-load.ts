@@ -1,11 +1,11 @@
-/** The numbers of open lanes, of calls to core in progress, and of failed calls. The metrics report these numbers. */
+/** Counts the open lanes, the calls to core in progress, and the failed calls, for the metrics. */
 export type LaneLoad = ReturnType<typeof createLaneLoad>;
 /** The reason why a call to core failed. */
 export type LaneFailure = keyof LaneLoad["failures"];
 
 export function createLaneLoad() {
   return {
-    /** Numbers of lanes that are open, and of lanes opened so far. */
+    /** Number of lanes that are open, and number of lanes opened so far. */
     open: 0,
     opened: 0,
     /** Number of calls in progress, and their bytes. */

@@ -2,7 +2,7 @@ import { Lane, type LaneContext } from "./lane";
 
 /**
  * Milliseconds between attempts to replace a lane. The pause limits the attempts while no other core accepts lanes. A
- * stopping core waits longer than this pause.
+ * core that stops keeps its streams open for longer than this pause.
  */
 const RETRY_MS = 50;
 

@@ -143,7 +143,10 @@ export class Lane {
     });
   }
 
-  /** Retires the lane: the calls of this turn are still sent to core. Resolves when the lane is closed. */
+  /**
+   * Retires the lane. The calls that were added in this turn of the event loop are still sent to core. Resolves when
+   * the lane is closed.
+   */
   async retire(): Promise<void> {
     this.flush();
     if (!("stream" in this.#state)) return this.#enter({ is: "closed" });

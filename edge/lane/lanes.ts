@@ -11,8 +11,8 @@ export interface LanesOptions {
   /** Number of lanes. Each lane is opened by its first call, and then kept open. */
   readonly lanes: number;
   /**
-   * Maximum number of pending calls, and maximum of their total bytes, for all senders and for one. A call that would
-   * exceed a maximum is rejected immediately.
+   * Maximum number of pending calls, and maximum of their total bytes. A call that would exceed a maximum is rejected
+   * immediately.
    */
   readonly inProgressMax: LanesMax;
   readonly bytesMax: LanesMax;
@@ -42,7 +42,7 @@ const CHECK_DEADLINES_EVERY_MS = 250;
  * When a lane breaks, its pending calls are rejected immediately: their answers are lost,
  * and their outcome is unknown. The lane is reopened after a pause.
  *
- * A core that stops announces its stop, so that the edge replaces its lanes, and no call is lost.
+ * Before a core stops, it announces this, so that the edge replaces its lanes, and no call is lost.
  */
 export class Lanes {
   readonly #load = createLaneLoad();
@@ -145,7 +145,7 @@ export class Lanes {
     return undefined;
   }
 
-  /** Reserves room for a call. Returns the function that releases the room; undefined when there is none. */
+  /** Reserves room for a call. Returns the function that releases the room; undefined when there is no room. */
   #acquire({ value: { workspaceId, sourceAddress } }: Call, bytes: number): (() => void) | undefined {
     const owners = { address: sourceAddress, workspace: workspaceId };
     const releaseCall = this.#calls.acquire(owners);

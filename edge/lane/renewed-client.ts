@@ -6,7 +6,10 @@ export interface RenewedClientOptions<C extends Client> {
   create(): C;
   /** Milliseconds between renewals. */
   readonly everyMs: number;
-  /** Is called when `current` is a new client. The streams of the previous client should then be closed. */
+  /**
+   * Is called after a new client has replaced `current`. The owner of the streams should then close those of the
+   * previous client.
+   */
   onRenewed(): void;
 }
 
@@ -26,7 +29,7 @@ export function createRenewedClient<C extends Client>({
   onRenewed,
 }: RenewedClientOptions<C>) {
   let current = create();
-  /** The client before `current`. It is closed at the next renewal, because its streams may still carry calls. */
+  /** The client before `current`. It stays open until the next renewal, because its streams may still carry calls. */
   let previous: C | undefined;
   /** The client that will replace `current`, while it connects. */
   let next: C | undefined;

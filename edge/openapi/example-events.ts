@@ -148,7 +148,7 @@ export const OUTBOUND_EXAMPLES = {
   readonly [Type in OutboundType]: { readonly type: Type; readonly [field: string]: unknown };
 };
 
-/** Two pages of the workspace: one with a held event, and one without new events. */
+/** Two example answers to polls of the workspace: a page with a held event, and a page without new events. */
 export const PAGE_EXAMPLES = {
   events: {
     events: [OUTBOUND_EXAMPLES["message.ephemeral"]],

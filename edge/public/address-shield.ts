@@ -23,7 +23,7 @@ function waitMs(sentAt: number, now: number): number {
 
 /**
  * For one address, the times at which the edge sent the last admitted requests to core, in the order of core's answers.
- * In a full ring, the time at index `at` is that of the request that core answered first.
+ * In a full ring, the time at index `at` belongs to the request that core answered first.
  */
 interface Ring {
   readonly times: number[];

@@ -61,7 +61,8 @@ export function createPublicListener({
     },
   });
   app.removeAllContentTypeParsers();
-  // Only the bytes of the headers are limited. With a maximum count, Node would drop further headers without an error.
+  // Limits only the total bytes of the headers, not their number: above a maximum number, Node would drop headers
+  // without an error.
   app.server.maxHeadersCount = 0;
   // A client that closes its half of the connection still gets its answer. Node has no documented option for this.
   Object.assign(app.server, { httpAllowHalfOpen: true });

@@ -1,4 +1,4 @@
-/** A strict decoder. It throws on invalid UTF-8, and keeps a byte order mark, which `JSON.parse` rejects. */
+/** A decoder that throws on invalid UTF-8, and keeps a byte order mark, which `JSON.parse` then rejects. */
 const utf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 
 /** Returns the JSON value of a body; undefined when the body is not JSON in UTF-8 (check 1 in README.md). */

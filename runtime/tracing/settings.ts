@@ -6,7 +6,8 @@ export interface TracingConfig {
   /** Maximum number of ended spans that wait for export. Further spans are dropped. */
   readonly queueMax: number;
   /**
-   * With the sampler parentbased_traceidratio, the fraction of parentless traces that is kept; otherwise undefined.
+   * With the sampler parentbased_traceidratio, the fraction of traces without a parent that is sampled; otherwise
+   * undefined.
    */
   readonly rootShare: number | undefined;
 }

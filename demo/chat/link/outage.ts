@@ -1,7 +1,7 @@
 import { REAL_TIMING, type Timing } from "../../../kit/back-off";
 
 /**
- * Returns a timing for a sender. If a wait begins while the network is cut, the wait ends as soon as the network is
+ * Returns the `Timing` for a sender. A wait that begins while the network is cut ends as soon as the network is
  * restored.
  */
 export function createOutage(clock: Timing = REAL_TIMING) {

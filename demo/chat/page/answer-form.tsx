@@ -2,7 +2,7 @@ import { useId, useRef } from "preact/hooks";
 import { MESSAGE_TEXT_MAX_CHARACTERS } from "../../../contract/numbers";
 
 export interface AnswerFormProps {
-  /** Whether the answer is a number, so that a phone shows its keyboard for numbers. */
+  /** Whether the answer is a number, so that a phone shows its numeric keyboard. */
   readonly isNumber: boolean;
   readonly isOpen: boolean;
   /** Whether an answer is being sent. */

@@ -24,7 +24,7 @@ export interface ChatPageProps {
 export function ChatPage({ state, client, onDismiss }: ChatPageProps) {
   const { channels, posts, me, notes, link, exchanges } = state;
   const [active, setActive] = useState(channels[0]?.id ?? "");
-  /** Place of the last post that the member saw, by conversation. */
+  /** For each conversation, the place of the last post that the member saw. */
   const [seen, setSeen] = useState<Readonly<Record<string, number>>>({});
   const [isPanelOpen, setPanelOpen] = useState(() => localStorage.getItem(PANEL) === "open");
   const panelButton = useRef<HTMLButtonElement>(null);

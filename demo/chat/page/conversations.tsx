@@ -6,7 +6,7 @@ import { unreadIn, type ChatState } from "./chat-state";
 export interface ConversationsProps {
   readonly state: ChatState;
   readonly active: string;
-  /** Place of the last post that the member saw, by conversation. */
+  /** For each conversation, the place of the last post that the member saw. */
   readonly seen: Readonly<Record<string, number>>;
   onOpen(conversation: string): void;
 }

@@ -1,7 +1,7 @@
 import { useState } from "preact/hooks";
 import { Icon } from "./marks";
 
-/** Copies `text`. If the browser does not allow that, the button says so. */
+/** A button that copies `text` to the clipboard. If the browser does not allow this, the button says so. */
 export function CopyButton({ text, label }: { readonly text: string; readonly label: string }) {
   const [result, setResult] = useState("");
   async function copy(): Promise<void> {

@@ -12,7 +12,7 @@ const WORDS: Readonly<Record<Exchange["what"], string>> = {
   push: "Push",
 };
 
-/** One request with its answer. The details of both are hidden until the member opens the entry. */
+/** One request and its answer. Their details are hidden until the member opens the entry. */
 export function ExchangeView({ exchange }: { readonly exchange: Exchange }) {
   const { what, answer, times } = exchange;
   const [isOpen, setOpen] = useState(false);

@@ -8,7 +8,7 @@ import { JoinPage } from "./join-page";
 const KEY = "chat-key";
 const NAME = "chat-name";
 
-/** The chat of this tab's member. Each tab is a separate member, and stays the same member after a reload. */
+/** The chat as this tab's member sees it. Each tab is a separate member, and remains that member after a reload. */
 function App() {
   const [key, setKey] = useState(sessionStorage.getItem(KEY) ?? "");
   const [why, setWhy] = useState("");

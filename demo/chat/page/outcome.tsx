@@ -32,8 +32,8 @@ function verdictOn({ points }: Result, { options, right = 0 }: GameData): string
 }
 
 /**
- * The options of a question that has ended, in the same places as the buttons before. Marks the right option and the
- * member's own.
+ * The options of a question that has ended, in the places where their buttons were. The right option and the member's
+ * choice are marked.
  */
 export function Options({ data, me }: { readonly data: GameData; readonly me: Member }) {
   const mine = data.results.find(({ user }) => user === me.id);

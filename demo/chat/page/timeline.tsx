@@ -13,7 +13,7 @@ export interface TimelineProps {
   readonly me: Member;
   readonly notes: ReadonlyMap<number, Note>;
   readonly client: ChatClient;
-  /** Shown if there are no posts. */
+  /** Text that is shown if there are no posts. */
   readonly hint: string;
 }
 

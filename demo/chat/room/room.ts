@@ -18,7 +18,7 @@ import {
 const MEMBERS_MAX = 500;
 /** Maximum number of posts in a conversation. */
 const POSTS_MAX = 300;
-/** Maximum number of notes. Above this maximum, each new note replaces the oldest note. */
+/** Maximum number of notes. When the maximum is reached, each new note replaces the oldest note. */
 const NOTES_MAX = 2_000;
 
 /**

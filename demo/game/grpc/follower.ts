@@ -21,7 +21,7 @@ export interface FollowerOptions {
 
 const WINDOW = 200;
 const CLOSE_WITHIN_MS = 1_000;
-/** Statuses with which core rejects the token or the request. A retry fails until a setting changes. */
+/** Statuses with which core rejects the token or the request. A retry would fail until a setting is changed. */
 const REFUSALS = [status.UNAUTHENTICATED, status.PERMISSION_DENIED, status.INVALID_ARGUMENT];
 
 /**
@@ -67,7 +67,7 @@ export class Follower {
   async close(): Promise<void> {
     this.#over.abort();
     this.#refuse(new Error("closed"));
-    // Events whose handling has just ended are acked first.
+    // Before the stream closes, events whose handling has just ended are acked.
     await setImmediate();
     this.#stream.end();
     const late = setTimeout(() => this.#stream.cancel(), CLOSE_WITHIN_MS);

@@ -26,7 +26,8 @@ function playNumber(
   if (game?.phase.name !== "question" || game.phase.question.kind !== "number") return;
   if (replyTo !== undefined && replyTo !== game.id) return;
   const { question, index } = game.phase;
-  // Only a reply is certainly meant for the game: in ordinary conversation, "5 minutes" is not an answer.
+  // In a reply, any word can be the unit. In other messages, only the question's own unit counts: "5 minutes" is
+  // ordinary conversation.
   const isUnit = (word: string): boolean =>
     replyTo !== undefined || ["%", "°"].includes(word) || isUnitOf(question.unit, word);
   const typed = readNumber(text, isUnit);

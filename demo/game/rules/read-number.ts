@@ -1,5 +1,6 @@
 /**
- * A typed number. A number with a single separator before three digits is `unclear`: "42,195" can be 42195 or 42.195.
+ * A typed number. A number whose only separator comes before its last three digits is `unclear`: "42,195" can be 42195
+ * or 42.195.
  */
 export type TypedNumber =
   | { readonly is: "number"; readonly value: number }

@@ -16,7 +16,7 @@ metadata:
 spec:
   serviceAccountName: {{ include "chat-bridge.serviceAccount" .context }}
   automountServiceAccountToken: false
-  # Otherwise, Kubernetes adds variables for each Service of the namespace, and their names could be those of settings.
+  # Otherwise, Kubernetes adds variables for each Service of the namespace, which could have the same names as settings.
   enableServiceLinks: false
   {{- with .context.Values.imagePullSecrets }}
   imagePullSecrets:
