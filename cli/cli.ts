@@ -33,7 +33,7 @@ export class CliCommand extends Command {
   }
 }
 
-/** Name and description of the most common argument. */
+/** Name and description of the argument that most commands have. */
 export const WORKSPACE_ARGUMENT = ["<workspace>", "id of the workspace"] as const;
 
 /** Prints the result: `value` as JSON with `--json`, else `lines`. */

@@ -23,7 +23,7 @@ export class ApiError extends Error {
   constructor(
     readonly status: number,
     message: string,
-    /** The invalid field of a form. */
+    /** Name of the form field that is invalid, if any. */
     readonly field?: string,
   ) {
     super(message);

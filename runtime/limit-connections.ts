@@ -58,7 +58,7 @@ export function limitConnections(
 
 /**
  * Returns the key of a client's address: an IPv4 address, or the /64 of an IPv6 address, because one client can use a
- * whole /64. An IPv4 address in IPv6 form has the key of the IPv4 address. Other texts are returned unchanged.
+ * whole /64. An IPv4-mapped IPv6 address has the same key as its IPv4 address. Other texts are returned unchanged.
  */
 export function networkOf(text: string): string {
   const bare = withoutZone(text);

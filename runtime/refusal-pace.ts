@@ -10,7 +10,10 @@ export interface RefusalPace {
 export interface PaceOptions {
   /** Number of refusals of one owner that are answered per second. */
   readonly perSecond: number;
-  /** Maximum number of refusals that wait, of all owners and of one. Further refusals are answered immediately. */
+  /**
+   * Maximum number of waiting refusals: of all owners together, and of one owner. Further refusals are answered
+   * immediately.
+   */
   readonly waitingMax: { readonly inAll: number; readonly ofOne: number };
 }
 

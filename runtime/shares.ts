@@ -3,7 +3,7 @@
  * alone can never cause the rejection of another owner.
  */
 export interface Shares<Kind extends string> {
-  /** The maximum of all owners together (`all`), and the share of one owner of each kind. */
+  /** The maximum for all owners together (`all`), and for each kind, the share of a single owner. */
   readonly max: Readonly<Record<Kind | "all", number>>;
   /** The amount that all owners together have acquired and not released. */
   readonly used: number;
@@ -15,7 +15,7 @@ export interface Shares<Kind extends string> {
   acquire(owners: Readonly<Partial<Record<Kind, string>>>, amount?: number): (() => void) | Kind | "all";
 }
 
-/** @param max the share of one owner of each kind, and the maximum of all owners together (`all`) */
+/** @param max for each kind, the share of a single owner, and the maximum for all owners together (`all`) */
 export function createShares<Name extends string>(
   max: Readonly<Record<Name | "all", number>>,
 ): Shares<Exclude<Name, "all">> {

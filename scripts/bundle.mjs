@@ -1,5 +1,5 @@
-// Bundles each program of dist/ with its libraries in one file, so that a start reads one file instead of hundreds. This
-// saves a third of the processor time of a start. `npm run build` runs this script after the compiler.
+// Bundles each program of dist/ with its libraries in one file, so that a program loads one file instead of hundreds
+// when it starts. This saves a third of the CPU time of a start. `npm run build` runs this script after the compiler.
 import { readFileSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { dirname, relative } from "node:path";

@@ -30,7 +30,7 @@ SwaggerUI({
   defaultModelExpandDepth: 2,
   // The highlighter's colours suit only a dark background.
   syntaxHighlight: false,
-  // Requests must be signed, and the page has no secret, so the user cannot send requests from the page.
+  // Requests must be signed, and the page does not contain a secret, so the user cannot send requests from the page.
   supportedSubmitMethods: [],
   plugins: [partsFor(spec)],
 });

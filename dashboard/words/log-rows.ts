@@ -39,7 +39,7 @@ export const ROWS_PER_PAGE = 20;
 
 export interface PageOfRows {
   readonly rows: readonly LogRow[];
-  /** Number of the page, from 1. It is lower than the requested number if the log has fewer pages. */
+  /** Number of the page, from 1. If the log has fewer pages than the requested number, this is the last page. */
   readonly page: number;
   readonly pages: number;
 }

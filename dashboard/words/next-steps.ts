@@ -28,8 +28,8 @@ export function nextSteps(health: HealthShape, ticks: Ticks): readonly Step[] {
 }
 
 /**
- * Whether a workspace's page shows the steps, until all steps are done. The steps are not shown if the bridge has sent
- * requests and the workspace is older than the log: pushes that are older than the log are not known.
+ * Returns whether a workspace's page shows the steps. It shows them until all steps are done, unless the bridge has
+ * sent requests and the workspace is older than the log: earlier pushes are then unknown.
  *
  * @param begun whether the operator connected the workspace in this browser, or confirmed a step
  */

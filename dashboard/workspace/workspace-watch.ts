@@ -19,7 +19,7 @@ export interface ShownWorkspace {
    * time.
    */
   readonly updatedAt: string | undefined;
-  /** The error of the last read. It is not set if that read got no answer while the page shows an earlier state. */
+  /** The error of the last read. Unset if that read got no answer but the page shows an earlier state. */
   readonly error: ApiError | undefined;
   /** Whether the workspace does not exist, e.g. because it was deleted. */
   readonly gone: boolean;
@@ -143,7 +143,7 @@ export class WorkspaceWatch {
     const updatedAt = this.#sync === "current" ? { updatedAt: new Date().toISOString() } : {};
     this.#sync = "behind";
     this.#show({ liveness, ...updatedAt });
-    // Without the stream, nothing says when to read the log, so the page reads the log now.
+    // The stream has failed, so it will not report when to read the log. The page therefore reads the log now.
     if (liveness !== "connecting" && !this.#isLogAsked) void this.#read("itself");
   }
 

@@ -2,7 +2,10 @@ import { promisify } from "node:util";
 import { gzip } from "node:zlib";
 import type { FastifyInstance } from "fastify";
 
-/** Minimum length in bytes of an answer that is compressed. A shorter answer fits in one packet anyway. */
+/**
+ * Minimum length in bytes of an answer that is compressed. A shorter answer fits in one packet even without
+ * compression.
+ */
 const MIN_BYTES = 1_000;
 /**
  * Maximum number of answers that are being compressed. Further answers are sent without compression, so that they need

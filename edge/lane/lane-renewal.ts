@@ -28,7 +28,7 @@ export class LaneRenewal {
     this.#context = context;
   }
 
-  /** The other lanes with a stream: successors and retired lanes. */
+  /** The lanes that have a stream but get no new calls: successors and retired lanes. */
   get furtherLanes(): readonly Lane[] {
     return [...this.#successors.values(), ...this.#retired];
   }

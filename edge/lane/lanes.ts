@@ -37,7 +37,7 @@ const CHECK_DEADLINES_EVERY_MS = 250;
  *
  * In a turn with many calls, each full message is written immediately, so HTTP/2 sends it at the end of the turn. A
  * message that is written only at the end of a turn is sent after the next turn. By then, a busy edge has read a
- * hundred more requests, and core has been idle.
+ * hundred more requests, while core was idle.
  *
  * When a lane breaks, its pending calls are rejected immediately: their answers are lost,
  * and their outcome is unknown. The lane is reopened after a pause.

@@ -19,9 +19,9 @@ const FURTHER_WITHIN_MS = 1_000;
 
 /**
  * Keeps a gRPC client, and regularly replaces it with a new one. A gRPC client looks up a name again only when one of its
- * connections closes. So without renewal, a core that was added gets no streams while the other cores run. A new client
- * looks up the name, and connects to all addresses. While a new client cannot connect, e.g. because name servers do not
- * answer, the current client stays.
+ * connections closes. So without renewal, a new core would get no streams while the other cores keep running. A new
+ * client looks up the name, and connects to all addresses. If a new client cannot connect, e.g. because name servers do
+ * not answer, the current client remains in use.
  */
 export function createRenewedClient<C extends Client>({
   create,

@@ -13,7 +13,7 @@ export interface PublicListenerOptions {
   readonly trustProxy: readonly string[];
   /** Is called with the status of the answer to a request that could not be parsed. */
   onUnreadable?(status: number): void;
-  /** Milliseconds after which a connection is closed if its client reads nothing of the answer. */
+  /** Milliseconds after which a connection is closed if the client does not read any of the answer. */
   readonly stalledMs?: number;
   /** Whether the edge will stop soon. If so, each connection is closed after its next answer. */
   isDraining?(): boolean;

@@ -23,7 +23,7 @@ export interface WaitingMax {
 const WAITING_MAX: WaitingMax = { onConnection: 512, address: 4_096, all: 16_384 };
 
 interface Line {
-  /** The answer that the next request waits for. */
+  /** The answer that must be sent before the next request starts. */
   last: ServerResponse;
   /** The functions that release the room of the waiting requests. */
   readonly waiting: Set<() => void>;

@@ -22,7 +22,7 @@ export interface Span {
 /** Starts spans. A process that does not trace has no tracer. */
 export interface Tracer {
   /**
-   * Starts a span. Returns undefined if the sampler rejects the trace, so that the later steps cost nothing.
+   * Starts a span. Returns undefined if the sampler rejects the trace; the later steps then do not create spans.
    *
    * @param parent the `traceparent` of the previous step; without a valid parent, the span starts a new trace
    */

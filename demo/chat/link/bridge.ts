@@ -24,8 +24,8 @@ export interface BridgeOptions {
 }
 
 /**
- * Maximum number of attempts to send a report. Reports usually reach the sender's limit of one minute before this
- * maximum, so members can cut the network for up to a minute.
+ * Maximum number of attempts to send a report. A report usually reaches the sender's time limit of one minute first, so
+ * no report is lost while the network is cut for less than a minute.
  */
 const ATTEMPTS_MAX = 20;
 

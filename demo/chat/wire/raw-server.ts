@@ -1,7 +1,7 @@
 import fastify from "fastify";
 
 const BODY_MAX_BYTES = 1024 * 1024;
-/** Milliseconds within which a whole request must arrive. After this time, the service no longer waits for an answer. */
+/** Milliseconds within which a whole request must arrive. The service does not wait longer than this for an answer. */
 const REQUEST_WITHIN_MS = 5_000;
 /** A request that does not arrive in time is answered with 408 at most a second later. */
 const TIMEOUTS = {

@@ -15,7 +15,7 @@ const PLAYERS_MAX = 200;
 /** Number of consecutive unanswered questions after which a game ends. */
 const UNANSWERED_MAX = 2;
 
-/** Opens a game in the phase `lobby`. Creates the live message, which the game updates until the game is over. */
+/** Opens a game in the phase `lobby`. Creates the live message, which is updated until the game ends. */
 export function openGame(
   plan: Pick<Game, "id" | "channel" | "host" | "questions" | "secondsPerQuestion" | "revealMs">,
   lobbyMs: number,
@@ -87,7 +87,7 @@ export function tick(game: Game, turn: Turn): void {
   }
 }
 
-/** Returns the time of the next `tick`, in ms since the epoch; Infinity when the game is over. */
+/** Returns the time of the next `tick`, in ms since the epoch; Infinity when the game has ended. */
 export function nextTickOf({ phase, isStale, shownAtMs }: Game): number {
   if (phase.name === "over") return Infinity;
   return isStale ? Math.min(phase.untilMs, shownAtMs + UPDATE_GAP_MS) : phase.untilMs;

@@ -8,7 +8,7 @@ import { openGameIn, type Rules, type Workspace } from "./workspace";
 export function playPress(rules: Rules, workspace: Workspace, input: ActionInput, turn: Turn): void {
   const { channel, member, messageId, eventId } = input;
   const action = readAction(input.action);
-  // The button may be from another version of this game, with an action that this version does not have.
+  // The button may come from a different version of this game, with an action that this version does not support.
   if (action === undefined) return;
 
   /** Replaces the message that contains the button. */
