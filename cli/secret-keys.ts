@@ -21,7 +21,10 @@ interface OldKeys {
 /** Number of workspaces after which the command prints its progress again. */
 const TELL_EVERY = 1_000;
 
-/** `chat-bridge workspace keys` and `re-encrypt` show and replace the keys that encrypt the stored secrets. */
+/**
+ * `chat-bridge workspace keys` shows which keys encrypt the stored secrets, and `chat-bridge workspace re-encrypt`
+ * encrypts all stored secrets with the newest key.
+ */
 export function addSecretKeys(workspace: CliCommand, cli: Cli): void {
   workspace
     .command("keys")

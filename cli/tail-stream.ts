@@ -23,8 +23,8 @@ interface TailOptions<Response, Stream extends Tailed> {
 const AGAIN_AFTER_MS = 1_000;
 const LEAVE_WITHIN_MS = 1_000;
 /**
- * Maximum number of failures since core's last answer with a code in `PASSING`, except UNAVAILABLE. After more
- * failures, the tail exits with an error, because core itself may be the cause.
+ * Maximum number of failures in a row. A failure counts if its code is in `PASSING` but is not UNAVAILABLE; each answer
+ * from core resets the count. After more failures, the tail exits with an error, because core itself may be the cause.
  */
 const PASSING_MOST = 10;
 /** Codes of failures that a proxy can cause, e.g. with RST_STREAM. A later call may succeed. */

@@ -11,7 +11,7 @@ export interface CoreWatchOptions {
   readonly log: Logger;
   /** The gRPC target of core. */
   readonly address: string;
-  /** Rejects while core is unavailable, with `CoreRefusesToken` if core rejects the token. */
+  /** Rejects if core is unavailable; if core rejects the token, the error is a `CoreRefusesToken`. */
   probe(): Promise<void>;
   /** Called once: when core accepts the token for the first time. */
   onReady(): void;

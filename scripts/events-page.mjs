@@ -170,7 +170,7 @@ function withGenerated(page) {
   return text;
 }
 
-/** Replaces each JSON block that is an event or a page of events with the example of its type. */
+/** Updates the JSON blocks that contain an event or a page of events: each becomes the example of its type. */
 function withExamples(page) {
   const missing = new Set(Object.keys(EXAMPLES));
   const text = page.replaceAll(/^```json\n(.*?)^```$/gms, (block, json) => {

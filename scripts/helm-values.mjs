@@ -16,7 +16,7 @@ function rowsOf(map, path) {
   return map.items.flatMap((pair, i) => {
     const name = [...path, String(pair.key)].join(".");
     // The parser assigns the comment before the first key of a nested map to that map. The comment before the very
-    // first key also contains the comment of the file, at its beginning.
+    // first key begins with the comment of the whole file.
     const before = pair.key.commentBefore ?? (i === 0 ? map.commentBefore : undefined);
     const comment = before?.split("\n\n").at(-1);
     if (isMap(pair.value) && hasComments(pair.value)) return rowsOf(pair.value, [...path, String(pair.key)]);

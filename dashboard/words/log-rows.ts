@@ -10,7 +10,10 @@ export interface LogRow {
   readonly entries: readonly DeliveryShape[];
 }
 
-/** Returns the rows for a list of deliveries, both newest first. Neighbouring polls without events share a row. */
+/**
+ * Returns the rows for a list of deliveries. The list and the rows are sorted newest first. Neighbouring polls without
+ * events share a row.
+ */
 export function toRows(deliveries: readonly DeliveryShape[]): readonly LogRow[] {
   const rows: LogRow[] = [];
   for (const delivery of deliveries) {

@@ -29,7 +29,7 @@ export function DeliveryDetails({ delivery, deliveries, workspaceId, sendAgain }
   const { eventId, polls, result, status } = delivery;
   const isPush = polls === 0;
   const attempts = isPush ? deliveries.filter((each) => each.eventId === eventId).toReversed() : [];
-  // The service stores the event only once its last attempt has failed, so each new attempt causes a new read. A read
+  // The service stores the event only after its last attempt has failed, so each new attempt causes a new read. A read
   // that the page makes by itself does not count as use of the session.
   const attemptsAtFirst = useRef(attempts.length).current;
   const { data, error, loading, again } = useLoad(

@@ -24,8 +24,8 @@ const HANDLED_MAX = 10_000;
 const LAST_WORDS_WITHIN_MS = 4_000;
 
 /**
- * Starts the game. Resolves when the game follows events. Rejects if core rejects the game, or `stopping` is aborted
- * first.
+ * Starts the game. Resolves when the game follows events. Rejects if, before that, core rejects the game or `stopping`
+ * is aborted.
  */
 export async function startTrivia(config: GameConfig, log: Logger, stopping: AbortSignal) {
   const { names, group = names.own, consumer } = config;

@@ -76,7 +76,7 @@ stop() {
     wait "$child" 2>/dev/null || true
   fi
   if [ -n "$partial" ]; then rm -f "$partial"; fi
-  # A signal normally stops the command `schedule`, but means that any other command is incomplete.
+  # A signal is the normal end of the command `schedule`, but leaves any other command incomplete.
   if [ "$command" = schedule ]; then exit 0; fi
   exit 1
 }
@@ -204,8 +204,8 @@ restore() {
   log "$INFO" "a backup was restored" file "${file##*/}"
 }
 
-# At its start, Redis reads the append-only files that its manifest lists, the first of which can be an RDB file.
-# Renaming the manifest replaces the old data in one step.
+# When Redis starts, it reads the append-only files that its manifest lists. The first of these files can be an RDB
+# file. Renaming the manifest replaces the old data in one step.
 restore_redis() {
   if redis-cli -h "$redis_host" -p "$redis_port" ping >/dev/null 2>&1; then
     fail 1 "Redis is running; stop the cores and Redis first"

@@ -9,7 +9,7 @@ import type { FastifyInstance } from "fastify";
 const MIN_BYTES = 1_000;
 /**
  * Maximum number of answers that are being compressed. Further answers are sent without compression, so that they need
- * neither memory nor the threads of Node.
+ * neither more memory nor a thread of Node's thread pool.
  */
 const IN_PROGRESS_MAX = 2;
 const ACCEPTS_GZIP = /(?:^|[\s,])gzip(?!\s*;\s*q=0(?:\.0*)?\s*(?:,|$))/i;

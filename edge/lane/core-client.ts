@@ -118,7 +118,8 @@ export function createCoreClient({
      * otherwise with an error that gives the reason.
      */
     async probe(): Promise<void> {
-      // While a core stops, the client may not have a connection for new lanes, but the open lanes still carry calls.
+      // While a core stops, the client can temporarily lack a connection for new lanes, but the open lanes still carry
+      // calls.
       if (lanes.isOpen) return;
       await untilConnected(renewed.current, PROBE_WITHIN_MS).catch(async () => {
         throw new CoreUnavailable(await whyNotConnected(open()));

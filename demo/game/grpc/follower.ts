@@ -32,7 +32,7 @@ const REFUSALS = [status.UNAUTHENTICATED, status.PERMISSION_DENIED, status.INVAL
  *      └───────────────────────────── back off ◀──────────────────────┘
  */
 export class Follower {
-  /** Resolves when the first stream is open. Rejects if core rejects the game first, or if `close` is called first. */
+  /** Resolves when the first stream is open. Rejects if, before that, core rejects the game or `close` is called. */
   readonly opened: Promise<void>;
   readonly #options: FollowerOptions;
   readonly #over = new AbortController();
