@@ -62,7 +62,10 @@ export function divided(times: CpuTimes, count: number): CpuTimes {
   return Object.fromEntries(Object.entries(times).map(([name, us]) => [name, us / count]));
 }
 
-/** Returns the processor times between two moments, interpolated linearly. `readings` must be chronological. */
+/**
+ * Returns the processor time between two moments, with linear interpolation between the readings. `readings` must be
+ * chronological.
+ */
 export function between(readings: readonly CpuReading[], fromMs: number, toMs: number): CpuTimes {
   const [from, to] = [timesAt(readings, fromMs), timesAt(readings, toMs)];
   return Object.fromEntries(Object.entries(to).map(([name, us]) => [name, us - (from[name] ?? 0)]));
@@ -98,7 +101,7 @@ function cpuTime(pid: number): number {
 /** Processor times of the whole machine since its start, in ticks. */
 export interface MachineTimes {
   readonly total: number;
-  /** The time for which the host of this virtual machine ran something else. */
+  /** Time during which this virtual machine waited because its host ran something else. */
   readonly stolen: number;
 }
 

@@ -1,6 +1,6 @@
 import { DAY_SECONDS } from "../contract/numbers";
 
-/** What Redis keeps for a service with one group that acks every event. */
+/** Sizes in Redis, for a service whose only group acks every event. */
 export interface Kept {
   /** Bytes that the service uses before the first POST. */
   readonly emptyBytes: number;
@@ -21,7 +21,7 @@ const ID_SECONDS = 1.5 * DAY_SECONDS + 600;
 const HOUR_SECONDS = 3_600;
 
 /**
- * Returns the POSTs per second, averaged over a day, for which 512 MB of Redis suffice, and lines that show the
+ * Returns how many POSTs per second, on average over a day, 512 MB of Redis can store, and lines that show the
  * calculation.
  */
 export function dailyPosts({ emptyBytes, idBytes, ackedBytes }: Kept) {

@@ -13,8 +13,7 @@ const LOOK_EVERY_MS = 500;
 
 /**
  * Sends `count` events to the only group of followers, which acks all of them. Waits until core has removed the events
- * from the logs, or until `REMOVED_WITHIN_MS` have passed. Returns the number of events that are then still in the
- * logs.
+ * from the logs, or until `REMOVED_WITHIN_MS` have passed. Returns the number of events that remain in the logs.
  */
 export async function ackPosts(
   { clients, store }: Pick<Service, "clients" | "store">,

@@ -10,7 +10,7 @@ import {
 
 /** A stream that is open until `close` is called or core closes the stream. */
 export interface OpenStream {
-  /** Resolves to an error when the stream ends. */
+  /** When the stream ends, resolves with the reason as an error. */
   readonly ended: Promise<unknown>;
   close(): void;
 }

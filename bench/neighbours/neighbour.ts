@@ -9,7 +9,7 @@ import type { OpenStream } from "../load/streams";
 import { connectTenant, type TenantClient } from "./tenant-client";
 import type { Place, Tenant, TenantWorkspace } from "./tenant";
 
-/** The kinds of calls that a neighbour makes. The value of a kind is the number of POSTs per call of that kind. */
+/** The kinds of calls that a neighbour makes. A value of 5 means one call of that kind for every five POSTs. */
 const RARITY = {
   post: 1,
   /** Time from a POST until the event is delivered to the game. */
@@ -34,7 +34,7 @@ export type Kind = keyof typeof RARITY;
 const PAUSE_MIN_MS: Partial<Record<Kind, number>> = { "operator event": 25_000, "sign in": 500 };
 const KINDS = Object.keys(RARITY) as readonly Kind[];
 
-/** Kinds whose calls are frequent enough to wait for several of them. */
+/** The frequent kinds: several calls of each are made within a short time, so a caller can wait for them. */
 const FREQUENT = KINDS.filter((kind) => RARITY[kind] <= 10);
 
 export type Outcomes = Readonly<Record<Kind, Counts>>;
@@ -59,7 +59,8 @@ const ARRIVE_WITHIN_MS = 30_000;
 /** Maximum number of unanswered calls of a kind. */
 const PENDING_MAX = 20;
 /**
- * Maximum milliseconds by which calls are overdue. If a slow call delays the next one further, the schedule is shifted.
+ * Maximum milliseconds that a call may be overdue. If a slow call delays the next call by more, all later calls are due
+ * later.
  */
 const OVERDUE_MAX_MS = 1_000;
 

@@ -133,8 +133,8 @@ async function growth(store: Store, count: number, make: () => Promise<void>): P
 }
 
 /**
- * Returns the number of acked events that are still in the logs, and the bytes that each of them takes: those that
- * Redis frees when the logs are emptied.
+ * Returns the number of acked events that are still in the logs, and the bytes per event that Redis frees when the logs
+ * are emptied.
  */
 async function growthOfAcked(service: Service, workspaces: readonly Workspace[], count: number) {
   const { store } = service;

@@ -10,7 +10,7 @@ const PAGE_SIZE = 1_000;
 
 const HELD_CALLS = 60;
 const HELD_AT_ONCE = 4;
-/** Events in a call. With `HELD_BYTES` each, a call has almost the 4 MB that gRPC allows. */
+/** Number of events in a call. Events of `HELD_BYTES` each make the call almost 4 MB long, which is gRPC's limit. */
 const HELD_EVENTS = 60;
 const HELD_BYTES = 60_000;
 

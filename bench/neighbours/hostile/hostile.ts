@@ -15,7 +15,7 @@ export interface Attacker {
   readonly signal: AbortSignal;
 }
 
-/** Numbers of an attack's attempts that succeeded and that were refused. */
+/** How many attempts of an attack succeeded, and how many were refused. */
 export interface Taken extends Pick<Counts, "accepted" | "refused"> {
   /** Frees the resources that the attack still uses, e.g. closes its streams. */
   readonly release?: () => Promise<void> | void;
