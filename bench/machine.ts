@@ -56,7 +56,7 @@ function inGb(bytes: number): number {
   return Math.round((bytes / GB) * 10) / 10;
 }
 
-/** Returns the first line that a command prints, whatever its exit code; "" when the command is not installed. */
+/** Returns the first line that a command prints, even if the command fails; "" when the command is not installed. */
 function firstLine(command: string, argument: string): string {
   const { stdout, stderr } = spawnSync(command, [argument], { encoding: "utf8" });
   return `${stdout ?? ""}${stderr ?? ""}`.split("\n")[0]?.trim() ?? "";

@@ -52,9 +52,8 @@ export interface Round {
 const WARM_UP_SECONDS = 2;
 
 /**
- * Measures the service and the reference one after the other in each round, so
- * that other load on the machine affects both. Their order changes from round to
- * round. Before the first round, both are warmed up for the same time.
+ * Each round measures the service and the reference one after the other, so that other load on the machine affects
+ * both. Their order changes from round to round. Before the first round, both are warmed up for the same time.
  */
 export async function alternate(
   { say, options }: Pick<PartContext, "say"> & { readonly options: Pick<Options, "rounds" | "seconds"> },

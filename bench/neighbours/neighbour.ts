@@ -82,7 +82,7 @@ export class Neighbour {
   readonly #run: string;
   #tallies = newTallies();
   readonly #ending = new AbortController();
-  /** Aborted when each event has either arrived or is lost. */
+  /** Aborted at the end, when every event has either arrived or been counted as lost. */
   readonly #over = new AbortController();
   readonly #posts = createJourneys(() => this.#tallies.delivery);
   readonly #pushes = createJourneys(() => this.#tallies.push);
@@ -147,7 +147,10 @@ export class Neighbour {
     ];
   }
 
-  /** Waits until `by` more calls of each of `kinds` are answered. By default, `kinds` omits only the rarest kind. */
+  /**
+   * For each of `kinds`, waits until `by` more calls are answered. By default, `kinds` contains all kinds but the
+   * rarest.
+   */
   async grows(by = 2, kinds: readonly Kind[] = FREQUENT): Promise<void> {
     const before = this.#tallies;
     const counts = kinds.map((kind) => before[kind].total());

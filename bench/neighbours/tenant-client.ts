@@ -29,7 +29,8 @@ const CONNECTIONS = 256;
 
 export function connectTenant({ coreAddress, url, dashboardUrl }: Place, tenant: Tenant) {
   const { gameToken, operatorToken, name } = tenant;
-  // Without this option, all tenants of a process would share one connection and its limit on streams.
+  // Without this option, all tenants of a process would share one connection, and so also the connection's limit on
+  // streams.
   const options = { "grpc.use_local_subchannel_pool": 1 };
   const games = new GameServiceClient(coreAddress, credentials.createInsecure(), options);
   const workspaces = new WorkspaceServiceClient(coreAddress, credentials.createInsecure(), options);

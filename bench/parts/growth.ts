@@ -11,7 +11,10 @@ import { PAGE_EVENTS, WORKSPACES } from "./http";
 
 const SIZES = [1_000, 10_000, 100_000];
 const HELD_EVENTS = 1_000_000;
-/** Number of workspaces that share `HELD_EVENTS`. Each may be polled 250 times per second, all together 16,000 times. */
+/**
+ * Number of workspaces that share `HELD_EVENTS`. Each workspace may be polled 250 times per second, so all 64 together
+ * may be polled 16,000 times per second.
+ */
 const HOLDERS = 64;
 const NAMES = { ours: "many", reference: "few" };
 

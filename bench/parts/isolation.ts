@@ -19,7 +19,7 @@ export const isolation: Part = {
   async run(context) {
     const { options, say } = context;
     const [beside, alone] = [await startSide(context, true), await startSide(context, false)];
-    // Both sides are measured at the same time, so that other load on the machine affects both.
+    // Both services are measured at the same time, so that other load on the machine affects both.
     const both = async (seconds: number) => {
       const [ours, reference] = await Promise.all([beside(seconds), alone(seconds)]);
       return { ours, reference, ratio: ours.p99 / reference.p99 };

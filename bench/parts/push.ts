@@ -11,7 +11,9 @@ import type { PushReference } from "../workers/push-reference";
 /** Number of workspaces, and of first attempts in flight per workspace. The product is the number of pushes in flight. */
 const WORKSPACES = 8;
 const IN_FLIGHT_EACH = 16;
-/** Maximum number of events that wait to be pushed: enough to keep core busy, but too few for core to drop any. */
+/**
+ * Maximum number of events that wait to be pushed. This many events keep core busy, and core does not drop any of them.
+ */
 const AHEAD_MAX = 2_000;
 const LOOK_EVERY_MS = 10;
 const DRAIN_WITHIN_MS = 30_000;

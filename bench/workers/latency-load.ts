@@ -9,9 +9,9 @@ import { signatureOf } from "../load/signed-requests";
 import { serveWorker } from "../worker";
 
 /**
- * Load at a fixed rate, however long the answers take. Each request is due at a
- * fixed time, and its latency is counted from that time. So a stall of the service
- * counts for every request that was due during the stall.
+ * Generates load at a fixed rate that does not depend on how long the answers take. Each request is due at a fixed
+ * time, and its latency is counted from that time. So a stall of the service counts for every request that was due
+ * during the stall.
  */
 export type LatencyLoad = typeof calls;
 
@@ -156,7 +156,7 @@ const calls = {
 
   /**
    * Publishes events, and answers with 500 to every attempt of an event except the last. For each retry offset, returns
-   * by how many ms the retries were late.
+   * how many ms after their due times the retries started.
    */
   async retry({ offsetsMs, ...rate }: Rate & { readonly offsetsMs: readonly number[] }) {
     const attempts = new Map<number, number[]>();

@@ -3,7 +3,7 @@ import type { Place, Tenant } from "../neighbours/tenant";
 import { serveWorker } from "../worker";
 import { setTimeout as sleep } from "node:timers/promises";
 
-/** A neighbour in a separate process, so that the attack does not take processor time from it. */
+/** The neighbour runs in a separate process, because the attack would delay it in a shared process. */
 export type NeighbourWorker = typeof calls;
 
 interface Start extends PlayOptions {

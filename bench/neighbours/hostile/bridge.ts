@@ -60,7 +60,7 @@ const CONNECTIONS = 3_000;
 const CONNECTIONS_AT_ONCE = 200;
 /**
  * Milliseconds within which the edge closes a connection beyond its limits. The edge's timeouts are longer, so a
- * connection that closes within this time was refused.
+ * connection that closes within this time was refused and did not time out.
  */
 const REFUSED_WITHIN_MS = 1_000;
 
