@@ -15,7 +15,8 @@ export interface CoreAnswer {
 }
 
 /**
- * The first final head of an answer, and what comes before and after it. In the heads, CR LF replaces bare line feeds.
+ * The final head of an answer, the interim heads before it, and the bytes after it. In the heads, CR LF replaces bare
+ * line feeds.
  */
 interface Parts {
   /** Whether a line of the heads ended with a bare line feed. */
@@ -29,7 +30,7 @@ interface Parts {
 interface Difference {
   /** The reason, in the words of docs/decisions/0018-own-push-client.md. */
   readonly reason: string;
-  /** Whether the reason explains the different results for an answer. */
+  /** Whether this reason explains why the parsers' results for an answer differ. */
   explains(parts: Parts, core: CoreAnswer, node: NodeAnswer): boolean;
 }
 

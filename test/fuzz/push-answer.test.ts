@@ -34,7 +34,8 @@ test(
       }
     }
     expect({ SEED, unexplained }).toEqual({ SEED, unexplained: [] });
-    // A difference that never occurs must be removed from the list and from the decision.
+    // If a documented difference never occurs, remove it from `DIFFERENCES` and from
+    // docs/decisions/0018-own-push-client.md.
     expect([...explained.keys()].toSorted()).toEqual(DIFFERENCES.map(({ reason }) => reason).toSorted());
   },
   ALL_CASES_MS,

@@ -3,7 +3,8 @@ import type { Socket } from "node:net";
 import type { Duplex } from "node:stream";
 
 /**
- * How a server answers requests, if it answers them at all. `stream` is a TLS socket, or `tcp` itself for plain HTTP.
+ * How a server answers requests; some behaviours never answer. `stream` is a TLS socket, or `tcp` itself for plain
+ * HTTP.
  */
 export interface Behaviour {
   answer(exchange: {
@@ -40,7 +41,7 @@ export function holdAnswers() {
       return held.length;
     },
     answer: ({ response }: { readonly response: ServerResponse }) => void held.push(response),
-    /** Answers the first `count` waiting requests, all by default, with a status code. */
+    /** Answers the first `count` waiting requests with a status code; by default, answers all of them. */
     release(code: number, count = held.length) {
       for (const response of held.splice(0, count)) response.writeHead(code).end();
     },

@@ -8,7 +8,7 @@ export const DESKTOP = { width: 1280, height: 900 };
 export const PHONE = { width: 390, height: 844 };
 
 export type TestBrowser = ReturnType<typeof testBrowser>;
-/** A user with a separate browser context. */
+/** A simulated user with a separate browser context. */
 export type Visitor = Awaited<ReturnType<TestBrowser["visit"]>>;
 
 /**

@@ -14,9 +14,7 @@ import { until } from "./wait";
 
 export type ChatMember = Awaited<ReturnType<typeof joinChat>>;
 
-/**
- * Joins the demo chat as a member without a browser. If `key` is the key of a member, continues as that member instead.
- */
+/** Joins the demo chat as a member without a browser. If `key` is given, rejoins as the member with this key. */
 export async function joinChat(url: string, name: string, key?: string) {
   return followAs(url, name, key ?? (await newKey(url, name)));
 }

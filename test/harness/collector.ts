@@ -38,7 +38,7 @@ export async function startCollector() {
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   return {
     url,
-    /** Settings with which a process exports each span to this collector within 50 ms. */
+    /** Settings that make a process export each span to this collector within 50 ms. */
     environment: { OTEL_EXPORTER_OTLP_ENDPOINT: url, OTEL_BSP_SCHEDULE_DELAY: "50" },
     spans: spans as readonly CollectedSpan[],
     /** The headers of each request. */

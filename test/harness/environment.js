@@ -1,13 +1,13 @@
 const { ok } = require("node:assert");
 const { TestEnvironment } = require("jest-environment-node");
 
-/** Milliseconds that a file has after its last test to close its connections, timers and processes. */
+/** Milliseconds after a file's last test within which the file must close its connections, timers and processes. */
 const CLOSED_WITHIN_MS = 10_000;
 const LOOK_EVERY_MS = 20;
 
 /**
- * The file that this jest worker ran before. If it starts a timer after its end, the timer is reported for the next
- * file.
+ * The test file that this jest worker ran before the current file. If the earlier file starts a timer after its last
+ * test, the timer is reported for the current file.
  */
 let previous = "no file";
 

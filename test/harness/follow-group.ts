@@ -44,8 +44,8 @@ export function createGroup(window: number) {
   const name = (workspaceId: string, number: number): string => `${workspaceId}${number}`;
 
   /**
-   * Checks that a stream received every earlier unacked event of a workspace before a later event. Only the deliveries
-   * since the start of the last redelivery count.
+   * Checks the order of deliveries: before a stream gets an event, it must have received all earlier unacked events of
+   * the workspace. Only the deliveries since the start of the last redelivery count.
    */
   function judgeOrder({ delivered }: Stream, { workspaceId, number }: Delivered): void {
     const mine = delivered.filter((each) => each.workspaceId === workspaceId).map((each) => each.number);
@@ -60,8 +60,8 @@ export function createGroup(window: number) {
   }
 
   /**
-   * Checks that the events in flight do not exceed the window. Overdue events do not count, nor do later events of the
-   * same workspaces, which are redelivered with them.
+   * Checks that the events in flight do not exceed the window. Two kinds of events do not count: overdue events, and
+   * later events of the same workspaces, which are redelivered with the overdue ones.
    */
   function judgeWindow(stream: Stream): void {
     const overdue = performance.now() - DEADLINE_MS;

@@ -24,7 +24,7 @@ export const many = (count: number): number => Math.ceil(count / Number(process.
 const SURROGATES_FROM = 0xd800;
 const SURROGATES = 0x800;
 const CODE_POINTS = 0x110000;
-/** Texts that people see as one character, but that have several code points. */
+/** Texts of several code points that are displayed as one character. */
 const COMPOSED = ["e\u0301", "👩‍👩‍👧", "🇵🇹", "👍🏽", "ष\u093F"];
 
 /**

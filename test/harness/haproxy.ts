@@ -9,7 +9,7 @@ import { until } from "./wait";
 
 /** The text of the proxy's configuration. */
 export const PROXY_CONFIG = readFileSync(join(ROOT, "deploy/compose/proxy/haproxy.cfg"), "utf8");
-/** The default of PROXY_CERTIFICATES, with which the proxy serves plain HTTP. */
+/** The default of PROXY_CERTIFICATES. With this value, the proxy serves plain HTTP. */
 export const NO_CERTIFICATES = "./deploy/compose/proxy";
 
 /** A server behind the proxy: its port, and the port that the proxy probes. */

@@ -22,8 +22,8 @@ export async function heldEvents<Event>(store: TestStore, workspaceId: string): 
 }
 
 /**
- * Stores `events` as the held events of a workspace that has none. Sequences are times in µs since the epoch: each
- * event counts as published at the time of its sequence.
+ * Stores `events` as the held events of a workspace that has none. An event's sequence is its time of publication, in
+ * µs since the epoch.
  */
 export async function holdSince(
   store: TestStore,

@@ -28,7 +28,7 @@ files.open = async function openOrDie(path, flags, mode) {
   };
 };
 
-/** Never resolves if the process is killed after this step. */
+/** Kills the process if KILL_AT names this step. The promise then never resolves, so no further step begins. */
 async function dieAfter(done) {
   if (step !== done) return;
   process.kill(process.pid, "SIGKILL");

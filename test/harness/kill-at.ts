@@ -13,7 +13,10 @@ export const KILL_STEPS = {
   "after the event is removed": "pushes.jsonl 2 synced",
 } as const;
 
-/** Returns the environment of a process that is killed at a step of the kit's files, like `kill -9`. */
+/**
+ * Returns environment variables with which a process dies, as from `kill -9`, when the kit reaches this step of writing
+ * its files.
+ */
 export function killAt(step: string): Record<string, string> {
   return { NODE_OPTIONS: `--require ${join(__dirname, "kill-at-preload.js")}`, KILL_AT: step };
 }

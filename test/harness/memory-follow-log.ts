@@ -89,8 +89,8 @@ export function createMemoryFollowLog(shardOf: Readonly<Record<string, number>>)
     connect() {
       let crashed = false;
       /**
-       * Runs `effect`, with a pause before and after, to simulate a network. The latencies follow a fixed pattern, so
-       * that test runs are reproducible.
+       * Simulates a network: runs `effect` with a pause before and after. The latencies follow a fixed pattern, so that
+       * test runs are reproducible.
        */
       async function call<T>(effect: () => T): Promise<T> {
         const pause = (): Promise<void> =>

@@ -4,8 +4,8 @@ import { StoreUnavailable } from "../../core/ports/store-faults";
 export type MemoryLeases = ReturnType<typeof createMemoryLeases>;
 
 /**
- * Returns an object that records the members, and the holders of shards. Leases expire according to the process's
- * clock, which a test can fake.
+ * Creates a store of leases in memory, which also lists the members and the holders of shards. Leases expire according
+ * to the process's clock, which a test can fake.
  */
 export function createLeaseBook(leaseMs: number) {
   const leases = new Map<number, { readonly token: string; readonly until: number }>();

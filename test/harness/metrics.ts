@@ -46,7 +46,7 @@ export function parseMetrics(text: string): ReadonlyMap<string, ReadMetric> {
 }
 
 /**
- * Returns the value of a metric for `labels`, or 0 if the process has not printed a value. Throws for an
+ * Returns the value of a metric with these `labels`, or 0 if the process's metrics do not include it. Throws for an
  * unknown name.
  */
 export function valueOf(metrics: ReadonlyMap<string, ReadMetric>, name: string, labels = ""): number {

@@ -68,12 +68,12 @@ export function startEdge(
  * connection could occupy an ephemeral port while a process restarts.
  */
 const PORTS_FROM = 10_000;
-/** The number of ports that each jest worker can use. Up to eight workers have separate ports. */
+/** The number of ports that each jest worker can use. The ranges of up to eight workers do not overlap. */
 const PORTS_EACH = 2_500;
 const worker = Number(process.env["JEST_WORKER_ID"] ?? "1") % 8;
 let nextPort = Math.floor(Math.random() * PORTS_EACH);
 
-/** Returns a port that is free now. Use this function only if a process must restart on the same port. */
+/** Returns a port that is currently free. Use this function only if a process must restart on the same port. */
 export async function freePort(protocol: "tcp" | "udp4" = "tcp"): Promise<number> {
   for (;;) {
     const port = PORTS_FROM + worker * PORTS_EACH + (nextPort++ % PORTS_EACH);

@@ -27,7 +27,7 @@ export function pushQueueOf(store: TestStore) {
   const keepLease = (shard: number) =>
     store.leases.take({ group: "!cores", name: TOKEN, token: TOKEN }, shard);
 
-  /** Publishes an event whose JSON continues after the sequence, as in a real envelope. Returns the sequence. */
+  /** Publishes an event. As in a real envelope, more JSON follows the event's sequence. Returns the sequence. */
   async function publish(
     { id }: Workspace,
     label: string,
@@ -73,7 +73,7 @@ export function pushQueueOf(store: TestStore) {
     /** Publishes an event, and returns the queued event. */
     queue,
     record,
-    /** Publishes an event whose only attempt fails, and returns the event as it was queued. */
+    /** Publishes an event whose only attempt fails, and returns the queued event. */
     async fail(workspace: Workspace, label: string, fields: Parameters<typeof publication>[2] = {}) {
       const push = await queue(workspace, label, fields);
       expect(await record(push, "keep", deliveryOf(push, 1, "timeout"))).toBe("recorded");

@@ -64,8 +64,8 @@ export async function startReceiver(options: ReceiverOptions = {}) {
   let welcome: Welcome = "serve";
   let behaviourFor: (request: ReceivedRequest) => Behaviour = () => status(204);
 
-  // This server does not listen: the TCP server below passes each connection to this server. Node then enforces only
-  // `keepAliveTimeout`, not the timeouts for headers and requests.
+  // This server does not listen: the TCP server below passes each connection to it. For such connections, Node enforces
+  // `keepAliveTimeout`, but not the timeouts for headers and requests.
   const http = createServer({ keepAliveTimeout: 60_000 }, (incoming, response) => {
     const [at, atEpochMs, stream] = [performance.now(), Date.now(), incoming.socket];
     const connection = open.get(stream);

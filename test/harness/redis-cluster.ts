@@ -64,8 +64,8 @@ export const startTestCluster = ({ settings = [], password = "" }: TestClusterOp
         .split("\n");
 
     /**
-     * Returns whether a node reports all slots as served and all live nodes as healthy. A replica must also be
-     * connected to its master.
+     * Returns whether a node reports that all slots are served and that all live nodes are healthy. A replica must also
+     * be connected to its master.
      */
     async function seesAll(node: RedisNode): Promise<boolean> {
       const info = String(await node.command("CLUSTER", "INFO"));
@@ -76,8 +76,8 @@ export const startTestCluster = ({ settings = [], password = "" }: TestClusterOp
     }
 
     /**
-     * Returns whether all nodes that are up know the same epoch. While they do not, a replica could take over with an
-     * epoch that its master already has, and the other masters would ignore the replica forever.
+     * Returns whether all nodes that are up know the same epoch. If the nodes know different epochs, a replica could
+     * take over with an epoch that its master already has. Then the other masters would ignore the replica forever.
      */
     async function agreeOnEpoch(): Promise<boolean> {
       const infos = await Promise.all(up().map((node) => node.command("CLUSTER", "INFO").then(String)));

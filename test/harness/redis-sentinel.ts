@@ -30,7 +30,7 @@ export const startTestSentinel = ({
     async function startSentinel(): Promise<RedisNode> {
       const lines = [
         `sentinel monitor ${NAME} 127.0.0.1 ${first.port} 2`,
-        // This is longer than a slow disk may block a healthy server.
+        // A slow disk blocks a healthy server for less time than this.
         `sentinel down-after-milliseconds ${NAME} 2000`,
         `sentinel failover-timeout ${NAME} 6000`,
         password && `sentinel auth-pass ${NAME} ${password}`,

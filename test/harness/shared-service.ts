@@ -56,7 +56,10 @@ async function deleteGroups({ workspaces }: CoreClients): Promise<void> {
   await Promise.all(idle.map(({ name }) => call(workspaces, workspaces.deleteGroup, { name })));
 }
 
-/** Returns an object that describes a workspace. A hook creates the workspace before all tests, or before each test. */
+/**
+ * Returns an object, and registers a hook that creates a workspace and stores its id and secret in the object. The hook
+ * runs before all tests, or before each test.
+ */
 export function freshWorkspace({ workspaces }: Service, before: jest.Lifecycle = beforeAll): TestWorkspace {
   const workspace = { id: "", secret: "" };
   before(async () => void Object.assign(workspace, await workspaces.make()));

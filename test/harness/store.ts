@@ -139,7 +139,7 @@ export function inbound(record: WorkspaceRecord, id: string, text = "hello"): Ap
   return { record, event: { identity: { by: "id", id }, bytes: Buffer.from(text) } };
 }
 
-/** Returns a publication. Its envelope has only the fields `label` and `sequence`. */
+/** Returns a publication. The event's envelope has only the fields `label` and `sequence`. */
 export function publication(
   workspaceId: string,
   label: string | number,

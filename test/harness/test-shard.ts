@@ -71,14 +71,14 @@ export function createShard() {
     /** "forgotten": Redis has lost the lease. "away": reads of the queue fail. */
     lease: "held" as "held" | "forgotten" | "away",
     queue: [queued(1)],
-    /** Milliseconds by which the service clock has jumped ahead. */
+    /** Milliseconds by which the service clock is ahead because of simulated jumps. */
     clockMs: 0,
     /** Whether the lease has expired although its timer has not fired yet. */
     isOver: false,
     workspace: WORKSPACE as Workspace | "away" | "gone",
     /**
-     * The versions of workspaces' records that the queue returns. The stored workspace and the cached workspace have
-     * version 1.
+     * The versions of workspaces' records that the queue returns. At first, the stored workspace and the cached
+     * workspace both have version 1.
      */
     versions: new Map<string, number>(),
     /** Ids of the workspaces whose secrets cannot be decrypted. */
@@ -165,7 +165,7 @@ export function createShard() {
       lost.abort();
     }
   };
-  /** Makes the dispatchers stop, as if the shard had moved to another core's share. */
+  /** Stops the dispatchers, as if another core now owned the shard. */
   const stop = (): void => {
     for (const { stopping } of holds) stopping.abort();
   };

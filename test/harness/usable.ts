@@ -5,7 +5,7 @@ import { DESKTOP, PHONE, untilStill } from "./browser";
 
 const AXE = readFileSync(require.resolve("axe-core/axe.min.js"), "utf8");
 const RESULTS = { resultTypes: ["violations"] };
-/** Only the rules about colors depend on the theme, so all other rules are checked only in the light theme. */
+/** Only axe's rules about colors depend on the theme, so axe checks all other rules only in the light theme. */
 const AXE_OPTIONS = {
   dark: { ...RESULTS, runOnly: ["color-contrast", "link-in-text-block"] },
   light: RESULTS,

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 
-/** Milliseconds after which a wait counts as a hang, however busy the machine is. */
+/** Milliseconds after which a wait counts as a hang, even on a busy machine. */
 export const HANG_MS = 60_000;
 
 const PAUSE_MIN_MS = 10;

@@ -31,13 +31,16 @@ async function startDemo(baseUrl: string, { id, secret }: OddWorkspace): Promise
   };
 }
 
-/** The demo's chat never stops polling. After a refusal, it shows the problem and polls again after 30 seconds. */
+/**
+ * The demo chat never stops polling. When a poll is refused, the chat shows the problem, and polls again after 30
+ * seconds.
+ */
 const ROWS = ODD_ANSWERS.map((row) => (row.poll === "stop" ? { ...row, poll: "retry" as const } : row));
 
-// The answers are divided among 11 instances of the chat. With this number, no instance waits twice for 30 seconds:
-// once for an answer that times out, and once after a refusal.
+// The answers are divided among 11 instances of the chat. With 11 instances, none has to wait 30 seconds twice: for an
+// answer that times out, and after a refusal.
 // time: ordering
-test("the demo's chat continues after every odd answer", async () => {
+test("the demo chat continues after every odd answer", async () => {
   const seen = await judge(service, ROWS, { start: startDemo, lanes: 11, channel: () => "general" });
   expect(seen).toEqual(expectedVerdicts(ROWS));
 });

@@ -6,7 +6,7 @@ import type { OddAnswer, Reaction } from "./rows";
 export interface Running {
   /** Everything that the program has shown or printed so far. */
   output(): string;
-  /** Reports an event with this text. */
+  /** Makes the program report an event with this text. */
   send(text: string): void;
   /** Resolves to the exit code, or to null when a signal ended the program. */
   readonly exited: Promise<number | null>;
@@ -23,8 +23,8 @@ const TIMER_SLACK_MS = 20;
 /** Text of the last event of each run. */
 const LAST = "the end";
 /**
- * Answers to `LAST` when the program must not poll again. Before these retries, a program waits longer in total than it
- * would wait before its next poll if it ignored `Retry-After`.
+ * Answers to the event `LAST`, for tests in which the program must not poll again. The program's waits before these
+ * retries add up to more than its wait before the next poll if it ignored `Retry-After`.
  */
 const REFUSALS: OddAnswer = {
   name: LAST,
@@ -36,7 +36,7 @@ const REFUSALS: OddAnswer = {
 /** The reactions of a program: by name of the answer, "poll: …" and "send: …". */
 export type Verdicts = Readonly<Record<string, string>>;
 
-/** Returns the verdicts of a program that reacts to each answer as it must. */
+/** Returns the expected verdicts: those of a program that reacts to each answer as it must. */
 export function expectedVerdicts(rows: readonly OddAnswer[]): Verdicts {
   const each = continuedOf(rows).flatMap(({ name, poll }) => [[`poll: ${name}`, poll ?? ""]]);
   const sent = rows.filter(({ send }) => send !== undefined);
@@ -48,8 +48,8 @@ const continuedOf = (rows: readonly OddAnswer[]) =>
   rows.filter(({ poll }) => poll === "ok" || poll === "retry");
 
 /**
- * Starts `lanes` instances of a program, and gives each answer once to a poll and once to an event of one instance.
- * Returns the reactions that were seen.
+ * Starts `lanes` instances of a program, and divides the answers among them. An instance gets each of its answers
+ * twice: for a poll and for an event. Returns the reactions that were seen.
  */
 export async function judge(
   service: OddService,
@@ -129,9 +129,9 @@ const timesOf = (posts: readonly Seen[], text: string): readonly number[] =>
 const idsOf = (posts: readonly Seen[], text: string) => new Set(postsOf(posts, text).map(({ what }) => what));
 
 /**
- * Tests the answers after which a program must not soon poll again: starts an instance for each, and gives the answer
- * to its first poll. Returns the reactions that were seen. A program that stops must print the status and exit with a
- * code other than 0. A program that waits must still report an event, and must not poll while it retries this event.
+ * Tests the answers after which a program must not soon poll again: for each answer, starts an instance whose first
+ * poll gets the answer. Returns the reactions that were seen. A program that stops must print the status and exit with
+ * a code other than 0. A program that waits must still report an event, and must not poll while it retries this event.
  */
 export async function judgeStops(
   service: OddService,
@@ -169,7 +169,7 @@ async function reactionToStop(service: OddService, row: OddAnswer, start: Start)
   }
 }
 
-/** Returns the verdicts of `judgeStops` for a program that reacts as it must. */
+/** Returns the verdicts that `judgeStops` returns for a program that reacts as it must. */
 export function expectedStops(rows: readonly OddAnswer[]): Verdicts {
   const stops = rows.filter(({ poll }) => poll === "stop" || poll === "wait");
   return Object.fromEntries(stops.map(({ name, poll }) => [name, poll ?? ""]));

@@ -49,6 +49,6 @@ test("a bridge with the kit continues after every odd answer", async () => {
   expect(seen).toEqual(expectedVerdicts(ODD_ANSWERS));
 });
 
-test("a bridge with the kit fails to start if its first poll is refused, and waits if the answer has Retry-After", async () => {
+test("a bridge with the kit fails to start if its first poll is refused, but waits if the refusal has a Retry-After header", async () => {
   expect(await judgeStops(service, ODD_ANSWERS, startKit)).toEqual(expectedStops(ODD_ANSWERS));
 });

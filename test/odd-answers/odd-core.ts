@@ -11,7 +11,7 @@ export interface OddCall {
   readonly connection?: (socket: Socket) => void;
   /** Whether all later calls are handled in the same way. */
   readonly isLasting?: true;
-  /** Whether a tail that was already connected must continue, or exit with a message. */
+  /** Whether a connected `tail` must continue after this reaction, or exit with a message. */
   readonly tail: "continue" | "exit";
 }
 
@@ -42,7 +42,7 @@ const page = (status: number) => (stream: ServerHttp2Stream) => {
   stream.respond({ ":status": status, "content-type": "text/html" });
   stream.end(HTML);
 };
-/** Answers like core, and then breaks off the call. */
+/** Answers the call like core at first, and then calls `act`, which breaks off the call. */
 const thenDo =
   (act: (stream: ServerHttp2Stream, socket: Socket) => void) =>
   (stream: ServerHttp2Stream, socket: Socket) => {
@@ -55,7 +55,7 @@ const trailing = (status: number) => (stream: ServerHttp2Stream) => {
 /** Codes of HTTP/2 errors (RFC 9113, section 7). */
 const RST = { NO_ERROR: 0, INTERNAL_ERROR: 2, REFUSED_STREAM: 7, CANCEL: 8, ENHANCE_YOUR_CALM: 11 };
 
-/** Every odd reaction to a call, with what a tail must do. */
+/** All odd reactions to a call, each with the required behaviour of `tail`. */
 export const ODD_CALLS: readonly OddCall[] = [
   ...[502, 503, 504, 429].map((status) => ({
     name: `HTTP/2 ${status} with an HTML page`,

@@ -36,8 +36,8 @@ export interface OddWorkspace {
   /** All pushes to `targetUrl`, with the text of the event. */
   readonly pushes: readonly Seen[];
   /**
-   * Faults of the program: a request with a wrong path or an invalid signature, or reading an endless answer for too
-   * long.
+   * Faults of the program, e.g. a request with a wrong path or an invalid signature, or an endless answer that it did
+   * not stop reading.
    */
   readonly faults: readonly string[];
   readonly targetUrl: string;
@@ -109,7 +109,7 @@ export async function startOddService() {
       const faults: string[] = [];
       /** Numbers of requests that got an odd answer, by text. */
       const given = new Map<string, number>();
-      /** Texts of all events, oldest first. A cursor is the number of events before it. */
+      /** Texts of all events, oldest first. A cursor is the number of events that precede it. */
       const texts = [...held, ...toPolls.map(({ name }) => name), "the end"];
       let oddPolls = 0;
 
@@ -120,7 +120,7 @@ export async function startOddService() {
         const cursor = new URLSearchParams(query).get("after") ?? "0";
         const [after, most] = cursor === "latest" ? [0, 0] : [Number(cursor), 1];
         const page = (): void => {
-          // One event in each page, so that the next odd answer comes before the next event.
+          // Each page has only one event, so that the program gets the next odd answer before the next event.
           const next = Math.min(after + most, texts.length);
           const events = texts.slice(after, next).map((text) => ({
             ...create(next, { workspace: id }),

@@ -19,11 +19,16 @@ export interface OddAnswer {
    * `flood`: bytes follow without end. `hold`: nothing follows, and the connection stays open.
    */
   readonly then?: "reset" | "answer" | "flood" | "hold";
-  /** The reaction to this answer to a poll; absent if the answer makes no sense there, as for `send` and `push`. */
+  /**
+   * The required reaction when a poll gets this answer; absent if the answer makes no sense for a poll. The same holds
+   * for `send` and `push`.
+   */
   readonly poll?: Reaction;
-  /** The reaction to this answer to an event. In any case, the program must send later events. */
+  /**
+   * The required reaction when an event gets this answer. Whatever the reaction, the program must send later events.
+   */
   readonly send?: Reaction;
-  /** The reaction to this answer to a push. Every answer except a `2xx` is a failure. */
+  /** The required reaction when a push gets this answer. Every answer except a `2xx` is a failure. */
   readonly push?: "ok" | "retry";
   /** Number of requests with the same text that get this answer; 1 by default. */
   readonly times?: number;
@@ -36,7 +41,9 @@ const PLEASE_WAIT = "<p>Le serveur est indisponible : réessayez</p>";
 const NOT_A_PAGE = JSON.stringify({ events: 7, next: [], hasMore: "no" });
 /** Bytes that are not UTF-8. */
 const LATIN_1 = Buffer.from(PLEASE_WAIT, "latin1");
-/** Seconds until the date in `Retry-After`. Without this header, a program waits less after its first failure. */
+/**
+ * Seconds until the date in `Retry-After`. Without this header, a program waits for less time after its first failure.
+ */
 const DATE_IN_S = 4;
 
 /** Returns the bytes of a complete answer, or of an answer with the given `Content-Length`. */

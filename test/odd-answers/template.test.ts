@@ -41,7 +41,7 @@ test("a copy of the template continues after every odd answer", async () => {
   expect(seen).toEqual(expectedVerdicts(ODD_ANSWERS));
 });
 
-test("a copy of the template prints a refusal of its first poll and exits", async () => {
+test("a copy of the template exits when its first poll is refused, and prints the reason", async () => {
   const stops = ODD_ANSWERS.filter(({ poll }) => poll === "stop");
   expect(await judgeStops(service, stops, startTemplate)).toEqual(expectedStops(stops));
 });

@@ -9,11 +9,11 @@ const INSTALL_WITHIN_MS = 15 * 60_000;
 
 /** A program that tests need, and that Debian packages. */
 export interface AptProgram {
-  /** The name of the program for people, e.g. "Chromium". */
+  /** The name of the program in messages, e.g. "Chromium". */
   readonly name: string;
   /** The command that the package installs. */
   readonly command: string;
-  /** Commands that are used if the package cannot be installed; the first that exists is used. */
+  /** Substitutes if the package cannot be installed: the first of these commands that exists is used. */
   readonly substitutes?: readonly string[];
   /** The package of Debian. */
   readonly package: string;
@@ -116,7 +116,7 @@ export async function aptInstall(...packages: readonly string[]): Promise<void> 
 }
 
 async function onPath(commands: readonly string[]): Promise<string | undefined> {
-  // Servers can be in a folder that is only on the PATH of root.
+  // Some servers are installed in a folder that is only on root's PATH.
   const env = { ...process.env, PATH: `${process.env["PATH"] ?? ""}:/usr/sbin:/sbin` };
   if (commands.length === 0) return undefined;
   const look = commands.map((command) => `command -v ${command}`).join(" || ");

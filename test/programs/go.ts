@@ -50,7 +50,7 @@ async function installGoProgram(path: string, version: string, say = SILENT): Pr
   mkdirSync(folder, { recursive: true });
   const go = await findGo(say);
   const env = { ...goEnvironment(go), GOBIN: folder, GOFLAGS: "-mod=mod" };
-  // flock lets only one process build; the others wait, and then find the program.
+  // flock lets only one process build the program; the others wait, and then find the built program.
   const build = `test -x ${name} || (echo missing && "$0" install ${path}@v${version})`;
   const options = { cwd: folder, env, timeout: BUILD_WITHIN_MS, maxBuffer: OUTPUT_MAX_BYTES };
   const building = run("flock", ["lock", "sh", "-c", build, go], options);

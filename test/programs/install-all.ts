@@ -30,8 +30,8 @@ const installSite: Install = async (say) => {
  *
  * @param nodes releases of Node to install, e.g. "24.21.0"
  * @param stores names of servers to install, from `REDIS_SERVERS`
- * @returns `redis` resolves when a Redis server is installed, which is all that `npm test` needs; `all` resolves when
- *   everything is installed. Both reject if an installation fails.
+ * @returns `redis` resolves when a Redis server is installed (`npm test` needs nothing else); `all` resolves when
+ * everything is installed. Both reject if an installation fails.
  */
 export function installAll(nodes: readonly string[], stores: readonly string[], say: Say) {
   const step = async (install: Install): Promise<void> => {

@@ -12,8 +12,8 @@ const INSTALL_WITHIN_MS = 10 * 60_000;
 export const NODES: Readonly<Record<string, string>> = { 22: "22.23.3", 24: "24.21.0", 26: "26.10.0" };
 
 /**
- * Old releases of TypeScript that bridges may use. They are not development dependencies, because each would replace
- * the command `tsc` of the project.
+ * Old releases of TypeScript that bridges may use. They are not development dependencies, because each of them would
+ * replace the project's command `tsc`.
  */
 export const TYPESCRIPTS = ["5.0.4", "5.9.3"];
 
@@ -35,7 +35,8 @@ async function installPackage(name: string, version: string, say: Say): Promise<
   const path = join(folder, "node_modules", name);
   if (versionOf(path) === version) return path;
   say(`installing with npm: ${name} ${version} …`);
-  // Each process uses a separate name, so that two processes can install the same package at once.
+  // Each process installs into a temporary folder with its own name, so that two processes can install the same package
+  // at once.
   const unfinished = `${folder}.${process.pid}`;
   await mkdir(unfinished, { recursive: true });
   const args = ["install", "--prefix", unfinished, "--no-save", "--silent", `${name}@${version}`];

@@ -13,7 +13,7 @@ const BY_HAND = "install Python 3.10 or later with venv (Debian: apt-get install
 
 /** A program that tests need, and that is on PyPI. */
 export interface PypiProgram {
-  /** The name of the program for people, e.g. "Synapse". */
+  /** The name of the program in messages, e.g. "Synapse". */
   readonly name: string;
   readonly package: string;
   readonly version: string;
@@ -75,7 +75,10 @@ export async function installFromPypi(wanted: PypiProgram, say: Say = () => unde
   return python;
 }
 
-/** Whether the Python of an environment runs. It does not run if another release has replaced the system's Python. */
+/**
+ * Whether the Python of an environment runs. The Python does not run if the system's Python has been replaced by a
+ * different release.
+ */
 async function runs(python: string): Promise<boolean> {
   if (!existsSync(python)) return false;
   return run(python, ["-c", "import pip"]).then(

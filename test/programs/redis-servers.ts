@@ -36,7 +36,8 @@ async function findValkey(say: Say): Promise<string | undefined> {
 /** Downloads Valkey 8 from the backports of Debian 12, with apt-get and without root. Returns the path of the server. */
 async function downloadValkey(say: Say): Promise<string> {
   const folder = join(TOOLS_FOLDER, `valkey-${DEBIAN}`);
-  // The package contains one program for all purposes. Under any name except its own, the program runs as a server.
+  // The package contains a single program, `valkey-check-rdb`. Under a different name, the same program runs as a
+  // server.
   const path = join(folder, "usr/bin/valkey-server");
   if (existsSync(path)) return path;
   say("installing from Debian's backports: Valkey (3 MB) …");

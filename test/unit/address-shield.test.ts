@@ -42,7 +42,8 @@ test("the edge never rejects a request that the shared limit would admit, and re
         shield.admitted("192.0.2.1", now);
       }
     }
-    // In this test, each answer arrives before the next request, so core admits each request that reaches core.
+    // In this test, each answer arrives before the next request is sent. So the edge always knows core's last decision,
+    // and core admits each request that the edge passes on.
     expect(asked).toBe(admitted);
   });
 });
@@ -90,7 +91,7 @@ test("memory is bounded: the edge forgets an address after requests from many ot
 test("a delayed answer does not make earlier requests count for longer", () => {
   const shield = createAddressShield();
   for (let i = 0; i < LIMIT - 1; i++) shield.admitted("192.0.2.1", 100 + i);
-  // The request that was sent first is answered last.
+  // Core answers the first request last.
   shield.admitted("192.0.2.1", 0);
   expect(shield.refuse("192.0.2.1", 999)).toBe(1);
   expect(shield.refuse("192.0.2.1", 1050)).toBeUndefined();

@@ -11,7 +11,7 @@ afterEach(async () => {
   for (const close of closers.splice(0).toReversed()) await close();
 });
 
-/** Starts a server that echoes, with bounds. */
+/** Starts an echo server whose number of connections is bounded. */
 async function start(bounds: ConnectionBounds, host = "127.0.0.1") {
   const server = createServer((socket) => socket.on("error", () => undefined).pipe(socket));
   const refused = limitConnections(server, bounds);
