@@ -80,7 +80,7 @@ test("an IPv4 address is limited only by its own limit", () => {
   expect(answers.every((answer) => answer === undefined)).toBe(true);
 });
 
-test("memory is bounded: the edge forgets an address after requests from many other addresses", () => {
+test("the edge's memory is bounded: the edge forgets an address after requests from many other addresses", () => {
   const shield = createAddressShield();
   for (let i = 0; i < LIMIT; i++) shield.admitted("192.0.2.1", 1);
   for (let i = 0; i < 20_000; i++) shield.admitted(`2001:db8::${i.toString(16)}`, 1);
@@ -88,7 +88,7 @@ test("memory is bounded: the edge forgets an address after requests from many ot
 });
 
 // time: controlled
-test("a delayed answer does not make earlier requests count for longer", () => {
+test("requests count for one second from when they were sent, even if core's answers are delayed", () => {
   const shield = createAddressShield();
   for (let i = 0; i < LIMIT - 1; i++) shield.admitted("192.0.2.1", 100 + i);
   // Core answers the first request last.

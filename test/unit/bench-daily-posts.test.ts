@@ -1,7 +1,7 @@
 import { dailyPosts } from "../../bench/daily-posts";
 
 const MB = 1024 * 1024;
-/** The seconds of 36 hours and 10 minutes. */
+/** 36 hours and 10 minutes, in seconds. */
 const ID_SECONDS = 130_200;
 
 test("if core removes acked events, 512 MB suffice for as many POSTs as their request ids allow", () => {

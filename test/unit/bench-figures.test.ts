@@ -25,7 +25,7 @@ test("a benchmark's last line has the median, minimum and maximum cost of its ro
   expect(raw).toMatchObject({ of: 1, rounds: [{ cost: 3.25 }, { cost: 4 }, { cost: 2.5 }] });
 });
 
-test("the time that the host took is the eighth value in /proc/stat, and is 0 if the value is missing", () => {
+test("the processor time that the host took is the eighth value in /proc/stat, or 0 if that value is missing", () => {
   const stat = "cpu  10 20 30 40 5 6 7 82 1 2\ncpu0 1 1 1 1 1 1 1 1 1 1\n";
   expect(parseMachineTimes(stat)).toEqual({ total: 200, stolen: 82 });
   for (const text of ["", "cpu 1 2 3", "intr 1 2 3 4 5 6 7 8"])

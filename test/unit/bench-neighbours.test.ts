@@ -26,7 +26,7 @@ describe("the slowdown by an attack", () => {
     expect(slowdownOf(calls, outcomes({ post: times(100, 100) })).ratio).toBe(2);
   });
 
-  test("does not name a kind of call as the worst if it was rare without the attack", () => {
+  test("never names a rare kind of call as the worst", () => {
     const alone = outcomes({ post: times(100, 10), "sign in": times(19, 1) });
     const beside = outcomes({ post: times(100, 11), "sign in": times(19, 100) });
     expect(slowdownOf(alone, beside)).toMatchObject({ ratio: 100, worst: { kind: "post" } });

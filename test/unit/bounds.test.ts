@@ -85,15 +85,15 @@ test("a Follow stream keeps at most 10,000 unwritten acks; a further ack is drop
 describe("the pushes of a shard", () => {
   const shard = testShard();
 
-  test("begin no first attempts while 1,000 outcomes wait to be recorded, and begin them when there is room again", async () => {
+  test("start no first attempts while 1,000 outcomes wait to be recorded, and start them when fewer outcomes wait", async () => {
     await shard().run(1_000, { answer: () => after(1, OK), queue: queuedMany(1_100), records: "away" });
-    // When the 1,000th outcome starts to wait, 16 more attempts are in progress.
+    // When the 1,000th outcome begins to wait, 16 more attempts are already in progress.
     expect(shard().attempts).toHaveLength(1_016);
     await shard().wait(1_000, { records: "taken" });
     expect([shard().attempts.length, shard().recorded.length]).toEqual([1_100, 1_100]);
   });
 
-  test("drop no late events while 1,000 outcomes wait to be recorded, and drop them when there is room again", async () => {
+  test("are not dropped as too late while 1,000 outcomes wait to be recorded, but are dropped when fewer outcomes wait", async () => {
     const hang = (): Promise<never> => new Promise(() => {});
     await shard().run(14_000, { answer: hang, queue: queuedMany(1_300), records: "away" });
     expect([shard().attempts.length, shard().drops.length]).toEqual([16, 1_000]);
@@ -105,7 +105,7 @@ describe("the pushes of a shard", () => {
 describe("a watch of a workspace", () => {
   const stop = new AbortController();
   setMaxListeners(0, stop.signal);
-  /** @param fresh the number of new deliveries that each read of the log returns */
+  /** @param fresh the number of new deliveries that each read of the log is to return */
   const watchesOf = (fresh: number): ((stream: WatchStream) => void) => {
     const context = {
       now: Date.now,

@@ -34,7 +34,7 @@ test("the calls of one connection do not delay calls of another connection", asy
   expect(started.join("")).toBe("abcx");
 });
 
-test("after a turn without calls, a connection has its full share again", async () => {
+test("after a turn of the event loop without calls, a connection can start its full share of calls again", async () => {
   const { started, call } = createTestStarts();
   const connection = {};
   for (const name of "abc") call(connection, name);

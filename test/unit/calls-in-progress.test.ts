@@ -21,7 +21,7 @@ function createTestCalls() {
   };
 }
 
-test("a workspace and a token each have a share, and one of them alone does not exhaust the bound for all", async () => {
+test("each workspace and each token has a share of calls in progress, which is smaller than the bound for all calls", async () => {
   const { begin, ends } = createTestCalls();
   expect(await begin("w1", "ann")).toBeUndefined();
   expect(await begin("w1", "ann")).toBeUndefined();

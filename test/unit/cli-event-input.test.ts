@@ -40,7 +40,7 @@ test("core reads every field of an event with its value in the JSON input", () =
   });
 });
 
-test("an update has the id of its message", () => {
+test("an update is published with the id of the message that it updates", () => {
   const event = checkEvent({ type: "message.update", channel: "c1", message: { id: "msg_1", text: "new" } });
   const update = { type: "message.update", channel: "c1", messageId: "msg_1" };
   expect(asCoreReads(event).content).toMatchObject(update);

@@ -57,7 +57,7 @@ test.each([[["writeSync"]], [["fsyncSync"]], [["closeSync"]], [["writeSync", "un
   },
 );
 
-test("no secret is created when the disk is full", async () => {
+test("the CLI does not create a secret when the disk is full", async () => {
   const answer = jest.fn(() => made);
   breakCalls("fsyncSync");
   const message = expect.stringContaining("nothing was changed") as string;

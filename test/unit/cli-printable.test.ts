@@ -24,7 +24,7 @@ test("printed text cannot control a terminal", () => {
   });
 });
 
-test("printed JSON cannot control a terminal, is one line, and keeps its value", () => {
+test("JSON is printed in one line, cannot control a terminal, and parses to the same value", () => {
   forAll(fc.jsonValue(), hostile, (value, text) => {
     const line = printableJson({ value, text });
     expect(withoutPairs(line)).not.toMatch(STEERING);

@@ -15,7 +15,7 @@ test("an axis has three to five whole numbers at equal distances, from 0 to at l
   expect(axisSteps(22)).toEqual([0, 10, 20, 30]);
 });
 
-test("times are in 24-hour format, with the day unless it is today", () => {
+test("times are in 24-hour format; a time that is not today also has its day", () => {
   const at = new Date(2026, 2, 1, 0, 5, 9);
   expect(localTime(at, "clock")).toBe("00:05");
   expect(localTime(at, "date")).toBe("1 Mar 2026, 00:05");

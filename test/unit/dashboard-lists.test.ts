@@ -11,7 +11,7 @@ import { exactUtc, fromNow } from "../../dashboard/words/time-words";
 import { forAll } from "../harness/for-all";
 import { ago, delivery, NOW } from "./dashboard-delivery";
 
-test("the log is newest first, keeps the highest count of each run of empty polls, and does not drop pushes in favour of polls", () => {
+test("the log is newest first, keeps the highest count of each run of empty polls, and does not drop pushes to make room for polls", () => {
   const run = (polls: number) => delivery({ id: "1-1000000", eventType: "poll", polls });
   const pushes = Array.from({ length: PUSHES_LOGGED_MAX + 1 }, (_, i) => delivery({ id: `0-${i}` }));
   const polls = Array.from({ length: POLLS_LOGGED_MAX }, (_, i) => ({ ...run(1), id: `2-${i}` }));
@@ -29,7 +29,7 @@ test.each([
   [{ eventType: "ping" }, ["2-0"]],
   [{ event: "ABC" }, ["1-0"]],
   [{ event: "abc", eventType: "ping" }, []],
-  // A filter by result finds only pushes, so the poll is left out.
+  // Only pushes have a result, so a filter by result leaves out the poll.
   [{ result: "success" }, ["2-0"]],
 ])("the log is filtered by %j", (filter, ids) => {
   const [ping, tls] = [{ eventType: "ping" }, { result: "tls", eventId: "evt_abc" }] as const;
@@ -49,7 +49,7 @@ describe("`minuteBuckets`", () => {
       const { minutes, success } = minuteBuckets(pushes, NOW);
       const hour = Array.from({ length: 61 }, (_, i) => Math.floor(NOW / 60_000 - 60 + i) * 60);
       expect(minutes).toEqual(hour);
-      // A push whose time is in the future was logged by a core whose clock is ahead. The push counts as made now.
+      // If a core's clock is ahead, it logs pushes with times in the future. The chart counts such a push as made now.
       const within = ages.filter((age) => age < 3_600_000).map((age) => NOW - Math.max(0, age));
       const of = within.map((at) => Math.floor(at / 60_000) * 60);
       const counts = minutes.map((each) => of.filter((minute) => minute === each).length);
@@ -78,7 +78,7 @@ describe("`minuteBuckets`", () => {
     ["that spans minutes", 30, 90_000, 0, 30, 10],
     ["that began before the last hour", 3_601, 2 * 3_600_000, 0, 1_800, 16],
     ["that ended before the last hour", 100, 3 * 3_600_000, 2 * 3_600_000, 0, 0],
-  ])("spreads a run of polls %s over its duration", (_which, polls, first, last, total, atEnd) => {
+  ])("distributes a run of polls %s over the run's duration", (_which, polls, first, last, total, atEnd) => {
     const run = { eventType: "poll", at: ago(first), polls, lastAt: ago(last), attempt: 0 };
     const counts = minuteBuckets([{ ...delivery(), ...run }], NOW).polls;
     expect([sum(counts), counts.at(-1)]).toEqual([total, atEnd]);

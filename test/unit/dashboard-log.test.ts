@@ -21,7 +21,7 @@ const polls = (id: number, count: number, events = 0) =>
   });
 
 describe("the rows of the log", () => {
-  test("neighbouring runs of empty polls share a row; a push or a poll with events ends the row", () => {
+  test("consecutive runs of empty polls share a row; a push or a poll with events begins a new row", () => {
     const push = delivery({ id: "5-0" });
     const log = [polls(7, 3), polls(6, 1), push, polls(4, 1, 2), polls(3, 10), polls(2, 20), polls(1, 30)];
     const rows = toRows(log);
@@ -106,11 +106,14 @@ describe("sending again", () => {
     expect(whyNotSent({ connected: false, mode: "none" })).toMatch(/disconnected/);
   });
 
-  test.each(DELIVERY_RESULTS)("the page says why it shows no event after the result %s", (result) => {
-    expect(whyNoEvents(delivery({ result }))).toMatch(/^The .{20,}\.$/);
-  });
+  test.each(DELIVERY_RESULTS)(
+    "if a push has the result %s, the page says why the event cannot be shown",
+    (result) => {
+      expect(whyNoEvents(delivery({ result }))).toMatch(/^The .{20,}\.$/);
+    },
+  );
 
-  test("the page says why it shows no events of a poll", () => {
+  test("the page says why the events of a poll cannot be shown", () => {
     expect(whyNoEvents(polls(1, 1, 3))).toBe("The events of this poll are no longer held.");
   });
 

@@ -75,7 +75,7 @@ test.each<[string, Parameters<typeof showsNextSteps>, boolean]>([
   expect(showsNextSteps(...facts)).toBe(isShown);
 });
 
-test("the command that checks a bridge fits the mode, and the target URL cannot break out of its quotes", () => {
+test("the suggested command checks a bridge in the workspace's delivery mode, and quotes the target URL safely", () => {
   expect(checkCommand({ mode: "poll", targetUrl: "" })).toBe(
     "SIGNING_SECRET=… npm run check-bridge -- --poll",
   );

@@ -40,7 +40,7 @@ describe("the advice", () => {
     [429, /more requests/],
     [500, /bridge's own log/],
     [418, /own log for the reason/],
-  ])("after a %d is specific to that status", (status, words) => {
+  ])("names what to do after a %d", (status, words) => {
     expect(adviceFor(delivery({ result: "status", status }))).toMatch(words);
   });
 
@@ -55,7 +55,7 @@ describe("the advice", () => {
     ["in the TLS handshake", { status: 0 }, "tls", /HTTPS on the port of the target URL/],
     ["before an answer", { status: 0 }, "status", /2xx immediately/],
     ["within an answer", { status: 200 }, "status", /finish the response/],
-  ] as const)("after a timeout %s is specific to that step", (_where, facts, failedStep, words) => {
+  ] as const)("names what to do after a timeout %s", (_where, facts, failedStep, words) => {
     expect(adviceFor(delivery({ result: "timeout", ...facts }), failedStep)).toMatch(words);
   });
 });

@@ -36,7 +36,7 @@ test("a chat page shows posts in order, each once and in its latest version", ()
   });
 });
 
-test("a post that moves to the end is shown once, at the end; it counts as unread elsewhere", () => {
+test("a post that moves to the end is shown once, at the end, and counts as unread", () => {
   const posts = [postOf(1, 0), postOf(2, 0), { ...postOf(1, 1), place: 3 }];
   const state = posts.reduce((before, post) => applyEvent(before, { type: "post", post }), EMPTY_CHAT);
   expect(state?.posts.map(({ id }) => id)).toEqual([2, 1]);
@@ -58,7 +58,7 @@ test("a chat page keeps the newest note on each post, and drops the notes on pos
   expect(kept.toSorted()).toEqual(["1 second", "2 other"]);
 });
 
-test("posts for one member, or in a member's DM, are shown to that member only", () => {
+test("a post that is ephemeral, or in a DM, is shown only to the member whom it is for", () => {
   const ids = fc.constantFrom("a", "b");
   const conversations = fc.constantFrom("general", "dm:a", "dm:b");
   forAll(ids, conversations, fc.option(ids), (reader, conversation, onlyFor) => {
@@ -164,7 +164,7 @@ test("`chat-bridge-check --observe` gets the latest messages with their edits, i
     expect(messages.map(({ text }) => text)).toEqual(all.slice(all.length - messages.length));
     const bytes = Buffer.byteLength(body);
     expect(bytes).toBeLessThan(mib + 1024);
-    // If messages are left out, the newest of them would make the answer too large.
+    // If the answer leaves out messages, it would be too large with the newest of them.
     const next = all.at(-messages.length - 1) ?? "";
     if (messages.length < all.length) expect(bytes + Buffer.byteLength(next)).toBeGreaterThan(mib - 1024);
   });

@@ -36,7 +36,7 @@ test.each<[string, readonly string[], number, string]>([
   },
 );
 
-test("a question shows its picture and its buttons, and does not reveal the answer", () => {
+test("a question's message shows the picture and the buttons, and does not reveal the answer", () => {
   const here = table();
   here.command("ann", "start");
   const [question] = here.press("ann", "begin:e1");
@@ -91,7 +91,7 @@ test("a receipt has the member's answer as data; a reveal has the right answer, 
   expect(here.after(5_000)[0]?.content.data).not.toHaveProperty("results");
 });
 
-test("a number question awaits a reply, accepts only numbers, and the closest answers win", () => {
+test("the answer to a number question is a reply, which must be a number; the closest answers win", () => {
   const here = atQuestion();
   for (const who of ["ann", "bob"]) here.press(who, "answer:0:0:e1");
   const [asked] = here.after(5_000);
@@ -137,7 +137,7 @@ test("a rematch button that is pressed in a DM opens a lobby in the game's chann
   );
 });
 
-test("while the workspace has its maximum number of games, the answer to a rematch button says so", () => {
+test("if the workspace already has its maximum number of games, a member who presses a rematch button is told so", () => {
   const here = table();
   const pressed = Array.from({ length: 101 }, (_, i) => texts(here.press("ann", `rematch:c${i}`, "dm:ann")));
   expect(pressed[99]).toContain("The lobby is open");
@@ -182,7 +182,7 @@ test("only the member who opened a game can stop it", () => {
   expect(kinds(here.command("ann", "stop"))).toEqual(["message.update GAME_END"]);
 });
 
-test("a name cannot move the text after it to another place, and an invisible name gets a placeholder", () => {
+test("a member's name cannot change the direction of the text after it, and an invisible name gets a placeholder", () => {
   const here = table();
   const boards = [
     here.command("Eve\u202e", "start"),
@@ -196,7 +196,7 @@ test("a name cannot move the text after it to another place, and an invisible na
   expect(reveal?.content.text).toContain("\nEve +150 · \u2068محمد 🦊\u2069 +150 · someone +150");
 });
 
-test("a typed number with two meanings is not locked in, and the notice says how to type each; a reply may have any unit", () => {
+test("a typed number with two meanings is not accepted, and the notice says how to type each meaning; a reply may have any unit", () => {
   const here = atQuestion();
   for (const who of ["ann", "bob"]) here.press(who, "answer:0:0:e1");
   here.after(5_000);

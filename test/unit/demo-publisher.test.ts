@@ -103,7 +103,7 @@ test("a waiting update is replaced by the next update of the same message in the
   await Promise.all(all);
 });
 
-test("the data of a notice contains the id of the message that the notice is about; a notice about a message without an id is published without it", async () => {
+test("the data of a notice contains the id of the message that the notice is about, or no id if that message has none", async () => {
   const { publish, call } = start();
   const about = (ref: string): Output => ({
     type: "message.ephemeral",

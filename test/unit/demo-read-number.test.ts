@@ -97,7 +97,7 @@ test.each([
   expect(read(text)).toEqual({ is: "none" });
 });
 
-test("both readings of an unclear number can be typed clearly, in the way that the notice advises", () => {
+test("if a number is ambiguous, both of its meanings can be typed unambiguously, in the way that the notice advises", () => {
   const parts = fc.tuple(
     fc.integer({ min: 1, max: 999 }),
     fc.integer({ min: 0, max: 999 }),

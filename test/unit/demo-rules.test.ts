@@ -21,7 +21,7 @@ const RULES: Rules = {
 const MESSAGE_ID = "msg_01HZZZZZZZZZZZZZZZZZZZZZZZ";
 const WORKSPACE_ID = "11111111-2222-3333-4444-555555555555";
 
-/** Ids of games: a game has the id of the event that opened it. Every run begins with the game e0. */
+/** Ids of games: a game has the id of the event that opened it. Every run begins with the game whose id is e0. */
 const anyGame = fc.oneof(
   { weight: 4, arbitrary: fc.constant("e0") },
   fc.nat(12).map((n) => `e${n}`),
@@ -108,7 +108,7 @@ test("core would accept every output of a game, whatever members do", () => {
 test("games end on their own, each with one final board", () => {
   forAll(steps, (all) => {
     const run = playAll(all);
-    // The duration of the longest possible game: the lobby, and 15 questions of a minute, each with its reveal.
+    // The duration of the longest possible game: a lobby, and 15 questions of one minute, each followed by a reveal.
     run.tickUntil(run.nowMs() + 30_000 + 15 * (60_000 + 5_000));
     expect(run.games()).toBe(0);
     const { GAME_START, GAME_END } = MessageKind;

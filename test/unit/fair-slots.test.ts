@@ -5,7 +5,10 @@ import { many } from "../harness/for-all";
 /** Waits until all promises that can settle have settled. */
 const settle = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
-/** Slots whose tasks run until `end` is called. `begun` has the keys of the tasks, in the order in which they began. */
+/**
+ * Slots whose tasks run until `end` is called. `begun` lists the keys of the tasks, in the order in which the tasks
+ * began.
+ */
 function createTestSlots(inAll: number, ofOne: number) {
   const slots = createFairSlots({ inAll, ofOne });
   const begun: string[] = [];
@@ -49,8 +52,8 @@ test("no bound is ever exceeded, no slot stays free while a task can use it, and
       fc.integer({ min: 1, max: 3 }),
       async (steps, inAll, ofOne) => {
         const slots = createTestSlots(inAll, ofOne);
-        // A model of the waiting tasks, oldest first. The model learns which tasks have begun, but does not predict the
-        // order of the keys.
+        // A model of the waiting tasks, oldest first. The model does not predict whose turn is next: the test tells the
+        // model which tasks have begun.
         let waiting: {
           readonly key: string;
           readonly cancel: () => void;
@@ -102,7 +105,7 @@ test("after each task of a key with many waiting tasks, every other key has a tu
         void slots.run("running");
         for (let i = 0; i < count; i++) void slots.run("many");
         for (let i = 0; i < others; i++) void slots.run(`other${i}`);
-        // The second turn of "many" comes after the turns of all other keys.
+        // The key "many" gets its second turn only after every other key has had a turn.
         for (let i = 0; i < others + 2; i++) await slots.end(0);
         const turns = slots.begun.slice(1, others + 2);
         expect(new Set(turns).size).toBe(others + 1);
@@ -114,7 +117,7 @@ test("after each task of a key with many waiting tasks, every other key has a tu
   );
 });
 
-test("a slot is freed once, however often its holder frees it", async () => {
+test("if a holder frees its slot several times, only the first call has an effect", async () => {
   const slots = createFairSlots({ inAll: 1, ofOne: 1 });
   const free = await slots.acquire("a");
   const [second, third] = [slots.acquire("b"), slots.acquire("c")];

@@ -50,7 +50,7 @@ test("however events are added and attempts end, each event gets one first attem
       look();
       expect(attempts.isIdle).toBe(left === addedAt.length && inProgress.length === 0);
     }
-    // When all attempts in progress have ended, no event is left.
+    // When all attempts in progress have ended, every event has had its first attempt or has been dropped.
     while (inProgress.length > 0) {
       for (const each of inProgress.splice(0)) attempts.end(each);
       look();

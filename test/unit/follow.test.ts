@@ -5,7 +5,7 @@ import { closeAll, createGroup, DEADLINE_MS, pass, seen, type Group } from "../h
 /** Names of two streams: together, EVEN owns the shards 0 and 2, and ODD owns 1 and 3. */
 const [EVEN, ODD] = ["c1", "cp"];
 
-test("each of two streams with these names owns every second shard", () => {
+test("the streams EVEN and ODD each own every second shard", () => {
   expect(ownersOf(4, [EVEN, ODD])).toEqual([EVEN, ODD, EVEN, ODD]);
 });
 
@@ -25,7 +25,7 @@ function startGroup(window = 10): Group {
 
 // time: controlled
 describe("one stream", () => {
-  test("gets an overdue event again, with the later events of its workspace and a higher attempt number", async () => {
+  test("gets an overdue event again, together with the workspace's later events, and with a higher attempt number", async () => {
     const group = startGroup();
     const stream = group.open("c");
     await group.append("a", "a", "b", "a");
@@ -73,7 +73,7 @@ describe("one stream", () => {
     }
   });
 
-  test("reads a lost shard from its oldest unacked event when it gets the shard back, even if no other stream holds the shard", async () => {
+  test("after losing and regaining a shard, reads the shard from its oldest unacked event, even if no other stream held it", async () => {
     const group = startGroup();
     const cut = group.open("c");
     await pass(1_000);
@@ -94,7 +94,7 @@ describe("one stream", () => {
     expect(seen(cut)).toEqual(["a0/1", "a1/2"]);
   });
 
-  test("gets neither new events nor redeliveries while its client reads too slowly, and then continues in order", async () => {
+  test("gets neither new events nor redeliveries while its client reads too slowly, and continues in order when the client catches up", async () => {
     const group = startGroup();
     const stream = group.open("c");
     await group.append("a");
@@ -149,7 +149,7 @@ describe("several streams of a group:", () => {
     expect([seen(stuck), seen(healthy)]).toEqual([["c0/1"], ["c0/2"]]);
   });
 
-  test("an overdue event and the later events of its workspace leave the window if their shard belongs to another stream", async () => {
+  test("if a shard belongs to another stream, an overdue event of the shard and the workspace's later events leave the window", async () => {
     const group = startGroup(2);
     const first = group.open(EVEN);
     group.memory.append("c");

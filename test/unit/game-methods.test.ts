@@ -121,7 +121,7 @@ const ofData = (value: Record<string, unknown>): Uint8Array =>
     OutboundEvent.create({ ...GOOD, content: create("c1", { ...CARD, data: value }) }),
   ).finish();
 
-test("valid events, with data of up to 30 nested objects and lists, are read as the generated code reads them", () => {
+test("valid events are read as the generated code reads them, even with 30 levels of nested objects and lists in their data", () => {
   forAll(fc.array(anyData, { maxLength: 4 }), fc.nat(29), (all, depth) => {
     const deepest = [data(times(depth, struct)), data(times(depth, list))];
     const bytes = request(...all.map(ofData), ...deepest.map((each) => Buffer.concat([good, each])));
@@ -147,7 +147,10 @@ test("if the ack deadline of an opening message is not a valid duration, the mes
   expect(GAME_METHODS.follow.requestDeserialize(tenSeconds)).toEqual({ message });
 });
 
-/** A game service whose store answers only when a test says so, and the number of the calls that have reached the store. */
+/**
+ * A game service whose store answers only when a test makes it answer, and the numbers of the calls that have reached
+ * the store.
+ */
 function startGames() {
   const counts = createCallCounts();
   const stored: (() => void)[] = [];
@@ -166,7 +169,7 @@ function startGames() {
     () => undefined,
     createCallPace(),
   );
-  /** Makes a call with events that count as `bytes` bytes in total. Resolves with its status. */
+  /** Makes a call whose events count as `bytes` bytes in total. Resolves with its status. */
   const ask = (name: string, bytes: number, count = 1): Promise<string> =>
     new Promise((resolve) => {
       const metadata = new Metadata();

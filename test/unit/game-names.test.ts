@@ -18,7 +18,7 @@ test.each<[string, readonly string[] | undefined, readonly string[] | undefined]
   expect(readCommand(text, SECOND)).toEqual(second);
 });
 
-test("a game without other games reads every command, with and without its name", () => {
+test("if a workspace has only one game, the game reads every command, with or without the game's name", () => {
   const alone = { own: "trivia", all: ["trivia"] };
   expect(["start", "trivia start", "quiz"].map((text) => readCommand(text, alone))).toEqual([
     ["start"],
@@ -27,7 +27,7 @@ test("a game without other games reads every command, with and without its name"
   ]);
 });
 
-test("a game understands the command that it shows to members", () => {
+test("a game accepts every command that it shows to members", () => {
   expect([FIRST, SECOND].map((names) => writeCommand("start", names))).toEqual(["start", "quiz start"]);
   for (const names of [FIRST, SECOND]) {
     expect(readCommand(writeCommand("start", names), names)).toEqual(["start"]);

@@ -59,7 +59,7 @@ test.each([
   ["4m failed, 3m accepted, 2m failed, 1m accepted", "degraded", 1],
   ["6m failed, 3m accepted, 2m failed, 1m accepted", "recovered", 1],
   ["4m failed, 3m failed, 1m accepted", "recovered", 1],
-  // The bridge accepts pushes, but too slowly.
+  // The bridge accepts pushes, but takes too long to answer.
   ["2m accepted, 1m overloaded, 1m accepted", "degraded", undefined],
   ["8m accepted, 6m overloaded, 1m accepted", "healthy", undefined],
   ["4m overloaded, 3m failed, 2m accepted", "recovered", 2],

@@ -79,7 +79,7 @@ test("whatever events are added, acked and redelivered, order is kept, and every
           const { shard } = due;
           const again = due.entryIds.map((id) => out.get(deliveryId(shard, id)));
           const [first] = again;
-          // All unacked events of the workspace are redelivered, because its oldest unacked event is overdue first.
+          // The workspace's oldest unacked event becomes overdue first, so all its unacked events are redelivered.
           const expected = [...out.values()].filter(({ workspace }) => workspace === first?.workspace);
           expect(again).toEqual(expected);
           inFlight.remove(shard, due.entryIds);

@@ -1,7 +1,10 @@
 import { readInboundEvent } from "../../edge/public/read-inbound-event";
 import { readJson } from "../../edge/public/read-json";
 
-/** Returns the edge's result for a body: "valid", or the invalid field; undefined if the whole body is invalid. */
+/**
+ * Returns how the edge judges a body: "valid", or the name of the invalid field; undefined if the whole body is
+ * invalid.
+ */
 export function outcomeOf(body: unknown): string | undefined {
   const read = readInboundEvent(readJson(Buffer.from(JSON.stringify(body)))?.value);
   return read.$case === "event" ? "valid" : read.value.field;

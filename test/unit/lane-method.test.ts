@@ -15,7 +15,9 @@ import { ANY_CHARACTER, forAll } from "../harness/for-all";
 
 const { requestSerialize, requestDeserialize } = BRIDGE_METHODS.lane;
 const number = fc.integer({ min: 0, max: 2 ** 32 - 1 });
-/** Bodies whose length takes three bytes as a varint. The longer body also makes the buffer of a message grow. */
+/**
+ * Bodies so long that the varint of their length takes three bytes. The longer body also makes a message's buffer grow.
+ */
 const large = fc.constantFrom(16_500, 150_000).map((bytes) => new Uint8Array(bytes).fill(7));
 const page: fc.Arbitrary<PageAnswer> = fc.record({
   number,
@@ -49,8 +51,9 @@ test("an answer that core encodes decodes to the same message as an answer that 
   forAll(messages, ({ answers, closing }) => {
     const generated = { answers: answers.map(asGenerated), closing };
     const expected = Buffer.from(LaneResponse.encode(generated).finish());
-    // `decode` runs immediately, because the next message reuses the buffer. The generated code then encodes the
-    // decoded answers, because two correct encoders can write different bytes: one of them can omit zeroes.
+    // `decode` runs immediately, because the next message reuses the buffer. The test compares the answers after the
+    // generated code has decoded and encoded them. Two correct encoders can write different bytes, because one may omit
+    // zeroes.
     const read = LaneResponse.decode(LANE_METHOD.responseSerialize({ answers, closing }));
     expect(expected.equals(LaneResponse.encode(read).finish())).toBe(true);
   });

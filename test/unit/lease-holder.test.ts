@@ -47,7 +47,7 @@ const aborted = (signal: AbortSignal): Promise<void> =>
     if (signal.aborted) resolve();
     else signal.addEventListener("abort", () => resolve(), { once: true });
   });
-/** Advances the clock until `look` returns a value that is neither undefined nor false. */
+/** Advances the clock until `look` returns a value other than undefined and false. */
 async function until<T>(look: () => T | undefined | false): Promise<T> {
   for (let steps = 0; steps < 2_000; steps++) {
     const found = look();
@@ -104,7 +104,7 @@ test("a closing core releases idle shards immediately, and other shards when the
   expect(memory.members.has("a")).toBe(false);
 });
 
-/** Makes work on a shard continue for `ms` milliseconds after it must stop. */
+/** Makes work on a shard continue for `ms` milliseconds after the work has been asked to stop. */
 function finishWorkAfter(ms: number): void {
   holders.working.until = async (lease) => {
     await aborted(lease.stopping);
@@ -114,7 +114,7 @@ function finishWorkAfter(ms: number): void {
 
 // time: controlled
 test.each(["moves to another core's share", "is released because the core closes"])(
-  "if a shard %s, its lease is renewed until the old core has finished its work, and then the other core begins",
+  "if a shard %s, the old core renews the lease until it has finished its work, and then the other core begins",
   async (why) => {
     finishWorkAfter(PUSH_DEADLINE_MS);
     const one = holders.start("one");
@@ -142,7 +142,7 @@ test.each(["moves to another core's share", "is released because the core closes
 );
 
 // time: controlled
-test("if the work on a shard does not end, its lease is renewed only for the time of a push, and another core acquires it", async () => {
+test("if the work on a shard does not end, the core renews the lease only for as long as a push can take, and then another core acquires it", async () => {
   keepWorkingOn(0, 1, 2, 3);
   holders.start("one");
   await pass(1_000);
@@ -154,7 +154,7 @@ test("if the work on a shard does not end, its lease is renewed only for the tim
 });
 
 // time: controlled
-test("if a shard returns to the share of a core that is finishing the work on it, the core finishes the old work before it begins again", async () => {
+test("if a core gets a shard back while it is still finishing the work on the shard, the core finishes the old work before it begins again", async () => {
   finishWorkAfter(2_000);
   const one = holders.start("a");
   await pass(1_000);
@@ -175,7 +175,7 @@ const INTO_BEAT = Array.from({ length: 12 }, (_, i) => i);
 
 // time: controlled
 test.each(INTO_BEAT)(
-  "a core that closes at about the time of a beat (case %i) keeps a shard until the work on it has ended",
+  "a core that closes near a beat (case %i) keeps the lease of a shard until the work on the shard has ended",
   async (ms) => {
     const finish = keepWorkingOn(0, 1, 2, 3);
     const one = holders.start("one");
@@ -382,7 +382,7 @@ test("a lease expires according to the clock, even if its timer has not fired", 
   await pass(1_000);
   const lease = holders.acquired[0]?.lease;
   expect(lease?.isOver()).toBe(false);
-  // The process might have been suspended: the clock has advanced, but no timer has fired.
+  // Simulates a process that was suspended: the clock has advanced, but no timer has fired.
   const later = performance.now() + LEASE_MS;
   const clock = jest.spyOn(performance, "now").mockReturnValue(later);
   expect([lease?.isOver(), lease?.over.aborted]).toEqual([true, false]);
@@ -390,7 +390,7 @@ test("a lease expires according to the clock, even if its timer has not fired", 
 });
 
 // time: controlled
-test("if a busy shard moves to another core's share, its lease is renewed as `draining`; if the shard moves back, the lease is `held`", async () => {
+test("if another core now owns a busy shard, the lease is renewed as `draining`; if the shard moves back, the lease is `held`", async () => {
   const one = holders.start("a");
   await pass(1_000);
   const lease = holders.acquired.find((each) => each.lease.shard === 1)?.lease;

@@ -1,7 +1,9 @@
 import { MESSAGE_KINDS } from "../../contract/messages";
 import { defaultLifetimeMs } from "../../core/domain/lifetime";
 
-/** The kinds of messages that never expire: self-paced rounds, word games, icebreakers, digests and schedules. */
+/**
+ * The kinds of messages that never expire: rounds without a time limit, word games, icebreakers, digests and schedules.
+ */
 const NEVER_STALE =
   "async_announcement async_question async_results icebreaker icebreaker_results small_talk kyt_reveal " +
   "weekly_digest anagram wordgame_start wordgame_board wordgame_expired hangman_board hangman_end " +

@@ -90,7 +90,7 @@ test("all addresses of an IPv6 /64 have one key, in every notation, and other ne
   });
 });
 
-test("an IPv4 address has the same key in IPv6 form, and other IPv4 addresses have other keys", () => {
+test("an IPv4 address and its IPv6 form have the same key, and other IPv4 addresses have other keys", () => {
   forAll(fc.ipV4(), fc.ipV4(), (address, other) => {
     expect(networkOf(`::ffff:${address}`)).toBe(networkOf(address));
     expect(networkOf(other) === networkOf(address)).toBe(other === address);

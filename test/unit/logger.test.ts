@@ -38,7 +38,7 @@ test.each([
   },
 );
 
-test("a process whose log cannot be written continues, within its memory limit", async () => {
+test("if a process cannot write its log, it continues to run, and stays within its memory limit", async () => {
   // About 50 MB of entries.
   const { code, stderr } = await run(500_000, "process.exit(7)", "> /dev/full");
   expect([code, stderr]).toEqual([7, ""]);

@@ -38,7 +38,7 @@ test("with 512 MB and 16 shards, the bounds are those of the table in docs/scali
   expect(bounds.heldMaxBytes / MB).toBe(64);
 });
 
-test("a bound from the settings applies, however much memory Redis has", () => {
+test("a bound that is set in the settings does not depend on Redis's memory", () => {
   const set = { inboundLogMaxBytes: 1, pushQueueMaxBytes: 2, heldMaxBytes: 3 };
   for (const memory of [undefined, memoryOf(512, 16)]) expect(planMemory(memory, set)).toEqual(set);
 });

@@ -7,7 +7,7 @@ import { createMetrics } from "../../runtime/metrics";
 const MB = 1024 * 1024;
 const MINUTE_MS = 60_000;
 
-/** Watches a server whose memory the test sets, on jest's fake clock. */
+/** Watches a simulated Redis server whose memory the test sets, on jest's fake clock. */
 function watched() {
   const lines: string[] = [];
   const write =
@@ -44,7 +44,7 @@ beforeEach(() => void jest.useFakeTimers());
 afterEach(() => void jest.useRealTimers());
 
 // time: controlled
-test("from 80 percent on, there is a notice, and a warning every ten minutes", async () => {
+test("when Redis uses 80 percent of its memory, core shows a notice and logs a warning every ten minutes", async () => {
   const redis = watched();
   await redis.uses(79.9);
   expect([redis.notice(), redis.lines]).toEqual([undefined, []]);
@@ -65,7 +65,7 @@ test("from 80 percent on, there is a notice, and a warning every ten minutes", a
 });
 
 // time: controlled
-test("rejected writes cause one error per minute, and a notice until 15 seconds have passed without one", async () => {
+test("while Redis rejects writes, core logs one error per minute; it shows a notice until 15 seconds have passed without a rejection", async () => {
   const redis = watched();
   await redis.uses(10);
   for (let second = 0; second < 65; second++) {
@@ -84,7 +84,7 @@ test("rejected writes cause one error per minute, and a notice until 15 seconds 
 });
 
 // time: controlled
-test("while Redis does not answer, the last known memory counts; without permission for INFO, the memory is unknown", async () => {
+test("while Redis does not answer, core uses the last known memory; if core may not call INFO, the memory is unknown", async () => {
   const redis = watched();
   await redis.uses(90);
   await redis.uses(new StoreUnavailable("Redis is unavailable"));

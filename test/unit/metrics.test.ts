@@ -93,7 +93,7 @@ describe("the backlog of a core's shards:", () => {
   const IDLE = { unread: 0, unacked: 0, oldestAtMs: undefined };
   const group = (name: string, fields: Partial<GroupBacklog>) => ({ group: name, ...IDLE, ...fields });
 
-  test("the counts are summed over the held shards, and the age is the age of the oldest push in any of them", async () => {
+  test("the counts are summed over the shards that the core holds, and the age is that of the oldest push in these shards", async () => {
     const of = await read([
       { pushes: 3, oldestPushAtMs: NOW_MS - 2_000, mails: 1, inboundEvents: 10 },
       { pushes: 4, oldestPushAtMs: NOW_MS - 5_000, mails: 0, inboundEvents: 20 },
@@ -130,8 +130,8 @@ describe("the backlog of a core's shards:", () => {
     expect(unread).toMatchObject({ 'group="g0"': 2, 'group="g19"': 2, 'group="(others)"': 20 });
   });
 
-  test("a scrape takes a number of steps that grows only in proportion to the number of groups", async () => {
-    /** Returns the number of list items that a scrape visits or copies. */
+  test("the number of steps for a scrape grows only in proportion to the number of groups", async () => {
+    /** Returns how many list items a scrape visits or copies. */
     const itemsOf = async (count: number): Promise<number> => {
       const groups = Array.from({ length: count }, (_, i) => group(`g${i}`, { unread: 1 }));
       let items = 0;

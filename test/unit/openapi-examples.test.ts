@@ -11,7 +11,7 @@ const contract = contractOf(document, true);
 
 type Example = readonly [where: string, schema: Schema, value: unknown];
 
-/** The examples of a body. Returns an example without a value if the body has none, so that a test fails. */
+/** Returns the examples of a body. If the body has none, returns an example without a value, so that a test fails. */
 function examplesOf(where: string, content: Content | undefined): readonly Example[] {
   if (content === undefined) return [];
   const { schema, examples } = content["application/json"];

@@ -149,7 +149,7 @@ test("a workspace whose own receiver fails has at most its share of events in me
   const count = OPERATOR_EVENTS_WORKSPACE_MAX + 5;
   for (let i = 1; i <= count; i++) add(String(i));
   await lookUntil("the other receivers have all events", () => sent.includes(`b ${count} w`));
-  // Redis drops the events past the share.
+  // Simulates that Redis drops the five events that exceed the workspace's share.
   outbox.splice(0, 5);
   results.delete("w");
   await lookUntil("the outbox is empty", () => outbox.length === 0);

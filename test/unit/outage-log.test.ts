@@ -5,7 +5,7 @@ import { redisFault, replyFault } from "../../core/store/redis/fault-words";
 import { createOutageLog } from "../../runtime/outage-log";
 
 // time: controlled
-test("an outage is logged once a minute for each reason, and its end once, with the duration", () => {
+test("an outage is logged once a minute for each reason, and its end is logged once, with the duration", () => {
   const lines: Record<string, unknown>[] = [];
   const write = (line: string) => void lines.push(JSON.parse(line) as Record<string, unknown>);
   let now = 1_000;
@@ -76,7 +76,7 @@ test.each([
     expect(each).toEqual(typeof words === "string" ? words : expect.stringMatching(words));
 });
 
-test("if a connection fails at all addresses of a name, the reason is the first error", () => {
+test("if connections to all addresses of a name fail, the logged reason is the first error", () => {
   const error = new AggregateError([new Error("connect ECONNREFUSED ::1:6379"), new Error("second")]);
   expect([redisFault(error), replyFault(error)]).toEqual(["connect ECONNREFUSED ::1:6379", undefined]);
 });

@@ -17,7 +17,7 @@ test.each([
   ["a hash", ownersOf],
   ["turns", ownersInTurn],
 ])(
-  "by the rule of %s, each shard has one owner, and the members' shares differ by at most one shard",
+  "with the rule of %s, each shard has one owner, and the members' shares differ by at most one shard",
   (_rule, rule) => {
     forAll(shardCounts, names, (shards, members) => {
       const owners = rule(shards, members);
@@ -30,7 +30,7 @@ test.each([
 );
 
 // Cores of all releases that use a rule must compute the same owners.
-test("the owners by each rule are the same in all releases", () => {
+test("each rule gives the same owners in all releases", () => {
   expect(ownersInTurn(7, ["b", "c", "a"])).toEqual(["b", "c", "a", "b", "c", "a", "b"]);
   expect(ownersOf(16, ["a", "b", "c", "d", "e"]).join("")).toBe("adedebdbabebccca");
 });
@@ -47,7 +47,9 @@ test("the owners do not depend on the order of the names", () => {
   );
 });
 
-/** Returns how many of 16 shards move in each of 300 groups when a member joins or leaves `others` other members. */
+/**
+ * For each of 300 groups of `others` members, returns how many of 16 shards move when another member joins or leaves.
+ */
 function movesBeside(others: number): readonly number[] {
   return Array.from({ length: 300 }, (_, group) => {
     const members = Array.from({ length: others + 1 }, (__, i) => `${group}-${i}`);

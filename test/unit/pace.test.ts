@@ -12,7 +12,7 @@ interface Begun {
   readonly atMs: number;
 }
 
-/** A pace whose tasks are recorded when they begin. */
+/** A pace that records each task when the task begins. */
 function createTestPace(options: Parameters<typeof createPace>[0]) {
   const pace = createPace(options);
   const begun: Begun[] = [];
@@ -34,7 +34,7 @@ function createTestPace(options: Parameters<typeof createPace>[0]) {
 
 const PER_SECOND = 100;
 const BURST = 20;
-/** Milliseconds by which a timer can be late, including the rounding of its time. */
+/** Maximum milliseconds by which a timer fires late, including the rounding of the delay. */
 const TIMER_MS = 2;
 
 const STEPS = fc.array(
@@ -42,7 +42,7 @@ const STEPS = fc.array(
   { minLength: 1, maxLength: 40 },
 );
 
-test("in any period, a key uses at most its burst, its rate for the period, and one more task", async () => {
+test("in any period, a key uses no more than its burst, plus its rate times the period, plus one task", async () => {
   await fc.assert(
     fc.asyncProperty(STEPS, async (steps) => {
       const { begin, begun } = createTestPace({ perSecond: PER_SECOND, burst: BURST });
@@ -93,7 +93,7 @@ test("the tasks of one key do not delay a task of another key", async () => {
   expect(begun).toHaveLength(2);
 });
 
-test("a waiting task that is cancelled uses nothing, and the next task has its place", async () => {
+test("a waiting task that is cancelled uses nothing of the rate, and the next task takes its place", async () => {
   const { begin, begun } = createTestPace({ perSecond: 1, burst: 1 });
   void begin("a", 1);
   const cancel = new AbortController();
@@ -107,7 +107,7 @@ test("a waiting task that is cancelled uses nothing, and the next task has its p
   expect(jest.getTimerCount()).toBe(0);
 });
 
-test("usage without waiting delays the next tasks of the key, but not the tasks of other keys", async () => {
+test("if a key uses part of its rate without waiting, its next tasks are delayed, but the tasks of other keys are not", async () => {
   const pace = createPace({ perSecond: 10, burst: 1 });
   pace.use("a", 21);
   let begun = false;
@@ -119,7 +119,7 @@ test("usage without waiting delays the next tasks of the key, but not the tasks 
   expect(begun).toBe(true);
 });
 
-test("a task that is cancelled before it begins uses nothing", async () => {
+test("a task that is cancelled before it begins uses nothing of the rate", async () => {
   const { begin, begun } = createTestPace({ perSecond: 1, burst: 1 });
   await expect(begin("a", 1, AbortSignal.abort("cancelled"))).resolves.toBe("cancelled");
   await expect(begin("a", 1)).resolves.toBe("begun");

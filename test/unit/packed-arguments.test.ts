@@ -2,7 +2,7 @@ import * as fc from "fast-check";
 import { packArguments, unpackFields } from "../../core/store/functions";
 import { ANY_CHARACTER, forAll } from "../harness/for-all";
 
-test("arguments are the same after packing and unpacking, whatever their lengths and characters", () => {
+test("arguments of any lengths and characters are the same after packing and unpacking", () => {
   const text = fc.string({ unit: ANY_CHARACTER, maxLength: 200, size: "max" });
   const bytes = fc.uint8Array({ maxLength: 300, size: "max" }).map((each) => Buffer.from(each));
   forAll(fc.oneof(fc.array(text), fc.array(fc.oneof(text, bytes))), (args) => {

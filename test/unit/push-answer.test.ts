@@ -14,7 +14,7 @@ function readIn(size: number, text: string): readonly [status: number, state: st
   const answer = createAnswer();
   try {
     for (let at = 0; at < bytes.length && answer.state !== "spent"; at += size) {
-      // Bytes after the end of an answer close the connection.
+      // If bytes follow the end of an answer, the connection is closed.
       if (answer.state === "ended") return [answer.status, "spent"];
       answer.read(bytes.subarray(at, at + size));
     }
@@ -95,7 +95,7 @@ const ANSWERS: readonly (readonly [what: string, text: string, status: number, s
 
 // contract: push-2xx
 test.each(ANSWERS)(
-  "the result of an answer with %s does not depend on the size of the pieces that arrive",
+  "an answer with %s has the same result, whatever the size of the pieces in which it arrives",
   (_what, text, ...read) => {
     for (const size of [text.length, 1, 2, 3, 7]) expect([size, readIn(size, text)]).toEqual([size, read]);
   },
@@ -188,7 +188,7 @@ describe("the start of the body of a rejection", () => {
     return Buffer.concat([...parts, Buffer.from("0\r\n\r\n")]);
   }
 
-  test("has the first 1,024 bytes of the body, however the body is framed and its bytes arrive", () => {
+  test("contains the first 1,024 bytes of the body, for any framing and any size of the pieces", () => {
     forAll(
       fc.uint8Array({ maxLength: 3 * KB }),
       fc.option(fc.integer({ min: 1, max: 2_000 }), { nil: undefined }),
@@ -215,7 +215,7 @@ describe("the start of the body of a rejection", () => {
     expect(answer.bodyStart?.read(true)).toEqual({ bytes: Buffer.from("no"), isTruncated: false });
   });
 
-  test("has all bytes that have arrived if the body ends with the connection", () => {
+  test("contains all bytes that have arrived if the body ends when the connection closes", () => {
     const answer = createAnswer();
     answer.read(Buffer.from("HTTP/1.0 503 X\r\n\r\nover"));
     answer.read(Buffer.from("loaded"));

@@ -59,7 +59,7 @@ test("a drop because of an outage of the service does not degrade the bridge; a 
 });
 
 // time: controlled
-test("attempts, successes and latencies are from the last hour; the last success and the last failure are from the whole log", () => {
+test("attempts, successes and latencies cover the last hour; the last success and the last failure can be older", () => {
   const old = delivery({ atMs: NOW - HOUR - 1, latencyMs: 4_000 });
   const oldFailure = delivery({ atMs: NOW - 2 * HOUR, result: "status", status: 500 });
   expect(pushHealth([], NOW)).toMatchObject({ ...NONE, lastSuccess: undefined, lastFailure: undefined });

@@ -43,7 +43,7 @@ function bridgeByHand(max?: { inAll: number; ofOrigin: number }) {
       sockets[at]?.push(bytes);
       await pass(0);
     },
-    /** Sends a push. Its progress and results are added to the returned objects as they become known. */
+    /** Sends a push. The progress and the results are added to the returned objects when they become known. */
     async push(attempt = ATTEMPT, connect = connections.connect) {
       const progress: PushProgress = { connection: undefined, isLate: false };
       const results: (number | string)[] = [];
@@ -82,7 +82,7 @@ test("an attempt that is aborted ends immediately, and an abort after the answer
   bridge.connections.close();
 });
 
-/** Bridges that do not answer in time, with the bytes that they send immediately and then every second. */
+/** Bridges that do not answer in time. Each sends some bytes immediately, and some every second. */
 const STALLS: readonly (readonly [what: string, first: string, everySecond: string])[] = [
   ["gives no answer", "", ""],
   ["sends interim answers only", "", "HTTP/1.1 103 Early Hints\r\n\r\n"],
@@ -126,7 +126,7 @@ test.each([
   ["250 ms have passed since its head", 1_000, 250, "", "bo…"],
   ["the bridge closes the connection", 1_000, 100, null, "bo"],
   ["the deadline has passed", DEADLINE_MS - 100, 100, "", "bo…"],
-])("an attempt that is rejected ends when %s", async (_when, headMs, afterMs, last, response) => {
+])("an attempt that the bridge rejects ends when %s", async (_when, headMs, afterMs, last, response) => {
   const bridge = bridgeByHand();
   const { results, responses } = await bridge.push();
   await pass(headMs);
@@ -140,7 +140,7 @@ test.each([
 });
 
 // time: controlled
-test("an attempt that is rejected ends immediately if the answer is complete or 1,024 bytes of its body have arrived", async () => {
+test("an attempt that the bridge rejects ends as soon as the answer is complete, or 1,024 bytes of its body have arrived", async () => {
   const bridge = bridgeByHand();
   const complete = await bridge.push();
   await bridge.answer(`${REJECTED}body`);
@@ -175,7 +175,7 @@ test.each([
   ["an answer with a short keep-alive", 0, false, `${HEAD}Keep-Alive: timeout=2\r\n\r\nbody`],
   ["an answer whose body is incomplete", 0, false, `${HEAD}\r\n`],
   ["a 204 that promises a body", 0, false, "HTTP/1.1 204 X\r\nContent-Length: 4\r\n\r\n"],
-])("after %s and %d ms, the connection is reused: %s", async (_what, ms, isUsed, answer) => {
+])("whether the connection is reused after %s and %d ms: %s", async (_what, ms, isUsed, answer) => {
   const bridge = bridgeByHand();
   const { results } = await bridge.push();
   await bridge.answer(answer);
@@ -228,11 +228,11 @@ test("a connection is not reused while a request that was answered early is stil
   expect([bridge.open(), bridge.sockets.length]).toEqual([[true, true], 2]);
 });
 
-test("if too many connections are kept, in total or to one origin, the oldest connection is closed", async () => {
+test("if too many connections are kept open, in total or to one origin, the oldest one is closed", async () => {
   const bridge = bridgeByHand({ inAll: 3, ofOrigin: 2 });
   for (const [index, host] of ["a", "a", "a", "b", "b", "b"].entries()) {
     await bridge.push({ ...ATTEMPT, url: new URL(`https://${host}.example/`) });
-    // The body of the answer is incomplete, so the next push needs another connection.
+    // The body of the answer is incomplete, so the next push needs a new connection.
     await bridge.answer(`${HEAD}\r\n`, index);
   }
   expect(bridge.open()).toEqual([false, false, true, false, true, true]);

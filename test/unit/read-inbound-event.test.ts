@@ -30,13 +30,13 @@ test("a valid event is read with the values of all its fields", () => {
 });
 
 // contract: inbound-channel-name, inbound-user-name, inbound-reply-to
-test("a missing field that can be null is read like a field that is null", () => {
+test("if a field can be null, a missing field is read as null", () => {
   const nulls = { channel: { id: "c1", name: null }, user: { id: "u1", name: null }, replyTo: null };
   expect(readInboundEvent({ ...MESSAGE, ...nulls })).toEqual(readInboundEvent(MESSAGE));
 });
 
 // contract: inbound-unknown-fields, inbound-required
-test("a name that every object inherits is an unknown field, and never satisfies a required field", () => {
+test("a property that every JavaScript object inherits counts as an unknown field, and never as a required one", () => {
   expect(outcomeOf({ ...COMMAND, ["__proto__"]: { type: "command" } })).toBe("__proto__");
   expect(outcomeOf({ ["__proto__"]: COMMAND })).toBe("type");
   expect(outcomeOf({ ...COMMAND, user: { ["__proto__"]: { id: "u1" } } })).toBe("user.id");
@@ -47,7 +47,7 @@ test("a name that every object inherits is an unknown field, and never satisfies
   }
 });
 
-test("a long name of an unknown field is shortened in the answer", () => {
+test("if the name of an unknown field is long, the answer contains only the start of the name", () => {
   expect(outcomeOf({ ...COMMAND, ["x".repeat(60_000)]: 1 })?.length).toBeLessThan(1_000);
 });
 

@@ -3,7 +3,9 @@ import { createRefusalPace } from "../../runtime/refusal-pace";
 beforeEach(() => jest.useFakeTimers());
 afterEach(() => jest.useRealTimers());
 
-/** Refuses `count` calls of an owner, and returns the list to which each answer adds the owner's name. */
+/**
+ * Refuses `count` calls of an owner. Returns a list to which the owner's name is added whenever a refusal is answered.
+ */
 function refuseMany(pace: ReturnType<typeof createRefusalPace>, owner: string, count: number): string[] {
   const answered: string[] = [];
   for (let i = 0; i < count; i++) pace.refuse(owner, () => void answered.push(owner));
@@ -12,7 +14,7 @@ function refuseMany(pace: ReturnType<typeof createRefusalPace>, owner: string, c
 
 const ROOMY = { inAll: 1_000, ofOne: 500 };
 
-test("the first refusal of an owner is answered immediately, and the next ones one after the other", () => {
+test("the first refusal of an owner is answered immediately, and the next refusals are answered one after the other", () => {
   const answered = refuseMany(createRefusalPace({ perSecond: 100, waitingMax: ROOMY }), "a", 5);
   expect(answered).toHaveLength(1);
   jest.advanceTimersByTime(20);
@@ -21,7 +23,7 @@ test("the first refusal of an owner is answered immediately, and the next ones o
   expect(answered).toHaveLength(5);
 });
 
-test("a refusal is answered immediately when the earlier refusals no longer delay it", () => {
+test("a refusal is answered immediately if enough time has passed since the earlier refusals", () => {
   const pace = createRefusalPace({ perSecond: 100, waitingMax: ROOMY });
   refuseMany(pace, "a", 3);
   jest.advanceTimersByTime(30);

@@ -13,7 +13,7 @@ const GET = rawRequest("GET", "/");
 
 let server: Server;
 let client: Socket;
-/** The number of parsed requests, and the responses to the started requests. */
+/** The number of parsed requests, and the response objects of the started requests. */
 let parsed: number;
 let started: ServerResponse[];
 
@@ -103,7 +103,7 @@ test("a connection with too many waiting requests is closed, and its requests no
   for (const socket of others) socket.destroy();
 });
 
-test("if too many requests of an address are waiting, its next connection is closed; another address is not affected", async () => {
+test("if too many requests of an address are waiting, the next connection from this address is closed; other addresses are not affected", async () => {
   await start(() => undefined, { onConnection: 3, address: 4, all: 100 });
   const [one, two, three] = [1, 2, 3].map(() => connectTo("127.0.0.2"));
   for (const socket of [one, two]) socket?.write(Buffer.concat([GET, GET, GET]));

@@ -17,13 +17,13 @@ test.each([
   expect(text(body)).toBe(shown);
 });
 
-test("bytes that are not UTF-8 are replaced; a character that the bound has cut off is omitted", () => {
+test("bytes that are not UTF-8 are replaced; a character that exceeds the maximum length is omitted", () => {
   expect(text(Buffer.from([0x61, 0xff, 0xfe, 0x62]))).toBe("a\ufffd\ufffdb");
   const cut = Buffer.from("é🎲").subarray(0, 4);
   expect([text(cut, true), text(cut)]).toEqual(["é", "é\ufffd"]);
 });
 
-test("the text that is read from any bytes has no control characters except tabs and line feeds, and no lone surrogates", () => {
+test("whatever the bytes are, the text has no control characters except tabs and line feeds, and no lone surrogates", () => {
   forAll(fc.uint8Array({ maxLength: 1_024 }), fc.boolean(), (bytes, isTruncated) => {
     const shown = text(bytes, isTruncated);
     expect(shown).not.toMatch(/(?![\t\n])\p{Cc}|\p{Cs}/u);

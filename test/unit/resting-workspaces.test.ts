@@ -48,7 +48,7 @@ describe("a workspace whose secret no key decrypts", () => {
     expect(shard().recorded).toMatchObject([{ delivery: { attempt: 2 }, next: { do: "done" } }]);
   });
 
-  test("drops only its own events past its share of the queue, as overloaded", async () => {
+  test("loses only its own events that exceed its share of the queue, as overloaded", async () => {
     const queue = queuedMany(WAITING_MAX + 3, { bytes: 1 });
     await shard().run(5_000, { unreadable, queue: [...queue, queued(9_999, { workspaceId: OTHER })] });
     const overloaded = queue.slice(WAITING_MAX).map(({ eventId }) => ({ eventId, reason: "overloaded" }));
@@ -56,18 +56,18 @@ describe("a workspace whose secret no key decrypts", () => {
     expect([ids(), shard().world.queue.length]).toEqual([["evt_9999"], WAITING_MAX]);
   });
 
-  test("takes no room in memory: another workspace's events are read, however many such workspaces rest", async () => {
+  test("does not use memory for events: another workspace's events are read, even if many such workspaces rest", async () => {
     const resting = Array.from({ length: 8 }, (_, i) => `a222222${i}-2222-4333-8444-555555555555`);
     const bytes = WORKSPACE_BYTES_MAX;
     const queue = resting.map((workspaceId, i) => queued(i + 1, { workspaceId, bytes }));
-    // Together, the resting events and this event are larger than the memory for a shard's events.
+    // Together, the resting events and this event are larger than the memory limit for a shard's events.
     const other = queued(99, { workspaceId: OTHER, bytes });
     await shard().run(5_000, { unreadable: new Set(resting), queue: [...queue, other] });
     expect([ids(), shard().drops]).toEqual([["evt_99"], []]);
   });
 });
 
-test("resting workspaces fill at most half of a small queue, and one of them at most an eighth", () => {
+test("all resting workspaces together fill at most half of a small queue, and each of them at most an eighth", () => {
   const resting = createRestingWorkspaces({ pushQueueMax: 80, pushQueueMaxBytes: 1_000_000 });
   const accepted = ["a", "b", "c", "d", "e"].map((workspaceId) => {
     resting.begin(workspaceId);
