@@ -174,8 +174,8 @@ test.each([
   ["an answer with a long keep-alive", 7_000, false, `${HEAD}Keep-Alive: timeout=9\r\n\r\nbody`],
   ["an answer with a short keep-alive", 0, false, `${HEAD}Keep-Alive: timeout=2\r\n\r\nbody`],
   ["an answer whose body is incomplete", 0, false, `${HEAD}\r\n`],
-  ["a 204 that promises a body", 0, false, "HTTP/1.1 204 X\r\nContent-Length: 4\r\n\r\n"],
-])("whether the connection is reused after %s and %d ms: %s", async (_what, ms, isUsed, answer) => {
+  ["a 204 that announces a body", 0, false, "HTTP/1.1 204 X\r\nContent-Length: 4\r\n\r\n"],
+])("after %s and an idle time of %d ms, the connection is reused: %s", async (_what, ms, isUsed, answer) => {
   const bridge = bridgeByHand();
   const { results } = await bridge.push();
   await bridge.answer(answer);

@@ -17,7 +17,7 @@ test.each([
   expect(text(body)).toBe(shown);
 });
 
-test("bytes that are not UTF-8 are replaced; a character that exceeds the maximum length is omitted", () => {
+test("bytes that are not UTF-8 are replaced; a character that is cut off at the maximum length is omitted", () => {
   expect(text(Buffer.from([0x61, 0xff, 0xfe, 0x62]))).toBe("a\ufffd\ufffdb");
   const cut = Buffer.from("é🎲").subarray(0, 4);
   expect([text(cut, true), text(cut)]).toEqual(["é", "é\ufffd"]);

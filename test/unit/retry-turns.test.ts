@@ -16,7 +16,7 @@ const newTurns = () => new WorkspaceTurns<ReturnType<typeof retry>>().retries;
 const workspace = fc.constantFrom("a", "b");
 
 // time: controlled
-test("however retries become due and end, each starts in turn within the limit, or is dropped after 10 s", () => {
+test("whenever retries become due and end, each retry starts in turn within the limit, or is dropped after 10 s", () => {
   const action: fc.Arbitrary<Action> = fc.oneof(
     { weight: 4, arbitrary: fc.record({ add: fc.integer({ min: 1, max: 30 }), owner: workspace }) },
     { weight: 4, arbitrary: fc.record({ end: fc.integer({ min: 1, max: 20 }), owner: workspace }) },
@@ -78,7 +78,7 @@ test("however retries become due and end, each starts in turn within the limit, 
   });
 });
 
-test("retries that were cleared do not start, and those in progress can still end", () => {
+test("retries that were cleared do not start, and retries in progress can still end", () => {
   const turns = newTurns();
   for (let id = 0; id < RETRIES_MAX + 2; id++) turns.add(retry(String(id)), 0);
   for (let id = 0; id < RETRIES_MAX; id++) expect(turns.next(0)?.do).toBe("start");

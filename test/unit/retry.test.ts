@@ -11,7 +11,7 @@ const PHASE_STARTS = ["question", "gotcha_bait", "gotcha_reveal", "time_up", "ga
 
 // contract: retry-create, retry-phase, retry-never
 test.each(KINDS)(
-  "creates and ephemerals of the kind %s are retried; updates are retried only if this kind starts a phase",
+  "new messages and ephemeral messages of the kind %s are retried; updates are retried only if the kind starts a phase",
   (kind) => {
     const types = ["message.create", "dm.create", "message.ephemeral", "message.update"] as const;
     const message = { kind };
@@ -25,7 +25,7 @@ test.each(KINDS)(
 );
 
 // contract: retry-never
-test("there are 32 kinds, and a ping is never retried", () => {
+test("there are 32 kinds of messages, and a ping is never retried", () => {
   expect([KINDS.length, isPushRetried({ type: "ping" })]).toEqual([32, false]);
 });
 
@@ -139,7 +139,7 @@ test.each([
   [3_200, [0, 3_200, 4_000]],
   [9_000, [0, 9_000, 9_000 + SOON]],
 ])(
-  "a core that takes over at %i ms schedules retries from the recorded first failure; attempts start at %j ms",
+  "a core that takes over at %i ms schedules retries relative to the recorded first failure; attempts start at %j ms",
   async (takenMs, starts) => {
     answerWith([refused]);
     await shard().run(500);
@@ -151,7 +151,7 @@ test.each([
 );
 
 // time: controlled
-test("an attempt that is in progress when its core loses the shard is repeated by the next core", async () => {
+test("if a core loses a shard during an attempt, the next core repeats the attempt", async () => {
   answerWith([unanswered, refused, refused, refused]);
   await shard().run(500);
   shard().lose();

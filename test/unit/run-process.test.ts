@@ -40,7 +40,7 @@ test.each(["SIGTERM", "SIGINT"] as const)(
   },
 );
 
-test("if a process fails to close, the process logs the reason, and exits with 1", async () => {
+test("if a process fails to close, it logs the reason and exits with 1", async () => {
   const err = new Error("it is stuck");
   const said = await stop("SIGTERM", () => Promise.reject(err));
   expect(said).toEqual([STOPPING, ["error", "could not stop cleanly", { err }], 1]);
@@ -81,7 +81,7 @@ test("a draining process immediately reports that it is not ready, and closes on
 
 // time: controlled
 test.each(["SIGTERM", "SIGINT"] as const)(
-  "a second signal, %s, ends the drain, and the process still closes before it exits",
+  "a second signal, %s, ends the drain early, but the process still closes before it exits",
   async (second) => {
     let finish = (): void => undefined;
     const close = () => new Promise<void>((resolve) => (finish = resolve));

@@ -160,7 +160,8 @@ describe("core", () => {
 describe("the edge", () => {
   test.each([
     ["CORE_TOKEN", "two words", /^CORE_TOKEN .*spaces/],
-    // gRPC metadata cannot carry some characters of the next three tokens, and gRPC's error would contain the token.
+    // The next three tokens contain characters that gRPC metadata cannot carry, and gRPC's error would contain the
+    // token.
     ["CORE_TOKEN", "s3cret-tokén", /^CORE_TOKEN .*ASCII/],
     ["CORE_TOKEN", "“a-token-of-the-edge”", /^CORE_TOKEN .*ASCII/],
     ["CORE_TOKEN", "a-token\u0007", /^CORE_TOKEN .*ASCII/],

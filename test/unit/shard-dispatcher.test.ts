@@ -64,7 +64,7 @@ describe("new pushes of a workspace", () => {
     expect([shard().attempts.length, shard().world.queue]).toEqual([48, []]);
   });
 
-  test("are dropped if they cannot start within 10 s of publication, no matter when core reads the events", async () => {
+  test("are dropped if they cannot start within 10 s of publication, even if core reads the events late", async () => {
     // One event is 11 s old, and 17 events are 8 s old. Sixteen of the 17 start immediately. The last event could start
     // only 5 s later, which is too late.
     const queue = [queued(1_000), ...upFrom(4_001, 17).map((number) => queued(number))];
@@ -77,7 +77,7 @@ describe("new pushes of a workspace", () => {
   });
 
   test.each(["away", "forgotten"] as const)(
-    "are dropped because of an outage, and kept, if they are too late because core could not read the queue: %s",
+    "are dropped because of an outage, and kept as failed events, if core could not read the queue in time: %s",
     async (fault) => {
       await shard().run(0, { queue: [] });
       shard().world.lease = fault;
@@ -224,7 +224,7 @@ describe("if a bridge fails quickly,", () => {
     expect(shard().world.queue).toEqual([]);
   });
 
-  test("retries that wait when the lease is lost are left to the next holder", async () => {
+  test("if the lease is lost, waiting retries are left to the next holder", async () => {
     await shard().run(3_000, {
       answer: ({ number }) => (number === 1 ? REFUSED : unanswered()),
       queue: queuedMany(100),
@@ -236,7 +236,7 @@ describe("if a bridge fails quickly,", () => {
   });
 });
 
-test("the bytes of an event count until the event is finished or abandoned, and an abandoned event is not accepted again", () => {
+test("the bytes of an event count until the event is finished or abandoned, and an abandoned event cannot be added again", () => {
   const inHand = createInHand();
   const [a, b] = [queued(1, { bytes: 10 }), queued(2, { bytes: WORKSPACE_BYTES_MAX - 5 })];
   expect([a, b, a].map((push) => inHand.take(push))).toEqual([true, true, false]);
@@ -265,7 +265,7 @@ test.each([
   ["the cached version", 1, KNOWN.targetUrl],
   ["another version", 2, NOW.targetUrl],
 ])(
-  "if the queue reports %s of a workspace, the first attempt uses that version, and a retry reads the record again",
+  "if the queue reports %s of a workspace's record, the first attempt uses that version, and a retry reads the record again",
   async (_which, version, first) => {
     const versions = new Map([[WORKSPACE.id, version]]);
     await shard().run(1_000, { answer: () => REFUSED, versions, recalled: KNOWN, workspace: NOW });
@@ -274,7 +274,7 @@ test.each([
 );
 
 // time: controlled
-test("a cached record whose version the queue confirmed is used for 50 ms, like a record from the store", async () => {
+test("if the queue confirms the version of a cached record, core uses the record for 50 ms, like a record from the store", async () => {
   const hold = answerByHand();
   const versions = new Map([[WORKSPACE.id, 1]]);
   await shard().run(49, { versions, recalled: KNOWN, workspace: NOW, queue: queuedMany(18) });
@@ -299,7 +299,7 @@ test.each([
 );
 
 // time: controlled
-test("if the store has lost the lease, core repeats its reads until the lease is acquired again", async () => {
+test("if the lease is missing in the store, core repeats its reads until the lease is acquired again", async () => {
   await shard().run(1_000, { lease: "forgotten" });
   expect(shard().attempts).toEqual([]);
   await shard().wait(200, { lease: "held" });
@@ -335,7 +335,7 @@ test("after the work on a shard must stop, the attempts in progress are recorded
     queue,
     answer: ({ eventId }) => (eventId === "evt_1" ? after(4_000, OK) : REFUSED),
   });
-  // The attempt of this event waits for the record of its workspace when the work must stop.
+  // When the work must stop, this event's attempt is waiting for the workspace's record.
   shard().world.workspace = "away";
   shard().add(queued(4, { workspaceId: OTHER.replace("2", "3") }));
   await pass(100);
@@ -352,7 +352,7 @@ test("after the work on a shard must stop, the attempts in progress are recorded
 });
 
 // time: controlled
-test("if a store that lost the lease rejects an outcome, the outcome is recorded when the lease is acquired again", async () => {
+test("if the store rejects an outcome because the lease is missing, core records the outcome when the lease is acquired again", async () => {
   await shard().run(2_000, { records: "refused" });
   expect([shard().attempts.length, shard().recorded]).toEqual([1, []]);
   await shard().wait(1_000, { records: "taken" });
@@ -366,8 +366,8 @@ test("after a failover to a store whose clock is behind, new entries with lower 
     queue: [queued(5)],
     answer: ({ eventId, number }) => (eventId === "evt_5" && number === 1 ? REFUSED : OK),
   });
-  // For a moment, the new store lacks the lease. Then a new entry in the queue precedes the entry that waits for a
-  // retry.
+  // For a moment, the lease is missing in the new store. Then a new entry in the queue has a lower id than the entry
+  // that waits for a retry.
   await shard().wait(1_500, { lease: "forgotten" });
   shard().world.lease = "held";
   shard().world.queue.unshift(queued(3));

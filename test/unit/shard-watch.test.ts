@@ -68,7 +68,7 @@ function startWatch() {
     unreadable,
     unsendable,
     left: () => outbox.map(({ workspaceId }) => workspaceId),
-    /** Puts an email before all others, as a store whose clock is behind does. */
+    /** Adds an email with a lower id than all others, as happens in a store whose clock is behind. */
     putFirst: (workspaceId: string) => void outbox.unshift(mailOf(workspaceId, "0.5")),
     put: (...workspaceIds: readonly string[]) => void outbox.push(...workspaceIds.map((id) => mailOf(id))),
     async close() {
@@ -94,7 +94,7 @@ afterEach(async () => {
   jest.useRealTimers();
 });
 
-test("a permanently rejected email is removed from the outbox, and other emails are sent", async () => {
+test("a permanently rejected email is removed from the outbox, and the other emails are sent", async () => {
   watch.unsendable.set("bad", refusal(true));
   watch.put("bad", "good", "better");
   await pass(2_000);
@@ -103,7 +103,7 @@ test("a permanently rejected email is removed from the outbox, and other emails 
   expect([watch.left(), watch.faults]).toEqual([[], []]);
 });
 
-test("temporarily rejected emails do not delay other emails, even if more are rejected than one read returns", async () => {
+test("temporarily rejected emails do not delay other emails, even if there are more of them than one read returns", async () => {
   const bad = named("bad", 2 * PAGE);
   for (const id of bad) watch.unsendable.set(id, refusal(false));
   watch.put(...bad, "good");
@@ -129,7 +129,7 @@ test("a temporarily rejected email is retried at growing intervals, up to a minu
 });
 
 // time: controlled
-test("while the mail server is down, one email at a time is tried, at growing intervals, and all are sent in the end", async () => {
+test("while the mail server is down, core tries one email at a time, at growing intervals; later, all emails are sent", async () => {
   const mails = named("w", 25);
   for (const id of mails) watch.unsendable.set(id, new Error("connection refused"));
   watch.put(...mails);
@@ -159,7 +159,7 @@ test("while the store is unavailable, no email is sent, and no email counts as f
   expect(watch.sent).toEqual(["w0", "w1"]);
 });
 
-test("an email is sent even if it sorts before emails that were already tried, as after a failover", async () => {
+test("an email is sent even if its id is lower than those of emails that were already tried, as after a failover", async () => {
   watch.unsendable.set("rests", refusal(false));
   watch.put("rests", "a");
   await pass(2_000);

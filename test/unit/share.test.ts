@@ -26,7 +26,7 @@ function createTestShare(shards: number, join: () => Promise<LiveMembers | undef
 }
 
 test.each([false, true])(
-  "a member's share contains the shards that it owns by the rule that all members use (older: %s)",
+  "a member's share contains the shards that it owns by the rule that all members use; older members present: %s",
   async (hasOlder) => {
     const names = ["me", "other", "third"];
     const { share, mine } = createTestShare(40, async () => ({ names, hasOlder }));
@@ -38,7 +38,7 @@ test.each([false, true])(
   },
 );
 
-test("if only the rule changes, and not the members, the share changes too", async () => {
+test("the share changes if the rule changes, even if the members stay the same", async () => {
   let hasOlder = true;
   const { share, mine } = createTestShare(40, async () => ({ names: ["me", "other"], hasOlder }));
   await share.beat();

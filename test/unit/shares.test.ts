@@ -4,7 +4,7 @@ import { forAll } from "../harness/for-all";
 
 const MAX = { all: 10, token: 6, address: 4 };
 
-test("if a share is full, only its owner is refused, and the refusal names the kind of share", () => {
+test("if the share of an owner is full, only this owner is refused, and the refusal names the kind of share", () => {
   const shares = createShares(MAX);
   expect(shares.acquire({ token: "a" }, 6)).toBeInstanceOf(Function);
   expect(shares.acquire({ token: "a" })).toBe("token");
@@ -14,7 +14,7 @@ test("if a share is full, only its owner is refused, and the refusal names the k
   expect(shares.used).toBe(10);
 });
 
-test("a share that is released twice frees its amount once", () => {
+test("if an amount is released twice, it is freed only once", () => {
   const shares = createShares(MAX);
   const release = shares.acquire({ token: "a" }, 3);
   shares.acquire({ token: "a" }, 2);
@@ -24,7 +24,7 @@ test("a share that is released twice frees its amount once", () => {
   expect(shares.used).toBe(2);
 });
 
-test("no maximum is ever exceeded, refusals come only from a full maximum, and everything that is released can be acquired again", () => {
+test("no maximum is ever exceeded, a request is refused only if a maximum is reached, and released amounts can be acquired again", () => {
   const step = fc.oneof(
     fc.record({
       token: fc.option(fc.constantFrom("a", "b", "c"), { nil: undefined }),

@@ -19,8 +19,8 @@ function matches(header: string, raw: Uint8Array | string, ...secrets: readonly 
 }
 
 /**
- * Returns the service's result for a signature. Fails if the bridge kit has a different result at the time of the
- * signature.
+ * Returns how the service judges a signature. Fails if the bridge kit judges the signature differently at its
+ * timestamp.
  */
 function judged(header: string, raw: Uint8Array | string, ...secrets: readonly string[]) {
   const fault = parseSignature(header) === undefined ? "malformed" : "wrong";
@@ -36,7 +36,7 @@ const MAC = "ab".repeat(32);
 
 // contract: signature-hmac
 test.each(SIGNATURE_VECTORS)(
-  "openssl's digest of $what is right only with the same secret, timestamp and text",
+  "openssl's digest of $what is valid only with the same secret, timestamp and text",
   ({ secret, t, raw, mac }) => {
     const header = `t=${t},v1=${mac}`;
     const longer = Buffer.concat([Buffer.from(raw), Buffer.from(" ")]);
@@ -45,7 +45,7 @@ test.each(SIGNATURE_VECTORS)(
     expect(judged(header, raw, `${secret}x`)).toBe("wrong");
     expect(judged(`t=0${t},v1=${mac}`, raw, secret)).toBe("wrong");
     expect(judged(header, longer, secret)).toBe("wrong");
-    // The tests sign requests with `signatureOf`, which makes the same header.
+    // The tests sign requests with `signatureOf`, which creates the same header.
     expect(signatureOf(secret, raw, t)).toBe(header);
   },
 );
@@ -137,7 +137,7 @@ test("the bridge kit has the same result as the service for any header", () => {
   expect(reached.size).toBe(3);
 });
 
-test("one bit changed anywhere in the text makes the signature wrong", () => {
+test("if one bit of the text changes, the signature is invalid", () => {
   fc.assert(
     fc.property(fc.uint8Array({ minLength: 1, maxLength: 200 }), fc.nat(), (raw, at) => {
       const header = signatureHeader(raw, [keyOf("secret-one")], 1_700_000_000_000);

@@ -13,7 +13,7 @@ test.each([
 });
 
 test.each(["", "unknown", "_hidden", "192.0.2.7:4711", "[2001:db8::1]", "999.1.1.1", "a, b", "%", " "])(
-  "the address of the connection is used if a proxy forwards text that is not an address: %j",
+  "if a proxy forwards text that is not an address, the address of the connection is used: %j",
   (claimed) => {
     expect(canonicalAddress(claimed, "::ffff:198.51.100.1")).toBe("198.51.100.1");
   },

@@ -105,7 +105,7 @@ describe("a lookup", () => {
   );
 
   // time: ordering
-  test("takes one place while the servers do not answer, fails in the end, and does not delay other names", async () => {
+  test("occupies one slot while the servers do not answer, then fails, and does not delay other names", async () => {
     const lookup = createNameLookup({ servers: servers(), max: 2 });
     const ended: string[] = [];
     const look = (name: string) =>

@@ -23,17 +23,17 @@ test.each([
 });
 
 // time: controlled
-test("a difference that is just above 5 minutes is not given as 300 seconds", () => {
+test("if the difference is just above 5 minutes, the message does not say 300 seconds", () => {
   const words = staleTimestamp(String(NOW_S + 301), NOW_MS + 300, "the service's clock");
   expect(words).toMatch(/is 301 seconds ahead of/);
 });
 
-test("a timestamp in milliseconds is named as such", () => {
+test("if the timestamp is in milliseconds, the message says so", () => {
   for (const timestamp of [NOW_MS, `000${NOW_MS}`])
     expect(words(timestamp)).toMatch(/milliseconds.*Unix seconds/);
 });
 
-test("the message is short, whatever the digits are, and does not repeat them", () => {
+test("the message is short and does not repeat the timestamp, however many digits it has", () => {
   forAll(fc.stringMatching(/^[0-9]{14,300}$/), (digits) => {
     expect(words(digits).length).toBeLessThan(200);
     expect(words(digits)).not.toContain(digits);

@@ -21,7 +21,7 @@ async function bridge(options: ReceiverOptions = {}): Promise<Receiver> {
   receivers.push(receiver);
   return receiver;
 }
-/** The addresses to which every name resolves; only 127.0.0.1 at the start of each test. */
+/** The addresses to which every name resolves. At the start of each test, the only address is 127.0.0.1. */
 let addresses = ["127.0.0.1"];
 const options = (sessions?: TlsSessions): PushConnectionOptions => ({
   names: { addresses: async () => addresses },

@@ -10,7 +10,7 @@ import { until } from "../harness/wait";
 const PAGE = Buffer.alloc(16 * 1_048_576, "x");
 const OWNER = { workspaceId: "w1", address: "a1" };
 
-/** Converts bounds from pages to bytes: the bounds in total, per workspace and per address. */
+/** Converts three bounds from pages to bytes: in total, per workspace and per address. */
 const room = (all: number, workspace: number, address: number) => ({
   all: all * PAGE.length,
   workspace: workspace * PAGE.length,

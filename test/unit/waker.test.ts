@@ -4,7 +4,7 @@ beforeEach(() => void jest.useFakeTimers());
 afterEach(() => void jest.useRealTimers());
 
 // time: controlled
-test("a wake ends the current wait or, if there is none, the next wait, and leaves no timer", async () => {
+test("a wake ends the current wait, or the next wait if none is in progress, and does not leave a timer", async () => {
   const waker = createWaker();
   const waiting = waker.wait(60_000);
   waker.wake();

@@ -48,7 +48,7 @@ function watchAll(watch: ReturnType<typeof createWorkspaceWatches>, count: numbe
   );
 }
 
-test("1,000 watches of two workspaces read the log of each workspace once, and each watch gets the health", async () => {
+test("1,000 watches of two workspaces share one read of each workspace's log, and each watch gets the health", async () => {
   const watch = createWorkspaceWatches(context);
   const over = new AbortController();
   const first = watchAll(watch, 250, over.signal);

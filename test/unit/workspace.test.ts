@@ -31,7 +31,7 @@ test.each([
     false,
   ],
 ] as const)(
-  "%s has the right delivery mode, and the right value of `hasHooks`",
+  "%s has the right delivery mode and the right value of `hasHooks`",
   (_name, change, mode, hooks) => {
     const workspace = { ...WORKSPACE, ...change };
     expect([deliveryMode(workspace), hasHooks(workspace)]).toEqual([mode, hooks]);
