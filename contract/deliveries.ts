@@ -59,7 +59,7 @@ export type AttemptStep = (typeof ATTEMPT_STEPS)[number];
 
 /** Maximum number of attempts and drops in a workspace's delivery log. */
 export const PUSHES_LOGGED_MAX = 1_000;
-/** Maximum number of attempts in the log that are for test events, so that these displace few other attempts. */
+/** Maximum number of attempts to push test events in the log, so that they displace few other attempts. */
 export const TESTS_LOGGED_MAX = 20;
 /** Maximum number of entries for polls in a workspace's delivery log. */
 export const POLLS_LOGGED_MAX = 500;

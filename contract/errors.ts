@@ -19,7 +19,7 @@ export const ERRORS = {
   /** The same answer for every unknown path, method and workspace. */
   notFound: { status: 404, message: "no such path or workspace" },
   signature: { status: 401, message: "Service-Signature is missing, malformed or wrong" },
-  /** The actual answer has a message that gives the difference and the service's time: see `staleTimestamp`. */
+  /** The actual answer has a message that says how far the timestamp is off: see `staleTimestamp`. */
   timestamp: {
     status: 409,
     message: `the signed timestamp is more than ${TIMESTAMP_TOLERANCE_SECONDS / 60} minutes from the service clock`,

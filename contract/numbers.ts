@@ -1,4 +1,7 @@
-/** The numbers of the public contract. Each name ends with its unit. The repository's README.md numbers the checks. */
+/**
+ * The numbers of the public contract. Each name ends with its unit. The check numbers are those in the repository's
+ * README.md.
+ */
 
 const SECOND_MS = 1_000;
 const MINUTE_SECONDS = 60;

@@ -61,7 +61,7 @@ function checkRedisUrl(text: string): string {
   return text;
 }
 
-/** Reads the settings of the listeners, and of who may call them. */
+/** Reads the settings of the listeners and of the callers that they accept. */
 function readCalls(settings: Settings) {
   return {
     listen: settings.hostPort("CORE_LISTEN", "address of the gRPC listener, host:port", "127.0.0.1:50051"),
@@ -112,7 +112,7 @@ function parseKeys(text: string): readonly Buffer[] {
   });
 }
 
-/** Reads the settings of the store: the number of shards, and the limits of what it keeps. */
+/** Reads the settings of the store: the number of shards, and the limits of the stored data. */
 function readStore(settings: Settings) {
   return {
     shards: settings.integer(

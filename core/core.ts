@@ -43,12 +43,12 @@ export interface Core extends Required<Running> {
 }
 
 /**
- * The bounds of open gRPC connections, which take about 100 KB each. A game, an operator or an edge uses one or two
+ * The limits on open gRPC connections. A connection takes about 100 KB. A game, an operator or an edge uses one or two
  * connections. `share` is large enough for all connections that a TCP proxy forwards, e.g. the proxy in
  * docker-compose.yml.
  */
 const CONNECTIONS = { max: 4_000, share: 1_000 } as const;
-/** The group in which cores share the shards. No group of games can have this name. */
+/** The lease group whose members are all cores. No group of games can have this name. */
 const CORES_GROUP = "!cores";
 
 /**
@@ -223,7 +223,7 @@ type ServedContext = Omit<RpcContext, "stopping"> & { readonly report: ReportFau
 
 async function serveRpc({ listen, tokens, tls }: CoreConfig, context: ServedContext) {
   const streams = new AbortController();
-  // Every stream adds a listener, so Node must not warn about the number of listeners.
+  // Every stream adds a listener to this signal, so Node's warning about many listeners is turned off.
   setMaxListeners(0, streams.signal);
   const starting = listenForRpc(
     { ...context, stopping: streams.signal },

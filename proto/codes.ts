@@ -38,6 +38,6 @@ export const STATE_CODES = codesOf(HEALTH_STATES, HealthState);
 export const STATE_WORDS = wordsOf(STATE_CODES);
 
 /**
- * The first words of the details of UNAVAILABLE while core rejects requests that add data, because its store is full.
+ * While the store is full, core rejects requests that add data, with UNAVAILABLE and details that begin with this text.
  */
 export const STORE_FULL = "the store is full";

@@ -32,7 +32,7 @@ export function createBodyStart() {
 }
 
 /**
- * Parses the next bytes of a body. If the body ends in `bytes`, returns how many of the bytes belong to the body.
+ * Parses the next bytes of a body. If the body ends within `bytes`, returns how many of the bytes belong to the body.
  * Otherwise returns "more", or "broken" if the body is invalid. Adds the content to `start`, if given.
  */
 export type BodyReader = (bytes: Buffer, start: BodyStart | undefined) => number | "more" | "broken";

@@ -51,8 +51,8 @@ export function createCurrentWorkspaces(
       return workspace;
     },
     /**
-     * Discards the results of all reads. If the store's cache has the current version of a workspace in `versions`,
-     * that workspace counts as read at the time `at`. Makes no call to the store.
+     * Discards the results of all reads. If the store's cache contains a workspace in its version from `versions`, the
+     * cached workspace counts as read at the time `at`. Does not call the store.
      *
      * @param versions the current version of each workspace with events in the latest read of the queue, by id
      * @param at the `performance.now()` time at which that read began
@@ -66,8 +66,8 @@ export function createCurrentWorkspaces(
       }
     },
     /**
-     * Whether core can decrypt the secrets that sign pushes to the workspace, or does not need these secrets because it
-     * cannot push to the workspace. Throws `StoreUnavailable`.
+     * Returns false if the workspace's events are pushed, but core cannot decrypt the secrets that sign the pushes, or
+     * cannot read the record. Otherwise returns true. Throws `StoreUnavailable`.
      */
     async isReadable(id: string): Promise<boolean> {
       try {

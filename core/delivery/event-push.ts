@@ -169,7 +169,7 @@ export class EventPush {
       workspaceId: event.workspaceId,
       signature: signatureHeader(event.envelope, keys, nowMs),
       envelope: event.envelope,
-      // If core does not trace, it passes the context on unchanged.
+      // Without a span for the attempt, core sends the event's trace context unchanged.
       traceparent: span?.traceparent ?? traceparent,
     });
     if (span !== undefined) endSpan(span, event, this.#attempts + 1, url, outcome);

@@ -60,7 +60,7 @@ export function parseHosts(text: string): ReadonlyMap<string, readonly string[]>
   return names;
 }
 
-/** Returns the first `HOSTS_FILE_MAX_BYTES` of a file, without a last line that is cut off. */
+/** Returns the first `HOSTS_FILE_MAX_BYTES` of a file. If this limit cuts off a line, omits the line. */
 function readStart(path: string): string {
   const bytes = Buffer.alloc(HOSTS_FILE_MAX_BYTES + 1);
   const file = openSync(path, "r");

@@ -22,7 +22,7 @@ export interface PushConnectionOptions extends PublicHostOptions {
    * seconds.
    */
   readonly secureContext: SecureContext;
-  /** TLS sessions to resume. If undefined, every connection makes a full handshake. */
+  /** TLS sessions to resume. Without `sessions`, every connection makes a full handshake. */
   readonly sessions?: TlsSessions;
 }
 
@@ -50,8 +50,8 @@ export async function openConnection(
     const target: ConnectionOptions & { readonly autoSelectFamily: true } = {
       host,
       port: Number(url.port || 443),
-      // A literal address is not sent as a server name; the certificate must contain the address. A name loses
-      // its trailing dot before it is sent and compared with the certificate (RFC 6066, section 3).
+      // A literal address is not sent as a server name; the certificate must contain the address. The trailing dot of a
+      // name is removed before the name is sent and compared with the certificate (RFC 6066, section 3).
       ...(found[0] === host ? {} : { servername: host.replace(/\.$/, "") }),
       secureContext: options.secureContext,
       ALPNProtocols: ["http/1.1"],

@@ -94,7 +94,7 @@ export class OperatorSender {
         await this.#enqueue(event);
         this.#read = event.entryId;
       }
-      // The outbox has dropped events that are still in memory.
+      // If more events are in memory than the outbox can hold, the outbox has dropped some of them.
       if (this.#waiting > OPERATOR_EVENTS_MAX) this.#startOver();
       if (events.length === 0) return;
     }
@@ -114,8 +114,8 @@ export class OperatorSender {
   }
 
   /**
-   * Removes the events that the outbox has dropped because of the workspace's share, except an event that is being
-   * sent.
+   * Removes the events that the outbox has dropped because the workspace exceeded its share, except an event that is
+   * being sent.
    */
   #forgetDropped({ events, isSending }: Queue): void {
     if (events.length <= OPERATOR_EVENTS_WORKSPACE_MAX) return;
@@ -153,7 +153,7 @@ export class OperatorSender {
     }
   }
 
-  /** Whether no further attempt is needed to send the event to the receiver. */
+  /** Sends the event to the receiver. Returns false if another attempt is needed. */
   async #sendTo(key: string, event: StoredOperatorEvent): Promise<boolean> {
     if (event.atMs < this.#context.now() - OPERATOR_EVENT_SECONDS * 1_000) return true;
     const { name, receivers } = await this.#readAddressees(event.workspaceId);

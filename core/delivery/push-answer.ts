@@ -62,7 +62,7 @@ export function createAnswer(): Answer {
   let unread: Buffer = NOTHING;
   let headsBytes = 0;
   let bodyBytes = 0;
-  /** Whether a line of a head ends with a bare line feed. The connection is then closed after the answer. */
+  /** Whether a line of a head ends with a bare line feed. If so, core closes the connection after the answer. */
   let hasBareLineFeed = false;
 
   /** Returns the bytes after the final head; undefined while the head is incomplete. */

@@ -14,7 +14,7 @@ import { createTlsSessions } from "./tls-sessions";
 const CONNECT_WITHIN_MS = PUSH_DEADLINE_MS - 100;
 
 export interface PushClient extends PushTracer {
-  /** Makes one attempt, and reuses open connections. Never rejects. */
+  /** Makes one attempt, over an open connection if one is free. Never rejects. */
   push(attempt: PushAttempt): Promise<PushOutcome>;
   /** Closes the connections that are kept open. */
   close(): Promise<void>;

@@ -2,7 +2,7 @@ import { setImmediate as untilRead } from "node:timers/promises";
 import { PushConnection, type PushSocket } from "./push-connection";
 
 /**
- * Maximum number of connections that are kept after their attempts: in all, and to one origin. If a maximum is
+ * Maximum number of connections that are kept after their attempts: in total, and to one origin. If a maximum is
  * exceeded, the oldest of these connections is closed.
  */
 const KEPT_MAX = { inAll: 1_000, ofOrigin: 250 } as const;

@@ -34,7 +34,7 @@ const LOOK_EVERY_MS = 1_000;
 const UNRECORDED_MAX = 1_000;
 /**
  * Minimum milliseconds for which a failed attempt counts as in progress. Without this minimum, thousands of events per
- * second could fail at a bridge that refuses connections, three times each.
+ * second could each fail three times at a bridge that refuses connections.
  */
 const FAILED_ATTEMPT_MS = 200;
 

@@ -28,8 +28,8 @@ export async function createSmtpMailer({ url, from }: SmtpOptions): Promise<Mail
         await transport.sendMail({
           // An object, because the library parses a string as a list of addresses.
           to: { name: "", address: to },
-          // The library does not encode a subject that already looks like encoded words. But if that text is e.g. part
-          // of a workspace's name, mail programs must not decode it.
+          // The library does not encode a subject that already looks like encoded words. But such text may be part of a
+          // workspace's name, so mail programs must not decode it.
           subject: subject.includes("=?") ? encodeWord(subject, "Q", ENCODED_WORD_BYTES) : subject,
           text,
           messageId: `<${messageId}@${domain}>`,
@@ -51,7 +51,9 @@ interface SmtpFault {
   readonly response?: unknown;
 }
 
-/** SMTP reply codes that do not depend on the email: the server closes the connection, requires a login, or rejects it. */
+/**
+ * SMTP reply codes that do not depend on the email: the server closes the connection, or requires or rejects a login.
+ */
 const OF_THE_SERVER: readonly unknown[] = [421, 530, 535, 538];
 
 /**

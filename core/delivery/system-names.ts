@@ -24,7 +24,7 @@ export interface NameLookupOptions {
 }
 
 /**
- * Looks up names of other people's hosts: first in the hosts file, then in DNS. Core never uses the system's function
+ * Looks up the names of third-party hosts: first in the hosts file, then in DNS. Core never uses the system's function
  * `getaddrinfo` for these names. That function uses few threads for the whole process and has no deadline, so slow name
  * servers of one bridge would delay core's own lookups, e.g. of Redis.
  *

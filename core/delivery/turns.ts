@@ -8,8 +8,8 @@ export const IN_FLIGHT_MAX = 16;
  */
 export const WAITING_MAX = 5_000;
 /**
- * Maximum number of retries of one workspace that are in progress at the same time. A bridge that never answers reaches
- * 32.
+ * Maximum number of retries of one workspace that are in progress at the same time. If a bridge never answers, 32 are
+ * in progress: two for each of `IN_FLIGHT_MAX` first attempts.
  */
 export const RETRIES_MAX = 64;
 /**
@@ -54,7 +54,7 @@ export class Turns<T extends Turned> {
   readonly #waitingMax: number;
   readonly #isOnePerMessage: boolean;
   readonly #waiting: { readonly push: T; readonly since: number }[] = [];
-  /** Index of the first event in `#waiting` that has had no turn. */
+  /** Index of the first event in `#waiting` that has not had a turn. */
   #head = 0;
   #inProgress = 0;
   /** Ids of the messages that have a turn, if each message has at most one. */

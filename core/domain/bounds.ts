@@ -41,17 +41,18 @@ export const LIFETIME_MAX_MS = HELD_SECONDS * 1_000;
  */
 export const GROUP_STREAMS_MAX = 64;
 /**
- * Maximum bytes of the `PublishEvents` requests in progress at a core (eight requests of the largest size), and the shares
- * of one token. Half of the bound is left for games with other tokens.
+ * Maximum bytes of the `PublishEvents` requests in progress at a core: in total (eight requests of the largest size),
+ * and with one token. One token can use at most half of the total, so games with other tokens can still publish.
  */
 export const PUBLISHING_MAX_BYTES = { all: 64 * MB, token: 32 * MB, limitedToken: 16 * MB } as const;
 /**
- * The memory that core needs for a call in progress. A smaller `PublishEvents` request also counts as this many bytes.
+ * Bytes of memory that core needs for a call in progress. Every `PublishEvents` request counts as at least this many
+ * bytes.
  */
 export const PUBLISH_CALL_BYTES = 8 * 1024;
 /**
- * Maximum bytes of the requests at a core that have not arrived completely, and the shares of one token. The requests of
- * edges do not count. A request has up to 8 MB.
+ * Maximum bytes of the requests at a core that have not arrived completely: in total, and with one token. The requests
+ * of edges do not count. A request has up to 8 MB.
  */
 export const INCOMPLETE_MAX_BYTES = { all: 128 * MB, token: 64 * MB, limitedToken: 32 * MB } as const;
 /**
@@ -60,7 +61,10 @@ export const INCOMPLETE_MAX_BYTES = { all: 128 * MB, token: 64 * MB, limitedToke
  */
 export const WORKSPACE_REQUEST_MAX_BYTES = 128 * 1_024;
 export const PROBE_REQUEST_MAX_BYTES = 16 * 1_024;
-/** Maximum bytes of the answers to unary calls of `WorkspaceService` in progress at a core, and the shares of one token. */
+/**
+ * Maximum bytes of the answers to unary calls of `WorkspaceService` in progress at a core: in total, and with one
+ * token.
+ */
 export const WORKSPACE_CALLS_MAX_BYTES = { all: 128 * MB, token: 64 * MB, limitedToken: 16 * MB } as const;
 /**
  * Maximum number of unary calls of all tokens, and of one token, that core processes at the same time. Further calls wait
@@ -74,8 +78,8 @@ export const CALLS_AT_ONCE = { inAll: 24, ofOne: 16 } as const;
  */
 export const STARTS_PER_TURN = 8;
 /**
- * The pace, at one core, of a token that is limited to some workspaces: for starting calls, and for publishing events.
- * A bridge can post 250 events per second, so a game can answer each event twice. A `PublishEvents` call with more than
+ * The rates at which a token that is limited to some workspaces can start calls and publish events at one core. A
+ * bridge can post 250 events per second, so a game can answer each event twice. A `PublishEvents` call with more than
  * `eventBytes` per event counts as one event for each `eventBytes`. `waitingMax` is the maximum number of calls that
  * wait to start.
  */
@@ -96,14 +100,14 @@ export const REFUSALS = { perSecond: 200, waitingMax: { inAll: 4_096, ofOne: 1_0
  * slice, which waits for a turn as other unary calls do.
  */
 export const PUBLISH_SLICES = { bytes: 256 * 1024, inAll: 4, ofOne: 1 } as const;
-/** Maximum number of watches of workspaces at a core, and the shares of one token. */
+/** Maximum number of watches of workspaces at a core: in total, and with one token. */
 export const WATCHES_MAX = { all: 1_000, token: 500, limitedToken: 100 } as const;
 
 /** Maximum number of `Follow` streams of all groups on one core. */
 export const CORE_STREAMS_MAX = 256;
 
 /**
- * Maximum number of tests in progress on one core: in all, for one workspace, and with one token. A test sends a test
+ * Maximum number of tests in progress on one core: in total, for one workspace, and with one token. A test sends a test
  * event or a test operator event. The same maximums apply to checks of URLs, which look up names.
  */
 export const OUTSIDE_CALLS_MAX = { inAll: 256, ofWorkspace: 16, ofToken: 64 } as const;
@@ -117,7 +121,7 @@ export const OPERATOR_TEST_LIMITS = [
 ] as const;
 /** Maximum number of groups of followers, in all shards together. Each scrape reads the backlog of every group. */
 export const GROUPS_MAX = 64;
-/** Milliseconds after which core removes a group that has no streams. The log does not contain older events. */
+/** Milliseconds after which core removes a group that has no streams. The log keeps events for the same time. */
 export const GROUP_IDLE_MS = DAY_SECONDS * 1_000;
 
 /** The maximums for all game tokens with the same name: groups, and `Follow` streams on one core. */

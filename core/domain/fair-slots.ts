@@ -1,9 +1,9 @@
-/** The maximum number of tasks of one key already wait. */
+/** Thrown when the maximum number of tasks of one key are already waiting. */
 export class SlotsFull extends Error {
   override readonly name = "SlotsFull";
 }
 
-/** How a task waits for its slot. */
+/** Options for a task that may have to wait for its slot. */
 export interface Turn {
   /** If this signal is aborted while the task waits, `run` rejects with the signal's reason. */
   readonly signal?: AbortSignal | undefined;
@@ -20,7 +20,7 @@ interface Line {
 
 const newLine = (): Line => ({ running: 0, waiting: new Set() });
 
-/** Maximum numbers of running tasks: in all, and of one key. */
+/** Maximum numbers of running tasks: in total, and of one key. */
 interface SlotBounds {
   readonly inAll: number;
   readonly ofOne: number;
@@ -107,7 +107,7 @@ class FairSlots {
     };
   }
 
-  /** Updates `#ready` after a line of tasks has changed, and begins the tasks that have a slot now. */
+  /** Updates `#ready` after `line` has changed, and begins the tasks that can have a slot now. */
   #update(key: string, line: Line): void {
     if (line.waiting.size === 0 || line.running >= this.#bounds.ofOne) this.#ready.delete(key);
     else this.#ready.add(key);

@@ -23,7 +23,7 @@ function goodState(recoveredAtMs = -Infinity, nowMs: number): HealthState {
   return nowMs - recoveredAtMs < RECOVERED_FOR_MS ? "recovered" : "healthy";
 }
 
-/** An attempt of a push, or the drop of an event whose bridge is too slow. */
+/** An attempt to push, or the drop of an event because its bridge is too slow. */
 export interface PushFact {
   readonly is: "accepted" | "failed" | "overloaded";
   readonly atMs: number;

@@ -52,10 +52,10 @@ export interface ShardMemory {
 const LEAST_BYTES = 128 * 1024;
 
 /**
- * Returns the bounds. A bound that the settings set applies unchanged. Every other bound is a part of Redis's memory.
+ * Returns the bounds. Bounds from the settings apply unchanged. Every other bound is a part of Redis's memory.
  *
  * @param memory undefined when a master has no `maxmemory`
- * @param set the bounds that the settings set; 0 for a bound that is not set
+ * @param set the bounds from the settings; 0 for a bound that is not set
  */
 export function planMemory(memory: ShardMemory | undefined, set: MemoryBounds): MemoryBounds {
   const part = (share: number, of: number): number => Math.max(LEAST_BYTES, Math.floor(share * of));

@@ -51,8 +51,8 @@ export function pushHealth(deliveries: readonly LoggedDelivery[], nowMs: number)
 }
 
 /**
- * Returns one fact for an attempt, or for an event that was dropped because the bridge is too slow; otherwise an empty
- * list.
+ * Returns a list of one fact for an attempt, or for an event that was dropped because the bridge is too slow; otherwise
+ * an empty list.
  */
 function toFact({ result, atMs }: LoggedDelivery): readonly PushFact[] {
   if (result === "success") return [{ is: "accepted", atMs }];

@@ -151,8 +151,8 @@ export class LeaseHolder {
   async #take(shard: number, lease: ShardLease | undefined): Promise<number | undefined> {
     const validUntil = performance.now() + LEASE_MS - SAFETY_MS;
     const isTaken = await this.#options.leases.take(this.#options.member, shard);
-    // If the answer arrives after this member's lease has expired, that lease is lost, and the answer counts for a
-    // new lease. If the new lease has expired too, the next beat tries again.
+    // If the answer arrives after this member's lease has expired, that lease is lost, and the answer begins a new
+    // lease. If the new lease has expired too, the next beat tries again.
     if (!isTaken || lease?.isOver()) lease?.lose();
     if (!isTaken) this.#options.onRefused?.(shard);
     return isTaken && performance.now() < validUntil ? validUntil : undefined;

@@ -1,4 +1,4 @@
-/** The states of a lease that the work on its shard distinguishes. A lease that is finishing is "draining" too. */
+/** The states of a lease, as the work on its shard sees them. A lease that is finishing also counts as "draining". */
 export type LeaseState = "held" | "draining" | "released" | "lost";
 
 /** A lease that this member acquired, on one shard. */

@@ -23,7 +23,7 @@ export function createCoreMetrics() {
     mailsDropped: countsOf(["full", "refused"]),
     operatorEvents: countsOf<OperatorSent["became"]>(["accepted", "failed", "refused"]),
     operatorEventsDropped: countsOf<OperatorEventDrop>(["expired", "full"]),
-    /** Undefined until the workspaces are counted. */
+    /** Undefined until the workspaces have been counted. */
     unreadableSecrets: undefined as number | undefined,
   };
   counter(

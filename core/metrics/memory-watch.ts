@@ -5,7 +5,7 @@ import { StoreUnavailable } from "../ports/store-faults";
 import type { ServerMemory } from "../ports/backlog";
 
 const LOOK_EVERY_MS = 5_000;
-/** The part of its memory at which a server counts as nearly full. */
+/** A server counts as nearly full when it uses this fraction of its memory. */
 const NEARLY_FULL = 0.8;
 /** Minimum milliseconds between two warnings about memory that is nearly full. */
 const WARN_EVERY_MS = 600_000;
@@ -82,7 +82,7 @@ export function addMemoryMetrics({ counter, gauge }: Metrics) {
         try {
           servers = await readMemory();
         } catch (error) {
-          // A user of Redis without the permission for INFO.
+          // The Redis user lacks the permission for INFO.
           if (!(error instanceof StoreUnavailable)) servers = [];
         }
         const nearly = isFull() || findNearlyFull() === undefined ? undefined : notice();

@@ -1,6 +1,6 @@
 import { createShares } from "../../runtime/shares";
 
-/** Maximum numbers of calls in progress on one core: in all, for one workspace, and with one token. */
+/** Maximum numbers of calls in progress on one core: in total, for one workspace, and with one token. */
 export interface CallShares {
   readonly inAll: number;
   readonly ofWorkspace: number;
@@ -31,7 +31,7 @@ export type CallsInProgress = ReturnType<typeof createCallsInProgress>;
 export function createCallsInProgress(what: string, { inAll, ofWorkspace, ofToken }: CallShares) {
   const { max, acquire } = createShares({ workspace: ofWorkspace, token: ofToken, all: inAll });
   return {
-    /** Calls `task`, unless a share is full. Resolves or rejects as `task` does. */
+    /** Calls `task`, unless one of the maximums has been reached. Resolves or rejects as `task` does. */
     async run<T>({ workspaceId, by }: ShareHolder, task: () => Promise<T>): Promise<T | ShareFull> {
       const release = acquire(
         workspaceId === undefined ? { token: by } : { workspace: workspaceId, token: by },

@@ -8,7 +8,7 @@ export interface GroupsContext {
   readonly followLog: { readonly shards: number };
 }
 
-/** A group of followers, and its backlog in all shards together. */
+/** A group of followers, and the sum of its backlogs in all shards. */
 export interface ListedGroup extends RegisteredGroup, Omit<GroupBacklog, "group"> {}
 
 /** Returns all groups of followers, in the order of their names. */

@@ -20,7 +20,7 @@ export type Refusal =
   /** No signature can be checked, because core lacks the key with the fingerprint `missingKey`. */
   | { readonly refused: "secret-unreadable"; readonly missingKey: string };
 
-/** Whether the request was rejected by a check after its signature and timestamp were accepted. */
+/** Whether core had accepted the request's signature and timestamp before a later check rejected the request. */
 export function isSigned({ refused }: Refusal): boolean {
   return refused === "workspace-limit" || refused === "invalid" || refused === "push-workspace";
 }

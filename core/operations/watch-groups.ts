@@ -14,7 +14,9 @@ export interface GroupWatchContext {
 
 /** The shard whose holder watches the groups of all shards. Only one core at a time holds a shard. */
 const WATCHED_FROM = 0;
-/** The first look also comes after this pause, so that the streams of a restarted core are open again by then. */
+/**
+ * Milliseconds before each check, including the first: the streams of a restarted core must have time to open again.
+ */
 const LOOK_EVERY_MS = 15_000;
 
 /**

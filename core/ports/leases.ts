@@ -12,7 +12,10 @@ export interface Member {
   readonly workspaces?: ReadonlySet<string> | undefined;
 }
 
-/** Milliseconds until a lease expires unless it is renewed. When a holder crashes, its shards wait up to this long. */
+/**
+ * Milliseconds until a lease expires unless it is renewed. When a holder crashes, its shards have no holder for up to
+ * this long.
+ */
 export const LEASE_MS = 3_000;
 
 /**
@@ -25,7 +28,7 @@ export type NotJoined = "replaced" | "full";
 export interface LiveMembers {
   /** The names, in order. */
   readonly names: readonly string[];
-  /** Whether a member is of a release that shares the shards by an older rule: see `core/leases/owners.ts`. */
+  /** Whether any member runs a release that shares the shards by an older rule: see `core/leases/owners.ts`. */
   readonly hasOlder: boolean;
 }
 
@@ -33,7 +36,7 @@ export interface LiveMembers {
 export interface Leases {
   readonly shards: number;
   /**
-   * Adds a member to its group, or reports that the member is still alive. Returns all live members.
+   * Adds a member to its group, or renews its membership (a heartbeat). Returns all live members.
    *
    * @param fresh true until the member has received its first answer, because its name may still belong to an older
    *   member

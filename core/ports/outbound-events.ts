@@ -37,8 +37,8 @@ export type Published =
     }
   | { readonly outcome: "unknown-workspace" }
   /**
-   * Not stored: the held events of the workspace have reached the maximum of `bytes`. `waiting` of them wait for a
-   * bridge that does not poll; 0 if the bridge polls.
+   * Not stored: the event would exceed the limit on the held events of the workspace, which already take `bytes` bytes.
+   * `waiting` of the held events wait for a bridge that does not poll; 0 if the bridge polls.
    */
   | { readonly outcome: "held-full"; readonly bytes: number; readonly waiting: number }
   /** Not stored: the store has no memory left for held events. */

@@ -20,7 +20,7 @@ export interface Ids {
   token(): string;
 }
 
-/** Too many other names are being looked up, so a name was not looked up. */
+/** Thrown when a name is not looked up, because too many other lookups are in progress. */
 export class TooManyLookups extends Error {
   override readonly name = "TooManyLookups";
   constructor() {
@@ -58,7 +58,7 @@ export interface Mail {
 export class MailRefused extends Error {
   override readonly name = "MailRefused";
   constructor(
-    /** Whether all retries would fail too. */
+    /** Whether every retry would also fail. */
     readonly isForGood: boolean,
     cause: unknown,
   ) {
@@ -87,7 +87,7 @@ export interface PushAttempt {
   readonly envelope: Uint8Array;
   /** The header `traceparent`; undefined when the event is not traced. */
   readonly traceparent?: string | undefined;
-  /** Aborted when nobody needs the outcome any more. The attempt then fails. */
+  /** Aborted when the outcome is no longer needed. The attempt then fails. */
   readonly signal?: AbortSignal | undefined;
 }
 
@@ -114,13 +114,13 @@ export interface OperatorReceiver {
   /** Sends an event once. Never rejects. The attempt to send to a URL ends when `signal` is aborted. */
   send(event: OperatorEvent, signal?: AbortSignal): Promise<OperatorSent>;
   /**
-   * Calls `task` when few enough other tasks for the addresses of workspaces are in progress. The workspaces get their
-   * turns in rotation, so no workspace waits for all tasks of another workspace.
+   * Calls `task` as soon as the limit on tasks for the addresses of workspaces allows another one. The workspaces get
+   * their turns in rotation, so no workspace waits for all tasks of another workspace.
    */
   inTurn<T>(task: () => Promise<T>): Promise<T>;
   /**
-   * Calls `task`, a test, as `inTurn` does. Resolves with "full" when too many tests of the workspace already wait.
-   * Rejects with the reason of `signal` when the signal is aborted before the test begins.
+   * Calls `task`, which sends a test operator event, as `inTurn` does. Resolves with "full" when too many tests of the
+   * workspace already wait. Rejects with the reason of `signal` when the signal is aborted before the test begins.
    */
   testInTurn<T>(task: () => Promise<T>, signal: AbortSignal): Promise<T | "full">;
 }

@@ -9,7 +9,7 @@ export interface PollHealth {
   readonly oldestWaitingAtMs: number | undefined;
   /** Time of the poll that ended the last outage. */
   readonly recoveredAtMs: number | undefined;
-  /** Time of the last event that was refused because the held events were at their bound, exact to 10 seconds. */
+  /** Time of the last event that was refused because the held events were at their bound, accurate to 10 seconds. */
   readonly refusedAtMs: number | undefined;
 }
 

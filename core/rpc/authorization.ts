@@ -27,7 +27,7 @@ export type Connection = ReturnType<ServerInterceptingCall["getConnectionInfo"]>
 
 type Refusal = Pick<StatusObject, "code" | "details">;
 
-/** The role that a service requires of its callers: one role, any role, or not even a token. */
+/** What a service requires of its callers: one role, a token of any role, or no token. */
 type Needed = CallerRole | "any" | "no token";
 
 const ROLE_OF_SERVICE: Readonly<Record<string, Needed>> = {
@@ -108,7 +108,8 @@ export function createAuthorization(
             incomplete?.release();
             proceed(message);
           })
-          // gRPC calls this for each call: after a cancellation, and after the last byte of the answer.
+          // Despite its name, gRPC also runs this callback after the last byte of the answer to a call that was not
+          // cancelled.
           .withOnCancel(() => {
             incomplete?.release();
             over.abort(CANCELLED);

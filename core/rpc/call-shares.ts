@@ -11,7 +11,8 @@ import { ownerOf, tooMuch } from "./token-shares";
 
 /**
  * Bytes counted for each call, and for each row of a page. A call has at most `WORKSPACE_REQUEST_MAX_BYTES`, and reads at
- * most the log of the deliveries of one workspace. A row is a workspace, whose fields may all have their maximum length, or a short delivery.
+ * most the log of the deliveries of one workspace. A row is either a short delivery, or a workspace, whose fields may
+ * all have their maximum length.
  */
 const CALL_BYTES = 256 * 1024;
 const WORKSPACE_BYTES = 4 * 1024;

@@ -115,7 +115,7 @@ class Publisher {
     }
     const turn = { signal: cancelledSignal(call) };
     try {
-      // If no slice contains a valid event, core makes no call to the store. Without this pause, core could then not
+      // If no slice contains a valid event, core makes no call to the store. In that case, only this pause lets core
       // work on other calls.
       while (await this.#largeCalls.run(caller.name, publishNext, turn)) await endOfTurn();
     } finally {

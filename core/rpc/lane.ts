@@ -179,14 +179,14 @@ class Lane {
     if (this.#pages.size > 0) for (const answer of sent) this.#release(answer);
   }
 
-  /** Counts calls that begin. Negative numbers count calls that have been answered. */
+  /** Adds calls that begin to the counts; with negative numbers, removes calls that have been answered. */
   #begin(count: number, size: number): void {
     this.#unanswered.calls += count;
     this.#unanswered.bytes += size;
     this.#context.load.bytes += size;
   }
 
-  /** Counts answers that wait to be sent. Negative numbers count answers that have been sent. */
+  /** Adds answers that wait to be sent to the counts; with negative numbers, removes answers that have been sent. */
   #hold(count: number, size: number): void {
     this.#unsent.answers += count;
     this.#unsent.bytes += size;

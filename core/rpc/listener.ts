@@ -58,7 +58,7 @@ export async function listen(
     interceptors: [createAuthorization(tokens, pace, connections.onCall)],
     "grpc.max_receive_message_length": MESSAGE_MAX_BYTES,
     "grpc.max_send_message_length": MESSAGE_MAX_BYTES,
-    // Nothing can read the statistics of channelz, and they cost time for each call.
+    // Channelz collects statistics during each call, which takes time, and nothing in core reads these statistics.
     "grpc.enable_channelz": 0,
     "grpc.keepalive_time_ms": pingEveryMs,
     "grpc.keepalive_timeout_ms": pongWithinMs,

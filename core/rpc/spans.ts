@@ -21,8 +21,8 @@ export function endRequestSpan(
 export type PublishSpans = ReturnType<typeof startPublishSpans>;
 
 /**
- * Starts the span of a `PublishEvents` call. The span continues the trace in the call's metadata `traceparent`. For
- * events with a different `traceparent`, there is one span for each of these contexts.
+ * Starts the span of a `PublishEvents` call. The span continues the trace in the call's metadata `traceparent`. Events
+ * with a different `traceparent` get another span, one per distinct `traceparent`.
  */
 export function startPublishSpans(tracer: Tracer, metadata: Metadata) {
   const [parent] = metadata.get("traceparent");

@@ -8,7 +8,7 @@ export interface BatchedFunction<Item, Output> {
   readonly name: FunctionName;
   /** Maximum weight of the items in one call. Without `weigh`, each item weighs 1. */
   readonly most: number;
-  /** Returns the weight of the item: how many usual items would cost Redis as much. */
+  /** Returns the weight of the item: how much work it is for Redis, relative to a typical item. */
   weigh?(item: Item): number;
   /** Returns the arguments for the items of one shard. */
   toArguments(items: readonly Item[]): readonly Argument[];

@@ -26,15 +26,15 @@ export const LARGE_PAGE_BOUNDS: LargePageBounds = {
 };
 
 /**
- * Gives each workspace in turn the right to have a large page read and sent. A page has up to 6 MB, and occupies core and the
- * edge for tens of milliseconds. So a workspace has one page at a time, and a pace.
+ * Lets workspaces take turns: each may have one large page read and sent at a time. A page has up to 6 MB, and occupies
+ * core and the edge for tens of milliseconds. So a workspace has one page at a time, and a pace.
  */
 export function createLargePages({ small, smallBytes, larger, bytesPerSecond, withinMs }: LargePageBounds) {
   const ofWorkspace = createFairSlots({ inAll: Infinity, ofOne: 1 });
   const ofSmall = createFairSlots({ inAll: small, ofOne: 1 });
   const ofLarger = createFairSlots({ inAll: larger, ofOne: 1 });
 
-  /** Acquires a slot. If a slot is free, avoids the costs of waiting. */
+  /** Acquires a slot. Creates the signal only if no slot is free. */
   async function acquire(
     slots: typeof ofWorkspace,
     key: string,

@@ -40,7 +40,7 @@ export async function readMemory(redis: Redis, assumedBytes: number): Promise<re
 }
 
 /**
- * Returns the memory that each shard can use. The result is undefined when a master has no limit. If the user of Redis
+ * Returns the memory that each shard can use. The result is undefined when a master has no limit. If the Redis user
  * lacks the permission for INFO, `assumedBytes` applies to each master.
  *
  * @param assumedBytes the memory of a master without `maxmemory`; 0 for no limit

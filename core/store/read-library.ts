@@ -61,7 +61,7 @@ const FILES = [
 /** The constants that the library uses. In the Lua source, each name is written between two `@`. */
 const CONSTANTS: Readonly<Record<string, number | string>> = {
   CHANGES_LOGGED_MAX,
-  /** A Lua table whose keys are the reasons. */
+  /** A Lua table whose keys are the drop reasons. */
   DROP_REASONS: `{ ${DROP_REASONS.map((reason) => `['${reason}'] = true`).join(", ")} }`,
   FAILED_MAX,
   FAILED_MAX_BYTES,

@@ -11,7 +11,7 @@ import { fromRecord, keysOfRecord, toRecord, withoutExpired } from "./workspace-
 
 /** Number of workspaces in a page: a call of `reEncrypt` writes at most as many records. */
 const PAGE_MAX = 100;
-/** The attempts to re-encrypt records that other requests keep changing. */
+/** Maximum number of attempts to re-encrypt records that other requests keep changing. */
 const MOST_TRIES = 10;
 
 interface Stored extends SecretKeyUse {

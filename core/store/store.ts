@@ -28,7 +28,7 @@ import { createSecretKeys } from "./secret-keys";
 import { listenForWakes } from "./wakes";
 import { createWorkspaces } from "./workspaces";
 
-/** The error when the configured number of shards is not the number that Redis has stored. */
+/** Thrown when the configured number of shards differs from the number that is stored in Redis. */
 export class WrongShards extends Error {}
 
 /** Core's ports, implemented with Redis. */

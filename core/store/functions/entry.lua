@@ -12,9 +12,9 @@ local function line_of(prefix, workspace, id)
   end
 end
 
--- Appends the events that a poll returned to `answer`, oldest first, if they are still held. The
--- numbers of these events are consecutive (see held.lua), so an event after them is recognized
--- even when some of them have expired.
+-- Appends to `answer` the events that a poll returned and that are still held, oldest first. The
+-- numbers of these events are consecutive (see held.lua), so an event after them is recognized even
+-- when some of them have expired.
 local function add_polled(answer, prefix, workspace, line)
   local events, first, number = string.match(line, '^%S+ %S+ %S+ (%d+) (%d+) (%d+)$')
   if not first then return end

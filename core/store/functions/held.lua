@@ -109,7 +109,7 @@ local memory = { looked = 0, added = 0, is_tight = false }
 local function is_memory_tight(now, bytes, limit)
   memory.added = memory.added + bytes
   if math.abs(now - memory.looked) < MEMORY_LOOK_US and memory.added < MEMORY_LOOK_BYTES then return memory.is_tight end
-  -- The user of Redis may lack the permission for INFO.
+  -- The Redis user may lack the permission for INFO.
   local info = redis.pcall('INFO', 'memory')
   if type(info) == 'table' then info = '' end
   local function field(name) return tonumber(string.match(info, name .. ':(%d+)') or 0) end

@@ -186,9 +186,8 @@ end
 -- - {full, sequence}: the event was dropped, because the push queue is full
 -- - {poll | push, sequence}: a direct event, with the mode of the workspace
 -- - {repeated, event id, sequence, message id, expiry}
--- - {held-full, bytes, waiting}: the held events of the workspace have reached the limit in
---   bytes;
---   `waiting` is the number of events that wait for a bridge that does not poll
+-- - {held-full, bytes, waiting}: the event would exceed the limit on the held events of the workspace, which already
+--   take `bytes` bytes; `waiting` is the number of events that wait for a bridge that does not poll
 -- - {store-full}: Redis has no memory left for held events
 -- - {unknown}: the workspace does not exist, is native or is disconnected
 register('publish', function(keys, args, next_body)

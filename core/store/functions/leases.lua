@@ -33,10 +33,10 @@ register('drop_lease', function(keys, args)
   return redis.call('DEL', lease_key(keys[1], args[1]))
 end, { 'allow-oom' })
 
--- The number of the rule by which members share the shards: see core/leases/owners.ts. The
--- token of a member in the register is followed by this number. Older releases, which use rule
--- 1, do not write a number. All members use the lowest rule of the live members. With two rules
--- at the same time, a shard could have no owner.
+-- The number of the rule by which members share the shards: see core/leases/owners.ts. In
+-- `:members`, each member's token is followed by this number. Older releases, which use rule 1, do
+-- not write a number. All members use the lowest rule of the live members. With two rules at the
+-- same time, a shard could have no owner.
 local RULE = ':2'
 
 -- The cache of older releases has the key ":alive:", and does not contain the rule.

@@ -94,7 +94,7 @@ local function log_drop(prefix, workspace, event, type, reason)
   log_delivery(prefix, workspace, cjson.encode({ event, type, 0, reason, 0, 0, '' }), '')
 end
 
--- Notes the log entry of a test event. Then removes the entry and the response of the oldest test
+-- Records the log entry of a test event. Then removes the entry and the response of the oldest test
 -- event if there are too many. So test events displace few other entries. `:tests:<workspace>`
 -- contains the lines '<entry id> <event id>', oldest first.
 local function note_test(prefix, workspace, entry, event)

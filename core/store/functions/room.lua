@@ -1,13 +1,13 @@
--- The room of a shard's inbound log. An event leaves the log when every group has acked it, or after a day. The
--- log has a bound in entries and in bytes. When the log reaches a bound, events that at least one group has acked
--- leave the log, even if other groups have not acked them: a game that stopped must not block the other games. An
--- event that no group has acked never leaves. If the log contains only such events, it is full, and `append`
--- rejects new events.
+-- The free space in a shard's inbound log. An event leaves the log when every group has acked it, or after a day.
+-- The log has a bound in entries and in bytes. When the log reaches a bound, events that at least one group has
+-- acked leave the log, even if other groups have not acked them: a game that stopped must not block the other
+-- games. An event that no group has acked never leaves. If the log contains only such events, it is full, and
+-- `append` rejects new events.
 
--- Trims the log of inbound events. Redis removes only whole nodes of the stream, so few calls remove anything. The
+-- Trims the log of inbound events. Redis removes only whole nodes of the stream, so most calls remove nothing. The
 -- key `:infirst` stores the id of the first entry that remained after the last trimming. Unacked entries below this
--- id were counted then, so each entry is counted only once. `...` are the arguments of XTRIM after the key.
--- Returns {count, group} of the lost entries; nil when none were lost.
+-- id were counted then, so each entry is counted only once. `...` are the arguments of XTRIM after the key. Returns
+-- {count, group} of the lost entries; nil when none were lost.
 local function trim_inbound(prefix, ...)
   local log = prefix .. ':in'
   local groups = groups_of(log)

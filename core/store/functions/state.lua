@@ -30,7 +30,8 @@ local STATE = {
   -- Time at which polling began to fail (written by find_failing), and of the poll that ended the last outage (page).
   polls_failing_ms = 'failing',
   polls_recovered_ms = 'recovered',
-  -- Time of the last event that was refused because the held events were at their bound, exact to 10 s. Written by publish.
+  -- Time of the last event that was refused because the held events were at their bound, accurate to 10 s. Written by
+  -- publish.
   refused_ms = 'refused',
   -- Time of the first signed POST. Written by append.
   first_post_ms = 'posted',

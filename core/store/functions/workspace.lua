@@ -36,8 +36,8 @@ local function put_workspace(keys, args)
   for i = 6, #args do log_change(prefix .. ':changes:' .. workspace, CHANGES_MAX, now + i - 6, args[i]) end
   if mode ~= 'poll' then
     -- The workspace is no longer a poll workspace, so no event waits for a poll, and any
-    -- outage has ended. In `:due`, an entry of a push workspace that was not a poll workspace
-    -- has a different meaning.
+    -- outage has ended. If the workspace was and is a push workspace, its entry in `:due` is about
+    -- pushes, and stays.
     if was ~= 'push' or mode ~= 'push' then redis.call('ZREM', prefix .. ':due', workspace) end
     if state.polls_failing_ms then
       redis.call('HDEL', key, STATE.polls_failing_ms)

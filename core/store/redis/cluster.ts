@@ -17,8 +17,8 @@ const LOOK_WITHIN_MS = 1_000;
  * that reports a working cluster. If no master gives such an answer, core queries the servers in REDIS_URL.
  *
  * A server that replies MOVED did not execute the command, so core sends the command to the new master, once. Other
- * temporary errors are thrown. Among them is ASK, which means that the keys of a shard are on two servers while the
- * shard's slot moves.
+ * temporary errors are thrown, including ASK, which means that the shard's slot is moving, and the shard's keys are on
+ * two servers meanwhile.
  *
  * Core subscribes to messages on one master only, because a cluster sends each message to all servers. When the
  * connection to that master is lost, core subscribes on another master. Messages sent in the meantime are lost, but

@@ -1,6 +1,8 @@
 import type { Reply } from "./connection";
 
-/** Readers of Redis's replies. They throw a TypeError for a reply of an unexpected type, which is a bug. */
+/**
+ * These functions convert replies of Redis. They throw a TypeError for a reply of an unexpected type, which is a bug.
+ */
 
 export function asList(reply: Reply): readonly Reply[] {
   if (Array.isArray(reply)) return reply as readonly Reply[];

@@ -1,7 +1,7 @@
 import { createWaker } from "../../domain/waker";
 import type { Argument, Connect, Connection, Redis, Reply, ServerReply } from "./connection";
 
-/** How a call to a master completes: when the master has replied, or when replicas have also confirmed the write. */
+/** When a call to a master completes: after the master's reply, or after replicas have also confirmed the write. */
 export type Call = "command" | "confirmed";
 
 export interface TopologyOptions {
