@@ -6,8 +6,8 @@ import { redisFault, replyFault } from "./store/redis/fault-words";
 const LOOK_EVERY_MS = 500;
 
 /**
- * Logs when Redis is unavailable, with the reason, and when Redis is available again. Connection errors begin an outage
- * only if calls fail too: with Sentinel or a cluster, core may not need a connection to the server that failed.
+ * Logs when Redis is unavailable, with the reason, and when Redis is available again. Connection errors count as an
+ * outage only if calls fail too: with Sentinel or a cluster, core may not need a connection to the server that failed.
  */
 export function createRedisWatch(log: Logger) {
   const over = new AbortController();

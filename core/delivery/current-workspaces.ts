@@ -51,8 +51,8 @@ export function createCurrentWorkspaces(
       return workspace;
     },
     /**
-     * Discards the results of all reads. If the store's cache contains a workspace in its version from `versions`, the
-     * cached workspace counts as read at the time `at`. Does not call the store.
+     * Discards the results of all reads. If the store's cache contains the version of a workspace that `versions`
+     * names, the cached workspace counts as read at the time `at`. Does not call the store.
      *
      * @param versions the current version of each workspace with events in the latest read of the queue, by id
      * @param at the `performance.now()` time at which that read began

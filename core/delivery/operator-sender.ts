@@ -25,7 +25,7 @@ export interface OperatorSenderContext {
 interface Queue {
   readonly events: Waiting[];
   isSending: boolean;
-  /** The pause in which the receiver gets no event, because the last attempt failed. */
+  /** The pause after a failed attempt, in which core does not send events to the receiver. */
   rest: Rest | undefined;
 }
 

@@ -53,8 +53,8 @@ export function dispatchShard(context: DispatcherContext, lease: Lease): Promise
  * stop, core finishes the attempts in progress, and records their outcomes. If the lease is lost before an outcome is
  * recorded, the next holder repeats the attempt, and the bridge recognizes the repeated event by its id.
  *
- * While core cannot decrypt the secrets of a workspace, the workspace rests: its events stay in the queue, and core looks
- * again after growing pauses.
+ * While core cannot decrypt the secrets of a workspace, the workspace rests: its events stay in the queue, and core
+ * tries to decrypt the secrets again after growing pauses.
  */
 class ShardDispatcher implements PushShard {
   readonly context: DispatcherContext;
@@ -231,7 +231,10 @@ class ShardDispatcher implements PushShard {
     if (this.#inProgress === 0) this.#onIdle?.();
   }
 
-  /** Records an outcome. Returns the state to which the outcome led; undefined if the lease was lost before. */
+  /**
+   * Records an outcome. Returns the state to which the outcome led; undefined if the lease was lost before the outcome
+   * was recorded.
+   */
   async #record(push: EventPush, outcome: PushOutcome | DropReason): Promise<PushState | undefined> {
     if (push.recorded !== undefined) await push.recorded;
     push.conclude(outcome);

@@ -24,8 +24,8 @@ export function createInHand() {
   /** Bytes by entry id. */
   const taken = new Map<string, number>();
   /**
-   * Ids of entries that left the queue since `readAgain` was called. A read that was in progress when an entry left may
-   * still return the entry.
+   * Ids of entries that left the queue since `readAgain` was called. A read that was in progress when an entry left the
+   * queue may still return the entry.
    */
   const finished = new Set<string>();
   const bytesOf = new Map<string, number>();
@@ -119,7 +119,10 @@ export class ShardQueue {
     return read;
   }
 
-  /** Must be called when all events of a read to the end of the queue are in hand. The read began at `readAt`. */
+  /**
+   * Must be called after a read that reached the end of the queue, as soon as all its events are in hand. The read
+   * began at `readAt`.
+   */
   caughtUp(readAt: number): void {
     this.inHand.caughtUp();
     this.#caughtUpAt = readAt;
@@ -142,7 +145,7 @@ export class ShardQueue {
     this.inHand.readAgain();
   }
 
-  /** Returns the milliseconds since an event was published, on the service clock, which may have jumped meanwhile. */
+  /** Returns the milliseconds since an event was published, on the service clock, which may have jumped since then. */
   ageOf({ entryId }: QueuedPush): number {
     // The id of an entry begins with the Redis time in ms.
     return Math.max(0, this.#context.now() - Number.parseInt(entryId, 10));
@@ -156,7 +159,7 @@ export class ShardQueue {
   }
 
   /**
-   * Returns why an event that was published at `since` is too late for its first attempt. An outage is the reason if the
+   * Returns why an event that was published at `since` is too late for its first attempt. The reason is "outage" if the
    * event was already late when this core began to read the queue, or if reads failed during most of the wait.
    */
   whyLate(since: number): DropReason {

@@ -26,7 +26,7 @@ export async function createSmtpMailer({ url, from }: SmtpOptions): Promise<Mail
       if (!isEmail(to)) throw new MailRefused(true, new Error("the recipient is not one email address"));
       try {
         await transport.sendMail({
-          // An object, because the library parses a string as a list of addresses.
+          // `to` is an object, because the library would parse a string as a list of addresses.
           to: { name: "", address: to },
           // The library does not encode a subject that already looks like encoded words. But such text may be part of a
           // workspace's name, so mail programs must not decode it.

@@ -9,7 +9,7 @@ export const IN_FLIGHT_MAX = 16;
 export const WAITING_MAX = 5_000;
 /**
  * Maximum number of retries of one workspace that are in progress at the same time. If a bridge never answers, 32 are
- * in progress: two for each of `IN_FLIGHT_MAX` first attempts.
+ * in progress: two for each of the `IN_FLIGHT_MAX` first attempts.
  */
 export const RETRIES_MAX = 64;
 /**

@@ -95,9 +95,9 @@ export const LIMITED_PACE = {
  */
 export const REFUSALS = { perSecond: 200, waitingMax: { inAll: 4_096, ofOne: 1_024 } } as const;
 /**
- * Core publishes the events of a large `PublishEvents` call in slices of about `bytes`. `inAll` and `ofOne` are the maximum
- * numbers of slices that core decodes and stores at the same time, of all tokens and of one. A small call has only one
- * slice, which waits for a turn as other unary calls do.
+ * Core publishes the events of a large `PublishEvents` call in slices of about `bytes`. Core decodes and stores at most
+ * `inAll` slices at the same time, and at most `ofOne` of the same token. A small call has only one slice, which waits
+ * for a turn as other unary calls do.
  */
 export const PUBLISH_SLICES = { bytes: 256 * 1024, inAll: 4, ofOne: 1 } as const;
 /** Maximum number of watches of workspaces at a core: in total, and with one token. */

@@ -1,6 +1,8 @@
 import { FAILED_SHARD_MAX_BYTES } from "../../contract/deliveries";
 
-/** The part of Redis's memory that each kind of data gets, if no setting says otherwise. The parts add up to 1. */
+/**
+ * The fraction of Redis's memory that each kind of data gets, if no setting says otherwise. The fractions add up to 1.
+ */
 export const MEMORY_PARTS = {
   /** Inbound events that a game has not acked. */
   inbound: 0.3,
@@ -16,7 +18,7 @@ export const MEMORY_PARTS = {
   other: 0.1,
 } as const;
 
-/** The part of Redis's memory that the held events of one workspace can take. */
+/** The fraction of Redis's memory that the held events of one workspace can take. */
 const HELD_PART = 1 / 8;
 
 /** The bounds if Redis has no `maxmemory`. */
@@ -52,7 +54,7 @@ export interface ShardMemory {
 const LEAST_BYTES = 128 * 1024;
 
 /**
- * Returns the bounds. Bounds from the settings apply unchanged. Every other bound is a part of Redis's memory.
+ * Returns the bounds. Bounds from the settings apply unchanged. Every other bound is a fraction of Redis's memory.
  *
  * @param memory undefined when a master has no `maxmemory`
  * @param set the bounds from the settings; 0 for a bound that is not set

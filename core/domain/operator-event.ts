@@ -5,15 +5,15 @@ import type { Workspace } from "./workspace";
 /** Maximum number of undelivered operator events of a shard. The oldest events are dropped first. */
 export const OPERATOR_EVENTS_MAX = 5_000;
 /**
- * Maximum number of undelivered operator events about one workspace, so that a workspace whose address is down does not
- * displace the events about other workspaces. The oldest events are dropped first.
+ * Maximum number of undelivered operator events about one workspace, so that a workspace whose address is unreachable
+ * does not displace the events about other workspaces. The oldest events are dropped first.
  */
 export const OPERATOR_EVENTS_WORKSPACE_MAX = 100;
 /** Seconds for which core tries to deliver an operator event. */
 export const OPERATOR_EVENT_SECONDS = DAY_SECONDS;
 /** Minimum milliseconds between two operator events of one type about one workspace. */
 export const OPERATOR_EVENT_EVERY_MS = FAILING_AFTER_MS;
-/** Milliseconds from the first failed attempt to `workspace.failing`, if no attempt is accepted. */
+/** Milliseconds from the first failed attempt to `workspace.failing`, if no attempt is accepted in between. */
 export const PUSH_FAILING_AFTER_MS = 60_000;
 
 /** The types of the operator events that core creates when a state changes. */

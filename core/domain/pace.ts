@@ -14,9 +14,9 @@ interface Line {
 }
 
 /**
- * Limits the rate at which tasks begin, for each key on its own. A task above the rate waits, and is never refused. The tasks
- * of a key begin in the order of their calls. A task can begin as soon as any part of the burst is left. If the task uses more
- * than that, later tasks wait for longer.
+ * Limits the rate at which tasks begin, separately for each key. A task above the rate waits, and is never refused. The
+ * tasks of a key begin in the order of their calls. A task can begin unless the burst is used up. If the task uses more
+ * than is left of the burst, later tasks wait for longer.
  *
  * The map of keys never shrinks, so there must be few keys, e.g. the names of tokens.
  */
@@ -46,7 +46,7 @@ export function createPace({ perSecond, burst }: PaceOptions) {
 
   function waitForNext(line: Line): void {
     if (line.timer !== undefined || line.waiting.size === 0) return;
-    // A timer of Node can fire up to a millisecond early.
+    // A Node timer can fire up to a millisecond early.
     line.timer = setTimeout(beginDue, Math.max(0, Math.ceil(untilNextMs(line))) + 1, line).unref();
   }
 

@@ -7,7 +7,7 @@ export function parseTargetUrl(text: string): URL | string {
   if (text.length > TARGET_URL_MAX_CHARACTERS) {
     return `the target URL must be at most ${TARGET_URL_MAX_CHARACTERS} characters`;
   }
-  // The parser of URLs also accepts backslashes, and e.g. "https:bridge.example". People would read such a URL wrongly.
+  // The URL parser also accepts backslashes, and forms such as "https:bridge.example", which people would misread.
   if (/[\s\\]/.test(text) || !URL.canParse(text))
     return "the target URL must be an absolute URL, such as https://bridge.example/events";
   const url = new URL(text);

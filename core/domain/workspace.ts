@@ -110,7 +110,10 @@ export function missingKey(workspace: WithSecrets, nowMs: number): string | unde
   return activeSecrets(workspace, nowMs).find((secret) => secret.missingKey !== undefined)?.missingKey;
 }
 
-/** Returns the fingerprints of all keys that the unreadable secrets of the workspace need at `nowMs`, each once. */
+/**
+ * Returns the fingerprints of all keys that the unreadable secrets of the workspace need at `nowMs`, without
+ * duplicates.
+ */
 export function missingKeys({ secrets, operatorEvents }: Workspace, nowMs: number): readonly string[] {
   const all = { secrets: [...secrets, ...(operatorEvents?.secrets ?? [])] };
   return [...new Set(activeSecrets(all, nowMs).flatMap((secret) => secret.missingKey ?? []))];

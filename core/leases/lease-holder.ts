@@ -32,7 +32,7 @@ export interface LeaseHolderOptions {
 const BEAT_MS = 750;
 /**
  * Milliseconds for which a lease is renewed after the work on its shard must stop. A push can take this long, and the
- * last renewal leaves time to record its outcome.
+ * last renewal leaves time to record the outcome of the push.
  */
 const FINISH_WITHIN_MS = PUSH_DEADLINE_MS;
 /**
@@ -195,7 +195,7 @@ export class LeaseHolder {
     while (!worked.signal.aborted && lease.isOpen && performance.now() < until) {
       const validUntil = await this.#take(lease.shard, lease).catch(this.#onFault);
       if (validUntil !== undefined && lease.isOpen) lease.renew(validUntil, false);
-      // The answer came too late, so nobody would release this new lease.
+      // The answer came too late, and started a new lease in the store. Nothing else would release that lease.
       else if (validUntil !== undefined && !this.#last.get(lease.shard)?.isOpen) await this.#drop(lease);
       await waker.wait(BEAT_MS);
     }

@@ -30,7 +30,7 @@ export function addBacklogMetrics({ gauge, beforeReading }: Metrics) {
     found = undefined;
     const { backlog, heldShards } = sources ?? {};
     const held = heldShards?.() ?? [];
-    // During a longer outage of the store, this core holds no shards. The backlog is then unknown, not 0.
+    // During a longer outage of the store, this core holds no shards, and the backlog is unknown, not 0.
     if (backlog !== undefined && held.length > 0) {
       found = await Promise.all(held.map((shard) => backlog.read(shard)));
     }

@@ -129,7 +129,7 @@ export function unreadableReports({ counts }: Counters, log: Logger) {
         "the secret of a workspace is unreadable: add the missing key to SECRETS_KEY, or connect the workspace again",
       );
     },
-    /** Logs the number of workspaces whenever it changes, also when it becomes 0. */
+    /** Logs the number of workspaces whenever the number changes, including when it becomes 0. */
     onCounted({ count, workspaceIds, keys }: UnreadableSecrets): void {
       const before = counts.unreadableSecrets ?? 0;
       counts.unreadableSecrets = count;

@@ -11,8 +11,8 @@ const COUNT_EVERY_MS = 600_000;
 const AFTER_FAULT_MS = 1_000;
 
 /**
- * Counts the workspaces whose secrets core cannot decrypt: immediately, and ten minutes after each count. Resolves when
- * `signal` is aborted.
+ * Counts the workspaces whose secrets core cannot decrypt: immediately, and again ten minutes after each count.
+ * Resolves when `signal` is aborted.
  *
  * @param onCounted called after each count
  * @param onFault called with each unexpected error

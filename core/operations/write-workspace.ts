@@ -21,10 +21,10 @@ const AGAIN_FOR_MS = 2_000;
  * the name of the caller's token. Resolves with false when another call has changed the workspace meanwhile, or
  * when the id of a new workspace already exists.
  *
- * A write can succeed even if its answer is lost. A new secret that nobody has seen would then be active. So core
- * repeats the write. The check of the version (or of a new id) prevents a second effect, and the stored workspace shows
- * whether this write succeeded. A read alone is not enough: only the answer to a write shows that the configured number
- * of replicas has confirmed the write.
+ * A write can succeed even if its answer is lost. In that case, a new secret that nobody has seen would be active, so
+ * core repeats the write. The check of the version (or of a new id) prevents a second effect, and the stored workspace
+ * shows whether this write succeeded. A read alone is not enough: only the answer to a write shows that the configured
+ * number of replicas has confirmed the write.
  */
 export async function writeWorkspace(
   { workspaces, by, onChanged }: WriteContext,

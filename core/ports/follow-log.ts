@@ -17,7 +17,7 @@ export interface LogEntry {
  * that holds the group's lease on a shard reads that shard.
  */
 export interface FollowLog extends Leases {
-  /** Maximum number of streams in a group, over all cores. */
+  /** Maximum number of streams in a group, on all cores together. */
   readonly streamsMax: number;
   /**
    * Adds the group to the registry, and creates the group in the log of each shard, unless the log already contains the
@@ -81,7 +81,7 @@ export interface RegisteredGroup {
 /** The registry of all groups of followers. */
 export interface Groups {
   /**
-   * Returns all groups. Adds the groups that are only in a log to the registry, and records which groups have members
+   * Returns all groups. Adds to the registry the groups that are only in a log, and records which groups have members
    * now.
    */
   refresh(): Promise<readonly RegisteredGroup[]>;

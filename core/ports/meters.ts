@@ -44,6 +44,6 @@ export interface UnreadableSecrets {
   readonly count: number;
   /** Ids of the first few of these workspaces. */
   readonly workspaceIds: readonly string[];
-  /** Fingerprints of the keys that these workspaces need, each once. */
+  /** Fingerprints of the keys that these workspaces need, without duplicates. */
   readonly keys: readonly string[];
 }

@@ -52,8 +52,8 @@ export interface Mail {
 }
 
 /**
- * One email cannot be sent, e.g. because the mail server rejects its recipient. Other emails can still be sent. `cause`
- * has the reason.
+ * Thrown when one email cannot be sent, e.g. because the mail server rejects its recipient. Other emails can still be
+ * sent. `cause` has the reason.
  */
 export class MailRefused extends Error {
   override readonly name = "MailRefused";

@@ -1,9 +1,9 @@
 /** The keys of SECRETS_KEY that encrypt the active secrets of a workspace. */
 export interface SecretKeyUse {
   readonly workspaceId: string;
-  /** The fingerprints of the keys, each once. Empty for a workspace without secrets. */
+  /** The fingerprints of the keys, without duplicates. Empty for a workspace without secrets. */
   readonly keys: readonly string[];
-  /** The keys of the secrets that core cannot decrypt, each once. Empty if all secrets are readable. */
+  /** The keys of the secrets that core cannot decrypt, without duplicates. Empty if all secrets are readable. */
   readonly missingKeys: readonly string[];
 }
 
@@ -15,7 +15,7 @@ export interface ReEncrypted {
   readonly already: number;
   /** Ids of the workspaces with a secret that core cannot decrypt. Such a secret is unchanged. */
   readonly unreadable: readonly string[];
-  /** Number of workspaces of all pages, for the first page; otherwise 0. */
+  /** On the first page, the number of workspaces on all pages; otherwise 0. */
   readonly total: number;
   /** The token of the next page; undefined on the last page. */
   readonly next: string | undefined;

@@ -32,7 +32,7 @@ export interface BridgeServiceContext extends JudgeContext {
   readonly tracer?: Tracer | undefined;
   /** Called when a request cannot be checked, because core lacks a key of the workspace's secret. */
   onUnreadable(workspaceId: string, missingKey: string): void;
-  /** Aborted when core stops. Each edge then closes its lanes as soon as all of their calls are answered. */
+  /** Aborted when core stops. After that, each edge closes its lanes as soon as all of their calls are answered. */
   readonly stopping: AbortSignal;
 }
 

@@ -45,7 +45,7 @@ export function createCallPace() {
   };
 }
 
-/** Returns whether the caller's calls have a pace. Calls without a token, e.g. probes, have none. */
+/** Returns whether the rate of the caller's calls is limited. Calls without a token, e.g. probes, are not limited. */
 export function isLimited(caller: Caller | undefined): caller is Caller {
   return caller?.workspaces !== undefined;
 }

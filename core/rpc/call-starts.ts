@@ -10,7 +10,7 @@ interface Line {
  * this limit, hundreds of calls of one client would delay the next call of every other client.
  */
 export function createCallStarts(perTurn: number) {
-  /** The connections whose calls started in this turn, or wait. */
+  /** The connections with calls that started in this turn or are waiting. */
   const lines = new Map<object, Line>();
 
   function beginTurn(): void {

@@ -33,7 +33,7 @@ export function createFollowPlaces() {
       throw new StatusError(status.RESOURCE_EXHAUSTED, `${full}: use another core, or retry later`);
     }
     return {
-      /** Runs `open` when few other streams are being opened. */
+      /** Runs `open` as soon as `OPENINGS_MAX` allows another opening. */
       whenTurn: <T>(open: () => Promise<T>): Promise<T> => openings.run(name, open),
       /** Must be called after the stream has ended. */
       leave,

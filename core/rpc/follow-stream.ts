@@ -20,7 +20,7 @@ export interface FollowContext {
   readonly callCounts: CallCounts;
   /** Names of the game tokens that are limited to some workspaces. */
   readonly limitedGames: readonly string[];
-  /** Aborted when core stops. Open streams are then closed, so that clients open new streams on another core. */
+  /** Aborted when core stops, which closes all open streams, so that clients open new streams on another core. */
   readonly stopping: AbortSignal;
   readonly tracer?: Tracer | undefined;
 }

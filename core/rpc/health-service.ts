@@ -10,7 +10,7 @@ import { StatusError, unary, type ReportFault } from "./status";
 export interface HealthServiceContext {
   /** Returns why core is not ready for calls; undefined when core is ready. */
   whyNotReady(): Promise<string | undefined>;
-  /** Whether core will stop soon. Core is then not ready, even if it was ready at the last query. */
+  /** Whether core will stop soon. If so, core is not ready, even if `whyNotReady` last returned undefined. */
   isStopping(): boolean;
 }
 

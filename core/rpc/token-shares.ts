@@ -4,15 +4,15 @@ import type { Caller } from "../domain/caller";
 export type TokenKind = "token" | "limitedToken";
 
 /**
- * Returns the owner of the share that a caller uses. All tokens with the same name share one share. All calls without a
- * token (`undefined`) together have the share of one limited token.
+ * Returns the owner of the share that a caller uses. All tokens with the same name use one share together. All calls
+ * without a token (`undefined`) together use the share of one limited token.
  */
 export function ownerOf(caller: Caller | undefined): Partial<Record<TokenKind, string>> {
   if (caller === undefined) return { limitedToken: "" };
   return caller.workspaces === undefined ? { token: caller.name } : { limitedToken: caller.name };
 }
 
-/** Returns the message of a refusal, which names the full share, or the bound for all, and what to do. */
+/** Returns the message of a refusal, which says what limit was reached, and what to do. */
 export function tooMuch(what: string, full: TokenKind | "all", caller: Caller | undefined): string {
   if (full === "all")
     return `this core already has ${what}, which is the limit: use another core, or retry later`;

@@ -13,7 +13,7 @@ export interface WireFault {
   readonly problem: string;
 }
 
-/** The fault of bytes that are not a message. */
+/** The fault that is reported for bytes that are not a message. */
 export const UNREADABLE: WireFault = {
   field: "",
   problem: "cannot be decoded: its bytes are not a protobuf message",

@@ -125,7 +125,7 @@ function countNext<Item, Output>(
   return over < 0 ? queue.length : Math.max(1, over);
 }
 
-/** Groups things by shard, in order. */
+/** Groups items by shard, in order. */
 export function byShard<Each extends { readonly shard: number }>(
   waiting: readonly Each[],
 ): readonly (readonly [number, readonly Each[]])[] {

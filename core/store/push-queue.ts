@@ -72,7 +72,8 @@ function tokenOf([first]: readonly TokenRecord[]): string {
 }
 
 export function createPushQueue(functions: Functions, keys: Keys, wakes: Wakes): PushQueue {
-  // A call uses the token of its first item. Items with another token get "lost": only one token can hold the lease.
+  // A call uses the token of its first item. The outcome of items with a different token is "lost": only one token can
+  // hold the lease.
   const { one: record } = batchFunction<TokenRecord, Recorded>(functions, keys, {
     name: "record_pushes",
     most: BATCH_MAX,

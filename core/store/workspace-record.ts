@@ -69,7 +69,10 @@ export function withoutExpired(workspace: Workspace, nowMs: number): Workspace {
   };
 }
 
-/** Returns the fingerprints of the keys that encrypted the secrets in a record that are active at `nowMs`, each once. */
+/**
+ * Returns the fingerprints of the keys that encrypted the record's secrets that are active at `nowMs`, without
+ * duplicates.
+ */
 export function keysOfRecord(record: string, nowMs: number): readonly string[] {
   const { secrets, operatorEvents } = JSON.parse(record) as StoredWorkspace;
   const active = [...secrets, ...(operatorEvents?.secrets ?? [])].filter(

@@ -1,8 +1,8 @@
 -- Events whose pushes failed. Such an event is kept for a day, so that an operator can send it
 -- again. `:failed:<workspace>` contains the ids of the kept events, ordered by the time of the
--- failure in ms. `:failedevents:<workspace>` contains each event under its id, in the form in
--- which the push queue stores it, and in the field `bytes` the sum of their sizes. The id of an
--- event begins with "evt_", so no event has the id `bytes`.
+-- failure in ms. `:failedevents:<workspace>` contains each event under its id, in the form in which
+-- the push queue stores it. Its field `bytes` contains the sum of the sizes. The id of an event
+-- begins with "evt_", so no event has the id `bytes`.
 
 local FAILED_SECONDS = @FAILED_SECONDS@
 local FAILED_MAX = @FAILED_MAX@
@@ -22,7 +22,7 @@ local function responses_key(prefix, workspace)
   return prefix .. ':responses:' .. workspace
 end
 
--- Returns a time in ms: events that failed before this time are no longer kept.
+-- Returns a time in ms: events that failed before this time are too old to be kept.
 local function failed_cutoff(now)
   return math.floor(now / 1000) - FAILED_SECONDS * 1000
 end
@@ -60,7 +60,8 @@ local function forget_test(prefix, workspace)
 end
 
 -- Removes the oldest failures of a workspace until there is room for an event of `bytes` bytes.
--- Also removes the events that are no longer kept. Returns the bytes of the events that are left.
+-- Also removes the events that are too old to be kept. Returns the bytes of the events that are
+-- left.
 local function make_room(prefix, workspace, cutoff, bytes)
   local order, events = failed_keys(prefix, workspace)
   -- A test event is removed first, because nobody needs to send it again.
@@ -78,7 +79,7 @@ local function make_room(prefix, workspace, cutoff, bytes)
 end
 
 -- Makes room among the failures of all workspaces of the shard, as make_room does for one
--- workspace. Removes only some of the events that are no longer kept, because there may be very
+-- workspace. Removes only some of the events that are too old to be kept, because there may be very
 -- many.
 local function make_shard_room(prefix, cutoff, bytes)
   local order, sum = prefix .. ':failed', prefix .. ':failedbytes'
@@ -115,7 +116,7 @@ local function keep_failed(prefix, workspace, now, event, packed)
   end
 end
 
--- Returns a time in ms: responses to attempts that ended before this time are no longer kept.
+-- Returns a time in ms: responses to attempts that ended before this time are too old to be kept.
 local function responses_cutoff(now)
   return math.floor(now / 1000) - RESPONSE_SECONDS * 1000
 end

@@ -54,8 +54,8 @@ local function page(prefix, now, workspace, from, limit, state)
   end
   -- An empty page records `start` as served: the bridge has the events up to its cursor, and
   -- expired events do not wait. But a cursor beyond the last held event came from another
-  -- workspace, or from a page that a restore of Redis has lost. So such a poll counts as serving
-  -- no event.
+  -- workspace, or from a page that was lost when Redis was restored from a backup. So such a poll
+  -- counts as serving no event.
   note(last or (start <= last_held and start or 0), events, first)
   if bytes > PAGE_BYTES then return { 'page', '', more, gap, { digits(start), digits(last_held), events, largest } } end
   return { 'page', last and digits(last) or '', more, gap, unpack(entries) }

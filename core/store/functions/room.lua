@@ -178,7 +178,7 @@ local function open_room(prefix, now, bounds)
 end
 
 -- Removes the events that every group has acked, and the events that are too old. ARGV: maximum age in seconds.
--- Returns {count, group or ''} of the events that were lost by age; an empty list when none were lost.
+-- Returns {count, group or ''} of the events that were lost because of their age; an empty list when none were lost.
 register('tidy_inbound', function(keys, args)
   local prefix = keys[1]
   if redis.call('XLEN', prefix .. ':in') == 0 then return {} end

@@ -7,7 +7,8 @@ local STATE = {
   version = 'version',
   mode = 'mode',
 
-  -- The last sequence that was assigned, and the last that was held. Written by publish and record_pushes.
+  -- The sequence that was assigned last, and the sequence of the event that was held last. Written by publish and
+  -- record_pushes.
   last_sequence = 'sequence',
   last_held = 'held',
   -- Number of events ever held, and bytes of the largest event held since the stream was last empty. Written
