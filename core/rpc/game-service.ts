@@ -125,8 +125,8 @@ class Publisher {
   }
 
   /**
-   * Decodes and renders the events of a call, slice by slice. Does not keep decoded events until the call to the store.
-   * Otherwise, the garbage collector would have to copy these events during that call.
+   * Decodes and renders the events of a call, slice by slice. Does not keep decoded events until the call to the store:
+   * the garbage collector would have to copy them during that call.
    */
   *#prepareSlices(
     events: Iterable<SentEvent>,

@@ -61,7 +61,9 @@ export function startPublishSpans(tracer: Tracer, metadata: Metadata) {
   };
 }
 
-/** Maximum number of open spans of one stream. When there are more, the oldest ends before its ack. */
+/**
+ * Maximum number of open spans of one stream. Above this number, core ends the oldest span before the ack of its event.
+ */
 const OPEN_MAX = 100;
 
 type Result = "acked" | "redelivered" | "not-acked" | "pending";

@@ -56,9 +56,9 @@ export type FunctionName =
 /**
  * The functions whose answers either confirm that data is stored or contain stored events. With `REDIS_WAIT_REPLICAS`,
  * core answers the callers of these functions only after the replicas have confirmed the writes. Otherwise a failover
- * could undo the write of an event that a bridge or a game has already seen. The sender, without a confirmation, would
- * then send the event again, and the repeat would get a different event id. If writes of the other functions are lost,
- * they are made again, or matter only for a moment.
+ * could undo the write of an event that a bridge or a game has already seen. The sender, which got no confirmation,
+ * would send the event again, and the repeat would get a different event id. Lost writes of the other functions are
+ * repeated, or matter only for a moment.
  */
 const CONFIRMED: ReadonlySet<FunctionName> = new Set([
   "append",

@@ -11,8 +11,8 @@ export interface LargePageBounds {
   /** The pace of one workspace's large pages. The first page never waits. */
   readonly bytesPerSecond: number;
   /**
-   * Maximum milliseconds for which a poll waits to read a large page, and for which a page prevents others from being
-   * read. An edge does not wait longer than this for an answer.
+   * Maximum milliseconds for which a poll waits to read a large page, and for which a page that has not been sent
+   * prevents others from being read. An edge does not wait longer than this for an answer.
    */
   readonly withinMs: number;
 }
@@ -27,7 +27,7 @@ export const LARGE_PAGE_BOUNDS: LargePageBounds = {
 
 /**
  * Lets workspaces take turns: each may have one large page read and sent at a time. A page has up to 6 MB, and occupies
- * core and the edge for tens of milliseconds. So a workspace has one page at a time, and a pace.
+ * core and the edge for tens of milliseconds. So each workspace has one large page at a time, at a limited rate.
  */
 export function createLargePages({ small, smallBytes, larger, bytesPerSecond, withinMs }: LargePageBounds) {
   const ofWorkspace = createFairSlots({ inAll: Infinity, ofOne: 1 });
@@ -59,9 +59,9 @@ export function createLargePages({ small, smallBytes, larger, bytesPerSecond, wi
 
   return {
     /**
-     * Waits until a large page of the workspace may be read: until the workspace's previous page has been sent, and then for
-     * the pace. Resolves to a function that must be called when the page has been sent or is dropped, with the page's bytes.
-     * Rejects with `StoreUnavailable` after `withinMs`.
+     * Waits until a large page of the workspace may be read: until the workspace's previous page has been sent, and
+     * then until the workspace's pace allows the page. Resolves to a function that must be called when the page has
+     * been sent or is dropped, with the page's bytes. Rejects with `StoreUnavailable` after `withinMs`.
      *
      * @param mostBytes the maximum bytes of the page
      */

@@ -62,7 +62,7 @@ export interface DeliveryShape {
 export type HealthShape = PollHealthShape | PushHealthShape | null;
 
 interface CommonHealthShape {
-  /** Null if core is of an older release, which does not send the state. */
+  /** Null if core runs an older release, which does not send the state. */
   readonly state: HealthState | null;
   /** End of the last outage; null while delivery fails, and when no outage is known. */
   readonly recoveredAt: string | null;

@@ -27,11 +27,10 @@ local function is_before(id, other)
 end
 
 -- Counts the lost entries after `trimmed` entries were removed from the beginning of a log. No
--- removed entry has an id below `from`. An entry is lost when a group had not acked it. If
--- there are several groups, only the losses of the group that lost the most are counted. If
--- there is no group, all removed entries are lost. `groups` are the groups before the removal.
--- From Redis 8 on, the lag of a group no longer includes removed entries.
--- Returns the count and the group ('' for none).
+-- removed entry has an id below `from`. A removed entry is lost when a group had not acked it. If there are several
+-- groups, only the losses of the group that lost the most are counted. If there is no group, all removed entries are
+-- lost. `groups` are the groups before the removal. From Redis 8 on, the lag of a group no longer includes removed
+-- entries. Returns the count and the group ('' for none).
 local function count_lost(log, from, trimmed, groups)
   if #groups == 0 then return trimmed, '' end
   local left = redis.call('XRANGE', log, '-', '+', 'COUNT', 1)[1]

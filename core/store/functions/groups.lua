@@ -110,7 +110,7 @@ end, { 'allow-oom' })
 -- Registry: marks a group for removal. ARGV: group; ms for which the group must have had no
 -- member. Returns {time of the mark, 1 if the group had no member for this time}. The second value
 -- is 0 only when another call has marked the group before. Returns {} when the registry does not
--- contain the group, or the group had a member later and is not marked.
+-- contain the group, or the group had a member more recently than that and is not marked.
 register('begin_removal', function(keys, args)
   local group = find_group(keys[1], args[1])
   if not group then return {} end

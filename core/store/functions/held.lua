@@ -53,11 +53,10 @@ local function hour_of(sequence)
 end
 
 -- Appends events to the stream of a workspace. `fresh` lists the sequence of each event,
--- followed by its JSON. Redis completes an id of one number to `<number>-0`. `held` is the
--- sequence of the last event in the stream, nil when the stream is empty. The first event of
--- each hour sets the stream to expire 25 hours later. Later events of that hour do not set the
--- expiry again.
--- Returns the new `held_total`, and whether the earlier events of the stream were lost.
+-- followed by its JSON. Redis completes an id that is only a number to `<number>-0`. `held` is the sequence of the
+-- last event in the stream, nil when the stream is empty. The first event of each hour sets the stream to expire 25
+-- hours later. Later events of that hour do not set the expiry again. Returns the new `held_total`, and whether the
+-- earlier events of the stream were lost.
 local function append_held(prefix, workspace, held, total, fresh)
   local key, first = held_key(prefix, workspace), 1
   if held and redis.call('XADD', key, 'NOMKSTREAM', fresh[1], total + 1, fresh[2]) then

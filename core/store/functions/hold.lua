@@ -6,7 +6,8 @@
 local PAGE_EVENTS = 8
 local PAGE_BYTES = 16384
 
--- Maximum bytes of an event. Applies to the held events of a workspace whose state has no `largest_held`.
+-- Maximum bytes of an event. This maximum replaces `largest_held` if the state of a workspace lacks that
+-- field.
 local EVENT_MAX_BYTES = 65536
 
 -- Finds up to `limit` events after a sequence. Returns the number of events on the page, the

@@ -137,8 +137,8 @@ local function new_limiters(now)
 end
 
 -- Returns the length of the push queue and the bytes of its events. The count of these
--- bytes is kept in a separate key, because reading all events would take too long. A lost count
--- is correct again after the queue has been empty.
+-- bytes is kept in a separate key, because reading all events would take too long. If the count is
+-- lost, it is correct again as soon as the queue has been empty once.
 local function queue_size(prefix)
   local length = redis.call('XLEN', prefix .. ':push')
   return length, length > 0 and tonumber(redis.call('GET', prefix .. ':pushbytes') or 0) or 0

@@ -79,7 +79,7 @@ local function begin_push_outage(prefix, workspace)
   if not failing then return end
   local attempt = last_attempt(prefix, workspace) or {}
   if attempt[4] == 'success' then
-    -- A core of an older release logged the attempt, and did not delete the field.
+    -- A core of an older release logged this accepted attempt, but did not delete the field.
     redis.call('HDEL', key, STATE.pushes_failing_ms)
     return
   end

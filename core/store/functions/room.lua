@@ -52,13 +52,13 @@ local function is_limited(group, limited)
   return false
 end
 
--- Default number of entries in a node of a stream. Redis removes only whole nodes, and none that would exceed a LIMIT.
+-- Default number of entries in a node of a stream. Redis removes only whole nodes, and stops before a node that would
+-- exceed the LIMIT.
 local NODE_ENTRIES = 100
 
--- Removes about `count` entries that at least one group has acked. If there is no group, any entries are
--- removed, because no follower can ever read them. A group of a limited token acks the events of other workspaces
--- without delivering them, so such a group counts only if there is no other group.
--- Returns the same as trim_inbound.
+-- Removes about `count` entries that at least one group has acked. If there is no group, removes the oldest entries,
+-- because no follower can ever read them. A group of a limited token acks the events of other workspaces without
+-- delivering them, so such a group counts only if there is no other group. Returns the same as trim_inbound.
 local function trim_behind(prefix, count, limited)
   local most, mostLimited
   each_low_water(prefix, function(group, id)
@@ -78,8 +78,8 @@ end
 local SLICES = 16
 -- Bytes of an entry in addition to its event.
 local ENTRY_BYTES = 100
--- A log is crowded when it is half full. Then events of a workspace that uses more than a quarter of
--- the bound are rejected.
+-- A log is crowded when it is half full. While it is crowded, events of a workspace that uses more than a quarter
+-- of the bound are rejected.
 local CROWDED, SHARE = 1 / 2, 1 / 4
 local LOOK_EVERY_US = MICROSECONDS / 10
 local NONE = {}

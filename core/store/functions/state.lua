@@ -56,11 +56,12 @@ local function state_key(prefix, workspace)
   return prefix .. ':st:' .. workspace
 end
 
--- Returns a function that reads these fields of a workspace's state. Its result is a table with
--- the names of the fields; nil for a missing field.
+-- Returns a function that reads these fields of a workspace's state. The function returns a table whose keys are the
+-- field names; the value of a missing field is nil.
 local function state_reader(...)
   local names, stored = { ... }, {}
-  -- While a library is loaded, Redis offers no global functions. Concatenation fails for an unknown name.
+  -- While Redis loads a library, Lua's global functions, e.g. `error`, are not available. So the concatenation checks
+  -- each name: it fails for an unknown name.
   for i = 1, #names do stored[i] = '' .. STATE[names[i]] end
   return function(prefix, workspace)
     local values, state = redis.call('HMGET', state_key(prefix, workspace), unpack(stored)), {}

@@ -16,8 +16,8 @@ local read_put_state = state_reader('version', 'mode', 'last_held', 'served_thro
 -- ARGV: workspace, the version to replace ('0': the workspace must not exist), record, mode,
 -- index entry (the workspace's element of the sorted set `:all`), and then the changes to log.
 -- Returns the new version, or 0 when the current version is not the version to replace.
--- The new version is at least the current time, because a failover may undo a change. The next
--- change must then get a different version, because a core may have cached the undone change.
+-- The new version is at least the current time, because a failover may undo a change. In that case, the next
+-- change must get a different version, because a core may have cached the undone change.
 local function put_workspace(keys, args)
   local prefix = keys[1]
   local workspace, version, record, mode, entry = unpack(args)
