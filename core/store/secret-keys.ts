@@ -9,7 +9,7 @@ import type { SecretBox } from "./secret-box";
 import { createWorkspaceIndex } from "./workspace-index";
 import { fromRecord, keysOfRecord, toRecord, withoutExpired } from "./workspace-record";
 
-/** Number of workspaces in a page: a call of `reEncrypt` writes at most as many records. */
+/** Number of workspaces in a page. A call of `reEncrypt` writes at most this many records. */
 const PAGE_MAX = 100;
 /** Maximum number of attempts to re-encrypt records that other requests keep changing. */
 const MOST_TRIES = 10;
