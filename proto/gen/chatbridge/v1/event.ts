@@ -29,7 +29,7 @@ export enum MessageKind {
   TIME_UP = 5,
   /** ANSWER_UPDATE - MESSAGE_KIND_ANSWER_UPDATE shows how many members have answered. */
   ANSWER_UPDATE = 6,
-  /** GOTCHA_BAIT - MESSAGE_KIND_GOTCHA_BAIT shows the bait of a gotcha, i.e. of a trap for the players. */
+  /** GOTCHA_BAIT - MESSAGE_KIND_GOTCHA_BAIT shows the bait of a gotcha, which is a trap for the players. */
   GOTCHA_BAIT = 7,
   /** GOTCHA_REVEAL - MESSAGE_KIND_GOTCHA_REVEAL shows who fell for a gotcha's bait. */
   GOTCHA_REVEAL = 8,

@@ -35,8 +35,8 @@ export enum PublishRefusal {
   UNKNOWN_WORKSPACE = 2,
   /**
    * HELD_FULL - PUBLISH_REFUSAL_HELD_FULL: the events held for the workspace have reached the limit in bytes (HELD_MAX_BYTES),
-   * e.g. because its bridge has stopped polling, and other workspaces are not affected. The refusal is the same
-   * when Redis has no memory left for held events of any workspace; the message says which limit was reached. Held
+   * e.g. because its bridge has stopped polling. Other workspaces are not affected. The refusal is the same when
+   * Redis has no memory left for held events of any workspace; the message says which limit was reached. Held
    * events are removed after 24 hours.
    */
   HELD_FULL = 3,
@@ -160,7 +160,7 @@ export interface PublishedEvent {
     | Date
     | undefined;
   /**
-   * repeated is true when the idempotency key was already used. The other fields then describe the first
+   * repeated is true when the idempotency key was already used. In that case, the other fields describe the first
    * event with this key.
    */
   repeated: boolean;
@@ -248,8 +248,8 @@ export interface Delivery {
     | ReceivedEvent
     | undefined;
   /**
-   * traceparent is the W3C Trace Context of this delivery, 55 characters. A game that traces continues the trace of
-   * the member's request with it. Empty when the request was not traced.
+   * traceparent is the W3C Trace Context of this delivery, 55 characters. A game can use it to continue the trace
+   * of the member's request. Empty when the request was not traced.
    */
   traceparent: string;
 }
@@ -1536,7 +1536,8 @@ export const GameServiceService = {
   /**
    * PublishEvents sends 1 to 100 events to the bridges of their workspaces. Core
    * checks each event separately, and returns its result at the same index. A
-   * refused event does not affect the other events. When the call returns, every
+   * refused event does not affect the other events: the call succeeds, even if all
+   * events are refused. When the call returns, every
    * published event has a sequence and is stored durably. The exception is an
    * event for a push workspace whose queue is full: core drops the event, and the
    * workspace's deliveries show the drop.
@@ -1553,8 +1554,8 @@ export const GameServiceService = {
    *
    * A token that is limited to some workspaces can make 500 calls and publish
    * 500 events per second at a core, in bursts of 50 calls and 200 events. A call with
-   * more than 8 KB per event counts as one event for each 8 KB. Further calls wait.
-   * UNAVAILABLE when 1,024 calls already wait to start.
+   * more than 8 KB per event counts as one event for each 8 KB. Further calls wait,
+   * and fail with UNAVAILABLE when 1,024 calls already wait to start.
    */
   publishEvents: {
     path: "/chatbridge.v1.GameService/PublishEvents" as const,
@@ -1608,7 +1609,8 @@ export interface GameServiceServer extends UntypedServiceImplementation {
   /**
    * PublishEvents sends 1 to 100 events to the bridges of their workspaces. Core
    * checks each event separately, and returns its result at the same index. A
-   * refused event does not affect the other events. When the call returns, every
+   * refused event does not affect the other events: the call succeeds, even if all
+   * events are refused. When the call returns, every
    * published event has a sequence and is stored durably. The exception is an
    * event for a push workspace whose queue is full: core drops the event, and the
    * workspace's deliveries show the drop.
@@ -1625,8 +1627,8 @@ export interface GameServiceServer extends UntypedServiceImplementation {
    *
    * A token that is limited to some workspaces can make 500 calls and publish
    * 500 events per second at a core, in bursts of 50 calls and 200 events. A call with
-   * more than 8 KB per event counts as one event for each 8 KB. Further calls wait.
-   * UNAVAILABLE when 1,024 calls already wait to start.
+   * more than 8 KB per event counts as one event for each 8 KB. Further calls wait,
+   * and fail with UNAVAILABLE when 1,024 calls already wait to start.
    */
   publishEvents: handleUnaryCall<PublishEventsRequest, PublishEventsResponse>;
   /**
@@ -1663,7 +1665,8 @@ export interface GameServiceClient extends Client {
   /**
    * PublishEvents sends 1 to 100 events to the bridges of their workspaces. Core
    * checks each event separately, and returns its result at the same index. A
-   * refused event does not affect the other events. When the call returns, every
+   * refused event does not affect the other events: the call succeeds, even if all
+   * events are refused. When the call returns, every
    * published event has a sequence and is stored durably. The exception is an
    * event for a push workspace whose queue is full: core drops the event, and the
    * workspace's deliveries show the drop.
@@ -1680,8 +1683,8 @@ export interface GameServiceClient extends Client {
    *
    * A token that is limited to some workspaces can make 500 calls and publish
    * 500 events per second at a core, in bursts of 50 calls and 200 events. A call with
-   * more than 8 KB per event counts as one event for each 8 KB. Further calls wait.
-   * UNAVAILABLE when 1,024 calls already wait to start.
+   * more than 8 KB per event counts as one event for each 8 KB. Further calls wait,
+   * and fail with UNAVAILABLE when 1,024 calls already wait to start.
    */
   publishEvents(
     request: PublishEventsRequest,

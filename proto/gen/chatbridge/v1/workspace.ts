@@ -300,7 +300,7 @@ export interface UpdateWorkspaceRequest {
   name?:
     | string
     | undefined;
-  /** owner_email is the new email, one address of at most 254 characters, or empty; unset for no change. */
+  /** owner_email is the owner's new email address, of at most 254 characters, or empty; unset for no change. */
   ownerEmail?: string | undefined;
 }
 
@@ -429,7 +429,7 @@ export interface PollHealth {
     | undefined;
   /**
    * events_refused_at is when an event was last refused because the events held for the workspace had reached the limit
-   * in bytes (HELD_MAX_BYTES), exact to 10 seconds; unset when none was refused.
+   * in bytes (HELD_MAX_BYTES), accurate to 10 seconds; unset when none was refused.
    */
   eventsRefusedAt: Date | undefined;
 }
@@ -791,7 +791,7 @@ export interface FollowGroup {
    * opened before core recorded this name.
    */
   tokenName: string;
-  /** streams is the number of streams that follow the group now, over all cores. */
+  /** streams is the number of streams that follow the group now, on all cores together. */
   streams: number;
   /** unread is the number of events in the log that the group has not read. */
   unread: number;
@@ -802,8 +802,8 @@ export interface FollowGroup {
     | Date
     | undefined;
   /**
-   * last_stream_at is the time when core last found a stream of the group, exact to about a minute. Core removes
-   * the group 24 hours later, unless a stream follows the group again.
+   * last_stream_at is the time when core last found a stream of the group, accurate to about a minute. Core
+   * removes the group 24 hours later, unless a stream follows the group again.
    */
   lastStreamAt: Date | undefined;
 }
@@ -858,7 +858,7 @@ export interface ReEncryptSecretsRequest {
 
 /** ReEncryptSecretsResponse says what was done for one page of workspaces. */
 export interface ReEncryptSecretsResponse {
-  /** newest_key is the fingerprint of the key that encrypts now. */
+  /** newest_key is the fingerprint of the key with which core now encrypts secrets. */
   newestKey: string;
   /** changed is the number of workspaces whose secrets were re-encrypted. */
   changed: number;
@@ -5744,7 +5744,7 @@ export const WorkspaceServiceService = {
    * INVALID_ARGUMENT with the reason when pushes to the URL are not allowed;
    * FAILED_PRECONDITION when the workspace is not of the custom platform;
    * RESOURCE_EXHAUSTED when the workspace (16), the token (64) or the core (256)
-   * already has its maximum number of checks of URLs in progress.
+   * already has its maximum number of URL checks in progress.
    */
   setTargetUrl: {
     path: "/chatbridge.v1.WorkspaceService/SetTargetUrl" as const,
@@ -5868,7 +5868,7 @@ export const WorkspaceServiceService = {
    * the event. Errors: NOT_FOUND; INVALID_ARGUMENT for an invalid event id, or for
    * fewer than 1 or more than 100 ids; FAILED_PRECONDITION when the workspace is
    * not connected or has no target URL; UNAVAILABLE, also when the events may have
-   * been queued: an event that was queued is then no longer kept.
+   * been queued: in that case, an event that was queued is no longer kept.
    */
   sendAgain: {
     path: "/chatbridge.v1.WorkspaceService/SendAgain" as const,
@@ -6043,7 +6043,7 @@ export interface WorkspaceServiceServer extends UntypedServiceImplementation {
    * INVALID_ARGUMENT with the reason when pushes to the URL are not allowed;
    * FAILED_PRECONDITION when the workspace is not of the custom platform;
    * RESOURCE_EXHAUSTED when the workspace (16), the token (64) or the core (256)
-   * already has its maximum number of checks of URLs in progress.
+   * already has its maximum number of URL checks in progress.
    */
   setTargetUrl: handleUnaryCall<SetTargetUrlRequest, SetTargetUrlResponse>;
   /**
@@ -6103,7 +6103,7 @@ export interface WorkspaceServiceServer extends UntypedServiceImplementation {
    * the event. Errors: NOT_FOUND; INVALID_ARGUMENT for an invalid event id, or for
    * fewer than 1 or more than 100 ids; FAILED_PRECONDITION when the workspace is
    * not connected or has no target URL; UNAVAILABLE, also when the events may have
-   * been queued: an event that was queued is then no longer kept.
+   * been queued: in that case, an event that was queued is no longer kept.
    */
   sendAgain: handleUnaryCall<SendAgainRequest, SendAgainResponse>;
   /**
@@ -6338,7 +6338,7 @@ export interface WorkspaceServiceClient extends Client {
    * INVALID_ARGUMENT with the reason when pushes to the URL are not allowed;
    * FAILED_PRECONDITION when the workspace is not of the custom platform;
    * RESOURCE_EXHAUSTED when the workspace (16), the token (64) or the core (256)
-   * already has its maximum number of checks of URLs in progress.
+   * already has its maximum number of URL checks in progress.
    */
   setTargetUrl(
     request: SetTargetUrlRequest,
@@ -6490,7 +6490,7 @@ export interface WorkspaceServiceClient extends Client {
    * the event. Errors: NOT_FOUND; INVALID_ARGUMENT for an invalid event id, or for
    * fewer than 1 or more than 100 ids; FAILED_PRECONDITION when the workspace is
    * not connected or has no target URL; UNAVAILABLE, also when the events may have
-   * been queued: an event that was queued is then no longer kept.
+   * been queued: in that case, an event that was queued is no longer kept.
    */
   sendAgain(
     request: SendAgainRequest,
