@@ -12,7 +12,10 @@ export interface CpuReading {
   readonly times: CpuTimes;
 }
 
-/** Linux reports processor times in hundredths of a second, whatever the frequency of the kernel's timer. */
+/**
+ * Linux reports processor times in hundredths of a second. This unit does not depend on the frequency of the kernel's
+ * timer.
+ */
 const US_PER_TICK = 10_000;
 const READ_EVERY_MS = 20;
 

@@ -28,7 +28,7 @@ export interface Contest {
   readonly unit: string;
   /** Names of the two sides, for the head of the table. */
   readonly names?: { readonly ours: string; readonly reference: string };
-  /** Is called before the warm-up and before each round, e.g. to sign requests. */
+  /** Prepares the warm-up or a round, e.g. signs requests. */
   prepare?(): Promise<void>;
   readonly ours: Side;
   readonly reference: Side;

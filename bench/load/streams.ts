@@ -19,7 +19,7 @@ export interface FollowOptions {
   readonly group: string;
   readonly consumer: string;
   readonly window?: number;
-  /** Is called with each delivery. If the result is true, the delivery is acked. */
+  /** Handles a delivery. If the result is true, the stream acks the delivery. */
   readonly onDelivery?: (received: ReceivedEvent | undefined) => boolean;
 }
 

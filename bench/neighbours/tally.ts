@@ -83,7 +83,7 @@ export function createJourneys(tally: () => Tally | undefined) {
   const arrived = new Set<string>();
   return {
     leave: (text: string, dueAt: number) => void leftAt.set(text, dueAt),
-    /** Is called when the service has accepted an event. The event may already have arrived. */
+    /** Records that the service has accepted an event, which may already have arrived. */
     accept: (text: string) => void accepted.add(text),
     arrive(text: string): void {
       const dueAt = leftAt.get(text);

@@ -54,7 +54,7 @@ async function atRate<T>(
   return Promise.all(all);
 }
 
-/** Is called with the number of each pushed event. Returns true to answer with 204, and false to answer with 500. */
+/** Handles the pushed event with this number. Returns true if the bridge must answer with 204, and false for 500. */
 let onPush: (number: number) => boolean = () => true;
 let clients: CoreClients | undefined;
 /** Cursors of the workspaces, by their ids. */

@@ -4,7 +4,7 @@ import { until } from "./wait";
 
 /** Milliseconds between the two taps of a double tap. */
 const DOUBLE_TAP_MS = 350;
-/** Milliseconds of a frame. The page's effects wait for the next frame. */
+/** Milliseconds of one animation frame. The page runs its effects in the next frame. */
 const FRAME_MS = 16;
 const PHONE_OPTIONS = { viewport: PHONE, hasTouch: true, isMobile: true };
 

@@ -46,8 +46,8 @@ declare global {
 }
 
 /**
- * Programs that some tests need. Each has a pattern that the code of these tests matches, and a function that finds or
- * installs the program.
+ * Programs that some tests need. Each entry consists of a pattern, which the code of these tests matches, and a
+ * function that finds or installs the program.
  */
 const PROGRAMS: readonly (readonly [RegExp, (say: Say) => Promise<unknown>])[] = [
   [/\btestBrowser\(/, findChromium],

@@ -59,9 +59,9 @@ export function createMemoryFollowLog(shardOf: Readonly<Record<string, number>>)
   }
 
   const memory = {
-    /** Whether the log was ever unavailable, for one connection or for all. If it was, leases may have expired. */
+    /** Whether the log has ever been unavailable, for one connection or for all. If so, leases may have expired. */
     wasAway: false,
-    /** Whether the log is unavailable. While it is, every call fails, including calls in progress. */
+    /** Whether the log is unavailable. If so, every call fails, including calls in progress. */
     get away(): boolean {
       return away;
     },

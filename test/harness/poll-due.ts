@@ -4,8 +4,8 @@ import { connectRedis } from "../../core/store/redis/redis";
 export type PollDue = Awaited<ReturnType<typeof openPollDue>>;
 
 /**
- * Opens the store of a running service, to read and change the times from which workspaces count as failing. So tests
- * do not have to wait 5 minutes.
+ * Opens the store of a running service, to read and change the times at which workspaces become failing. So tests do
+ * not have to wait 5 minutes.
  */
 export async function openPollDue({ url }: { readonly url: string }) {
   const redis = await connectRedis({ url, onError: () => undefined });
@@ -14,14 +14,14 @@ export async function openPollDue({ url }: { readonly url: string }) {
   return {
     redis,
     /**
-     * Returns the time, in ms since the epoch, from which the workspace will count as failing unless its bridge
-     * polls; undefined while no event is waiting.
+     * Returns the time, in ms since the epoch, at which the workspace will become failing unless its bridge polls;
+     * undefined if no event is waiting.
      */
     async of(workspaceId: string) {
       const score = await redis.command("", ["ZSCORE", due(workspaceId), workspaceId]);
       return score === null ? undefined : Number(score);
     },
-    /** Moves the time from which the workspace counts as failing `ms` milliseconds earlier. */
+    /** Moves the time at which the workspace becomes failing `ms` milliseconds earlier. */
     async pass(workspaceId: string, ms: number) {
       await redis.command("", ["ZINCRBY", due(workspaceId), String(-ms), workspaceId]);
     },

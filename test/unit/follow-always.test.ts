@@ -76,7 +76,7 @@ async function take(group: Group, step: Step): Promise<void> {
   }
 }
 
-/** Opens one more consumer, and acks all delivered events until no event is unacked. */
+/** Opens one more consumer, and acks delivered events until all events are acked. */
 async function settle(group: Group): Promise<void> {
   group.open("last");
   // There are at most 240 events. If the window is 1, a round may deliver only one event, so 300 rounds are enough.

@@ -35,7 +35,7 @@ describe("one stream", () => {
     expect(seen(stream)).toEqual(["a0/1", "a1/1", "b0/1", "a2/1", "a1/2", "a2/2"]);
   });
 
-  test("gets the events of other shards while one shard is busy, however small the window", async () => {
+  test("gets the events of other shards while one shard is busy, even with a small window", async () => {
     const group = startGroup(1);
     for (let i = 0; i < 20; i++) group.memory.append("a");
     group.memory.append("c");

@@ -60,7 +60,7 @@ test("an overdue event is redelivered with the later unacked events of its works
 });
 
 // time: controlled
-test("whatever events are added, acked and redelivered, order is kept, and every unacked event is redelivered in time", () => {
+test("for any events that are added, acked and redelivered, the order is kept, and every unacked event is redelivered in time", () => {
   type Step = { add: string } | { ack: number } | { pass: number };
   const step: fc.Arbitrary<Step> = fc.oneof(
     fc.record({ add: fc.constantFrom("a", "b", "c") }),

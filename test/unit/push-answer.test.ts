@@ -95,7 +95,7 @@ const ANSWERS: readonly (readonly [what: string, text: string, status: number, s
 
 // contract: push-2xx
 test.each(ANSWERS)(
-  "an answer with %s has the same result, whatever the size of the pieces in which it arrives",
+  "an answer with %s has the same result for every size of the pieces in which it arrives",
   (_what, text, ...read) => {
     for (const size of [text.length, 1, 2, 3, 7]) expect([size, readIn(size, text)]).toEqual([size, read]);
   },
@@ -116,7 +116,7 @@ test("a head is read in the same way whichever of its lines end with a bare line
   );
 });
 
-test("the result of an answer does not depend on where its bytes are split, whatever they are", () => {
+test("for any bytes of an answer, the result does not depend on where the bytes are split", () => {
   const parts = [
     "\r",
     "\n",

@@ -72,7 +72,7 @@ test("attempts, successes and latencies cover the last hour; the last success an
   expect(pushHealth([young, old], NOW)).toMatchObject({ attempts: 1, successes: 1 });
 });
 
-test("whatever was logged, p50 <= p95 <= p99, all are latencies of successes, and successes never exceed attempts", () => {
+test("for any log, p50 <= p95 <= p99, all three are latencies of successes, and successes never exceed attempts", () => {
   const logged = fc.record({
     result: fc.constantFrom("success" as const, ...FAILURES, ...DROP_REASONS),
     latencyMs: fc.nat(5_000),

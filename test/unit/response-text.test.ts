@@ -23,7 +23,7 @@ test("bytes that are not UTF-8 are replaced; a character that is cut off at the 
   expect([text(cut, true), text(cut)]).toEqual(["é", "é\ufffd"]);
 });
 
-test("whatever the bytes are, the text has no control characters except tabs and line feeds, and no lone surrogates", () => {
+test("for any bytes, the text has no control characters except tabs and line feeds, and no lone surrogates", () => {
   forAll(fc.uint8Array({ maxLength: 1_024 }), fc.boolean(), (bytes, isTruncated) => {
     const shown = text(bytes, isTruncated);
     expect(shown).not.toMatch(/(?![\t\n])\p{Cc}|\p{Cs}/u);

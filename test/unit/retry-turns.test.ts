@@ -68,7 +68,7 @@ test("whenever retries become due and end, each retry starts in turn within the 
       for (const owner of ["a", "b"]) {
         const [first] = waiting[owner] ?? [];
         if (first === undefined) continue;
-        // A retry waits only while its workspace has no room, and never too long.
+        // A retry waits only while its workspace is at its limit, and never longer than 10 s.
         expect(inProgress[owner]).toBe(RETRIES_MAX);
         expect(now - first.since).toBeLessThanOrEqual(WAIT_MAX_MS);
       }

@@ -104,7 +104,7 @@ test.each([
 });
 
 // contract: signature-any
-test("one entry that matches any of the secrets is sufficient, whatever the other entries are", () => {
+test("a signature is accepted if one of its entries matches one of the secrets, whatever its other entries are", () => {
   const hex = fc.stringMatching(/^[0-9a-fA-F]{1,80}$/);
   forAll(
     fc.uint8Array({ maxLength: 200 }),

@@ -38,7 +38,7 @@ describe("the hosts file", () => {
     );
   });
 
-  test("is parsed without an error, whatever text it contains", () => {
+  test("is parsed without an error, even if it contains arbitrary text", () => {
     forAll(fc.string(), (text) => void parseHosts(text));
   });
 
