@@ -85,7 +85,7 @@ test("a Follow stream keeps at most 10,000 unwritten acks; a further ack is drop
 describe("the pushes of a shard", () => {
   const shard = testShard();
 
-  test("start no first attempts while 1,000 outcomes wait to be recorded, and start them when fewer outcomes wait", async () => {
+  test("do not start while 1,000 outcomes wait to be recorded, and start when fewer outcomes wait", async () => {
     await shard().run(1_000, { answer: () => after(1, OK), queue: queuedMany(1_100), records: "away" });
     // When the 1,000th outcome begins to wait, 16 more attempts are already in progress.
     expect(shard().attempts).toHaveLength(1_016);
