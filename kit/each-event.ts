@@ -11,7 +11,7 @@ export interface EachEventOptions {
 }
 
 /**
- * Maximum number of kept event ids. This is enough: only the last page can be polled again, and a page has at most 100
+ * Maximum number of seen event ids, kept for 24 hours. This is enough: only the last page can be polled again, and a page has at most 100
  * events.
  */
 const SEEN_MOST = 1000;

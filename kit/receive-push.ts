@@ -26,7 +26,7 @@ export interface PushOptions {
   handle(event: OutboundEvent): Promise<void> | void;
   /** Maximum number of events that wait or are being handled; 1000 by default. Further pushes get a `503`. */
   readonly queueMax?: number;
-  /** Maximum number of event ids kept for 24 hours; 100,000 by default. Each further id replaces the oldest id. */
+  /** Maximum number of seen event ids, kept for 24 hours; 100,000 by default. Each further id replaces the oldest id. */
   readonly seenMax?: number;
   /**
    * Called for each event that has an unknown type, for each event that `store` or `handle` rejects, and when `secrets`

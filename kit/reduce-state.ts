@@ -9,7 +9,7 @@ export interface BridgeLimits {
    * message is removed from the state first.
    */
   readonly messages: number;
-  /** Maximum number of event ids that are kept to detect repeats. */
+  /** Maximum number of seen event ids that are kept to detect repeats, however old they are. */
   readonly events: number;
   /** Maximum number of events that wait for the chat, for a create, or for a retry. */
   readonly open: number;

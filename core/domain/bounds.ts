@@ -79,9 +79,9 @@ export const CALLS_AT_ONCE = { inAll: 24, ofOne: 16 } as const;
 export const STARTS_PER_TURN = 8;
 /**
  * The rates at which a token that is limited to some workspaces can start calls and publish events at one core. A
- * bridge can post 250 events per second, so a game can answer each event twice. A `PublishEvents` call with more than
- * `eventBytes` per event counts as one event for each `eventBytes`. `waitingMax` is the maximum number of calls that
- * wait to start.
+ * bridge can post 250 events per second, so a game can answer each event twice. A `PublishEvents` call counts as its
+ * number of events, or as its bytes divided by `eventBytes` if that is more. `waitingMax` is the maximum number of calls
+ * that wait to start.
  */
 export const LIMITED_PACE = {
   calls: { perSecond: 2 * WORKSPACE_REQUESTS_PER_SECOND, burst: 50 },

@@ -65,6 +65,9 @@ type Sync = "behind" | "current" | { readonly is: "reading" };
  * that read, the state is live. The state is no longer live when the stream fails, delivers `unavailable` or is silent
  * for too long, or when a request gets no answer. Only the workspace and its health, which are small, are also read
  * before the stream opens. The log is not read again while the state is live.
+ *
+ * The browser reconnects 2 seconds after a stream has failed. A stream that is silent for 5 seconds is closed, and opened
+ * again.
  */
 export class WorkspaceWatch {
   readonly #id: string;

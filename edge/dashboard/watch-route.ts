@@ -39,6 +39,7 @@ const TOO_MANY = {
 const BEAT_EVERY_MS = 2_000;
 /** Milliseconds without a message after which core counts as unavailable. Core sends a heartbeat every second. */
 const SILENT_AFTER_MS = 3_000;
+/** Milliseconds after which the browser reconnects a broken stream. */
 const COME_BACK_AFTER_MS = 2_000;
 /** Maximum unread bytes of a stream. A browser with more unread bytes is considered stuck, and is disconnected. */
 const UNREAD_MAX_BYTES = 1024 * 1024;

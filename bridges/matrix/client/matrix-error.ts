@@ -14,7 +14,10 @@ export class MatrixError extends Error {
     super(`the homeserver answered with ${status}${errcode === "" ? "" : ` ${errcode}`}`);
   }
 
-  /** Whether the homeserver rejected the request because of a rate limit. */
+  /**
+   * Whether the homeserver rejected the request because of a rate limit. After a 429, the kit retries posts and DMs
+   * (`toChatError`), and `untilAnswered` retries other calls: after the wait that the homeserver asks for, if it does.
+   */
   get isRateLimit(): boolean {
     return this.status === 429 || this.errcode === "M_LIMIT_EXCEEDED";
   }
