@@ -48,7 +48,9 @@ export async function runJest(args: readonly string[], options: JestOptions = {}
       .filter(({ status }) => status === "failed")
       .map(({ fullName }) => fullName);
     process.stdout.write(`── running again, alone: ${file}\n`);
-    const again = (await jestReport([...args, ...alone(name, titles)], options))?.testResults[0];
+    // Jest does not allow both --maxWorkers and --runInBand.
+    const once = args.filter((arg) => !arg.startsWith("--maxWorkers"));
+    const again = (await jestReport([...once, ...alone(name, titles)], options))?.testResults[0];
     // A file has no titles if jest could not load it.
     for (const title of titles.length > 0 ? titles : ["(the file)"]) {
       const result = again?.assertionResults.find(({ fullName }) => fullName === title)?.status;
