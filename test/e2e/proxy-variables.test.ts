@@ -38,7 +38,10 @@ test("an edge and its dashboard reach core directly when the environment names a
 });
 
 test("the command line reaches core directly when the environment names a proxy", async () => {
-  const run = startCliProcess("workspace list --limit all --json", { corePort: service.core.port, environment });
+  const run = startCliProcess("workspace list --limit all --json", {
+    corePort: service.core.port,
+    environment,
+  });
   expect(await run.ended).toMatchObject({ code: 0, stderr: "" });
 });
 
