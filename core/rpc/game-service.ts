@@ -193,7 +193,7 @@ const NO_MEMORY_TO_HOLD =
   "Redis has no memory left to hold events for polling bridges: send the event again later, or raise Redis's maxmemory";
 
 function whyHeldFull({ bytes, waiting }: Extract<Published, { outcome: "held-full" }>): string {
-  const held = `the events of the last 24 hours that are held for this workspace take ${Math.ceil(bytes / 1024)} KB, which is the limit`;
+  const held = `the events of the last 24 hours that are held for this workspace take ${Math.ceil(bytes / 1024)} KB, so this event would exceed the limit`;
   return waiting === 0
     ? `${held}: send fewer or smaller events, or raise HELD_MAX_BYTES`
     : `${held}, and its bridge does not poll (${waiting} events wait): check the bridge, and send the event again later`;

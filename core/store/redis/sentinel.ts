@@ -73,8 +73,15 @@ export class WatchedMaster extends Topology {
     // Sentinel may have promoted another server meanwhile, so the sentinels are queried again. After a restart, the old
     // master still acts as a master until Sentinel makes it a replica.
     const still = await findMaster(this.#sentinels, master).catch(() => undefined);
-    if (this.isClosed || still === undefined || nameOf(still) !== fresh.name) close(fresh);
-    else this.#master = fresh;
+    if (this.isClosed || still === undefined || nameOf(still) !== fresh.name) return close(fresh);
+    // From this assignment on, `subscribe` uses the connection. Earlier subscriptions are added here.
+    this.#master = fresh;
+    try {
+      await this.subscribeAgain(fresh.messages);
+    } catch (error) {
+      this.#leave();
+      throw error;
+    }
   }
 
   protected closeConnections(): void {
@@ -91,7 +98,6 @@ export class WatchedMaster extends Topology {
       await answered(Promise.all([commands.connect(), messages.connect()]));
       const [role] = asList(await commands.command(["ROLE"]));
       if (asText(role) !== "master") throw new StoreUnavailable(`${fresh.name} is not the master yet`);
-      await this.subscribeAgain(messages);
       return fresh;
     } catch (error) {
       close(fresh);
