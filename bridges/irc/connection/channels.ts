@@ -19,7 +19,11 @@ export interface ChannelsOptions {
   saveInvited(names: readonly string[]): void;
 }
 
+/** Number of channels at which the bridge accepts no invitation to a further channel. */
 const CHANNELS_MAX = 100;
+const CHANNELS_ARE_MAX =
+  `the bridge already has ${CHANNELS_MAX} channels, the maximum; stop the bridge, and remove channels from ` +
+  "IRC_CHANNELS, or from channels.json in STATE_FOLDER";
 /** Numeric replies that reject a `JOIN`. The second parameter is the channel. */
 const REJECTIONS = new Set("403 405 437 471 473 474 475 476 477 480 489 520".split(" "));
 
@@ -90,8 +94,12 @@ export class Channels {
     const { log, mayInvite, saveInvited } = this.#options;
     const known = this.#get(name);
     if (known?.isJoined || !isChannelName(name)) return;
-    if (known === undefined && (!mayInvite(nick) || this.#channels.size >= CHANNELS_MAX)) {
+    if (known === undefined && !mayInvite(nick)) {
       log.warn({ channel: name }, "ignored an invitation: IRC_ALLOW_INVITES does not allow it");
+      return;
+    }
+    if (known === undefined && this.#channels.size >= CHANNELS_MAX) {
+      log.warn({ channel: name }, `ignored an invitation: ${CHANNELS_ARE_MAX}`);
       return;
     }
     const channel = known ?? this.#add({ name, key: undefined }, true);

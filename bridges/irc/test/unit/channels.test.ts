@@ -11,6 +11,7 @@ const PRIVATE = { name: "#private", key: "k" };
 function setUp(options: Partial<ChannelsOptions>) {
   const sent: string[] = [];
   const saved: (readonly string[])[] = [];
+  const warnings: unknown[][] = [];
   const handlers = new Map<string, (event: object) => void>();
   const client = {
     on(name: string, handler: (event: object) => void) {
@@ -23,7 +24,8 @@ function setUp(options: Partial<ChannelsOptions>) {
     lower: (name: string) => name.toLowerCase(),
     isOwn: (nick: string) => nick === "games",
   } as unknown as IrcSession;
-  const log = { info: () => undefined, warn: () => undefined, error: () => undefined };
+  const warn = (...line: unknown[]) => void warnings.push(line);
+  const log = { info: () => undefined, warn, error: () => undefined };
   const channels = new Channels({
     wanted: [],
     invitedBefore: [],
@@ -35,7 +37,7 @@ function setUp(options: Partial<ChannelsOptions>) {
   });
   channels.up(session);
   const on = (name: string, event: object) => handlers.get(name)?.(event);
-  return { channels, sent, saved, on, session };
+  return { channels, sent, saved, warnings, on, session };
 }
 
 test("a channel from an earlier invitation that is also in the settings is joined once, with its key", () => {
@@ -48,6 +50,26 @@ test("after an invitation, the bridge saves the channels that it was invited to,
   on("invite", { nick: "ann", invited: "games", channel: "#more" });
   expect(saved).toEqual([["#games", "#more"]]);
   expect(sent).toContain("JOIN #more");
+});
+
+test("a rejected invitation is logged with the reason: the setting, or the maximum number of channels", () => {
+  const most = Array.from({ length: 100 }, (_, number) => ({ name: `#c${number}`, key: undefined }));
+  const invitation = { nick: "ann", invited: "games", channel: "#more" };
+  const notAllowed = setUp({ wanted: most, mayInvite: () => false });
+  notAllowed.on("invite", invitation);
+  expect(notAllowed.warnings).toEqual([
+    [{ channel: "#more" }, "ignored an invitation: IRC_ALLOW_INVITES does not allow it"],
+  ]);
+  const full = setUp({ wanted: most });
+  full.on("invite", invitation);
+  expect(full.warnings).toEqual([
+    [
+      { channel: "#more" },
+      "ignored an invitation: the bridge already has 100 channels, the maximum; stop the bridge, and remove " +
+        "channels from IRC_CHANNELS, or from channels.json in STATE_FOLDER",
+    ],
+  ]);
+  expect(full.sent).not.toContain("JOIN #more");
 });
 
 test("the channel of an invitation that could not be saved is joined over the next connection", () => {
