@@ -2,8 +2,8 @@ import { MESSAGE_KINDS, type MessageKind as ContractKind } from "../contract/mes
 
 /**
  * The events that a bridge gets from the service, by push or by poll (event reference, "Outbound events"). The service
- * may add fields and kinds at any time: the kit passes new fields and kinds through unchanged, and a bridge must show
- * an unknown kind as a `card`.
+ * may add fields, kinds and types at any time: the kit passes new fields and kinds through unchanged, and skips events
+ * of an unknown type. A bridge must show an unknown kind as a `card`.
  */
 
 export { MESSAGE_KINDS };
