@@ -40,7 +40,7 @@ export const INBOUND_EVENTS: Readonly<Record<InboundType, InboundEvent>> = {
     name: "MessageEvent",
     description:
       "A member typed a message. A message that is not an answer to a running game is accepted and dropped, so a " +
-      "bridge may report every message of a channel.",
+      "bridge may report every message of a channel. Only text can be reported: there is no upload of pictures or files.",
     effects: "Games may answer with updates and ephemeral messages.",
   },
 };
@@ -81,7 +81,7 @@ export function inboundSchemas(): Readonly<Record<string, Schema>> {
     Channel: {
       description:
         "A channel, as its id or as an object with the id. The bridge chooses the id, which is opaque to the service. " +
-        "The prefix `dm:` is reserved.",
+        "The prefix `dm:` is reserved. Any Unicode characters are allowed.",
       ...toSchema(fieldsOf("command")["channel"]),
     },
     MemberChannel: {
@@ -91,7 +91,7 @@ export function inboundSchemas(): Readonly<Record<string, Schema>> {
     User: {
       description:
         "A member. The id is opaque and must be stable, because scores and DMs depend on it. The name is shown in " +
-        "results: send it whenever you know it.",
+        "results: send it whenever you know it. Any Unicode characters are allowed.",
       ...toSchema(fieldsOf("command")["user"]),
     },
   };

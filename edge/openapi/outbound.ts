@@ -21,7 +21,7 @@ export function outboundSchemas(): Readonly<Record<string, Schema>> {
 function eventSchemas(): Readonly<Record<string, Schema>> {
   return {
     OutboundEvent: {
-      description: "An event for the bridge. Ignore unknown fields.",
+      description: "An event for the bridge. Ignore unknown fields, and skip an event of an unknown type.",
       oneOf: OUTBOUND_EVENTS.map(({ name }) => refTo(name)),
       discriminator: {
         propertyName: "type",
