@@ -121,6 +121,20 @@ describe("at most 500 requests a second from one IP address:", () => {
     const late = { a: Array<string>(2_500).fill(""), ...forwarded("2001:db8:1::7") };
     expectLimited(await nowhere({ from, headers: late }, otherUrl));
   });
+
+  test("behind several proxies, the client is the last forwarded address that is not trusted, or the first if all are trusted", async () => {
+    const [from, client] = [freshAddress(), "2001:db8:2::7"];
+    await fill(addressKey(client), ADDRESS_LIMIT);
+    for (const chain of [`${client}, 127.9.9.1`, `evil, ${client}, 127.9.9.1, 127.9.9.2`]) {
+      expectLimited(await nowhere({ from, headers: forwarded(chain) }, otherUrl));
+    }
+    // The last address is not trusted, so nothing before it counts.
+    const stranger = `${client}, 198.51.100.${++addresses}`;
+    expectRefusal(await nowhere({ from, headers: forwarded(stranger) }, otherUrl), 404);
+    const first = "127.9.9.3";
+    await fill(addressKey(first), ADDRESS_LIMIT);
+    expectLimited(await nowhere({ from, headers: forwarded(`${first}, 127.9.9.1`) }, otherUrl));
+  });
 });
 
 describe("at most 250 signed requests a second for one workspace:", () => {
