@@ -12,6 +12,9 @@ chat, each of which is unavailable for some seconds. Containers that are up to d
 
   --no-build   use the image CHAT_BRIDGE_IMAGE as it is, e.g. a published image that was pulled before
 
+Old and new cores run at the same time. Read the upgrade notes in CHANGELOG.md first: if all old cores must stop first, do not
+use this script, but the commands in docs/upgrade.md.
+
 The script does not replace Redis, the proxy and the mail catcher. After an interruption or a failure, run it again.
 COMPOSE_PROJECT_NAME, COMPOSE_FILE and .env apply as for docker compose. Exit codes: 0 done, 1 failed, 64 wrong usage.
 HELP
