@@ -119,7 +119,9 @@ function addRemovals(workspace: CliCommand, cli: Cli): void {
 
   workspace
     .command("delete")
-    .description("delete a workspace, its secrets, its held events and its log of deliveries")
+    .description(
+      "delete a workspace, its secrets, its held and failed events, and its logs of deliveries and changes",
+    )
     .argument(...WORKSPACE_ARGUMENT)
     .option("--yes", "do not ask for confirmation")
     .moreHelp(
@@ -129,7 +131,7 @@ function addRemovals(workspace: CliCommand, cli: Cli): void {
       asOperator(cli, async ({ call, methods }) => {
         const found = await call(methods.getWorkspace, { workspaceId });
         const { id, name } = toWorkspaceShape(found.workspace);
-        const question = `Delete ${id} "${name}", its secrets, its held events and its log of deliveries?`;
+        const question = `Delete ${id} "${name}", its secrets, its held and failed events, and its logs of deliveries and changes?`;
         if (!yes) await cli.terminal.confirm(question, "nothing was deleted");
         await call(methods.deleteWorkspace, { workspaceId: id });
         answer(cli, { deleted: id }, [`Deleted ${id}.`]);

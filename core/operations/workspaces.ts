@@ -138,7 +138,7 @@ export function updateWorkspace(
   });
 }
 
-/** Deletes a workspace, its secrets, its held events and its logs. Its other data expires within a day. */
+/** Deletes a workspace, its secrets, its held and kept events and its logs. Its other data expires within 36 hours. */
 export async function deleteWorkspace(
   context: WorkspaceContext,
   id: string,

@@ -80,7 +80,10 @@ export function DangerZone({ workspace, onChange, onSecret }: DangerZoneProps) {
           ready={typed === name}
           onClose={close}
         >
-          <p>The workspace, its secrets, its held events and its log are removed for good.</p>
+          <p>
+            The workspace, its secrets, its held and failed events, and its logs of deliveries and changes are
+            removed for good.
+          </p>
           <Field label={`Type the name, ${name}, to confirm`} name="name" value={typed} onText={setTyped} />
         </ConfirmDialog>
       )}

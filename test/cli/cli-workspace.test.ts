@@ -156,7 +156,12 @@ describe("delete", () => {
     const answer = (stdin: string) => runCli(`workspace delete ${id}`, { corePort, stdin, isTTY: true });
     for (const no of ["n\n", "\n", "yes, why not\n", ""]) {
       const { code, stderr } = await answer(no);
-      expect([code, stderr]).toEqual([EXIT.NO, expect.stringContaining(`Delete ${id} "kept"`)]);
+      expect([code, stderr]).toEqual([
+        EXIT.NO,
+        expect.stringContaining(
+          `Delete ${id} "kept", its secrets, its held and failed events, and its logs of deliveries and changes?`,
+        ),
+      ]);
       expect((await api.get(id)).workspace?.id).toBe(id);
     }
     expect((await answer("y\n")).code).toBe(EXIT.DONE);

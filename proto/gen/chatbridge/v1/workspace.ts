@@ -5708,7 +5708,7 @@ export const WorkspaceServiceService = {
   },
   /**
    * DeleteWorkspace deletes a workspace, its secrets, its held and kept events and its
-   * logs of deliveries and changes. Its other data expires within a day. Errors: NOT_FOUND.
+   * logs of deliveries and changes. Its other data expires within 36 hours. Errors: NOT_FOUND.
    */
   deleteWorkspace: {
     path: "/chatbridge.v1.WorkspaceService/DeleteWorkspace" as const,
@@ -6027,7 +6027,7 @@ export interface WorkspaceServiceServer extends UntypedServiceImplementation {
   disconnectWorkspace: handleUnaryCall<DisconnectWorkspaceRequest, DisconnectWorkspaceResponse>;
   /**
    * DeleteWorkspace deletes a workspace, its secrets, its held and kept events and its
-   * logs of deliveries and changes. Its other data expires within a day. Errors: NOT_FOUND.
+   * logs of deliveries and changes. Its other data expires within 36 hours. Errors: NOT_FOUND.
    */
   deleteWorkspace: handleUnaryCall<DeleteWorkspaceRequest, DeleteWorkspaceResponse>;
   /**
@@ -6294,7 +6294,7 @@ export interface WorkspaceServiceClient extends Client {
   ): ClientUnaryCall;
   /**
    * DeleteWorkspace deletes a workspace, its secrets, its held and kept events and its
-   * logs of deliveries and changes. Its other data expires within a day. Errors: NOT_FOUND.
+   * logs of deliveries and changes. Its other data expires within 36 hours. Errors: NOT_FOUND.
    */
   deleteWorkspace(
     request: DeleteWorkspaceRequest,
