@@ -26,6 +26,7 @@ const NOTES = {
   MAIL_FROM: "requires `SMTP_URL`",
   MODE_SOCKET:
     "Unix socket of the program that sets the target URL when a member switches the mode; `npm start` provides one",
+  PUSH_CA: "e.g. your own CA; `NODE_EXTRA_CA_CERTS` has no effect on pushes",
   PUBLIC_URL: "unset: where the edge listens",
   REDIS_URL: "see [Redis](redis.md)",
   REDIS_WAIT_REPLICAS: "see [What replication may lose](redis.md#what-replication-may-lose)",
