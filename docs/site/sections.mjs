@@ -7,6 +7,7 @@ const READERS = [
     does: "Connect a chat tool",
     details: "Report what members do, and show what games answer. In any language, or with the kit.",
     pages: [
+      "docs/answers/bridges.md",
       "docs/bridge-guide.md",
       "docs/events.md",
       "kit/README.md",
@@ -18,7 +19,7 @@ const READERS = [
     title: "Game developers",
     does: "Write a game",
     details: "Follow the events of members, and publish messages with buttons, over gRPC.",
-    pages: ["docs/game-service-guide.md", /^demo\/.*README\.md$/],
+    pages: ["docs/answers/games.md", "docs/game-service-guide.md", /^demo\/.*README\.md$/],
   },
   {
     title: "Operators",
@@ -26,6 +27,7 @@ const READERS = [
     details: "Deploy, configure, watch and scale it. Find out why a bridge does not work.",
     pages: [
       "docs/operator-guide.md",
+      "docs/answers/operating.md",
       "docs/install.md",
       "docs/kubernetes.md",
       "deploy/helm/chat-bridge/README.md",
@@ -52,6 +54,7 @@ const READERS = [
     details: "The layout of the code, its rules and tests, and the reasons for the design.",
     pages: [
       "CONTRIBUTING.md",
+      "docs/answers/code.md",
       "CODE_OF_CONDUCT.md",
       "docs/style.md",
       "docs/leases.md",
