@@ -170,8 +170,8 @@ describe("docker-compose.yml", () => {
 
   test("uses exactly the variables that docs/settings.md lists for .env", () => {
     const guide = read("docs/settings.md");
-    const [, table = ""] = /Variables for `\.env`:\n\n(.*?)\n\n/s.exec(guide) ?? [];
-    const rows = [...table.matchAll(/^\| `([A-Z_]+)` +\| (?:`([^`]*)`|none) /gm)];
+    const [, tables = ""] = /\n## Docker Compose\n(.*?)\n## /s.exec(guide) ?? [];
+    const rows = [...tables.matchAll(/^\| `([A-Z_]+)` +\| (?:`([^`]*)`|none) /gm)];
     const listed = rows.map(([, name = "", fallback = ""]) => [name, fallback]);
     expect(Object.fromEntries(listed)).toEqual(COMPOSE_VARIABLES);
   });
