@@ -7,8 +7,8 @@ const READERS = [
     does: "Connect a chat tool",
     details: "Report what members do, and show what games answer. In any language, or with the kit.",
     pages: [
-      "docs/answers/bridges.md",
       "docs/bridge-guide.md",
+      "docs/answers/bridges.md",
       "docs/events.md",
       "kit/README.md",
       "kit/template/README.md",
@@ -19,7 +19,7 @@ const READERS = [
     title: "Game developers",
     does: "Write a game",
     details: "Follow the events of members, and publish messages with buttons, over gRPC.",
-    pages: ["docs/answers/games.md", "docs/game-service-guide.md", /^demo\/.*README\.md$/],
+    pages: ["docs/game-service-guide.md", "docs/answers/games.md", /^demo\/.*README\.md$/],
   },
   {
     title: "Operators",
