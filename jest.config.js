@@ -43,7 +43,7 @@ module.exports = {
     globalSetup: "<rootDir>/test/harness/global-setup.ts",
     globalTeardown: "<rootDir>/test/harness/global-teardown.ts",
   })),
-  // The tests start real processes besides the workers, so two workers suit a machine with two processors.
+  // The tests often wait for real processes, so four workers use even two processors fully.
   maxWorkers: 4,
   workerIdleMemoryLimit: "512MB",
   // Milliseconds. Only tests that hang reach this limit.

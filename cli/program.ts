@@ -67,6 +67,7 @@ export function createProgram(surroundings: Surroundings, endWith: Cli["endWith"
       );
     });
   const cli: Cli = { ...surroundings, endWith, options: () => program.opts() };
+  // CONTRIBUTING.md, "Add a command to the command line", lists what a new command needs besides a call here.
   addWorkspaceCommands(program, cli);
   addChanges(program, cli);
   addSendTest(program, cli);

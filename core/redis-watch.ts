@@ -8,6 +8,9 @@ const LOOK_EVERY_MS = 500;
 /**
  * Logs when Redis is unavailable, with the reason, and when Redis is available again. Connection errors count as an
  * outage only if calls fail too: with Sentinel or a cluster, core may not need a connection to the server that failed.
+ *
+ * This file only logs. `core/store/redis/connection.ts` connects again, with a back-off of at most 500 ms. Calls in
+ * progress fail with `StoreUnavailable`, and core does not send them again.
  */
 export function createRedisWatch(log: Logger) {
   const over = new AbortController();

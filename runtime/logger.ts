@@ -25,10 +25,10 @@ const KINDS_MAX = 256;
  * reader of stdout stops reading, the process waits until the reader continues. A log that cannot be written, e.g.
  * on a full disk, does not stop the process.
  *
- * Entries with the same level, message, `where` and `by` (the name of a token) are one kind. Each minute, at most `REPEATS_MAX` entries of a kind
- * are written; further entries are suppressed, and one more entry gives their number. This limits how much a hostile or
- * broken client can add to the log. Fatal entries are always written. At level `debug` or `trace`, every entry is
- * written.
+ * Entries with the same level, message, `where` and `by` (the name of a token) are one kind. Each minute, at most
+ * `REPEATS_MAX` entries of a kind are written; further entries are suppressed, and one more entry gives their number.
+ * This limits how much a hostile or broken client can add to the log. Fatal entries are always written. At level `debug`
+ * or `trace`, every entry is written. No code logs at these two levels, so `trace` is the same as `debug`.
  */
 export function createLogger(process: string, level: LogLevel, to = openStdout()): Logger {
   const isLimited = level !== "debug" && level !== "trace";

@@ -15,7 +15,8 @@ const GLOBAL_UNICAST: [ipaddr.IPv6, number] = [ipaddr.IPv6.parse("2000::"), 3];
 /**
  * Returns undefined for a public address, and otherwise says in a few words why the address is not public. A public
  * address is global unicast, and not an internal service of a cloud. An IPv6 address that contains an IPv4 address is
- * public only if the IPv4 address is public.
+ * public only if the IPv4 address is public. Callers reject addresses that are not public, to prevent server-side
+ * request forgery (SSRF).
  *
  * @param address an IP address in any textual form
  */

@@ -16,7 +16,10 @@ export interface HostFault {
   readonly addresses: readonly string[];
 }
 
-/** Returns the addresses of a host if all addresses are public or allowed. Otherwise returns a `HostFault`. */
+/**
+ * Returns the addresses of a host if all addresses are public or allowed. Otherwise returns a `HostFault`. This check
+ * prevents pushes into private networks (SSRF).
+ */
 export async function findPublicAddresses(
   { names, allow }: PublicHostOptions,
   url: URL,

@@ -38,7 +38,10 @@ export function isServiceError(error: unknown): error is ServiceError {
   );
 }
 
-/** Returns the HTTP answer for a failed call to core; undefined when the error is unexpected, which is a bug. */
+/**
+ * Returns the HTTP answer for a failed call to core, according to the gRPC status; undefined when the error is
+ * unexpected, which is a bug.
+ */
 export function coreAnswer({ code, details }: ServiceError): ErrorAnswer | undefined {
   if (OUT_OF_REACH.has(code)) return CORE_AWAY;
   switch (code) {

@@ -43,8 +43,8 @@ const FOREIGN: ErrorAnswer = {
 };
 const SAFE_METHODS: readonly string[] = ["GET", "HEAD"];
 /**
- * The header that every request except a GET must have. A page from another origin cannot send this header: the browser
- * would first send a CORS preflight, which this server rejects.
+ * The header that every request except GET and HEAD must have, against cross-site request forgery (CSRF). A page from
+ * another origin cannot send this header: the browser would first send a CORS preflight, which this server rejects.
  */
 export const OWN_HEADER = "x-dashboard";
 /**
@@ -55,7 +55,7 @@ export const ASKED_BY_ITSELF = "by-itself";
 const OWN_SITES: readonly unknown[] = [undefined, "same-origin", "none"];
 
 /**
- * Rejects requests from pages of other sites, because such a page could otherwise use its visitor's session. The
+ * Rejects requests from pages of other sites (CSRF), because such a page could otherwise use its visitor's session. The
  * session cookie is also `SameSite=Strict`.
  */
 export function guardApi(api: FastifyInstance): void {

@@ -42,6 +42,7 @@ const FIRST_FILTER = {
 
 export interface SyncOptions {
   readonly api: Pick<MatrixApi, "sync">;
+  /** The last `next_batch`, from which the bridge continues after a restart. */
   readonly position: StateFile<SyncPosition>;
   readonly userId: string;
   /**
