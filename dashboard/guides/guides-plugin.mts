@@ -5,12 +5,15 @@ import { renderGuide, titleOf, type GuideLink } from "./render-guide.mts";
 
 const ROOT = join(import.meta.dirname, "../..");
 const STYLES = ["styles/tokens.css", "styles/base.css", "guides/guides.css"];
-/** The name of the page for a Markdown file that is not in docs/. */
+/** The name of the page for a Markdown file that is not directly in docs/. */
 const OTHERS: Readonly<Record<string, string>> = {
   "kit/README.md": "bridge-kit",
   "bridges/README.md": "bridges",
   "bridges/irc/README.md": "irc-bridge",
   "bridges/matrix/README.md": "matrix-bridge",
+  "docs/answers/bridges.md": "answers-for-bridge-authors",
+  "docs/answers/games.md": "answers-for-game-developers",
+  "docs/answers/operating.md": "answers-for-operators",
 };
 /** Pages of docs/ that are only for contributors. */
 const LEFT_OUT: readonly string[] = ["style"];
