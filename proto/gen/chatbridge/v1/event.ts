@@ -130,7 +130,10 @@ export interface User {
   name?: string | undefined;
 }
 
-/** Command is a member's use of the bridge's command in the chat, e.g. /play. */
+/**
+ * Command is a member's use of the bridge's command (slash command) in the chat, e.g. /play. A bridge has one command,
+ * and games cannot register others.
+ */
 export interface Command {
   /** text is the text after the command; an empty text asks for help. */
   text: string;
@@ -180,7 +183,10 @@ export interface Message {
    * buttons or an image, because most bridges do not show data.
    */
   text: string;
-  /** rows are the rows of buttons, top to bottom. */
+  /**
+   * rows are the rows of buttons, top to bottom. Their number has no limit, except the 64 KB of the event. They must be
+   * empty for the kind MESSAGE_KIND_TEXT.
+   */
   rows: ButtonRow[];
   /** image is an absolute http or https URI; unset when there is no image. */
   image?:
@@ -190,7 +196,7 @@ export interface Message {
   awaitsReply: boolean;
   /**
    * data is the platform-neutral view model of the message, for bridges that draw
-   * messages themselves; unset when there is none. It must not contain the key
+   * messages themselves; unset when there is none, and for the kind MESSAGE_KIND_TEXT. It must not contain the key
    * "__proto__" or values that JSON cannot express: NaN, Infinity, or a value
    * that is not set. Objects and lists, including data itself, may be nested at
    * most 30 levels deep.
@@ -200,7 +206,7 @@ export interface Message {
 
 /** ButtonRow is one row of buttons, left to right. */
 export interface ButtonRow {
-  /** buttons of the row, at least one. */
+  /** buttons of the row, at least one. Their number has no limit, except the 64 KB of the event. */
   buttons: Button[];
 }
 

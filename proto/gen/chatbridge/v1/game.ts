@@ -31,7 +31,10 @@ export enum PublishRefusal {
   UNSPECIFIED = 0,
   /** INVALID - PUBLISH_REFUSAL_INVALID: a field breaks a rule or cannot be decoded. */
   INVALID = 1,
-  /** UNKNOWN_WORKSPACE - PUBLISH_REFUSAL_UNKNOWN_WORKSPACE: the workspace does not exist, has no bridge, or is disconnected. */
+  /**
+   * UNKNOWN_WORKSPACE - PUBLISH_REFUSAL_UNKNOWN_WORKSPACE: the workspace does not exist, has no bridge, or is disconnected; or the token
+   * is limited to other workspaces.
+   */
   UNKNOWN_WORKSPACE = 2,
   /**
    * HELD_FULL - PUBLISH_REFUSAL_HELD_FULL: the events held for the workspace have reached the limit in bytes (HELD_MAX_BYTES),
@@ -75,7 +78,7 @@ export interface OutboundEvent {
   idempotencyKey: string;
   /**
    * lifetime is the time from publication until the event expires: 1 second to 24
-   * hours. Unset means the default for the event's type and the message's kind.
+   * hours. Unset means the default: 1 minute for a message_ephemeral, and otherwise the default for the message's kind.
    */
   lifetime:
     | Duration
@@ -195,7 +198,10 @@ export interface FollowRequest {
 
 /** FollowOpen is the first request of a stream. */
 export interface FollowOpen {
-  /** group is the name of the group whose consumers share the events: 1 to 64 characters of A-Z a-z 0-9 . _ - */
+  /**
+   * group is the name of the group whose consumers share the events: 1 to 64 characters of A-Z a-z 0-9 . _ -
+   * Core stores the position of the group, so there is no cursor.
+   */
   group: string;
   /**
    * consumer is the name of this consumer in the group, with the same rules as
@@ -211,7 +217,10 @@ export interface FollowOpen {
   ackDeadline: Duration | undefined;
 }
 
-/** FollowAck says that events were processed and need not be redelivered. */
+/**
+ * FollowAck says that events were processed and need not be redelivered. Send it on the stream that delivered the
+ * events: there is no separate call to ack.
+ */
 export interface FollowAck {
   /** delivery_ids of the events; unknown ids are ignored. */
   deliveryIds: string[];
@@ -1545,11 +1554,16 @@ export const GameServiceService = {
    * The sequences of one workspace's events rise in the order of the request.
    *
    * Errors: INVALID_ARGUMENT when there are no events or more than 100;
-   * UNAUTHENTICATED or PERMISSION_DENIED for the token; UNAVAILABLE when the
+   * RESOURCE_EXHAUSTED when the request has more than 8 MB (8,388,608 bytes): no event
+   * was stored, so publish fewer events in a call;
+   * UNAUTHENTICATED when the token is missing or unknown; PERMISSION_DENIED when the
+   * token does not have the role "game"; UNAVAILABLE when the
    * store is unavailable, or when this core already has 64 MB of PublishEvents
    * requests in progress, or 32 MB with this token (16 MB if the token is limited
    * to some workspaces). A request counts as at least 8 KB, and is in progress until
-   * the game has read the response. After UNAVAILABLE, it is unknown which events were
+   * the game has read the response. UNAVAILABLE also when this core already has 128 MB
+   * of requests that have not arrived completely, or 64 MB with this token (32 MB if
+   * the token is limited). After UNAVAILABLE, it is unknown which events were
    * stored, so send the call again with the same idempotency keys.
    *
    * A token that is limited to some workspaces can make 500 calls and publish
@@ -1574,7 +1588,9 @@ export const GameServiceService = {
    * an event, core redelivers the event with a higher attempt. Core then also
    * redelivers the later unacked events of the same workspace. A group gets the
    * events that arrive after the group was first opened, and can be up to 24
-   * hours behind. Core removes a group that has had no stream for 24 hours.
+   * hours behind. Core removes a group that has had no stream for 24 hours. The stream
+   * does not report events that were removed before the group got them. Core does not
+   * announce new or deleted workspaces.
    *
    * A token that is limited to some workspaces gets only their events. It can
    * follow only the groups "<token's name>" and "<token's name>.<anything>", and
@@ -1590,8 +1606,8 @@ export const GameServiceService = {
    * streams, or 192 streams of the token (32 of a limited token): retry later;
    * RESOURCE_EXHAUSTED also when the group does not exist, and 64 groups exist, or
    * 32 groups of the token (4 of a limited token): an operator must delete a group;
-   * UNAUTHENTICATED or PERMISSION_DENIED for the token;
-   * PERMISSION_DENIED also for a group that the token cannot follow;
+   * UNAUTHENTICATED when the token is missing or unknown; PERMISSION_DENIED when the
+   * token does not have the role "game", or cannot follow the group;
    * UNAVAILABLE when core stops, or the store is unavailable: open a new stream.
    */
   follow: {
@@ -1618,11 +1634,16 @@ export interface GameServiceServer extends UntypedServiceImplementation {
    * The sequences of one workspace's events rise in the order of the request.
    *
    * Errors: INVALID_ARGUMENT when there are no events or more than 100;
-   * UNAUTHENTICATED or PERMISSION_DENIED for the token; UNAVAILABLE when the
+   * RESOURCE_EXHAUSTED when the request has more than 8 MB (8,388,608 bytes): no event
+   * was stored, so publish fewer events in a call;
+   * UNAUTHENTICATED when the token is missing or unknown; PERMISSION_DENIED when the
+   * token does not have the role "game"; UNAVAILABLE when the
    * store is unavailable, or when this core already has 64 MB of PublishEvents
    * requests in progress, or 32 MB with this token (16 MB if the token is limited
    * to some workspaces). A request counts as at least 8 KB, and is in progress until
-   * the game has read the response. After UNAVAILABLE, it is unknown which events were
+   * the game has read the response. UNAVAILABLE also when this core already has 128 MB
+   * of requests that have not arrived completely, or 64 MB with this token (32 MB if
+   * the token is limited). After UNAVAILABLE, it is unknown which events were
    * stored, so send the call again with the same idempotency keys.
    *
    * A token that is limited to some workspaces can make 500 calls and publish
@@ -1638,7 +1659,9 @@ export interface GameServiceServer extends UntypedServiceImplementation {
    * an event, core redelivers the event with a higher attempt. Core then also
    * redelivers the later unacked events of the same workspace. A group gets the
    * events that arrive after the group was first opened, and can be up to 24
-   * hours behind. Core removes a group that has had no stream for 24 hours.
+   * hours behind. Core removes a group that has had no stream for 24 hours. The stream
+   * does not report events that were removed before the group got them. Core does not
+   * announce new or deleted workspaces.
    *
    * A token that is limited to some workspaces gets only their events. It can
    * follow only the groups "<token's name>" and "<token's name>.<anything>", and
@@ -1654,8 +1677,8 @@ export interface GameServiceServer extends UntypedServiceImplementation {
    * streams, or 192 streams of the token (32 of a limited token): retry later;
    * RESOURCE_EXHAUSTED also when the group does not exist, and 64 groups exist, or
    * 32 groups of the token (4 of a limited token): an operator must delete a group;
-   * UNAUTHENTICATED or PERMISSION_DENIED for the token;
-   * PERMISSION_DENIED also for a group that the token cannot follow;
+   * UNAUTHENTICATED when the token is missing or unknown; PERMISSION_DENIED when the
+   * token does not have the role "game", or cannot follow the group;
    * UNAVAILABLE when core stops, or the store is unavailable: open a new stream.
    */
   follow: handleBidiStreamingCall<FollowRequest, FollowResponse>;
@@ -1674,11 +1697,16 @@ export interface GameServiceClient extends Client {
    * The sequences of one workspace's events rise in the order of the request.
    *
    * Errors: INVALID_ARGUMENT when there are no events or more than 100;
-   * UNAUTHENTICATED or PERMISSION_DENIED for the token; UNAVAILABLE when the
+   * RESOURCE_EXHAUSTED when the request has more than 8 MB (8,388,608 bytes): no event
+   * was stored, so publish fewer events in a call;
+   * UNAUTHENTICATED when the token is missing or unknown; PERMISSION_DENIED when the
+   * token does not have the role "game"; UNAVAILABLE when the
    * store is unavailable, or when this core already has 64 MB of PublishEvents
    * requests in progress, or 32 MB with this token (16 MB if the token is limited
    * to some workspaces). A request counts as at least 8 KB, and is in progress until
-   * the game has read the response. After UNAVAILABLE, it is unknown which events were
+   * the game has read the response. UNAVAILABLE also when this core already has 128 MB
+   * of requests that have not arrived completely, or 64 MB with this token (32 MB if
+   * the token is limited). After UNAVAILABLE, it is unknown which events were
    * stored, so send the call again with the same idempotency keys.
    *
    * A token that is limited to some workspaces can make 500 calls and publish
@@ -1708,7 +1736,9 @@ export interface GameServiceClient extends Client {
    * an event, core redelivers the event with a higher attempt. Core then also
    * redelivers the later unacked events of the same workspace. A group gets the
    * events that arrive after the group was first opened, and can be up to 24
-   * hours behind. Core removes a group that has had no stream for 24 hours.
+   * hours behind. Core removes a group that has had no stream for 24 hours. The stream
+   * does not report events that were removed before the group got them. Core does not
+   * announce new or deleted workspaces.
    *
    * A token that is limited to some workspaces gets only their events. It can
    * follow only the groups "<token's name>" and "<token's name>.<anything>", and
@@ -1724,8 +1754,8 @@ export interface GameServiceClient extends Client {
    * streams, or 192 streams of the token (32 of a limited token): retry later;
    * RESOURCE_EXHAUSTED also when the group does not exist, and 64 groups exist, or
    * 32 groups of the token (4 of a limited token): an operator must delete a group;
-   * UNAUTHENTICATED or PERMISSION_DENIED for the token;
-   * PERMISSION_DENIED also for a group that the token cannot follow;
+   * UNAUTHENTICATED when the token is missing or unknown; PERMISSION_DENIED when the
+   * token does not have the role "game", or cannot follow the group;
    * UNAVAILABLE when core stops, or the store is unavailable: open a new stream.
    */
   follow(): ClientDuplexStream<FollowRequest, FollowResponse>;
