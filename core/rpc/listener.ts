@@ -35,7 +35,10 @@ export interface Patience {
   readonly pongWithinMs: number;
 }
 
-/** Maximum bytes of a message, enough for 100 published events of the largest size. */
+/**
+ * Maximum size of a gRPC message in bytes, enough for 100 published events of the largest size. gRPC rejects a larger
+ * request with RESOURCE_EXHAUSTED.
+ */
 const MESSAGE_MAX_BYTES = 8 * 1024 * 1024;
 const FINISH_WITHIN_MS = 5_000;
 const PATIENCE: Patience = { silentMs: 15_000, pingEveryMs: 30_000, pongWithinMs: 10_000 };

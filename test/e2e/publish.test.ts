@@ -59,6 +59,14 @@ test.each([0, 101])("a call with %i events is rejected with INVALID_ARGUMENT", a
   await expectRejected(publish(service.clients, ...events), status.INVALID_ARGUMENT, "events");
 });
 
+test("a call of more than 8 MB is rejected with RESOURCE_EXHAUSTED, and none of its events is stored", async () => {
+  const workspace = await service.workspaces.make();
+  const large = Array.from({ length: 2 }, () => textEvent(workspace.id, "x".repeat(4 * 1024 * 1024)));
+  const call = publish(service.clients, textEvent(workspace.id, "small"), ...large);
+  await expectRejected(call, status.RESOURCE_EXHAUSTED, "Received message larger than max");
+  expect(await heldFor(service.url, workspace)).toEqual([]);
+});
+
 // time: smoke
 // contract: envelope-sequence, envelope-id, envelope-workspace, envelope-created-at, message-id
 test("in a call with 100 events of almost the largest size, sequences are rising safe integers, and ids are unique", async () => {
