@@ -92,7 +92,7 @@ export function addBacklogMetrics({ gauge, beforeReading }: Metrics) {
   );
   gauge(
     "chatbridge_core_follow_oldest_seconds",
-    "Age of the oldest inbound event in the held shards that the group has not acked; 0 when there is none.",
+    "Lag: age of the group's oldest inbound event in the held shards that is not acked; 0 if there is none.",
     ofGroups((each) => ageOf(each.map(({ oldestAtMs }) => oldestAtMs))),
   );
   return { begin: (given: BacklogSources) => void (sources = given) };
