@@ -57,9 +57,9 @@ export function openApiDocument(publicUrl: string = LOCAL_EDGE): OpenApiDocument
         "Runs games in chat tools through bridges. A bridge is a small HTTP program beside a chat tool: it reports " +
         "what members do, and shows what the games publish. Requests in both directions are signed. The answer to an " +
         "event never contains its effects: they arrive later, by push (the webhooks below) or by poll. The contract is a " +
-        "beta: fields, kinds and types may be added at any time. Ignore unknown fields, show a message of an unknown kind as " +
-        "a `card`, and skip an event of an unknown type (answer its push with `2xx`). After a timeout, a `429` or a `5xx`, send the request again with the same `id` and a new signature. " +
-        "Do not send the request again after any other `4xx`.",
+        "beta: fields and kinds may be added at any time. Ignore unknown fields, show a message of an unknown kind as a `card`, " +
+        "and skip an event of an unknown type (answer its push with `2xx`). After a timeout, a `429` or a `5xx`, send the " +
+        "request again with the same `id` and a new signature. Do not send the request again after any other `4xx`.",
       license: { name: "MIT", identifier: "MIT" },
     },
     servers: [{ url: publicUrl, description: "The address at which bridges reach the service." }],

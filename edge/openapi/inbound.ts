@@ -34,14 +34,15 @@ export const INBOUND_EVENTS: Readonly<Record<InboundType, InboundEvent>> = {
   action: {
     name: "ActionEvent",
     description: "A member pressed a button.",
-    effects: "Games may answer with updates and ephemeral messages.",
+    effects: "Games may answer with any outbound event, mostly with updates and ephemeral messages.",
   },
   message: {
     name: "MessageEvent",
     description:
-      "A member typed a message. A message that is not an answer to a running game is accepted and dropped, so a " +
-      "bridge may report every message of a channel. Only text can be reported: there is no upload of pictures or files.",
-    effects: "Games may answer with updates and ephemeral messages.",
+      "A member typed a message. A bridge may report every message of a channel: the service accepts each one, every " +
+      "game gets it, and games drop a message that answers nothing in play. Only text can be reported: there is no " +
+      "upload of pictures or files.",
+    effects: "Games may answer with any outbound event, mostly with updates and ephemeral messages.",
   },
 };
 

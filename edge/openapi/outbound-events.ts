@@ -38,9 +38,10 @@ const message = refTo("Message");
 const RETRY_TIMES = RETRY_OFFSETS_MS.map((ms) => `${ms / 1_000} s`).join(" and ");
 const RETRIED = `A failed push is retried ${RETRY_TIMES} after the first failure with the same \`id\`, and then dropped.`;
 const SHORT = `The event expires ${SHORT_LIFETIME_MS / 1_000} seconds after \`createdAt\`.`;
+const OTHER_TIME = "A game can set another time.";
 const BY_KIND =
   `The event expires ${LIVE_LIFETIME_MS / 60_000} minutes after \`createdAt\`, or never if the kind of the message stays useful for hours. ` +
-  "A game can set another time.";
+  OTHER_TIME;
 
 /** The contract's outbound events, and how a bridge handles each of them. */
 export const OUTBOUND_EVENTS: readonly OutboundEvent[] = [
@@ -84,7 +85,7 @@ export const OUTBOUND_EVENTS: readonly OutboundEvent[] = [
       "Show `message` only to `user` in `channel` if the chat can; otherwise send it as a direct message, or post it in " +
       "`channel`. The message is never updated. If the chat rejects the message, the event may be dropped.",
     retries: RETRIED,
-    expiry: SHORT,
+    expiry: `${SHORT} ${OTHER_TIME}`,
     fields: { channel, user, message },
   },
   {

@@ -50,7 +50,8 @@ function messageSchemas(): Readonly<Record<string, Schema>> {
       text: text("Chat-flavoured Markdown; a bare newline is a line break."),
       buttons: {
         type: "array",
-        description: "Rows from top to bottom, buttons from left to right; empty when there are none.",
+        description:
+          "Rows from top to bottom, buttons from left to right; empty when there are none. No maximum number, except the 64 KB of the event.",
         items: { type: "array", items: refTo("Button") },
       },
       image: {
@@ -121,12 +122,14 @@ function head(type: string): Readonly<Record<string, Schema>> {
       maximum: SEQUENCE_MAX,
       description: "Later events of the workspace have higher sequences. The numbers have gaps.",
     },
-    createdAt: instant("When the event was created, in UTC."),
+    createdAt: instant(
+      "When the event was created: an RFC 3339 (ISO 8601) timestamp in UTC with milliseconds, e.g. `2026-01-05T09:30:00.120Z`.",
+    ),
     expiresAt: {
       type: ["string", "null"],
       format: "date-time",
       description:
-        "When the event expires, in UTC. Drop an expired event. Null means that the event never expires.",
+        "When the event expires, a timestamp like `createdAt`. Drop an expired event. Null means that the event never expires.",
     },
   };
 }

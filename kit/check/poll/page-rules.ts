@@ -103,7 +103,7 @@ export const CATCH_UP_RULES: readonly Rule<PollTarget>[] = [
   {
     id: "unknown-type",
     says: "If a page has unknown fields and an event of an unknown type, the other events of the page are shown.",
-    fix: "skip an event whose type you do not know, and ignore unknown fields: new types and fields come without notice",
+    fix: "skip an event whose type you do not know, and ignore unknown fields: new fields come without notice, and a later contract may add types",
     async judge({ make, session, judgeShown }) {
       const unknown = { ...make.create("an event of an unknown type"), type: "message.unknown" };
       const create = make.create("after an event of an unknown type");
