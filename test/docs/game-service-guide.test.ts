@@ -108,9 +108,9 @@ test("the guide's TypeScript game compiles with the generated code", () => {
   expect({ status, stdout }).toEqual({ status: 0, stdout: "" });
 });
 
-// contract: ack-only
-test("the guide's TypeScript game answers its own commands and buttons, and continues after an outage of core", async () => {
-  const path = join(folder, "javascript");
+/** Returns the path of a new folder that contains the guide's TypeScript game as `dice.js`. */
+function folderWithDice(name: string): string {
+  const path = join(folder, name);
   mkdirSync(path);
   symlinkSync(join(ROOT, "node_modules"), join(path, "node_modules"));
   const { code } = transformSync(docProgram(GUIDE, "ts", "dice.ts"), {
@@ -118,7 +118,26 @@ test("the guide's TypeScript game answers its own commands and buttons, and cont
     jsc: { target: "es2022", parser: { syntax: "typescript" } },
   });
   writeFileSync(join(path, "dice.js"), code.replaceAll("./proto/", `${ROOT}/dist/proto/`));
-  await playDice("dice", [process.execPath, "dice.js"], path);
+  return path;
+}
+
+// contract: ack-only
+test("the guide's TypeScript game answers its own commands and buttons, and continues after an outage of core", async () => {
+  await playDice("dice", [process.execPath, "dice.js"], folderWithDice("javascript"));
+});
+
+test("the guide's TypeScript game stops at SIGTERM during the pause before a new stream", async () => {
+  const environment = { CORE_TOKEN: TOKENS.game, CORE_ADDRESS: `127.0.0.1:${await freePort()}` };
+  const program = startProgram([process.execPath, "dice.js"], {
+    cwd: folderWithDice("stopped"),
+    environment,
+  });
+  await until("the game pauses for 4 seconds", () => {
+    return (program.output().match(/no longer following/g)?.length ?? 0) >= 4;
+  });
+  const stopsAt = performance.now();
+  expect(await program.stop()).toBe(0);
+  expect(performance.now() - stopsAt).toBeLessThan(2_500);
 });
 
 test(
