@@ -100,7 +100,10 @@ export interface InboundEvent {
   user:
     | User
     | undefined;
-  /** kind holds the fields of the event's type. */
+  /**
+   * kind holds the fields of the event's type. Later releases can add types. An unset kind is a type that your
+   * generated code does not know: ack the event, and ignore it.
+   */
   kind:
     | //
     /** command: the member ran the bridge's command, e.g. /play. */
@@ -124,9 +127,15 @@ export interface Channel {
 
 /** User is a member of the chat tool. */
 export interface User {
-  /** id is an opaque id that the bridge chose. It must be stable, because scores and DMs depend on it. */
+  /**
+   * id is an opaque id that the bridge chose. It must be stable, because scores and DMs depend on it. Ids of two
+   * workspaces are unrelated, even for the same person.
+   */
   id: string;
-  /** name is the display name of the member; unset when the bridge sent no name. */
+  /**
+   * name is the display name (nickname) of the member, as sent with this event. The name can change while the id stays
+   * the same. Unset when the bridge sent no name.
+   */
   name?: string | undefined;
 }
 

@@ -64,10 +64,10 @@ export interface OutboundEvent {
     /** message_update replaces a message. */
     { $case: "messageUpdate"; value: MessageUpdate }
     | //
-    /** message_ephemeral shows a message to one member. */
+    /** message_ephemeral shows a message to one member in a channel (private answer). */
     { $case: "messageEphemeral"; value: MessageEphemeral }
     | //
-    /** dm_create sends a message to a member directly. */
+    /** dm_create sends a message to a member directly (private message, DM). */
     { $case: "dmCreate"; value: DmCreate }
     | undefined;
   /**
