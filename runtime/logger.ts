@@ -19,7 +19,7 @@ const KINDS_MAX = 256;
 /**
  * The log of a process: one JSON line on stdout for each entry, with the name of its level. Callers log ids,
  * counts, and the names and stacks of errors; never secrets, signatures, bodies,
- * message text or names of users.
+ * message text or names of users. No fields are redacted: callers must not log them.
  *
  * An entry is written before the call returns, so no entry is lost or reordered when the process stops. If the
  * reader of stdout stops reading, the process waits until the reader continues. A log that cannot be written, e.g.

@@ -60,8 +60,8 @@ export function createMetrics(): Metrics {
 
   function add(name: string, help: string, type: Type, samples: () => readonly NamedSample[]): void {
     const get = async () => ({ name, help, type, aggregator: "sum", values: samples() });
-    // The registry uses only these fields of a metric. prom-client's own metrics are slower, because they hash their
-    // labels on every increment.
+    // The registry uses only these fields of a metric. prom-client's own metrics (`new Counter`) are not used: they are
+    // slower, because they hash their labels on every increment.
     registry.registerMetric({ name, help, get, reset: () => undefined } as unknown as Metric);
   }
 

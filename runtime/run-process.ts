@@ -14,8 +14,9 @@ const STOP_WITHIN_MS = 10_000;
 const EXIT_BAD_SETTINGS = 78; // EX_CONFIG
 
 /**
- * Starts a process, and stops it gracefully on SIGTERM or SIGINT. A process with `drainMs` first drains for this time,
- * or until the second signal. Invalid settings, e.g. a port that is in use, result in one message on stderr and exit code
+ * Starts a process, and stops it on SIGTERM or SIGINT (graceful shutdown). No handler catches uncaught exceptions or
+ * unhandled rejections, so Node ends the process with code 1. A process with `drainMs` first drains for this time, or
+ * until the second signal. Invalid settings, e.g. a port that is in use, result in one message on stderr and exit code
  * 78. Any other fault at the start results in a message and exit code 1. If the stop fails, or takes more than 10
  * seconds after the drain, this is logged, and the exit code is also 1.
  */

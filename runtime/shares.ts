@@ -1,6 +1,6 @@
 /**
  * A bound for all owners together, with a share for each owner. A share is smaller than the bound for all, so one owner
- * alone can never cause the rejection of another owner.
+ * alone (a noisy neighbour) can never cause the rejection of another owner. A share is a quota.
  */
 export interface Shares<Kind extends string> {
   /** The maximum for all owners together (`all`), and for each kind, the share of a single owner. */

@@ -9,7 +9,9 @@ export const AFTER_FAULT_MS = 200;
 export type CurrentWorkspace = Workspace | "unreadable" | undefined;
 export type CurrentWorkspaces = ReturnType<typeof createCurrentWorkspaces>;
 
-/** Reads the workspaces to which a shard's events are pushed. Calls within a short time share one result. */
+/**
+ * Reads the workspaces to which a shard's events are pushed. Calls within a short time share one result (coalescing).
+ */
 export function createCurrentWorkspaces(
   context: {
     readonly now: Clock;

@@ -62,8 +62,10 @@ interface FirstFailure {
 }
 
 /**
- * One event from the push queue of a shard, while this core works on the event. The shard's dispatcher decides when the
- * event has a turn.
+ * One event from the push queue of a shard, while this core works on the event: one webhook with its retries. The
+ * shard's dispatcher decides when the event has a turn. Delivery is at least once: after a crash, the next holder of
+ * the lease repeats an attempt with the same event id. Failed attempts do not pause a workspace: there is no circuit
+ * breaker.
  *
  *                           held, but the workspace is a push workspace again
  *                 ┌────────────────────────────────────────────────────────────────┐

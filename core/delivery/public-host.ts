@@ -18,7 +18,9 @@ export interface HostFault {
 
 /**
  * Returns the addresses of a host if all addresses are public or allowed. Otherwise returns a `HostFault`. This check
- * prevents pushes into private networks (SSRF).
+ * prevents pushes into private networks and to cloud metadata, e.g. 169.254.169.254 (SSRF). Core connects only to the
+ * returned addresses, so a later DNS answer has no effect (DNS rebinding). `PUSH_ALLOW` allows networks, e.g. for
+ * tests.
  */
 export async function findPublicAddresses(
   { names, allow }: PublicHostOptions,

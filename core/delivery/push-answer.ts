@@ -46,7 +46,7 @@ interface Head {
  * repeated, equal `Content-Length` values, as RFC 9112 specifies. The body of a 2xx answer is read only to find its
  * end. For other statuses, the parser also collects the start of the body. If the end of a body is ambiguous or more
  * bytes follow, the connection must be closed. Otherwise core could mistake the remaining bytes for the answer to the
- * next push.
+ * next push (response smuggling).
  */
 export function createAnswer(): Answer {
   // `answer` has plain properties instead of getters, because every push creates an answer, and creating a getter

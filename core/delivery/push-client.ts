@@ -64,6 +64,10 @@ async function attemptOver(
   return { ok: false, ...head, failure: fault.failure, detail: fault.message, response: answer?.response };
 }
 
+/**
+ * Returns the failure for a status that is not 2xx. All these statuses are the same to the retry rules, also 400, 404
+ * and 410 (Gone): no status is permanent.
+ */
 function statusFault(status: number): PushFault {
   const redirect = status >= 300 && status < 400 ? ": redirects are not followed, set the final URL" : "";
   return new PushFault("status", `the bridge answered with ${status} instead of a 2xx${redirect}`);

@@ -27,7 +27,8 @@ const DUE_MAX = 10;
 /**
  * The workspaces of a shard to which core cannot push now, because core cannot decrypt their secrets. Their events stay
  * in the queue and not in memory. The resting events of all workspaces fill at most half of the shard's queue, and the
- * events of one workspace at most an eighth, so that other workspaces have room.
+ * events of one workspace at most an eighth, so that other workspaces have room. This is not a circuit breaker: a
+ * workspace whose bridge fails does not rest.
  */
 export function createRestingWorkspaces({ pushQueueMax, pushQueueMaxBytes }: QueueSize) {
   const all: Size = { events: pushQueueMax / 2, bytes: pushQueueMaxBytes / 2 };

@@ -28,8 +28,8 @@ export interface NameLookupOptions {
  * `getaddrinfo` for these names. That function uses few threads for the whole process and has no deadline, so slow name
  * servers of one bridge would delay core's own lookups, e.g. of Redis.
  *
- * All lookups of a name that happen at the same time share two queries. So one bridge occupies at most one of the
- * `LOOKUPS_MAX` places, however many events are pushed to the bridge.
+ * All lookups of a name that happen at the same time share two queries (coalescing). So one bridge occupies at most one
+ * of the `LOOKUPS_MAX` places, however many events are pushed to the bridge. Answers of DNS are not cached.
  */
 export function createNameLookup({
   servers,

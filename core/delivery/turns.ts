@@ -22,7 +22,8 @@ export const WAIT_MAX_MS = 10_000;
 export class WorkspaceTurns<T extends Turned> {
   /**
    * The first attempts, which start in the order of publication. An event waits while the first attempt of an earlier
-   * event for the same message is in progress, and meanwhile all later events of the workspace wait too.
+   * event for the same message is in progress, and meanwhile all later events of the workspace wait too (head-of-line
+   * blocking within one workspace).
    */
   readonly first = new Turns<T>(IN_FLIGHT_MAX, WAITING_MAX, true);
   /**

@@ -31,8 +31,8 @@ export function createFairSlots(bounds: SlotBounds): FairSlots {
 }
 
 /**
- * Limits how many tasks run at the same time: at most `inAll` tasks, and at most `ofOne` with the same key. The keys
- * get free slots in turn, so the tasks of one key never wait for all tasks of another key.
+ * A semaphore with fair turns. Limits how many tasks run at the same time: at most `inAll` tasks, and at most `ofOne`
+ * with the same key. The keys get free slots in turn, so the tasks of one key never wait for all tasks of another key.
  */
 class FairSlots {
   readonly #bounds: SlotBounds;

@@ -2,7 +2,7 @@ import { KIND_RULES, type MessageKind, type OutboundType } from "../../contract/
 import { SHORT_LIFETIME_MS } from "../../contract/numbers";
 
 /**
- * Returns the default lifetime of an event in ms; null if the event never expires. An ephemeral message or a ping
+ * Returns the default lifetime (TTL) of an event in ms; null if the event never expires. An ephemeral message or a ping
  * lasts one minute.
  */
 export function defaultLifetimeMs(type: OutboundType, kind: MessageKind | undefined): number | null {

@@ -34,7 +34,7 @@ function hmacOf(key: KeyObject, timestamp: string, raw: Uint8Array | string): Hm
 
 /**
  * Whether any of the digests is valid for any of the keys (bridge guide, "Signatures"). Digests are compared in
- * constant time.
+ * constant time, against timing attacks.
  */
 export function signatureMatches(
   signature: ParsedSignature,

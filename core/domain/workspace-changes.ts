@@ -1,7 +1,7 @@
 import type { ChangeName } from "../../contract/changes";
 import type { Workspace } from "./workspace";
 
-/** A change of a workspace, for the log of changes. */
+/** A change of a workspace, for the log of changes (the audit log). */
 export interface Change {
   /** Name of the token with which the change was made. */
   readonly by: string;

@@ -29,6 +29,7 @@ export interface LeaseHolderOptions {
   onFault(error: unknown): void;
 }
 
+/** Milliseconds between heartbeats. */
 const BEAT_MS = 750;
 /**
  * Milliseconds for which a lease is renewed after the work on its shard must stop. A push can take this long, and the

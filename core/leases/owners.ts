@@ -5,8 +5,8 @@ import { hashOf } from "../domain/shard";
  * owners. The members' shares differ by at most one shard.
  *
  * Each shard ranks the members by a hash of the member and the shard, and is assigned to the highest-ranked member that
- * has room. So when a member joins or leaves, most shards keep their owners. Cores of all releases must compute the
- * same owners: a new rule needs a new number in functions/leases.lua.
+ * has room (rendezvous hashing). So when a member joins or leaves, most shards keep their owners. Cores of all releases
+ * must compute the same owners: a new rule needs a new number in functions/leases.lua.
  *
  * @param names distinct names of the live members, at least one
  */

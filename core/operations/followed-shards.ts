@@ -19,7 +19,7 @@ export interface FollowOptions {
   deliver(deliveryId: string, entry: LogEntry): void;
   /**
    * Whether events that were passed to `deliver` still wait to be sent. If so, no further events are read until
-   * `isBehind` is false again.
+   * `isBehind` is false again (backpressure).
    */
   isBehind(): boolean;
 }

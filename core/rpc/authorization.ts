@@ -56,10 +56,10 @@ const REQUEST_MAX_BYTES: Readonly<Record<Needed, number | "uncounted">> = {
 export const SERVICES: readonly string[] = Object.keys(ROLE_OF_SERVICE);
 
 /**
- * Returns an interceptor that accepts a call if its bearer token has the role that the service requires, or if the
- * service requires no token. Calls to services that are not in `ROLE_OF_SERVICE` are rejected. Handlers get the caller
- * from `callerOf`. Calls start at the pace of their token, and the RESOURCE_EXHAUSTED answers to each token are sent at
- * the pace of `REFUSALS`.
+ * Returns an interceptor that authenticates and authorizes calls: it accepts a call if its bearer token has the role
+ * that the service requires, or if the service requires no token. Calls to services that are not in `ROLE_OF_SERVICE`
+ * are rejected. Handlers get the caller from `callerOf`. Calls start at the pace of their token, and the
+ * RESOURCE_EXHAUSTED answers to each token are sent at the pace of `REFUSALS`.
  * @param onCall is called for each accepted call; `neededToken` says whether the service of the call requires a token
  */
 export function createAuthorization(

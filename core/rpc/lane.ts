@@ -65,8 +65,8 @@ export function serveLane(stream: LaneStream, calls: LaneCalls, context: LaneCon
  * in one or more messages. No call waits for another call of the same message.
  *
  * A call is pending until HTTP/2's flow control allows its answer to be sent. If an edge does not read its answers,
- * core stops reading the lane at `PAUSE_BYTES` or `IN_PROGRESS_MAX`, until the edge has read some answers.
- * If there is no room for the answer to a call that core has already read, core sends a fault instead.
+ * core stops reading the lane at `PAUSE_BYTES` or `IN_PROGRESS_MAX`, until the edge has read some answers
+ * (backpressure). If there is no room for the answer to a call that core has already read, core sends a fault instead.
  *
  * A lane is open until the edge closes it. When core stops, core only tells the edge to make no new calls; the edge
  * closes the lane when it has all answers.

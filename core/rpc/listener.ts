@@ -7,7 +7,7 @@ import type { KnownToken } from "./known-tokens";
 
 /**
  * The server's certificate and key, in PEM. With `clientCa`, callers must present a certificate that this CA has
- * issued.
+ * issued (mutual TLS, mTLS).
  */
 export interface ServerTls {
   readonly cert: Buffer;

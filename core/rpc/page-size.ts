@@ -1,7 +1,7 @@
 import { status } from "@grpc/grpc-js";
 import { StatusError } from "./status";
 
-/** Rows of a page if the request has no `page_size`. */
+/** Rows of a page if the request has no `page_size` (pagination). */
 export const PAGE_DEFAULT = 100;
 export const PAGE_MAX = 1_000;
 

@@ -11,8 +11,8 @@ type FindProblem = (reader: WireReader, end: number, depth: number) => string | 
 
 /**
  * Finds the first member of a `google.protobuf.Struct` that JSON cannot express, that is nested too deeply, or whose
- * key is `__proto__`. Returns a description of the problem, or undefined. This function checks the bytes, because
- * decoding can drop or replace such members.
+ * key is `__proto__` (prototype pollution). Returns a description of the problem, or undefined. This function checks
+ * the bytes, because decoding can drop or replace such members.
  *
  * Throws when the bytes are not a message.
  */

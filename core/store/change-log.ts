@@ -25,6 +25,7 @@ function toLoggedChange(entry: Reply): LoggedChange {
   return { id, atMs: Math.trunc(Number(id) / US_PER_MS), by, change, detail };
 }
 
+/** The audit log: the changes that operators made, with the names of their tokens. */
 export function createChangeLog(redis: Redis, functions: Functions, keys: Keys): ChangeLog {
   return {
     async append(workspaceId, change) {

@@ -8,8 +8,8 @@ const ROUND_TRIP_MAX_MS = 250;
 
 /**
  * Creates the service clock. Every core follows the clock of Redis, so all cores agree even when a machine's clock is
- * wrong. Between two samples, the service clock runs on the monotonic clock, so steps of the machine's clock have no
- * effect. Throws StoreUnavailable when Redis does not answer.
+ * wrong (clock skew). Between two samples, the service clock runs on the monotonic clock, so steps of the machine's
+ * clock have no effect. Throws StoreUnavailable when Redis does not answer.
  */
 export async function createRedisClock(redis: Redis) {
   let offsetMs = await sample(redis);

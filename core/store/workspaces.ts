@@ -13,8 +13,8 @@ import { fromRecord, toRecord } from "./workspace-record";
 import type { SecretBox } from "./secret-box";
 
 /**
- * Maximum bytes of cached records: enough for about 120,000 records. For a record that is not cached, a request costs a
- * read and a decryption.
+ * Maximum bytes of cached records (an LRU cache, whose entries are checked against the stored versions): enough for
+ * about 120,000 records. For a record that is not cached, a request costs a read and a decryption.
  */
 const REMEMBERED_MAX_BYTES = 160 * 1024 * 1024;
 /** Approximate bytes of a cached record in addition to its text. */

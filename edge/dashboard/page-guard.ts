@@ -2,7 +2,10 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import type { ErrorAnswer } from "../public/error-body";
 import { sendError } from "../public/public-listener";
 
-/** Allow only resources from this origin. Forbid inline scripts and styles, and framing. */
+/**
+ * The Content Security Policy (CSP), against XSS and clickjacking. Allow only resources from this origin. Forbid inline
+ * scripts and styles, and framing.
+ */
 const POLICY_OF_ALL = [
   "default-src 'none'",
   "script-src 'self'",
@@ -30,6 +33,7 @@ const HEADERS: Readonly<Record<string, string>> = {
   "cross-origin-resource-policy": "same-origin",
   "permissions-policy": "camera=(), geolocation=(), microphone=(), payment=()",
 };
+/** HSTS: the browser uses only HTTPS for a year. */
 const HTTPS_FOR_A_YEAR = "max-age=31536000";
 
 export function addSecureHeaders(request: FastifyRequest, reply: FastifyReply): FastifyReply {

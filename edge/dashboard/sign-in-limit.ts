@@ -17,7 +17,7 @@ const WINDOW_MS = 60_000;
  */
 const PLACES_MAX = 10_000;
 
-/** Limits the sign-in attempts per minute, so that tokens cannot be guessed quickly. */
+/** Limits the sign-in attempts per minute, so that tokens cannot be guessed quickly (brute force). No lockout. */
 export function createSignInLimit(now: () => number = Date.now) {
   const failed = createCounts(FAILED_MAX, now);
   const accepted = createCounts(ACCEPTED_MAX, now);

@@ -45,7 +45,7 @@ const COME_BACK_AFTER_MS = 2_000;
 const UNREAD_MAX_BYTES = 1024 * 1024;
 
 /**
- * Adds `GET /workspaces/:id/watch`, which streams the changes of a workspace as server-sent events: `health`,
+ * Adds `GET /workspaces/:id/watch`, which streams the changes of a workspace as server-sent events (SSE): `health`,
  * `delivery`, and `gone` when the workspace is deleted. Every 2 s, the route sends `available` if core answers, or
  * `unavailable` if core does not.
  *

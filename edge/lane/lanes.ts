@@ -31,9 +31,8 @@ const REFUSALS: ReadonlySet<status> = new Set([status.UNAUTHENTICATED, status.PE
 const CHECK_DEADLINES_EVERY_MS = 250;
 
 /**
- * Carries calls to core over a few long-lived streams. The calls of one turn of the
- * event loop travel together on one lane, and the calls of the next turn on the next
- * lane. So every core gets a share of the calls.
+ * Carries calls to core over a few long-lived streams (multiplexing). The calls of one turn of the event loop travel
+ * together on one lane, and the calls of the next turn on the next lane. So every core gets a share of the calls.
  *
  * In a turn with many calls, each full message is written immediately, so HTTP/2 sends it at the end of the turn. A
  * message that is written only at the end of a turn is sent after the next turn. By then, a busy edge has read a

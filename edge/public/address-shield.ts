@@ -31,8 +31,10 @@ interface Ring {
 }
 
 /**
- * Lets the edge refuse requests from an address that is over its limit (check 2 in README.md),
- * so that the excess requests of a flood do not reach core. All times are values of `performance.now()`.
+ * Lets the edge refuse requests from an address that is over its limit (check 2 in README.md), so that the excess
+ * requests of a flood do not reach core. The rate limits themselves are counted in Redis, exactly, for all edges
+ * together (`library.lua`). Only the limit of an IPv6 /64 network is counted by each edge alone. All times are values
+ * of `performance.now()`.
  *
  * The shield knows which requests this edge sent, and core admitted, in the last second. The shield refuses a request
  * only if the admitted requests from the same address have reached the limit. The shield also refuses requests from an

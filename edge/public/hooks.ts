@@ -47,7 +47,7 @@ export function addHooks(
   unsent: UnsentPages,
   tracer: Tracer | undefined,
 ): void {
-  // A body is read as bytes, whatever its Content-Type or Content-Encoding says.
+  // A body is read as bytes, whatever its Content-Type or Content-Encoding says: nothing is decompressed (gzip).
   app.removeAllContentTypeParsers();
   app.addContentTypeParser(
     ANY_TYPE,

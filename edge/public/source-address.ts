@@ -7,7 +7,7 @@ import ipaddr from "ipaddr.js";
  * is not an address, the result is the proxy's own address. Returns "unknown" when the sender has
  * disconnected, because the socket then has no address.
  *
- * @param claimed the sender's address according to a trusted proxy or the socket
+ * @param claimed the sender's address according to a trusted proxy (`X-Forwarded-For`, `TRUST_PROXY`) or the socket
  * @param socket the address of the connection
  */
 export function canonicalAddress(claimed: string | undefined, socket: string | undefined): string {

@@ -1,6 +1,7 @@
--- Performs check 2 of the table in README.md, the limit per sending address, as a separate
--- step. If all keys are on one server, `append` and `page` perform this check for requests
--- that pass checks 3 to 5 with the cached record.
+-- Performs check 2 of the table in README.md, the rate limit per sending address (throttling,
+-- 429), as a separate step. Redis counts the requests of all edges together. If all keys are on
+-- one server, `append` and `page` perform this check for requests that pass checks 3 to 5 with
+-- the cached record.
 -- ARGV: maximum requests per second from one address, then the address of each request.
 -- Returns for each request, in order: 0 when the request passes, else microseconds to wait.
 register('admit', function(keys, args)

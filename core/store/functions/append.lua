@@ -1,6 +1,6 @@
--- In one step: performs checks 2 and 6 of the table in README.md, reports a failed check 7,
--- detects repeats, and stores inbound events. So an event is stored if and only if the identity
--- of its request is stored.
+-- In one atomic step: performs checks 2 and 6 of the table in README.md, reports a failed check
+-- 7, detects repeats (deduplication, idempotency, replay), and stores inbound events. So an
+-- event is stored if and only if the identity of its request is stored.
 --
 -- An identity is a digest of the request id or of the signed request. The digests are fields
 -- of small hashes, which Redis keeps packed. A digest takes about 20 bytes in a hash with many

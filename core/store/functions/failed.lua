@@ -1,8 +1,8 @@
--- Events whose pushes failed. Such an event is kept for a day, so that an operator can send it
--- again. `:failed:<workspace>` contains the ids of the kept events, ordered by the time of the
--- failure in ms. `:failedevents:<workspace>` contains each event under its id, in the form in which
--- the push queue stores it. Its field `bytes` contains the sum of the sizes. The id of an event
--- begins with "evt_", so no event has the id `bytes`.
+-- Events whose pushes failed: a dead letter queue. Such an event is kept for a day, so that an
+-- operator can send it again. `:failed:<workspace>` contains the ids of the kept events, ordered
+-- by the time of the failure in ms. `:failedevents:<workspace>` contains each event under its
+-- id, in the form in which the push queue stores it. Its field `bytes` contains the sum of the
+-- sizes. The id of an event begins with "evt_", so no event has the id `bytes`.
 
 local FAILED_SECONDS = @FAILED_SECONDS@
 local FAILED_MAX = @FAILED_MAX@

@@ -1,7 +1,8 @@
--- Functions for game services that follow the inbound log. In each group, one stream at a
--- time reads a shard of the log: the holder of the group's lease on the shard. So the events
--- of a workspace go to one stream, in order. All streams of a group use the same Redis
--- consumer, so the next holder takes over the list of pending entries unchanged.
+-- Functions for game services that follow the inbound log. A group is a consumer group of a
+-- Redis stream, and delivery is at least once. In each group, one stream at a time reads a shard
+-- of the log: the holder of the group's lease on the shard. So the events of a workspace go to
+-- one stream, in order. All streams of a group use the same Redis consumer, so the next holder
+-- takes over the list of pending entries unchanged.
 local READER = 'reader'
 
 -- Reads new entries for a group. If Redis restarted empty and lost the group, the function

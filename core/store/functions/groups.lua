@@ -1,8 +1,8 @@
--- The registry of all groups of followers. The functions with "registry" in their comments
--- take the prefix of shard 0, whose slot contains the registry. The others take the prefix of
--- any shard. A group is removed in three steps, because its logs and members are in other
--- slots: begin_removal marks the group in the registry; the caller then counts the group's
--- members and destroys the group in each log; end_removal deletes the mark.
+-- The registry of all groups of followers (consumer groups). The functions with "registry" in
+-- their comments take the prefix of shard 0, whose slot contains the registry. The others take
+-- the prefix of any shard. A group is removed in three steps, because its logs and members are
+-- in other slots: begin_removal marks the group in the registry; the caller then counts the
+-- group's members and destroys the group in each log; end_removal deletes the mark.
 --
 -- A stream joins its group before it registers the group. So if a stream opens the group
 -- during a removal, there are two cases. Either the caller finds the new member, and keeps the

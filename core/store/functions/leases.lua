@@ -1,7 +1,8 @@
--- Leases decide which member of a group works on a shard. The members of a group are either
--- all cores, or all streams of one group of followers. Each member regularly reports that it
--- is alive, and acquires leases on its share of the shards. A lease expires unless it is
--- renewed.
+-- Leases decide which member of a group works on a shard. The members of a group are either all
+-- cores, or all streams of one group of followers. Each member regularly reports that it is
+-- alive (a heartbeat), and acquires leases on its share of the shards. A lease expires unless it
+-- is renewed. There is no leader and no election. A lease is a distributed lock with a fencing
+-- token: the functions that read events or record outcomes check the token.
 
 local function lease_key(prefix, group)
   return prefix .. ':lease:' .. group

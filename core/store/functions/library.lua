@@ -73,9 +73,10 @@ local function write_unlogged(write)
   redis.set_repl(redis.REPL_ALL)
 end
 
--- The limiters of one call. `admit(key, limit)` returns 0 when a request passes, else the
--- microseconds to wait. At the end of the call, `write()` stores the times of the requests that
--- passed.
+-- The limiters (rate limits, 429) of one call. The algorithm is a sliding window log. The times
+-- are in Redis, so all edges share one count. `admit(key, limit)` returns 0 when a request
+-- passes, else the microseconds to wait. At the end of the call, `write()` stores the times of
+-- the requests that passed.
 --
 -- A limiter's list contains the times of the last `limit` requests that passed, oldest first. A
 -- request passes when the list has fewer than `limit` times, or when the oldest time is at

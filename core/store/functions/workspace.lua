@@ -12,7 +12,8 @@ end
 
 local read_put_state = state_reader('version', 'mode', 'last_held', 'served_through', 'polls_failing_ms')
 
--- Creates or replaces a workspace, and logs the changes.
+-- Creates or replaces a workspace, and logs the changes. The version makes this optimistic
+-- locking (compare-and-set): of two writes at the same time, one gets 0 and reads again.
 -- ARGV: workspace, the version to replace ('0': the workspace must not exist), record, mode,
 -- index entry (the workspace's element of the sorted set `:all`), and then the changes to log.
 -- Returns the new version, or 0 when the current version is not the version to replace.

@@ -18,7 +18,7 @@ const SENTINEL_WITHIN_MS = 1_000;
 /**
  * The master that the sentinels name, followed through failovers. When the connection to the master is lost, core does
  * not reconnect but queries the sentinels again. Otherwise, core could reconnect to the old master, which may accept
- * writes that are lost later.
+ * writes that are lost later (split brain).
  *
  * Core queries all sentinels, and uses the answer with the highest epoch, which is the epoch of the latest failover.
  * While no sentinel answers, core keeps the current master.
