@@ -22,7 +22,8 @@ const NOTES = {
   EDGE_LISTEN: "put TLS in front of it",
   FOLLOW_GROUP: "unset: the name of the game",
   GAMES: "unset: only this game",
-  LOG_LEVEL: "how much is logged",
+  LOG_LEVEL:
+    "how much is logged; `debug` and `trace` add no lines, but stop the suppression of repeated lines",
   MAIL_FROM: "requires `SMTP_URL`",
   MODE_SOCKET:
     "Unix socket of the program that sets the target URL when a member switches the mode; `npm start` provides one",

@@ -43,7 +43,7 @@ const WORKSPACE_ID: Parameter = {
 
 const CHECKS =
   `The checks run in this order, and the first check that fails determines the answer: the body is JSON of at most ${BODY_MAX_BYTES / 1_024} KB (400, ` +
-  "413); the rate limit of the sending address (429); the workspace exists and is connected (404); the signature is valid " +
+  "413); the rate limit of the sending address (429); the workspace exists, is connected and needs a bridge (404); the signature is valid " +
   `(401); its timestamp is within ${TIMESTAMP_TOLERANCE_SECONDS / 60} minutes (409); the rate limit of the workspace (429); the fields follow their rules (400).`;
 
 /** Returns the public contract as OpenAPI 3.1, generated from the schemas with which the edge checks requests. */
