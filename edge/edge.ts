@@ -35,6 +35,7 @@ export interface Edge extends Required<Running> {
   close(): Promise<void>;
 }
 
+/** Milliseconds for the requests in progress when the edge stops. No poll waits then, because there is no long polling. */
 const FINISH_WITHIN_MS = 5_000;
 const TOKEN_REJECTED = "core rejects CORE_TOKEN: set it to one of core's CORE_TOKENS with the role edge";
 
