@@ -50,8 +50,9 @@ export type Outcome = { readonly workspace: Workspace } | WorkspaceRefusal;
 const MOST_TRIES = 10;
 
 /**
- * Changes a workspace. `change` is called with the current workspace and returns the changed workspace or a
- * refusal. `change` is called again when another request has changed the workspace meanwhile.
+ * Changes a workspace. `change` is called with the current workspace and returns the changed workspace or a refusal.
+ * `change` is called again when another request has changed the workspace meanwhile. So concurrent changes of different
+ * fields do not conflict, and of the same field, the later change remains.
  */
 export async function changeWorkspace(
   context: WriteContext,

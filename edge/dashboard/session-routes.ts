@@ -46,8 +46,8 @@ const SPENT_LINK: ErrorAnswer = {
 };
 
 /**
- * The answer when other tokens hold all sessions or links. A new session or link can replace only one of the same
- * token.
+ * The answer when other tokens hold all sessions (1,000 per edge) or links (100). A new session or link can replace only
+ * one of the same token.
  */
 const NO_ROOM: ErrorAnswer = {
   status: 503,
@@ -55,6 +55,7 @@ const NO_ROOM: ErrorAnswer = {
   retryAfterSeconds: 60,
 };
 
+/** The answer above a limit of `sign-in-limit.ts`, e.g. 10 failed sign-ins per minute and address. */
 function tooMany(what: string, wait: number): ErrorAnswer {
   return { status: 429, message: `Too many ${what}. Try again in ${wait} seconds.`, retryAfterSeconds: wait };
 }

@@ -1,11 +1,13 @@
 import { CURSOR_FORM } from "../../contract/forms";
 import {
+  ADDRESS_REQUESTS_PER_SECOND,
   BODY_MAX_BYTES,
   HELD_SECONDS,
   PAGE_MAX_EVENTS,
   POLL_INTERVAL_MS,
   PUSH_DEADLINE_MS,
   TIMESTAMP_TOLERANCE_SECONDS,
+  WORKSPACE_REQUESTS_PER_SECOND,
 } from "../../contract/numbers";
 import { ERROR_BODY, errorsOfPoll, errorsOfPost } from "./answers";
 import {
@@ -43,8 +45,8 @@ const WORKSPACE_ID: Parameter = {
 
 const CHECKS =
   `The checks run in this order, and the first check that fails determines the answer: the body is JSON of at most ${BODY_MAX_BYTES / 1_024} KB (400, ` +
-  "413); the rate limit of the sending address (429); the workspace exists, is connected and needs a bridge (404); the signature is valid " +
-  `(401); its timestamp is within ${TIMESTAMP_TOLERANCE_SECONDS / 60} minutes (409); the rate limit of the workspace (429); the fields follow their rules (400).`;
+  `413); the rate limit of the sending address (${ADDRESS_REQUESTS_PER_SECOND} per second: 429); the workspace exists, is connected and needs a bridge (404); the signature is valid ` +
+  `(401); its timestamp is within ${TIMESTAMP_TOLERANCE_SECONDS / 60} minutes (409); the rate limit of the workspace (${WORKSPACE_REQUESTS_PER_SECOND} per second: 429); the fields follow their rules (400).`;
 
 /** Returns the public contract as OpenAPI 3.1, generated from the schemas with which the edge checks requests. */
 export function openApiDocument(publicUrl: string = LOCAL_EDGE): OpenApiDocument {
