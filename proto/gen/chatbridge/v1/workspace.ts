@@ -5693,7 +5693,8 @@ export const WorkspaceServiceService = {
   },
   /**
    * DisconnectWorkspace disables a workspace's hooks (its URLs under /hooks/), and
-   * deletes its secrets. A second call changes nothing. Errors: NOT_FOUND.
+   * deletes its secrets. There is no pause (suspend). A second call changes nothing.
+   * Errors: NOT_FOUND.
    */
   disconnectWorkspace: {
     path: "/chatbridge.v1.WorkspaceService/DisconnectWorkspace" as const,
@@ -5708,7 +5709,8 @@ export const WorkspaceServiceService = {
   },
   /**
    * DeleteWorkspace deletes a workspace, its secrets, its held and kept events and its
-   * logs of deliveries and changes. Its other data expires within 36 hours. Errors: NOT_FOUND.
+   * logs of deliveries and changes. Its other data expires within 36 hours. There is no
+   * undo. Errors: NOT_FOUND.
    */
   deleteWorkspace: {
     path: "/chatbridge.v1.WorkspaceService/DeleteWorkspace" as const,
@@ -6022,12 +6024,14 @@ export interface WorkspaceServiceServer extends UntypedServiceImplementation {
   connectWorkspace: handleUnaryCall<ConnectWorkspaceRequest, ConnectWorkspaceResponse>;
   /**
    * DisconnectWorkspace disables a workspace's hooks (its URLs under /hooks/), and
-   * deletes its secrets. A second call changes nothing. Errors: NOT_FOUND.
+   * deletes its secrets. There is no pause (suspend). A second call changes nothing.
+   * Errors: NOT_FOUND.
    */
   disconnectWorkspace: handleUnaryCall<DisconnectWorkspaceRequest, DisconnectWorkspaceResponse>;
   /**
    * DeleteWorkspace deletes a workspace, its secrets, its held and kept events and its
-   * logs of deliveries and changes. Its other data expires within 36 hours. Errors: NOT_FOUND.
+   * logs of deliveries and changes. Its other data expires within 36 hours. There is no
+   * undo. Errors: NOT_FOUND.
    */
   deleteWorkspace: handleUnaryCall<DeleteWorkspaceRequest, DeleteWorkspaceResponse>;
   /**
@@ -6275,7 +6279,8 @@ export interface WorkspaceServiceClient extends Client {
   ): ClientUnaryCall;
   /**
    * DisconnectWorkspace disables a workspace's hooks (its URLs under /hooks/), and
-   * deletes its secrets. A second call changes nothing. Errors: NOT_FOUND.
+   * deletes its secrets. There is no pause (suspend). A second call changes nothing.
+   * Errors: NOT_FOUND.
    */
   disconnectWorkspace(
     request: DisconnectWorkspaceRequest,
@@ -6294,7 +6299,8 @@ export interface WorkspaceServiceClient extends Client {
   ): ClientUnaryCall;
   /**
    * DeleteWorkspace deletes a workspace, its secrets, its held and kept events and its
-   * logs of deliveries and changes. Its other data expires within 36 hours. Errors: NOT_FOUND.
+   * logs of deliveries and changes. Its other data expires within 36 hours. There is no
+   * undo. Errors: NOT_FOUND.
    */
   deleteWorkspace(
     request: DeleteWorkspaceRequest,
