@@ -42,7 +42,7 @@ const REPEATED = ["test/unit", "test/store", ...ROUND, ...suite("service")];
 
 /** The arguments of jest for a suite of jest.config.js. */
 function suite(name: string): readonly string[] {
-  return ["--selectProjects", name];
+  return [`--selectProjects=${name}`];
 }
 
 /**

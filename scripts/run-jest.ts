@@ -34,9 +34,12 @@ interface Report {
   }[];
 }
 
-/** Runs jest with the arguments `args` in the current folder. Returns the totals. */
-export async function runJest(args: readonly string[], options: JestOptions = {}): Promise<JestTotals> {
-  const first = await jestReport(args, options);
+/**
+ * Runs jest with the arguments `args` in the current folder. Returns the totals. An argument with a value must have the
+ * form `--name=value`.
+ */
+export async function runJest(args: readonly string[], how: JestOptions = {}): Promise<JestTotals> {
+  const first = await jestReport(args, how);
   if (first === undefined) return { passed: 0, failed: 1, flaky: [] };
   let { numPassedTests: passed } = first;
   const broken = first.testResults.filter(({ status }) => status === "failed");
@@ -48,9 +51,9 @@ export async function runJest(args: readonly string[], options: JestOptions = {}
       .filter(({ status }) => status === "failed")
       .map(({ fullName }) => fullName);
     process.stdout.write(`── running again, alone: ${file}\n`);
-    // Jest does not allow both --maxWorkers and --runInBand.
-    const once = args.filter((arg) => !arg.startsWith("--maxWorkers"));
-    const again = (await jestReport([...once, ...alone(name, titles)], options))?.testResults[0];
+    // All other arguments are patterns of files. Jest does not allow both --maxWorkers and --runInBand.
+    const options = args.filter((arg) => arg.startsWith("--") && !arg.startsWith("--maxWorkers"));
+    const again = (await jestReport([...options, ...alone(name, titles)], how))?.testResults[0];
     // A file has no titles if jest could not load it.
     for (const title of titles.length > 0 ? titles : ["(the file)"]) {
       const result = again?.assertionResults.find(({ fullName }) => fullName === title)?.status;
