@@ -59,7 +59,7 @@ export const MESSAGE_KINDS = Object.keys(KINDS) as readonly MessageKind[];
 /** The kinds whose updates start a phase of a game. */
 export const PHASE_KINDS = MESSAGE_KINDS.filter((kind) => KIND_RULES[kind].startsPhase);
 
-/** The types of outbound events. */
+/** The types of outbound events. CONTRIBUTING.md says how to add a new type (kind) of event. */
 export const OUTBOUND_TYPES = [
   "message.create",
   "message.update",
@@ -90,6 +90,6 @@ export function isPushRetried(event: {
   }
 }
 
-/** The types of inbound events. */
+/** The types of inbound events. CONTRIBUTING.md says how to add a new type (kind) of event. */
 export const INBOUND_TYPES = ["command", "action", "message"] as const;
 export type InboundType = (typeof INBOUND_TYPES)[number];

@@ -47,9 +47,9 @@ export const FAILING_AFTER_MS = 5 * MINUTE_MS;
 /** A test event for a poll workspace succeeds if the bridge's last poll is at most this many milliseconds ago. */
 export const POLLED_LATELY_MS = MINUTE_MS;
 
-/** Milliseconds within which a bridge must answer a push. */
+/** Milliseconds within which a bridge must answer a push (timeout of an attempt). */
 export const PUSH_DEADLINE_MS = 5 * SECOND_MS;
-/** Milliseconds from the first failure of a push to each retry (bridge guide, "Retries"). */
+/** Milliseconds from the first failure of a push to each retry: a fixed backoff (bridge guide, "Retries"). */
 export const RETRY_OFFSETS_MS = [1 * SECOND_MS, 4 * SECOND_MS] as const;
 /** Milliseconds for which a bridge holds an update that arrives before the event that creates its message. */
 export const UPDATE_HOLD_MS = 5 * SECOND_MS;

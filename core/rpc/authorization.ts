@@ -130,7 +130,8 @@ export function createAuthorization(
  * token.
  */
 function createJudge(tokens: readonly KnownToken[]) {
-  // The digests of all tokens have the same length, so comparing digests does not reveal the length of a token.
+  // The SHA-256 digests of all tokens have the same length, so comparing them does not reveal the length of a token.
+  // There are no passwords, and so no bcrypt: the tokens come from the setting CORE_TOKENS.
   const known = tokens.map(({ token, ...caller }) => ({ ...caller, digest: digest(token) }));
   return (needed: Needed | undefined, metadata: Metadata): Caller | Refusal | undefined => {
     if (needed === "no token") return undefined;

@@ -99,7 +99,8 @@ register('log_change', function(keys, args)
   return 1
 end, { 'allow-oom' })
 
--- Deletes a workspace, its held and kept events, and its logs of deliveries and changes.
+-- Deletes (erases) a workspace, its held and kept events, and its logs of deliveries and
+-- changes.
 -- ARGV: workspace, index entry. Returns 1 if the workspace existed, else 0.
 register('delete_workspace', function(keys, args)
   local prefix = keys[1]
