@@ -1,0 +1,130 @@
+// Searches the answers, the guides and the comments of the code: npm run ask -- <question>
+import { readdirSync, readFileSync, statSync } from "node:fs";
+import { join } from "node:path";
+import MiniSearch from "minisearch";
+import { stemmer } from "stemmer";
+
+const ROOT = join(import.meta.dirname, "..");
+const HELP = `usage: npm run ask -- <question>
+
+Prints the rows of docs/answers that fit the question best, and then the best sections of the guides and comments of the
+code, as file:line. Write a whole question or some words, e.g. npm run ask -- is an event lost if the bridge answers 500
+`;
+const ANSWERS_SHOWN = 6;
+const PLACES_SHOWN = 6;
+const LEFT_OUT = /^(?:\..*|node_modules|dist|gen|test|pictures|site)$/;
+const COMMENT = /^\s*(?:\/\*\*?|\*\/?|\/\/|--|#)\s?(.*?)(?:\*\/)?$/;
+/** Words that say nothing about the subject of a question. */
+const STOP_WORDS = new Set(
+  (
+    "a an and any are as at be been by can do does for from get gets has have how i if in into is it its me my of on " +
+    "or our so than that the their them then there they this to us was we what when where which who why will with you"
+  ).split(" "),
+);
+
+/** Returns the paths of the files below a folder, from the root of the repository. */
+function filesIn(folder) {
+  return readdirSync(join(ROOT, folder))
+    .filter((name) => !LEFT_OUT.test(name))
+    .map((name) => join(folder, name))
+    .flatMap((path) => (statSync(join(ROOT, path)).isDirectory() ? filesIn(path) : [path]));
+}
+
+/** Yields the rows of a page of answers. The topic of a row contains the headings above the row. */
+function* answersOf(path, lines) {
+  let page;
+  let topic;
+  for (const [index, line] of lines.entries()) {
+    const [, heading] = /^#+ (.+)$/.exec(line) ?? [];
+    page ??= heading;
+    if (heading !== undefined) topic = `${page} ${heading}`;
+    const [, title, text] = /^\| (.+?) +\| (.+?) +\|$/.exec(line) ?? [];
+    if (title !== undefined && !/^(?:-+|Question)$/.test(title))
+      yield { at: `${path}:${index + 1}`, title, text, topic };
+  }
+}
+
+/** Yields the sections of a guide. The title of a section contains the title of its page. */
+function* sectionsOf(path, lines) {
+  let page;
+  let section = { at: `${path}:1`, title: path, text: "" };
+  for (const [index, line] of lines.entries()) {
+    const [, heading] = /^#+ (.+)$/.exec(line) ?? [];
+    if (heading === undefined) section.text += `${line}\n`;
+    else {
+      yield section;
+      page ??= heading;
+      section = {
+        at: `${path}:${index + 1}`,
+        title: page === heading ? page : `${page}: ${heading}`,
+        text: "",
+      };
+    }
+  }
+  yield section;
+}
+
+/** Yields the comments of a file of code. The title of a comment is the line below the comment. */
+function* commentsOf(path, lines) {
+  let text = "";
+  let from = 0;
+  for (const [index, line] of lines.entries()) {
+    const [, words] = COMMENT.exec(line) ?? [];
+    if (words !== undefined) {
+      if (text === "") from = index + 1;
+      text += `${words} `;
+    } else if (text !== "") {
+      yield { at: `${path}:${from}`, title: line.trim(), text };
+      text = "";
+    }
+  }
+}
+
+function entriesOf(path) {
+  const lines = readFileSync(join(ROOT, path), "utf8").split("\n");
+  if (path.startsWith("docs/answers/")) return [...answersOf(path, lines)];
+  if (path.endsWith(".md")) return [...sectionsOf(path, lines)];
+  return /\.(?:ts|tsx|mts|mjs|lua|proto|sh)$/.test(path) ? [...commentsOf(path, lines)] : [];
+}
+
+/** Returns the stem of a word, so that e.g. "retries" finds "retried"; undefined for a word that is not searched. */
+function processTerm(word) {
+  const term = word.toLowerCase();
+  return STOP_WORDS.has(term) ? undefined : stemmer(term);
+}
+
+/** Returns the entries that fit the question, best first. */
+function search(entries, question) {
+  const index = new MiniSearch({
+    fields: ["title", "text", "topic"],
+    storeFields: ["title", "text", "at"],
+    processTerm,
+    tokenize: (text) => text.replaceAll(/([a-z])([A-Z])/g, "$1 $2").split(/[^\p{L}\p{N}]+/u),
+    searchOptions: {
+      boost: { title: 2, topic: 0.5 },
+      prefix: (term) => term.length > 3,
+      fuzzy: (term) => (term.length > 5 ? 0.2 : false),
+    },
+  });
+  index.addAll(entries.map((entry, id) => ({ id, ...entry })));
+  return index.search(question);
+}
+
+const shorten = (text, most) => (text.length > most ? `${text.slice(0, most)}…` : text);
+const oneLine = (text) => text.replaceAll(/\s+/g, " ").trim();
+
+const question = process.argv.slice(2).join(" ").trim();
+if (question === "" || question === "--help" || question === "-h") {
+  process[question === "" ? "stderr" : "stdout"].write(HELP);
+  process.exit(question === "" ? 64 : 0);
+}
+const entries = filesIn(".").flatMap(entriesOf);
+const isAnswer = ({ at }) => at.startsWith("docs/answers/");
+const answers = search(entries.filter(isAnswer), question)
+  .slice(0, ANSWERS_SHOWN)
+  .map(({ title, text, at }) => `${title}\n  ${text.replaceAll(/\]\([^)]*\)/g, "]")}\n  ${at}\n\n`);
+const others = entries.filter((entry) => !isAnswer(entry));
+const places = search(others, question)
+  .slice(0, PLACES_SHOWN)
+  .map(({ title, text, at }) => `${at}  ${shorten(oneLine(title), 80)}\n  ${shorten(oneLine(text), 150)}\n`);
+process.stdout.write([...answers, ...places].join("") || "nothing fits: use other words\n");
