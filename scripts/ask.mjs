@@ -7,10 +7,11 @@ import { stemmer } from "stemmer";
 const ROOT = join(import.meta.dirname, "..");
 const HELP = `usage: npm run ask -- <question>
 
-Prints the rows of docs/answers that fit the question best, and then the best sections of the guides and comments of the
-code, as file:line. Write a whole question or some words, e.g. npm run ask -- is an event lost if the bridge answers 500
+Prints the rows of each page of docs/answers that fit the question best, and then the best sections of the guides and
+comments of the code, as file:line. Write a whole question or some words, e.g. npm run ask -- is an event lost if the bridge answers 500
 `;
-const ANSWERS_SHOWN = 6;
+/** Rows of each page of answers. */
+const ANSWERS_SHOWN = 3;
 const PLACES_SHOWN = 6;
 const LEFT_OUT = /^(?:\..*|node_modules|dist|gen|test|pictures|site)$/;
 const COMMENT = /^\s*(?:\/\*\*?|\*\/?|\/\/|--|#)\s?(.*?)(?:\*\/)?$/;
@@ -40,7 +41,7 @@ function* answersOf(path, lines) {
     if (heading !== undefined) topic = `${page} ${heading}`;
     const [, title, text] = /^\| (.+?) +\| (.+?) +\|$/.exec(line) ?? [];
     if (title !== undefined && !/^(?:-+|Question)$/.test(title))
-      yield { at: `${path}:${index + 1}`, title, text, topic };
+      yield { at: `${path}:${index + 1}`, title, text, page, topic };
   }
 }
 
@@ -97,7 +98,7 @@ function processTerm(word) {
 function search(entries, question) {
   const index = new MiniSearch({
     fields: ["title", "text", "topic"],
-    storeFields: ["title", "text", "at"],
+    storeFields: ["title", "text", "at", "page"],
     processTerm,
     tokenize: (text) => text.replaceAll(/([a-z])([A-Z])/g, "$1 $2").split(/[^\p{L}\p{N}]+/u),
     searchOptions: {
@@ -118,13 +119,16 @@ if (question === "" || question === "--help" || question === "-h") {
   process[question === "" ? "stderr" : "stdout"].write(HELP);
   process.exit(question === "" ? 64 : 0);
 }
-const entries = filesIn(".").flatMap(entriesOf);
-const isAnswer = ({ at }) => at.startsWith("docs/answers/");
-const answers = search(entries.filter(isAnswer), question)
-  .slice(0, ANSWERS_SHOWN)
-  .map(({ title, text, at }) => `${title}\n  ${text.replaceAll(/\]\([^)]*\)/g, "]")}\n  ${at}\n\n`);
-const others = entries.filter((entry) => !isAnswer(entry));
-const places = search(others, question)
-  .slice(0, PLACES_SHOWN)
-  .map(({ title, text, at }) => `${at}  ${shorten(oneLine(title), 80)}\n  ${shorten(oneLine(text), 150)}\n`);
-process.stdout.write([...answers, ...places].join("") || "nothing fits: use other words\n");
+const found = search(filesIn(".").flatMap(entriesOf), question);
+const lines = [];
+for (const page of new Set(found.map((each) => each.page).filter((each) => each !== undefined))) {
+  lines.push(`${page}:`);
+  for (const { title, text, at } of found.filter((each) => each.page === page).slice(0, ANSWERS_SHOWN)) {
+    lines.push(`  ${title}`, `    ${text.replaceAll(/\]\([^)]*\)/g, "]")} (${at})`);
+  }
+}
+if (found.length > 0) lines.push("Guides and code:");
+for (const { title, text, at } of found.filter(({ page }) => page === undefined).slice(0, PLACES_SHOWN)) {
+  lines.push(`  ${at}  ${shorten(oneLine(title), 70)}: ${shorten(oneLine(text), 100)}`);
+}
+process.stdout.write(`${lines.join("\n") || "nothing fits: use other words"}\n`);
