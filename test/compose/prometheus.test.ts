@@ -72,6 +72,21 @@ describe("the files of Prometheus:", () => {
     ]);
     expect(documented).toEqual(defined);
   });
+
+  test("docs/metrics.md lists exactly the metrics that each alert reads", () => {
+    const [, section = ""] = METRICS_PAGE.split("\n## Alerts\n");
+    const rows = [...section.matchAll(/^\| (`(?:up|chatbridge_)[^|]*?) +\| (`ChatBridge[^|]*?) +\|$/gm)];
+    const quoted = (cell = "") => [...cell.matchAll(/`(\w+)`/g)].map(([, name]) => name);
+    const documented = rows.flatMap(([, metrics, names]) =>
+      quoted(names).flatMap((name) => quoted(metrics).map((metric) => `${name} reads ${metric}`)),
+    );
+    const defined = alerts.flatMap(({ alert, expr }) => {
+      const metrics = expr.match(/\b(?:up|chatbridge_\w+)(?=[^\w"-])/g) ?? [];
+      const names = new Set(metrics.map((metric) => metric.replace(/_bucket$/, "")));
+      return [...names].map((name) => `${alert} reads ${name}`);
+    });
+    expect(documented.toSorted()).toEqual(defined.toSorted());
+  });
 });
 
 test.each([
