@@ -23,6 +23,33 @@ const STOP_WORDS = new Set(
   ).split(" "),
 );
 
+/** Words that readers use for the same thing. The search replaces each word by the first word of its line. */
+const SYNONYMS = new Map(
+  [
+    "create make made generate build produce",
+    "delete remove erase drop purge",
+    "detect notice recognize",
+    "change edit modify update alter",
+    "check verify validate",
+    "choose decide select pick",
+    "limit maximum max most largest biggest longest",
+    "outbound outgoing",
+    "inbound incoming",
+    "repeat again retry resend twice duplicate",
+    "fail failure error broken",
+    "stop shutdown quit terminate",
+    "unavailable away down unreachable offline",
+    "wait pending queued waiting",
+    "store save persist keep kept",
+    "private internal local",
+    "start begin launch boot",
+    "log logging logs",
+  ].flatMap((line) => {
+    const [first, ...others] = line.split(" ").map((word) => stemmer(word));
+    return others.map((other) => [other, first]);
+  }),
+);
+
 /** Returns the paths of the files below a folder, from the root of the repository. */
 function filesIn(folder) {
   return readdirSync(join(ROOT, folder))
@@ -88,10 +115,14 @@ function entriesOf(path) {
   return /\.(?:ts|tsx|mts|mjs|lua|proto|sh)$/.test(path) ? [...commentsOf(path, lines)] : [];
 }
 
-/** Returns the stem of a word, so that e.g. "retries" finds "retried"; undefined for a word that is not searched. */
+/**
+ * Returns the stem of a word or of its synonym, so that e.g. "resend" finds "retries"; undefined for a word that is not
+ * searched.
+ */
 function processTerm(word) {
   const term = word.toLowerCase();
-  return STOP_WORDS.has(term) ? undefined : stemmer(term);
+  const stem = stemmer(term);
+  return STOP_WORDS.has(term) ? undefined : (SYNONYMS.get(stem) ?? stem);
 }
 
 /** Returns the entries that fit the question, best first. */
