@@ -26,7 +26,9 @@ test.each([
 });
 
 test("a question about the code also finds comments, with their file and line", () => {
-  expect(ask("where are pushes retried").stdout).toMatch(/^ {2}contract\/numbers\.ts:\d+ /m);
+  expect(ask("RETRY_OFFSETS_MS, the fixed backoff of a push").stdout).toMatch(
+    /^ {2}contract\/numbers\.ts:\d+ /m,
+  );
 });
 
 test("unquoted words are one question", () => {
