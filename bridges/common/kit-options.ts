@@ -2,7 +2,9 @@ import { folderStore, type BridgeOptions } from "chat-bridge-kit";
 import type { Logger } from "pino";
 import type { BridgeSettings } from "./bridge-settings";
 
-/** Returns the options for `createBridge` that the settings give. Problems are logged. The caller adds the chat. */
+/**
+ * Returns the options for `createBridge` that follow from the settings. Problems are logged. The caller adds the chat.
+ */
 export function kitOptions(settings: BridgeSettings, log: Logger): Omit<BridgeOptions, "chat"> {
   const { MODE: mode, LISTEN: listen, TLS_CERT: cert, TLS_KEY: key } = settings;
   const tls = cert === undefined || key === undefined ? {} : { cert, key };

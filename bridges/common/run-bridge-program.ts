@@ -18,14 +18,14 @@ const FAIL_WITHIN_MS = 5_000;
 export interface RunningBridge {
   /** The state of each connection, by name, for `GET /health`. */
   states(): Readonly<Record<string, ConnectionState>>;
-  /** Stops the bridge gracefully. The program exits after 10 seconds at the latest. */
+  /** Stops the bridge gracefully. The program exits within 10 seconds even if `close` takes longer. */
   close(): Promise<void>;
 }
 
 /** The functions and the signal that a program passes to its bridge. */
 export interface Tools {
   readonly log: Logger;
-  /** Aborted when the program is asked to stop while `start` runs. */
+  /** Aborted if the program is asked to stop while `start` is still running. */
   readonly stopping: AbortSignal;
   /** Stops the program with exit code 1, because the bridge cannot continue. Logs `problem`. */
   fail(problem: string): void;

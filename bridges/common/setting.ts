@@ -9,13 +9,13 @@ export interface Setting<T> {
   readonly what: string;
   /** The default as text: "" if the setting is optional and has no default, undefined if the setting is required. */
   readonly fallback: string | undefined;
-  /** Whether the setting may also be given as a file, with the name `<NAME>_FILE`. */
+  /** Whether the variable `<NAME>_FILE` may name a file with the value instead. */
   readonly isSecret?: boolean;
   /** Returns the value. Reports a fault through `settings`. */
   read(settings: Settings, name: string): T;
 }
 
-/** The settings of a program, by the name of the environment variable. */
+/** The settings of a program, keyed by the name of the environment variable. */
 export type SettingTable = Readonly<Record<string, Setting<unknown>>>;
 
 /** The values of the settings of a table, by name. */
@@ -23,12 +23,12 @@ export type ValuesOf<Table extends SettingTable> = {
   readonly [Name in keyof Table]: Table[Name] extends Setting<infer T> ? T : never;
 };
 
-/** A text; required if `fallback` is undefined. */
+/** A string; the setting is required if `fallback` is undefined. */
 export function text(what: string, fallback?: string): Setting<string> {
   return { what, fallback, read: (settings, name) => settings.text(name, what, fallback) };
 }
 
-/** A text without a default; undefined if the setting is unset. */
+/** A string without a default; undefined if the setting is unset. */
 export function optional(what: string): Setting<string | undefined> {
   return { what, fallback: "", read: (settings, name) => settings.text(name, what, "") || undefined };
 }
@@ -55,7 +55,7 @@ export function integer(
   };
 }
 
-/** One of a few words. */
+/** A setting whose value is one of `choices`. */
 export function choice<T extends string>(what: string, choices: readonly T[], fallback: T): Setting<T> {
   return {
     what: `${what} (${choices.join(", ")})`,
@@ -70,7 +70,7 @@ export function flag(what: string, fallback: "on" | "off"): Setting<boolean> {
   return { ...words, read: (settings, name) => words.read(settings, name) === "on" };
 }
 
-/** An address of the form host:port; undefined if the setting and `fallback` are unset. */
+/** An address of the form host:port; undefined if neither the setting nor `fallback` gives one. */
 export function hostPort(what: string, fallback = ""): Setting<HostPort | undefined> {
   return {
     what: `${what} (host:port)`,

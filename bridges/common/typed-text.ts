@@ -5,8 +5,8 @@ interface Typing {
 }
 
 /**
- * Returns the text after the command in a typed line: "start" for "!play start", "" for "!play". Returns undefined for
- * text that is not the command. The comparison ignores case.
+ * Returns the text after the command in a typed line: "start" for "!play start", "" for "!play". Returns undefined if
+ * the text is not the command. The comparison ignores case.
  */
 export function readCommand(line: string, { COMMAND_PREFIX, COMMAND_WORD }: Typing): string | undefined {
   const [first = "", ...rest] = line.trim().split(/(?<=^\S+)\s+/);

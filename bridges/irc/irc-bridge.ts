@@ -43,9 +43,7 @@ const QUIT_WITHIN_MS = 1_500;
 const HINT_EXPIRES_MS = 30_000;
 const KNOWN_TRIES = 50;
 const KNOWN_EVERY_MS = 20;
-/**
- * Milliseconds after which the server has listed the members of the channels, counted from the start of the connection.
- */
+/** Milliseconds from the start of a connection until the server has surely listed the members of the channels. */
 const LISTED_AFTER_MS = 20_000;
 
 /** Starts the bridge between an IRC server and a workspace. Resolves without waiting for connections. */

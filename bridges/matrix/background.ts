@@ -1,6 +1,6 @@
 import { untilAnswered } from "./client/retrying";
 
-/** A request in the background. Posts and edits do not wait for the request. */
+/** A request in the background. Posts and edits do not wait for background requests. */
 type Task = (signal: AbortSignal) => Promise<void>;
 
 const TASKS_MAX = 1_000;
@@ -28,8 +28,8 @@ export function createBackground(signal: AbortSignal, onFailure: (error: unknown
 
   return {
     /**
-     * Adds a task. The task replaces a waiting task with the same key. A task that fails temporarily is repeated. If
-     * `TASKS_MAX` tasks wait, the task is dropped.
+     * Adds a task, which replaces a waiting task with the same key. A task that fails temporarily is repeated. If
+     * `TASKS_MAX` other tasks are already waiting, the new task is dropped.
      */
     add(key: string, task: Task): void {
       if (signal.aborted) return;

@@ -17,7 +17,7 @@ import { Reporter } from "./inbound/reporter";
 import { SyncHandler } from "./inbound/sync-handler";
 import type { MatrixSettings } from "./settings";
 
-/** Milliseconds after which a call to the homeserver counts as refused: a game's update is stale after 10 minutes. */
+/** Milliseconds after which a call to the homeserver counts as refused, because a game's update is then stale. */
 const CHAT_TIMEOUT_MS = 10 * 60_000;
 /** Maximum number of channels, and of newest messages in each channel, whose keycaps are repaired at the start. */
 const REPAIRED_CHANNELS = 100;
@@ -68,8 +68,8 @@ export class ConnectedRooms {
       ...kitOptions(settings, log),
       chat,
       chatTimeoutMs: CHAT_TIMEOUT_MS,
-      // Channels need no check by the kit, because the homeserver refuses messages for rooms that the bridge is not in.
-      // But the homeserver lets the bridge invite any member of any server.
+      // The kit need not check channels, because the homeserver refuses messages for rooms that the bridge is not in.
+      // The kit checks members, because the homeserver lets the bridge invite anyone from any server.
       onlyReported: "members",
     });
     const allowed = settings.MATRIX_ALLOW_INVITES;

@@ -12,7 +12,7 @@ import { ConnectedRooms } from "./connected-rooms";
 import type { MatrixSettings } from "./settings";
 import { stateFile } from "./state-file";
 
-/** Milliseconds that `close` waits for pending reports, and then for pending calls to the chat. */
+/** Maximum milliseconds for which `close` waits: first for pending reports, then for pending calls to the chat. */
 const STOP_REPORTS_MS = 3_000;
 const STOP_CHAT_MS = 6_000;
 /** Wait before the bridge follows the homeserver again after an unexpected rejection, ms. */
@@ -80,8 +80,8 @@ class MatrixBridge implements RunningBridge {
   async close(): Promise<void> {
     this.#over.abort();
     await Promise.race([this.#running, sleep(STOP_REPORTS_MS)]);
-    // Events that the homeserver has not accepted by then are not lost: the cursor is not moved past them, or the kit
-    // has stored their pushes, so the next run applies them.
+    // Events that the homeserver has not yet accepted are not lost. Either the cursor is still before these events, or
+    // the kit has stored their pushes, so the next run applies them.
     await Promise.race([this.#rooms?.bridge.stop(), sleep(STOP_CHAT_MS)]);
   }
 

@@ -33,7 +33,10 @@ afterAll(async () => {
   await synapse?.close();
 });
 
-/** The chats. `settings` are the settings of a bridge, and `texts` resolves to what a member has seen in the channel. */
+/**
+ * The chats: `settings` are the settings of the chat's bridge, and `texts` resolves to what a member has seen in the
+ * channel.
+ */
 const CHATS = {
   irc: {
     channel: () => "#games",

@@ -70,7 +70,7 @@ describe("the Matrix bridge", () => {
   const LANES = 8;
   let synapse: TestSynapse;
   let ann: Awaited<ReturnType<TestSynapse["member"]>>;
-  /** For each room, the access token of the bridge in that room: each lane has one room with one bridge. */
+  /** The access token of each room's bridge, keyed by room. Each lane has one room with one bridge. */
   const tokens = new Map<string, string>();
 
   beforeAll(async () => {
@@ -121,7 +121,7 @@ describe("the Matrix bridge", () => {
   test("continues after every odd answer", async () => {
     const rooms = [...tokens.keys()];
     const channel = (lane: number) => rooms[lane] ?? "";
-    // If the kit drops a command, the Matrix bridge reports the command again, until it is 5 minutes old.
+    // If the kit drops a command, the Matrix bridge reports it again and again, until the command is 5 minutes old.
     const rows = ODD_ANSWERS.map((row) => (row.send === "wait" ? { ...row, send: "retry" as const } : row));
     const seen = await judge(service, rows, { start: startMatrix, lanes: LANES, channel });
     expect(seen).toEqual(expectedVerdicts(rows));

@@ -10,7 +10,7 @@ const NAME_FORM = /^[#&+!][^\p{Cc} ,:]+$/u;
 
 /**
  * Reads the entries of IRC_CHANNELS, e.g. "#games" or "#private key". A name without a channel prefix gets "#". Throws
- * an `Error` whose message completes "IRC_CHANNELS …".
+ * an `Error` whose message is the rest of a sentence that begins with "IRC_CHANNELS".
  */
 export function readChannels(entries: readonly string[]): readonly WantedChannel[] {
   return entries.map((entry) => {
@@ -25,7 +25,7 @@ export function readChannels(entries: readonly string[]): readonly WantedChannel
   });
 }
 
-/** Returns whether a name is the name of a channel. */
+/** Returns whether a string is the name of a channel. */
 export function isChannelName(name: string): boolean {
   return NAME_FORM.test(name) && Buffer.byteLength(name) <= NAME_MAX_BYTES;
 }

@@ -11,8 +11,8 @@ type State =
   | { readonly is: "out"; readonly timer: NodeJS.Timeout | undefined };
 
 /**
- * A server can repeat a line, or answer a `JOIN` late. A channel stays offline during a connection if the bridge failed
- * before it joined the channel, e.g. because a file could not be written.
+ * A server can repeat a line, or answer a `JOIN` late. If the bridge fails before it joins a channel, e.g. because a
+ * file cannot be written, the channel stays offline until the next connection.
  */
 const NEXT: Readonly<Record<State["is"], readonly State["is"][]>> = {
   offline: ["joining", "joined", "out", "offline"],
@@ -51,9 +51,7 @@ export class Channel {
   readonly isInvited: boolean;
   readonly #parts: ChannelParts;
   #state: State = { is: "offline" };
-  /**
-   * Time at which the bridge connected without being in the channel, or last left the channel, ms of a monotonic clock.
-   */
+  /** Time at which the bridge connected or last left the channel, whichever is later, in ms of a monotonic clock. */
   #outSinceMs = performance.now();
   /** Number of consecutive attempts to join that failed. */
   #failures = 0;

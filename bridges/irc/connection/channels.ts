@@ -19,7 +19,7 @@ export interface ChannelsOptions {
   saveInvited(names: readonly string[]): void;
 }
 
-/** Number of channels at which the bridge accepts no invitation to a further channel. */
+/** When the bridge has this many channels, it accepts no invitations to new channels. */
 const CHANNELS_MAX = 100;
 const CHANNELS_ARE_MAX =
   `the bridge already has ${CHANNELS_MAX} channels, the maximum; stop the bridge, and remove channels from ` +
@@ -30,7 +30,7 @@ const REJECTIONS = new Set("403 405 437 471 473 474 475 476 477 480 489 520".spl
 /** The channels of the bridge: those in the settings, and those that it was invited to. */
 export class Channels {
   readonly #options: ChannelsOptions;
-  /** By the name in lower case. */
+  /** Keyed by the channel's name in lower case. */
   #channels = new Map<string, Channel>();
   #lower = (name: string): string => name.toLowerCase();
 
@@ -41,7 +41,7 @@ export class Channels {
     for (const each of options.wanted) this.#add(each, false);
   }
 
-  /** The number of joined channels, and of all channels. */
+  /** The number of joined channels, and the number of all channels. */
   get counts(): { readonly joined: number; readonly wanted: number } {
     const joined = [...this.#channels.values()].filter(({ isJoined }) => isJoined).length;
     return { joined, wanted: this.#channels.size };

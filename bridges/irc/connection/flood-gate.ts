@@ -24,7 +24,9 @@ export function createFloodGate(burst: number, everyMs: number, now = () => perf
   return {
     /** Returns whether a line may be sent now. If so, counts the line. */
     tryTake: (): boolean => take(1),
-    /** Works like `tryTake`, but can borrow one token when none is left. The next line must then wait longer. */
+    /**
+     * Works like `tryTake`, but can borrow one token when none is left. After a loan, the next line must wait longer.
+     */
     tryBorrow: (): boolean => take(0),
     /** Returns the milliseconds until a line may be sent. */
     waitMs(): number {

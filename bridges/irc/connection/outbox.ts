@@ -14,10 +14,10 @@ export interface OutboxParts {
 }
 
 const POSTS_MAX = 500;
-/** Number of pending posts from which on hints to members are dropped. */
+/** When this many posts are pending, the outbox drops hints to members. */
 const POSTS_MAX_FOR_HINTS = 20;
 const CONTROLS_MAX = 200;
-/** Maximum number of lines that are sent and not confirmed. */
+/** Maximum number of lines that are sent but not yet confirmed. */
 const UNCONFIRMED_MAX = 40;
 /** Number of unconfirmed lines after which a `PING` is sent before further lines. */
 const PING_AFTER_LINES = 6;
@@ -116,7 +116,7 @@ export class Outbox {
     late.abort();
   }
 
-  /** Sends the lines that can be sent now. Called when the readiness of a target may have changed. */
+  /** Sends the lines that can be sent now. Must be called when the readiness of a target may have changed. */
   wake(): void {
     clearTimeout(this.#timer);
     const { gate } = this.#parts;
@@ -132,8 +132,8 @@ export class Outbox {
   }
 
   /**
-   * Returns a function that sends the next line; or the milliseconds to wait before the next step; or undefined if the
-   * next step depends on an event.
+   * Returns a function that sends the next line, the milliseconds to wait before the next step, or undefined if the
+   * outbox must wait for an event.
    */
   #nextStep(hasEcho: boolean): (() => void) | number | undefined {
     if (this.#controls.length > 0) return () => this.#parts.write(this.#controls.shift() ?? "");
@@ -174,8 +174,8 @@ export class Outbox {
   #sendLine(post: QueuedPost): void {
     const text = post.lines[post.next] ?? "";
     post.next += 1;
-    // The journal notes the line before the line is sent. If the bridge noted the line afterwards, and were killed
-    // between the two steps, the next run would repeat the line.
+    // The journal notes the line before the line is sent. If the outbox noted the line only afterwards, and the bridge
+    // were killed between the two steps, the next run would repeat the line.
     this.#parts.journal.noteSent(post.id, post.next);
     this.#parts.write(`${post.command} ${post.target} :${text}`);
     this.#sent.add({ post, target: post.target, text, atMs: Date.now() });

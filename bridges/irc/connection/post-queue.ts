@@ -1,6 +1,6 @@
 import { CannotShow, RetryLater } from "chat-bridge-kit";
 
-/** Some lines to one target. */
+/** One or more lines to one target. */
 export interface Post {
   /**
    * Id under which the journal counts the sent lines, e.g. the id of the event. Posts with the same id are treated as
@@ -11,7 +11,9 @@ export interface Post {
   /** A nick or a channel, in the server's lower case. */
   readonly target: string;
   readonly lines: readonly string[];
-  /** Time after which the post must not begin, ms since the epoch; null for never. */
+  /**
+   * Time after which the outbox must not start to send the post, ms since the epoch; null if the post never expires.
+   */
   readonly expiresAtMs: number | null;
 }
 
@@ -30,7 +32,7 @@ export interface QueuedPost extends Post {
 
 export const RETRY_MS = 10_000;
 
-/** The posts that are not done, in the order of their arrival. The outbox limits their number. */
+/** The posts that are not done, in the order in which they were added. The outbox limits the number of posts. */
 export class PostQueue {
   readonly #posts = new Map<string, QueuedPost>();
   readonly #readiness: (target: string) => Readiness;
@@ -64,7 +66,7 @@ export class PostQueue {
     return done;
   }
 
-  /** Removes a post, and resolves its promise, or rejects the promise with the error. */
+  /** Removes a post. Resolves the post's promise, or rejects it with `error` if given. */
   settle(post: QueuedPost, error?: Error): void {
     this.#posts.delete(post.id);
     post.settle(error);

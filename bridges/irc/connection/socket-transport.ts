@@ -12,7 +12,7 @@ export interface SocketOptions {
   readonly tls:
     | { readonly ca?: Buffer | undefined; readonly cert?: Buffer; readonly key?: Buffer }
     | undefined;
-  /** Called with the error when a line of the server cannot be read. irc-framework throws at missing parameters. */
+  /** Called with the error when a line of the server cannot be read. irc-framework throws if parameters are missing. */
   onSkipped(error: unknown): void;
 }
 

@@ -4,7 +4,7 @@ import { choicesOf } from "../text/choices-line";
 /** The fields of a message that are needed to read answers. */
 export type SentMessage = Pick<ShownMessage, "messageId" | "channel" | "user" | "message" | "chatMessageIds">;
 
-/** The messages of a channel, and when they were printed. */
+/** Looks up the messages of a channel, and the times at which messages were printed. */
 export interface ShownView {
   /** The messages of a channel, the most recently updated first. */
   shownIn(channel: string): readonly SentMessage[];
@@ -29,8 +29,8 @@ export function withSent(
 }
 
 /**
- * Returns the message to which a typed number applies: the last printed message with choices that the member sees in
- * the channel.
+ * Returns the message to which a typed number applies: of the messages with choices that the member sees in the
+ * channel, the one that was printed last.
  */
 export function messageWithChoices(
   view: ShownView,

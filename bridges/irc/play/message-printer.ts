@@ -38,7 +38,10 @@ export interface MessagePrinterOptions {
 type Printable = Pick<MessageCreate, "id" | "expiresAt" | "message">;
 type Update = Printable & Pick<MessageUpdate, "channel" | "sequence">;
 
-/** Where a message is shown: the channel or direct conversation, and the only member who sees the message, or null. */
+/**
+ * Where a message is shown: the channel or direct conversation, and the only member who sees it (null if all members
+ * do).
+ */
 type Place = Pick<ShownMessage, "channel" | "user">;
 
 /** A message whose lines are being sent. */
@@ -55,7 +58,7 @@ const DM = "dm:";
 /** Prints the messages of the service as lines. The chat's id of a message is the same as the service's id. */
 export class MessagePrinter implements BridgeChat {
   readonly #options: MessagePrinterOptions;
-  /** By the id of the message. */
+  /** Keyed by the id of the message. */
   readonly #printing = new Map<string, Printing>();
   /** The last update of each message that is being applied. */
   readonly #updating = new Map<string, Promise<void>>();
@@ -91,7 +94,7 @@ export class MessagePrinter implements BridgeChat {
   }
 
   /**
-   * Returns the messages whose lines are all sent, but not all confirmed, the newest first. Members can already answer
+   * Returns the messages whose lines are all sent but not yet all confirmed, newest first. Members can already answer
    * these messages, although the kit does not list them yet.
    */
   sent(): readonly SentMessage[] {

@@ -2,12 +2,12 @@
 const WAITING_MAX = 500;
 
 /**
- * Updates that are printed after a wait, at most one of each message. If too many updates wait, the updates that were
- * added first are dropped.
+ * Updates that are printed after a wait: at most one for each message. If too many updates are waiting, the oldest are
+ * dropped.
  */
 export class WaitingUpdates<Event> {
   readonly #print: (event: Event) => Promise<void>;
-  /** By the id of the message. */
+  /** Keyed by the id of the message. */
   readonly #timers = new Map<string, NodeJS.Timeout>();
 
   /** @param print prints an update, and never rejects */

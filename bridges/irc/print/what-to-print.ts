@@ -20,7 +20,7 @@ export type Decision =
   | { readonly type: "nothing" }
   | { readonly type: "wait"; readonly ms: number };
 
-/** Kinds that start a phase of a game. Their changes are printed immediately. */
+/** Kinds of messages that start a phase of a game. Changes to these messages are printed immediately. */
 const PHASES = new Set(["question", "gotcha_bait", "gotcha_reveal", "time_up", "game_end"]);
 /** Kinds whose updates are printed as a whole, because members also need the parts that have not changed. */
 const WHOLE = new Set(["question", "gotcha_bait", "answer_update", "game_start"]);
@@ -38,8 +38,8 @@ interface Update {
 
 /**
  * Returns the decision on an update. Without this function, the bridge would print the whole message again for every
- * answer, because IRC cannot edit messages. Parts that were printed before are left out, except choices, and except in
- * the kinds of `WHOLE`.
+ * answer, because IRC cannot edit messages. Parts that were printed before are left out. Exceptions are choices, and
+ * all parts of messages whose kind is in `WHOLE`.
  */
 export function whatToPrint({ message, parts, before, nowMs, gapMs }: Update): Decision {
   if (before === undefined) return { type: "print", parts };

@@ -26,9 +26,9 @@ type JournalLine =
   | { readonly m: string; readonly r: MessageRecord };
 
 /**
- * The journal in the state folder. The journal stores the number of sent lines of each event, and the printed parts of
- * each message. A bridge that was killed therefore continues at the next line. Each record is written before the call
- * returns. A record survives a crash of the process, but not always a loss of power.
+ * The journal in the state folder. The journal stores how many lines of each event were sent, and which parts of each
+ * message were printed. After a kill, the next run of the bridge therefore continues at the next line. Each record is
+ * written before the call returns. A record survives a crash of the process, but may not survive a loss of power.
  */
 export class Journal {
   readonly #path: string;

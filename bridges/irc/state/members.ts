@@ -10,7 +10,7 @@ interface Member {
   nick: string;
   /** The services account; false if the member has none; undefined if the account is unknown. */
   account: string | false | undefined;
-  /** Id that the member has while not logged in to an account. */
+  /** The member's id while the member is not logged in to an account. */
   ownId: string | undefined;
   /** The channels that the bridge shares with the member, in lower case. */
   readonly channels: Set<string>;
@@ -35,7 +35,7 @@ export function isNick(name: string): boolean {
  * is derived from the first nick of the member, and stays the same when the member changes the nick.
  */
 export class Members {
-  /** By the nick in lower case. */
+  /** Keyed by the nick in lower case. */
   readonly #members: LRUCache<string, Member>;
   #lower = (name: string): string => name.toLowerCase();
 
@@ -53,7 +53,7 @@ export class Members {
     this.#seen(nick).channels.add(this.#lower(channel));
   }
 
-  /** Called when a member left a channel, or without `channel` when a member left the server. */
+  /** Called with `channel` when a member left a channel, and without it when a member left the server. */
   left(nick: string, channel?: string): void {
     const member = this.#members.get(this.#lower(nick));
     if (channel === undefined) member?.channels.clear();
@@ -104,8 +104,8 @@ export class Members {
     const nick = id.startsWith(NICK) ? id.slice(NICK.length) : "";
     const holder = this.#members.peek(nick);
     const isOther = holder !== undefined && (Boolean(holder.account) || (holder.ownId ?? id) !== id);
-    // `#freshId` adds "~" to an id, and a number. After a reconnect, the bridge cannot tell which member had such an
-    // id.
+    // An id with "~" is numbered: `#freshId` appends "~" and a number to an id that is in use. After a reconnect, the
+    // bridge cannot tell which member had such an id.
     return isNick(nick) && !nick.includes("~") && !isOther ? nick : undefined;
   }
 
@@ -125,7 +125,10 @@ export class Members {
     return (member.ownId ??= this.#freshId(member.nick));
   }
 
-  /** Returns an id for a nick. If another member has kept the id of this nick after changing nicks, adds a number. */
+  /**
+   * Returns an id for a nick. Adds a number if the id is in use, because a member who used this nick before keeps the
+   * id.
+   */
   #freshId(nick: string): string {
     const used = new Set([...this.#members.values()].map(({ ownId }) => ownId));
     const plain = `${NICK}${this.#lower(nick)}`;

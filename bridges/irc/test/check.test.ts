@@ -34,7 +34,7 @@ afterAll(async () => {
   await server.stop("SIGKILL");
 });
 
-/** Returns the lines that the member has seen, as the checker reads shown messages. */
+/** Returns the lines that the member has seen, in the form in which the checker reads shown messages. */
 function seen() {
   return ann.lines
     .filter(({ from }) => from === "games")

@@ -30,7 +30,7 @@ export function linesOf(block: Block, isStyled: boolean): readonly string[] {
   return lines.filter((line) => line.trim() !== "");
 }
 
-/** Returns text with newlines at breaks. */
+/** Returns the text of inline elements, with a newline for each break. */
 function inlineText(inlines: readonly Inline[], isStyled: boolean): string {
   return inlines
     .map((inline) => {

@@ -1,6 +1,6 @@
 /**
  * The id under which the kit knows a message of the chat: the room and the event. A direct conversation can move to
- * another room, but an edit must be in the room of the message. The room is therefore part of the id.
+ * another room, but an edit must be in the room of the message. The id therefore includes the room.
  */
 export function toChatId(roomId: string, eventId: string): string {
   return `${roomId} ${eventId}`;

@@ -21,7 +21,7 @@ export interface TextContent {
 
 /** Maximum bytes of the content as JSON. An event has at most 65,536 bytes, and an edit contains the text twice. */
 const CONTENT_MAX_BYTES = 28_000;
-/** Maximum bytes of the choices and links below a text that is cut, as JSON. */
+/** Maximum bytes, as JSON, of the choices and links below a text that is cut. */
 const BELOW_MAX_BYTES = 20_000;
 
 /**
@@ -105,21 +105,21 @@ function linkLine(mark: string, label: string, url: string): readonly Inline[] {
 }
 
 /**
- * Returns the length of a value as JSON, in bytes. JSON escapes some characters, so this can be more than the text's
- * length.
+ * Returns the length of a value as JSON, in bytes. JSON escapes some characters, so the result can be greater than the
+ * length of the text itself.
  */
 function bytesOf(value: unknown): number {
   return Buffer.byteLength(JSON.stringify(value));
 }
 
-/** Cuts a text as `cut` does, but only between lines, unless the first line is too long. */
+/** Cuts a text as `cut` does, but at the end of a line, unless even the first line is too long. */
 function cutLines(text: string, maxBytes: number): string {
   const kept = cut(text, maxBytes);
   const end = kept.lastIndexOf("\n");
   return kept === text || end < 0 ? kept : `${kept.slice(0, end)}\n…`;
 }
 
-/** Cuts a text to at most `maxBytes`, measured as JSON without quotes, and never within a character. */
+/** Cuts a text to at most `maxBytes`, measured as JSON without quotes. Never cuts within a character. */
 function cut(text: string, maxBytes: number): string {
   if (bytesOf(text) - 2 <= maxBytes) return text;
   let left = maxBytes - bytesOf("…") + 2;

@@ -6,7 +6,7 @@ const ROOMS_KEPT = 10_000;
 
 export type DirectRoomIndex = ReturnType<typeof createDirectRooms>;
 
-/** The rooms of direct conversations, as the account data `m.direct` lists them. Call `load` first. */
+/** The rooms of direct conversations, which the account data `m.direct` lists. Call `load` first. */
 export function createDirectRooms(
   api: Pick<MatrixApi, "directRooms" | "setDirectRooms" | "createDirectRoom" | "state">,
   own: string,
@@ -67,15 +67,15 @@ export function createDirectRooms(
     async load(): Promise<void> {
       replace(readDirectRooms(await api.directRooms(own)));
     },
-    /** Replaces the list, because the homeserver has a newer one. */
+    /** Replaces the list with a newer list from the homeserver. */
     replace: (newer: DirectRooms): void => replace(readDirectRooms(newer)),
     /** Returns the member of a direct room; undefined if the room is not a direct room. */
     memberOf: (roomId: string): string | undefined => memberByRoom.get(roomId),
     /** The members of all direct rooms. */
     members: (): readonly string[] => Object.keys(rooms),
     /**
-     * Resolves to the direct room with a member. Creates a room if the member has no direct room, or left all direct
-     * rooms.
+     * Resolves to the direct room with a member. Creates a room if the member has no direct room, or has left all of
+     * them.
      */
     open(userId: string, signal: AbortSignal): Promise<string> {
       const found = opening.get(userId) ?? find(userId, signal).finally(() => opening.delete(userId));

@@ -27,9 +27,9 @@ export function createKeycapReactions(
   own: string,
   background: Pick<Background, "add">,
 ) {
-  /** The reaction events of the bridge, by number, for each message. */
+  /** For each message, the ids of the bridge's reaction events, keyed by the keycap's number. */
   const known = new LRUCache<string, Map<number, string>>({ max: MESSAGES_KEPT });
-  /** The newest argument of `want` for each message. A task stops if its argument is no longer the newest. */
+  /** The newest argument of `want` for each message. A background task stops when its message has a newer argument. */
   const newest = new LRUCache<string, WantedKeycaps>({ max: MESSAGES_KEPT });
 
   /** Reads the bridge's keycaps from the homeserver, because `known` is empty after a restart. */
@@ -72,7 +72,7 @@ export function createKeycapReactions(
   }
 
   return {
-    /** Changes the keycaps in the background. Correct keycaps cause no request. */
+    /** Changes the keycaps in the background. Makes no request if the keycaps are already correct. */
     want(wanted: WantedKeycaps): void {
       const { eventId, count, before } = wanted;
       const present = known.get(eventId);

@@ -64,8 +64,8 @@ export class MatrixChat implements BridgeChat {
    */
   ephemeral({ user, id, message, expiresAt }: MessageEphemeral, signal: AbortSignal): Promise<string[]> {
     const leftMs = expiresAt === null ? Infinity : Math.max(0, Date.parse(expiresAt) - Date.now());
-    // A wait longer than `TIMER_MOST_MS` needs no timer: Node does not support it, and the kit aborts `signal` much
-    // earlier anyway.
+    // A wait longer than `TIMER_MOST_MS` needs no timer: Node's timers do not support such a wait, and the kit aborts
+    // `signal` much earlier anyway.
     const withinMs = leftMs > TIMER_MOST_MS ? undefined : leftMs;
     const call = (): Promise<string[]> => this.#postToMember(user, id, message, signal);
     return withTimeLimit(withinMs, signal, (limited) => untilAnswered(call, { signal: limited })).catch(

@@ -28,7 +28,7 @@ disableTypes(types.filter((type) => TYPES[type] === undefined));
 const BYTES_MAX = 8 * 1024 * 1024;
 const FETCH_WITHIN_MS = 5_000;
 const PICTURES_KEPT = 500;
-/** Maximum number of images that are in memory at the same time. */
+/** Maximum number of images that are kept in memory at the same time. */
 const PICTURES_AT_ONCE = 4;
 
 export interface PicturesParts extends Pick<PublicFetchOptions, "allow" | "resolve"> {

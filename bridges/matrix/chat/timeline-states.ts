@@ -14,7 +14,7 @@ interface Change extends States {
 const MESSAGES_KEPT = 500;
 const CHANGES_MAX = 20;
 const ECHOES_KEPT = 2_000;
-/** Milliseconds after which a change counts even if the bridge has not read the change in the timeline. */
+/** Milliseconds after which a change takes effect even if the bridge has not read it in the timeline. */
 const ECHO_WITHIN_MS = 30_000;
 
 export type TimelineStates = ReturnType<typeof createTimelineStates>;

@@ -1,8 +1,8 @@
 import { fieldsOf } from "./fields";
 
 /**
- * The parts of the client-server API that the bridge reads. Clients can send any content. `read-answer.ts` checks the
- * other fields.
+ * The parts of the client-server API that the bridge reads. The types do not describe `content`, because clients can
+ * send any content. `read-answer.ts` checks all other fields.
  */
 
 /** An event of a room's timeline or state. */
@@ -62,13 +62,13 @@ export interface Relation {
   readonly threadRoot: string | undefined;
 }
 
-/** Returns the relation of an event. A field is undefined if it is missing in the event, or is not text. */
+/** Returns the relation of an event. A field is undefined if it is missing in the event, or is not a string. */
 export function relationOf({ content }: Pick<MatrixEvent, "content">): Relation {
   const relation = fieldsOf(content["m.relates_to"]);
   const [type, target] = [textOf(relation["rel_type"]), textOf(relation["event_id"])];
   const inReplyTo = textOf(fieldsOf(relation["m.in_reply_to"])["event_id"]);
-  // Clients without threads use this field to show the event as a reply to the newest message of the thread. It is no
-  // real reply.
+  // Clients without threads use this field to show the event as a reply to the newest message of the thread. Such an
+  // event is not really a reply.
   const isFallback = type === "m.thread" && relation["is_falling_back"] === true;
   const repliedTo = isFallback ? undefined : inReplyTo;
   const threadRoot = type === "m.thread" && repliedTo === undefined ? target : undefined;

@@ -1,7 +1,7 @@
 /** The fields of a JSON object. */
 export type Fields = Readonly<Record<string, unknown>>;
 
-/** Returns the elements of a list that are texts. */
+/** Returns the elements of a list that are strings. */
 export function textsOf(list: unknown): readonly string[] {
   return listOf(list).filter((each) => typeof each === "string");
 }
@@ -11,7 +11,7 @@ export function fieldsOf(value: unknown): Fields {
   return isFields(value) ? value : {};
 }
 
-/** Whether a JSON value is an object, and not a list. */
+/** Whether a JSON value is an object, but not an array. */
 export function isFields(value: unknown): value is Fields {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }

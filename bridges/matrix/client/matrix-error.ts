@@ -1,6 +1,9 @@
 import { CannotShow } from "chat-bridge-kit";
 
-/** An answer of the homeserver that reports an error. The error's message never contains text of members or a token. */
+/**
+ * An answer of the homeserver that reports an error. The error's message never contains a token, or text that members
+ * wrote.
+ */
 export class MatrixError extends Error {
   override readonly name = "MatrixError";
 
@@ -15,8 +18,9 @@ export class MatrixError extends Error {
   }
 
   /**
-   * Whether the homeserver rejected the request because of a rate limit. After a 429, the kit retries posts and DMs
-   * (`toChatError`), and `untilAnswered` retries other calls: after the wait that the homeserver asks for, if it does.
+   * Whether the homeserver rejected the request because of a rate limit. After a rate limit, the kit retries posts and
+   * DMs (`toChatError`), and `untilAnswered` retries other calls. Both wait for the time that the homeserver gives, if
+   * it gives one.
    */
   get isRateLimit(): boolean {
     return this.status === 429 || this.errcode === "M_LIMIT_EXCEEDED";

@@ -82,7 +82,7 @@ export function createPublicFetch(options: PublicFetchOptions) {
       stopped.addEventListener("abort", () => reject(stopped.reason as Error), { once: true });
     });
     try {
-      // A lookup cannot be aborted, so the race ends the wait for the lookup.
+      // A lookup cannot be aborted, so the race stops waiting for it when `stopped` is aborted.
       return await Promise.race([aborted, fetchFrom(new URL(url), stopped)]);
     } catch (error) {
       if (!late.aborted || signal.aborted) throw error;
@@ -92,8 +92,8 @@ export function createPublicFetch(options: PublicFetchOptions) {
 }
 
 /**
- * Resolves to the addresses of a name. The system's function `getaddrinfo` is not used, because it has few threads for
- * the whole process: slow name servers of an untrusted host would delay lookups of the homeserver.
+ * Resolves to the addresses of a name. The system's function `getaddrinfo` is not used, because the whole process
+ * shares only a few threads for it: slow name servers of an untrusted host would delay lookups of the homeserver.
  */
 async function resolveName(name: string): Promise<readonly string[]> {
   const resolver = new Resolver({ timeout: DNS_TRY_WITHIN_MS, tries: 1 });

@@ -40,6 +40,6 @@ export async function untilAnswered<T>(
 function waitMs(error: unknown, failures: number): number {
   const growing = Math.min(WAIT_MAX_MS, FIRST_WAIT_MS * 2 ** (failures - 1));
   const asked = error instanceof MatrixError ? error.retryAfterMs : 0;
-  // If the homeserver gives a wait, e.g. for a rate limit, the growing wait does not apply.
+  // If the homeserver gives a wait, e.g. for a rate limit, that wait replaces the growing wait.
   return (asked > 0 ? asked : growing) * (1 + Math.random() / 4);
 }

@@ -29,7 +29,8 @@ export type Session = ReturnType<typeof createSession>;
 
 /**
  * Returns the session of the bridge's account. The bridge logs in with the password only once, and keeps the token in
- * `file`. The device has the same id at every login, because the homeserver dedupes transaction ids for each device.
+ * `file`. The device has the same id at every login, because the homeserver detects repeated transaction ids for each
+ * device separately.
  *
  * @param api the calls to the homeserver, which must use `token` of the returned session
  */

@@ -3,7 +3,7 @@ import { readChoice, readCommand, type BridgeSettings } from "chat-bridge-runner
 import { choicesOf, keycapNumber } from "../chat/choices";
 import { relationOf, type MatrixEvent } from "../client/events";
 
-/** The meaning of a member's event. Its fields contain the event ids of Matrix, not the message ids of the service. */
+/** The meaning of a member's event. `target` and `replyTo` are Matrix event ids, not message ids of the service. */
 export type MemberAct =
   | { readonly type: "command"; readonly text: string }
   | { readonly type: "message"; readonly text: string; readonly replyTo?: string }
@@ -40,7 +40,7 @@ export interface Typing extends Pick<BridgeSettings, "COMMAND_PREFIX" | "COMMAND
 
 /** Age above which typed commands, choices and answers in rooms are ignored, ms: after an outage, they are stale. */
 export const TYPED_MAX_AGE_MS = 5 * 60_000;
-/** A prompt waits for an answer only while it is among this many newest messages of the room. */
+/** A prompt waits for an answer only while it is among this many of the bridge's newest messages in the room. */
 const PROMPTS_SEEN = 5;
 
 /** Returns what a member did; undefined if the event is not for the service. Never throws. */

@@ -31,7 +31,9 @@ export interface MemberReport {
   readonly act: MemberAct;
 }
 
-/** Wait before a report is repeated, ms. Before that, the kit has already retried the report for a minute. */
+/**
+ * Wait before the bridge repeats a failed report, ms. A report fails only after the kit has retried it for a minute.
+ */
 const REPEAT_MS = 1_000;
 /** Minimum milliseconds between two hints in a room. */
 const HINT_EVERY_MS = 5_000;

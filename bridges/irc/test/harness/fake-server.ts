@@ -53,7 +53,7 @@ export async function startFakeServer(login: { readonly account: string; readonl
     connections: (): number => connections,
     /** Sends a line to the bridge. */
     say,
-    /** Sends a last line, and closes the connection. A `destroy` could discard the line. */
+    /** Sends a last line, and closes the connection. Uses `end`, because `destroy` could discard the line. */
     hangUp: (line: string): void => void client?.end(`${line}\r\n`),
     close(): void {
       client?.destroy();

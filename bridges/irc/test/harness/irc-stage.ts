@@ -12,8 +12,8 @@ const PRINTING = { IRC_BURST_LINES: "1", IRC_LINE_MS: "300" };
 const PACE = { QUESTION_SECONDS: "60", REVEAL_SECONDS: "8", LOBBY_SECONDS: "120" };
 
 /**
- * Starts the service, the trivia game, and a bridge between a workspace and the channel #games of an IRC server. Each of
- * them can be killed and restarted.
+ * Starts the service, the trivia game, and a bridge between a workspace and the channel #games of an IRC server. The
+ * service, the game, the bridge and the server can each be killed and restarted.
  */
 export async function openStage(
   server: IrcServer,

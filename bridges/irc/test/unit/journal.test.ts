@@ -27,7 +27,7 @@ test("a reopened journal returns the sent lines, the printed messages and the wa
   second.close();
 });
 
-test("the journal's file stays small", () => {
+test("the journal's file stays small after many records", () => {
   const path = mkdtempSync(join(folder, "journal-"));
   const journal = new Journal(path, report);
   for (let i = 0; i < 50_000; i += 1) journal.noteSent(`event-${i}`, 1);

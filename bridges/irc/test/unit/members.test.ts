@@ -3,7 +3,7 @@ import { isNick, Members } from "../../state/members";
 
 const lower = (name: string): string => name.toLowerCase();
 
-test("a member keeps the id after changes of the nick, and the name is the current nick", () => {
+test("a member who changes nicks keeps the id, and the member's name is the current nick", () => {
   const members = new Members();
   members.begin(lower);
   members.joined("Ann", "#games");
@@ -23,7 +23,7 @@ test("another person who uses the former nick of a member gets a different id", 
   expect(members.identityOf("Eve").id).toBe("nick:ann");
 });
 
-test("a member with an account has the id of the account, whatever the nick", () => {
+test("a member with an account has the account's id, whatever the member's nick is", () => {
   const members = new Members();
   members.joined("Ann", "#games");
   members.hasAccount("Ann", "AnnSmith");

@@ -53,7 +53,7 @@ function setUp(
   };
 }
 
-test("!play and its words are a command, with the channel's name", async () => {
+test("!play and the words after it are a command, which is reported with the channel's name", async () => {
   const { sent, types } = setUp([]);
   await types("!PLAY  start now ");
   await types("!play");
@@ -77,7 +77,7 @@ test("a typed number does not press a choice that only another member sees", asy
   expect(sent).toEqual([]);
 });
 
-test("a wrong number gets one hint, and a number without choices gets none", async () => {
+test("a number that matches no choice gets one hint, and a number gets none if there are no choices", async () => {
   const { sent, hints, types } = setUp([shown("m", { buttons: choices("a", "b", "c", "d") })]);
   await types("!9");
   await types("!8");

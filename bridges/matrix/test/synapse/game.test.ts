@@ -159,7 +159,7 @@ test(
     bridge = await startBridge(environment);
     const board = await ann.sees(room, "the final board", says("Final board"));
 
-    // Everybody's answers count: 100 points or more for the first question, and 200 for the exact number.
+    // Every member's answers count: at least 100 points for the first question, and 200 for the exact number.
     const points = [...board.body.matchAll(FULL_BOARD)].map(([, name, won]) => [name, Number(won) >= 300]);
     expect(Object.fromEntries(points)).toEqual({ ann: true, bob: true, cat: true });
     expect(board.eventId).toBe(eventId);
