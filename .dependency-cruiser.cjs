@@ -1,11 +1,11 @@
-// The allowed imports ("arrows"). The files of each folder may import each other,
-// packages, and files of the listed paths. The parser does not support JSX, so
-// the arrows of dashboard/ and demo/chat/page/ are lint rules instead.
+// The allowed imports ("arrows"). The files of a folder may import each other, packages, and files whose paths are
+// listed for that folder. The parser does not support JSX, so lint rules define the allowed imports of dashboard/ and
+// demo/chat/page/ instead.
 const TRACER = "^runtime/tracing/tracer\\.ts$"; // only types
 const SHARES = "^runtime/(shares|refusal-pace|public-address)\\.ts$"; // functions without I/O
-/** The package of the kit contains these files of contract/. */
+/** The files of contract/ that the kit's package contains. */
 const CONTRACT_OF_KIT = "^contract/(numbers|forms|messages|timestamps)\\.ts$";
-/** The package that the bridges share contains these files of runtime/. */
+/** The files of runtime/ that the bridges' shared package contains. */
 const RUNTIME_OF_BRIDGES =
   "^runtime/(listen-fault|logger|misspelled-settings|public-address|request-timeouts|run-process|settings)\\.ts$";
 const ARROWS = {
@@ -35,9 +35,10 @@ const ARROWS = {
   ],
   "^edge/": ["^contract/", "^proto/", "^runtime/"],
   "^runtime/": [],
-  // Of the service, the kit imports only the public contract. The tests of the kit may import more.
+  // The public contract is the only part of the service that the kit imports. The tests of the kit may import more.
   "^kit/(?!test/|template/)": [CONTRACT_OF_KIT],
-  // The bridges for chat tools use only what the kit exports from its root, and the code that they share.
+  // The bridges for chat tools import only the kit's package (its root, or `durable-file`) and the bridges' shared
+  // code.
   "^bridges/common/(?!test/)": ["^kit/index\\.ts$", RUNTIME_OF_BRIDGES],
   "^bridges/irc/(?!test/)": ["^kit/index\\.ts$", "^bridges/common/index\\.ts$"],
   "^bridges/matrix/(?!test/)": ["^kit/(index|durable-file)\\.ts$", "^bridges/common/index\\.ts$"],
@@ -47,8 +48,8 @@ const ARROWS = {
   "^demo/game/(rules|view)/": ["^contract/", "^kit/", "^proto/gen/"],
   // The demo chat is a bridge: it may use the bridge kit and runtime/, but no other part of the service.
   "^demo/chat/": [CONTRACT_OF_KIT, "^kit/", "^runtime/"],
-  // The command line uses the same JSON as the dashboard's API. From the kit, it uses signatures and event
-  // types, and the parts that `listen` needs to poll and to push.
+  // The command line uses the same JSON as the dashboard's API. It also uses the kit's signatures and event types, and
+  // the parts of the kit with which `listen` polls and pushes.
   "^cli/": [
     "^contract/",
     "^proto/(gen/|json/|codes\\.ts$)",

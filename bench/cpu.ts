@@ -110,7 +110,7 @@ export interface MachineTimes {
 
 /**
  * Calls `run`. Resolves with the result of `run`, and with the percentage of the machine's processor time that the host
- * took during `run`. The percentage is 0 on a machine that reports none.
+ * took during `run`. The percentage is 0 on a machine that does not report the time that the host took.
  */
 export async function withStolenTime<T>(
   run: () => Promise<T>,
@@ -130,10 +130,11 @@ function readMachineTimes(): MachineTimes {
   }
 }
 
-/** Returns the times in the first line of /proc/stat, which is the sum of all processors. */
+/** Returns the times in the first line of /proc/stat, which are the sums over all processors. */
 export function parseMachineTimes(stat: string): MachineTimes {
   const [name, ...fields] = stat.split("\n", 1)[0]?.trim().split(/\s+/) ?? [];
-  // user, nice, system, idle, iowait, irq, softirq and steal. The later fields are parts of the first two.
+  // user, nice, system, idle, iowait, irq, softirq and steal. The fields after these are already included in user and
+  // nice.
   const times = fields.slice(0, 8).map(Number);
   if (name !== "cpu" || times.length < 8 || times.some(Number.isNaN)) return { total: 0, stolen: 0 };
   return { total: times.reduce((sum, ticks) => sum + ticks, 0), stolen: times[7] ?? 0 };

@@ -5,8 +5,8 @@ import type { Options, Part } from "./part";
 const EXIT_USAGE = 2;
 const ROUNDS_MAX = 20;
 /**
- * Maximum seconds of load. The requests of a round are signed before it, and the round must end before the signatures
- * expire.
+ * Maximum seconds of load. The requests of a round are signed before the round starts, and the round must end before
+ * the signatures expire.
  */
 const SECONDS_MAX = 60;
 

@@ -38,8 +38,8 @@ export interface Part {
 }
 
 /**
- * Thrown when the numbers of answers and of stored events differ, or an answer is invalid. The figures are then
- * worthless.
+ * Thrown when the number of answers differs from the number of stored events, or when an answer is invalid. The figures
+ * are then worthless.
  */
 export class CheckFault extends Error {
   override readonly name = "CheckFault";

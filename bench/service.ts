@@ -23,8 +23,8 @@ interface Settings {
   readonly core?: NodeJS.ProcessEnv;
   readonly edge?: NodeJS.ProcessEnv;
   /**
-   * Returns more tokens for `CORE_TOKENS`. During the call, a temporary core listens at `coreAddress`. So the call can
-   * create workspaces, and return tokens that are limited to them.
+   * Returns additional tokens for `CORE_TOKENS`. While this function runs, a temporary core listens at `coreAddress`.
+   * So the function can create workspaces, and return tokens that are limited to these workspaces.
    */
   readonly tokens?: (coreAddress: string) => Promise<string>;
 }

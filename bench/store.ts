@@ -40,7 +40,7 @@ export async function connectToStore(url: string) {
     return lengths.flat().reduce((sum, length) => sum + length, 0);
   }
 
-  /** Waits until the matching streams have `count` entries. Throws CheckFault after 10 s, or if they have more. */
+  /** Waits up to 10 s until the matching streams have `count` entries. Throws CheckFault if the count differs. */
   async function assertEntries(pattern: string, count: number, what: string): Promise<void> {
     const end = performance.now() + SETTLE_WITHIN_MS;
     let found = await countEntries(pattern);

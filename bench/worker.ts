@@ -23,13 +23,13 @@ interface Answered {
 }
 
 const STOP_WITHIN_MS = 2_000;
-/** Folder of the built workers. A test imports this file from its source. */
+/** Folder of the built workers. A test imports this file as TypeScript source, so the path then leads to dist/. */
 const WORKERS = join(__dirname, __filename.endsWith(".ts") ? "../dist/bench/workers" : "workers");
 
 /**
- * Node flags of a worker that measures latency. A pause of the worker for garbage collection would count as latency of the
- * service. So the worker collects garbage before each run, and has a young generation of 256 MB, which suffices for a
- * whole run.
+ * Node flags of a worker that measures latency. If the worker paused to collect garbage, the pause would count as
+ * latency of the service. So the worker collects garbage before each run, and has a young generation of 256 MB, which
+ * suffices for a whole run.
  */
 export const LOAD_FLAGS = ["--expose-gc", "--max-semi-space-size=256", "--min-semi-space-size=256"];
 

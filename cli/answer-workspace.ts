@@ -3,7 +3,7 @@ import { toWorkspaceShape } from "../proto/json/workspace-json";
 import { answer, type Cli } from "./cli";
 import { workspaceFacts } from "./workspace-text";
 
-/** Prints a workspace after a change, and `secret` if given. */
+/** Prints a workspace after a change, with the signing secret `secret` if given. */
 export function answerWorkspace(
   cli: Cli,
   { workspace: changed }: { readonly workspace?: Workspace | undefined },

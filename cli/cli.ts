@@ -21,7 +21,7 @@ export interface Cli extends Surroundings {
   endWith(code: ExitCode): void;
 }
 
-/** A command whose help contains more than its arguments and options, e.g. examples. */
+/** A command whose help can contain more than the command's arguments and options, e.g. examples. */
 export class CliCommand extends Command {
   override createCommand(name?: string): CliCommand {
     return new CliCommand(name);

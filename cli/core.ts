@@ -24,8 +24,8 @@ const CHANNEL = {
   // On an idle stream, only pings reveal that the connection to core was lost without being closed.
   "grpc.keepalive_time_ms": 10_000,
   "grpc.keepalive_timeout_ms": 5_000,
-  // By default, the wait between two connection attempts grows to 2 minutes. That is too long for a tail, which must
-  // reconnect soon after a restart of core.
+  // By default, the wait between two connection attempts grows up to 2 minutes. This is too long for `tail` commands,
+  // which must reconnect soon after a restart of core.
   "grpc.max_reconnect_backoff_ms": 1_000,
 };
 

@@ -8,7 +8,10 @@ import { EXIT } from "./exit-code";
 import { CliFailure } from "./failure";
 import { tableLines } from "./table";
 
-/** `chat-bridge failed` lists the kept events whose pushes failed, and `chat-bridge send-again` pushes them again. */
+/**
+ * `chat-bridge failed` lists failed events (kept after their push failed), and `chat-bridge send-again` pushes them
+ * again.
+ */
 export function addFailedEvents(program: CliCommand, cli: Cli): void {
   program
     .command("failed")

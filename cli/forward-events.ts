@@ -7,7 +7,7 @@ import { sign, SIGNATURE_HEADER } from "../kit/signature";
 import { isPushRetried } from "../contract/messages";
 import { RETRY_OFFSETS_MS } from "../contract/numbers";
 
-/** An attempt to forward an event, or an event that expired before an attempt. */
+/** The result of an attempt to forward an event, or an event that expired before an attempt. */
 export interface Forwarded {
   /** Time at which the attempt ended or the event was skipped, ISO 8601, UTC. */
   readonly at: string;
@@ -41,7 +41,7 @@ const IN_PROGRESS_MAX = 64;
 
 /**
  * Forwards events as pushes ("Outbound pushes"). The first attempts of a channel's events are made in order. As in the
- * service, a retry does not delay later events.
+ * service, a retry does not delay the first attempts of later events.
  */
 export function createForwarder({ target, client, secrets, signal, show }: ForwardOptions) {
   // Each event uses at most two queues: its channel's queue for the first attempt, and then a queue for the event's

@@ -23,7 +23,10 @@ interface ListenOptions {
 /** The base address of a service that `npm start` runs. */
 const BASE_URL = "http://127.0.0.1:8080";
 
-/** `chat-bridge listen` polls a workspace, and forwards its events as pushes, e.g. to a bridge on this machine. */
+/**
+ * `chat-bridge listen` polls a workspace, and forwards the workspace's events as pushes, e.g. to a bridge on this
+ * machine.
+ */
 export function addListen(program: CliCommand, cli: Cli): void {
   program
     .command("listen")

@@ -25,7 +25,7 @@ export function addSecretOptions<Kind extends Command>(command: Kind): Kind {
 
 /**
  * Creates a signing secret with `make`, and writes the secret to the file `secretFile`, if given. The file is created
- * and filled with padding before `make` is called. So no secret is created if the file cannot store it.
+ * and filled with padding before `make` is called. So if the file cannot store a secret, no secret is created.
  *
  * @returns core's answer; with `--show-secret`, `shown` is the secret
  * @throws CliFailure when neither option is given, or the file cannot be created or written
@@ -91,7 +91,7 @@ function keep({ at, path }: NewFile, { signingSecret, workspace }: CreateWorkspa
     write(at, `${signingSecret}\n`);
     closeSync(at);
   } catch (error) {
-    // The new secret is already active, and the bridge needs it. Printing the secret is the last resort.
+    // The new secret is already active, and the bridge needs it, so the error message prints it as a last resort.
     throw new CliFailure(
       EXIT.CANNOT_WRITE,
       `workspace ${workspace?.id ?? ""} has a new signing secret, but ${path} cannot be written ` +

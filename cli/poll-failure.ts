@@ -42,7 +42,7 @@ export function refusedPoll(
   }
 }
 
-/** Returns the failure for a first poll that returned no page. */
+/** Returns the failure to report when the first poll returned no page. */
 export function unansweredPoll(problem: string, { baseUrl }: PolledAt): CliFailure {
   return new CliFailure(
     EXIT.OUT_OF_REACH,

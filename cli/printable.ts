@@ -1,7 +1,7 @@
 /**
  * Characters that must not reach a terminal: control characters, which start escape sequences; marks that reorder or
- * hide text; Unicode line separators; lone surrogates. The zero-width joiner and non-joiner are allowed, because some
- * scripts and emoji need them.
+ * hide text; Unicode line separators; and lone surrogates. The zero-width joiner and non-joiner are allowed, because
+ * some scripts and emoji need them.
  */
 const UNPRINTABLE = /(?![\u200c\u200d])[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/gu;
 

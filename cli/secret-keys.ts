@@ -11,14 +11,14 @@ interface KeyCount {
   readonly state: "newest" | "old" | "missing";
 }
 
-/** A workspace with secrets that are encrypted with a key other than the newest. */
+/** A workspace that has secrets encrypted with a key other than the newest. */
 interface OldKeys {
   readonly id: string;
   readonly keys: readonly string[];
   readonly unreadable: boolean;
 }
 
-/** Number of workspaces after which the command prints its progress again. */
+/** The command prints its progress each time it has processed this many more workspaces. */
 const TELL_EVERY = 1_000;
 
 /**

@@ -8,7 +8,7 @@ import { readSecrets, SECRET_FILE_OPTION, SECRETS_HELP } from "./signing-secret"
 interface SignatureOptions {
   readonly query?: string;
   readonly secretFile?: string;
-  /** Time that replaces the current time, in ms since the epoch. */
+  /** Time to use instead of the current time, in ms since the epoch. */
   readonly at?: number;
 }
 

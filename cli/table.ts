@@ -1,7 +1,7 @@
 import { printable } from "./printable";
 
 const GAP = "  ";
-/** Characters that are two columns wide. */
+/** Characters that are two terminal columns wide. */
 const WIDE =
   /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}\p{Emoji_Presentation}\uff01-\uff60]/u;
 const graphemes = new Intl.Segmenter("en", { granularity: "grapheme" });

@@ -9,7 +9,10 @@ import { tailStream } from "./tail-stream";
 const WINDOW = 100;
 const GROUP = "chat-bridge-tail";
 
-/** `chat-bridge tail events` shows inbound events. The command follows events in its own group, so games miss none. */
+/**
+ * `chat-bridge tail events` shows inbound events. The command follows events in its own group, so that games still
+ * receive every event.
+ */
 export function addTailEvents(tail: CliCommand, cli: Cli): void {
   const consumer = `${hostname()}-${process.pid}`.replaceAll(/[^A-Za-z0-9._-]/g, "-").slice(-64);
   tail

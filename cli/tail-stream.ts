@@ -3,7 +3,7 @@ import { status } from "@grpc/grpc-js";
 import type { Cli } from "./cli";
 import { callFailure, isServiceError, type Called } from "./failure";
 
-/** The parts of a gRPC stream from core that a tail uses. */
+/** The parts of a gRPC stream from core that `tailStream` uses. */
 interface Tailed {
   [Symbol.asyncIterator](): AsyncIterator<unknown>;
   on(event: "error", listener: () => void): unknown;
@@ -23,11 +23,11 @@ interface TailOptions<Response, Stream extends Tailed> {
 const AGAIN_AFTER_MS = 1_000;
 const LEAVE_WITHIN_MS = 1_000;
 /**
- * Maximum number of failures in a row. A failure counts if its code is in `PASSING` but is not UNAVAILABLE; each answer
- * from core resets the count. After more failures, the tail exits with an error, because core itself may be the cause.
+ * Maximum number of consecutive failures whose code is in `PASSING`, not counting UNAVAILABLE. Each message from core
+ * resets the count. After more failures, the tail exits with an error, because core itself may be the cause.
  */
 const PASSING_MOST = 10;
-/** Codes of failures that a proxy can cause, e.g. with RST_STREAM. A later call may succeed. */
+/** Codes of failures after which a later call may succeed, because a proxy can cause them, e.g. with RST_STREAM. */
 const PASSING: ReadonlySet<status> = new Set([
   status.UNAVAILABLE,
   status.INTERNAL,
@@ -37,8 +37,8 @@ const PASSING: ReadonlySet<status> = new Set([
 ]);
 
 /**
- * Reads a stream until Ctrl-C. When core disconnects or stops, or a proxy breaks the stream, the stream is reopened, so
- * a tail continues after a restart of core.
+ * Reads a stream until Ctrl-C. When core disconnects or stops, or a proxy breaks the stream, the function reopens the
+ * stream, so that `tail` continues after a restart of core.
  *
  * @throws CliFailure when the first connection fails, or when core rejects a call
  */

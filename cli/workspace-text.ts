@@ -36,7 +36,7 @@ export function changeRows(changes: readonly ChangeShape[]): readonly string[] {
   );
 }
 
-/** Returns the lines that describe a workspace, and `secret` if given. */
+/** Returns the lines that describe a workspace, with the signing secret `secret` if given. */
 export function workspaceFacts(workspace: WorkspaceShape, secret?: string): readonly string[] {
   const {
     id,
@@ -113,7 +113,7 @@ export function healthFacts(health: HealthShape): readonly string[] {
   ]);
 }
 
-/** Returns the line that shows a delivery in a tail of deliveries, and in a workspace's health. */
+/** Returns the line that shows a delivery, both in `tail deliveries` and in a workspace's health. */
 export function deliveryLine(delivery: DeliveryShape): string {
   const { at, eventType, eventId, attempt, result, status, latencyMs, address } = delivery;
   const { polls, lastAt, events } = delivery;
@@ -133,7 +133,7 @@ export function deliveryLine(delivery: DeliveryShape): string {
     .join("  ");
 }
 
-/** Returns the lines for the outcome of a test event, and whether the test passed. */
+/** Returns whether the test passed, and the lines that describe the outcome. */
 export function testOutcome(outcome: TestOutcome): {
   readonly isGood: boolean;
   readonly lines: readonly string[];

@@ -59,7 +59,9 @@ export type AttemptStep = (typeof ATTEMPT_STEPS)[number];
 
 /** Maximum number of attempts and drops in a workspace's delivery log. */
 export const PUSHES_LOGGED_MAX = 1_000;
-/** Maximum number of attempts to push test events in the log, so that they displace few other attempts. */
+/**
+ * Maximum number of a workspace's attempts to push test events in the log, so that these displace few other attempts.
+ */
 export const TESTS_LOGGED_MAX = 20;
 /** Maximum number of entries for polls in a workspace's delivery log. */
 export const POLLS_LOGGED_MAX = 500;
@@ -69,18 +71,18 @@ export const LOGGED_SECONDS = 7 * DAY_SECONDS;
 /** Seconds for which core keeps an event whose push failed, so that the event can be sent again. */
 export const FAILED_SECONDS = DAY_SECONDS;
 /**
- * Maximum number of kept events of a workspace. The oldest failures are removed first. One request can send all kept
- * events again.
+ * Maximum number of failed events that core keeps for a workspace. Core removes the oldest failures first. One request
+ * can send all failed events of a workspace again.
  */
 export const FAILED_MAX = 100;
-/** Maximum bytes of the kept events of a workspace, in the form in which the push queue stores them. */
+/** Maximum bytes of a workspace's failed events, in the form in which the push queue stores events. */
 export const FAILED_MAX_BYTES = 1024 * 1024;
-/** Maximum bytes of all kept events in a shard. The oldest failures are removed first. */
+/** Maximum bytes of all failed events in a shard. Core removes the oldest failures first. */
 export const FAILED_SHARD_MAX_BYTES = 64 * 1024 * 1024;
 
 /** Seconds for which core keeps the start of a bridge's response body after a failed attempt. */
 export const RESPONSE_SECONDS = DAY_SECONDS;
-/** Maximum number of kept responses of a workspace. The oldest responses are removed first. */
+/** Maximum number of responses that core keeps for a workspace. Core removes the oldest responses first. */
 export const RESPONSES_MAX = 100;
 /** Maximum bytes that core keeps of one response's body. */
 export const RESPONSE_MAX_BYTES = 1024;
@@ -90,6 +92,9 @@ export const SHOWN_EVENTS_MAX = 100;
 /** Maximum bytes of the stored events that are shown with one entry of the log. */
 export const SHOWN_EVENTS_MAX_BYTES = 1024 * 1024;
 
-/** All results of a request to send an event again. The enum `SendAgainOutcome` in the protos lists the same results. */
+/**
+ * All possible results of a request to send an event again. The enum `SendAgainOutcome` in the protos lists the same
+ * results.
+ */
 export const SEND_AGAIN_RESULTS = ["queued", "expired", "not-kept", "overloaded"] as const;
 export type SendAgainResult = (typeof SEND_AGAIN_RESULTS)[number];

@@ -7,7 +7,10 @@ import { openFollow } from "./streams";
 
 const WINDOW = 1_000;
 const ACKED_WITHIN_MS = 120_000;
-/** Milliseconds within which core removes events that every group has acked. Core looks about once a minute. */
+/**
+ * Milliseconds within which core removes events that every group has acked. Core checks for such events about once a
+ * minute.
+ */
 const REMOVED_WITHIN_MS = 90_000;
 const LOOK_EVERY_MS = 500;
 

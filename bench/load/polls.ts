@@ -67,15 +67,15 @@ export async function createPolls(
     page,
     look,
     /**
-     * Polls the workspaces in turn. Throws CheckFault if the mean size of the answers does not fit a page with its
-     * headers.
+     * Polls the workspaces in turn. Throws CheckFault if the mean size of the answers does not match the size of a page
+     * with its headers.
      */
     async run(url: string, seconds: number): Promise<Measure> {
       const requests = workspaces.map((workspace) => signedPoll(workspace, queryOf(workspace)));
       const file = writeRequests(path, requests.length, (number) => requests[number] ?? "");
       const { bytes, requests: count, times } = await runWrk(scope, url, file, "cycle", seconds);
       const [mean, pageBytes] = [bytes / count, page.length];
-      // When wrk stops, it counts the bytes of partly read answers, but not the answers themselves.
+      // When wrk stops, it has counted the bytes of partly read answers, but not the answers themselves.
       const fits = mean > pageBytes && mean < pageBytes * 1.02 + HEADERS_MAX_BYTES;
       check(fits, `answers have ${mean.toFixed(0)} bytes on average, but a page has ${pageBytes}`);
       return { count, ...times };

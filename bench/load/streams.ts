@@ -63,7 +63,7 @@ export function untilOpen(stream: GrpcStream): Promise<OpenStream> {
         reject(error);
       };
       stream.on("error", end);
-      // A stream that fails also ends, but emits its error first.
+      // A failed stream emits both "error" and "end", and "error" comes first.
       stream.on("end", () => end(new Error("the stream ended")));
     });
     stream.on("data", () => {

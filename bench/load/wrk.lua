@@ -1,12 +1,11 @@
 -- Generates load with wrk: sends signed requests from a file. All requests have the same length.
 --
--- Arguments: file, bytes of a request, number of requests, threads, seconds, and
--- "once" or "cycle". With "once", each thread reads its own part of the file, and sends
--- each request once, until the given seconds have passed or the part ends. Then the thread
--- repeats its last requests until wrk stops. The service answers repeats without storing
--- them. So when wrk stops, only repeats can be unanswered. With "cycle", each thread
--- sends its part repeatedly until wrk stops. The parts have no workspace in common, so two threads never poll the same
--- workspace at the same time, just as a bridge sends one poll at a time.
+-- Arguments: file, bytes of a request, number of requests, threads, seconds, and "once" or "cycle". With "once", each
+-- thread reads its own part of the file, and sends each request once, until the given seconds have passed or the part
+-- ends. Then the thread repeats its last requests until wrk stops. The service answers repeats without storing them. So
+-- when wrk stops, all requests except repeats have been answered. With "cycle", each thread sends its part repeatedly
+-- until wrk stops. The parts have no workspace in common, so two threads never poll the same workspace at the same
+-- time, just as a bridge sends one poll at a time.
 
 local ffi = require("ffi")
 ffi.cdef([[

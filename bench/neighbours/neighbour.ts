@@ -9,7 +9,9 @@ import type { OpenStream } from "../load/streams";
 import { connectTenant, type TenantClient } from "./tenant-client";
 import type { Place, Tenant, TenantWorkspace } from "./tenant";
 
-/** The kinds of calls that a neighbour makes. A value of 5 means one call of that kind for every five POSTs. */
+/**
+ * The kinds of calls that a neighbour makes, each with its rarity: 5 means one call of that kind for every five POSTs.
+ */
 const RARITY = {
   post: 1,
   /** Time from a POST until the event is delivered to the game. */
@@ -28,18 +30,18 @@ const RARITY = {
 } as const;
 export type Kind = keyof typeof RARITY;
 /**
- * Minimum milliseconds between two calls of a kind. Core allows five tests of an operator address per minute, and the
- * dashboard 240 sign-ins.
+ * Minimum milliseconds between two calls of a kind. Per minute, core allows five tests of an operator address, and the
+ * dashboard allows 240 sign-ins.
  */
 const PAUSE_MIN_MS: Partial<Record<Kind, number>> = { "operator event": 25_000, "sign in": 500 };
 const KINDS = Object.keys(RARITY) as readonly Kind[];
 
-/** The frequent kinds: several calls of each are made within a short time, so a caller can wait for them. */
+/** The frequent kinds, for which `grows` waits by default: several calls of each are made within a short time. */
 const FREQUENT = KINDS.filter((kind) => RARITY[kind] <= 10);
 
 export type Outcomes = Readonly<Record<Kind, Counts>>;
 
-/** All that a neighbour experienced. */
+/** The outcomes of a neighbour's calls, and the events that were lost. */
 export interface Report {
   readonly outcomes: Outcomes;
   /** Accepted POSTs that were not delivered to the game, and published events that the bridge did not receive. */
@@ -59,8 +61,8 @@ const ARRIVE_WITHIN_MS = 30_000;
 /** Maximum number of unanswered calls of a kind. */
 const PENDING_MAX = 20;
 /**
- * Maximum milliseconds that a call may be overdue. If a slow call delays the next call by more, all later calls are due
- * later.
+ * Maximum milliseconds by which a call may be overdue. If a slow call delays the next call by more than this, all later
+ * calls become due later.
  */
 const OVERDUE_MAX_MS = 1_000;
 
@@ -124,8 +126,8 @@ export class Neighbour {
       return true;
     };
     const following = await client.follow({ consumer: "steady", onDelivery });
-    // These streams close immediately, so they have a separate group. In the group of `following`, events delivered to
-    // these streams would wait for redelivery.
+    // These streams close immediately, so they have a separate group. If they were in the group of `following`, core
+    // would deliver some events to them, and redeliver those events only later.
     const visit = { group: `${name}.visitors`, consumer: "visitor", onDelivery: () => true };
     const watching = await client.watch(polled);
     this.#streams = [following, watching];
@@ -147,10 +149,7 @@ export class Neighbour {
     ];
   }
 
-  /**
-   * For each of `kinds`, waits until `by` more calls are answered. By default, `kinds` contains all kinds but the
-   * rarest.
-   */
+  /** For each of `kinds`, waits until `by` more calls are answered. By default, `kinds` contains the frequent kinds. */
   async grows(by = 2, kinds: readonly Kind[] = FREQUENT): Promise<void> {
     const before = this.#tallies;
     const counts = kinds.map((kind) => before[kind].total());

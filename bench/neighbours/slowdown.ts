@@ -19,8 +19,8 @@ export interface Slowdown {
 }
 
 /**
- * Minimum number of accepted calls without the attack. A kind with fewer is never `worst`, because its p99 would be its
- * slowest call.
+ * Minimum number of accepted calls without the attack. A kind of call with fewer accepted calls is never `worst`,
+ * because its p99 would be its slowest call.
  */
 const CALLS_MIN = 20;
 

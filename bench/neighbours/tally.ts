@@ -9,7 +9,7 @@ export interface Counts {
   readonly latenciesMs: readonly number[];
 }
 
-/** A call was answered with a failure. */
+/** Thrown when the answer to a call is a failure. */
 export class Refused extends Error {
   override readonly name = "Refused";
 }

@@ -29,8 +29,7 @@ const CONNECTIONS = 256;
 
 export function connectTenant({ coreAddress, url, dashboardUrl }: Place, tenant: Tenant) {
   const { gameToken, operatorToken, name } = tenant;
-  // Without this option, all tenants of a process would share one connection, and so also the connection's limit on
-  // streams.
+  // Without this option, all tenants of a process would share one connection, and its limit on streams.
   const options = { "grpc.use_local_subchannel_pool": 1 };
   const games = new GameServiceClient(coreAddress, credentials.createInsecure(), options);
   const workspaces = new WorkspaceServiceClient(coreAddress, credentials.createInsecure(), options);
@@ -66,7 +65,7 @@ export function connectTenant({ coreAddress, url, dashboardUrl }: Place, tenant:
       return JSON.parse(text) as Page;
     },
 
-    /** Publishes events. Rejects unless core publishes all of them. */
+    /** Publishes events. Rejects if core does not publish all of them. */
     async publish(events: OutboundEvent[], withinMs = ANSWER_WITHIN_MS): Promise<void> {
       const { results } = await callUnary(
         games,

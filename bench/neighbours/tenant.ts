@@ -14,7 +14,9 @@ export interface Place {
  * A customer of the service: two workspaces, and tokens for a game and an operator that are limited to these workspaces.
  */
 export interface Tenant {
-  /** Name of both tokens. So the game can follow only the group with this name, and groups `<name>.<anything>`. */
+  /**
+   * Name of both tokens. The game can therefore follow only the group `<name>`, and groups named `<name>.<anything>`.
+   */
   readonly name: string;
   readonly gameToken: string;
   readonly operatorToken: string;
@@ -31,7 +33,10 @@ export interface TenantWorkspace {
   readonly secret: string;
 }
 
-/** Creates tenants in the store of a core. A core accepts their tokens if its tokens include `tenantTokens`. */
+/**
+ * Creates tenants in the store of a core. Core accepts the tenants' tokens only if `CORE_TOKENS` includes the result of
+ * `tenantTokens`.
+ */
 export async function createTenants(
   coreAddress: string,
   operatorToken: string,

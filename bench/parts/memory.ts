@@ -34,7 +34,7 @@ const POLLED = [
   { perSecond: 2, seconds: 20 },
   { perSecond: 0.5, seconds: 20 },
 ];
-/** Number of push workspaces, enough that no workspace's delivery log becomes full. */
+/** Number of push workspaces. With this many, no workspace's delivery log becomes full. */
 const PUSHED = 20;
 const PUSHES_PER_SECOND = 50;
 const KB_PER_MB = 1024;

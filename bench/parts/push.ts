@@ -12,7 +12,7 @@ import type { PushReference } from "../workers/push-reference";
 const WORKSPACES = 8;
 const IN_FLIGHT_EACH = 16;
 /**
- * Maximum number of events that wait to be pushed. This many events keep core busy, and core does not drop any of them.
+ * Maximum number of events that wait to be pushed: enough to keep core busy, and so few that core does not drop any.
  */
 const AHEAD_MAX = 2_000;
 const LOOK_EVERY_MS = 10;

@@ -7,7 +7,7 @@ import { addUp } from "../neighbours/tally";
 import type { Taken } from "../neighbours/hostile/hostile";
 import { serveWorker } from "../worker";
 
-/** Attacks in their own process. */
+/** Runs attacks in a separate process. */
 export type AttackerWorker = typeof calls;
 
 type Order = Omit<AttackOptions, "signal"> & { readonly name: AttackName };
@@ -32,8 +32,7 @@ const calls = {
   },
 
   /**
-   * Attacks for `seconds`. An attack that keeps streams or other resources open is made once; other attacks are
-   * repeated.
+   * Attacks for `seconds`. An attack that keeps streams or other resources open runs once; other attacks are repeated.
    */
   async attack({ name, seconds, ...options }: Order & { readonly seconds: number }): Promise<Counted> {
     const signal = AbortSignal.timeout(seconds * 1000);

@@ -54,7 +54,10 @@ async function atRate<T>(
   return Promise.all(all);
 }
 
-/** Handles the pushed event with this number. Returns true if the bridge must answer with 204, and false for 500. */
+/**
+ * Handles the pushed event with this number. Returns true if the bridge must answer with 204, and false if it must
+ * answer with 500.
+ */
 let onPush: (number: number) => boolean = () => true;
 let clients: CoreClients | undefined;
 /** Cursors of the workspaces, by their ids. */
@@ -135,8 +138,8 @@ const calls = {
     }),
 
   /**
-   * Publishes events. For each event, returns the milliseconds from its due time until its push arrived. `measured` is
-   * the id of a workspace: if set, only the values of that workspace are returned.
+   * Publishes events. For each event, returns the milliseconds from its due time until its push arrived. If `measured`,
+   * the id of a workspace, is set, returns only the values of that workspace.
    */
   async push({ measured, ...rate }: Rate & { readonly measured?: string }): Promise<readonly number[]> {
     const due = new Map<number, number>();

@@ -59,14 +59,14 @@ async function atRate(
 const CONNECTIONS = 3_000;
 const CONNECTIONS_AT_ONCE = 200;
 /**
- * Milliseconds within which the edge closes a connection beyond its limits. The edge's timeouts are longer, so a
- * connection that closes within this time was refused and did not time out.
+ * Milliseconds within which the edge closes a connection that exceeds the edge's limits. The edge's timeouts are
+ * longer, so a connection that closes within this time was refused and did not time out.
  */
 const REFUSED_WITHIN_MS = 1_000;
 
 /**
- * Opens connections to the edge. A third of them send nothing, a third send part of a request, and a third send one
- * request.
+ * Opens connections to the edge. A third of the connections send nothing, a third send part of a request, and a third
+ * send a whole request.
  */
 export const connections: Attack = async (attacker) => {
   const sockets: Socket[] = [];
@@ -86,7 +86,8 @@ export const connections: Attack = async (attacker) => {
   );
   await sleep(REFUSED_WITHIN_MS);
   const accepted = sockets.filter(({ closed }) => !closed).length;
-  // The edge resets a connection that it refuses. The attack may notice the reset before or after it can use the socket.
+  // The edge resets a connection that it refuses. The attack may notice the reset before or after `openConnection`
+  // resolves.
   const { ECONNRESET: reset = 0, ...others } = refused;
   const closed = sockets.length - accepted + reset;
   const release = (): void => sockets.forEach((socket) => socket.destroy());

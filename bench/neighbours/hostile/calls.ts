@@ -83,7 +83,7 @@ export const testEvents: Attack = async ({ client, tenant, deadUrl, signal }) =>
   );
 };
 
-/** Sets target URLs with host names that the name server never answers for. */
+/** Sets target URLs with host names for which the name server never answers. */
 export const unknownNames: Attack = ({ client, tenant, signal }) =>
   attempt({ count: TARGET_URLS, atOnce: TESTS_AT_ONCE, signal }, (number) => {
     const { workspaces, operator } = client;

@@ -3,7 +3,9 @@ import type { Attack } from "./hostile";
 
 /** More sign-ins than the number of sessions that the dashboard keeps for all operators together. */
 const SIGN_INS = 1_100;
-/** At most 10: the dashboard allows an address ten attempts, and counts sign-ins in progress as attempts. */
+/**
+ * At most 10, because the dashboard allows an address ten failed attempts, and counts each sign-in in progress as one.
+ */
 const AT_ONCE = 8;
 
 /** Signs in again and again. The sessions stay open after the attack. */

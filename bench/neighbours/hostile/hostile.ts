@@ -11,7 +11,7 @@ export interface Attacker {
   readonly victimId: string;
   /** URL of a bridge that accepts connections but never answers. */
   readonly deadUrl: string;
-  /** Aborted when the attack must end. */
+  /** Aborted when the attack must stop. */
   readonly signal: AbortSignal;
 }
 

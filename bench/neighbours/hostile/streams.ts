@@ -12,7 +12,7 @@ const STREAMS_OF_A_GROUP = 64;
 const WATCHES = 1_200;
 const STREAMS_AT_ONCE = 32;
 
-/** Follows one group after another. A group continues to exist after its only stream has closed. */
+/** Follows one group after another. Each group remains in core after its only stream has closed. */
 export const openGroups: Attack = ({ client, tenant, signal }) =>
   attempt({ count: GROUPS, atOnce: GROUPS_AT_ONCE, signal }, async (number) => {
     (await client.follow({ group: `${tenant.name}.${number}`, consumer: "c" })).close();
