@@ -73,7 +73,7 @@ describe("an unsupported method is answered with 404:", () => {
     }
   });
 
-  test("HEAD on known and unknown paths, and the answer has no body", async () => {
+  test("HEAD on known and unknown paths, with no body in the answer", async () => {
     for (const path of [`/hooks/${ID}`, `/hooks/${ID}/events`, "/"]) {
       const answer = await send(service.url, pathOf(path), { method: "HEAD", headers: signed() });
       expect([answer.status, answer.body.length]).toEqual([404, 0]);
@@ -181,6 +181,6 @@ test.each([
   (_what, bytes) => expectEnded(bytes, 400),
 );
 
-test("no error, secret, signature or origin of these requests is logged", () => {
+test("these requests cause no logged error, and no secret, signature or origin in them is logged", () => {
   expectQuiet([service.core, service.edge], [workspace.secret, "v1=", "evil.test"]);
 });

@@ -16,7 +16,7 @@ const COMMAND = { type: "command", channel: "c1", user: USER, text: "start" };
 const ACTION = { type: "action", channel: "c1", user: USER, messageId: "m1", action: "a" };
 const MESSAGE = { type: "message", channel: "c1", user: USER, text: "hi" };
 
-/** Returns `length` emoji. Each is one code point: two code units in UTF-16, and four bytes in UTF-8. */
+/** Returns `length` emoji. Each emoji is one code point: two code units in UTF-16, and four bytes in UTF-8. */
 const astral = (length: number) => "😀".repeat(length);
 const dm = (length: number) => ({
   channel: `dm:${"u".repeat(length - 3)}`,
@@ -128,7 +128,7 @@ test("an accepted event reaches the game as it was sent, with its workspace and 
   }
 });
 
-test("no text, name, body or secret is logged, whether an event was accepted or rejected", async () => {
+test("whether an event is accepted or rejected, no text, name, body or secret is logged", async () => {
   const words = ["private-text", "private-name", "private-channel", "private-field"];
   const event = { ...MESSAGE, channel: { id: "c1", name: words[2] }, user: { ...USER, name: words[1] } };
   expect((await send({ ...event, text: words[0] })).status).toBe(202);

@@ -37,7 +37,7 @@ async function accepted(event: object | string, to = workspace, headers = {}): P
 }
 
 /**
- * Sends a last event; fails unless the game received exactly the `expected` texts, in this order, before the last
+ * Sends a final event; fails unless the game received exactly the `expected` texts, in this order, before the final
  * event.
  */
 async function expectReceived(expected: readonly string[], { id, secret } = workspace): Promise<void> {
@@ -95,7 +95,7 @@ test("the id of a rejected request is not stored, and a repeated request is answ
 });
 
 // contract: repeat-same-request, repeat-resigned
-test("a request without an id is ignored only if it repeats the body and timestamp of an accepted request; its signature may be written differently", async () => {
+test("a request without an id is ignored only if it repeats the body and timestamp of an accepted request; the notation of the signature does not matter", async () => {
   const body = JSON.stringify(guess("one"));
   const { "Service-Signature": header } = signed(body, 5);
   const [t = "", mac = ""] = header.split(",v1=");
@@ -119,6 +119,6 @@ test("a request with an id never counts as a repeat of a request without an id, 
   await expectReceived(["one", "two", "three", "three"]);
 });
 
-test("for the requests of these tests, neither an error nor a secret, signature or id is logged", () => {
+test("the requests in this file cause no logged error, and no secret, signature or id in them is logged", () => {
   expectQuiet([service.core, service.edge], [workspace.secret, "v1=", '"r1"']);
 });

@@ -173,6 +173,6 @@ describe("at most 250 signed requests a second for one workspace:", () => {
   });
 });
 
-test("no error, secret or signature of the requests in this file is logged", () => {
+test("the requests in this file cause no logged error, and no secret or signature in them is logged", () => {
   expectQuiet([service.core, service.edge, proxied], ["v1=", "another secret"]);
 });

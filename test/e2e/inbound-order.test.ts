@@ -72,7 +72,7 @@ test.each<[string, (right: string) => string | string[] | undefined]>([
 });
 
 // contract: post-raw-bytes
-test("a signature is valid only for the exact bytes of the body and the workspace's secret", async () => {
+test("a signature is valid only over the exact bytes of the body, and only with the workspace's secret", async () => {
   const { secret } = workspace;
   const body = '{ "type": "command", "channel": "c1", "user": {"id": "u1"}, "text": "Ünï 🎲" }';
   const other = await service.workspaces.make();
@@ -115,7 +115,7 @@ test("requests to an unknown, native, disconnected or deleted workspace are answ
   expect(answers.size).toBe(1);
 });
 
-test("a POST is accepted for a push workspace, and with the workspace id in any letter case", async () => {
+test("a POST is accepted for a push workspace, and the workspace id can be in any letter case", async () => {
   // No event is published to this workspace, so core pushes nothing.
   const push = await service.workspaces.make({ targetUrl: "https://8.8.8.8/" });
   for (const each of [{ ...workspace, id: workspace.id.toUpperCase() }, push]) {
@@ -123,6 +123,6 @@ test("a POST is accepted for a push workspace, and with the workspace id in any 
   }
 });
 
-test("no error, secret or signature of these requests is logged", () => {
+test("these requests cause no logged error, and no secret or signature in them is logged", () => {
   expectQuiet([service.core, service.edge], [workspace.secret, "v1=", "another secret"]);
 });

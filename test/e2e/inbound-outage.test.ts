@@ -34,7 +34,7 @@ const untilAnswered = (wanted: number) =>
 
 const PREFIX = "chatbridge_core_";
 const read = async (name: string, labels?: string) => valueOf(await readMetrics(core), PREFIX + name, labels);
-/** Returns how many series a metric of core has. */
+/** Returns the number of series that a metric of core has. */
 const series = async (name: string) => (await readMetrics(core)).get(PREFIX + name)?.values.size;
 
 /** Restarts core at the same address, and waits until posts are accepted. */
@@ -122,7 +122,7 @@ test("a stopping core exits with code 0, and posts are answered only with 202, 4
   await restartCore();
 });
 
-test("during an outage, core and the edge log only the outage as an error, and log no stack trace, secret, signature, text or name from the requests", () => {
+test("during an outage, core and the edge log no error except the outage, no stack trace, and no secret, signature, text or name from the requests", () => {
   const outage = "Redis is unavailable: core retries; check that Redis runs, and check REDIS_URL";
   expectQuiet(processes, [workspace.secret, "v1=", "private words", "Private Name"], outage);
 });

@@ -27,11 +27,11 @@ let server: Server;
 let client: Client;
 let lanes: Lanes;
 let stopping: AbortController;
-/** The lanes opened so far: `streams` contains the core's end of each lane, and `edgeStreams` the edge's end. */
+/** The lanes opened so far: `streams` contains core's end of each lane, and `edgeStreams` the edge's end. */
 let streams: Parameters<typeof serveLane>[0][];
 let edgeStreams: ReturnType<LanesOptions["open"]>[];
 let lanesOfCore: ReturnType<typeof createCallCounts>["lanes"];
-/** The highest number of bytes of unsent answers in core so far in this test. */
+/** The most bytes of unsent answers that core has held so far in this test. */
 let mostHeld: number;
 /** Whether core closes each new lane without an error, instead of accepting it. */
 let endsNewLanes = false;
@@ -167,7 +167,7 @@ test("calls made in one turn of the event loop are sent together, in messages of
   expect(answered.length).toBeLessThan(all.length / 2);
 });
 
-test("core sends a message of answers as soon as a page fills it", async () => {
+test("core sends a message of answers as soon as a page fills the message", async () => {
   await start({ lanes: 1 });
   const bytes = PAGE_BYTES_MAX / 2 + 1;
   answerPoll = async (request) => pageFor(request, bytes);
@@ -311,7 +311,7 @@ test("a page is released when it has been sent", async () => {
   expect(released).toEqual(names(3));
 });
 
-test("the bodies of a lane's calls are at most 64 MB in total, and a call over that limit fails immediately", async () => {
+test("the bodies of a lane's pending calls are at most 64 MB in total, and a call over that limit fails immediately", async () => {
   await start({ lanes: 1, bytesMax: forAny(Infinity) });
   const release = holdPolls(() => true);
   const body = "x".repeat(MB);

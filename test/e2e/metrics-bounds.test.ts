@@ -57,7 +57,7 @@ async function follow(record: WorkspaceRecord, group: string, read: number, acke
 
 test.each([
   ["100 events", 0],
-  // In this row, each event contains 60 KB of text, and its ids.
+  // In this row, each event contains 60 KB of text in addition to its ids.
   ["1 MB", 60_000],
 ])("events over a push queue's limit of %s are dropped as overloaded, and logged", async (_what, size) => {
   const record = await addWorkspace(store, { targetUrl: "https://bridge.test/" });
@@ -89,7 +89,7 @@ test.each([
 });
 
 // time: controlled
-test("a group's backlog in a shard consists of the numbers of unread and unacked events, and the time of the oldest of them", async () => {
+test("a group's backlog in a shard consists of the numbers of unread and unacked events, and the time of the oldest such event", async () => {
   expect(await store.backlog.read(SHARD_OF_ALL)).toEqual({
     pushes: 0,
     pushBytes: 0,

@@ -82,7 +82,7 @@ test("docs/metrics.md lists exactly the metrics of core and the edge, each with 
 });
 
 /**
- * Returns the names of the metric series that a text mentions: series of this service, of the process and of Node.js.
+ * Returns the names of the metric series that `text` mentions: series of this service, of the process and of Node.js.
  */
 function namesIn(text: string): readonly string[] {
   return [...new Set(text.match(/\b(?:chatbridge|process|nodejs)_\w+/g))];

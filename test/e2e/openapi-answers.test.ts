@@ -20,8 +20,8 @@ const EVENT = '{"type":"command","channel":"c1","user":{"id":"u1"},"text":""}';
 const PAGE = '{"events":[],"next":null,"hasMore":false,"gap":false}';
 
 /**
- * Decides the outcome of each call to core: returns the reason of a refusal or, for a success, undefined; throws if the
- * call fails.
+ * Decides the outcome of each call to core. Returns the reason for a refusal, or undefined for a success. Throws if
+ * the call fails.
  */
 let next: () => Refused | undefined = () => undefined;
 const SIGNATURE = `t=1,v1=${"0".repeat(64)}`;
@@ -100,7 +100,7 @@ test.each<readonly [string, number, typeof next]>([
     const polled = await poll();
     expect(polled.status).toBe(status);
     expectDocumented(POLL, "get", polled);
-    // Core refuses only polls for this reason, because the bridge of a push workspace can still post events.
+    // This reason applies only to polls, because the bridge of a push workspace can still post events.
     if (name === "PUSH_WORKSPACE") return;
     const posted = await post();
     expect(posted.status).toBe(status === 200 ? 202 : status);

@@ -37,7 +37,7 @@ const setAddress = (
 const sendTest = (workspaceId: string, { workspaces }: CoreClients = service.clients, token?: string) =>
   call(workspaces, workspaces.sendTestOperatorEvent, { workspaceId }, token);
 
-/** Returns the log of changes to a workspace's address for operator events, oldest first, each with its detail. */
+/** Returns the logged changes to a workspace's address for operator events, oldest first, each with its detail. */
 async function changesOf(workspaceId: string): Promise<readonly string[]> {
   const { workspaces } = service.clients;
   const { changes } = await call(workspaces, workspaces.listChanges, { workspaceId });

@@ -76,7 +76,7 @@ const waitForEvents = (workspaceId: string, count: number, receiver = operator) 
     return events.length >= count && events;
   });
 
-/** Makes a push to the bridge fail for an event that is not retried, so that its retries are exhausted. */
+/** Publishes an event that core does not retry, and waits until its push fails: its retries are then exhausted. */
 async function fail(workspaceId: string): Promise<string> {
   const [event] = await push.publish(cardUpdate(workspaceId));
   await until("the failed attempt is stored", async () => (await due.of(workspaceId)) !== undefined);
@@ -98,7 +98,7 @@ async function startOwnReceiver(workspaceId: string) {
 }
 
 // time: controlled
-test("an outage of a push workspace is reported as exhausted, failing and recovered, once each and in this order", async () => {
+test("for an outage of a push workspace, exhausted, failing and recovered events are sent once each, in this order", async () => {
   const bridge = await push.bridge();
   const { workspaceId } = bridge;
   const own = await startOwnReceiver(workspaceId);

@@ -19,7 +19,7 @@ const lines = ({ log }: TestProcess, msg: string): readonly LogLine[] =>
 const untilLogged = (process: TestProcess, msg: string, count = 1) =>
   until(`"${msg}" is logged`, () => lines(process, msg).length >= count);
 
-test("an edge without core logs why core is unavailable, and that the edge is ready only when core has accepted its token", async () => {
+test("an edge without core logs why core is unavailable; it logs that it is ready only after core has accepted its token", async () => {
   const port = await freePort();
   const edge = await startEdge(port, {}, "listening");
   await untilLogged(edge, CORE_LOST);

@@ -49,7 +49,7 @@ test("a poll workspace is failing as soon as its oldest event has waited 5 minut
   expect(await health()).toMatchObject({ failing: false, waiting: 0 });
   const [result] = await publishTexts("one");
   const dueAt = (await due.of(workspace.id)) ?? 0;
-  // A sequence is the time of publishing on the clock of Redis, in microseconds.
+  // A sequence is the time of publication on the clock of Redis, in microseconds.
   const publishedAt = published(result).sequence / 1_000;
   expect(Math.abs(dueAt - (publishedAt + FIVE_MINUTES_MS))).toBeLessThanOrEqual(1);
   await publishTexts("two");

@@ -37,7 +37,8 @@ async function publishTexts(texts: readonly string[], of = workspace): Promise<r
 const textsOf = ({ events }: Page): readonly string[] => events.map(({ message }) => message.text);
 
 /**
- * Stores a held event for each number of `hours`, as if it had been published that many hours ago; returns the cursors.
+ * Stores a held event for each number in `hours`, as if the event had been published that many hours ago; returns the
+ * cursors.
  */
 async function heldSince(...hours: readonly number[]): Promise<readonly string[]> {
   const now = await redisNowUs(store);
@@ -74,7 +75,7 @@ describe("with 120 held events,", () => {
     ];
   });
 
-  /** Fails unless a query is answered with `count` events, from the event at index `first` on. */
+  /** Fails unless a query is answered with `count` events, starting with the event at index `first`. */
   async function expectEvents(query: string, first: number, count: number): Promise<void> {
     const { events, next, hasMore } = await page(query, many);
     const texts = Array.from({ length: count }, (_, i) => `event ${first + i}`);

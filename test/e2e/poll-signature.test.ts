@@ -10,8 +10,8 @@ const workspace = freshWorkspace(service);
 const TOLERANCE_SECONDS = 300;
 
 /**
- * Fails unless a page names its workspace, and has a current signature over its exact bytes, with these secrets in this
- * order.
+ * Fails unless a page names its workspace, and its exact bytes are signed with the current time and these secrets, in
+ * this order.
  */
 function expectSigned(answer: Answer, { id }: TestWorkspace, ...secrets: string[]): void {
   expect(answer.status).toBe(200);

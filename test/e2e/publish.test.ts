@@ -69,7 +69,7 @@ test("a call of more than 8 MB is rejected with RESOURCE_EXHAUSTED, and none of 
 
 // time: smoke
 // contract: envelope-sequence, envelope-id, envelope-workspace, envelope-created-at, message-id
-test("in a call with 100 events of almost the largest size, sequences are rising safe integers, and ids are unique", async () => {
+test("in a call with 100 events of almost the maximum size, sequences are rising safe integers, and ids are unique", async () => {
   const texts = Array.from({ length: 100 }, (_, i) => `${i}`.padEnd(65_000, "x"));
   const held = await hold(...texts.map((text) => ({ content: dm("u1", { ...CARD, text }) })));
   expect(held.map(({ message }) => message["text"])).toEqual(texts);

@@ -21,7 +21,7 @@ const STEPS: readonly PushStep[] = [NAME, ADDRESS, PushStep.CONNECT, PushStep.TL
 const DEADLINE_MS = 5_000;
 const LOOPBACK = "127.0.0.1";
 
-/** A fault of a bridge, and the result of a push to this bridge. */
+/** A fault of a bridge, and the expected result of a push to this bridge. */
 interface Row {
   readonly what: string;
   readonly arrange: (bridge: PushedBridge) => unknown;
@@ -31,7 +31,7 @@ interface Row {
   readonly status?: number;
   /** The bridge's address; undefined if the connection might break before core knows the address. */
   readonly address?: string;
-  /** The failed step of a test event, and the step's message for the owner. */
+  /** The step at which a test event fails, and a pattern for the step's message to the owner. */
   readonly step: PushStep | readonly PushStep[];
   readonly words: RegExp;
 }

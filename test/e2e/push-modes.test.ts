@@ -59,13 +59,13 @@ test("each event that is published while the mode changes is either pushed or he
     await until("more events are published", () => ids.length > before + PUBLISHERS * AT_ONCE);
     await change(bridge);
   }
-  // From now on all events are held, except events whose publish calls were in progress at the last change.
+  // From now on, all events are held, except events whose publish calls were in progress at the last change.
   const before = ids.length;
   await until("more events are held", () => ids.length > before + PUBLISHERS * AT_ONCE + EACH_WAY);
   changed.abort();
   await Promise.all(publishers);
 
-  // Events that were in the push queue at the last change are pushed or held, one after the other.
+  // Events that were in the push queue at the last change are pushed or held one at a time.
   const held = await until("every event is pushed or held", async () => {
     const all = await heldBy(bridge);
     return all.length + bridge.requests.length >= ids.length && all;
@@ -81,7 +81,7 @@ test("each event that is published while the mode changes is either pushed or he
 });
 
 // contract: mode-to-push, mode-to-poll, poll-latest
-test("when a target URL is set, only later events are pushed; clearing the URL does not change held events and cursors", async () => {
+test("when a target URL is set, only later events are pushed; clearing the URL does not change held events or cursors", async () => {
   const [bridge, pushedFirst] = await Promise.all([push.bridge({ polls: true }), push.bridge()]);
   const { workspaceId } = bridge;
   const held = [...(await push.publish(...textEvents(workspaceId, 2)))];

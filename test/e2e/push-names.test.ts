@@ -21,7 +21,7 @@ afterAll(async () => {
 });
 
 // time: ordering
-test("while the name servers of some bridges do not answer, other bridges get events, target URLs can be set, and core can reconnect to a Redis with a host name", async () => {
+test("while the name servers of some bridges do not answer, other bridges get events, target URLs can be set, and core can reconnect to a Redis server by its host name", async () => {
   const names = Array.from({ length: 8 }, () => push.bridge());
   const stalled = await Promise.all(names);
   const other = await push.bridge();

@@ -28,8 +28,8 @@ const PUBLISH_EVERY_MS = 500;
 const ANSWER_MS = [2_800, 3_000, 3_200] as const;
 
 /**
- * Returns a behaviour for bridges that answers each request with 204 after `ANSWER_MS`, and the count of unanswered
- * requests.
+ * Returns a bridge behaviour that answers each request with 204 after `ANSWER_MS`. Also returns the count of
+ * unanswered requests.
  */
 function answerSlowly() {
   let [unanswered, count] = [0, 0];

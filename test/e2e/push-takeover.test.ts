@@ -49,9 +49,9 @@ const madeByAll = (eventId: string) => requestsOf({ requests: cores.requests() }
 // time: ordering
 test("when a core hangs, a different core makes the remaining attempts; when the hung core resumes, its old leases have no effect", async () => {
   const ids = await untilShared();
-  // Each workspace gets two events. At the moment when the first core hangs, the third attempt of one event is not yet
-  // due, and the first attempt of the other event is in progress. The test suspends the core in the 3 s between the
-  // second attempt and the third.
+  // Each workspace gets two events. When the first core hangs, the third attempt for one event is not yet due, and the
+  // first attempt for the other event is in progress. The test suspends the core in the 3 s between the second attempt
+  // and the third.
   const held = holdAnswers();
   cores.behave(({ body }) => (body.includes("in progress") ? held : status(500)));
   const resting = await publishTo(ids, "resting");

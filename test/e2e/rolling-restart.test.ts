@@ -97,7 +97,7 @@ interface PolledPage {
   readonly next: string | null;
 }
 
-test("while every core and edge is replaced under load, each request is answered at its first attempt, and each event is delivered once", async () => {
+test("while every core and edge is replaced under load, each request is answered on its first attempt, and each event is delivered once", async () => {
   const redis = await startTestRedis();
   const ports = [await freePort(), await freePort(), await freePort(), await freePort()];
   const address = `ipv4:${ports.map((port) => `127.0.0.1:${port}`).join(",")}`;

@@ -85,8 +85,8 @@ test("a group's shards are spread evenly over the consumers, and move when a con
     const before = d.seen.length;
     await typeEverywhere("5");
     await until("consumer a has all events", () => firstComings(a).every((came) => came.includes("5")));
-    // Compares ids, not texts: the halted core might accept a request only after it resumes, and store a text again
-    // with a new id.
+    // Compares ids, not texts: the halted core might accept a request only after it resumes, and then store the same
+    // text again with a new id.
     const moved = new Set(a.seen.map(({ id }) => id));
     halted.child.kill("SIGCONT");
     await Promise.all([leases.untilShared(2), coreLeases.untilShared(2)]);

@@ -18,7 +18,10 @@ const EVENT_ID = "evt_01J0ABCDEFGHJKMNPQRSTVWXYZ";
 const push = sharedPush();
 const api = push.workspaces;
 
-/** Publishes an event that is not retried to a bridge that rejects it, and waits until the event is kept. */
+/**
+ * Publishes an event that core does not retry. The bridge rejects the event; waits until core keeps it as a failed
+ * event.
+ */
 async function failOne(workspaceId: string, text = "x", fields = {}) {
   const before = (await api.failedEvents(workspaceId)).length;
   const [event] = await push.publish({ ...cardUpdate(workspaceId, text), ...fields });

@@ -52,7 +52,7 @@ const setAddress = (workspaceId: string, address: string) => {
 const sendTest = (workspaceId: string, { workspaces } = push.service.clients, token?: string) =>
   call(workspaces, workspaces.sendTestOperatorEvent, { workspaceId }, token);
 
-/** Counts the calls that are still pending, and collects the statuses of the others. */
+/** Counts the calls that are still pending, and collects the statuses of the completed calls. */
 function begin(calls: readonly Promise<unknown>[]) {
   const counts = { pending: calls.length, codes: new Set<code | undefined>() };
   const ended = calls.map(async (each) => {

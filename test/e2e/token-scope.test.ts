@@ -28,7 +28,7 @@ let clients: CoreClients;
 let store: TestStore;
 let inside: TestWorkspace;
 let outside: TestWorkspace;
-/** A workspace in the scope of `ann`, which a test changes. */
+/** A workspace in the scope of `ann`. A test changes this workspace. */
 let changed: TestWorkspace;
 const consumers: Consumer[] = [];
 

@@ -135,7 +135,7 @@ test("each attempt of a push has its own span, and a failed attempt is marked", 
   expect(failed.attributes["error.type"]).toBe("status");
 });
 
-test("the traceparent of an event takes precedence over that of its call", async () => {
+test("the traceparent of an event takes precedence over the traceparent of its call", async () => {
   const own = "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa";
   await publish("own trace", SAMPLED, `00-${own}-${PARENT}-01`);
   expect(await pushed("own trace")).toEqual([

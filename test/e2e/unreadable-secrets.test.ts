@@ -48,7 +48,7 @@ beforeAll(async () => {
 });
 afterAll(() => push.close());
 
-test("the list contains workspaces with an unreadable secret, with the fingerprint of the missing key, for every page size", async () => {
+test("for every page size, the list contains the workspaces with an unreadable secret, each with the fingerprint of the missing key", async () => {
   for (const size of [1, 2, 1_000]) {
     const found = new Map<string, string>();
     for (let token = ""; ;) {
@@ -101,7 +101,7 @@ test("requests without a signature, and requests for unknown and for other works
   expect((await post(url, { ...callerOf(goodPoll), secret: bad.secret }, EVENT)).status).toBe(401);
 });
 
-test("rotations and tests are rejected with an error that names the missing key and the fix; other changes keep the secret, which works again once its key is back", async () => {
+test("rotations and tests are rejected with an error that names the missing key and the fix; other changes keep the secret, which works again once core has its key again", async () => {
   const { workspaceId: id, secret } = await push.bridge({ polls: true });
   await losekey(id);
   const advice = new RegExp(`${MISSING}.*connect the workspace`);
@@ -132,7 +132,7 @@ test("a workspace with an unreadable secret can be disconnected, connected with 
   await expectRejected(push.workspaces.get(id), status.NOT_FOUND, "");
 });
 
-test("the pushes of a workspace with an unreadable secret wait in the queue without delaying others; once it is connected again, all are sent in order", async () => {
+test("the pushes of a workspace with an unreadable secret wait in the queue without delaying other pushes; once the workspace is connected again, all are sent in order", async () => {
   const published = await push.publish(
     ...textEvents(bad.workspaceId, 30),
     ...textEvents(good.workspaceId, 2),

@@ -116,7 +116,7 @@ describe("a build without a git repository", () => {
   const build = (environment: Record<string, string>) => run([SCRIPT], { cwd: folder, environment });
   const written = () => JSON.parse(readFileSync(join(folder, "dist/build.json"), "utf8")) as object;
 
-  test("records the commit that COMMIT contains, or `unknown` if COMMIT says so", async () => {
+  test("records the commit that COMMIT contains, or `unknown` if COMMIT is `unknown`", async () => {
     expect((await build({ COMMIT: "unknown", VERSION: "" })).code).toBe(0);
     expect(written()).toEqual({ version: "1.2.3", commit: "unknown" });
     expect((await build({ COMMIT, VERSION: "1.2.3" })).code).toBe(0);

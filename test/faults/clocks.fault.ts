@@ -49,7 +49,10 @@ const CLOCK_STEPS = [
   'export LD_PRELOAD="$FOLDER/clock-step.so" CLOCK_STEP_FILE="$FOLDER/clock"',
 ].join("\n");
 
-/** Starts the service on a Redis with an adjustable clock. Returns a function that sets that clock back. */
+/**
+ * Starts the service with a Redis server whose clock is adjustable. Returns a function that sets the server's clock
+ * back.
+ */
 async function startOnSteppedClock(): Promise<() => Promise<void>> {
   const own = await startRig(() => startTestRedis([], CLOCK_STEPS));
   rig = own;

@@ -5,7 +5,7 @@ import { startRig, type Rig } from "../harness/rig";
 import { until } from "../harness/wait";
 import { expectSound, expectSums, underFault } from "./fault";
 
-/** A Redis with replicas. Tests can kill its master. */
+/** A master of Redis and its replicas. Tests can kill the master. */
 interface Replicated {
   readonly url: string;
   master(): Promise<RedisNode>;

@@ -23,7 +23,7 @@ const EVENTS: readonly object[] = [
   { type: "action", id: "r3", channel: "c", user: USER, messageId: "m1", action: "vote:3" },
 ];
 const QUERIES = ["", "after=0", "after=latest", "limit=10", "after=0&limit=100"];
-/** Odd pieces of text. The first piece is empty. */
+/** Odd strings. The first string is empty. */
 const ODD = ' \0 \uFEFF " \\ } [[[[[[[[ null -1 1e999 😀 %00 && = \ud800'.split(" ");
 const ODD_PATHS = "/ // /hooks /hooks/% /hooks/%00/events /../hooks /hooks/x/events/y *".split(" ");
 const METHODS = ["GET", "PUT", "DELETE", "PATCH", "OPTIONS", "POST"];

@@ -32,8 +32,8 @@ const GROWN_MS = 90_000;
 const GROWTH = 5;
 const GIVE_UP_MS = 45_000;
 /**
- * Milliseconds after the last new fact until a missing event counts as lost. This is enough time for a lease to expire,
- * and then for a push to be retried or an ack deadline to pass, even on a busy machine.
+ * Milliseconds after the last new fact until a missing event counts as lost. Even on a busy machine, this is enough
+ * time for a lease to expire, followed by a push retry or an ack deadline.
  */
 const STILL_MS = 25_000;
 const QUIET_MS = 1_500;
@@ -96,7 +96,10 @@ export async function startLoad(rig: Rig, options: LoadOptions = {}) {
     /** The ids of the push workspaces. */
     pushed: pushed.map(({ id }) => id),
     words: `${2 * count} workspaces, each with 1 inbound and 1 outbound event every ${everyMs} ms`,
-    /** Waits until `by` more events were accepted, delivered, published, and served or pushed in every workspace. */
+    /**
+     * Waits until every workspace has `by` more events at each stage: accepted, delivered, published, and either served
+     * or pushed.
+     */
     async grows(by = GROWTH) {
       const counts = () =>
         all.flatMap(({ id }, place) =>

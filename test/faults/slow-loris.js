@@ -1,7 +1,7 @@
 // Runs in a worker thread, so that the work of this client does not delay the test's other clients. Opens `count`
 // connections to the edge at `port`, and keeps about that many open. Each connection sends a request byte by byte.
-// Writes three counts to `seen`: the opened connections, the most that were open at once, and the connections that
-// ended.
+// Writes three counts of connections to `seen`: all that were opened, the most that were open at once, and those that
+// have closed.
 "use strict";
 const { connect } = require("node:net");
 const { workerData } = require("node:worker_threads");

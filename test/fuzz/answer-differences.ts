@@ -4,7 +4,7 @@ import type { NodeAnswer } from "./node-answer";
 /** The result of core's parser. */
 export interface CoreAnswer {
   readonly state: "head" | "rejected" | "body" | "ended" | "spent";
-  /** The reason for a rejection; "" otherwise. */
+  /** The reason for a rejection, or "" if there is none. */
   readonly reason: string;
   readonly status: number;
   /** The start of the body; empty if the status is 2xx. */
@@ -139,7 +139,10 @@ export const DIFFERENCES: readonly Difference[] = [
   },
 ];
 
-/** Returns the documented reason for different results, or a description of them; undefined for equal results. */
+/**
+ * Returns undefined if the results are equal; otherwise the documented reason for their difference, or a description of
+ * both results if there is no such reason.
+ */
 export function differenceOf(
   text: string,
   core: CoreAnswer,

@@ -4,7 +4,7 @@ type Body = Record<string, unknown>;
 
 const LENGTHS = [0, 1, 2, 127, 128, 129, 131, 132, 511, 512, 513, 1_999, 2_000, 2_001, 3_999, 4_000, 4_001];
 const UNITS = ["x", "é", "e\u0301", "😀", "👩‍🚀", "\u0000", "\u2028", " ", "/", "~"];
-/** Texts that are not valid Unicode: halves of surrogate pairs. */
+/** Strings that are not valid Unicode: halves of surrogate pairs. */
 const BROKEN = ["\ud83d", "x\ude00", "\ude00\ud83d", "😀\ud83d"];
 const OTHERS = [
   null,
@@ -68,7 +68,7 @@ function validEvent(random: Random): Body {
   };
 }
 
-/** Returns a text of `least` to `most` characters, often with exactly the minimum or the maximum length. */
+/** Returns a string of `least` to `most` characters, often with exactly the minimum or the maximum length. */
 function textOf(random: Random, least: number, most: number): string {
   const length = random.pick([least, most, least + random.int(most - least + 1), Math.min(most, least + 5)]);
   return filled(random, length);

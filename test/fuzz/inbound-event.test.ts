@@ -6,7 +6,7 @@ import { inboundBody } from "./inbound-bodies";
 import { createRandom, SEED } from "./random";
 
 const CASES = 50_000;
-/** Timeout in ms. The test takes some seconds, but other tests run at the same time. */
+/** Timeout in ms. The test alone takes a few seconds, but other tests slow it down when they run at the same time. */
 const ALL_CASES_MS = 600_000;
 
 /**

@@ -7,7 +7,7 @@ export interface NodeAnswer {
   /** The status; 0 until the head is complete, or if Node rejects the head. */
   readonly status: number;
   readonly body: Buffer;
-  /** The code of Node's error; "" for none. */
+  /** The code of Node's error, or "" if there is none. */
   readonly error: string;
   /** Whether the body is complete. */
   readonly isComplete: boolean;

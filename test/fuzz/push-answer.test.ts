@@ -7,7 +7,7 @@ import { createRandom, SEED } from "./random";
 
 const CASES = 200_000;
 const BATCH = 500;
-/** Timeout in ms. The test takes half a minute, but other tests run at the same time. */
+/** Timeout in ms. The test alone takes half a minute, but other tests slow it down when they run at the same time. */
 const ALL_CASES_MS = 600_000;
 const FOUND_MOST = 10;
 
