@@ -14,9 +14,9 @@ type Backend = Pick<RunningProcess, "port" | "healthPort">;
 const PROBE_EVERY_MS = 200;
 
 /**
- * Starts an HTTP proxy that distributes requests over edges in turn. The proxy reuses connections, probes `/ready`, and
- * stops using an edge after the first failed probe. The proxy never repeats a request: when the connection to an edge
- * fails, the client gets 502.
+ * Starts an HTTP proxy that sends each request to the next edge in turn. The proxy reuses connections, probes
+ * `/ready`, and stops using an edge after the first failed probe. The proxy never repeats a request: when the
+ * connection to an edge fails, the client gets 502.
  */
 export async function startBalancer(backends: readonly Backend[]) {
   const known = new Map<Backend, { readonly agent: Agent; isReady: boolean }>();

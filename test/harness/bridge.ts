@@ -27,7 +27,7 @@ export interface SendOptions {
   readonly headers?: Readonly<Record<string, string | readonly string[]>>;
   readonly body?: string | Buffer;
   readonly method?: string;
-  /** Local address of the client, e.g. 127.0.0.7. The rate limit for addresses counts each of them separately. */
+  /** Local address of the client, e.g. 127.0.0.7. The rate limit counts each address separately. */
   readonly from?: string;
 }
 

@@ -12,9 +12,9 @@ export type TestBrowser = ReturnType<typeof testBrowser>;
 export type Visitor = Awaited<ReturnType<TestBrowser["visit"]>>;
 
 /**
- * The worker's browser, for the tests of a file. A test fails if a page has an error or violates its content security policy.
- * A visitor that a test creates is closed after the test; a visitor that a `beforeAll` hook creates stays for all tests
- * of the file.
+ * The worker's browser, for the tests of a file. A test fails if a page has an error or violates its content security
+ * policy. A visitor that a test creates is closed after the test; a visitor that a `beforeAll` hook creates stays for
+ * all tests of the file.
  */
 export function testBrowser() {
   let browser: Browser;
@@ -95,8 +95,8 @@ export async function untilFocused(page: Page, words: string): Promise<void> {
 }
 
 /**
- * At each later load of the page, runs a script as soon as the element exists, before the browser draws the element. In
- * the script, the element is `element`.
+ * On each later load of the page, runs a script as soon as the element exists, before the browser draws the element.
+ * In the script, the element is `element`.
  */
 export function beforeFirstPaint(page: Page, selector: string, script: string): Promise<unknown> {
   return page.addInitScript(`

@@ -7,7 +7,7 @@ import { createTerminal } from "../../cli/terminal";
 import { TOKENS } from "./processes";
 
 export interface CliOptions {
-  /** The role of the token that the command uses; "nobody" for no token. */
+  /** The role of the token that the command uses, or "nobody" for no token. */
   readonly role?: keyof typeof TOKENS | "nobody";
   readonly corePort?: number;
   readonly stdin?: string | Buffer;

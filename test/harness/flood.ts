@@ -1,7 +1,7 @@
 import { connect, createServer, type AddressInfo, type Socket } from "node:net";
 import { once } from "node:events";
 
-/** Number of connections that are opened at the same time. The backlog of a listener is larger. */
+/** Number of connections that are opened at the same time: fewer than fit into a listener's backlog. */
 const AT_ONCE = 100;
 
 export type Flood = Awaited<ReturnType<typeof openFlood>>;

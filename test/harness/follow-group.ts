@@ -61,7 +61,7 @@ export function createGroup(window: number) {
 
   /**
    * Checks that the events in flight do not exceed the window. Two kinds of events do not count: overdue events, and
-   * later events of the same workspaces, which are redelivered with the overdue ones.
+   * later events of the same workspaces, which are redelivered with the overdue events.
    */
   function judgeWindow(stream: Stream): void {
     const overdue = performance.now() - DEADLINE_MS;

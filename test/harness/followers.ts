@@ -40,7 +40,7 @@ const WAITING = `
   end
   return { 'no group', '' }`;
 
-/** Returns the number of events that a group has not read or not acked yet; NaN if a shard does not have the group. */
+/** Returns the number of a group's unread and unacked events; NaN if a shard does not have the group. */
 export async function waitingFor(store: TestStore, group: string): Promise<number> {
   let sum = 0;
   for (let shard = 0; shard < store.keys.shards; shard++) {

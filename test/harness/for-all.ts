@@ -24,7 +24,7 @@ export const many = (count: number): number => Math.ceil(count / Number(process.
 const SURROGATES_FROM = 0xd800;
 const SURROGATES = 0x800;
 const CODE_POINTS = 0x110000;
-/** Texts of several code points that are displayed as one character. */
+/** Strings of several code points, each displayed as one character. */
 const COMPOSED = ["e\u0301", "👩‍👩‍👧", "🇵🇹", "👍🏽", "ष\u093F"];
 
 /**

@@ -7,7 +7,7 @@ import { ROOT } from "./compose-file";
 import { freePort } from "./processes";
 import { until } from "./wait";
 
-/** The text of the proxy's configuration. */
+/** The content of the proxy's configuration file. */
 export const PROXY_CONFIG = readFileSync(join(ROOT, "deploy/compose/proxy/haproxy.cfg"), "utf8");
 /** The default of PROXY_CERTIFICATES. With this value, the proxy serves plain HTTP. */
 export const NO_CERTIFICATES = "./deploy/compose/proxy";

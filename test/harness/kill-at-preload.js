@@ -1,8 +1,8 @@
 /**
- * Preloaded into a process with `node --require`. Kills the process like `kill -9` when it appends to a file. The
- * environment variable KILL_AT contains the file's name, the number of the append, and the step: `opened` (nothing is
- * written), `written` or `synced`. For example, `pushes.jsonl 1 synced`. If the variable is empty, the process is not
- * killed.
+ * Preloaded into a process with `node --require`. Kills the process, like `kill -9`, at one step of an append to a
+ * file. The environment variable KILL_AT contains the file's name, the number of the append, and the step: `opened`
+ * (nothing is written), `written` or `synced`. An example is `pushes.jsonl 1 synced`. If the variable is empty, the
+ * process is not killed.
  */
 const files = require("node:fs/promises");
 const { basename } = require("node:path");

@@ -8,8 +8,8 @@ export type MemoryConnection = ReturnType<ReturnType<typeof createMemoryFollowLo
 interface Shard {
   readonly entries: { readonly id: string; readonly workspaceId: string; readonly number: number }[];
   /**
-   * The number of entries that were read at least once. `pending` maps the id of each unacked entry to
-   * the number of attempts.
+   * The number of entries that were read at least once. `pending` maps the id of each unacked entry to the number of
+   * its attempts.
    */
   read: number;
   readonly pending: Map<string, number>;
@@ -45,7 +45,7 @@ export function createMemoryFollowLog(shardOf: Readonly<Record<string, number>>)
     if (found === undefined) throw new RangeError(`no shard ${shard}`);
     return found;
   }
-  /** Returns a shard if the member holds the lease; otherwise undefined. */
+  /** Returns a shard if the member holds its lease; otherwise undefined. */
   const heldBy = ({ token }: Member, shard: number) => (book.holder(shard) === token ? at(shard) : undefined);
   function claim(shard: Shard, ids: readonly string[]): LogEntry[] {
     return ids.flatMap((entryId) => {

@@ -19,7 +19,7 @@ export async function readMetrics({ healthPort }: Pick<TestProcess, "healthPort"
   return parseMetrics(body.toString());
 }
 
-/** Matches a line with a value, which is a number in the text format of Prometheus. */
+/** Matches a line of the Prometheus text format that contains a value. */
 const VALUE = /^([a-z_]\w*)(?:\{(.*)\})? (-?[\d.]+(?:e[+-]?\d+)?|[+-]Inf|nan)$/i;
 
 /** Parses the text format of Prometheus. Throws at the first line that is not in this format. */

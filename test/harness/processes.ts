@@ -34,7 +34,7 @@ export interface TestProcess extends RunningProcess {
 
 type Environment = Readonly<Record<string, string>>;
 
-/** Starts core on free ports, connected to a Redis. Resolves when core is ready. */
+/** Starts core on free ports, connected to a Redis server. Resolves when core is ready. */
 export function startCore(redisUrl: string, environment: Environment = {}): Promise<TestProcess> {
   return startProcess("core", {
     REDIS_URL: redisUrl,

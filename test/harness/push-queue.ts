@@ -20,7 +20,7 @@ export const deliveryOf = (
   address: "127.0.0.1",
 });
 
-/** Returns functions that use the push queues of a store like a core that holds the leases of all shards. */
+/** Returns functions that use a store's push queues as a core does that holds the leases of all shards. */
 export function pushQueueOf(store: TestStore) {
   const shardOf = ({ id }: Pick<Workspace, "id">): number => store.keys.shard(id);
   /** Acquires or renews the lease of a shard. */
@@ -79,7 +79,7 @@ export function pushQueueOf(store: TestStore) {
       expect(await record(push, "keep", deliveryOf(push, 1, "timeout"))).toBe("recorded");
       return push;
     },
-    /** Returns the ids of the kept events, newest failure first. */
+    /** Returns the ids of the failed events, newest failure first. */
     failedOf: async ({ id }: Workspace) => (await store.failedEvents.list(id)).map(({ eventId }) => eventId),
     sendAgain: ({ id }: Workspace, ...labels: readonly string[]) =>
       store.failedEvents.sendAgain(

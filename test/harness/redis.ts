@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { startPrivateRedis } from "../../deploy/local/private-redis";
 import { redisServer } from "./redis-server";
 
-/** A separate Redis for one test file, on a socket in a temporary folder. */
+/** A separate Redis server for one test file, on a socket in a temporary folder. */
 export type TestRedis = Awaited<ReturnType<typeof startTestRedis>>;
 
 /** @param setUp shell commands that run before the server starts; "$FOLDER" is the server's folder */

@@ -2,8 +2,8 @@ const { sep } = require("node:path");
 const Sequencer = require("@jest/test-sequencer").default;
 
 /**
- * The slowest files of each suite, slowest first, each given by a part of its path. The order affects only how long a
- * run takes. At the end, each run prints its ten slowest files.
+ * The slowest files of each suite, slowest first, each identified by a part of its path. The order affects only how
+ * long a run takes. At the end, each run prints its ten slowest files.
  */
 const SLOWEST = [
   "test/docs/site",

@@ -24,7 +24,8 @@ export interface TestService extends Service {
 }
 
 /**
- * Starts a service. A test file that does none of this should call `sharedService` instead.
+ * Starts a service. A test file that does not stop, kill or configure a part of it should call `sharedService`
+ * instead.
  */
 export async function startService(
   environment: {

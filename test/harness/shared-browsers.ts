@@ -10,7 +10,9 @@ export interface SharedBrowsers {
   close(): Promise<void>;
 }
 
-/** Starts `count` browsers. Stores the address of each in an environment variable, which the jest workers inherit. */
+/**
+ * Starts `count` browsers. Stores each browser's address in an environment variable, which the jest workers inherit.
+ */
 export async function startSharedBrowsers(count: number): Promise<SharedBrowsers> {
   const workers = Array.from({ length: count }, (_, i) => String(i + 1));
   const executablePath = count > 0 ? await findChromium() : "";

@@ -5,9 +5,9 @@ const SLOWEST = 10;
 const inSeconds = (ms) => `${(ms / 1000).toFixed(1)} s`;
 
 /**
- * A jest reporter. After all other reporters, it prints the slowest files, how long the run took, how fast this machine
- * was before and after the run, and the totals on one plain last line. With CLOSING_LINE=off, it prints only the
- * slowest files: `scripts/check.ts` then prints the rest once for all runs.
+ * A jest reporter, which runs after all other reporters. It prints the slowest files, the duration of the run, and the
+ * speed of this machine before and after the run. Its last line contains the totals as plain text. With
+ * CLOSING_LINE=off, it prints only the slowest files: `scripts/check.ts` then prints the rest once for all runs.
  */
 module.exports = class Summary {
   #isWhole = process.env.CLOSING_LINE !== "off";

@@ -22,7 +22,7 @@ const folder = testFolder();
 const isCustom = ({ apiVersion }: { apiVersion: string }): boolean =>
   /^(?:gateway\.networking\.k8s\.io|monitoring\.coreos\.com)\//.test(apiVersion);
 
-/** Validates objects with the schemas of a Kubernetes release. Returns the faults; "" if there are none. */
+/** Validates objects with the schemas of a Kubernetes release. Returns the faults, or "" if there are none. */
 async function faultsOf(objects: readonly object[], kubernetes: string): Promise<string> {
   const file = join(folder, "objects.yaml");
   writeFileSync(file, objects.map((each) => stringify(each)).join("---\n"));

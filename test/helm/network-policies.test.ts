@@ -151,7 +151,7 @@ describe.each(EXAMPLES)("with the values of the example %s,", (example) => {
   });
 });
 
-test("only the proxy reaches edges and the dashboard, and it reaches core only if games outside the cluster are allowed", () => {
+test("only the proxy reaches edges and the dashboard; the proxy reaches core only if games outside the cluster are allowed", () => {
   const proxy = inNamespace("traefik");
   expect(isReachedBy("sentinel", "edge", proxy, 8080)).toBe(true);
   expect(isReachedBy("sentinel", "dashboard", proxy, 8082)).toBe(true);

@@ -13,8 +13,8 @@ import { durableLines, startRedisNodes } from "../harness/redis-node";
 import { startTestSentinel } from "../harness/redis-sentinel";
 import { until } from "../harness/wait";
 
-// Runs core, an edge and the dashboard without a cluster, with the variables that the chart renders, and the secrets
-// that the commands in docs/kubernetes.md create. Only the ports differ from those in a cluster.
+// Runs core, an edge and the dashboard without a cluster. They get the variables that the chart renders, and the
+// secrets that the commands in docs/kubernetes.md create. Only the ports differ from those in a cluster.
 
 const started: TestProcess[] = [];
 const closers: (() => Promise<void>)[] = [];

@@ -29,8 +29,8 @@ export const ANY_PORTS = Object.fromEntries(Object.keys(LISTENERS).map((name) =>
 export const NO_DEMO = { DEMO: "off" };
 
 /**
- * Returns addresses with ports that only this test worker uses. With random ports, two starts could get the same
- * port.
+ * Returns addresses with ports that only this test worker uses. If the ports were random, two starts could get the
+ * same port.
  */
 async function ownPorts(): Promise<Record<string, string>> {
   const ports: Record<string, string> = {};

@@ -13,7 +13,7 @@ test("a tenant's calls above its pace are delayed, and no call of another tenant
 });
 
 // time: ordering
-test("if the name server of target URLs never answers, checks of these URLs are refused above a share, and do not disturb other tenants", async () => {
+test("if the name server of target URLs never answers, checks of these URLs that exceed a tenant's share are refused, and other tenants are not disturbed", async () => {
   const { taken, report } = await street.attack("names");
   expectUndisturbed(report);
   expect(Object.keys(taken.refused)).toContain("RESOURCE_EXHAUSTED");

@@ -6,7 +6,7 @@ const CONNECTIONS_BELOW_ALL = 2_900;
 const street = neighbourhood();
 
 // time: ordering
-test("the edge closes connections that exceed the share of their address, but does not close those of another address", async () => {
+test("the edge closes connections that exceed the share of their address, but closes no connections of another address", async () => {
   const { taken, report } = await street.attack("connections");
   expectUndisturbed(report);
   expectBounded(taken, "closed", CONNECTIONS_BELOW_ALL);

@@ -6,7 +6,7 @@ const ALL_CALLS = 60;
 const street = neighbourhood();
 
 // time: ordering
-test("events for a workspace that nobody polls are refused above a share, but other tenants' events are accepted", async () => {
+test("for a workspace that nobody polls, events that exceed its share are refused, but other tenants' events are accepted", async () => {
   const { taken, report } = await street.attack("held-events");
   expectUndisturbed(report);
   expectBounded(taken, "HELD_FULL", ALL_CALLS - 1);

@@ -10,14 +10,14 @@ beforeAll(() => {
 afterAll(() => client.close());
 
 // time: ordering
-test("operator events to an address that never answers are refused above a share, and do not delay other operator events", async () => {
+test("test operator events that exceed a tenant's share are refused if their address never answers, and other operator events are not delayed", async () => {
   const { taken, report } = await street.attack("operator-events", ["operator event"]);
   expectUndisturbed(report);
   expect(Object.keys(taken.refused)).toContain("RESOURCE_EXHAUSTED");
 });
 
 // time: ordering
-test("test events to a bridge that never answers are refused above a share, and do not disturb other tenants", async () => {
+test("test events that exceed a tenant's share are refused if their bridge never answers, and other tenants are not disturbed", async () => {
   const { taken, report } = await street.attack("test-events");
   expectUndisturbed(report);
   expect(Object.keys(taken.refused)).toContain("RESOURCE_EXHAUSTED");

@@ -33,7 +33,7 @@ async function attemptsOf(workspace: OddWorkspace, lines: () => readonly string[
 test("listen repeats a push after every odd answer that is not a 2xx, and forwards the later events", async () => {
   const rows = ODD_ANSWERS.filter(({ push }) => push !== undefined);
   const names = rows.map(({ name }) => name);
-  // Regular pages. Their events have the texts to which the target gives odd answers.
+  // Regular pages. The target gives odd answers to the pushes of their events.
   const workspace = service.add({
     events: names,
     byText: new Map(rows.map((row) => [endOf(row.name), row])),

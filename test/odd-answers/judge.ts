@@ -23,8 +23,8 @@ const TIMER_SLACK_MS = 20;
 /** Text of the last event of each run. */
 const LAST = "the end";
 /**
- * Answers to the event `LAST`, for tests in which the program must not poll again. The program's waits before these
- * retries add up to more than its wait before the next poll if it ignored `Retry-After`.
+ * Answers to the event `LAST`, for tests in which the program must not poll again. In total, the program waits longer
+ * for these retries than it would wait for its next poll if it ignored `Retry-After`.
  */
 const REFUSALS: OddAnswer = {
   name: LAST,
@@ -36,7 +36,7 @@ const REFUSALS: OddAnswer = {
 /** The reactions of a program: by name of the answer, "poll: …" and "send: …". */
 export type Verdicts = Readonly<Record<string, string>>;
 
-/** Returns the expected verdicts: those of a program that reacts to each answer as it must. */
+/** Returns the expected verdicts: the verdicts on a program that reacts to each answer as it must. */
 export function expectedVerdicts(rows: readonly OddAnswer[]): Verdicts {
   const each = continuedOf(rows).flatMap(({ name, poll }) => [[`poll: ${name}`, poll ?? ""]]);
   const sent = rows.filter(({ send }) => send !== undefined);
@@ -107,7 +107,7 @@ async function judgeLane(service: OddService, rows: readonly OddAnswer[], start:
   return Object.fromEntries([...polled, ...sent, ...faults]) as Verdicts;
 }
 
-/** Returns the reaction to an answer, from the times at which the same request was made. */
+/** Determines the reaction to an answer from the times at which the program made the same request. */
 function reactionTo(
   row: OddAnswer,
   wanted: Reaction | undefined,

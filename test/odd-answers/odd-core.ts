@@ -42,7 +42,7 @@ const page = (status: number) => (stream: ServerHttp2Stream) => {
   stream.respond({ ":status": status, "content-type": "text/html" });
   stream.end(HTML);
 };
-/** Answers the call like core at first, and then calls `act`, which breaks off the call. */
+/** Answers the call like core at first, and then calls `act`, which interrupts the call. */
 const thenDo =
   (act: (stream: ServerHttp2Stream, socket: Socket) => void) =>
   (stream: ServerHttp2Stream, socket: Socket) => {

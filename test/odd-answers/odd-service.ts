@@ -36,8 +36,8 @@ export interface OddWorkspace {
   /** All pushes to `targetUrl`, with the text of the event. */
   readonly pushes: readonly Seen[];
   /**
-   * Faults of the program, e.g. a request with a wrong path or an invalid signature, or an endless answer that it did
-   * not stop reading.
+   * Faults of the program, e.g. a request with a wrong path or an invalid signature, or an endless answer that the
+   * program did not stop reading.
    */
   readonly faults: readonly string[];
   readonly targetUrl: string;
@@ -45,11 +45,11 @@ export interface OddWorkspace {
 
 export interface WorkspaceOptions {
   /**
-   * Answers to the polls, in turn. After each of them, a regular page has one event, whose text is the name of the
-   * answer. The last page has the event `the end`.
+   * Answers to the polls, in this order. After each answer, a regular page has one event, whose text is `endOf` of
+   * the answer's name. The text of the last event is `endOf("the end")`.
    */
   readonly toPolls?: readonly OddAnswer[];
-  /** Texts of events in the first pages, which have regular answers. */
+  /** Names of the events in the first pages, which are regular answers. The text of an event is `endOf` of its name. */
   readonly events?: readonly string[];
   /**
    * Answers to events and pushes, by text. Only the first request with the text gets the answer, or the first `times`
@@ -60,15 +60,15 @@ export interface WorkspaceOptions {
   readonly channel?: string;
 }
 
-/** Returns the text of the event that follows an odd answer. No text contains another text. */
+/** Returns the text of the event that follows an odd answer. None of these texts contains another. */
 export const endOf = (name: string): string => `after ${name}.`;
 
 export type OddService = Awaited<ReturnType<typeof startOddService>>;
 
 /**
- * Starts a stand-in for the service over plain TCP. It gives odd answers to the first requests of a workspace, and
- * regular answers to the others: signed pages to polls, and `202` to correctly signed events. Closes each connection
- * after one answer.
+ * Starts a stand-in for the service over plain TCP. It gives odd answers to the first requests of a workspace. Its
+ * other answers are regular: signed pages to polls, and `202` to correctly signed events. Closes each connection after
+ * one answer.
  */
 export async function startOddService() {
   const workspaces = new Map<string, (request: Request, socket: Socket) => void>();
@@ -109,7 +109,9 @@ export async function startOddService() {
       const faults: string[] = [];
       /** Numbers of requests that got an odd answer, by text. */
       const given = new Map<string, number>();
-      /** Texts of all events, oldest first. A cursor is the number of events that precede it. */
+      /**
+       * Names of all events, oldest first; `endOf` makes their texts. A cursor is the number of events that precede it.
+       */
       const texts = [...held, ...toPolls.map(({ name }) => name), "the end"];
       let oddPolls = 0;
 

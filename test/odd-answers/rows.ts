@@ -2,10 +2,11 @@ import { signatureOf } from "../harness/bridge";
 
 /**
  * What a program must do after an answer:
- * `ok`: continue as after a regular answer;
- * `retry`: make the same request again;
- * `stop`: not make the same request again. After a poll, the program ends, or reports the answer and polls rarely;
- * `wait`: wait so long that no test sees the next poll. An event is dropped.
+ *
+ * - `ok`: continue as after a regular answer.
+ * - `retry`: make the same request again.
+ * - `stop`: not make the same request again. After a poll, the program exits, or reports the answer and polls rarely.
+ * - `wait`: wait so long that no test sees the next poll. An event is dropped.
  */
 export type Reaction = "ok" | "retry" | "stop" | "wait";
 
@@ -20,8 +21,8 @@ export interface OddAnswer {
    */
   readonly then?: "reset" | "answer" | "flood" | "hold";
   /**
-   * The required reaction when a poll gets this answer; absent if the answer makes no sense for a poll. The same holds
-   * for `send` and `push`.
+   * The required reaction when a poll gets this answer; absent if the answer makes no sense for a poll. Likewise,
+   * `send` and `push` can be absent.
    */
   readonly poll?: Reaction;
   /**

@@ -32,7 +32,7 @@ const CHROMIUM: AptProgram = {
 };
 const NGIRCD = { name: "ngIRCd", command: "ngircd", package: "ngircd", size: "1 MB" };
 const INSPIRCD = { name: "InspIRCd", command: "inspircd", package: "inspircd", size: "10 MB" };
-/** The checker of Prometheus's files. */
+/** The program that checks Prometheus's files. */
 const PROMTOOL = { name: "promtool", command: "promtool", package: "prometheus", size: "150 MB" };
 const SHELLCHECK = { name: "ShellCheck", command: "shellcheck", package: "shellcheck", size: "20 MB" };
 const HAPROXY = { name: "HAProxy", command: "haproxy", package: "haproxy", size: "5 MB" };
@@ -47,8 +47,8 @@ export const APT_PROGRAMS: readonly AptProgram[] = [
   HAPROXY,
 ];
 
-// Each function returns the path of its program, and first installs a missing program. Each throws if the installation
-// is not permitted or fails.
+// Each function returns the path of its program, and installs the program first if it is missing. Each throws if the
+// installation is not permitted or fails.
 export const findChromium = (say?: Say): Promise<string> => findAptProgram(CHROMIUM, say);
 export const findNgircd = (say?: Say): Promise<string> => findAptProgram(NGIRCD, say);
 export const findInspircd = (say?: Say): Promise<string> => findAptProgram(INSPIRCD, say);
@@ -69,8 +69,8 @@ const commandsOf = ({ command, substitutes = [] }: AptProgram) => [command, ...s
 const substituted = new Set<AptProgram>();
 
 /**
- * Installs the programs that are missing. Throws if the installation is not permitted or fails, unless a substitute for
- * the program is on the PATH. For example, some releases of Ubuntu lack one of the packages.
+ * Installs the programs that are missing. Throws if the installation is not permitted or fails, unless a substitute
+ * for the program is on the PATH. A substitute is needed where a package is missing, as on some releases of Ubuntu.
  */
 export async function installMissing(wanted: readonly AptProgram[], say: Say): Promise<void> {
   const required: AptProgram[] = [];

@@ -20,7 +20,7 @@ function release(cwd: string, ...args: readonly string[]) {
   return { status, stdout, stderr };
 }
 
-/** Replaces all occurrences of a text in a file of the copy. */
+/** Replaces all occurrences of a string in a file of the copy. */
 function change(path: string, from: string, to: string): void {
   const whole = readFileSync(join(folder, path), "utf8");
   expect(whole).toContain(from);

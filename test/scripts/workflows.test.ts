@@ -37,7 +37,7 @@ beforeAll(async () => {
   actionlint = await installActionlint();
 });
 
-/** Runs actionlint on a file. Returns the faults, one per line; the text is empty if there are none. */
+/** Runs actionlint on a file. Returns the faults, one per line, or "" if there are none. */
 function lint(path: string): Promise<string> {
   const args = ["-oneline", "-no-color", "-pyflakes", "", "-shellcheck", shellcheck, path];
   return new Promise((resolve, reject) => {

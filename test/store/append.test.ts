@@ -56,8 +56,8 @@ test("when several cores get requests with the same ids at the same time, only o
 });
 
 /**
- * For an id from the start of a half day, and for one from its end: the last moments at which the id is recognized, and
- * the first at which it is certainly not.
+ * Boundary ages of a request id: the last two at which the id is certainly recognized, and the first at which it is
+ * certainly not. They apply to an id from the start of a half day and to an id from its end.
  */
 const BOUNDARIES: [sinceNoon: number, us: number, ago: number, andUs: number][] = [0, HALF_DAY - 1].flatMap(
   (sinceNoon) => [

@@ -13,7 +13,7 @@ const { addPushed, queueOf, fail, failedOf, sendAgain } = pushQueueOf(store);
 // Another test store would load the functions again, with a running clock, so no test in this file opens one.
 const clock = testClock(store);
 
-/** Returns the bytes of the kept events that Redis stores, and the sum that Redis has counted. */
+/** Returns the total bytes of the failed events in Redis, and the total that Redis has counted. */
 async function keptBytes({ id }: Workspace): Promise<readonly [stored: number, counted: number]> {
   const key = keyOf(store, id, "failedevents");
   const values = asList(await store.redis.command(key, ["HVALS", key])) as readonly Buffer[];

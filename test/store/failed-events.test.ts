@@ -106,7 +106,7 @@ test("nothing is sent again while the workspace is not a push workspace, but the
 });
 
 // time: controlled
-test("when a workspace is deleted, its kept events and responses are deleted, and nothing is kept afterwards", async () => {
+test("when a workspace is deleted, its failed events and responses are deleted, and later failures store nothing", async () => {
   const workspace = await addPushed();
   await fail(workspace, "a");
   const [b, c] = [await queue(workspace, "b"), await queue(workspace, "c")];

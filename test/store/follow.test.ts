@@ -246,7 +246,7 @@ describe("the register of a group", () => {
     expect(await namesAfter(member("late"), true, 0)).toEqual(["c"]);
   });
 
-  test("accepts entries without an age, which older releases store", async () => {
+  test("accepts entries that contain no age, as older releases store them", async () => {
     const [known, newer] = [member("ageless"), member("ageless")];
     const key = `${store.keys.prefix(store.keys.shard(known.group))}:members:${known.group}`;
     await store.redis.command(key, ["HSET", key, known.name, `${known.token} ${clock.us / 1_000}`]);

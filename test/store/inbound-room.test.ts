@@ -17,8 +17,8 @@ import {
 
 const LOG_MAX = 1_000;
 /**
- * Maximum number of entries by which a log can exceed its bound: core checks the bound each time the log has grown by a
- * 16th of it.
+ * Maximum number of entries by which a log can exceed its bound: core checks the bound each time the log has grown by
+ * a 16th of this bound.
  */
 const OVER = LOG_MAX / 16 + 1;
 /** Maximum number of events in one call of the store. */
@@ -33,7 +33,7 @@ const LIMITED = "limited";
 let redis: TestRedis;
 let store: TestStore;
 let dropped: InboundDropped[];
-/** The stores of single tests. */
+/** Stores that were opened for a single test. */
 const opened: TestStore[] = [];
 afterEach(async () => {
   for (const small of opened.splice(0)) await small.close();

@@ -39,7 +39,7 @@ const newest = async (workspaceId: string) => {
 const heldOf = ({ held }: LogEntryDetail) =>
   held.map((json) => (JSON.parse(String(json)) as { label: number }).label);
 
-test("the entry of each attempt contains its own response; the entries of all attempts, and of the drop, contain the kept event", async () => {
+test("the entry of each attempt contains its own response; the entries of all attempts, and of the drop, contain the failed event", async () => {
   const workspace = await addPushed();
   const { id } = workspace;
   const push = await queue(workspace, "x", { push: "retried" });

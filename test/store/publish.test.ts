@@ -44,7 +44,7 @@ test("a sequence is the time in microseconds or the last sequence plus 1, whiche
 });
 
 // contract: envelope-sequence
-test("events that a core publishes together get rising sequences, in the order of the events, and below 2^53", async () => {
+test("the sequences of events that a core publishes together rise in the order of the events, and stay below 2^53", async () => {
   const { workspace } = await addWorkspace(store);
   const answers = await Promise.all(
     Array.from({ length: 250 }, (_, i) => store.outboundEvents.publish(publication(workspace.id, i))),

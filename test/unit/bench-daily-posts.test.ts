@@ -4,7 +4,7 @@ const MB = 1024 * 1024;
 /** 36 hours and 10 minutes, in seconds. */
 const ID_SECONDS = 130_200;
 
-test("if core removes acked events, 512 MB suffice for as many POSTs as their request ids allow", () => {
+test("if core removes acked events, 512 MB is enough for as many POSTs as their request ids allow", () => {
   const { perSecond } = dailyPosts({ emptyBytes: 12 * MB, idBytes: 40, ackedBytes: 0 });
   expect(perSecond).toBeCloseTo((500 * MB) / (40 * ID_SECONDS));
 });

@@ -105,7 +105,7 @@ describe("the pushes of a shard", () => {
 describe("a watch of a workspace", () => {
   const stop = new AbortController();
   setMaxListeners(0, stop.signal);
-  /** @param fresh the number of new deliveries that each read of the log is to return */
+  /** @param fresh the number of new deliveries that each read of the log returns */
   const watchesOf = (fresh: number): ((stream: WatchStream) => void) => {
     const context = {
       now: Date.now,

@@ -11,7 +11,7 @@ const STEERING =
 const withoutPairs = (text: string) => text.replace(/[\ud800-\udbff][\udc00-\udfff]/g, "");
 
 const SEQUENCES = "\u001b[2J \u001b]0;title\u0007 \u009b31m \r \n \u202e \ud83d \u007f".split(" ");
-/** Texts with many dangerous sequences. */
+/** Strings with many dangerous sequences. */
 const hostile = fc
   .array(fc.oneof(fc.string({ unit: ANY_CHARACTER }), fc.constantFrom(...SEQUENCES)))
   .map((parts) => parts.join(""));

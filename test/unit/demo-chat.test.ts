@@ -58,7 +58,7 @@ test("a chat page keeps the newest note on each post, and drops the notes on pos
   expect(kept.toSorted()).toEqual(["1 second", "2 other"]);
 });
 
-test("a post that is ephemeral, or in a DM, is shown only to the member whom it is for", () => {
+test("a post that is ephemeral or in a DM is shown only to the member it is meant for", () => {
   const ids = fc.constantFrom("a", "b");
   const conversations = fc.constantFrom("general", "dm:a", "dm:b");
   forAll(ids, conversations, fc.option(ids), (reader, conversation, onlyFor) => {
@@ -164,7 +164,7 @@ test("`chat-bridge-check --observe` gets the latest messages with their edits, i
     expect(messages.map(({ text }) => text)).toEqual(all.slice(all.length - messages.length));
     const bytes = Buffer.byteLength(body);
     expect(bytes).toBeLessThan(mib + 1024);
-    // If the answer leaves out messages, it would be too large with the newest of them.
+    // If the answer omits messages, adding the newest omitted message would make the answer too large.
     const next = all.at(-messages.length - 1) ?? "";
     if (messages.length < all.length) expect(bytes + Buffer.byteLength(next)).toBeGreaterThan(mib - 1024);
   });

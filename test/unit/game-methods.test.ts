@@ -198,7 +198,7 @@ function startGames() {
   return { counts, stored, store, ask };
 }
 
-test("calls of up to 32 MB of one token, and of 64 MB in total, are accepted; further calls are answered with UNAVAILABLE until there is room again", async () => {
+test("calls that add up to 32 MB for one token, and to 64 MB for all tokens, are accepted; further calls are answered with UNAVAILABLE until there is room again", async () => {
   const { counts, stored, store, ask } = startGames();
   const large = 8 * 1024 * 1024;
   const taken = ["quiz", "dice"].flatMap((name) => Array.from({ length: 4 }, () => ask(name, large)));

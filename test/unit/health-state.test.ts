@@ -34,7 +34,9 @@ test.each<[string, Partial<PollFacts>, string]>([
   expect(pollState({ ...NEVER, ...facts }, NOW)).toBe(state);
 });
 
-/** Returns the facts for a text such as "5m failed, 1m accepted", which lists the facts from the oldest to the newest. */
+/**
+ * Returns the facts for a string such as "5m failed, 1m accepted", which lists the facts from the oldest to the newest.
+ */
 function factsOf(text: string): readonly PushFact[] {
   const facts = text.split(", ").filter((each) => each !== "");
   return facts.toReversed().map((each) => {

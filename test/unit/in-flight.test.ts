@@ -24,7 +24,7 @@ test.each([...NO_ENTRIES.split(" "), "0:1-0 ", "0:1-0\n", "0:0-18446744073709551
   (id) => expect(parseDeliveryId(id, 16)).toBeUndefined(),
 );
 
-test("any text that is parsed as a delivery id names an existing shard", () => {
+test("any string that parses as a delivery id names an existing shard", () => {
   forAll(fc.oneof(fc.string(), fc.stringMatching(/^\d{1,6}:\d{1,22}-\d{1,22}$/)), (id) => {
     const parsed = parseDeliveryId(id, 16);
     if (parsed === undefined) return;

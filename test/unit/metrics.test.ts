@@ -60,7 +60,7 @@ test("two metrics cannot have the same name", () => {
   expect(() => metrics.counter("one", "words", () => 1)).toThrow(/already/);
 });
 
-test("a label's value can be any text", async () => {
+test("a label's value can be any string", async () => {
   const metrics = createMetrics();
   metrics.gauge("one", "words", () => [{ labels: { group: 'a "b" \\ \n c' }, value: 1 }]);
   expect(await metrics.text()).toContain('one{group="a \\"b\\" \\\\ \\n c"} 1\n');

@@ -9,8 +9,8 @@ import { until } from "../harness/wait";
 const NOW_MS = 1_800_000_000_000;
 
 /**
- * Starts a sender over an outbox in memory, with two receivers of the installation. `sent` lists the receiver and the
- * event of each attempt.
+ * Starts a sender that reads an outbox in memory, with two receivers of the installation. `sent` lists the receiver
+ * and the event of each attempt.
  */
 function startSender() {
   const outbox: StoredOperatorEvent[] = [];

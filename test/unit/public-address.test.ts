@@ -2,7 +2,7 @@ import ipaddr from "ipaddr.js";
 import * as fc from "fast-check";
 import { isInBlocks, whyNotPublic } from "../../runtime/public-address";
 
-/** Addresses that are not public, by the reason for this. They include the first and last addresses of some blocks. */
+/** Addresses that are not public, grouped by the reason. They include the first and last addresses of some blocks. */
 const REFUSED: Readonly<Record<string, string>> = {
   unspecified: "0.0.0.0 0.1.2.3 ::",
   loopback: "127.0.0.1 127.255.255.255 ::1 ::ffff:7f00:1 64:ff9b::127.0.0.1 2002:7f00:0001::",

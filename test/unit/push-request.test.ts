@@ -43,7 +43,7 @@ function bridgeByHand(max?: { inAll: number; ofOrigin: number }) {
       sockets[at]?.push(bytes);
       await pass(0);
     },
-    /** Sends a push. The progress and the results are added to the returned objects when they become known. */
+    /** Sends a push. Returns objects that receive the progress and the results as these become known. */
     async push(attempt = ATTEMPT, connect = connections.connect) {
       const progress: PushProgress = { connection: undefined, isLate: false };
       const results: (number | string)[] = [];

@@ -48,7 +48,7 @@ describe("a workspace whose secret no key decrypts", () => {
     expect(shard().recorded).toMatchObject([{ delivery: { attempt: 2 }, next: { do: "done" } }]);
   });
 
-  test("loses only its own events that exceed its share of the queue, as overloaded", async () => {
+  test("loses only its own events: those that exceed its share of the queue are dropped as overloaded", async () => {
     const queue = queuedMany(WAITING_MAX + 3, { bytes: 1 });
     await shard().run(5_000, { unreadable, queue: [...queue, queued(9_999, { workspaceId: OTHER })] });
     const overloaded = queue.slice(WAITING_MAX).map(({ eventId }) => ({ eventId, reason: "overloaded" }));

@@ -58,7 +58,7 @@ test("a process that does not close within ten seconds exits with 1", async () =
 const DRAINING = ["info", "draining", { signal: "SIGTERM", seconds: 20 }];
 
 // time: controlled
-test("a draining process immediately reports that it is not ready, and closes only after the drain, within ten seconds", async () => {
+test("a draining process immediately reports that it is not ready, begins to close only after the drain, and then has ten seconds to close", async () => {
   const called: string[] = [];
   const close = (): Promise<void> => {
     called.push("close");

@@ -187,7 +187,7 @@ describe("if a bridge fails quickly,", () => {
     expect([at(0), at(200), at(400), shard().attempts.length]).toEqual([16, 16, 1, 33]);
   });
 
-  test("at most 64 retries of its workspace are in progress; the others wait up to 10 s, and are then dropped as overloaded", async () => {
+  test("at most 64 retries of its workspace are in progress; further retries wait up to 10 s, and are then dropped as overloaded", async () => {
     let [inProgress, most] = [0, 0];
     async function unansweredRetry(): Promise<PushOutcome> {
       inProgress += 1;

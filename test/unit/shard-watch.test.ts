@@ -8,8 +8,8 @@ const PAGE = 10;
 const SINCE = { failingSinceMs: 1, oldestWaitingAtMs: 1 };
 
 /**
- * Starts a watch over an outbox in memory. `sent`, `tried`, `faults` and `refused` list the workspace ids of emails. In
- * this test, the id of a workspace is also the address of its owner.
+ * Starts a watch that reads an outbox in memory. `sent`, `tried`, `faults` and `refused` list the workspace ids of
+ * emails. In this test, the id of a workspace is also the address of its owner.
  */
 function startWatch() {
   const outbox: OutageMail[] = [];
