@@ -25,7 +25,7 @@ const guess = (text: string, id?: string) => ({
   text,
 });
 
-/** Returns the signature header of a body that was signed `secondsAgo` seconds ago. */
+/** Returns the signature header for a body that was signed `secondsAgo` seconds ago. */
 function signed(event: object | string, secondsAgo: number, { secret } = workspace) {
   const body = typeof event === "string" ? event : JSON.stringify(event);
   return { "Service-Signature": signatureOf(secret, body, nowSeconds() - secondsAgo) };
@@ -50,7 +50,7 @@ async function expectReceived(expected: readonly string[], { id, secret } = work
 
 // contract: repeat-id
 describe("a request that repeats an earlier id is answered with 202 and ignored:", () => {
-  test("however it is signed, and whatever its body and type", async () => {
+  test("whatever its signature, body and type are", async () => {
     const event = guess("one", "r1");
     for (const secondsAgo of [5, 5, 3, 0]) await accepted(event, workspace, signed(event, secondsAgo));
     await accepted(guess("two", "r1"));
@@ -60,7 +60,7 @@ describe("a request that repeats an earlier id is answered with 202 and ignored:
   });
 
   // contract: rotation-inbound
-  test("even if the secret was rotated, and the request is signed with a different secret than the earlier request", async () => {
+  test("even if the secret was rotated, and the two requests are signed with different secrets", async () => {
     await accepted(guess("one", "r1"));
     await accepted(guess("two", "r2"));
     const { signingSecret } = await service.workspaces.rotate(workspace.id);

@@ -92,7 +92,7 @@ describe("at most 500 requests a second from one IP address:", () => {
 
   // time: controlled
   // contract: check-2, poll-counts-limits
-  test("posts and polls of all workspaces count together, signed or not, on all edges", async () => {
+  test("posts and polls count together, signed or not, for all workspaces and on all edges", async () => {
     const from = freshAddress();
     const other = await service.workspaces.make();
     await fill(addressKey(from), ADDRESS_LIMIT - 7);

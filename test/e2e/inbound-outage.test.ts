@@ -59,7 +59,7 @@ async function expectOutage(): Promise<void> {
   expectRefusal(await send(service.url, "/nowhere"), 404);
 }
 
-/** Posts continuously during `change`; fails on any answer other than 202, 429 and 503. */
+/** Posts continuously during `change`; fails on any answer other than 202, 429 or 503. */
 async function postThrough(change: () => Promise<unknown>): Promise<void> {
   const changed = new AbortController();
   const seen = new Set<number>();

@@ -24,7 +24,7 @@ beforeAll(async () => {
 afterEach(() => expect(connections).toBe(0));
 afterAll(() => proxy.close());
 
-test("an edge and its dashboard reach core directly when the environment names a proxy", async () => {
+test("an edge and its dashboard reach core directly even when the environment names a proxy", async () => {
   const { edge, url } = await startDashboardEdge(service.core.port, environment, "listening");
   try {
     const { status } = await askApi(url, "/workspaces", { cookie: await signIn(url) });
@@ -37,7 +37,7 @@ test("an edge and its dashboard reach core directly when the environment names a
   }
 });
 
-test("the command line reaches core directly when the environment names a proxy", async () => {
+test("the command line reaches core directly even when the environment names a proxy", async () => {
   const run = startCliProcess("workspace list --limit all --json", {
     corePort: service.core.port,
     environment,
@@ -45,7 +45,7 @@ test("the command line reaches core directly when the environment names a proxy"
   expect(await run.ended).toMatchObject({ code: 0, stderr: "" });
 });
 
-test("the demo game reaches core directly when the environment names a proxy", async () => {
+test("the demo game reaches core directly even when the environment names a proxy", async () => {
   const game = await startGame(service.core.port, environment);
   await game.stop();
   expect(game.errors).toBe("");

@@ -114,7 +114,7 @@ test("core connects to the addresses that it checked, because it looks up a name
 });
 
 // contract: push-private
-test("a name that changes to a private address is rejected from the next connection on", async () => {
+test("a name that starts to resolve to a private address is rejected from the next connection on", async () => {
   const bridge = await push.bridge();
   bridge.behave({ answer: ({ response }) => response.writeHead(204, { Connection: "close" }).end() });
   expect(await attempt(push, bridge)).toMatchObject({ result: SUCCESS });

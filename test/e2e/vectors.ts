@@ -3,7 +3,7 @@ const COMMAND = '{"type":"command","channel":"c1","user":{"id":"u1"},"text":""}'
 type Row = readonly [what: string, raw: string | Buffer, mac: string, secret?: string, t?: string];
 
 /**
- * Digests from openssl. The command for a text:
+ * Digests from openssl. The command for text:
  *
  *     printf '%s' "$t.$raw" | openssl dgst -sha256 -hmac "$secret" -hex
  *

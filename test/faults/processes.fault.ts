@@ -5,7 +5,7 @@ import { survive } from "./fault";
 
 const rig = testRig(startTestRedis, { cores: 3 });
 
-/** Kills `members`, which are edges or cores, then calls `during`, then restarts `members` on the same ports. */
+/** Kills `members`, which are edges or cores, calls `during`, and then restarts `members` on the same ports. */
 async function killAndStart(members: readonly Member[], during: () => Promise<void>): Promise<void> {
   await Promise.all(members.map((member) => member.kill()));
   await during();

@@ -1,4 +1,4 @@
-/** A source of random values, which are the same for the same seed. */
+/** A source of random values: the same seed always gives the same values. */
 export interface Random {
   /** Returns an integer from 0 to `below - 1`. */
   int(below: number): number;

@@ -22,7 +22,7 @@ export const PROGRAM = createProgram(
   () => undefined,
 );
 
-/** A started run of the command line, which may still be in progress. `interrupt` acts like Ctrl-C. */
+/** A run of the command line. The run may still be in progress. `interrupt` acts like Ctrl-C. */
 export type CliChild = ReturnType<typeof startCli>;
 
 const CLI_MAIN = join(__dirname, "../../dist/cli/main.js");

@@ -23,7 +23,7 @@ export interface Stream {
   /** Whether the stream has a backlog of unsent deliveries. */
   readonly unsent: { isBehind: boolean };
   ended: "stopped" | NotJoined | undefined;
-  /** The stream's own connection to the store, which a test can cut off. */
+  /** The stream's own connection to the store. A test can cut off this connection. */
   readonly connection: MemoryConnection;
   stop(): void;
   crash(): void;

@@ -52,7 +52,7 @@ export function createNames(table: Readonly<Record<string, NameRecord>> = {}) {
     get server() {
       return `127.0.0.1:${socket.address().port}`;
     },
-    /** Sets the answer for a name, which must be in lower case. Other names are answered with NXDOMAIN. */
+    /** Sets the answer for a name. The name must be in lower case. Other names are answered with NXDOMAIN. */
     set: (name: string, record: NameRecord) => void records.set(name, record),
     /** The number of lookups of a name. The queries for A and AAAA count as one lookup. */
     lookups: (name: string) => Math.max(countOf(name, "A"), countOf(name, "AAAA")),

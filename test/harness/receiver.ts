@@ -151,9 +151,7 @@ export async function startReceiver(options: ReceiverOptions = {}) {
   };
 }
 
-/**
- * Sends the start of a TLS handshake record of 16 KB, which contains a server hello, and then one byte every 300 ms.
- */
+/** Sends the start of a 16 KB TLS handshake record with a server hello, and then one byte every 300 ms. */
 function dripHandshake(tcp: Socket): void {
   tcp.write(Buffer.from([0x16, 0x03, 0x03, 0x40, 0x00, 0x02, 0x00, 0x3f, 0xfc, 0x03, 0x03]));
   const timer = setInterval(() => tcp.write("x"), 300);

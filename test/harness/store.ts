@@ -61,8 +61,8 @@ export async function openTestStore(redisUrl: string, options: Partial<StoreOpti
 }
 
 /**
- * Opens a core's store for the tests of a file. The store uses the Redis of the store `beside`, or a separate Redis if
- * `beside` is undefined.
+ * Opens a core's store for the tests of a file. The store uses the same Redis server as the store `beside`, or a
+ * separate server if `beside` is undefined.
  */
 export function testStore(beside?: { readonly redisUrl: string }): TestStore {
   const store = {} as TestStore;

@@ -115,7 +115,7 @@ describe("custom resources", () => {
     };
   }
 
-  /** Returns a copy of the schema that forbids unknown fields, because `kubectl apply` rejects them by default. */
+  /** Copies a schema, and makes the copy forbid unknown fields, because `kubectl apply` rejects them by default. */
   function closed(schema: AnySchemaObject): AnySchemaObject {
     return JSON.parse(JSON.stringify(schema), (_key, value: unknown) => {
       const isClosed =

@@ -93,7 +93,7 @@ describe("a start on free ports", () => {
     expect(roots.match(/BEGIN CERTIFICATE/g)).toHaveLength(2);
   });
 
-  test("a second start in the same folder fails and names the process of the first start, which keeps running", async () => {
+  test("a second start in the same folder fails and names the process of the first start; that process keeps running", async () => {
     const second = await start({ folder: run.folder });
     expect(await second.exited).toBe(1);
     expect(second.printedErrors()).toMatch(

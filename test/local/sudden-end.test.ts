@@ -16,7 +16,7 @@ import {
 
 describe("when a part exits unexpectedly, the error names the part and its log, and all other parts stop", () => {
   test.each(Object.entries(PARTS))("%s", async (name, command) => {
-    // To test core and the edge, the run starts without the demo, which is faster.
+    // To test core and the edge faster, the run starts without the demo.
     const run = await start({ env: name === "core" || name === "edge" ? NO_DEMO : {} });
     await run.ready();
     process.kill(pidOf(run.folder, command), "SIGKILL");

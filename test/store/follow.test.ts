@@ -305,7 +305,7 @@ describe("the register of a group", () => {
     expect(await log.join(b, false)).toEqual({ names: ["a", "b"], hasOlder: false });
   });
 
-  test("gives a consumer's place to its newer stream, even in an older release, which does not store a rule number", async () => {
+  test("gives a consumer's place to its newer stream, even if an older release stored the older stream without a rule number", async () => {
     const [known, newer] = [member("ruleless"), member("ruleless")];
     const key = `${store.keys.prefix(store.keys.shard(known.group))}:members:${known.group}`;
     await store.redis.command(key, ["HSET", key, known.name, `${known.token} 500 ${clock.us / 1_000}`]);

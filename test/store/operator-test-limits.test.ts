@@ -9,7 +9,7 @@ const clock = testClock(store);
 const admit = (workspaceId: string | undefined, email?: string) =>
   store.operatorTestLimits.admit(workspaceId, email);
 
-/** Requests tests until the store refuses one. Returns how many tests it admitted before. */
+/** Requests tests until the store refuses one. Returns the number of tests that the store admitted before. */
 async function passing(workspaceId: string | undefined, email?: string): Promise<number> {
   for (let passed = 0; passed < 100; passed++) if (await admit(workspaceId, email)) return passed;
   return 100;

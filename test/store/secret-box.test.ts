@@ -6,7 +6,7 @@ import { ANY_CHARACTER } from "../harness/for-all";
 const key = (name: string): Buffer => createHash("sha256").update(name).digest();
 const box = createSecretBox([key("a")]);
 
-test("opening a sealed text returns the original text, and each sealing gives a different result", () => {
+test("opening sealed text returns the original text, and each sealing gives a different result", () => {
   fc.assert(
     fc.property(fc.string({ unit: ANY_CHARACTER }), fc.string(), (text, context) => {
       const sealed = box.seal(text, context);
@@ -16,7 +16,7 @@ test("opening a sealed text returns the original text, and each sealing gives a 
   );
 });
 
-test("a sealed text does not open if any byte is changed, or if it is truncated at any length", () => {
+test("sealed text does not open if any byte is changed, or if the text is truncated at any length", () => {
   fc.assert(
     fc.property(fc.string(), fc.nat(), fc.integer({ min: 1, max: 255 }), (text, where, flip) => {
       const [name = "", body = ""] = box.seal(text, "w").split(".");
@@ -30,13 +30,13 @@ test("a sealed text does not open if any byte is changed, or if it is truncated 
   );
 });
 
-test("a sealed text opens only in its own context", () => {
+test("sealed text opens only in its own context", () => {
   const sealed = box.seal("a secret", "workspace 1");
   expect(box.open(sealed, "workspace 2")).toBeUndefined();
   expect(box.open(sealed, "")).toBeUndefined();
 });
 
-test("a different key does not open a sealed text, and the sealed text contains the fingerprint of its own key", () => {
+test("a different key does not open sealed text, and sealed text contains the fingerprint of its own key", () => {
   const sealed = box.seal("a secret", "w");
   expect(createSecretBox([key("b")]).open(sealed, "w")).toBeUndefined();
   expect(fingerprintOf(sealed)).toBe(box.newest);

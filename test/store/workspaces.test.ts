@@ -56,7 +56,7 @@ test("core caches workspaces that it reads or writes; a deletion or a failed wri
   expect(store.workspaces.recall(workspace.id)).toBeUndefined();
 });
 
-test("the cache of workspaces has a maximum number of bytes, and evicts the least recently used workspace first", async () => {
+test("the cache of workspaces has a maximum size in bytes, and evicts the least recently used workspace first", async () => {
   const add = () => addWorkspace(store);
   const [first, second, third] = [await add(), await add(), await add()];
   const box = createSecretBox([Buffer.from(SECRETS_KEY, "hex")]);

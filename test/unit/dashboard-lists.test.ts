@@ -29,7 +29,7 @@ test.each([
   [{ eventType: "ping" }, ["2-0"]],
   [{ event: "ABC" }, ["1-0"]],
   [{ event: "abc", eventType: "ping" }, []],
-  // Only pushes have a result, so a filter by result leaves out the poll.
+  // Only pushes have a result, so a filter by result omits the poll.
   [{ result: "success" }, ["2-0"]],
 ])("the log is filtered by %j", (filter, ids) => {
   const [ping, tls] = [{ eventType: "ping" }, { result: "tls", eventId: "evt_abc" }] as const;

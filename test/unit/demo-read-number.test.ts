@@ -122,7 +122,7 @@ test("a whole number is read in all its usual forms, and in the digits of other 
   });
 });
 
-test("any text is read without an error, and a number that is found is finite", () => {
+test("any string is read without an error, and any number that is found is finite", () => {
   forAll(fc.oneof(fc.string({ unit: "binary" }), fc.stringMatching(/^[0-9 .,'_+-]{0,20}$/)), (text) => {
     const found = read(text);
     if (found.is === "number") expect(Number.isFinite(found.value)).toBe(true);

@@ -54,7 +54,7 @@ test("fields without a value are present: expiry, image and data are null, and b
   expect(JSON.parse(rendered)).toMatchObject({ expiresAt: null, message: { id: MESSAGE_ID, ...message } });
 });
 
-test("the envelope is JSON that parses to the same texts and data, whatever they contain", () => {
+test("the envelope is JSON that parses to the same strings and data, whatever they contain", () => {
   const names = fc.string().filter((key) => key !== "__proto__");
   const [channels, texts] = [fc.string({ unit: ANY_CHARACTER }), fc.string({ unit: ANY_CHARACTER })];
   forAll(channels, texts, fc.dictionary(names, fc.jsonValue()), (channel, text, data) => {

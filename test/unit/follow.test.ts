@@ -2,7 +2,7 @@ import { ownersOf } from "../../core/leases/owners";
 import { deliveryId } from "../../core/operations/in-flight";
 import { closeAll, createGroup, DEADLINE_MS, pass, seen, type Group } from "../harness/follow-group";
 
-/** Names of two streams: together, EVEN owns the shards 0 and 2, and ODD owns 1 and 3. */
+/** Names of two streams: when both are open, EVEN owns the shards 0 and 2, and ODD owns 1 and 3. */
 const [EVEN, ODD] = ["c1", "cp"];
 
 test("the streams EVEN and ODD each own every second shard", () => {

@@ -132,7 +132,7 @@ test("valid events are read as the generated code reads them, even with 30 level
   });
 });
 
-test("at most 100 events of a request are read, and a request that is cut off is invalid", () => {
+test("at most 100 events of a request are read, and a truncated request is invalid", () => {
   const many = request(...Array.from({ length: 150 }, () => good));
   expect(readAll(many)).toMatchObject({ message: { count: 150, events: { length: 100 } } });
   expect(readAll(many.subarray(0, -1))).toMatchObject({ fault: { field: "" } });

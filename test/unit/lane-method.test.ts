@@ -105,7 +105,7 @@ test("core decodes calls as the generated code does, but keeps each event as the
   });
 });
 
-test("unknown fields inside an event are kept, and unknown fields outside the event are left out", () => {
+test("unknown fields inside an event are kept, and unknown fields outside the event are omitted", () => {
   const unknown = new BinaryWriter().tag(99, WireType.LengthDelimited).string("later").finish();
   const later = Buffer.concat([InboundEvent.encode(InboundEvent.create({ id: "r1" })).finish(), unknown]);
   const request = new BinaryWriter()
@@ -124,7 +124,7 @@ test("unknown fields inside an event are kept, and unknown fields outside the ev
   });
 });
 
-test("a lane message that is cut off within a call cannot be decoded", () => {
+test("a lane message that is truncated within a call cannot be decoded", () => {
   const value = ReceiveRequest.create({ workspaceId: "w1", body: Buffer.from("{}") });
   const bytes = requestSerialize({
     calls: [{ number: 1, call: { $case: "receive", value }, traceparent: "" }],

@@ -23,7 +23,7 @@ test("a histogram counts a value by label, in each bucket with an equal or highe
   expect(names.map((name) => read.get("of_seconds")?.values.get(name))).toEqual([0, 2, 1]);
 });
 
-test("counters and gauges are evaluated at each reading, and an unknown value is left out", async () => {
+test("counters and gauges are evaluated at each reading, and an unknown value is omitted", async () => {
   const metrics = createMetrics();
   const counts = countsOf(["a", "b"]);
   let waiting: number | undefined;

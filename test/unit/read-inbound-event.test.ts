@@ -51,7 +51,7 @@ test("if the name of an unknown field is long, the answer contains only the star
   expect(outcomeOf({ ...COMMAND, ["x".repeat(60_000)]: 1 })?.length).toBeLessThan(1_000);
 });
 
-test("the schemas of inbound events are valid JSON Schema, which the edge does not check when it starts", () => {
+test("the schemas of inbound events are valid JSON Schema; the edge does not check this when it starts", () => {
   const ajv = new Ajv2020();
   for (const schema of Object.values(INBOUND_EVENT_SCHEMAS)) expect(ajv.validateSchema(schema)).toBe(true);
   expect(ajv.validateSchema({ ...INBOUND_EVENT_SCHEMAS.command, required: "type" })).toBe(false);
