@@ -4,11 +4,11 @@ import { errorOf } from "./problem";
 import type { PushStore } from "./push-store";
 import { openEventIds, type BridgeState } from "./reduce-state";
 
-/** Maximum total size of the events, bytes of JSON. */
+/** Maximum total size of the events, in bytes of JSON. */
 export const ACCEPTED_MAX_BYTES = 16 * 1024 * 1024;
 
 /**
- * The events of pushes that a bridge has accepted and that are not yet shown or dropped. Their size is bounded.
+ * The events of accepted pushes that the bridge has not yet shown or dropped. Their size is bounded.
  *
  *     add ──▶ passOn ──▶ the reducer shows or drops the event ──▶ removeDone
  *     load ─▶ resume ──▲
@@ -16,7 +16,7 @@ export const ACCEPTED_MAX_BYTES = 16 * 1024 * 1024;
 export class AcceptedPushes {
   readonly #store: PushStore | undefined;
   readonly #report: (problem: Error) => void;
-  /** Sizes of the accepted events, by id, bytes. */
+  /** Size of each accepted event in bytes, by the event's id. */
   readonly #sizes = new Map<string, number>();
   readonly #passedOn = new Set<string>();
   readonly #removals = new Set<Promise<void>>();
@@ -71,7 +71,10 @@ export class AcceptedPushes {
     }
   }
 
-  /** Notes that the event was passed to the reducer, or has expired. Removes the event from the store if it is done. */
+  /**
+   * Notes that the event was passed to the reducer, or has expired. Removes the event from the store if the event is
+   * done.
+   */
   passOn(eventId: string, state: BridgeState): void {
     if (this.#sizes.has(eventId)) this.#passedOn.add(eventId);
     this.removeDone(state);

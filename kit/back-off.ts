@@ -28,8 +28,8 @@ export const REAL_TIMING: Timing = {
 
 /**
  * Returns the milliseconds to wait after `failures` consecutive failures. The wait doubles with each failure, up to
- * `mostMs`. Then a random 0 to 50 percent is added, so that bridges that failed at the same time do not retry at the
- * same time.
+ * `mostMs`. A random 0 to 50 percent is then added, so that bridges do not all retry at the same time after a common
+ * failure.
  */
 export function backOffMs(
   failures: number,
@@ -47,9 +47,9 @@ export function backOffMs(
 const DATE_FORM = /^[A-Z][a-z]+,? /;
 
 /**
- * Returns the value of a `Retry-After` header, ms from `nowMs`. The value is a number of seconds or a date (RFC 9110,
- * section 10.2.3). A fraction of a second is accepted too. Returns 0 for a missing or invalid header, and for a date
- * that has passed. The result may be too long for one timer: `Timing.pause` splits it.
+ * Returns the wait that a `Retry-After` header asks for, in ms from `nowMs`. The value is a number of seconds or a date
+ * (RFC 9110, section 10.2.3). A fraction of a second is accepted too. Returns 0 for a missing or invalid header, and
+ * for a date that has passed. The result may be too long for one timer: `Timing.pause` splits it.
  */
 export function retryAfterMs(header: string | null, nowMs: number): number {
   const text = header?.trim() ?? "";

@@ -7,7 +7,9 @@ import { errorOf } from "./problem";
 import type { ReportedIds } from "./reported-ids";
 import type { ShownMessage, ShownMessages } from "./shown-messages";
 
-/** The chat's ids of the messages that a call made. Each id must be unique in the whole chat, not only in its channel. */
+/**
+ * The chat's ids of the messages that a call posted. Each id must be unique in the whole chat, not only in its channel.
+ */
 export type ChatMessageIds = string | readonly string[];
 
 /** An update, with the chat's ids of the message. */
@@ -32,8 +34,8 @@ export interface BridgeChat {
   /** Posts `event.message` in a direct conversation with `event.user`. */
   dm(event: DmCreate, signal: AbortSignal): Promise<ChatMessageIds>;
   /**
-   * Replaces the text, buttons and image of a message. In a chat without edits, an update can post further messages:
-   * then resolves to the ids of these messages.
+   * Replaces the text, buttons and image of a message. In a chat without edits, an update can post further messages,
+   * and then resolves to the ids of these messages.
    */
   update(event: ShownUpdate, signal: AbortSignal): Promise<ChatMessageIds | void>;
   /** Shows `event.message` in `event.channel` only to `event.user`. Without this function, `dm` is called instead. */

@@ -66,7 +66,7 @@ export class BridgeRun {
     const { store, secrets, onlyReported, report = warn } = options;
     this.#options = options;
     this.#status = new StatusKeeper(report);
-    // Each pending report listens. The sender bounds their number.
+    // Each pending report listens to this signal. The sender bounds the number of reports.
     setMaxListeners(0, this.#over.signal);
     this.#reported =
       onlyReported === undefined || store.reported === undefined
@@ -186,8 +186,8 @@ export class BridgeRun {
   }
 
   /**
-   * Polls in push mode. This fetches the events that the service held while the workspace had no target URL, because
-   * held events are never pushed.
+   * Polls in push mode. These polls fetch the events that the service held while the workspace had no target URL,
+   * because held events are never pushed.
    */
   #pollBesidePushes(catchUp: CatchUp): void {
     this.#status.note({ isConnected: true });

@@ -28,7 +28,7 @@ export class StatusKeeper {
     this.#status = { ...this.#status, ...change };
   }
 
-  /** Notes an answered poll or a push. `isSolved` tells whether the last problem is solved. */
+  /** Notes an answered poll or a push. `isSolved` says whether the last problem is solved. */
   reached(isSolved = true): void {
     this.note({ isConnected: true, lastContactAt: new Date(), ...(isSolved && { problem: undefined }) });
   }

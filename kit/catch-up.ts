@@ -25,7 +25,10 @@ export interface Chat {
   dm(event: DmCreate, signal: AbortSignal): Promise<string>;
   /** Replaces the text, buttons and image of a message. `chatMessageId` is the result of `post` or `dm`. */
   edit(chatMessageId: string, event: MessageUpdate, signal: AbortSignal): Promise<void>;
-  /** Shows `event.message` in `event.channel` only to `event.user`. If the chat cannot do that, uses a DM or a post. */
+  /**
+   * Shows `event.message` in `event.channel` only to `event.user`. If the chat cannot do that, sends a DM or posts in
+   * the channel.
+   */
   ephemeral(event: MessageEphemeral, signal: AbortSignal): Promise<void>;
 }
 
@@ -160,8 +163,8 @@ class ChatCatchUp implements CatchUp {
       const refuse = (error: unknown) => {
         if (isAnswered) return;
         this.#report(errorOf(`the chat refused ${type} ${eventId}`, error));
-        // If the bridge is stopping, its chat may be stopping too, and may refuse the event for that reason. The event
-        // stays open: the next run repeats it.
+        // If the bridge is stopping, the chat's client may be stopping too, and may refuse the event for that reason.
+        // The event stays open, so the next run handles it again.
         if (this.#isClosed) return resolve();
         answer({ type: "refused", eventId, ...retryAfterOf(error), nowMs: Date.now() });
       };

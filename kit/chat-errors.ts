@@ -15,8 +15,8 @@ export class RetryLater extends Error {
 
 /**
  * A function of the `chat` throws this error when the chat will never accept the message, e.g. because the bridge was
- * removed from the channel, or the member blocks direct messages. The event is then dropped. If the event was the create of a message, later updates of the
- * message are dropped too.
+ * removed from the channel, or the member blocks direct messages. The event is then dropped. If the event created a
+ * message, later updates of the message are dropped too.
  */
 export class CannotShow extends Error {
   override readonly name = "CannotShow";

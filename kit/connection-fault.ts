@@ -30,8 +30,8 @@ const TRACED = /^(EPROTO|ERR_SSL_)/;
 const MESSAGE_MAX_CHARACTERS = 200;
 
 /**
- * Returns why a call of `fetch` got no answer, with advice if the cause is known. The text names addresses at most, and
- * never a part of the request or of the answer.
+ * Returns why a call of `fetch` got no answer, with advice if the cause is known. The text can name addresses, but
+ * never contains a part of the request or of the answer.
  */
 export function connectionFault(error: unknown): string {
   const cause = deepestCause(error);
@@ -44,11 +44,11 @@ export function connectionFault(error: unknown): string {
 
 interface Cause extends Error {
   readonly code?: unknown;
-  /** The errors of the host's addresses, one each, if the host has several and all failed. */
+  /** One error for each address of the host, if the host has several addresses and all of them failed. */
   readonly errors?: readonly Error[];
 }
 
-/** Returns the cause of `fetch`'s own error, which says only that the fetch failed. */
+/** Returns the underlying cause of an error of `fetch`: the error itself says only that the fetch failed. */
 function deepestCause(error: unknown): Cause | undefined {
   let cause = error;
   while (types.isNativeError(cause) && types.isNativeError(cause.cause)) cause = cause.cause;

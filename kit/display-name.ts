@@ -1,8 +1,8 @@
 /** Characters that change the direction of the text after them, e.g. U+202E. */
 const DIRECTION = /\p{Bidi_Control}/gu;
 /**
- * Characters that are invisible by themselves: white space, combining marks, ignorable characters, e.g. U+200B and
- * U+3164.
+ * Characters that are invisible by themselves: white space, combining marks, and ignorable characters such as U+200B
+ * and U+3164.
  */
 const INVISIBLE = /^[\s\p{M}\p{Cc}\p{Cf}\p{Cs}\p{Default_Ignorable_Code_Point}\u2800]*$/u;
 /** Letters that are written from right to left, e.g. Hebrew and Arabic. */
@@ -12,7 +12,7 @@ const [ISOLATE, END_OF_ISOLATE] = ["\u2068", "\u2069"];
 /**
  * Returns a member's name in a form that is safe within a left-to-right line. Characters that change the direction are
  * removed. A name with right-to-left letters is put between isolate characters. So the text that follows the name, e.g.
- * points, is still shown after it.
+ * a score, is still shown after the name.
  *
  * The result is not escaped: pass it to `escapeLine`.
  *

@@ -11,8 +11,8 @@ export interface EachEventOptions {
 }
 
 /**
- * Maximum number of seen event ids, kept for 24 hours. This is enough: only the last page can be polled again, and a page has at most 100
- * events.
+ * Maximum number of seen event ids, kept for 24 hours. This number is enough: only the last page can be polled again,
+ * and a page has at most 100 events.
  */
 const SEEN_MOST = 1000;
 const SEEN_FOR_MS = HELD_SECONDS * 1_000;
@@ -21,7 +21,7 @@ const SEEN_FOR_MS = HELD_SECONDS * 1_000;
  * Returns a poller's `handle`, which calls `show` for each event of a page, in order (bridge guide, "Rules for
  * events"). Events past their `expiresAt` and events that were already shown are skipped. When `show` rejects a
  * `message.create` or `dm.create`, the rest of the page is not shown, and the page is polled again. When `show` rejects
- * another event, that event is dropped.
+ * any other event, that event is dropped.
  *
  * `show` must resolve for an event that the chat will never accept. Otherwise, a create that never expires would block
  * all later events.

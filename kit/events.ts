@@ -55,7 +55,7 @@ export interface EventHead {
   readonly type: string;
   /** UUID of the workspace. */
   readonly workspace: string;
-  /** Number below 2^53 that increases from event to event of the workspace, with gaps. */
+  /** Number below 2^53 that increases with each event of the workspace, with gaps. */
   readonly sequence: number;
   /** Time of creation, ISO 8601, UTC. */
   readonly createdAt: string;

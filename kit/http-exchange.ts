@@ -104,8 +104,8 @@ export function hooksUrl(baseUrl: string, workspaceId: string): string {
 }
 
 /**
- * Returns whether a request can be retried after an answer with `status`: yes for `429` and `5xx`, no for any other
- * status.
+ * Returns whether a request should be retried after an answer with `status`: true for `429` and `5xx`, false for any
+ * other status.
  */
 export function isRetried(status: number): boolean {
   return status === 429 || status >= 500;

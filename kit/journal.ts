@@ -50,11 +50,11 @@ export function openJournal<Entry extends object>(
     writing = undefined;
     const lines = waiting.join("");
     waiting = [];
-    // If an earlier write failed, the file may end within a line.
+    // If an earlier write failed, the file may end in the middle of a line, so the new lines begin with a line break.
     await appendDurably(path, `\n${lines}`);
     grown += lines.length;
     if (grown <= growthMax) return;
-    // Compacting reads and writes the whole file, so after a failure, the next attempt waits for further growth.
+    // Compacting reads and writes the whole file, so after a failed attempt, the next attempt waits for further growth.
     grown = 0;
     try {
       await compact();

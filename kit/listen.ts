@@ -8,7 +8,10 @@ import { createServer as createHttpsServer } from "node:https";
  */
 export interface ListenOptions {
   readonly port: number;
-  /** Address to listen on; `127.0.0.1` by default, for a proxy on the same machine. `0.0.0.0` or `::` for all. */
+  /**
+   * Address to listen on; `127.0.0.1` by default, for a proxy on the same machine. `0.0.0.0` or `::` listens on all
+   * addresses.
+   */
   readonly host?: string;
   /**
    * Path of the target URL: `/` and at least one more character; `/events` by default. Other paths are answered with
@@ -22,7 +25,7 @@ export interface ListenOptions {
 }
 
 /**
- * Resolves to a function that closes the server, once the server listens. Rejects if the server cannot listen. A
+ * Once the server listens, resolves to a function that closes the server. Rejects if the server cannot listen. A
  * closing server answers its pending requests, but drops all connections when `signal` is aborted.
  */
 export async function listenForPushes(

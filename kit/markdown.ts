@@ -50,7 +50,7 @@ function endOf(runs: readonly Run[], start: number, style: Style): number {
   return runs.length;
 }
 
-/** Returns the delimiter of a style; empty if Markdown reads every delimiter there as text. */
+/** Returns the delimiter of a style; empty if Markdown would read every possible delimiter there as text. */
 function delimiterOf(runs: readonly Run[], start: number, end: number, style: Style): string {
   const outside = [kindOf(runs[start - 1], LAST), kindOf(runs[end], FIRST)];
   const inside = [kindOf(runs[start], FIRST), kindOf(runs[end - 1], LAST)];
@@ -95,7 +95,7 @@ function markdownRun({ inline }: Run, lineBreak: string): string {
 
 function code(text: string): string {
   const fence = "`".repeat(longestRun(text) + 1);
-  // Markdown removes one space at each end of inline code, so code of this form needs an extra space.
+  // Markdown removes one space at each end of inline code, so code that matches this pattern needs an extra space.
   const space = /^`|`$|^ .+ $/.test(text) ? " " : "";
   return fence + space + text + space + fence;
 }

@@ -45,7 +45,7 @@ const OPTIONS = {
 } as const;
 
 type Values = ReturnType<typeof parseArgs<{ options: typeof OPTIONS }>>["values"];
-/** Records a fault. Returns undefined, which callers use as the value that could not be read. */
+/** Records a fault. Returns undefined, which callers use in place of the value that they could not read. */
 type Fault = (what: string) => undefined;
 
 /** For each option that not all modes support: the modes that support it. */

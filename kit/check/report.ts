@@ -110,7 +110,7 @@ export function createPrinter(output: Output, beside: Output): CheckProgress {
   };
 }
 
-/** Breaks text into lines at spaces, and indents all lines but the first. */
+/** Breaks text into lines at spaces, and indents all lines except the first. */
 function wrapped(text: string): string {
   const lines: string[] = [];
   let line = "";

@@ -36,7 +36,7 @@ type Judgeable = "all" | "refusals" | "nothing";
 export interface BrokenMore {
   /** The probable cause. */
   readonly cause?: string | undefined;
-  /** The checks that remain possible. By default, "nothing" for a gate, and no change for another rule. */
+  /** The checks that remain possible. The default is "nothing" for a gate, and no change for any other rule. */
   readonly judgeable?: Judgeable;
   /**
    * Whether no connection could be made. If a gate could not connect, it is reported as "not reached", not as "failed".
@@ -68,7 +68,7 @@ export function noReply(what: string, { failed, isUnreached }: NoReply, option: 
 /** Callbacks for the progress of a check. */
 export interface CheckProgress {
   begun(id: string, says: string): void;
-  /** Called when the check of a rule waits for a few seconds. */
+  /** Called when the check of a rule has to wait for a few seconds. */
   waiting(what: string): void;
   judged(result: RuleResult): void;
 }

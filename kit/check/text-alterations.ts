@@ -13,7 +13,7 @@ const OUTSIDE_ASCII = /[^\0-\x7f]/gu;
 const ABOVE_BMP = /[^\0-\uffff]/gu;
 const inBytes = (text: string | Buffer) => (typeof text === "string" ? Buffer.from(text) : text);
 
-/** Returns text with JSON escapes in place of all characters outside ASCII. JSON stays equal JSON. */
+/** Returns text with JSON escapes in place of all characters outside ASCII. JSON keeps its meaning. */
 export function inAsciiJson(text: string): string {
   return text.replaceAll(/[^\0-~]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`);
 }
@@ -79,7 +79,7 @@ export function alterationsOf(text: string): readonly Alteration[] {
 
 /** A text that was found in place of a text that was sent. */
 export interface Found {
-  /** The forms of the sent text: any of them would be correct. */
+  /** The acceptable forms of the sent text. */
   readonly forms: readonly string[];
   readonly found: string;
 }

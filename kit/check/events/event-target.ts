@@ -11,7 +11,7 @@ import type { ShownEvent } from "./shown-message";
 export interface EventCheckOptions extends Omit<ClientOptions, "timeoutMs"> {
   /** The bridge's signing secrets, the newest first. */
   readonly secrets: readonly string[];
-  /** The bridge's observation endpoint, which answers `{"messages": ShownMessage[]}`; undefined if there is none. */
+  /** The bridge's observation endpoint, which returns `{"messages": ShownMessage[]}`; undefined if there is none. */
   readonly observe?: URL;
   /** UUID of the workspace of the events; random by default. */
   readonly workspace?: string;
@@ -85,7 +85,10 @@ export abstract class EventTarget {
     }
   };
 
-  /** Waits until the event is shown. Without an observation endpoint, returns what is not checked. */
+  /**
+   * Waits until the event is shown. Without an observation endpoint, returns `unchecked` as the part that was not
+   * checked.
+   */
   readonly judgeShown = async (event: ShownEvent, unchecked: string): Promise<Judged> => {
     if (this.chat === undefined) return { unchecked };
     await this.chat.shows(event);

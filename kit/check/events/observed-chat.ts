@@ -72,8 +72,8 @@ export class ObservedChat {
   }
 
   /**
-   * Resolves to the text that is shown for a message, from its unique word on. If the chat breaks the text into several
-   * messages, the result joins them with a space.
+   * Resolves to the text that is shown for a message, starting at the message's unique word. If the chat breaks the
+   * text into several messages, the result joins them with a space.
    */
   async textOf(message: Message): Promise<string> {
     const messages = await this.read();
@@ -83,7 +83,7 @@ export class ObservedChat {
       .slice(Math.max(0, at))
       .filter(({ channel }) => channel === messages[at]?.channel);
     if (first === undefined) return "";
-    // A message without the words of the check continues the message before it.
+    // A shown message without `TEXT_START` continues the message before it.
     const end = later.findIndex(({ text }) => text.includes(TEXT_START));
     const texts = [first, ...later.slice(0, end === -1 ? undefined : end)].map(({ text }) => text);
     const whole = texts.join("\n");

@@ -34,7 +34,7 @@ export const TEXT_RULES: readonly Rule<EventTarget>[] = [
       ];
       for (const [event] of sent) await taken(event, `a ${event.type} with characters outside ASCII`);
       if (chat === undefined) return { unchecked: "whether the texts are shown unchanged" };
-      // A chat can break a text into several messages, so all of them must be shown first.
+      // A chat can break a text into several messages, so the check waits until all of these are shown.
       await settled(chat);
       const shown: ShownSample[] = [];
       for (const [event, samples] of sent) {
@@ -78,7 +78,7 @@ export const TEXT_RULES: readonly Rule<EventTarget>[] = [
     says: "The ids of channels and users are used exactly as the bridge sent them.",
     fix: "treat ids as opaque texts: do not trim, cut, normalize or convert them",
     async judge({ make, taken, chat, isPlaceGiven }) {
-      // With given ids, the chat may be a real one, which does not have the unusual ids of this rule.
+      // If the command line gives ids, the chat may be a real one, which does not have the unusual ids of this rule.
       if (isPlaceGiven) return { note: "only the given --channel and --user" };
       if (chat === undefined) return { unchecked: "whether messages are shown where they belong" };
       const events = IDS.flatMap((id) => [

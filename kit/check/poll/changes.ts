@@ -7,7 +7,7 @@ export class Changes {
     for (const resume of this.#waiting) resume();
   }
 
-  /** Resolves at the next change, or after `ms`. */
+  /** Resolves at the next change, or after `ms` milliseconds. */
   next(ms: number): Promise<void> {
     return new Promise((resolve) => {
       const resume = () => {
@@ -20,7 +20,7 @@ export class Changes {
     });
   }
 
-  /** Resolves when `isDone` returns true after a change, or after `ms`. */
+  /** Resolves when a change makes `isDone` return true, or when `ms` milliseconds have passed. */
   async until(isDone: () => boolean, ms: number): Promise<void> {
     const endMs = performance.now() + ms;
     for (let leftMs = ms; !isDone() && leftMs > 0; leftMs = endMs - performance.now())

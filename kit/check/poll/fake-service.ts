@@ -62,7 +62,7 @@ export function errorAnswer(
   return { status, headers: { "Content-Type": "application/json", ...headers }, body };
 }
 
-/** An address to listen at. */
+/** An address to listen on. */
 export interface ListenAddress {
   /** A loopback address; 127.0.0.1 by default. */
   readonly host?: string;

@@ -157,7 +157,9 @@ export const CATCH_UP_RULES: readonly Rule<PollTarget>[] = [
   },
 ];
 
-/** Answers polls with pages whose signatures are in `bad`. Throws Broken if the bridge uses any of the pages. */
+/**
+ * Answers polls with pages, one for each invalid signature in `bad`. Throws Broken if the bridge uses any of the pages.
+ */
 async function dropsAll(target: PollTarget, bad: readonly BadSignature[]): Promise<undefined> {
   const { chat, hides, secrets } = target;
   const messages: Message[] = [];
@@ -170,8 +172,8 @@ async function dropsAll(target: PollTarget, bad: readonly BadSignature[]): Promi
 
 /**
  * Answers a poll with a page that the bridge must drop. Throws Broken unless the next poll has the same `after`.
- * Returns the message on the page, which the bridge must not show. Then sends a correct page, so that a bridge whose
- * waits grow starts again with a short wait.
+ * Returns the message on the page, which the bridge must not show. Before it returns, sends a correct page, so that a
+ * bridge with growing waits starts again with a short wait.
  */
 async function drops(
   { make, session, taken, page }: PollTarget,
@@ -193,8 +195,8 @@ async function drops(
 
 /**
  * Answers a poll with a page that contains characters outside ASCII in UTF-8, as the service does. If the bridge drops
- * the page, throws Broken with the likely cause. All further pages then have JSON escapes in place of these characters,
- * so that the other rules can be checked.
+ * the page, finds the likely cause and throws Broken. All further pages then have JSON escapes in place of these
+ * characters, so that the other rules can be checked.
  */
 async function usesUtf8(target: PollTarget): Promise<void> {
   const { make, session, secrets, taken, page } = target;
@@ -213,7 +215,7 @@ async function usesUtf8(target: PollTarget): Promise<void> {
     const signed = (raw: Buffer) => signAltered(raw.toString(), alterations, secrets);
     const next = session.cursor();
     const polled = await session.answerNext(() => page({ ...content(), signed }, next), what);
-    // After a correct page, a bridge whose waits grow starts again with a short wait.
+    // After a correct page, a bridge with growing waits starts again with a short wait.
     await taken(make.ping(), `a correct page after ${what}`);
     return polled.next.after !== polled.answered.after;
   }

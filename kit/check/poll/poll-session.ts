@@ -26,8 +26,8 @@ export interface PollSessionOptions {
 }
 
 /**
- * Time for which a poll waits for the page of the next rule, ms. Most rules need less time, so the bridge gets the page
- * without another poll interval.
+ * Time for which a poll waits for the page of the next rule, ms. Most rules send their page within this time, so the
+ * bridge need not wait for another poll interval.
  */
 const HOLD_MS = 1_500;
 /** Time within which an answer counts as immediate, ms. */
@@ -78,7 +78,7 @@ export class PollSession {
   #last = { from: "", to: "" };
   /** The special answer, until the bridge polls again. A concurrent poll may get a page in the meantime. */
   #special: { readonly answer: SpecialAnswer; readonly first: Omit<PolledTwice, "next"> } | undefined;
-  /** The measured time that the next poll ends, and the list of times that it is added to. */
+  /** The interval that the next poll ends: the list to which its length is added, and the time at which it began. */
   #gap: { readonly gaps: number[]; readonly fromMs: number } | undefined;
   #arrivals = 0;
   #isAnyAccepted = false;

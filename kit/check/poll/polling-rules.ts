@@ -197,7 +197,10 @@ async function begin({ first, session, idle }: PollTarget): Promise<void> {
   );
 }
 
-/** Answers a poll with a failure. Throws Broken unless the next poll has the same `after` and comes after a wait. */
+/**
+ * Answers a poll with a failure. Throws Broken unless the next poll has the same `after` and arrives after a wait of at
+ * least `leastMs`.
+ */
 async function repeats(
   { session, taken, make }: PollTarget,
   what: string,
@@ -211,7 +214,7 @@ async function repeats(
   const waited = next.atMs - answeredAtMs;
   if (waited < leastMs)
     throw new Broken(`after ${what}, the bridge polled again after ${Math.round(waited)} ms`);
-  // After a correct page, a bridge whose waits grow starts again with a short wait.
+  // After a correct page, a bridge with growing waits starts again with a short wait.
   await taken(make.ping(), `a correct page after ${what}`);
 }
 

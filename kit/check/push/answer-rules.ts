@@ -32,7 +32,9 @@ export const FIRST_RULES: readonly Rule<PushTarget>[] = [
   OBSERVED_RULE,
 ];
 
-/** This rule is checked last, because a slow bridge still handles the burst while further rules would be checked. */
+/**
+ * This rule is checked last, because a slow bridge could still be handling the burst during the check of a later rule.
+ */
 export const BURST_RULE: Rule<PushTarget> = {
   id: "answer-before-work",
   says: `Each of ${BURST} concurrent events is answered with 2xx within 5 seconds: the answer is sent before slow work.`,

@@ -15,7 +15,7 @@ import { Broken, noReply, type CheckProgress } from "../rule";
 export interface ServiceCheckOptions extends Omit<ClientOptions, "timeoutMs"> {
   /** The service's base address. */
   readonly url: URL;
-  /** UUID of the workspace. The games receive each event that the check sends and the service accepts. */
+  /** UUID of the workspace. Games receive every event of the check that the service accepts. */
   readonly workspace: string;
   /** Signing secrets of the workspace, the newest first. */
   readonly secrets: readonly string[];
