@@ -1,8 +1,8 @@
 const { join } = require("node:path");
 const { tmpdir } = require("node:os");
 
-// The workers inherit this variable, and write each tested fault to the file. The reporter prints the table of faults
-// from the file.
+// The workers inherit this variable, and append each tested fault to the file that it names. The reporter prints the
+// table of faults from that file.
 process.env.FAULTS_TABLE ??= join(tmpdir(), `cb-faults-${process.pid}.jsonl`);
 
 /** The folders of each suite. The scripts in package.json select suites by these names. */
@@ -43,7 +43,7 @@ module.exports = {
     globalSetup: "<rootDir>/test/harness/global-setup.ts",
     globalTeardown: "<rootDir>/test/harness/global-teardown.ts",
   })),
-  // The tests often wait for real processes, so four workers use even two processors fully.
+  // The tests often wait for real processes, so it takes four workers to keep even two processors busy.
   maxWorkers: 4,
   workerIdleMemoryLimit: "512MB",
   // Milliseconds. Only tests that hang reach this limit.

@@ -35,7 +35,10 @@ export interface Edge extends Required<Running> {
   close(): Promise<void>;
 }
 
-/** Milliseconds for the requests in progress when the edge stops. No poll waits then, because there is no long polling. */
+/**
+ * Milliseconds within which requests in progress must finish when the edge stops. Polls do not wait for events, because
+ * there is no long polling.
+ */
 const FINISH_WITHIN_MS = 5_000;
 const TOKEN_REJECTED = "core rejects CORE_TOKEN: set it to one of core's CORE_TOKENS with the role edge";
 

@@ -1,7 +1,7 @@
 import { posix } from "node:path";
 import { anchorsOf, linksOf } from "./markdown.mjs";
 
-/** Matches a target on another host, or for another program, e.g. `mailto:`. */
+/** Matches the target of a link to another host or to another program, e.g. `mailto:`. */
 const ELSEWHERE = /^(?:[a-z][a-z+.-]*:|\/\/)/i;
 
 /**
@@ -23,7 +23,7 @@ export function resolveLink(repository, page, link) {
   return repository.pages.includes(path) ? { kind: "page", path, anchor } : { kind: "file", path };
 }
 
-/** Returns a sentence for each dead link of the repository's pages. */
+/** Returns a message for each dead link on the repository's pages. */
 export function deadLinks(repository) {
   const anchors = new Map();
   const anchorsIn = (path) => {

@@ -7,7 +7,7 @@ export function parseMarkdown(text) {
   return parser.parse(text, {});
 }
 
-/** Replaces the target of each link and image in the tokens by the result of `map`. Includes links in HTML. */
+/** Replaces the target of each link and image in the tokens with the result of `map`. Includes links in HTML. */
 export function mapLinks(tokens, map) {
   for (const token of tokens) {
     if (token.type === "link_open") token.attrSet("href", map(token.attrGet("href") ?? ""));
@@ -41,7 +41,7 @@ export function anchorOf(heading) {
     .replaceAll(" ", "-");
 }
 
-/** Returns the texts of all headings of a page, without markup. */
+/** Returns the text of each heading of a page, without markup. */
 export function headingsOf(text) {
   const tokens = parseMarkdown(text);
   return tokens.flatMap(({ type }, index) =>

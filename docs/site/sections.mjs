@@ -1,6 +1,6 @@
 import { headingsOf } from "./markdown.mjs";
 
-/** The kinds of readers, each with their pages in reading order. A pattern names all pages that match it. */
+/** The kinds of readers, each with its pages in reading order. A pattern names all pages that match it. */
 const READERS = [
   {
     title: "Bridge authors",
@@ -79,7 +79,7 @@ const FIRST = "README.md";
 
 /**
  * Sorts the pages into sections: one for each kind of reader, one for the decisions, and one for all other pages. Each
- * page is in one section. Throws if a section names a page that does not exist.
+ * page is in exactly one section. Throws if a section names a page that does not exist.
  */
 export function sectionsOf({ pages }) {
   const left = new Set(pages);

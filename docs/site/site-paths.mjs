@@ -1,4 +1,6 @@
-/** Returns the path, in the sources of the site, of a page of the repository. `index.md` is the site's home page. */
+/**
+ * Returns the path that a page of the repository has in the sources of the site. `index.md` is the site's home page.
+ */
 export function sitePath(path) {
   if (path === "README.md") return "overview.md";
   return path.endsWith("/README.md") ? path.replace(/README\.md$/, "index.md") : path;
@@ -14,7 +16,7 @@ export function folderPath(path) {
   return `source/${path}.md`;
 }
 
-/** Returns the absolute URL of the target of a link. VitePress replaces `.md` by `.html`. */
+/** Returns the absolute URL of the target of a link. VitePress replaces `.md` with `.html`. */
 export function siteLink({ kind, path, anchor }) {
   if (kind === "file") return `/${filePath(path)}`;
   if (kind === "folder") return `/${folderPath(path)}`;

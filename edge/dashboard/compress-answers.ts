@@ -16,8 +16,8 @@ const ACCEPTS_GZIP = /(?:^|[\s,])gzip(?!\s*;\s*q=0(?:\.0*)?\s*(?:,|$))/i;
 const compress = promisify(gzip);
 
 /**
- * Compresses the text answers to GET requests, e.g. JSON. Streams are not compressed: neither live updates, nor files,
- * which have compressed copies.
+ * Compresses the text answers to GET requests, e.g. JSON. Streams are not compressed: they are live updates, or files
+ * that already have compressed copies.
  *
  * The length of a compressed answer can reveal a secret that is compressed together with a text that an attacker
  * chooses (BREACH). Only answers to other methods contain secrets (signing secrets and sign-in links), so these answers

@@ -3,8 +3,8 @@ import type { ErrorAnswer } from "../public/error-body";
 import { sendError } from "../public/public-listener";
 
 /**
- * The Content Security Policy (CSP), against XSS and clickjacking. Allow only resources from this origin. Forbid inline
- * scripts and styles, and framing.
+ * The Content Security Policy (CSP), against XSS and clickjacking. Allows only resources from this origin, and forbids
+ * inline scripts, inline styles and framing.
  */
 const POLICY_OF_ALL = [
   "default-src 'none'",

@@ -55,7 +55,7 @@ const NO_ROOM: ErrorAnswer = {
   retryAfterSeconds: 60,
 };
 
-/** The answer above a limit of `sign-in-limit.ts`, e.g. 10 failed sign-ins per minute and address. */
+/** The answer when a limit of `sign-in-limit.ts` is exceeded, e.g. 10 failed sign-ins per minute and address. */
 function tooMany(what: string, wait: number): ErrorAnswer {
   return { status: 429, message: `Too many ${what}. Try again in ${wait} seconds.`, retryAfterSeconds: wait };
 }
@@ -100,7 +100,8 @@ export function addSessionRoutes(app: FastifyInstance, context: SessionContext):
         ? accept(context, request, token, WRONG_TOKEN)
         : accept(context, request, sessions.tokenOf(code), SPENT_LINK));
       if ("status" in accepted) return sendError(reply, accepted);
-      // After a failed attempt, a link stays valid. Another request may have used the link in the meantime.
+      // A failed attempt does not use up a link, so only a successful attempt takes the code. Another request may have
+      // taken the code in the meantime.
       if (code !== undefined && sessions.takeCode(code) === undefined) return sendError(reply, SPENT_LINK);
       const begun = sessions.begin(accepted.token, accepted.described);
       if (begun === undefined) return sendError(reply, NO_ROOM);

@@ -5,8 +5,8 @@ import type { SignedInToken } from "./workspace-client";
 
 /**
  * A signed-in operator. Sessions and sign-in codes are in the memory of the edge that created them. So signing out ends
- * a session for good, edges do not share a key, and the edge sends the operator's token only to core. After a restart
- * of the edge, all operators must sign in again. With several edges, the load balancer needs sticky sessions.
+ * a session permanently, edges need no shared key, and the edge sends the operator's token only to core. After a
+ * restart of the edge, all operators must sign in again. With several edges, the load balancer needs sticky sessions.
  */
 export interface Session extends SignedInToken {
   readonly token: string;

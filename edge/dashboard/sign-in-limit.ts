@@ -12,12 +12,14 @@ const FAILED_MAX = 10;
 const ACCEPTED_MAX = 240;
 const WINDOW_MS = 60_000;
 /**
- * Maximum number of addresses, and of names, whose attempts are counted. Above this maximum, the count of the least
- * recently seen address or name is dropped, so this address or name can make more attempts.
+ * Maximum number of addresses whose attempts are counted, and of token names. Above this maximum, the count of the
+ * least recently seen address or name is dropped, so this address or name can make more attempts.
  */
 const PLACES_MAX = 10_000;
 
-/** Limits the sign-in attempts per minute, so that tokens cannot be guessed quickly (brute force). No lockout. */
+/**
+ * Limits the sign-in attempts per minute, so that tokens cannot be guessed quickly (brute force). Nobody is locked out.
+ */
 export function createSignInLimit(now: () => number = Date.now) {
   const failed = createCounts(FAILED_MAX, now);
   const accepted = createCounts(ACCEPTED_MAX, now);
@@ -27,8 +29,8 @@ export function createSignInLimit(now: () => number = Date.now) {
     refuse: (address: string): number | undefined => failed.add(networkOf(address)),
     /**
      * Counts an attempt with a correct token as accepted, and no longer as failed. The other failed attempts of the
-     * address stay counted, so a correct token does not allow further guesses. Returns the seconds to wait when a limit
-     * of accepted attempts is exceeded. The attempt then still counts as failed.
+     * address stay counted, so a correct token does not allow further guesses. When a limit of accepted attempts is
+     * exceeded, returns the seconds to wait, and the attempt still counts as failed.
      */
     accept(address: string, tokenName: string): number | undefined {
       const place = networkOf(address);
@@ -51,7 +53,7 @@ function createCounts(max: number, now: () => number) {
   };
   const waitFor = (until: number) => Math.ceil((until - now()) / 1_000);
   return {
-    /** Returns the seconds until there is room for one more; undefined when there is room now. */
+    /** Returns the seconds until one more attempt is allowed; undefined when it is allowed now. */
     waitOf(key: string): number | undefined {
       const { count, until } = current(key);
       return count >= max ? waitFor(until) : undefined;

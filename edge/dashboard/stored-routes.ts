@@ -85,7 +85,7 @@ export function addStoredRoutes(app: FastifyInstance, operatorOf: OperatorOf): v
   );
 }
 
-/** Adds `GET /workspaces/:id/failed-events`, which lists the kept events whose pushes failed. */
+/** Adds `GET /workspaces/:id/failed-events`, which lists the failed events of a workspace. */
 export function addFailedEventsRoute(app: FastifyInstance, operatorOf: OperatorOf): void {
   app.get<{ Params: { id: string } }>(
     "/workspaces/:id/failed-events",

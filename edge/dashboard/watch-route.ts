@@ -24,7 +24,7 @@ export interface WatchContext {
   report(where: string, error: unknown): void;
 }
 
-/** Maximum number of open watches on an edge, per session, and for all sessions of one token. */
+/** Maximum number of open watches on an edge, of one session, and of all sessions with one token. */
 const WATCHES_MAX = { all: 200, session: 20, token: 100, limitedToken: 40 } as const;
 const TOO_MANY = {
   all: "Too many pages are watching workspaces.",
@@ -171,7 +171,7 @@ class Watch {
   }
 
   /**
-   * Records that a message of core has arrived. Returns false for the first message of a stream, and for the first
+   * Records that a message from core has arrived. Returns false for the first message of a stream, and for the first
    * message after a silence.
    */
   #hear(changes: Changes): boolean {

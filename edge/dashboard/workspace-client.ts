@@ -30,8 +30,8 @@ export function createWorkspaceClient(address: string, tls: ClientTls | undefine
     "grpc.max_receive_message_length": MESSAGE_MAX_BYTES,
     "grpc.initial_reconnect_backoff_ms": 100,
     "grpc.max_reconnect_backoff_ms": 1_000,
-    // If core hangs, the edge notices within the sum of the next two times. The sum must be below 5 s, because the
-    // front end considers a stream broken after 5 s.
+    // If core hangs, the edge notices within the sum of the two keepalive times below. The sum must be below 5 s,
+    // because the front end considers a stream broken after 5 s.
     "grpc.keepalive_time_ms": 1_000,
     "grpc.keepalive_timeout_ms": 3_000,
     "grpc.service_config": JSON.stringify({ loadBalancingConfig: [{ round_robin: {} }] }),

@@ -60,7 +60,8 @@ const CHANNEL_OPTIONS = {
   "grpc.service_config": JSON.stringify({ loadBalancingConfig: [{ round_robin: {} }] }),
   // When a core closes its connection, the gRPC client looks up core's name again, but at most this often.
   "grpc.dns_min_time_between_resolutions_ms": 1_000,
-  // A renewed client opens its own connections, because a balancer in front of core distributes connections.
+  // A renewed client opens connections of its own, because a load balancer in front of core distributes connections,
+  // not calls.
   "grpc.use_local_subchannel_pool": 1,
 };
 
@@ -133,7 +134,7 @@ export function createCoreClient({
   };
 }
 
-/** Returns why there is no connection to core. gRPC gives the reason only to calls, such as `stream`. */
+/** Returns why there is no connection to core. gRPC reports the reason only to a call, such as `stream`. */
 async function whyNotConnected(stream: LaneStream): Promise<string> {
   const failed = new Promise<string>((resolve) =>
     stream.on("error", ({ details }: ServiceError) => resolve(failureCause(details))),
@@ -153,8 +154,8 @@ async function failAfter(ms: number): Promise<never> {
 const UTF8_BYTES_MAX = 2;
 
 /**
- * Returns the maximum bytes of a request's workspace id and signature. Both are counted, because a sender can make both
- * long.
+ * Returns the maximum bytes of a request's workspace id and signature. The edge counts both, because a sender can make
+ * either of them long.
  */
 function headBytes({ workspaceId, signature = "" }: Pick<PollRequest, "workspaceId" | "signature">): number {
   return UTF8_BYTES_MAX * (workspaceId.length + signature.length);

@@ -35,7 +35,7 @@ export class LaneRenewal {
 
   /**
    * Replaces a lane as soon as core has accepted the stream of a successor. Until then, the old lane gets the calls: if
-   * a core closes its connection, calls on a stream that it has not accepted yet may be lost.
+   * a core closes its connection, calls on a stream that the core has not accepted yet may be lost.
    */
   async replace(lane: Lane): Promise<void> {
     if (!lane.hasStream || this.#successors.has(lane) || !this.#lanes.includes(lane)) return;

@@ -11,7 +11,7 @@ export interface LanesOptions {
   /** Number of lanes. Each lane is opened by its first call, and then kept open. */
   readonly lanes: number;
   /**
-   * Maximum number of pending calls, and maximum of their total bytes. A call that would exceed a maximum is rejected
+   * Maximum number of pending calls, and maximum total of their bytes. A call that would exceed a maximum is rejected
    * immediately.
    */
   readonly inProgressMax: LanesMax;
@@ -23,7 +23,7 @@ export interface LanesOptions {
   onRefused(why: string): void;
 }
 
-/** The maximum of all calls, of the calls from one address, and of the calls for one workspace. */
+/** The maximum for all calls together, for the calls from one address, and for the calls for one workspace. */
 export type LanesMax = Readonly<Record<"all" | "address" | "workspace", number>>;
 
 /** Core's statuses for a token that is unknown or lacks the role `edge`. */
@@ -41,7 +41,7 @@ const CHECK_DEADLINES_EVERY_MS = 250;
  * When a lane breaks, its pending calls are rejected immediately: their answers are lost,
  * and their outcome is unknown. The lane is reopened after a pause.
  *
- * Before a core stops, it announces this, so that the edge replaces its lanes, and no call is lost.
+ * Before a core stops, it announces the stop. The edge then replaces the lanes to this core, so no call is lost.
  */
 export class Lanes {
   readonly #load = createLaneLoad();

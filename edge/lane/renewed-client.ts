@@ -7,21 +7,23 @@ export interface RenewedClientOptions<C extends Client> {
   /** Milliseconds between renewals. */
   readonly everyMs: number;
   /**
-   * Is called after a new client has replaced `current`. The owner of the streams should then close those of the
+   * Is called after a new client has replaced `current`. The owner of the streams should then close the streams of the
    * previous client.
    */
   onRenewed(): void;
 }
 
 const CONNECT_WITHIN_MS = 5_000;
-/** Milliseconds for connecting a new client to the other addresses, after it has connected to the first address. */
+/**
+ * Milliseconds that a new client gets to connect to the other addresses, after it has connected to the first address.
+ */
 const FURTHER_WITHIN_MS = 1_000;
 
 /**
- * Keeps a gRPC client, and regularly replaces it with a new one. A gRPC client looks up a name again only when one of its
- * connections closes. So without renewal, a new core would get no streams while the other cores keep running. A new
- * client looks up the name, and connects to all addresses. If a new client cannot connect, e.g. because name servers do
- * not answer, the current client remains in use.
+ * Holds a gRPC client, and regularly replaces it with a new client. A gRPC client looks up a name again only when one
+ * of its connections closes. So without renewal, a new core would get no streams while the other cores keep running. A
+ * new client looks up the name, and connects to all addresses. If a new client cannot connect, e.g. because name
+ * servers do not answer, the current client remains in use.
  */
 export function createRenewedClient<C extends Client>({
   create,

@@ -101,7 +101,9 @@ export function errorsOfPoll(): Readonly<Record<string, Response>> {
   return responses([...refusals.map((refusal) => ofRefusal(refusal, rule)), ...OF_EVERY_REQUEST]);
 }
 
-/** @param rule the message of a 400 for a field or parameter; its first word is the name of the field */
+/**
+ * @param rule the message of a 400 for a field or parameter; the message begins with the name of the field or parameter
+ */
 function ofRefusal(refusal: Reason, rule: string): ErrorReason {
   const [field = ""] = rule.split(" ");
   const violation = refusal === Refusal.INVALID ? { field, message: rule } : undefined;

@@ -7,11 +7,11 @@ import type { CoreClient } from "../lane/core-client";
 export type AddressShield = ReturnType<typeof createAddressShield>;
 
 const SECOND_MS = 1_000;
-/** Maximum number of addresses with a `Ring`, which takes up to 4 KB. */
+/** Maximum number of addresses with a `Ring`, each of which takes up to 4 KB. */
 const ADDRESSES_MAX = 5_000;
 /**
- * Maximum number of requests per second from all addresses of an IPv6 /64 network. One host can have a whole /64, and
- * so it can use a new address for each request.
+ * Maximum number of requests per second from all addresses of an IPv6 /64 network. One host can own a whole /64, and
+ * can then use a new address for each request.
  */
 const NETWORK_REQUESTS_PER_SECOND = 10 * ADDRESS_REQUESTS_PER_SECOND;
 const NETWORKS_MAX = 5_000;

@@ -16,7 +16,7 @@ import type { UnsentPages } from "./unsent-pages";
 const SIGNATURE_HEADER = "service-signature";
 /**
  * The edge replaces the Content-Type of every request with this type. Fastify caches the parser of a named type; with a
- * parser for "*", it would parse the Content-Type header of every request.
+ * parser for "*", Fastify would parse the Content-Type header of every request.
  */
 const ANY_TYPE = "application/octet-stream";
 const ACCEPTED_BODY = '{"ok":true}';
@@ -31,7 +31,7 @@ const ACCEPTED_HEADERS = [
 const POST = "POST /hooks/{workspaceId}";
 const POLL = "GET /hooks/{workspaceId}/events";
 
-/** The reasons with which core refuses a request whose signature is valid. */
+/** The reasons for which core refuses a request although its signature is valid. */
 const SIGNED: ReadonlySet<Refusal> = new Set([
   Refusal.WORKSPACE_LIMIT,
   Refusal.INVALID,

@@ -69,8 +69,8 @@ export function createPublicListener({
   // Values of the Expect header other than 100-continue are ignored. A CONNECT request is answered with 404.
   app.server.on("checkExpectation", (request, response) => app.server.emit("request", request, response));
   app.server.on("connect", (_request, socket) => endWith(socket, ERRORS.notFound));
-  // If a client kept the connection open, a request that arrives while the listener closes the connection would be
-  // lost.
+  // Tells each client of a draining edge to close its connection. Otherwise, a request that arrives while the listener
+  // closes the connection would be lost.
   app.addHook("onRequest", (_request, reply, done) => {
     if (isDraining()) void reply.raw.setHeader("connection", "close");
     done();

@@ -25,14 +25,14 @@ const WAITING_MAX: WaitingMax = { onConnection: 512, address: 4_096, all: 16_384
 interface Line {
   /** The answer that must be sent before the next request starts. */
   last: ServerResponse;
-  /** The functions that release the room of the waiting requests. */
+  /** For each waiting request, the function that releases its room. */
   readonly waiting: Set<() => void>;
 }
 
 /**
  * Starts the requests of a connection one at a time. A request starts when the kernel has accepted the previous answer.
- * So if a client pipelines requests and reads nothing, only one answer is in memory, and the other requests do not
- * reach core. A connection with too many waiting requests, or from an address with too many, is closed.
+ * So if a client pipelines requests and reads no answers, only one answer is in memory, and the other requests do not
+ * reach core. A connection is closed if too many of its requests wait, or too many requests from its address.
  */
 export function createTurns({ onConnection, ...max }: WaitingMax = WAITING_MAX): TakeTurn {
   const lines = new WeakMap<Socket, Line>();

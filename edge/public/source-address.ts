@@ -2,10 +2,9 @@ import { isIPv4 } from "node:net";
 import ipaddr from "ipaddr.js";
 
 /**
- * Returns the sender's address in canonical form: IPv4-mapped addresses as IPv4, and other
- * IPv6 addresses compressed, without a zone. When a trusted proxy forwards something that
- * is not an address, the result is the proxy's own address. Returns "unknown" when the sender has
- * disconnected, because the socket then has no address.
+ * Returns the sender's address in canonical form: IPv4-mapped addresses as IPv4, and other IPv6 addresses compressed,
+ * without a zone. When a trusted proxy forwards a value that is not an address, the result is the proxy's own address.
+ * Returns "unknown" when the sender has disconnected, because the socket then has no address.
  *
  * @param claimed the sender's address according to a trusted proxy (`X-Forwarded-For`, `TRUST_PROXY`) or the socket
  * @param socket the address of the connection

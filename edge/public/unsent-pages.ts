@@ -3,7 +3,7 @@ import { createShares } from "../../runtime/shares";
 
 /**
  * The workspace and the sender of a poll. Each workspace and each address has its own maximum of unsent bytes, so no
- * bridge can use up the room of all others.
+ * bridge can use up the room that all bridges share.
  */
 export interface PageOwner {
   readonly workspaceId: string;
@@ -23,8 +23,9 @@ const TAKEN_WITHIN_MS = 60_000;
 const LOOK_EVERY_MS = 1_000;
 
 /**
- * Limits the bytes of pages that bridges have not received yet. So bridges that do not read cannot fill the edge's
- * memory. If a page is not received within `takenWithinMs`, the connection is closed. The bridge can then poll again.
+ * Limits the bytes of pages that bridges have not received yet. So bridges that do not read their answers cannot fill
+ * the edge's memory. If a page is not received within `takenWithinMs`, the connection is closed. The bridge can then
+ * poll again.
  */
 export function createUnsentPages(
   room: Readonly<Record<keyof typeof ROOM, number>> = ROOM,

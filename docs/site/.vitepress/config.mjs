@@ -27,7 +27,7 @@ function siteLinks(md) {
   });
 }
 
-/** Replaces each Mermaid block by a component, which draws the diagram in the browser. */
+/** Replaces each Mermaid block with a component, which draws the diagram in the browser. */
 function diagrams(md) {
   const fence = md.renderer.rules.fence;
   md.renderer.rules.fence = (...all) => {
