@@ -105,7 +105,7 @@ async function reach(path: string, init: RequestInit): Promise<Response | undefi
 
 /**
  * Creates the error for a request without an answer. If the request could change something, the error says that the
- * outcome is unknown. The error is in the past tense, so that it stays true when the service answers again.
+ * outcome is unknown. The error is in the past tense, so that the error stays true once the service answers again.
  */
 function unanswered(status: number, method: string, path: string, words: string): ApiError {
   for (const then of whenUnanswered) then(status);

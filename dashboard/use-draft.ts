@@ -2,7 +2,8 @@ import { useState } from "preact/hooks";
 
 /**
  * Returns the text of a field that shows a stored value, and the function that sets this text. When the stored value
- * changes, the field shows the new value. If the text is the new value with spaces around it, the text stays.
+ * changes, the field shows the new value. If the text differs from the new value only by surrounding spaces, the text
+ * stays.
  *
  * @remarks The hook sets its state during rendering. An effect would run after the first paint, and remove what a fast
  * user has already typed.

@@ -8,8 +8,8 @@ const TAG_BYTES = 16;
 /**
  * Encrypts signing secrets at rest (AES-256-GCM).
  *
- * @param keys keys of 32 bytes: the first key encrypts, and all keys can decrypt. A sealed text begins with the
- *   fingerprint of its key, so that `open` need not try several keys.
+ * @param keys keys of 32 bytes: the first key encrypts, and all keys can decrypt. Sealed text begins with the
+ *   fingerprint of its key, so `open` tries only that key.
  */
 export function createSecretBox(keys: readonly Buffer[]) {
   const byFingerprint = new Map(keys.map((key) => [fingerprint(key), key]));
@@ -25,8 +25,8 @@ export function createSecretBox(keys: readonly Buffer[]) {
       return `${fingerprint(first)}.${Buffer.concat([nonce, sealed, cipher.getAuthTag()]).toString("base64url")}`;
     },
     /**
-     * Returns undefined when no key opens `sealed`: no key has the fingerprint in `sealed`, or `sealed` or `context` was
-     * changed.
+     * Returns undefined when no key opens `sealed`: either no key matches the fingerprint in `sealed`, or `sealed` or
+     * `context` has been changed.
      */
     open(sealed: string, context: string): string | undefined {
       const body = sealed.split(".")[1] ?? "";
@@ -52,7 +52,7 @@ export function createSecretBox(keys: readonly Buffer[]) {
   };
 }
 
-/** Returns the fingerprint of the key that sealed a text; "unknown" for a text that no key has sealed. */
+/** Returns the fingerprint of the key that sealed the text; "unknown" for text without a fingerprint. */
 export function fingerprintOf(sealed: string): string {
   return /^[0-9a-f]{8}(?=\.)/.exec(sealed)?.[0] ?? "unknown";
 }

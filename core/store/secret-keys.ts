@@ -9,7 +9,7 @@ import type { SecretBox } from "./secret-box";
 import { createWorkspaceIndex } from "./workspace-index";
 import { fromRecord, keysOfRecord, toRecord, withoutExpired } from "./workspace-record";
 
-/** Number of workspaces in a page. A call of `reEncrypt` writes at most this many records. */
+/** Number of workspaces in a page. Each call to `reEncrypt` writes at most this many records. */
 const PAGE_MAX = 100;
 /** Maximum number of attempts to re-encrypt records that other requests keep changing. */
 const MOST_TRIES = 10;
@@ -29,7 +29,7 @@ export function createSecretKeys(
 ): SecretKeys {
   const index = createWorkspaceIndex(redis, keys);
 
-  /** Reads stored records. A workspace that was deleted meanwhile is skipped. */
+  /** Reads stored records. Workspaces that have been deleted in the meantime are skipped. */
   async function readAll(shard: number, ids: readonly string[]): Promise<readonly Stored[]> {
     if (ids.length === 0) return [];
     const args = ids.flatMap((id) => [id, "0"]);
@@ -49,14 +49,15 @@ export function createSecretKeys(
     return page && { ...page, stored: await readAll(page.shard, page.ids) };
   }
 
-  /** Whether a readable secret of the record is not encrypted with the newest key. */
+  /** Whether any readable secret of the record is encrypted with a key other than the newest. */
   function isOld({ keys: used, missingKeys: missing }: Stored): boolean {
     return used.some((key) => key !== box.newest && !missing.includes(key));
   }
 
   /**
-   * Encrypts the readable secrets of records with the newest key. Returns the ids of the changed workspaces. The
-   * workspaces do not change, so their versions do not change either, and no core has to read a workspace again.
+   * Encrypts the readable secrets of records with the newest key. Returns the ids of the workspaces whose records were
+   * replaced. Only the encryption changes: each workspace keeps its version, so no core has to read the workspace
+   * again.
    */
   async function reEncrypt(shard: number, stored: readonly Stored[]): Promise<ReadonlySet<string>> {
     const changed = new Set<string>();

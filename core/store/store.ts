@@ -132,9 +132,9 @@ export async function openStore(options: StoreOptions) {
   }
 }
 
-/** Returns the stored number of shards. If Redis is new, or restarted empty, stores and returns `shards`. */
+/** Returns the stored number of shards. If Redis is new or has restarted empty, stores `shards` and returns it. */
 async function keepShards(redis: Redis, shards: number): Promise<string> {
-  // Redis rejects SET while its memory is full, but not GET.
+  // While its memory is full, Redis rejects SET, but not GET.
   const known = await redis.command(SHARDS_KEY, ["GET", SHARDS_KEY]);
   const kept = known ?? (await redis.command(SHARDS_KEY, ["SET", SHARDS_KEY, String(shards), "NX", "GET"]));
   return kept === null ? String(shards) : asText(kept);
@@ -149,7 +149,7 @@ async function onceAvailable<T>({ onError }: StoreOptions, ask: () => Promise<T>
       return await ask();
     } catch (error) {
       if (!(error instanceof StoreUnavailable)) throw error;
-      // Other errors are errors of the connection, which reports them itself.
+      // The connection itself reports connection errors, so only error replies are reported here.
       if (errorReply(error) !== undefined) onError(error);
       await sleep(AGAIN_MS);
     }

@@ -26,7 +26,7 @@ const TOKEN_FORM = /^([0-9]{1,5})\/(.*)$/;
 export interface IndexPage {
   readonly shard: number;
   readonly ids: readonly string[];
-  /** The token of the next page, which may be of the next shard; undefined on the last page. */
+  /** The token of the next page, which may belong to the next shard; undefined on the last page. */
   readonly next: string | undefined;
 }
 

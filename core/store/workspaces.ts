@@ -14,7 +14,7 @@ import type { SecretBox } from "./secret-box";
 
 /**
  * Maximum bytes of cached records (an LRU cache, whose entries are checked against the stored versions): enough for
- * about 120,000 records. For a record that is not cached, a request costs a read and a decryption.
+ * about 120,000 records. A request for a workspace whose record is not cached costs a read and a decryption.
  */
 const REMEMBERED_MAX_BYTES = 160 * 1024 * 1024;
 /** Approximate bytes of a cached record in addition to its text. */
@@ -22,8 +22,8 @@ const RECORD_BYTES = 512;
 const BATCH_MAX = 100;
 
 /**
- * A workspace to read, and its cached record. If the cached record has the current version, Redis does not send the
- * record, and core does not decrypt it again.
+ * A workspace to read, and its cached record. If the cached record is current, Redis does not send the record, and core
+ * does not decrypt the record again.
  */
 interface Wanted {
   readonly id: string;
@@ -93,8 +93,8 @@ export function createWorkspaces(
     const state = [workspace.id, String(version), text, deliveryMode(workspace), indexEntry(workspace)];
     const args = [...state, ...changes.map(encodeChange)];
     const fresh = asNumber(await functions.call(name, keys.prefixOf(workspace.id), args));
-    // Requests for the workspace often follow immediately. These requests use the record that is cached here, without a
-    // read.
+    // Requests for the workspace often follow immediately. These requests use the record that is cached here, so they
+    // need no read.
     if (fresh > 0) remember({ workspace, version: fresh }, text);
     return fresh > 0;
   }

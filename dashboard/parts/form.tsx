@@ -11,7 +11,7 @@ export interface FormProps {
   readonly children: ComponentChildren;
   /** The action whose error the form shows. */
   readonly action: Action<[]>;
-  /** Names of the fields that show the server's errors about them. */
+  /** Names of the fields that show the server's errors themselves. */
   readonly fields?: readonly string[];
   /** The errors of required fields that are empty. The server makes all other checks. */
   readonly missing?: Faults;

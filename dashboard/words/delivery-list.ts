@@ -43,7 +43,7 @@ export function oldestKept(deliveries: readonly DeliveryShape[]): DeliveryShape 
   return full.toSorted(newestFirst)[0];
 }
 
-/** Returns a text that says how many events a poll or a run of polls returned. */
+/** Says how many events a poll or a run of polls returned. */
 export function broughtWords({ events }: Pick<DeliveryShape, "events">): string {
   return events === 0 ? "no events" : countOf(events, "event");
 }
@@ -53,7 +53,7 @@ export function countOf(count: number, noun: string): string {
   return `${count.toLocaleString("en")} ${noun}${count === 1 ? "" : "s"}`;
 }
 
-/** Returns a text that says how many push attempts (including dropped pushes) and how many polls a list contains. */
+/** Says how many push attempts (including dropped pushes) and how many polls a list contains. */
 export function loggedWords(deliveries: readonly DeliveryShape[]): string {
   const polls = deliveries.reduce((sum, each) => sum + each.polls, 0);
   const pushes = deliveries.filter((each) => each.polls === 0).length;
@@ -78,7 +78,7 @@ export interface DeliveryFilter {
   /** A result, or an outcome that includes several results. Any value except "" hides polls. */
   readonly result: DeliveryOutcome | DeliveryResult | "";
   readonly eventType: string;
-  /** Text that the event id must contain; the case is ignored. */
+  /** Text that the event id must contain, ignoring case. */
   readonly event: string;
 }
 

@@ -158,7 +158,7 @@ function when(at: string | null | undefined, nowMs: number): string {
   return at === null || at === undefined ? "at an unknown time" : fromNow(Date.parse(at), nowMs);
 }
 
-/** Returns when and why a push failed, for use within a sentence: "2 min ago: no connection". */
+/** Says when and why a push failed, for use within a sentence: "2 min ago: no connection". */
 function failedWhen({ at, result }: DeliveryShape, nowMs: number): string {
   const words = RESULT_MEANINGS[result].words;
   // Words in capitals, such as TLS, stay as they are.

@@ -28,10 +28,12 @@ export function nextSteps(health: HealthShape, ticks: Ticks): readonly Step[] {
 }
 
 /**
- * Returns whether a workspace's page shows the steps. It shows them until all steps are done, unless the bridge has
- * sent requests and the workspace is older than the log: earlier pushes are then unknown.
+ * Returns whether a workspace's page shows the steps. The page shows the steps until all are done. It hides them
+ * earlier if the bridge has sent requests and the workspace is older than the log, because earlier pushes are then
+ * unknown.
  *
- * @param begun whether the operator connected the workspace in this browser, or confirmed a step
+ * @param begun whether the operator connected the workspace in this browser, or confirmed a step; if not, the step
+ *   `check` need not be done
  */
 export function showsNextSteps(
   workspace: Pick<WorkspaceShape, "custom" | "connected" | "createdAt">,

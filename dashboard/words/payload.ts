@@ -1,5 +1,5 @@
 export interface Payload {
-  /** The type of the event; empty if the text has none. */
+  /** The type of the event; empty if the text contains no type. */
   readonly type: string;
   /** The JSON with line breaks. If the text is not JSON, the text itself. */
   readonly pretty: string;

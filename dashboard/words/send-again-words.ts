@@ -34,8 +34,8 @@ export interface FailedSplit {
 }
 
 /**
- * Splits failed events into those that "Select all" selects and the rest. Test events are left out, because they show
- * nothing in a chat. A single test event can still be sent again.
+ * Splits failed events into the events that "Select all" selects, and the rest. Test events are left out, because a
+ * bridge shows nothing in the chat for a test event. A single test event can still be sent again.
  */
 export function splitFailed(
   events: readonly Pick<FailedEventShape, "eventId" | "eventType">[],

@@ -19,7 +19,7 @@ export function snippetsFor(mode: Mode): readonly (typeof SNIPPETS)[number][] {
   return SNIPPETS.filter(({ name }) => name !== "poll" || mode !== "push");
 }
 
-/** Returns the settings for the bridge, or shell commands to try the workspace with. */
+/** Returns the settings for the bridge, or shell commands with which to try the workspace. */
 export function snippetFor(name: SnippetName, facts: BridgeFacts): string {
   switch (name) {
     case "settings":
@@ -48,7 +48,7 @@ function hook({ publicUrl, workspaceId }: BridgeFacts): string {
   return `${publicUrl}/hooks/${workspaceId}`;
 }
 
-/** Returns shell commands that set `$t` to the time and `$v1` to the signature of a variable's text. */
+/** Returns shell commands that set `$t` to the time, and `$v1` to the signature of a variable's value. */
 function signed(variable: string, secret: string): readonly string[] {
   return [
     "t=$(date +%s)",

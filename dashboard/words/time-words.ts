@@ -3,7 +3,7 @@ const MINUTE_MS = 60 * SECOND_MS;
 const HOUR_MS = 60 * MINUTE_MS;
 const DAY_MS = 24 * HOUR_MS;
 
-/** All times on the pages have this format, whatever the browser's language is, because the pages are in English. */
+/** All times on the pages have this format regardless of the browser's language, because the pages are in English. */
 const formatOf = (form: Intl.DateTimeFormatOptions) =>
   new Intl.DateTimeFormat("en-GB", { ...form, hourCycle: "h23" });
 const DAY = { day: "numeric", month: "short" } as const;

@@ -37,7 +37,8 @@ export function DeliveryDetails({ delivery, deliveries, workspaceId, sendAgain }
       api.delivery(workspaceId, delivery.id, signal, attempts.length === attemptsAtFirst ? by : "itself"),
     [workspaceId, delivery.id, attempts.length],
   );
-  // The service deletes an event when it is sent again, but the user may still be reading it, so the page keeps it.
+  // The service deletes an event when it is sent again, but the user may still be reading it, so the page keeps its own
+  // copy.
   const lastEvents = useRef<readonly StoredEventShape[]>([]);
   if (data !== undefined && data.events.length > 0) lastEvents.current = data.events;
   const advice = adviceFor(delivery);

@@ -3,7 +3,7 @@ import { Instant } from "../parts/instant";
 import { attemptWords } from "../words/send-again-words";
 import { OutcomeBadge } from "./outcome-badge";
 
-/** Lists all attempts of an event that are in the log, oldest first. New attempts appear live. */
+/** Lists all attempts in the log for an event, oldest first. New attempts appear live. */
 export function EventAttempts({
   attempts,
   shown,

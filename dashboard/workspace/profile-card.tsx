@@ -14,7 +14,7 @@ export interface ProfileCardProps {
   onChange(workspace: WorkspaceShape): void;
 }
 
-/** Shows and changes the workspace's name, and the email address that is notified if the bridge stops polling. */
+/** Shows and changes the workspace's name, and the email address to notify if the bridge stops polling. */
 export function ProfileCard({ workspace, onChange }: ProfileCardProps) {
   const [name, setName] = useDraft(workspace.name);
   const [ownerEmail, setOwnerEmail] = useDraft(workspace.ownerEmail);

@@ -26,8 +26,8 @@ export interface TestEventCardProps {
 }
 
 /**
- * Sends a ping, and shows the outcome and, for a push, every step. An outdated outcome is marked as such, without
- * advice, because this card, like the health card, gives advice only about a current fault.
+ * Sends a ping, and shows the outcome and, for a push, every step. An outdated outcome is marked as outdated, and shown
+ * without advice: like the health card, this card gives advice only about a current fault.
  */
 export function TestEventCard({ workspace: { id, mode, targetUrl }, health, liveness }: TestEventCardProps) {
   const [outcome, setOutcome] = useState<TestOutcome | undefined>(undefined);

@@ -11,9 +11,9 @@ import { whyNotSent } from "../words/send-again-words";
 
 export type SentResults = SendAgainShape["results"];
 
-/** The kept failed events of a workspace. */
+/** The failed events of a workspace that the service still stores. */
 export interface SendAgain {
-  /** All kept events by id, newest first. */
+  /** All stored failed events by id, newest first. */
   readonly failed: ReadonlyMap<string, FailedEventShape>;
   /** The ids of the events that can be sent again now. */
   readonly sendable: ReadonlySet<string>;

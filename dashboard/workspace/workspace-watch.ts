@@ -19,7 +19,7 @@ export interface ShownWorkspace {
    * time.
    */
   readonly updatedAt: string | undefined;
-  /** The error of the last read. Unset if that read got no answer but the page shows an earlier state. */
+  /** The error of the last read. Not set if that read got no answer and the page already shows a state. */
   readonly error: ApiError | undefined;
   /** Whether the workspace does not exist, e.g. because it was deleted. */
   readonly gone: boolean;
@@ -75,7 +75,7 @@ export class WorkspaceWatch {
   readonly #closed = new AbortController();
   #stream: EventSource | undefined;
   #sync: Sync = "behind";
-  /** Whether a read of the log has started, whatever its result. */
+  /** Whether a read of the log has started, even if the read failed later. */
   #isLogAsked = false;
   #mode: Mode | undefined;
   #gathered: DeliveryShape[] = [];

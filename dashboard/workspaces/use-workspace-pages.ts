@@ -3,7 +3,9 @@ import type { WorkspacePage } from "../../proto/json/shapes";
 import { api } from "../api";
 import { useLoad, type Loaded } from "../use-load";
 
-/** The user's place in the list of workspaces. Session storage keeps this place while the user visits a workspace. */
+/**
+ * The user's place in the list of workspaces. Session storage keeps this place while the user views a single workspace.
+ */
 interface Place {
   readonly size: number;
   /** Page tokens of the previous pages. */

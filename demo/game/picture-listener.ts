@@ -8,7 +8,7 @@ import type { HostPort } from "../../runtime/settings";
 
 /**
  * Serves the pictures of questions as `GET /<name>.png`, because a message contains
- * only the URL of its image. Resolves when the pictures are served.
+ * only the URL of its image. Resolves when the listener is ready.
  */
 export async function listenForPictures(at: HostPort) {
   const app = fastify({

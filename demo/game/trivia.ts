@@ -24,8 +24,8 @@ const HANDLED_MAX = 10_000;
 const LAST_WORDS_WITHIN_MS = 4_000;
 
 /**
- * Starts the game. Resolves when the game follows events. Rejects if, before that, core rejects the game or `stopping`
- * is aborted.
+ * Starts the game. Resolves when the game follows events. Rejects if core rejects the game, or if `stopping` is
+ * aborted, before the game follows events.
  */
 export async function startTrivia(config: GameConfig, log: Logger, stopping: AbortSignal) {
   const { names, group = names.own, consumer } = config;

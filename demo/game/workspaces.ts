@@ -5,7 +5,7 @@ import { emptyWorkspace, type Rules, type Workspace } from "./rules/workspace";
 
 export interface WorkspacesOptions {
   readonly rules: Rules;
-  /** Called with the outputs that are not caused by a member: those of ticks and of the shutdown. */
+  /** Called with the outputs that no member causes: the outputs of ticks and of the shutdown. */
   readonly onOwn: (workspaceId: string, outputs: readonly Output[]) => void;
 }
 

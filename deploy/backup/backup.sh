@@ -1,5 +1,5 @@
 #!/bin/sh
-# Backs up and restores the data of Redis or the kept secrets of docker-compose.yml. docs/backup.md describes the
+# Backs up and restores the data of Redis, or the secrets that docker-compose.yml keeps. docs/backup.md describes the
 # commands. Needs Redis 7 or later, or Valkey.
 set -eu
 umask 077
@@ -120,7 +120,7 @@ take() {
         REDISCLI_AUTH=$(cat "$REDIS_AUTH_FILE") || return 1
         export REDISCLI_AUTH
       fi
-      # Redis sends a point-in-time snapshot, including its functions, as it does to a new replica.
+      # As for a new replica, Redis sends a point-in-time snapshot, which includes its functions.
       run redis-cli -h "$redis_host" -p "$redis_port" --rdb "$1"
       ;;
     secrets) run cp "$KEPT_SECRETS/settings.json" "$1" ;;
@@ -166,7 +166,7 @@ prune() {
 schedule() {
   log "$INFO" "backups are scheduled" every "$BACKUP_EVERY" keep "$BACKUP_KEEP"
   while :; do
-    # A restart does not change when the next backup is due.
+    # The time of the next backup does not depend on restarts.
     if age=$(age_of_newest) && [ "$age" -lt "$every" ]; then
       pause=$((every - age))
     elif write_backup; then

@@ -22,7 +22,7 @@ HELP
 
 # Maximum seconds until a new container is healthy, and until the proxy uses the container.
 readonly HEALTHY_WITHIN=180 PROXIED_WITHIN=30
-# Seconds until all edges have looked up core's addresses again. Each edge does so every 30 seconds.
+# Seconds until all edges have looked up core's addresses again, which each edge does every 30 seconds.
 readonly KNOWN_WITHIN=40
 
 say() { printf '%s roll: %s\n' "$(date -u +%H:%M:%S)" "$*"; }
@@ -44,7 +44,7 @@ which_are() {
   done
 }
 
-# Prints the number of containers of a service that the proxy sends requests to.
+# Prints the number of containers to which the proxy sends requests for a service.
 proxied() {
   docker compose exec -T proxy bash -c \
     'exec 3<>/dev/tcp/127.0.0.1/8081 && printf "GET /ready HTTP/1.0\r\n\r\n" >&3 && tail -n 1 <&3' \

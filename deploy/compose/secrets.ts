@@ -4,8 +4,8 @@ import { join } from "node:path";
 import { readKeptSettings, writeKeptSettings, type DemoWorkspace } from "../local/settings-file";
 
 /**
- * File modes. Redis and Grafana run as other users, so their files are readable by all users. Only containers that need
- * these files mount them.
+ * File modes. Redis and Grafana run as other users, so all users can read the files of these two containers. Only
+ * containers that need these files mount them.
  */
 const OWNER_ONLY = 0o600;
 const OTHER_USER = 0o644;
@@ -74,7 +74,7 @@ export function grafanaPassword(folder: string): string {
   return keptRandom(join(folder, "grafana", "password"));
 }
 
-/** Returns the text of a file. If there is no file, creates the file with a random text. */
+/** Returns the text of a file. If the file does not exist, creates it with random text. */
 function keptRandom(file: string): string {
   if (!existsSync(file)) writeFileSync(file, randomBytes(24).toString("hex"), { mode: OTHER_USER });
   return readFileSync(file, "utf8").trim();

@@ -20,7 +20,7 @@ export interface Child {
  */
 export const NODE_FLAGS: readonly string[] = ["--max-semi-space-size=64"];
 
-/** Milliseconds from SIGTERM to SIGKILL. The processes themselves limit their shutdown to 10 seconds. */
+/** Milliseconds from SIGTERM to SIGKILL. Each process limits its own shutdown to 10 seconds. */
 const STOP_WITHIN_MS = 12_000;
 const READY_WITHIN_MS = 60_000;
 const LOOK_EVERY_MS = 25;

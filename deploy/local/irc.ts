@@ -10,7 +10,7 @@ import { StartFault } from "./start-fault";
 export const IRC_CHANNEL = "#games";
 
 const PROJECT = join(__dirname, "../../..");
-/** The command of the IRC bridge. `buildIrcBridge` must be called before. */
+/** The command of the IRC bridge. Call `buildIrcBridge` before you run this command. */
 export const IRC_BRIDGE_COMMAND = [process.execPath, join(PROJECT, "bridges/irc/chat-bridge-irc.mjs")];
 const BRIDGE_PACKAGES = ["chat-bridge-kit", "chat-bridge-runner", "chat-bridge-irc"];
 
@@ -22,7 +22,7 @@ export function buildIrcBridge(): void {
   if (status !== 0) throw new StartFault(`Cannot compile the IRC bridge:\n${stdout}${stderr}`);
 }
 
-/** Packages install servers in folders that are often only on the PATH of root. */
+/** Packages install servers in folders that are often only in root's PATH. */
 const MORE_FOLDERS = ["/usr/sbin", "/usr/local/sbin", "/opt/homebrew/sbin"];
 
 /** Returns the path of ngIRCd in the first folder that has it. Throws StartFault with the command that installs it. */

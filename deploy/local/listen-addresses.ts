@@ -7,8 +7,8 @@ import { StartFault } from "./start-fault";
 import type { ListenAddresses, Listener } from "./start-settings";
 
 /**
- * Range of the random ports. Systems use ports above this range for outgoing connections, so a port up there could be
- * in use soon after it was found free.
+ * Range of the random ports. Systems use ports above this range for outgoing connections, so a free port above this
+ * range could soon be in use.
  */
 const PORTS = { from: 20_000, to: 30_000 };
 const MOST_TRIES = 20;

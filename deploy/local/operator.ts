@@ -40,9 +40,8 @@ export function createOperator(coreAddress: string, token: string) {
 }
 
 /**
- * Resolves to the demo workspace. If core has the workspace `known`, that workspace is
- * used, and reconnected if it was disconnected. Otherwise a workspace with the name `name` is created.
- * Throws StartFault when a call fails.
+ * Resolves to the demo workspace. If core has the workspace `known`, that workspace is used, and is reconnected if
+ * necessary. Otherwise a workspace with the name `name` is created. Throws StartFault when a call fails.
  */
 export async function demoWorkspace(
   operator: Operator,

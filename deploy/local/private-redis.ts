@@ -20,7 +20,7 @@ export interface PrivateRedisOptions {
   readonly server: string;
   /** Folder of the server's files and socket; created if it does not exist. */
   readonly folder: string;
-  /** More settings of the server, such as ["--maxmemory", "50mb"]. */
+  /** Additional arguments of the server, such as ["--maxmemory", "50mb"]. */
   readonly settings?: readonly string[];
   /** Log file; by default `redis.log` in the folder. */
   readonly logFile?: string;
@@ -67,8 +67,8 @@ export function holdsData(folder: string): boolean {
 }
 
 /**
- * Stops the server of an earlier run, because two servers must not write the same file.
- * The URL was read from the data folder, so it cannot be the URL of an unrelated server.
+ * Stops the server of an earlier run, because two servers must not write to the same file. The URL was read from the
+ * data folder, so it cannot be the URL of an unrelated server.
  */
 async function endLeftover(url: string): Promise<void> {
   const end = performance.now() + STOP_WITHIN_MS;

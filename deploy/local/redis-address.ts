@@ -12,7 +12,7 @@ export interface RedisAddress {
   readonly settings: readonly string[];
 }
 
-/** Maximum length of a socket's path that all systems support, in characters. */
+/** Maximum number of characters in a socket's path that all systems support. */
 const SOCKET_PATH_MAX = 100;
 /** A path that needs no escaping in a URL. */
 const PLAIN_PATH = /^[A-Za-z0-9._/-]+$/;
@@ -61,7 +61,7 @@ export async function ask(url: string, command: "PING" | "SHUTDOWN"): Promise<st
     socket: { connectTimeout: ANSWER_WITHIN_MS, socketTimeout: ANSWER_WITHIN_MS, reconnectStrategy: false },
     disableOfflineQueue: true,
   });
-  // The promise of a failed call rejects, so the `error` event is ignored.
+  // Each failed call also rejects its promise, so the `error` event can be ignored.
   client.on("error", () => undefined);
   try {
     await client.connect();

@@ -44,7 +44,7 @@ export async function runService(settings: StartSettings, over: AbortController)
     console.log(whatNext(await service.start(lock.wasKilled ? LEFTOVER_WITHIN_MS : 0)));
     if (!over.signal.aborted) await once(over.signal, "abort");
   } catch (error) {
-    // If `over` is already aborted, the reason of the abort is the cause, and this error is only a consequence.
+    // If `over` is already aborted, the reason for the abort is the cause, and this error is only a consequence.
     if (!over.signal.aborted) over.abort(error);
   }
   await service.stop();

@@ -15,7 +15,7 @@ export interface KeptSettings {
   readonly tokens: { readonly edge: string; readonly game: string; readonly operator: string };
   /**
    * Demo workspace of each Redis. The key is "private" for the Redis that `npm start` runs, or else the URL of the
-   * Redis, without credentials. The key for the workspace of `--with irc` is the same text followed by " irc".
+   * Redis, without credentials. The key for the workspace of `--with irc` is the same string followed by " irc".
    */
   readonly workspaces: Readonly<Record<string, DemoWorkspace>>;
 }

@@ -1,8 +1,8 @@
 import { errorReply } from "./connection";
 
 /**
- * Explanations of error replies, by their first word. The full replies of Redis contain more detail, but do not say
- * what to do.
+ * Explanations of error replies, by their first word. Redis's own replies contain more detail, but do not say what to
+ * do.
  */
 const WORDS: Readonly<Record<string, string>> = {
   LOADING: "Redis is loading its data (LOADING)",
@@ -12,18 +12,18 @@ const WORDS: Readonly<Record<string, string>> = {
 };
 
 /**
- * Returns why Redis rejects calls, if the error is an error reply or a `StoreUnavailable` that such a reply has caused;
+ * Returns why Redis rejects calls, if the error is an error reply or a `StoreUnavailable` that such a reply caused;
  * otherwise undefined.
  */
 export function replyFault(error: unknown): string | undefined {
   const reply = errorReply(error);
   if (reply === undefined) return undefined;
   const [word = ""] = reply.split(/\s/, 1);
-  // Redis can repeat the arguments of an unknown command, which may contain a password.
+  // A reply about an unknown command can repeat the arguments of the command, and these may contain a password.
   return WORDS[word] ?? `Redis rejects calls: ${reply.replace(/,? with args beginning with.*/s, "")}`;
 }
 
-/** Returns the reason of a failed connection or call in one line, without secrets. */
+/** Returns, in one line without secrets, why a connection or a call failed. */
 export function redisFault(error: unknown): string {
   const [first = error] = error instanceof AggregateError ? (error.errors as readonly unknown[]) : [];
   return replyFault(first) ?? (first instanceof Error ? first.message : String(first));

@@ -1,7 +1,8 @@
 import type { Reply } from "./connection";
 
 /**
- * These functions convert replies of Redis. They throw a TypeError for a reply of an unexpected type, which is a bug.
+ * These functions convert Redis replies. They throw a TypeError for a reply of an unexpected type, because only a bug
+ * causes such a reply.
  */
 
 export function asList(reply: Reply): readonly Reply[] {
@@ -18,14 +19,14 @@ export function asText(reply: Reply): string {
   return typeof reply === "string" ? reply : asBytes(reply).toString("utf8");
 }
 
-/** Returns an integer. The reply may be a number or its digits. */
+/** Returns an integer. The reply may be a number, or a string of digits. */
 export function asNumber(reply: Reply): number {
   const number = typeof reply === "number" ? reply : Number(asText(reply));
   if (Number.isSafeInteger(number)) return number;
   throw unexpected(reply, "an integer");
 }
 
-/** Returns one of the known texts. */
+/** Returns the reply as a string, which must be one of `known`. */
 export function asOneOf<Known extends string>(reply: Reply, known: readonly Known[]): Known {
   const text = asText(reply) as Known;
   if (known.includes(text)) return text;

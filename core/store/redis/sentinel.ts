@@ -70,11 +70,11 @@ export class WatchedMaster extends Topology {
     if (this.isWhole() && this.#master?.name === nameOf(found)) return;
     this.#leave();
     const fresh = await this.#open(found);
-    // Sentinel may have promoted another server meanwhile, so the sentinels are queried again. After a restart, the old
-    // master still acts as a master until Sentinel makes it a replica.
+    // Sentinel may have promoted another server in the meantime, so core queries the sentinels again. After a restart,
+    // the old master still acts as a master until Sentinel makes it a replica.
     const still = await findMaster(this.#sentinels, master).catch(() => undefined);
     if (this.isClosed || still === undefined || nameOf(still) !== fresh.name) return close(fresh);
-    // From this assignment on, `subscribe` uses the connection. Earlier subscriptions are added here.
+    // From this assignment on, `subscribe` uses the connection. Subscriptions that were made earlier are added here.
     this.#master = fresh;
     try {
       await this.subscribeAgain(fresh.messages);

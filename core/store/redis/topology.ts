@@ -22,7 +22,7 @@ const LOOK_AGAIN_MS = 300;
 
 /**
  * Redis servers whose masters can change. Core looks for changes every second, and immediately when a connection is
- * lost, or when a server is no longer the right master. `start` resolves when all connections are ready.
+ * lost or when a server is no longer the master. `start` resolves when all connections are ready.
  *
  *     ──start──▶ degraded ──a look finds all connections ready──▶ whole
  *                 │    ▲                                          │  │
@@ -97,7 +97,7 @@ export abstract class Topology implements Redis {
     this.#waker.wake();
   }
 
-  /** Called with errors of connections to masters. */
+  /** Called with each error of a connection to a master. */
   protected readonly lost = (error: Error): void => {
     this.#onError(error);
     this.lookSoon();

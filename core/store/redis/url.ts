@@ -22,7 +22,7 @@ export type RedisTarget =
     }
   | { readonly kind: "cluster"; readonly seeds: readonly Address[]; readonly access: Access };
 
-/** A pattern for the whole URL, because the `URL` class does not accept several hosts. */
+/** A pattern for the whole URL, because the `URL` class does not accept more than one host. */
 const FORM = /^(rediss?)(?:\+(sentinel|cluster))?:\/\/(?:([^@/?]*)@)?([^@/?]+)(?:\/([^?]*))?(?:\?(.*))?$/;
 const HOST_FORM = /^(?:\[([0-9a-fA-F:.%]+)\]|([^:[\]\s,]+))(?::(\d{1,5}))?$/;
 const SERVER_PORT = 6379;

@@ -24,8 +24,8 @@ export interface BridgeOptions {
 }
 
 /**
- * Maximum number of attempts to send a report. A report usually reaches the sender's time limit of one minute first, so
- * no report is lost while the network is cut for less than a minute.
+ * Maximum number of attempts to send a report. The sender's time limit of one minute usually ends a report before this
+ * maximum, so an outage of less than a minute loses no reports.
  */
 const ATTEMPTS_MAX = 20;
 

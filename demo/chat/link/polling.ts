@@ -25,7 +25,7 @@ export function createPolling(options: PollingOptions) {
   /** Aborted while polling is stopped. */
   let over = new AbortController();
   over.abort();
-  /** Resolves when all polls so far have ended. */
+  /** Resolves when every poll that has started so far has ended. */
   let ended = Promise.resolve();
 
   return {

@@ -10,7 +10,7 @@ import { useSettled } from "./use-settled";
 /** Milliseconds after which a reported press is no longer marked, if the game does not answer. */
 const UNANSWERED_MS = 10_000;
 
-/** A press or a typed answer, with the message and the note that the member saw at that time. */
+/** A press or a typed answer, together with the message and the note that the member saw at the time. */
 interface Pending {
   /** The button's action; undefined for a typed answer. */
   readonly action: string | undefined;

@@ -4,7 +4,7 @@ import { readGameData } from "./game-data";
 
 /** The kinds of the messages of a running game. */
 const LIVE_KINDS = ["game_start", "question", "answer_update", "time_up", "gotcha_bait", "gotcha_reveal"];
-/** If a game sends no update for this many milliseconds after the end of a phase, the game counts as ended. */
+/** A game counts as ended if it sends no update within this many milliseconds after the end of a phase. */
 const GRACE_MS = 60_000;
 /** Milliseconds after which a message counts as ended, if its data does not contain the end of its phase. */
 const LIVE_MS = 10 * 60_000;

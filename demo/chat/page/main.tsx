@@ -20,8 +20,8 @@ function App() {
     return followChat(key, {
       onEvent: (event) => setState((before) => applyEvent(before, event)),
       onDisconnect: () => setState((before) => before && { ...before, isLive: false }),
-      // The key stays in `sessionStorage`, because Chromium also closes the stream on a reload, after which the key is
-      // still valid.
+      // Chromium also closes the stream when the page is reloaded. The key is then still valid, so it stays in
+      // `sessionStorage`.
       onUnknown() {
         setKey("");
         setState(undefined);

@@ -71,7 +71,7 @@ export function MessagePost({ post, me, note, client }: MessagePostProps) {
   );
 }
 
-/** Returns a text that changes when the controls of a message change. */
+/** Returns a string that changes when the controls of a message change. */
 function controlsOf({ message }: ServicePost): string {
   return JSON.stringify([
     message.buttons,

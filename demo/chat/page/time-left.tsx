@@ -2,8 +2,8 @@ import { useNow } from "./clock";
 import type { GameData } from "./game-data";
 
 /**
- * Shows the seconds until the end of a phase; for a question, also as a bar. Screen readers ignore the countdown,
- * because it changes every second.
+ * Shows the seconds until the end of a phase, and for a question also a bar. The countdown is hidden from screen
+ * readers, because it changes every second.
  */
 export function TimeLeft({ data, endsAtMs }: { readonly data: GameData; readonly endsAtMs: number }) {
   const left = Math.max(0, Math.ceil((endsAtMs - useNow(250)) / 1000));

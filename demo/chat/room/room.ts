@@ -88,7 +88,7 @@ export class Room {
     });
   }
 
-  /** Shows what a member typed. A command is shown only to its author. */
+  /** Shows text that a member typed. A command is shown only to its author. */
   say(said: Pick<TypedPost, "author" | "conversation" | "text" | "isCommand">): TypedPost {
     const { conversation, author, isCommand } = said;
     const head = this.#head(conversation, isCommand ? author.id : null);

@@ -32,8 +32,8 @@ export function guardPage(app: FastifyInstance, { hosts, imageSources }: PageGua
   app.addHook("onRequest", async (request, reply) => {
     void reply.headers(headers);
     const host = request.hostname.replace(/^\[(.*)\]$/, "$1");
-    // DNS rebinding: if another site's name resolved to this server, that site's pages would be same-origin with the
-    // chat.
+    // This check prevents DNS rebinding: if another site's name resolved to this server, that site's pages would be
+    // same-origin with the chat.
     const isOurs = isIP(host) !== 0 || known.includes(host.toLowerCase());
     const site = request.headers["sec-fetch-site"];
     const isOwn = request.method === "GET" || site === undefined || site === "same-origin";

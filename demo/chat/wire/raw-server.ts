@@ -1,7 +1,10 @@
 import fastify from "fastify";
 
 const BODY_MAX_BYTES = 1024 * 1024;
-/** Milliseconds within which a whole request must arrive. The service does not wait longer than this for an answer. */
+/**
+ * Milliseconds within which a whole request must arrive. The service waits no longer than this for the answer to a
+ * push.
+ */
 const REQUEST_WITHIN_MS = 5_000;
 /** A request that does not arrive in time is answered with 408 at most a second later. */
 const TIMEOUTS = {

@@ -32,7 +32,10 @@ const REFUSALS = [status.UNAUTHENTICATED, status.PERMISSION_DENIED, status.INVAL
  *      └───────────────────────────── back off ◀──────────────────────┘
  */
 export class Follower {
-  /** Resolves when the first stream is open. Rejects if, before that, core rejects the game or `close` is called. */
+  /**
+   * Resolves when the first stream is open. Rejects if core rejects the game, or if `close` is called, before the
+   * stream opens.
+   */
   readonly opened: Promise<void>;
   readonly #options: FollowerOptions;
   readonly #over = new AbortController();
@@ -119,7 +122,7 @@ export class Follower {
     try {
       await handle(delivery);
     } catch (error) {
-      // A redelivery would fail in the same way and block later events, so the event is acked.
+      // A redelivered event would fail in the same way and block later events, so the event is acked.
       log.error({ err: error, deliveryId }, "an event failed unexpectedly and is dropped");
     }
     // A delivery can be acked only on the stream that delivered it.

@@ -1,9 +1,8 @@
 import { ID_MAX_CHARACTERS } from "../../../contract/numbers";
 
 /**
- * The action of a button. The action is sent to the chat, and returned in a press, as
- * opaque text. The text contains everything that a press needs, so this process
- * stores nothing about the button.
+ * The action of a button. The chat gets the action as opaque text, and each press returns this text. The text contains
+ * everything that a press needs, so this process stores nothing about the button.
  */
 export type ButtonAction =
   | { readonly do: "join"; readonly gameId: string }

@@ -48,7 +48,9 @@ export function begin(game: Game, member: Member, turn: Turn): void {
   ask(game, 0, turn);
 }
 
-/** Records an answer to a question. Only a member's first answer counts. An answer also adds its author as a player. */
+/**
+ * Records an answer to a question. Only each member's first answer counts. An answer also adds its author as a player.
+ */
 export function answer(game: Game, member: Member, index: number, value: number, turn: Turn): void {
   const { phase, players } = game;
   if (phase.name !== "question" || phase.index !== index || turn.nowMs >= phase.untilMs) {

@@ -10,7 +10,10 @@ import { openGameIn, type Rules, type Workspace } from "./workspace";
 const PROMPTS_MAX = 500;
 const PROMPT_SECONDS = 15 * 60;
 
-/** Runs a command, or ignores it if it is for another game. Replies that concern everyone are posted in the channel; only the member sees other replies. */
+/**
+ * Runs a command, or ignores it if it is for another game. Replies that concern everyone are posted in the channel; all
+ * other replies are shown only to the member.
+ */
 export function playCommand(rules: Rules, workspace: Workspace, input: CommandInput, turn: Turn): void {
   const { channel, member, eventId } = input;
   const tell = (content: MessageContent): void => tellMember(turn, channel, member.id, content);

@@ -7,7 +7,7 @@ import { playMessage } from "./play-message";
 import { playPress } from "./play-press";
 import type { Rules, Workspace } from "./workspace";
 
-/** Maximum number of winners who are offered a rematch, if several players are tied. */
+/** Maximum number of tied winners who are offered a rematch. */
 const OFFERS_MAX = 3;
 
 /**

@@ -12,8 +12,8 @@ const MINUS = /^[\u2010-\u2013\u2212]/;
 /** The sign, the digits with their separators, and the unit. */
 const FORM = /^([+-]?) ?(\d(?:[\d .,'_]*\d)?) ?(%|°|[\p{L}\p{M}]*)$/u;
 /**
- * Groups of three digits that are separated by white space, apostrophes or underscores, which can only be separators
- * for thousands.
+ * Groups of three digits with spaces, apostrophes or underscores between the groups. These characters can only separate
+ * thousands.
  */
 const CLEAR_GROUPS = /^\d{1,3}(?:([ '_])\d{3})(?:\1\d{3})*(?=$|[.,])/;
 const WHOLE_MAX_DIGITS = 12;

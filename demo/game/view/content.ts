@@ -31,8 +31,8 @@ export function paragraphs(...texts: readonly (string | undefined)[]): string {
 export const plain = escapeLine;
 
 /**
- * Returns a member's name for a line: shortened to `NAME_MAX` characters, without an effect on the direction of the
- * text after it, and escaped.
+ * Returns a member's name for use in a line: shortened to `NAME_MAX` characters, escaped, and unable to change the
+ * direction of the text that follows.
  */
 export function plainName(name: string): string {
   const characters = [...name.trim()];
