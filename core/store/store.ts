@@ -42,7 +42,10 @@ export interface StoreOptions extends InboundLogOptions, OutboundEventsOptions {
   readonly redisWaitReplicas?: number;
   readonly shards: number;
   readonly secretBox: SecretBox;
-  /** Called with errors of connections, and with error replies that delay the start, e.g. while Redis loads its data. */
+  /**
+   * Called with each connection error, and with each error reply that delays the start, e.g. while Redis loads its
+   * data.
+   */
   onError(error: Error): void;
   /**
    * Called at the start if the bounds are too large for the memory of Redis (see `findOverbooking`).

@@ -30,7 +30,7 @@ export function addNames({ components }: ReferenceDocument): void {
   }
 }
 
-/** Returns a plugin that replaces the parts of Swagger UI that ask for a secret, or are not accessible. */
+/** Returns a plugin that replaces the parts of Swagger UI that ask for a secret or are not accessible. */
 export const partsFor =
   ({ info, servers, components: { securitySchemes } }: ReferenceDocument) =>
   ({ React: { createElement: h } }: System) => ({
@@ -51,7 +51,7 @@ export const partsFor =
           ["operations", "Webhooks", "Models"].map(show),
         );
       },
-      // Swagger UI's own component puts a link into a button, which is not accessible.
+      // Swagger UI's own component puts a link inside a button, and this is not accessible.
       DeepLink: ({ text }: { readonly text: unknown }) => h("span", null, text),
       authorizeOperationBtn: () => null,
     },

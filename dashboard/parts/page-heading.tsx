@@ -5,9 +5,9 @@ import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
 let isFirst = true;
 
 /**
- * The heading of a page. It sets the window's title, and gets the focus, so that screen readers start here. When the
- * first heading appears, the user may already have moved the focus, e.g. to the link that skips to the page. Then the
- * focus stays.
+ * The heading of a page. The heading sets the window's title, and gets the focus, so that screen readers start here.
+ * When the first heading appears, the user may already have moved the focus, e.g. to the link that skips to the page.
+ * Then the focus stays.
  */
 export function PageHeading({
   title,

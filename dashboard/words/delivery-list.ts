@@ -27,7 +27,7 @@ export function mergeDeliveries(
 
 /**
  * Returns undefined if the list is complete. Otherwise, deliveries that are older than the returned delivery may be
- * missing. The log keeps a limited number of polls, and a limited number of pushes. If the list has the maximum of one
+ * missing. The log keeps a limited number of entries of each kind: polls and pushes. If the list has the maximum of one
  * kind, the result is the oldest delivery of that kind. If the list has the maximum of both kinds, the result is the
  * newer of the two oldest deliveries.
  */

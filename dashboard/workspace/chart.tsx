@@ -29,7 +29,7 @@ export interface ChartProps {
 const MINUTE = 60;
 const BAR_WIDTH = 0.7;
 const POINT_SIZE = 5;
-/** Seconds between two labels of the x axis: the smallest that leaves room for each label. */
+/** Seconds between two labels of the x axis: the shortest interval that leaves room for each label. */
 const TIME_STEPS = [5, 10, 15, 20, 30].map((count) => count * MINUTE);
 const TIME_LABEL_WIDTH = 60;
 

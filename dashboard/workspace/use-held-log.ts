@@ -11,7 +11,7 @@ export interface HeldLog {
   showNewer(): void;
 }
 
-/** Returns the log. While the log is held, newer deliveries are kept apart, so that no row moves. */
+/** Returns the log. While the log is held, newer deliveries are kept in a separate list, so that no row moves. */
 export function useHeldLog(deliveries: readonly DeliveryShape[], isHeld: boolean): HeldLog {
   const newest = useRef<DeliveryShape | undefined>(undefined);
   const [, setShown] = useState<DeliveryShape | undefined>(undefined);

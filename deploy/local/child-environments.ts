@@ -6,8 +6,9 @@ import type { KeptSettings } from "./settings-file";
 import type { ListenAddresses } from "./start-settings";
 
 /**
- * Settings that are not passed to any process. The TLS settings are for processes on separate machines, and core and the
- * edge use these names for different certificates. `npm start` stops its processes within seconds, so they do not drain.
+ * Settings that are not passed to any process. The TLS settings are for processes on separate machines, and core and
+ * the edge use the same names for different certificates. `npm start` stops its processes within seconds, so they do
+ * not drain.
  */
 const NOT_PASSED_ON = /^CORE_TLS_|^DRAIN_SECONDS$/;
 /** Secret settings that only core gets. */

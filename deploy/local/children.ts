@@ -30,8 +30,8 @@ const PROBE_WITHIN_MS = 2_000;
 const FOLDERS = { core: "core", edge: "edge", game: "demo/game", chat: "demo/chat" } as const;
 
 /**
- * Starts a process of the service or the demo, and does not wait until the process is ready. `flags` are additional
- * Node flags.
+ * Starts a process of the service or the demo, without waiting until the process is ready. `flags` are additional Node
+ * flags.
  */
 export function startChild(
   name: keyof typeof FOLDERS,
@@ -43,7 +43,7 @@ export function startChild(
   return startCommand(name, [process.execPath, ...NODE_FLAGS, ...flags, main], env, logFile);
 }
 
-/** Starts another program, and does not wait until the program is ready. */
+/** Starts another program, without waiting until the program is ready. */
 export function startCommand(
   name: Child["name"],
   command: readonly string[],

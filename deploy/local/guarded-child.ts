@@ -11,7 +11,7 @@ import type { Socket } from "node:net";
 const GUARDED = '{ read -r _ <&3 || kill $$; } >/dev/null 2>&1 & exec "$@" 3<&-';
 
 export interface GuardedChildOptions {
-  /** File for the output of the program. An existing file is first renamed: ".1" is appended to its name. */
+  /** File for the output of the program. If the file exists, it is first renamed, with ".1" appended to its name. */
   readonly logFile: string;
   readonly env?: NodeJS.ProcessEnv;
 }

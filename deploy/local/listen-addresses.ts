@@ -14,7 +14,7 @@ const PORTS = { from: 20_000, to: 30_000 };
 const MOST_TRIES = 20;
 const LOOK_EVERY_MS = 100;
 
-/** Resolves to `port`, or to any free port if `port` is 0. Rejects with the system's error if a port cannot be used. */
+/** Resolves to `port`, or to a free port if `port` is 0. Rejects with the system's error if a port cannot be used. */
 export async function freePort(host: string, port = 0): Promise<number> {
   const server = await listenOn({ host, port });
   const found = portOf(server);

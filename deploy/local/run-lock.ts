@@ -6,7 +6,7 @@ import { StartFault } from "./start-fault";
 
 /** Allows one run at a time in a data folder. */
 export interface RunLock {
-  /** Whether the previous run was killed. If so, its processes can still be stopping. */
+  /** Whether the previous run was killed. If so, the processes of that run may still be stopping. */
   readonly wasKilled: boolean;
   release(): void;
 }

@@ -28,7 +28,7 @@ export async function startTargetUrlSwitch({
   workspaceId,
   targetUrl,
 }: TargetUrlSwitchOptions): Promise<{ close(): Promise<void> }> {
-  // The library is loaded here, because a start without the demo does not need it.
+  // The library is loaded here, because a run without the demo does not need the library.
   const { fastify } = await import("fastify");
   const app = fastify({ bodyLimit: BODY_MAX_BYTES, forceCloseConnections: true });
   app.put<{ Body: { targetUrl?: unknown } | null }>("/target-url", async (request, reply) => {

@@ -16,7 +16,7 @@ export type RedisTarget =
       readonly kind: "sentinel";
       readonly sentinels: readonly Address[];
       readonly sentinelAccess: Access;
-      /** The master's name in the configuration of the sentinels. */
+      /** The name that the configuration of the sentinels gives the master. */
       readonly master: string;
       readonly access: Access;
     }

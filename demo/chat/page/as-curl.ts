@@ -3,7 +3,7 @@ import type { Exchange } from "../shapes";
 /**
  * Returns shell commands that send the request of an exchange again, with a new signature. The commands use the
  * environment variables SIGNING_SECRET, and BASE_URL (reports and polls) or TARGET_URL (pushes). Returns undefined if
- * the exchange contains only a part of the request's body.
+ * the exchange contains only part of the request's body.
  */
 export function asCurl({ what, method, path, request }: Exchange): string | undefined {
   if (request.isShortened) return undefined;

@@ -1,8 +1,8 @@
 import { useEffect, useState } from "preact/hooks";
 
 /**
- * Milliseconds for which new buttons ignore presses. The second tap of a double tap can otherwise hit a button that the
- * member has not read.
+ * Milliseconds for which new buttons ignore presses. Otherwise, the second tap of a double tap could hit a button that
+ * the member has not read.
  */
 const SETTLE_MS = 500;
 

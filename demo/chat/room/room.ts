@@ -80,7 +80,7 @@ export class Room {
     return [...this.#notes.values()].filter(({ to }) => to === memberId);
   }
 
-  /** Returns all notes with their posts. A note whose post was removed is left out. */
+  /** Returns all notes with their posts. Notes on removed posts are left out. */
   allNotes(): readonly (readonly [Note, Post])[] {
     return [...this.#notes.values()].flatMap((note) => {
       const post = this.#posts.get(note.about);

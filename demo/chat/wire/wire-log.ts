@@ -5,7 +5,7 @@ export type WireLog = ReturnType<typeof createWireLog>;
 
 const EXCHANGES_MAX = 100;
 const BODY_MAX_CHARACTERS = 4_000;
-/** The headers of the contract. Other headers are not shown, because they may contain credentials. */
+/** The headers of the contract. All other headers are hidden, because they may contain credentials. */
 const CONTRACT_HEADERS = [
   "content-type",
   "service-signature",

@@ -13,7 +13,7 @@ export interface PublisherOptions {
   /** The name of the game. */
   readonly game: string;
   readonly log: Logger;
-  /** Called when core does not have a workspace, e.g. because the workspace was deleted. */
+  /** Called when core does not know a workspace, e.g. because the workspace was deleted. */
   readonly onUnknownWorkspace: (workspaceId: string) => void;
 }
 

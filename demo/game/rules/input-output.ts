@@ -22,8 +22,8 @@ export type MessageInput = FromMember & {
   readonly type: "message";
   readonly text: string;
   /**
-   * The `ref` (see `Output`) of the message that this reply answers. Null for another game's message; undefined if the
-   * message is not a reply.
+   * The `ref` (see `Output`) of the message that this reply answers. Null if the message that it answers is another
+   * game's; undefined if the message is not a reply.
    */
   readonly replyTo: string | null | undefined;
 };

@@ -8,8 +8,8 @@ import type { Workspace } from "./workspace";
 const TOPIC_MAX = 300;
 
 /**
- * Accepts a typed message if a question or a prompt is waiting for an answer. A bridge can
- * report every message of a channel, so most messages do not lead to an output.
+ * Accepts a typed message if a question or a prompt is waiting for an answer. A bridge can report every message of a
+ * channel, so most messages cause no output.
  */
 export function playMessage(workspace: Workspace, input: MessageInput, turn: Turn): void {
   if (input.channel.startsWith(DM_PREFIX)) playTopic(workspace, input, turn);

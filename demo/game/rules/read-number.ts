@@ -41,7 +41,8 @@ export function readNumber(text: string, isUnit: (word: string) => boolean): Typ
       : numberOf(sign, whole, decimals);
   }
   if (!/^[.,]+$/.test(marks)) return NONE;
-  // Several separators: the last one is the decimal point if it differs from the others, e.g. 1.234,5.
+  // If there are several separators, the last separator is the decimal point if it differs from the others, e.g.
+  // 1.234,5.
   const last = digits.search(/\D\d*$/);
   const isDecimal = digits[last] !== digits[first];
   const groups = isDecimal ? digits.slice(0, last) : digits;
