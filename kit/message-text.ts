@@ -1,4 +1,4 @@
-/** Reads `message.text`, and renders it for chats without markup. `render.ts` renders it for other chats. */
+/** Parses `message.text`, and renders it as plain text. For chats with markup, `render.ts` renders it. */
 
 export type { Block, CodeBlock, Inline } from "./message-tree";
 export { parseMessageText, type MessageText } from "./parse-message-text";

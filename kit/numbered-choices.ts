@@ -1,10 +1,10 @@
 import type { Button } from "./events";
 
-/** A button of a message, for chats without buttons. */
+/** A button of a message, in the form that a chat without buttons can show. */
 export type Choice =
   | {
       readonly label: string;
-      /** The number that a member types to press the button, from 1. */
+      /** The number, counted from 1, that a member types to press the button. */
       readonly number: number;
       readonly action: string;
       readonly url?: undefined;

@@ -37,7 +37,7 @@ export function parseMessageText(text: string): readonly Block[] {
 /** A message's `text`, or its tree. The functions that render text accept both. */
 export type MessageText = string | readonly Block[];
 
-/** Returns the tree of a text. */
+/** Returns the tree of a message's text; parses the text if it is not yet a tree. */
 export function blocksOf(text: MessageText): readonly Block[] {
   return typeof text === "string" ? parseMessageText(text) : text;
 }

@@ -42,8 +42,8 @@ export function labelOf({ url, children }: Link): readonly Inline[] {
 }
 
 /**
- * Whether a chat can open a link's URL. Other links, e.g. relative links, and links with `javascript:` or `data:`, are
- * shown as their label only.
+ * Whether a chat can open a link's URL. For any other link, e.g. a relative, `javascript:` or `data:` link, only the
+ * label is shown.
  */
 export function isWebUrl(url: string): boolean {
   return /^(?:https?:\/\/|mailto:)[^\s\p{Cc}]+$/iu.test(url);

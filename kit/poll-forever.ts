@@ -6,7 +6,7 @@ import { runPoller, type PollerOptions } from "./poller";
 export interface PollForeverOptions extends Omit<PollerOptions, "report"> {
   /**
    * Called with each page, before the page is handled. `isSolved` is false if the previous page was not handled, or its
-   * cursor was not saved. The poller does not report such a problem again for each page.
+   * cursor was not saved. The poller reports such a problem only once, not for each page.
    */
   readonly onPage: (isSolved: boolean) => void;
   /** Called for each problem. `isConnected` is false if the service did not answer the poll with a page. */
@@ -59,8 +59,9 @@ export async function pollForever(options: PollForeverOptions): Promise<void> {
 }
 
 /**
- * Fetches and handles all held events, and resolves when there are no more. Does nothing if the events of the workspace
- * are pushed. Rejects when a poll or `handle` fails.
+ * Fetches and handles the held events after the saved cursor, and resolves when there are no more. Does nothing if the
+ * workspace's events are pushed, or if `start` is `latest` and no cursor is saved. Rejects when a poll or `handle`
+ * fails.
  */
 export async function pollHeld(
   options: PollOptions & Pick<PollerOptions, "cursors" | "handle" | "start" | "signal">,

@@ -22,7 +22,7 @@ export class PollRefused extends Error {
   }
 }
 
-/** A poll brought no page. Polling again may help. */
+/** The error of a poll that returned no page. Polling again may help. */
 export class PollFailed extends Error {
   override readonly name = "PollFailed";
 }

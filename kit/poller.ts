@@ -9,9 +9,9 @@ export interface PollerOptions extends PollOptions {
   /** Store of the cursor, such as `cursorFile("/var/lib/bridge/cursor")`. */
   readonly cursors: CursorStore;
   /**
-   * Shows a page of events. The cursor moves to the end of the page once `handle` resolves. If `handle` rejects, or
-   * the process stops earlier, the page is polled again, possibly with more events. So dedupe on `id`, as `eachEvent`
-   * does.
+   * Shows a page of events. The cursor moves to the end of the page once `handle` resolves. If `handle` rejects, or the
+   * process stops earlier, the page is polled again, possibly with more events. Therefore, skip events whose `id` was
+   * already handled, as `eachEvent` does.
    */
   handle(page: EventPage, signal: AbortSignal): Promise<void> | void;
   /** Events to fetch if no cursor is saved: all held events (the default), or only new events. */
@@ -22,9 +22,9 @@ export interface PollerOptions extends PollOptions {
    */
   readonly intervalMs?: number;
   /**
-   * Called for each problem that does not stop the poller, and for each event that is invalid or has an unknown type. A
-   * problem that repeats at each poll (a page that is polled again, or a cursor that cannot be saved) is reported only
-   * the first time, until it was solved or a poll failed. The default emits a process warning.
+   * Called for each problem that does not stop the poller, and for each event that is invalid or has an unknown type.
+   * Some problems repeat at each poll: a page that is polled again, or a cursor that cannot be saved. Such a problem is
+   * reported once, and again only after it has been solved or a poll has failed. The default emits a process warning.
    */
   readonly report?: (problem: Error) => void;
   /**
@@ -42,9 +42,9 @@ const BACK_OFF_MOST_MS = 30_000;
  * Polls until `signal` is aborted. Fetches the next page immediately while `hasMore` is true, and otherwise after the
  * interval. Checks the signature of every page before using the page.
  *
- * After a timeout, a dropped connection, a `5xx`, a `429` or an invalid page, polls again. The waits grow, and are never
- * shorter than `Retry-After`. After a rejection by `handle`, polls the same page again after the usual interval,
- * without growing waits: a message that the chat refuses must not delay the events of other channels (bridge guide,
+ * After a timeout, a dropped connection, a `5xx`, a `429` or an invalid page, polls again. The waits grow, and are
+ * never shorter than `Retry-After`. If `handle` rejects, polls the same page again after the usual interval. These
+ * waits do not grow, because a message that the chat refuses must not delay the events of other channels (bridge guide,
  * "Poll").
  *
  * Resolves after an abort. Rejects with `PollRefused` for any status except `200`, `429` and `5xx`. Rejects with
@@ -61,7 +61,8 @@ export async function runPoller(options: PollerOptions): Promise<void> {
   let after = await cursors.load();
   let saved = after;
   let failures = 0;
-  // Problems that repeat at each poll. Each is reported only the first time, until it was solved or a poll failed.
+  // Problems that repeat at each poll. Each is reported once, and again only after it has been solved or a poll has
+  // failed.
   let isRefused = false;
   let isUnsaved = false;
   let skipped: readonly string[] = [];

@@ -6,10 +6,10 @@ import { types } from "node:util";
  */
 export type PushHeaders = Headers | Readonly<Record<string, string | readonly string[] | undefined>>;
 
-/** The body of a push, as received. A text counts as UTF-8. */
+/** The body of a push, as received. A string is encoded as UTF-8. */
 export type PushBody = Uint8Array | ArrayBuffer | string;
 
-/** A push in the form that the checks need. The names of the headers are in lower case. */
+/** A push in the form in which it is checked. The names of the headers are in lower case. */
 export interface PushRequest {
   readonly headers: Readonly<Record<string, string>>;
   readonly body: Uint8Array;

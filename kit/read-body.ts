@@ -5,9 +5,9 @@ import { bytesOf } from "./push-request";
 export type NoBody = "too-large" | "too-late" | "broken" | "taken";
 
 /**
- * Resolves to the exact bytes of a request's body, or to the reason why they are not available. If an earlier
- * body parser has put bytes or a text into `request.body`, the result is these bytes, or the text in UTF-8. If another
- * parser has consumed the body, the reason is `taken`.
+ * Resolves to the exact bytes of a request's body, or to the reason why they are not available. If an earlier body
+ * parser has put bytes or a string into `request.body`, the result is those bytes, or the string encoded as UTF-8. If a
+ * parser has consumed the body in any other way, the reason is `taken`.
  */
 export function readBody(
   request: IncomingMessage & { readonly body?: unknown },

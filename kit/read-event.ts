@@ -69,7 +69,7 @@ export function readJson(bytes: Uint8Array): unknown {
   }
 }
 
-/** Returns whether a text has the format of a cursor: 1 to 18 digits. */
+/** Returns whether a string has the format of a cursor: 1 to 18 digits. */
 export function isCursor(text: string): boolean {
   return CURSOR_FORM.test(text);
 }

@@ -64,7 +64,8 @@ export interface PushReceiver {
    * - `400`: the body is not an event, or the headers belong to another event.
    * - `401`, `409`: the signature is invalid (401) or stale (409), as in the contract.
    * - `404`: there is no secret for the workspace.
-   * - `500`: `headers` or `body` is a value of another type, such as a parsed body. The message says what to pass.
+   * - `500`: `headers` or `body` has the wrong type, e.g. because a parser has changed the body. The message says what
+   *   to pass.
    * - `503`: the queue is full, the event cannot be stored, the secrets are unavailable, or the receiver is closing.
    */
   receive(headers: PushHeaders, body: PushBody): Promise<PushAnswer>;
@@ -76,7 +77,7 @@ export interface PushReceiver {
 
 /**
  * Milliseconds for which the id of an event is kept. The service retries an event for only a few seconds. But an
- * operator can resend a failed event within 24 hours, and a bridge may have shown an event although its push failed.
+ * operator can resend a failed event within 24 hours, and a bridge may already have shown that event.
  */
 const SEEN_FOR_MS = HELD_SECONDS * 1_000;
 const TAKEN: PushAnswer = { status: 204, headers: {}, body: "" };
@@ -165,7 +166,7 @@ export function createPushReceiver(options: PushOptions): PushReceiver {
   };
 }
 
-/** Returns the event of a push, or the answer to a push that is faulty. */
+/** Returns the event of a push or, if the push is faulty, the answer. */
 function judge(
   { headers, body }: PushRequest,
   known: SecretList,

@@ -15,9 +15,10 @@ export interface ReceiverOptions extends PushOptions {
 
 export interface Receiver extends PushReceiver {
   /**
-   * Answers a push. Works with `http.createServer(receiver.handler)`, and as a route of any framework that gives
-   * access to Node's request and response. Earlier body parsers must not consume the body, except into bytes or
-   * a text in `request.body`. Sends the answers of `receive`, and also `405`, `408`, `413` and `500`.
+   * Answers a push. Works with `http.createServer(receiver.handler)`, and as a route of any framework that gives access
+   * to Node's request and response. An earlier body parser must either leave the body unread, or put it into
+   * `request.body` as bytes or a string. Sends the answers of `receive`, and can also answer with `405`, `408`, `413`
+   * or `500`.
    */
   readonly handler: (request: IncomingMessage, response: ServerResponse) => void;
 }

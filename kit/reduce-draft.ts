@@ -62,7 +62,7 @@ export function wakeBy(draft: Draft, atMs: number): void {
 
 const RETRY = { firstMs: 1_000, mostMs: 30_000 };
 
-/** Returns the time of the next call after `refusals` refusals, ms since the epoch. */
+/** Returns the time at which a call that was refused `refusals` times is retried, ms since the epoch. */
 export function retryAtMs({ nowMs }: Draft, refusals: number, retryAfterMs: number): number {
   return nowMs + Math.max(backOffMs(refusals, RETRY, 0), retryAfterMs);
 }

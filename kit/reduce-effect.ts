@@ -9,7 +9,7 @@ export type BridgeInput =
       readonly gap?: boolean;
       readonly nowMs: number;
     }
-  /** The chat accepted a `post` or a `dm`; `chatMessageId` is the chat's id of the message. */
+  /** The chat accepted a `post` or a `dm`; `chatMessageId` is the chat's id for the message. */
   | {
       readonly type: "posted";
       readonly eventId: string;
@@ -18,7 +18,10 @@ export type BridgeInput =
     }
   /** The chat accepted an `edit` or an `ephemeral`. */
   | { readonly type: "done"; readonly eventId: string; readonly nowMs: number }
-  /** The chat refused a call: error, timeout or rate limit. `retryAfterMs` is the minimum wait before a retry. */
+  /**
+   * The chat did not accept a call, e.g. because of an error, a timeout or a rate limit. `retryAfterMs` is the minimum
+   * wait before a retry.
+   */
   | {
       readonly type: "refused";
       readonly eventId: string;
@@ -45,14 +48,19 @@ export type BridgeEffect =
   | { readonly type: "ephemeral"; readonly event: MessageEphemeral }
   /** The event changes nothing in the chat. This effect is for the log. */
   | { readonly type: "skip"; readonly event: OutboundEvent; readonly reason: SkipReason }
-  /** Some events expired before they were fetched. The bridge may show a notice in its channels. */
+  /**
+   * Some events were removed from the service before the bridge fetched them. The bridge may show a notice in its
+   * channels.
+   */
   | { readonly type: "missed" };
 
 /** The reason why an event changes nothing in the chat. */
 export type SkipReason =
   /** The event is a repeat. */
   | "duplicate"
-  /** The event is past its `expiresAt`. The chat may have refused a create or an ephemeral several times before. */
+  /**
+   * The event is past its `expiresAt`. If it is a create or an ephemeral, the chat may have refused it several times.
+   */
   | "expired"
   /** Another update of the same message has a higher sequence. */
   | "superseded"

@@ -86,11 +86,10 @@ export function initialState(limits: Partial<BridgeLimits> = {}): BridgeState {
 }
 
 /**
- * Returns the part of the state to save for a restart: the map of messages and the ids of
- * completed events. `v8.serialize` can serialize this part. Pending events are left out: a poller's
- * cursor has not passed them, so the poller fetches them again. The exceptions are an
- * update that waits for a missing create, and an ephemeral that waits for a retry: the cursor
- * may have passed them.
+ * Returns the part of the state to save for a restart: the map of messages and the ids of completed events.
+ * `v8.serialize` can serialize this part. Pending events are omitted. A poller fetches most of them again, because its
+ * cursor has not passed them. The cursor may have passed an update that waits for a missing create, or an ephemeral
+ * that waits for a retry: these are not fetched again.
  */
 export function lastingState({ limits, settled, messages }: BridgeState): BridgeState {
   return { ...initialState(limits), settled, messages };

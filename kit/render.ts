@@ -1,4 +1,4 @@
-/** Renders messages for chats with HTML, with Markdown or similar markup, and without buttons. */
+/** Renders messages as HTML, as Markdown or similar markup, and as text for chats without buttons. */
 
 export { choiceLines, numberedChoices, type Choice } from "./numbered-choices";
 export { toHtml } from "./to-html";

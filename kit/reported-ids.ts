@@ -16,11 +16,11 @@ export interface ReportedIds {
    */
   load(shown: readonly ShownMessage[], hasRun: boolean): Promise<void>;
   /**
-   * Notes the channel and the member of a report. Resolves when each of them is saved, or its save has failed. Never
+   * Notes the channel and the member of a report. Resolves when the save of each id has succeeded or failed. Never
    * rejects.
    */
   note(event: InboundEvent): Promise<void>;
-  /** Returns why the chat must not show an event; undefined if the chat may show the event. */
+  /** Returns the reason why the chat must not show an event; undefined if the chat may show the event. */
   faultOf(event: Begun): string | undefined;
 }
 
@@ -53,8 +53,8 @@ export function createReportedIds(options: ReportedIdsOptions): ReportedIds {
   /** Total length of the ids whose save is pending. */
   let pending = 0;
   /**
-   * Time since which all reported ids are saved, ms since the epoch. An earlier event may answer a report whose ids
-   * were not saved, so it is shown.
+   * Time since which all reported ids have been saved, ms since the epoch. An event from before this time may answer a
+   * report whose ids were not saved, so the chat may show the event.
    */
   let sinceMs: number | undefined;
   let isFailing = false;
@@ -122,7 +122,7 @@ export function createReportedIds(options: ReportedIdsOptions): ReportedIds {
   };
 }
 
-/** Returns the ids of a channel, or a DM, and its member, if any. */
+/** Returns the id of a channel and, if there is one, of the member; for a DM, returns only ids of members. */
 function idsOf(channel: string, user: string | null): readonly ReportedId[] {
   const isDm = channel.startsWith(DM_PREFIX);
   const place = isDm ? { user: channel.slice(DM_PREFIX.length) } : { channel };

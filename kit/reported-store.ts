@@ -1,7 +1,7 @@
 import { openJournal } from "./journal";
 import { isObject } from "./read-event";
 
-/** An id that the bridge has reported, or the time since which the ids are saved, ms since the epoch. */
+/** An id that the bridge has reported, or the time since which ids have been saved, ms since the epoch. */
 export type ReportedEntry =
   | { readonly channel: string }
   | { readonly user: string }
@@ -37,7 +37,7 @@ export function lengthOf(key: string): number {
   return key.length + ENTRY_CHARACTERS;
 }
 
-/** Keeps the newest keys. `charactersMax` is the maximum of the total length. */
+/** Keeps the newest keys. `charactersMax` is their maximum total length. */
 export function createNewest<Value>(charactersMax: number): Newest<Value> {
   // A Map keeps insertion order, so the oldest keys are first.
   const kept = new Map<string, Value>();
@@ -58,15 +58,15 @@ export function createNewest<Value>(charactersMax: number): Newest<Value> {
   };
 }
 
-/** Returns a key that identifies the id of an entry. */
+/** Returns a key for the id in an entry; a channel and a member with the same id have different keys. */
 export function keyOf(entry: { readonly channel: string } | { readonly user: string }): string {
   return "user" in entry ? `u${entry.user}` : `c${entry.channel}`;
 }
 
 /**
  * Returns a store that appends entries to a file, one JSON value per line. The file keeps the newest ids, up to
- * `charactersMax` UTF-16 code units. The file is compacted by `load`, and when it has grown by this length. `load` skips
- * lines that a crash left incomplete.
+ * `charactersMax` UTF-16 code units. `load` compacts the file, and so does `add` when the file has grown by that
+ * length. `load` skips lines that a crash left incomplete.
  */
 export function reportedFile(path: string, charactersMax = REPORTED_MAX): ReportedStore {
   const { load, append: add } = openJournal<ReportedEntry>(path, {

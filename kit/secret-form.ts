@@ -1,4 +1,4 @@
-/** Characters that are often at the ends of a secret by mistake, each with its name and its usual source. */
+/** Characters that a secret often begins or ends with by mistake, each with its name and its usual source. */
 const STRAY: readonly (readonly [RegExp, string, string])[] = [
   [/[\r\n]/, "a line break", "a file, or echo in place of printf"],
   [/\uFEFF/, "a byte order mark", "a file that was saved as UTF-8 with BOM"],
@@ -8,8 +8,8 @@ const STRAY: readonly (readonly [RegExp, string, string])[] = [
 ];
 
 /**
- * Returns why a text cannot be a signing secret, and where the fault usually comes from; undefined if there is no fault.
- * A secret of the service begins and ends with a letter, a digit, "-" or "_". The result never contains a part of the
+ * Returns why a string cannot be a signing secret, and the usual source of the fault; undefined if there is no fault. A
+ * secret of the service begins and ends with a letter, a digit, "-" or "_". The result never contains a part of the
  * secret.
  */
 export function secretFault(secret: string): string | undefined {

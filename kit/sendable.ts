@@ -6,8 +6,9 @@ import {
 import type { Channel, InboundEvent, User } from "./inbound-event";
 
 /**
- * Returns an event whose names and texts the service accepts: well-formed Unicode, cut to the contract's limits. Names
- * are only shown, and the beginning of a typed text is better than no text. Ids and actions are unchanged.
+ * Returns an event whose names and texts the service accepts: well-formed Unicode, cut to the contract's limits.
+ * Cutting is safe for names, because they are only shown; and the beginning of a typed text is better than no text. Ids
+ * and actions are unchanged.
  */
 export function sendable(event: InboundEvent): InboundEvent {
   const named = { user: withName(event.user), channel: channelOf(event.channel) };
@@ -26,11 +27,11 @@ function channelOf(channel: Channel): Channel {
 }
 
 function withName<T extends User | Exclude<Channel, string>>(named: T): T {
-  // A program in JavaScript can pass other values. The service then answers with the invalid field.
+  // A JavaScript program can pass a value of another type. The service's answer then names the invalid field.
   return named?.name == null ? named : { ...named, name: cut(named.name, ID_MAX_CHARACTERS) };
 }
 
-/** Returns the first `max` code points of a text. An unpaired surrogate becomes U+FFFD. */
+/** Returns the first `max` code points of a string. An unpaired surrogate becomes U+FFFD. */
 function cut(text: string, max: number): string {
   if (typeof text !== "string") return text;
   // `max` code points have at most twice as many code units.

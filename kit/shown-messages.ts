@@ -49,7 +49,7 @@ export function createShownMessages(limits: ShownLimits = SHOWN_LIMITS): ShownMe
     if (kept === undefined) return;
     messages.delete(messageId);
     characters -= kept.length;
-    // The chat can reuse an id: if the id now belongs to a newer message, its entry is kept.
+    // The chat can reuse an id: if the id now belongs to a newer message, that message's entry is kept.
     for (const id of kept.shown.chatMessageIds) if (messageIdOf.get(id) === messageId) messageIdOf.delete(id);
   }
 

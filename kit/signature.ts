@@ -19,7 +19,7 @@ export type SecretList = string | readonly string[];
  * The reason why a signature is rejected:
  * `missing`: there is no header;
  * `malformed`: the header does not have the contract's format;
- * `wrong`: no entry is valid under any secret;
+ * `wrong`: no `v1=` entry is valid under any secret;
  * `stale`: an entry is valid, but the timestamp is more than 5 minutes from the local clock.
  */
 export type SignatureFault = "missing" | "malformed" | "wrong" | "stale";
@@ -110,8 +110,8 @@ function digest(secret: string, timestamp: string, raw: Uint8Array | string): Bu
 }
 
 /**
- * Returns the secrets as a list. Rejects an empty secret, because anybody can sign with it. Also rejects a secret with
- * an extra character at an end, e.g. a line break of a file: every signature would be wrong.
+ * Returns the secrets as a list. Rejects an empty secret, because anybody could sign with it. Also rejects a secret
+ * that begins or ends with a stray character, e.g. a file's final line break: every signature would be wrong.
  *
  * @throws RangeError when there is no secret, or when a secret is invalid
  */

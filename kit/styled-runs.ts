@@ -11,8 +11,9 @@ export interface Run {
 }
 
 /**
- * Returns a paragraph as a flat list, for markup that cannot nest styles freely. Links that chats cannot open become
- * their label. A break has a style only if both of its neighbours have the style. Breaks at either end are removed.
+ * Returns a paragraph as a flat list, for markup that cannot nest styles freely. A link that chats cannot open is
+ * replaced by its label. A break has a style only if both of its neighbours have the style. Breaks at either end are
+ * removed.
  */
 export function styledRuns(inlines: readonly Inline[]): readonly Run[] {
   const all = flatten(inlines, { isBold: false, isItalic: false });

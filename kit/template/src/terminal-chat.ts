@@ -14,7 +14,7 @@ export interface ShownPost {
 /** Maximum number of messages that the chat keeps. */
 const POSTS_MOST = 1_000;
 
-/** Opens a chat in the terminal: prints what the bridge shows, and reads what its single member types. */
+/** Opens a chat in the terminal: prints what the bridge shows, and reads what the only member types. */
 export function openTerminalChat() {
   const posts = new Map<string, ShownPost>();
 
@@ -29,7 +29,7 @@ export function openTerminalChat() {
     return id;
   }
 
-  // The event's id is also the chat's id of the message: so a repeated call shows the message only once.
+  // The event's id is also the chat's id for the message, so a repeated call shows the message only once.
   const chat: BridgeChat = {
     post: async ({ id, channel, message }) => show(id, channel, null, message),
     dm: async ({ id, user, message }) => show(id, dmChannel(user), null, message),
