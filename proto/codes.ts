@@ -38,6 +38,7 @@ export const STATE_CODES = codesOf(HEALTH_STATES, HealthState);
 export const STATE_WORDS = wordsOf(STATE_CODES);
 
 /**
- * While the store is full, core rejects requests that add data, with UNAVAILABLE and details that begin with this text.
+ * While the store is full, core rejects requests that add data. The status is UNAVAILABLE, and its details begin with
+ * this text.
  */
 export const STORE_FULL = "the store is full";

@@ -14,10 +14,10 @@ export interface LaneAnswers {
 }
 
 /**
- * The generated `BridgeService.Lane` with faster serialization, for core and the edge.
- * Serialization must be fast, because lanes carry every request and every page. This code
- * reuses one buffer, and copies the bytes of a page once. The generated code grows a new
- * buffer for each message, and copies the bytes once for each level of nesting.
+ * The generated definition of `BridgeService.Lane`, with faster serialization, for core and the edge. Serialization
+ * must be fast, because lanes carry every request and every page. This code reuses one buffer, and copies the bytes of
+ * a page once. The generated code grows a new buffer for each message, and copies the bytes once for each level of
+ * nesting.
  *
  * Even if all lengths are computed first, the library's `BinaryWriter` takes 1.3 to 2.4
  * times as much processor time as this code for pages of up to 1 KB. For a page of 45 KB,
@@ -54,8 +54,8 @@ const TAGS = {
 const HEADS_MAX_BYTES = 64;
 
 /**
- * The buffer for one message at a time. If a message does not fit, the buffer grows. The next message overwrites the
- * buffer, which is safe, because grpc-js copies the bytes of each message immediately.
+ * The buffer holds one message at a time, and grows if a message does not fit. The next message overwrites the buffer.
+ * This is safe, because grpc-js copies the bytes of each message immediately.
  */
 let scratch = Buffer.allocUnsafe(64 * 1024);
 

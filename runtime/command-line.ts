@@ -14,8 +14,8 @@ interface ServerProgram {
 }
 
 /**
- * Answers the command line of a server: prints the version for `--version` or the help for `--help`, and exits with
- * code 0. Exits with code 64 for any other argument. Returns when there are no arguments.
+ * Handles the arguments of a server: for `--version` or `--help`, prints the version or the help, and exits with code
+ * 0. For any other argument, exits with code 64. Returns when there are no arguments.
  */
 export function answerArguments(program: ServerProgram, args = process.argv.slice(2)): void {
   let values;

@@ -31,7 +31,10 @@ export function createGrpcClient<C extends Client>(
   return new Service(address, secured, { ...options, "grpc.enable_http_proxy": 0 });
 }
 
-/** gRPC's words for a failed connection, e.g. `No connection established. Last error: <cause>. Resolution note: `. */
+/**
+ * Matches gRPC's description of a failed connection, e.g. `No connection established. Last error: <cause>. Resolution
+ * note: `.
+ */
 const NO_CONNECTION =
   /^(?:(?:weighted_)?round_robin: )?No connection established\. Last error: (.*?)(?:\. Resolution note:(.*))?$/;
 

@@ -34,9 +34,9 @@ export function readCoreConnection(settings: Settings, role: string): CoreConnec
 }
 
 /**
- * Returns whether a text has the form of a token that core accepts. Tokens are sent in gRPC metadata and HTTP headers,
- * which accept only visible ASCII. gRPC rejects other text with an error that repeats the token. So tokens are checked
- * before they are passed to gRPC.
+ * Returns whether a string has the form of a token that core accepts. Tokens are sent in gRPC metadata and HTTP
+ * headers, which accept only visible ASCII. gRPC rejects other text with an error that repeats the token. Therefore,
+ * tokens are checked before they are passed to gRPC.
  */
 export function isCoreToken(text: string): boolean {
   return /^[!-~]+$/.test(text);
@@ -48,7 +48,7 @@ export function parseCoreToken(text: string): string {
   return text;
 }
 
-/** gRPC accepts any text as an address and fails only later, so the form is checked here. */
+/** gRPC accepts any string as an address and fails only later, so the form is checked here. */
 const TARGET_FORM =
   /^(?:(?:dns:\/\/\/)?(?:\[[0-9a-fA-F:.]+\]|[^\s/:,[\]]+):\d{1,5}|ipv4(?:[:,][\d.]+:\d{1,5})+|ipv6(?:[:,]\[[0-9a-fA-F:.]+\]:\d{1,5})+)$/;
 

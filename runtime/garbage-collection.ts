@@ -1,11 +1,11 @@
 import { setFlagsFromString } from "node:v8";
 
 /**
- * Makes V8 collect all garbage less often: only when the heap is four times as large as after the last full collection.
- * By default, V8 often chooses a smaller factor. The maximum size of the heap stays the same.
+ * Makes V8's full garbage collections rarer: one starts only when the heap is four times as large as after the last
+ * one. By default, V8 often chooses a smaller factor. The maximum size of the heap stays the same.
  *
- * V8 counts the bytes of buffers as growth of the heap. Core and the edge have small heaps. So by default, nearly every
- * page of several MB caused a full collection, which stops all other requests for up to 20 ms.
+ * V8 counts the bytes of buffers as growth of the heap. Core and the edge have small heaps. By default, nearly every
+ * page of several MB would therefore cause a full collection, which stops all other requests for up to 20 ms.
  *
  * `NODE_OPTIONS` does not accept this flag, so each process sets it when it starts.
  */

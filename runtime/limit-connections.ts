@@ -5,9 +5,9 @@ import ipaddr from "ipaddr.js";
 export interface ConnectionBounds {
   /** Maximum number of all connections. */
   readonly max: number;
-  /** Maximum number of connections from one source address, below `max`. */
+  /** Maximum number of connections from one IPv4 address or one IPv6 /64; lower than `max`. */
   readonly share: number;
-  /** Addresses and CIDRs of proxies, which forward the connections of many clients. They have no share. */
+  /** Addresses and CIDRs of proxies, which forward the connections of many clients. `share` does not apply to them. */
   readonly trusted?: readonly string[];
 }
 
@@ -58,7 +58,8 @@ export function limitConnections(
 
 /**
  * Returns the key of a client's address: an IPv4 address, or the /64 of an IPv6 address, because one client can use a
- * whole /64. An IPv4-mapped IPv6 address has the same key as its IPv4 address. Other texts are returned unchanged.
+ * whole /64. An IPv4-mapped IPv6 address has the same key as its IPv4 address. A string that is not an address is
+ * returned unchanged.
  */
 export function networkOf(text: string): string {
   const bare = withoutZone(text);

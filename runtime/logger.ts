@@ -17,18 +17,18 @@ const FATAL = pino.levels.values["fatal"] ?? Infinity;
 const KINDS_MAX = 256;
 
 /**
- * The log of a process: one JSON line on stdout for each entry, with the name of its level. Callers log ids,
- * counts, and the names and stacks of errors; never secrets, signatures, bodies,
- * message text or names of users. No fields are redacted: callers must not log them.
+ * The log of a process: one JSON line on stdout for each entry, with the name of its level. Callers may log ids,
+ * counts, and the names and stacks of errors. Because nothing is redacted, callers must never log secrets, signatures,
+ * bodies, message text or names of users.
  *
  * An entry is written before the call returns, so no entry is lost or reordered when the process stops. If the
  * reader of stdout stops reading, the process waits until the reader continues. A log that cannot be written, e.g.
  * on a full disk, does not stop the process.
  *
  * Entries with the same level, message, `where` and `by` (the name of a token) are one kind. Each minute, at most
- * `REPEATS_MAX` entries of a kind are written; further entries are suppressed, and one more entry gives their number.
- * This limits how much a hostile or broken client can add to the log. Fatal entries are always written. At level `debug`
- * or `trace`, every entry is written. No code logs at these two levels, so `trace` is the same as `debug`.
+ * `REPEATS_MAX` entries of a kind are written; further entries are suppressed, and one more entry says how many. This
+ * limits how much a hostile or broken client can add to the log. Fatal entries are always written. At level `debug` or
+ * `trace`, every entry is written. No code writes entries of these two levels, so `trace` is the same as `debug`.
  */
 export function createLogger(process: string, level: LogLevel, to = openStdout()): Logger {
   const isLimited = level !== "debug" && level !== "trace";

@@ -105,7 +105,7 @@ export function createMetrics(): Metrics {
   };
 }
 
-/** Returns one sample for each count. The name of the count is the value of `label`. */
+/** Returns one sample for each count, with the count's name as the value of `label`. */
 export function byLabel(label: string, counts: Readonly<Record<string, number>>): readonly Sample[] {
   return Object.entries(counts).map(([name, value]) => ({ labels: { [label]: name }, value }));
 }

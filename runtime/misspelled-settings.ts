@@ -1,10 +1,13 @@
-/** Minimum length of a misspelled name, and of a name with two typing errors. Shorter names may belong to other programs. */
+/**
+ * Minimum lengths of a name with one typing error and with two typing errors. Shorter names may belong to other
+ * programs.
+ */
 const LENGTH_MIN = 5;
 const LENGTH_MIN_OF_TWO = 9;
 
 /**
- * Returns one line for each environment variable that is probably a misspelled setting. The variable's name differs by
- * one or two typing errors from an unset setting in `known`.
+ * Returns one line for each environment variable that is probably a misspelled setting: its name differs by one or two
+ * typing errors from an unset setting in `known`.
  */
 export function misspelledSettings(
   environment: Readonly<Record<string, string | undefined>>,

@@ -4,8 +4,8 @@ const AGAIN_MS = 60_000;
 const KEYS_MAX = 16;
 
 /**
- * Returns a function that says whether to log a key, e.g. the reason for an outage. It returns true if the key was not
- * logged in the last minute.
+ * Returns a function that says whether to log a key, e.g. the reason for an outage. The function returns true if the
+ * key was not logged in the last minute.
  *
  * @param keysMax maximum number of keys that are remembered
  * @param now returns monotonic time in milliseconds

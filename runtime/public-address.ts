@@ -13,10 +13,10 @@ const NAT64_LOCAL: [ipaddr.IPv6, number] = [ipaddr.IPv6.parse("64:ff9b:1::"), 48
 const GLOBAL_UNICAST: [ipaddr.IPv6, number] = [ipaddr.IPv6.parse("2000::"), 3];
 
 /**
- * Returns undefined for a public address, and otherwise says in a few words why the address is not public. A public
- * address is global unicast, and not an internal service of a cloud. An IPv6 address that contains an IPv4 address is
- * public only if the IPv4 address is public. Callers reject addresses that are not public, to prevent server-side
- * request forgery (SSRF).
+ * Returns undefined for a public address, and otherwise the reason, in a few words, why the address is not public. A
+ * public address is global unicast, and not an internal service of a cloud. An IPv6 address that contains an IPv4
+ * address is public only if the IPv4 address is public. Callers reject addresses that are not public, to prevent
+ * server-side request forgery (SSRF).
  *
  * @param address an IP address in any textual form
  */
@@ -27,7 +27,7 @@ export function whyNotPublic(address: string): string | undefined {
   const carried = carriedV4(parsed);
   const why = carried === undefined ? whyNotPublicV6(parsed) : whyNotPublicV4(carried);
   if (why !== undefined) return why;
-  // A router may forward a packet to the IPv4 address in an ISATAP interface id, whatever the prefix is.
+  // Whatever the prefix is, a router may forward a packet to the IPv4 address that an ISATAP interface id contains.
   const isatap = isatapV4(parsed);
   return isatap === undefined ? undefined : whyNotPublicV4(isatap);
 }
@@ -60,8 +60,8 @@ const RANGE_NAMES: Readonly<Record<string, string>> = {
 };
 
 /**
- * Returns the blocks of some CIDRs. Throws an `Error` whose message continues the name of a setting, e.g. "PUSH_ALLOW
- * has an entry …".
+ * Returns the blocks of some CIDRs. Throws an `Error` whose message is worded to follow the name of a setting, e.g.
+ * "PUSH_ALLOW has an entry …".
  */
 export function parseBlocks(cidrs: readonly string[]): readonly AddressBlock[] {
   return cidrs.map((cidr) => {

@@ -1,17 +1,17 @@
-/** Answers the refusals of each owner, e.g. of a token, at a bounded rate. */
+/** Limits the rate at which the refused calls of each owner, e.g. of a token, are answered. */
 export interface RefusalPace {
   /**
-   * Calls `answer` immediately, or later if the same owner was refused just before. So a client that retries refused
-   * calls in a loop waits between its attempts, and does not keep this process busy.
+   * Calls `answer` immediately, or later if a call of the same owner has just been refused. A client that retries
+   * refused calls in a loop therefore waits between its attempts, and does not keep this process busy.
    */
   refuse(owner: string, answer: () => void): void;
 }
 
 export interface PaceOptions {
-  /** Number of refusals of one owner that are answered per second. */
+  /** Maximum number of one owner's refusals that are answered per second. */
   readonly perSecond: number;
   /**
-   * Maximum number of waiting refusals: of all owners together, and of one owner. Further refusals are answered
+   * Maximum number of waiting refusals, for all owners together and for one owner. Further refusals are answered
    * immediately.
    */
   readonly waitingMax: { readonly inAll: number; readonly ofOne: number };

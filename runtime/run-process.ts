@@ -1,7 +1,7 @@
 import type { Logger } from "pino";
 import { SettingsError } from "./settings";
 
-/** A program that runs until `close` is called. A second call of `close` is harmless. */
+/** A program that runs until `close` is called. Calling `close` again is harmless. */
 export interface Running {
   /** Milliseconds between `beginDrain` and `close`; undefined or 0 if the program closes immediately. */
   readonly drainMs?: number;
@@ -17,8 +17,8 @@ const EXIT_BAD_SETTINGS = 78; // EX_CONFIG
  * Starts a process, and stops it on SIGTERM or SIGINT (graceful shutdown). No handler catches uncaught exceptions or
  * unhandled rejections, so Node ends the process with code 1. A process with `drainMs` first drains for this time, or
  * until the second signal. Invalid settings, e.g. a port that is in use, result in one message on stderr and exit code
- * 78. Any other fault at the start results in a message and exit code 1. If the stop fails, or takes more than 10
- * seconds after the drain, this is logged, and the exit code is also 1.
+ * 78. Any other fault at the start results in a message and exit code 1. If the process fails to stop, or takes more
+ * than 10 seconds after the drain, it logs this and exits with code 1.
  */
 export async function runProcess(
   start: (stopping: AbortSignal) => Promise<{ running: Running; log: Logger }>,

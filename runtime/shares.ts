@@ -1,6 +1,6 @@
 /**
- * A bound for all owners together, with a share for each owner. A share is smaller than the bound for all, so one owner
- * alone (a noisy neighbour) can never cause the rejection of another owner. A share is a quota.
+ * A bound for all owners together, with a share (quota) for each owner. A share is smaller than the common bound, so
+ * one owner alone (a noisy neighbour) can never cause the rejection of another owner.
  */
 export interface Shares<Kind extends string> {
   /** The maximum for all owners together (`all`), and for each kind, the share of a single owner. */
@@ -8,9 +8,9 @@ export interface Shares<Kind extends string> {
   /** The amount that all owners together have acquired and not released. */
   readonly used: number;
   /**
-   * Acquires `amount` for the owners, e.g. for a token and an address. A kind that `owners` omits is not checked.
-   * Returns the function that releases `amount`; only its first call has an effect. If there is no room, acquires
-   * nothing, and returns the kind whose share is full, or `all`.
+   * Acquires `amount` for one owner of each kind, e.g. for a token and an address. A kind that `owners` omits is not
+   * checked. Returns the function that releases `amount`; only its first call has an effect. If there is no room,
+   * acquires nothing, and returns the kind whose share is full, or `all`.
    */
   acquire(owners: Readonly<Partial<Record<Kind, string>>>, amount?: number): (() => void) | Kind | "all";
 }

@@ -8,15 +8,14 @@ interface Build {
   readonly commit: string;
 }
 
-/** The build that this process runs. `npm run build` writes it to dist/build.json. */
+/** The build that this process runs, as `npm run build` described it in dist/build.json. */
 export const BUILD: Build = readBuild(join(__dirname, "../build.json"));
 
 /** The output of `--version`. */
 export const VERSION_TEXT = `chat-bridge ${BUILD.version} (commit ${BUILD.commit})`;
 
 /**
- * Returns the build that a file describes. The file is missing only if the program runs from sources that were not
- * compiled.
+ * Returns the build that a file describes. The file is missing only if the program runs from its TypeScript sources.
  */
 function readBuild(path: string): Build {
   try {

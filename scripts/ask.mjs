@@ -10,7 +10,7 @@ const HELP = `usage: npm run ask -- <question>
 Prints the rows of each page of docs/answers that fit the question best, and then the best sections of the guides and
 comments of the code, as file:line. Write a whole question or some words, e.g. npm run ask -- is an event lost if the bridge answers 500
 `;
-/** Rows of each page of answers. */
+/** Maximum number of rows to print from each page of answers. */
 const ANSWERS_SHOWN = 3;
 const PLACES_SHOWN = 6;
 const LEFT_OUT = /^(?:\..*|node_modules|dist|gen|test|pictures|site)$/;
@@ -58,7 +58,7 @@ function filesIn(folder) {
     .flatMap((path) => (statSync(join(ROOT, path)).isDirectory() ? filesIn(path) : [path]));
 }
 
-/** Yields the rows of a page of answers. The topic of a row contains the headings above the row. */
+/** Yields the rows of a page of answers. The topic of a row is the page's title and the heading above the row. */
 function* answersOf(path, lines) {
   let page;
   let topic;

@@ -1,5 +1,6 @@
 // Bundles each program of dist/ with its libraries in one file, so that a program loads one file instead of hundreds
-// when it starts. This saves a third of the CPU time of a start. `npm run build` runs this script after the compiler.
+// when it starts. This saves a third of the CPU time that a start takes. `npm run build` runs this script after the
+// compiler.
 import { readFileSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { dirname, relative } from "node:path";
@@ -7,8 +8,7 @@ import { build } from "esbuild";
 
 const PROGRAMS = ["core", "edge", "demo/game", "demo/chat", "deploy/local", "cli", "deploy/compose"];
 /**
- * The libraries that are not in the bundles, because few starts need them, or because they read files from their own
- * folder.
+ * The libraries that are not in the bundles: a start rarely needs them, or they read files from their own folder.
  */
 const EXTERNAL = JSON.parse(readFileSync(new URL("external-libraries.json", import.meta.url), "utf8"));
 

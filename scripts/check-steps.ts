@@ -28,8 +28,8 @@ export const buildOfWorkspaces: Step = [
 ];
 
 /**
- * Returns the checks that do not start a service, in two lanes that may run at the same time. The steps of a lane run
- * one after the other.
+ * Returns the checks that do not start a service, as two sequences of steps. The two sequences may run at the same
+ * time; the steps of a sequence run in order.
  */
 export function staticSteps(): readonly (readonly Step[])[] {
   return [

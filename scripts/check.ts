@@ -24,7 +24,10 @@ Parts:
 `;
 const PARTS = ["all", "static", "tests"];
 
-/** End-to-end tests of inbound events, polls, pushes, `Follow`, a graceful stop, Sentinel and a cluster, and crashes. */
+/**
+ * End-to-end tests of inbound events, polls, pushes, `Follow`, a graceful stop, Redis Sentinel, a Redis cluster and
+ * crashes.
+ */
 const ROUND = [
   "inbound-order",
   "poll-page",
@@ -35,8 +38,8 @@ const ROUND = [
   "crash",
 ].map((name) => `test/e2e/${name}.test`);
 /**
- * File patterns for jest: the tests that are repeated. `test/unit` also matches the unit tests of the bridge kit, in
- * kit/test/unit.
+ * Patterns, for jest, of the test files that are repeated. `test/unit` also matches the unit tests of the bridge kit,
+ * in kit/test/unit.
  */
 const REPEATED = ["test/unit", "test/store", ...ROUND, ...suite("service")];
 
@@ -46,7 +49,8 @@ function suite(name: string): readonly string[] {
 }
 
 /**
- * Repeated property tests divide their number of random values by this factor, because the main run tries all values.
+ * When property tests are repeated, they divide their number of random values by this factor: the main run tries the
+ * full number.
  */
 const FEWER = "5";
 
@@ -121,7 +125,7 @@ async function runStep([name, ...command]: Step): Promise<void> {
   close(1);
 }
 
-/** Runs the checks that do not start a service. The lanes run at the same time. */
+/** Runs the checks that do not start a service. The two sequences of steps run at the same time. */
 async function runStatic(): Promise<void> {
   const inTurn = async (steps: readonly Step[]): Promise<void> => {
     for (const step of steps) await runStep(step);

@@ -1,7 +1,7 @@
 import { brotliCompressSync, constants, gzipSync } from "node:zlib";
 import type { Plugin } from "vite";
 
-/** Minimum length of a file in bytes. A shorter file fits in one packet even without compression. */
+/** Minimum length of a file to compress, in bytes. A shorter file fits in one packet even without compression. */
 const MIN_BYTES = 1_000;
 /** The highest quality would take 25 times as long, and make the files only 8 percent smaller. */
 const BROTLI = { params: { [constants.BROTLI_PARAM_QUALITY]: 9 } };

@@ -21,7 +21,10 @@ const { schemas } = openApiDocument().components;
 const EXAMPLES = { ...INBOUND_EXAMPLES, ...OUTBOUND_EXAMPLES, page: PAGE_EXAMPLES.events };
 /** Schemas that have their own section on the page. */
 const SECTIONS = ["Channel", "MemberChannel", "User", "Message", "Button"];
-/** Returns the heading of a schema's section. The page already has a heading for the event `message`. */
+/**
+ * Returns the heading of a schema's section. It is not "Message", because the page already has a section for the event
+ * `message`.
+ */
 const headingOf = (name) => (name === "Message" ? "Message fields" : name);
 
 const code = (text) => `\`${text}\``;
@@ -103,7 +106,7 @@ function inboundSection([type, { name, description, effects }]) {
 
 const HEAD_FIELDS = ["id", "type", "workspace", "sequence", "createdAt", "expiresAt"];
 
-/** Returns the schema of an event whose type is any outbound type. */
+/** Returns the schema of an outbound event of any type. */
 function anyEvent({ properties, ...rest }) {
   const { description } = properties.type;
   return { ...rest, properties: { ...properties, type: { type: "string", description } } };

@@ -8,15 +8,18 @@ const PAGE = "docs/kubernetes.md";
 const VALUES = "deploy/helm/chat-bridge/values.yaml";
 const [BEGIN, END] = ["<!-- values -->", "<!-- end of values -->"];
 
-/** Longer defaults are lists of networks and rules, which are easier to read in the file. */
+/**
+ * Maximum length of a default in the table. Longer defaults are lists of networks and rules, which are easier to read
+ * in values.yaml.
+ */
 const DEFAULT_MAX_CHARACTERS = 40;
 
 /** Returns the rows of a map's values. Throws if neither a value nor any of its parts has a comment. */
 function rowsOf(map, path) {
   return map.items.flatMap((pair, i) => {
     const name = [...path, String(pair.key)].join(".");
-    // The parser assigns the comment before the first key of a nested map to that map. The comment before the very
-    // first key begins with the comment of the whole file.
+    // The parser assigns the comment before the first key of a nested map to that map. The comment before the first key
+    // of the file begins with the comment about the whole file.
     const before = pair.key.commentBefore ?? (i === 0 ? map.commentBefore : undefined);
     const comment = before?.split("\n\n").at(-1);
     if (isMap(pair.value) && hasComments(pair.value)) return rowsOf(pair.value, [...path, String(pair.key)]);

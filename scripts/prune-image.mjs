@@ -1,6 +1,6 @@
-// Removes files that the programs never load from a folder's node_modules/ and dist/: source maps, TypeScript,
-// Markdown, tests, benchmarks and examples, the program of `npm start`, and libraries that are only in the bundles.
-// Keeps all licenses. The Dockerfile runs this script.
+// Removes the files in a folder's node_modules/ and dist/ that the programs never load: source maps, TypeScript,
+// Markdown, tests, benchmarks, examples, the program of `npm start`, and the files of libraries that are used only in
+// the bundles. Keeps all licenses. The Dockerfile runs this script.
 //
 //   node scripts/prune-image.mjs <folder>
 import { existsSync, readdirSync, readFileSync, rmSync } from "node:fs";
@@ -10,7 +10,7 @@ const LICENSE = /^(licen[cs]e|notice|copying|copyright)/i;
 const UNUSED_FILE = /\.(map|[cm]?ts|md|markdown|tsbuildinfo)$/i;
 const UNUSED_FOLDER = /^(tests?|__tests__|benchmarks?|examples?|\.github)$/;
 
-/** Removes unused files of a folder of compiled programs. */
+/** Removes the unused files from a folder of compiled programs. */
 function prunePrograms(folder) {
   for (const entry of readdirSync(folder, { withFileTypes: true })) {
     const path = join(folder, entry.name);
@@ -20,8 +20,8 @@ function prunePrograms(folder) {
 }
 
 /**
- * Removes unused files of a package, and of the packages in its own `node_modules`. If a package is used only in the
- * bundles, only its licenses and its package.json are kept: scanners read the version from package.json.
+ * Removes the unused files from a package, and from the packages in its own `node_modules`. If a package is used only
+ * in the bundles, only its licenses and its package.json are kept: scanners read the version from package.json.
  */
 function prunePackage(folder, isLoaded) {
   for (const entry of readdirSync(folder, { withFileTypes: true })) {
@@ -35,7 +35,7 @@ function prunePackage(folder, isLoaded) {
   }
 }
 
-/** Removes unused files of the packages in a folder `node_modules`, or in the folder of a scope. */
+/** Removes the unused files from the packages in a `node_modules` folder or in a scope's folder, e.g. `@grpc`. */
 function prunePackages(folder) {
   for (const entry of readdirSync(folder, { withFileTypes: true })) {
     const path = join(folder, entry.name);

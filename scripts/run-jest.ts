@@ -1,6 +1,6 @@
-// Runs jest, and then runs the failed tests of each file once more, one file at a time. So a test that fails once by
-// chance does not fail the whole run. A test that passes the second time is reported as flaky; a test that fails
-// twice counts as failed.
+// Runs jest, and then runs the failed tests of each file once more, one file at a time. A test that fails once by
+// chance therefore does not fail the whole run. A test that passes the second time is reported as flaky; a test that
+// fails twice counts as failed.
 import { spawn, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
@@ -10,9 +10,9 @@ import { join, relative } from "node:path";
 export interface JestOptions {
   /** Path of the Node program, for jest and for the processes that tests start. */
   readonly node?: string;
-  /** More environment variables of jest. */
+  /** Additional environment variables for jest. */
   readonly env?: Readonly<Record<string, string>>;
-  /** Is called with each process of jest. */
+  /** Called with each jest process. */
   readonly onStart?: (jest: ChildProcess) => void;
 }
 

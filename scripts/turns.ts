@@ -1,6 +1,6 @@
 import { spawnSync } from "node:child_process";
 
-/** How many hexadecimal digits of a commit choose an item: enough to make all items equally likely. */
+/** The number of a commit hash's hexadecimal digits that choose an item: enough to make all items equally likely. */
 const DIGITS = 8;
 
 /**

@@ -1,10 +1,10 @@
 // Writes dist/build.json: the version from package.json, and the commit. The commit is the environment variable COMMIT,
-// which the Dockerfile sets, or the commit of the git repository in this folder. VERSION may repeat the version; a
-// different VERSION fails the build, so that the label of an image cannot contradict its programs.
+// which the Dockerfile sets, or the commit of the git repository in this folder. If VERSION is set and differs from
+// package.json, the build fails, so that an image's label cannot contradict its programs.
 import { spawnSync } from "node:child_process";
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 
-/** Docker's build arguments have this value unless the build sets them. */
+/** The default of the Dockerfile's build arguments. */
 const UNKNOWN = "unknown";
 const COMMIT_DIGITS = 12;
 

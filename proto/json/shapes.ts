@@ -64,7 +64,7 @@ export type HealthShape = PollHealthShape | PushHealthShape | null;
 interface CommonHealthShape {
   /** Null if core runs an older release, which does not send the state. */
   readonly state: HealthState | null;
-  /** End of the last outage; null while delivery fails, and when no outage is known. */
+  /** End of the last outage; null while delivery fails, or if no outage is known. */
   readonly recoveredAt: string | null;
   /** Time of the bridge's first signed POST; null when none has arrived. */
   readonly firstPostAt: string | null;
@@ -149,7 +149,10 @@ export interface ChangeShape {
   readonly detail: string;
 }
 
-/** Answer to `GET /api/workspaces/:id/deliveries/:deliveryId`: one entry of the log, and its data that is still stored. */
+/**
+ * Answer to `GET /api/workspaces/:id/deliveries/:deliveryId`: one entry of the log, and the data of the entry that is
+ * still stored.
+ */
 export interface DeliveryDetailShape {
   readonly delivery: DeliveryShape;
   /**
@@ -165,16 +168,21 @@ export interface StoredEventShape {
   readonly id: string;
   /** The event, exactly as it appears in a push or on a page. */
   readonly json: string;
-  /** Time until which the event can be sent again; null unless the event is a kept, failed push that has not expired. */
+  /**
+   * Time until which the event can be sent again; null unless it is a stored event whose push failed, and which has not
+   * expired.
+   */
   readonly sendAgainUntil: string | null;
 }
 
-/** An item of the answer to `GET /api/workspaces/:id/failed-events`: a kept event whose push failed. */
+/** An item of the answer to `GET /api/workspaces/:id/failed-events`: an event whose push failed, kept for 24 hours. */
 export interface FailedEventShape {
   readonly eventId: string;
   readonly eventType: string;
   readonly failedAt: string;
-  /** Time until which the event can be sent again; null when it has expired, or the workspace does not push events. */
+  /**
+   * Time until which the event can be sent again; null if the event has expired, or the workspace does not push events.
+   */
   readonly sendAgainUntil: string | null;
 }
 

@@ -44,7 +44,10 @@ const KINDS: Readonly<Record<SpanKind, OtelSpanKind>> = {
   internal: OtelSpanKind.INTERNAL,
 };
 
-/** Creates the tracer of the process with the OpenTelemetry SDK. The SDK reads the sampler and the exporter's settings. */
+/**
+ * Creates the tracer of the process with the OpenTelemetry SDK. The SDK itself reads the settings of the sampler and of
+ * the exporter.
+ */
 export function createTracing({ serviceName, queueMax, rootShare }: TracingConfig, log: Logger): Tracing {
   setGlobalErrorHandler(faultLogger(log));
   const provider = new BasicTracerProvider({
@@ -95,7 +98,7 @@ function toSpan(span: OtelSpan): Span {
   };
 }
 
-/** Returns the context in a `traceparent`; undefined when the text is not valid. */
+/** Returns the context in a `traceparent`; undefined when the `traceparent` is not valid. */
 function parse(traceparent: string): SpanContext | undefined {
   const context = parseTraceParent(traceparent);
   return context && isSpanContextValid(context) ? { ...context, isRemote: true } : undefined;
@@ -103,7 +106,7 @@ function parse(traceparent: string): SpanContext | undefined {
 
 /**
  * Returns a handler that logs the first fault of each minute. An error of the exporter can contain the collector's
- * response, so only its code is logged.
+ * response, so only the error's code is logged.
  */
 function faultLogger(log: Logger): (error: unknown) => void {
   const isFirst = oncePerMinute();

@@ -1,12 +1,12 @@
 import type { Settings } from "../settings";
 
-/** The settings of traces that this service reads. The OpenTelemetry SDK reads the other `OTEL_…` variables. */
+/** The tracing settings that this service reads itself. The OpenTelemetry SDK reads the other `OTEL_…` variables. */
 export interface TracingConfig {
   readonly serviceName: string;
   /** Maximum number of ended spans that wait for export. Further spans are dropped. */
   readonly queueMax: number;
   /**
-   * With the sampler parentbased_traceidratio, the fraction of traces without a parent that is sampled; otherwise
+   * The fraction of parentless traces that are sampled, if the sampler is parentbased_traceidratio; otherwise
    * undefined.
    */
   readonly rootShare: number | undefined;
@@ -24,7 +24,7 @@ const QUEUE_DEFAULT = 2_048;
 const QUEUE_MAX = 65_536;
 
 /**
- * Reads the standard `OTEL_…` variables. Returns undefined when traces are off, which is the default.
+ * Reads the standard `OTEL_…` variables. Returns undefined when tracing is off, which is the default.
  *
  * @param serviceName the default of `OTEL_SERVICE_NAME`
  */

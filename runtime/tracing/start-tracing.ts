@@ -2,7 +2,7 @@ import type { Logger } from "pino";
 import type { TracingConfig } from "./settings";
 import type { Tracing } from "./tracer";
 
-/** Starts traces. Returns undefined when traces are off. The OpenTelemetry SDK is loaded only when traces are on. */
+/** Starts traces. Returns undefined when tracing is off. The OpenTelemetry SDK is loaded only when tracing is on. */
 export async function startTracing(
   config: TracingConfig | undefined,
   log: Logger,

@@ -1,6 +1,7 @@
 /**
- * Attributes of a span, with the names of OpenTelemetry's semantic conventions where these have one: ids, types, counts
- * and results. An attribute never contains a secret, a signature, a body, a text, a name of a member, or a whole URL.
+ * Attributes of a span: ids, types, counts and results. Their names follow OpenTelemetry's semantic conventions where
+ * possible. An attribute never contains a secret, a signature, a body, the text of a message, a member's name or a
+ * whole URL.
  */
 export type SpanAttributes = Readonly<Record<string, string | number | boolean>>;
 
