@@ -43,7 +43,7 @@ test("without JavaScript, the API reference links to openapi.json", async () => 
   expect(page.url()).toBe(`${dashboardUrl}/openapi.json`);
 });
 
-test("the API reference shows the dashboard's header and links to the dashboard, also on a phone", async () => {
+test("the API reference shows the dashboard's header and links to the dashboard, even on a phone", async () => {
   const { page, refusals } = await browser.visit(`${dashboardUrl}/docs`, { viewport: PHONE });
   const pages = page.getByRole("navigation", { name: "Pages" });
   await pages.getByRole("link", { name: "API reference", exact: true }).waitFor();

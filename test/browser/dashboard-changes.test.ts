@@ -87,7 +87,7 @@ test("the form for the target URL warns about held events, and shows why a URL i
   await page.getByRole("button", { name: "Clear" }).click();
   await page.getByRole("dialog").getByRole("button", { name: "Clear the target URL" }).click();
   await page.getByText("Target URL cleared: events are held for polling.").waitFor();
-  // The page counts the held event and ping as waiting again, unless the ping has expired.
+  // The held event counts as waiting again, and so does the ping unless it has expired.
   const waiting = page.locator(".figures div", { hasText: "Events waiting" });
   await waiting.getByText(/^[12]$/).waitFor();
 });

@@ -59,7 +59,7 @@ describe.each(LOOKS)("on %s,", (_look, options) => {
       "SIGNING_SECRET=… npm run check-bridge -- --poll",
     );
 
-    // The workspace's page shows the same steps, also after a reload.
+    // The workspace's page shows the same steps, even after a reload.
     await page.getByRole("link", { name: "Open the workspace" }).click();
     await page.getByText("3 of 4 done").waitFor();
     await page.reload();

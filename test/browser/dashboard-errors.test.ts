@@ -16,7 +16,7 @@ afterAll(() => Promise.all(replacements.map((each) => each.close())));
 interface Breakage {
   readonly result: DeliveryResult;
   readonly how: string;
-  /** The text of the badge in the delivery log. */
+  /** The text of the failure's badge in the delivery log. */
   readonly called: string;
   /** The text that says what happened and what to do. */
   readonly sentence: string;

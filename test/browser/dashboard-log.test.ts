@@ -90,7 +90,7 @@ test("the URL contains the log's filters and page, so a reload or another user s
   expect(query()).toBe("");
 });
 
-test("new deliveries do not move the rows of an older page, or of a log with an open row; a button shows them", async () => {
+test("new deliveries do not move the rows of an older page, or of a log with an open row; a button shows the new deliveries", async () => {
   const { workspaceId } = busy;
   await open(workspaceId, "?page=2");
   await page.getByText("Page 2 of 3").waitFor();

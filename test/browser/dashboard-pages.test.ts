@@ -168,7 +168,7 @@ test.each([
 test("the Tab key moves a visible focus from control to control; a closed dialog returns the focus to the button that opened it", async () => {
   const { page } = visitor;
   await page.goto(`${dashboardUrl}/`);
-  // On a new page, the heading has the focus, so a screen reader starts there.
+  // When a page opens, its heading has the focus, so a screen reader starts there.
   await untilFocused(page, "Workspaces");
   await page.getByRole("row").nth(1).waitFor();
   const reached: string[] = [];

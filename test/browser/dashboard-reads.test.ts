@@ -24,7 +24,7 @@ async function openPage() {
 
 const isLive = (page: Page) => page.getByText("Live", { exact: true }).waitFor();
 
-/** Sets whether the page is hidden. A headless browser never hides a page by itself. */
+/** Sets whether the page is hidden. The test sets this, because a headless browser never hides a page. */
 const setHidden = (page: Page, isHidden: boolean) =>
   page.evaluate(`
     Object.defineProperty(document, "hidden", { configurable: true, get: () => ${isHidden} });

@@ -66,7 +66,7 @@ test("the details of a failed push show the response and the event, which can be
   await rows().first().getByText("Accepted 204").waitFor();
 });
 
-test("several failed events can be selected and sent again, and the page shows the result for each", async () => {
+test("several failed events can be selected and sent again, and the page shows the result for each event", async () => {
   const bridge = await failingBridge(3);
   await open(bridge);
   const boxes = rows().getByRole("checkbox");
@@ -140,7 +140,8 @@ test("if another user has sent an event again in the meantime, the page says tha
   await open(bridge);
   await bar().getByLabel("Select all failed events (1)").check();
   bridge.behave(status(204));
-  // Another user sends the event again first, so the service no longer keeps it when this request arrives.
+  // Another user sends the event again first, so the service no longer keeps the event when this page's request
+  // arrives.
   await page.route("**/send-again", async (route) => {
     await route.fetch();
     await route.continue();

@@ -102,7 +102,7 @@ test("a pressed button is marked before the chat answers, and a second press is 
 });
 
 // time: controlled
-test("new buttons and links ignore presses for half a second, including presses of a key", async () => {
+test("new buttons and links ignore clicks and key presses for half a second", async () => {
   const { page, context, tap, settle } = await openWithThumb(browser, demo.url);
   await tap(page.getByLabel("Your name"));
   await page.keyboard.type("Bob");

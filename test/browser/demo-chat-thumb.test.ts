@@ -22,7 +22,7 @@ afterAll(async () => {
   await demo.close();
 });
 
-/** Returns all answers of a member that were revealed so far, each in the form "question 1: option 2". */
+/** Returns all answers of a member that have been revealed so far, each in the form "question 1: option 2". */
 function answersOf(name: string): readonly string[] {
   const found = watcher.versions.flatMap((post) => {
     if (post.by !== "service" || post.message.kind !== "time_up") return [];

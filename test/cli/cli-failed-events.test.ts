@@ -82,7 +82,7 @@ test("`send-again` asks before it sends several events, and does not ask for one
 const LIFETIME_SECONDS = 15;
 
 // time: smoke
-test("`send-again --all` skips test events and expired events, and says how many; the `failed` command says why a row has no time", async () => {
+test("`send-again --all` skips test events and expired events, and says how many; for an event that cannot be sent again, the `failed` command says why", async () => {
   const bridge = await failedBridge(1);
   const { workspaceId: id, ids } = bridge;
   bridge.behave(status(503));
@@ -106,7 +106,7 @@ test("`send-again --all` skips test events and expired events, and says how many
   expect((await cli(`failed ${id}`)).stdout).toContain("Z  the workspace is disconnected\n");
 });
 
-test("`send-again` exits with 1 if it could not queue an event, but still sends the others", async () => {
+test("if `send-again` cannot queue one of several events, it exits with 1, but still sends the other events", async () => {
   const bridge = await failedBridge(1);
   const [id = ""] = bridge.ids;
   const run = await cli(`send-again ${bridge.workspaceId} ${EVENT_ID} ${id} --yes`);

@@ -14,8 +14,8 @@ import { publish, textEvent, type TestWorkspace } from "../harness/service";
 import { until } from "../harness/wait";
 import { createWorkspaceApi } from "../harness/workspace-api";
 
-// Runs, without containers, the script that the containers `backup`, `backup-secrets`, `restore` and `restore-secrets`
-// run.
+// Runs the script of the containers `backup`, `backup-secrets`, `restore` and `restore-secrets`, but without
+// containers.
 
 const SCRIPT = join(ROOT, "deploy/backup/backup.sh");
 const folder = testFolder();

@@ -16,7 +16,7 @@ const KEYS = [
   "tmpfs,ulimits,user,volumes,working_dir",
 ].flatMap((line) => line.split(","));
 
-/** Prefixes of the secrets volumes that are not named after their service, by service. */
+/** For each service whose secrets volume is not named after the service: the prefix of the volume's name. */
 const OTHER_KINDS: Readonly<Record<string, string>> = {
   dashboard: "edge",
   backup: "redis",
@@ -142,7 +142,7 @@ describe("docker-compose.yml", () => {
     expect(file.networks[network]).toEqual({ internal: true });
   });
 
-  test("does not give any container both the data and the key, and keeps containers with backups off networks that lead outside", () => {
+  test("gives no container both the data and the key, and connects no container with backups to a network that leads outside", () => {
     const mounting = (...volumes: readonly string[]) =>
       services
         .filter(([, each]) => each.volumes?.some((volume) => volumes.includes(volume.split(":")[0] ?? "")))
@@ -183,7 +183,7 @@ describe("the Dockerfile", () => {
   const copied = copies.flatMap(([, from = ""]) => from.split(" "));
   const options = { cwd: ROOT, encoding: "utf8" } as const;
 
-  test("passes the same flags to Node as npm start and the commands in docs/settings.md", () => {
+  test("passes to Node the flags that npm start and the commands in docs/settings.md pass", () => {
     expect(text).toContain(`NODE_OPTIONS=${NODE_FLAGS.join(" ")}\n`);
     const guide = read("docs/settings.md");
     for (const name of ["core", "edge"])

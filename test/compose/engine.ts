@@ -21,7 +21,7 @@ export function findEngine(tests: string): boolean {
 export interface Container {
   readonly id: string;
   readonly service: string;
-  /** The id of the main process on the engine's machine; 0 while the container is not running. */
+  /** The process id of the container's main process on the engine's machine; 0 while the container is not running. */
   readonly pid: number;
   /** Undefined if the container has no health check, or has stopped. */
   readonly health: string | undefined;

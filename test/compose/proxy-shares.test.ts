@@ -44,7 +44,7 @@ describe("while one address floods the proxy", () => {
     await service?.close();
   });
 
-  /** Uses each listener of the proxy from `OTHER`, an address that does not take part in the flood. */
+  /** Sends requests to each listener of the proxy from `OTHER`, an address that does not take part in the flood. */
   async function useService(): Promise<void> {
     const url = `http://127.0.0.1:${proxy.portOf(8080)}`;
     const workspace = await service.workspaces.make();
@@ -129,8 +129,8 @@ describe("behind a proxy that TRUST_PROXY lists", () => {
     await until("the proxy uses the edge", isServed);
     const floods: Flood[] = [];
     try {
-      // The edge runs in this process, so for a moment it can be too busy to answer the proxy. The proxy then answers
-      // 503.
+      // The server behind the proxy runs in this process, so it can briefly be too busy to answer. The proxy then
+      // answers with 503.
       while (inProgress.size < 1_000) {
         const [before, missing] = [inProgress.size, 1_100 - inProgress.size];
         const flood = await openFlood(proxy.portOf(8080), FRONT, missing, (i) =>

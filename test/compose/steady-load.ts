@@ -7,9 +7,9 @@ import { until } from "../harness/wait";
 /** The outcomes of a load's requests, and of the commands in these requests. */
 export interface LoadReport {
   readonly sent: number;
-  /** The number of requests that were accepted, at the first try or later. */
+  /** The number of requests that were accepted, on the first attempt or a later one. */
   readonly accepted: number;
-  /** How many accepted commands the game answered, and how many of these it answered more than once. */
+  /** The number of accepted commands that the game answered, and the number that it answered more than once. */
   readonly answered: number;
   readonly answeredTwice: number;
   /** The number of answers to POSTs, by status or error code. */
@@ -20,7 +20,7 @@ interface LoadOptions {
   readonly url: string;
   readonly workspace: TestWorkspace;
   readonly perSecond: number;
-  /** Whether a failed request is repeated with the same id, as the bridge guide asks. */
+  /** Whether a failed request is repeated with the same id, as the bridge guide requires. */
   readonly repeats: boolean;
 }
 

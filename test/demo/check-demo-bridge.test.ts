@@ -39,8 +39,8 @@ const signed = (query: string, t?: number) => signatureOf(demo.workspace.secret,
  */
 const PATIENT = `--answer-within ${HANG_MS / 1000} --within ${HANG_MS / 1000}`;
 
-// For the rule `hold-ends`, the check sends an update and, 7 seconds later, the create of the same message. By then,
-// the bridge must have dropped the update.
+// For the rule `hold-ends`, the check sends an update and, 7 seconds later, the create of the same message. When the
+// create arrives, the bridge must already have dropped the update.
 // contract: kit-hold-update, kit-unknown-kind, kit-unknown-fields
 test("the demo's bridge passes every rule when checked with the command in its README", async () => {
   const command = docBlocks("demo/chat/README.md", "sh").find((block) => block.includes("check-bridge"));

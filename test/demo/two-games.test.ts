@@ -72,7 +72,7 @@ test("a pressed button is handled only by the game that posted it, even if two g
   );
 });
 
-test("a button of a game that has ended is handled only by the game that posted the button", async () => {
+test("after a game is stopped, its buttons are still handled only by the program that posted them", async () => {
   const chat = await newChat();
   for (const text of ["quiz start", "start"]) {
     await chat.command("ann", text);

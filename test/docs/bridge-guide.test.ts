@@ -119,8 +119,8 @@ testWith(["python3", "--version"])(
   },
 );
 
-// For the rule `hold-ends`, the check sends an update and, 7 seconds later, the create of the same message. By then,
-// the bridge must have dropped the update.
+// For the rule `hold-ends`, the check sends an update and, 7 seconds later, the create of the same message. When the
+// create arrives, the bridge must already have dropped the update.
 // contract: push-2xx
 testWith(["go", "version"])(
   "the guide's Go bridge passes every rule of the check, and shows pushed events",

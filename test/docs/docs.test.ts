@@ -22,7 +22,7 @@ const pages = git("*.md").map((path) => {
 type Page = (typeof pages)[number];
 const eachPage = pages.map((page) => [page.path, page] as const);
 
-/** Returns the distinct texts that the first capture group of a pattern matches on any page, sorted. */
+/** Returns the distinct strings that the first capture group of a pattern matches on all pages, sorted. */
 function named(form: RegExp, of: (page: Page) => string = ({ text }) => text): readonly string[] {
   const found = pages.flatMap((page) => [...of(page).matchAll(form)].map(([, name = ""]) => name));
   return [...new Set(found)].toSorted();

@@ -126,7 +126,7 @@ test("the guide's TypeScript game answers its own commands and buttons, and cont
   await playDice("dice", [process.execPath, "dice.js"], folderWithDice("javascript"));
 });
 
-/** A script with which a pause of a program ends only by its signal. */
+/** A script that makes each pause of a program endless, unless the pause's signal is aborted. */
 const ENDLESS_PAUSES = `
 const timers = require("node:timers/promises");
 timers.setTimeout = (ms, value, { signal }) =>

@@ -15,7 +15,7 @@ const COMPILE_MS = 400_000;
 const SECRET = "s3cret";
 const folder = testFolder();
 
-/** The steps at which the bridge is killed, each with the program line before which the bridge stops. */
+/** The steps at which the bridge is killed, each with the line of the program before which the bridge pauses. */
 const STEPS = {
   "before the event is stored": "\t\terr = os.Rename(path",
   "after the event is stored, before the answer": "\twork <- func() { take(e) }",
@@ -25,7 +25,7 @@ const STEPS = {
 } as const;
 type Step = keyof typeof STEPS;
 
-/** A function that stops the program at the step that `STOP_AT` names, so that the test can kill the program there. */
+/** A function that pauses the program at the step that `STOP_AT` names, so that the test can kill the program there. */
 const STOP_AT = `package main
 
 import ("fmt"; "os")
@@ -38,7 +38,7 @@ func stopAt(step string) {
 }
 `;
 
-/** Compiles the guide's Go bridge with calls of `stopAt`. Returns the path of the program. */
+/** Compiles the guide's Go bridge with calls to `stopAt`. Returns the path of the program. */
 function compile(): string {
   let program = docProgram("docs/bridge-guide.md", "go", "push.go");
   for (const [step, line] of Object.entries(STEPS)) {

@@ -86,7 +86,7 @@ test("an edge stays ready, and no call fails, when the only core that it knows s
   let second: typeof first | undefined;
   try {
     await client.probe();
-    // The calls open all lanes.
+    // These calls open all lanes to the first core.
     for (let i = 0; i < 8; i++) await call();
     second = await startCore(redis.url, { CORE_LISTEN: `127.0.0.2:${port}` });
     const lookups = lookup.mock.calls.length;

@@ -210,7 +210,7 @@ describe("the dashboard's listener:", () => {
     }
   });
 
-  test("the edge reads all headers within 16 KB, however many there are", async () => {
+  test("the edge reads any number of headers within 16 KB", async () => {
     const cookie = await signedIn();
     const headers = { a: Array<string>(2_500).fill(""), cookie };
     expect((await send(service.dashboardUrl, "/api/workspaces", { headers })).status).toBe(200);

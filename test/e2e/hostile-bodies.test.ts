@@ -14,7 +14,7 @@ const padded = (bytes: number) => EVENT.padEnd(bytes, " ");
 
 const postBody = (body: string | Buffer, headers = {}) => post(service.url, workspace, body, { headers });
 
-/** Returns the head of a POST, with a signature of the text `signed`; the test writes the body. */
+/** Returns the head of a POST, with a signature of the string `signed`; the test writes the body. */
 function head(signed: string, framing: string): string {
   return (
     `POST /hooks/${workspace.id} HTTP/1.1\r\nHost: bridge.test\r\n` +

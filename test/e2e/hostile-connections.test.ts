@@ -74,7 +74,7 @@ test.each<[string, () => string, readonly number[]]>([
 // test/unit/unsent-pages.test.ts.
 test("a bridge that does not read its pages exhausts only its own workspace's limit of unsent pages", async () => {
   const [greedy, other] = [await service.workspaces.make(), await service.workspaces.make()];
-  // A page of these events is almost as large as a page can be. A workspace's limit allows five such pages.
+  // A page of these events has almost the maximum size of a page. A workspace's limit allows five such pages.
   const text = "x".repeat(65_000);
   for (const { id } of [greedy, other])
     await publish(service.clients, ...Array.from({ length: 100 }, () => textEvent(id, text)));

@@ -62,7 +62,7 @@ test("the command exits with 0 for a correct bridge; for a broken bridge, it exi
   expect(broken).toMatchObject({ code: 1, output: expect.stringContaining("2 passed, 1 failed") });
 });
 
-/** Runs the check of a bridge that polls, and starts a bridge once the check listens. */
+/** Runs the check for bridges that poll, and starts the bridge once the check listens. */
 async function runPoll(args: string, start: (place: PollerPlace) => { stop(): Promise<void> }) {
   let bridge: ReturnType<typeof start> | undefined;
   const ended = await run(`--poll --listen 127.0.0.1:0 ${args}`, {}, (printed) => {

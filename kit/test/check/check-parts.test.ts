@@ -118,7 +118,7 @@ const LIMITED = Buffer.from('{"statusCode":429,"message":"too many","error":"Too
 const limitAfter =
   (most: number, headers: Record<string, string> = { "retry-after": "1" }): Alter =>
   (answer, count) =>
-    // The check of an earlier rule sends the first request, so that request does not count.
+    // The check of an earlier rule sends the first request, so the test does not count that request.
     count > most + 1 ? { status: 429, headers, body: LIMITED } : answer;
 
 // time: controlled

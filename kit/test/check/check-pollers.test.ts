@@ -110,7 +110,7 @@ test("without an observation endpoint, rules about shown messages are reported a
 });
 
 // time: controlled
-test("with `only`, the check judges the given rules and the gates", () => {
+test("with `only`, the check judges the given rules, and the rules that they depend on", () => {
   expect(results.get("only")?.rules.map(({ id }) => id)).toEqual(["polls", "cursor", "observed", "gap"]);
   expect(verdictsOf("only")).toEqual(["passed", "passed", "passed", "passed"]);
 });

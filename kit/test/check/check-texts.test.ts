@@ -31,7 +31,7 @@ test("the samples contain characters of every class that occurs in chats, and ev
   expect(ALL_SAMPLES.normalize("NFD")).not.toBe(ALL_SAMPLES);
 });
 
-test("every sample is found in the text of its group, whatever text surrounds it", () => {
+test("every sample is found in the text of its group, regardless of the surrounding text", () => {
   assert(
     property(string(), string(), (before, after) => {
       for (const group of GROUPS) {
@@ -43,7 +43,7 @@ test("every sample is found in the text of its group, whatever text surrounds it
   );
 });
 
-test("the body that a program hashes is identified for every alteration, under every secret", async () => {
+test("if a program hashes an altered body, the check identifies the alteration, whichever secret the program uses", async () => {
   for (const alteration of alterationsOf(ALL_SAMPLES)) {
     for (const secret of SECRETS) {
       const hashed = await hashedAlteration(ALL_SAMPLES, async (alterations) => {
@@ -56,7 +56,7 @@ test("the body that a program hashes is identified for every alteration, under e
   expect(await hashedAlteration(ALL_SAMPLES, async () => false)).toBeUndefined();
 });
 
-test("the alteration of shown texts is named if one alteration explains all the texts", () => {
+test("if a single alteration explains all shown texts, the check names that alteration", () => {
   const found = (change: (text: string) => string) =>
     GROUPS.flat().map(({ text }) => ({ forms: [text], found: change(text) }));
   expect(alterationOf(found((text) => text.normalize("NFC")))).toBe("normalized to NFC");
@@ -64,7 +64,7 @@ test("the alteration of shown texts is named if one alteration explains all the 
   expect(alterationOf(found(() => "x"))).toBeUndefined();
 });
 
-test("JSON that is escaped to ASCII is parsed as the same value", () => {
+test("JSON that is escaped to ASCII is parsed to the same value as before", () => {
   assert(
     property(array(string({ unit: "binary" })), (texts) => {
       const ascii = inAsciiJson(JSON.stringify(texts));

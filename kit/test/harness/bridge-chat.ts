@@ -37,7 +37,7 @@ export function recordingChat() {
 
 const running = new Set<{ stop(): Promise<void> }>();
 
-/** Stops all bridges of this file. */
+/** Stops all bridges that `makeBridge` has made. */
 export async function stopBridges(): Promise<void> {
   for (const bridge of running) await bridge.stop();
   running.clear();

@@ -4,7 +4,8 @@
  */
 import { appendFileSync } from "node:fs";
 
-// The check of imports also runs before the first build, so this import must not be static.
+// The check of allowed imports also runs before the first build, when this file does not exist. So the import is
+// dynamic.
 const built = new URL("../../../dist/kit/index.js", import.meta.url);
 const { createBridge, folderStore } = await import(built.href);
 

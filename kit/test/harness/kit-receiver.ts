@@ -62,8 +62,8 @@ export function pushTo(url: string, event: object | Buffer, change: Record<strin
 }
 
 /**
- * Starts a receiver. The receiver's handler first waits for a call of `open()` for each event for which `waits` returns
- * true.
+ * Starts a receiver. If `waits` returns true for an event, the handler of the receiver waits until the test calls
+ * `open()`.
  */
 export async function setUpWaiting(
   {

@@ -3,10 +3,10 @@ import type { Block, Inline } from "../../message-text";
 
 type Token = ReturnType<typeof STRICT.parse>[number];
 
-/** A parser of CommonMark, with HTML. */
+/** A CommonMark parser that allows HTML. */
 export const STRICT = new MarkdownIt("commonmark", { html: true });
 
-/** A parser of Markdown with GitHub's additions and HTML, which reads newlines as line breaks. */
+/** A parser of GitHub-flavoured Markdown that allows HTML, and reads newlines as line breaks. */
 export const GFM = new MarkdownIt("default", { html: true, breaks: true, linkify: true });
 // Escaping cannot stop a renderer from guessing links without "//", so the tests turn off the guessing.
 GFM.linkify.set({ fuzzyLink: false, fuzzyEmail: false, fuzzyIP: false }).add("//", null).add("mailto:", null);
@@ -15,7 +15,7 @@ GFM.linkify.set({ fuzzyLink: false, fuzzyEmail: false, fuzzyIP: false }).add("//
 type Span = readonly [text: string, style: string];
 
 /**
- * What a reader of a text sees: the beginning and the end of each quote, code blocks, and the spans of each line.
+ * An item of what a reader sees: the beginning or the end of a quote, a code block, or the spans of a line.
  */
 type Shown = string | readonly Span[];
 
@@ -79,7 +79,7 @@ function paragraph(spans: readonly Span[]): readonly Shown[] {
   return trimmed.filter(({ length }) => length > 0);
 }
 
-/** Returns what a reader sees of a text that `markdown-it` has parsed, with any of its presets. */
+/** Returns what a reader sees of text that `markdown-it` has parsed with any of its presets. */
 export function shownTokens(tokens: readonly Token[]): readonly Shown[] {
   return tokens.flatMap((token): readonly Shown[] => {
     switch (token.type) {

@@ -60,7 +60,7 @@ test("if a bridge is stopped while it starts, both calls resolve, and the bridge
   expect(bridge.status.isConnected).toBe(false);
 });
 
-test("the last problem of a bridge stays while the chat refuses a create, and is reset when the chat accepts it", async () => {
+test("the last problem of a bridge stays while the chat refuses a create, and is reset when the chat accepts the create", async () => {
   answerWith(pageOf({ events: [create(1)], next: "1" }));
   const { chat, texts } = recordingChat();
   let isRefusing = true;
@@ -81,7 +81,7 @@ test("the last problem of a bridge stays while the chat refuses a create, and is
   await until("the page is polled three times", () => service.requests.length >= 3 && problems.some(refused));
   expect(problems.filter(refused)).toHaveLength(1);
   expect(bridge.status).toMatchObject({ isConnected: true, problem: expect.any(String) });
-  // When the chat was called again, at each repeated poll, the problem was still set.
+  // Each repeated poll called the chat again, and the problem was still set.
   expect(tries.slice(1)).not.toContain(undefined);
   isRefusing = false;
   await until("the message is shown", () => texts().length === 1);

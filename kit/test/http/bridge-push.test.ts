@@ -28,7 +28,7 @@ const optionsOf = ({ id, secret }: { id: string; secret: string }) => ({
   secrets: secret,
 });
 
-/** Resolves to whether a server listens on a port of loopback. */
+/** Resolves to whether a server listens on a port of the loopback address. */
 function isListening(port: number): Promise<boolean> {
   return new Promise((resolve) => {
     const socket = connect(port, "127.0.0.1", () => resolve(true)).on("error", () => resolve(false));
@@ -36,7 +36,7 @@ function isListening(port: number): Promise<boolean> {
   });
 }
 
-/** Creates a workspace whose events are pushed to `port` of loopback. */
+/** Creates a workspace whose events are pushed to `port` on the loopback address. */
 function workspaceFor(port: number, path: string) {
   push.names.set("kit.bridge.test", ["127.0.0.1"]);
   return push.workspaces.make({ targetUrl: `https://kit.bridge.test:${port}${path}` });
@@ -176,7 +176,7 @@ test("a bridge that stops before the chat accepts an event shows the event in it
   expect(next.texts().toSorted()).toEqual(["one", "two"]);
 });
 
-test("a bridge whose port is in use does not handle stored events; a bridge that polls does", async () => {
+test("a push bridge whose port is in use does not show its stored events; a polling bridge with the same store shows them", async () => {
   const workspace = await push.workspaces.make();
   const port = await freePort();
   const options = { ...optionsOf(workspace), mode: "push", listen: { port } } as const;

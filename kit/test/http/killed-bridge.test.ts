@@ -40,7 +40,7 @@ async function setUp() {
       ),
     /** Returns how often the chat has shown an event. */
     shown: ({ id }: OutboundEvent) => lines().filter((line) => line.split(" ")[1] === id).length,
-    /** Returns whether the chat was called with an event. */
+    /** Returns whether the chat was called with the event. */
     isCalled: ({ id }: OutboundEvent) => lines().some((line) => line.endsWith(`waits ${id}`)),
     order: () => lines().flatMap((line) => (line.includes(" waits ") ? [] : (line.split(" ")[1] ?? []))),
     /**

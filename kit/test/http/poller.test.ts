@@ -36,7 +36,7 @@ test("a poll is a GET, and its signature covers the query string exactly as sent
   expect(fromNow.queries).toEqual(["?after=latest", "?after=7"]);
 });
 
-test("a cursor is sent exactly as it was received, whatever the poller's `start` is", async () => {
+test("a cursor is sent exactly as it was received, regardless of the poller's `start`", async () => {
   const cursors = await cursorAt("0007");
   const { queries } = await service.run([pageOf({ next: "000123" })], { cursors, start: "latest" });
   expect(queries).toEqual(["?after=0007", "?after=000123"]);
@@ -58,7 +58,7 @@ test("the poller polls again immediately while `hasMore` is true, and otherwise 
 });
 
 // time: controlled
-test("the poller randomly extends the configured interval by up to 10 percent", async () => {
+test("the poller extends the configured interval by a random amount of up to 10 percent", async () => {
   const timing = skipTime(0.999);
   await service.run([pageOf()], { intervalMs: 5_000, timing });
   expect(timing.pauses[0]).toBe(5_500);
@@ -183,7 +183,7 @@ test("the cursor moves only after the handler succeeds; after each failure, the 
 });
 
 // time: controlled
-test("if a page is polled again and again, its problems are reported once, until a page is handled or a poll fails", async () => {
+test("if the same page is polled repeatedly, its problems are reported again only after a page is handled or a poll fails", async () => {
   const page = pageOf({ events: [create(1), { id: "evt_2" }], next: "2" });
   let tries = 0;
   const { problems } = await service.run([page, page, page, page, page, status(503), page, page], {

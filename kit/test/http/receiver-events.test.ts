@@ -183,7 +183,7 @@ test("a closed receiver answers with 503, and handles nothing", async () => {
   expect(shown).toEqual([]);
 });
 
-/** Returns a store whose `add` waits for a call of `open`, and which records the ids of its calls. */
+/** Returns a store whose `add` waits until the test calls `open`. The store records the event id of each call. */
 function waitingStore() {
   const { open, opened } = gate();
   const [added, removed]: [string[], string[]] = [[], []];

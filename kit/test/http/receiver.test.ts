@@ -26,7 +26,7 @@ describe.each([
   ["Node's own server", ({ handler }: Receiver) => plainHost(handler)],
   ["a Fastify app", fastifyHost],
 ] as const)("behind %s", (_what, hostOf) => {
-  test("a signed event of each type is answered with 204 and handled, whatever its Content-Type", async () => {
+  test("a signed event of each type is answered with 204 and handled, regardless of its Content-Type", async () => {
     const { push, shown } = await setUpReceiver({}, hostOf);
     const events = Object.values(ONE_OF_EACH);
     const types = ["text/plain", "application/json; charset=utf-16", "", "no/such", "application/json"];
@@ -87,7 +87,7 @@ test("a body that is incomplete after 5 seconds is answered with 408", async () 
   fakeTimeouts();
   const { url } = await setUpReceiver();
   const answered = exchange(url, HALF, { until: 1 });
-  // There are two timers: one of the receiver, and one of the client.
+  // There are two timers: the receiver's and the client's.
   await until("the receiver waits for the body", () => jest.getTimerCount() === 2);
   jest.advanceTimersByTime(4_999);
   expect(jest.getTimerCount()).toBe(2);

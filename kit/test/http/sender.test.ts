@@ -29,7 +29,9 @@ function senderOf(options: Partial<SenderOptions> = {}) {
   return { ...createSender({ ...base, timing, ...options }), pauses: timing.pauses };
 }
 
-/** Makes the stub of the service answer requests with these behaviours in turn, and later requests with 202. */
+/**
+ * Makes the stub of the service answer the first requests with these behaviours in turn, and later requests with 202.
+ */
 function inTurn(...behaviours: readonly Behaviour[]): void {
   service.behave(() => behaviours[service.requests.length - 1] ?? status(202));
 }

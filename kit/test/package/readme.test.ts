@@ -76,7 +76,7 @@ test("a TypeScript version that ignores the package's `exports` finds the same t
   for (const [entry, { types }] of Object.entries(exports)) {
     const name = entry.replace("./", "");
     const [found = ""] = paths[name] ?? paths["*"] ?? [];
-    // An old version finds the types of the root import in the field `types` of package.json, not in `typesVersions`.
+    // For the root import, an old TypeScript version reads the field `types` of package.json, not `typesVersions`.
     if (types !== undefined && entry !== ".")
       expect([entry, found.replace("*", name)]).toEqual([entry, types]);
   }

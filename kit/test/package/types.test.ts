@@ -24,7 +24,7 @@ const ENTRIES = Object.entries(exports)
   .filter(([, { types }]) => types !== undefined)
   .map(([entry]) => entry.replace(".", "chat-bridge-kit"));
 
-/** A bridge's code that imports all `entries`, and uses the types of some. */
+/** Returns the code of a bridge that imports all `entries`, and uses types from some of them. */
 function consumerOf(entries: readonly string[]): string {
   return `${entries.map((entry, index) => `import * as entry${index} from "${entry}";`).join("\n")}
 import { createBridge, storeInMemory, type Bridge, type BridgeChat } from "chat-bridge-kit";
@@ -93,8 +93,8 @@ describe.each(COMPILERS)("with TypeScript $version", (tsc) => {
     // Fastify's own types need TypeScript 5.4 and `esModuleInterop`.
     const entries = ENTRIES.filter((entry) => !entry.includes("fastify"));
     expect(entries.length).toBeGreaterThan(15);
-    // Both files contain the same source, and are compiled in one run: one is an ES module, the other a CommonJS
-    // module.
+    // One file is an ES module, and the other a CommonJS module. Both contain the same source, and are compiled in one
+    // run.
     const files = ["bridge.mts", "bridge.cts"];
     expect(compile(tsc, consumerOf(entries), files, { module: "nodenext", skipLibCheck: false })).toBe("");
     expectRuns(files, ["bridge.mjs", "bridge.cjs"], entries);

@@ -49,7 +49,7 @@ test.each([
 });
 
 // time: controlled
-test("the wait for a Retry-After in seconds or with a date is never shorter than the header says", () => {
+test("the wait after a Retry-After, in seconds or as a date, is never shorter than the header says", () => {
   const seconds = fc.double({ min: 0, max: 1e9, noNaN: true }).map((each) => each.toFixed(3));
   forAll(seconds, (text) => expect(retryAfterMs(text, 0)).toBeGreaterThanOrEqual(Number(text) * 1000));
   const date = fc.date({ min: new Date("2000-01-01"), max: new Date("2049-12-31"), noInvalidDate: true });

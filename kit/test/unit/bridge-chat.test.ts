@@ -39,7 +39,7 @@ test("if a post succeeds late, after a retry and an update, its id is added, and
   });
 });
 
-test("an update is shown in the channel of its message, whatever channel the update names", async () => {
+test("an update is shown in the channel of its message, even if the update names another channel", async () => {
   const { chat, calls } = recordingChat();
   const { messages } = storeInMemory();
   const saving = savingChat({ chat, shown: createShownMessages(), messages, report: () => undefined });

@@ -23,7 +23,7 @@ test("the member of each sent report is noted, even while 1,000 reports are pend
   const { reports, idle } = createReports({ sender, shown: createShownMessages(), reported, signal, report });
   const users = Array.from({ length: 1_002 }, (_, i) => `u${i}`);
   for (const user of users) void reports.command({ channel: "c1", user, text: "start" });
-  // The first 1,000 reports wait for the store; the last two are sent without waiting.
+  // Only 1,000 reports can wait for the store at a time, so the last two reports are sent without waiting.
   expect(sent).toEqual(["u1000", "u1001"]);
   expect(users.filter((user) => reported.faultOf(dm(user, 1)) !== undefined)).toEqual([]);
   while (answers.length < users.length) await new Promise(setImmediate);

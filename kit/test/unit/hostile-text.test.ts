@@ -1,7 +1,7 @@
 import { parseMessageText, toPlainText } from "../../message-text";
 import { toHtml, toMarkdown } from "../../render";
 
-/** Length of the test texts. An event has at most 64 KiB, so the text of a real event is shorter. */
+/** Length of the texts in these tests. An event has at most 64 KiB, so the text of a real event is shorter. */
 const LENGTH = 64 * 1024;
 
 test.each([

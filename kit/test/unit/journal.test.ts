@@ -6,7 +6,7 @@ import { openJournal } from "../../journal";
 const folder = testFolder();
 const NEW_FILE = `journal.jsonl.${process.pid}.new`;
 
-test("a value that was written is accepted although the file cannot be compacted, and a later compaction succeeds", async () => {
+test("a written value is accepted even if the file cannot be compacted, and a later compaction succeeds", async () => {
   const path = join(folder, "journal.jsonl");
   const problems: string[] = [];
   const options = {

@@ -12,19 +12,21 @@ type Span = readonly [text: string, delimiters: string];
 interface Client {
   /** Matches the character before an opening delimiter; empty at the start of a line. */
   readonly opensAfter: RegExp;
-  /** Like `opensAfter`, but for the later delimiters of a line: no style opens directly after another style. */
+  /**
+   * Like `opensAfter`, but for all except the first delimiter of a line: no style opens directly after another style.
+   */
   readonly opensLaterAfter: RegExp;
   /** Matches the character after a closing delimiter; empty at the end of a line. */
   readonly closesBefore: RegExp;
   /** Matches a line with a quote, code or a mention. */
   readonly others: RegExp;
-  /** Returns the text that is shown instead of escaped text. */
+  /** Returns the unescaped form of escaped text. */
   readonly decode: (text: string) => string;
 }
 
 /**
- * Characters that escaping puts in place of a delimiter. Texts that already contain them are not tried, because they
- * look like an escaped delimiter.
+ * Characters that escaping puts in place of a delimiter. The tests skip texts that already contain such a character,
+ * because it would look like an escaped delimiter.
  */
 const REPLACEMENT = /[\u2217\u02CD\u223C\u02CB]/;
 

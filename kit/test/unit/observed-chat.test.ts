@@ -18,8 +18,8 @@ const dmUpdate = make.update(dm, "an update of a DM");
 const ephemeral = make.ephemeral("an ephemeral");
 
 /**
- * Returns a chat whose observations are `looks`, in order. Further observations repeat the last of `looks`. A call of
- * the chat's method `shows` reads only one of them.
+ * Returns a chat whose observations are `looks`, in order. Further observations repeat the last of `looks`. Each call
+ * of the chat's method `shows` makes only one observation.
  */
 const chatOf = (...looks: readonly (readonly object[])[]) => chatWithin(-1, ...looks);
 

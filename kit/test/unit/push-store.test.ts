@@ -52,7 +52,7 @@ test("after a crash at any byte of the file, exactly the events with a complete 
     writeFileSync(path, bytes.subarray(0, length));
     const expected = new Map<string, OutboundEvent>();
     for (const [i, { number, isRemoval }] of steps.entries()) {
-      // A line counts as complete even if its line break is missing: hence the 1.
+      // The 1 is the line break: a line counts as complete even without it.
       if ((ends[i] ?? Infinity) > length + 1) break;
       if (isRemoval) expected.delete(create(number).id);
       else expected.set(create(number).id, create(number));

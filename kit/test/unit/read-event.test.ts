@@ -41,7 +41,7 @@ test.each([
   expect(required).toEqual([...HEAD, ...fields]);
 });
 
-test("the readers never throw, whatever the JSON value", () => {
+test("the readers never throw, regardless of the JSON value", () => {
   forAll(fc.jsonValue(), (value) => {
     expect("fault" in readEvent(value) || readPage(bytes(value)) === undefined).toBe(true);
   });

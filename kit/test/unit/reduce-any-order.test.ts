@@ -35,7 +35,7 @@ test("events that arrive within 5 seconds of each other result in the same chat 
   });
 });
 
-describe("whatever arrives, expires and is refused", () => {
+describe("whichever events arrive, expire or are refused", () => {
   const scenario = serviceRun(SOMETIMES).chain((events) => fc.tuple(arrivals(events, 15_000), moods()));
   const always = (holds: (history: History, arriving: readonly Arrival[]) => void) =>
     forMany(300, scenario, ([arriving, moods]) => holds(runWorld(arriving, moods), arriving));
@@ -116,8 +116,8 @@ describe("whatever arrives, expires and is refused", () => {
 type Flags = readonly boolean[];
 
 /**
- * Runs a bridge that polls until its cursor has passed all events. `refusals` contains a flag for each post: whether
- * the chat refuses the post. `restarts` contains a flag for each poll: whether the process restarts before the poll.
+ * Runs a polling bridge until its cursor has passed all events. `refusals` contains a flag for each post: whether the
+ * chat refuses the post. `restarts` contains a flag for each poll: whether the process restarts before the poll.
  */
 function pollAll(events: readonly OutboundEvent[], pageSize: number, refusals: Flags, restarts: Flags) {
   const chat = createChat();
@@ -159,7 +159,7 @@ function pollAll(events: readonly OutboundEvent[], pageSize: number, refusals: F
 }
 
 // contract: kit-refused-create
-test("despite refusals and restarts, a polling bridge posts each message once and in order, and its cursor does not pass a create before it is posted", () => {
+test("despite refusals and restarts, a polling bridge posts each message once and in order, and its cursor passes a create only after the create is posted", () => {
   const some = fc.array(fc.boolean(), { maxLength: 20 });
   forMany(500, serviceRun(NEVER), fc.integer({ min: 1, max: 5 }), some, some, (events, size, ...rest) => {
     const { chat, passed } = pollAll(events, size, ...rest);

@@ -15,7 +15,7 @@ import { initialState, isSettled, type BridgeLimits } from "../../reduce-state";
 /** The creation time of the tests' events, ms since the epoch. */
 export const START_MS = Date.UTC(2025, 0, 2);
 
-/** A short description of an event: only its sequence, or more fields. Times are in ms after `START_MS`. */
+/** A short description of an event: its sequence, alone or with other fields. Times are in ms after `START_MS`. */
 export type Sketch = number | EventSketch;
 interface EventSketch {
   readonly sequence: number;
@@ -32,7 +32,7 @@ export function dm(user: string, sketch: Sketch): DmCreate {
   return { ...headOf(sketch), type: "dm.create", user, message: messageOf(sketch) };
 }
 
-/** Returns an update of the message `msg_1`, unless the sketch has another `messageId`. */
+/** Returns an update of the message `msg_1`, or of the sketch's `messageId`. */
 export function update(sketch: Sketch, channel = "c1"): MessageUpdate {
   const message = messageOf(sketch, "msg_1");
   return { ...headOf(sketch), type: "message.update", channel, message };
@@ -68,7 +68,7 @@ function messageOf(sketch: Sketch, otherwise = `msg_${full(sketch).sequence}`): 
 /** An input without its time. */
 type What<Input = BridgeInput> = Input extends BridgeInput ? Omit<Input, "nowMs"> : never;
 
-/** Returns a reducer with its state. Times are in ms after `START_MS`. Effects are short texts such as "post 1". */
+/** Returns a reducer with its state. Times are in ms after `START_MS`. Effects are short strings such as "post 1". */
 export function run(limits?: Partial<BridgeLimits>) {
   let state = initialState(limits);
   let wakeAtMs: number | undefined;

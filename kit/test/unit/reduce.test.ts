@@ -3,11 +3,9 @@ import { emptyMemory, recall, remember } from "../../reduce-memory";
 import { forAll, forMany } from "../../../test/harness/for-all";
 import { create, dm, ephemeral, ping, run, runPosted, update } from "./reduce-events";
 
-// The rule numbers in the test titles refer to the contract's "Bridge rules when catching up".
-
 // time: controlled
 // contract: kit-expired
-test("rule 1: an event is dropped only after its expiresAt, and never if expiresAt is null or an invalid date", () => {
+test("an event is dropped only after its expiresAt, and never if expiresAt is null or an invalid date", () => {
   const stale = { sequence: 1, expiresAtMs: 1000 };
   const message = create("c1", stale);
   const events = [message, dm("u1", stale), update(stale), ephemeral("c1", stale), ping(stale)];
@@ -20,7 +18,7 @@ test("rule 1: an event is dropped only after its expiresAt, and never if expires
 
 // contract: kit-highest-update
 test.each(["2 3 4", "4 2 3", "3 4 2"])(
-  "rule 2: of the updates %s, only the update with the highest sequence is applied",
+  "of the updates %s, only the update with the highest sequence is applied",
   (sequences) => {
     const updates = sequences.split(" ").map((sequence) => update(Number(sequence)));
     const effects = runPosted().events(1, ...updates);
@@ -29,7 +27,7 @@ test.each(["2 3 4", "4 2 3", "3 4 2"])(
 );
 
 // contract: kit-update-of-dropped
-test("rule 3: an update is dropped if its create was dropped, whichever event arrives first", () => {
+test("an update is dropped if its create was dropped, whichever event arrives first", () => {
   const events = [create("c1", { sequence: 1, expiresAtMs: 10 }), update(2)];
   for (const each of [events, events.toReversed()]) {
     const effects = run().events(11, ...each);
@@ -42,7 +40,7 @@ test("rule 3: an update is dropped if its create was dropped, whichever event ar
 test.each([
   ["message.create", create("c1", 1), "post 1"],
   ["dm.create", dm("u1", 1), "dm 1"],
-])("rule 4: a refused %s is retried at growing intervals until it succeeds", (_, event, effect) => {
+])("a refused %s is retried at growing intervals until it succeeds", (_, event, effect) => {
   const bridge = run();
   bridge.events(0, event);
   let ms = 0;
@@ -63,19 +61,16 @@ test.each([
 test.each<[string, { expiresAtMs?: number }, number]>([
   ["it expires", { expiresAtMs: 600_000 }, 600_000],
   ["24 hours have passed", {}, 24 * 60 * 60_000],
-])(
-  "rule 4: a refused create is retried until %s; then the cursor may pass the create",
-  (_what, expiry, endMs) => {
-    const bridge = run();
-    bridge.events(0, create("c1", { sequence: 1, ...expiry }));
-    bridge.refused(endMs - 60_000, 1);
-    expect(bridge.time(endMs)).toEqual(["post 1"]);
-    bridge.refused(endMs, 1);
-    expect(bridge.isSettled()).toBe(false);
-    expect(bridge.time(endMs + 1)).toEqual(["skip 1: expired"]);
-    expect(bridge.isSettled()).toBe(true);
-  },
-);
+])("a refused create is retried until %s; then the cursor may pass the create", (_what, expiry, endMs) => {
+  const bridge = run();
+  bridge.events(0, create("c1", { sequence: 1, ...expiry }));
+  bridge.refused(endMs - 60_000, 1);
+  expect(bridge.time(endMs)).toEqual(["post 1"]);
+  bridge.refused(endMs, 1);
+  expect(bridge.isSettled()).toBe(false);
+  expect(bridge.time(endMs + 1)).toEqual(["skip 1: expired"]);
+  expect(bridge.isSettled()).toBe(true);
+});
 
 test("a create that arrives late is posted before newer creates that wait", () => {
   const bridge = run();
@@ -86,7 +81,7 @@ test("a create that arrives late is posted before newer creates that wait", () =
 });
 
 // contract: kit-refused-update
-test("rule 5: a refused message.update is dropped, and the next update is applied", () => {
+test("a refused message.update is dropped, and the next update is applied", () => {
   const bridge = runPosted();
   bridge.events(1, update(2));
   bridge.events(1, update(3));

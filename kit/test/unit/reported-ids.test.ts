@@ -166,7 +166,7 @@ test("damaged lines, and lines that a crash left incomplete, are skipped", async
   expect(["u1", "u2", "u"].map((user) => ids.faultOf(dm(user, 1)))).toEqual([undefined, undefined, MEMBER]);
 });
 
-/** Returns a file's store whose `add` rejects while `isFull()` returns true. */
+/** Returns a file store whose `add` rejects while `isFull()` returns true. */
 function fillingDisk(isFull: () => boolean): ReportedStore {
   const { load, add } = reportedFile(path);
   const fail = () => Promise.reject(new Error("disk full"));
@@ -187,7 +187,7 @@ test("an id whose save failed counts as reported, and the next report of the id 
   expect(second.faultOf(create("c1", 1))).toBeUndefined();
 });
 
-test("only the first failed save is reported, until a save succeeds", async () => {
+test("of consecutive failed saves, only the first is reported", async () => {
   let isFull = false;
   const ids = await open({ store: fillingDisk(() => isFull) });
   for (const user of ["u1", "u2"]) {

@@ -66,7 +66,7 @@ test("a line break is a backslash and a newline in CommonMark, and a newline in 
   for (const dialect of ["gfm", "slack", "xmpp"] as const) expect(toMarkdown("a\nb", dialect)).toBe("a\nb");
 });
 
-test("a rendered tree is the same as its rendered text", () => {
+test("rendering a tree gives the same result as rendering its text", () => {
   const text = "> **a** `b`\n\n[c](https://d.example)";
   for (const dialect of ["commonmark", "gfm", "slack", "xmpp"] as const) {
     expect(toMarkdown(parseMessageText(text), dialect)).toBe(toMarkdown(text, dialect));

@@ -23,7 +23,7 @@ const inGo = (raw: Buffer): string => {
   return JSON.stringify(readJson(raw), keys.toSorted());
 };
 
-/** Returns a change that makes the bridge accept exactly the digests that `right` returns. */
+/** Returns a change with which the bridge accepts only the digests that `right` returns. */
 const signedBy = (right: (timestamp: string, raw: Buffer) => string): Change => ({
   isRight: (digest, timestamp, raw) => digest === right(timestamp, raw),
 });

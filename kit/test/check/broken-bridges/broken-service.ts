@@ -9,7 +9,9 @@ interface PlainAnswer {
   readonly body: Buffer;
 }
 
-/** Returns a faulty answer, given the correct answer, the number of the request, from 1, and the body of the request. */
+/**
+ * Returns a faulty answer, given the correct answer, the number of the request (counted from 1) and the request's body.
+ */
 export type Alter = (answer: PlainAnswer, count: number, body: Buffer) => PlainAnswer;
 
 const SENT_ON = /^(service-|retry-after$|content-type$)/;
@@ -17,8 +19,8 @@ const SENT_ON = /^(service-|retry-after$|content-type$)/;
 export const ACCEPTED: PlainAnswer = { status: 202, headers: {}, body: Buffer.from('{"ok":true}') };
 
 /**
- * Starts a faulty service: a proxy that calls the service at `base` from the address `from`, and alters each answer.
- * Without `base`, the proxy alters the answers of a stub that accepts every request.
+ * Starts a faulty service: a proxy that passes each request to the service at `base` from the address `from`, and
+ * alters the answer. Without `base`, the proxy alters the answers of a stub that accepts every request.
  */
 export async function startBrokenService(base: string | undefined, alter: Alter, from = "127.0.0.1") {
   let count = 0;

@@ -5,7 +5,7 @@ import type { OutboundEvent } from "../../../events";
 import { createMemoryChat, listen, SECRET, type RunningBridge } from "./memory-chat";
 import { CORRECT_SHOW, createPlainShow, type ShowChange } from "./plain-show";
 
-/** The steps and settings of a correct bridge. Each broken bridge changes some of them. */
+/** The steps and settings of a correct bridge. Each broken bridge replaces some of these. */
 const CORRECT = {
   ...CORRECT_SHOW,
   /** The location to which every push is redirected; "" for none. */
@@ -42,8 +42,8 @@ export function startPlainBridge(change: Change = {}): Promise<RunningBridge> {
     const [, timestamp = "", all = ""] = /^t=(\d+)((?:,v1=[0-9a-f]+)+)$/.exec(header) ?? [];
     const entries = steps.entries(all.split(",v1=").slice(1));
     if (!entries.some((digest) => steps.isRight(digest, timestamp, raw))) {
-      // A bridge that accepts an empty digest does not check signatures at all, so it does not check their format
-      // either.
+      // A bridge that accepts an empty digest checks no signatures at all, so it does not check the format of
+      // signatures either.
       if (!steps.isRight("", timestamp, raw)) return 401;
     }
     if (Math.abs(steps.now() - Number(timestamp)) > steps.toleranceSeconds) return 409;

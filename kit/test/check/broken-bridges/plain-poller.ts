@@ -21,7 +21,7 @@ export interface PollState {
   readonly startedAt: number;
 }
 
-/** The steps and settings of a correct bridge that polls. Each broken bridge changes some of them. */
+/** The steps and settings of a correct bridge that polls. Each broken bridge replaces some of these. */
 const CORRECT = {
   ...CORRECT_SHOW,
   intervalMs: 2_000,
@@ -33,13 +33,12 @@ const CORRECT = {
   /** Returns the text that the bridge signs, without the timestamp. */
   signedText: (query: string, _path: string) => query,
   /**
-   * Returns the bridge's time in seconds, which its signatures contain, and with which it compares the timestamps of
-   * pages.
+   * Returns the bridge's time in seconds, for its signatures and for comparison with the timestamps of pages.
    */
   now: (_state: PollState) => Math.floor(Date.now() / 1000),
   key: SECRET,
   sendsSignature: true,
-  /** Returns the bytes of a page that the signature must cover. */
+  /** Returns the bytes over which the bridge checks the signature of a page. */
   covered: (raw: Buffer): Buffer | string => raw,
   /** Returns the text of a page, which is parsed as JSON. */
   decode: (raw: Buffer) => raw.toString(),

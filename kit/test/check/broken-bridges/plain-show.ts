@@ -2,7 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { Message, MessageUpdate, OutboundEvent } from "../../../events";
 import type { MemoryChat } from "./memory-chat";
 
-/** The steps in which a correct bridge shows events. Each broken bridge changes some of them. */
+/** The steps in which a correct bridge shows events. Each broken bridge changes some of these steps. */
 export const CORRECT_SHOW = {
   isDeduping: true,
   isExpired: ({ expiresAt }: OutboundEvent) => expiresAt !== null && Date.parse(expiresAt) < Date.now(),
@@ -17,7 +17,10 @@ export const CORRECT_SHOW = {
   placeOf: (channel: string) => channel,
   /** Returns the only member who sees a message; undefined if everybody in the channel sees it. */
   onlyFor: (event: OutboundEvent) => (event.type === "message.ephemeral" ? event.user : undefined),
-  /** Returns the message as the chat shows it. For an update, `_before` is the message that the update replaces. */
+  /**
+   * Returns the message in the form in which the chat shows it. For an update, `_before` is the message that the update
+   * replaces.
+   */
   draws: (message: Message, _before?: Message) => message,
 };
 
