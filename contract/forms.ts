@@ -13,5 +13,5 @@ export const SIGNATURE_FORM = /^t=([0-9]+)((?:,v1=[0-9a-fA-F]+)+)$/;
 
 /** The prefix of the id of a DM channel; the member's user id follows. No other channel id has this prefix. */
 export const DM_PREFIX = "dm:";
-/** Maximum code points of the id of a DM channel. */
+/** Maximum number of code points in the id of a DM channel. */
 export const DM_CHANNEL_MAX_CHARACTERS = DM_PREFIX.length + ID_MAX_CHARACTERS;

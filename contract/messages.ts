@@ -1,10 +1,10 @@
 import { LIVE_LIFETIME_MS } from "./numbers";
 
 interface KindRules {
-  /** Milliseconds until a message of the kind expires; null for never. */
+  /** Milliseconds until a message of this kind expires; null if it never expires. */
   readonly lifetimeMs: number | null;
   /**
-   * Whether an update with a message of the kind starts a phase of a game. A failed push of such an update is retried.
+   * Whether an update with a message of this kind starts a phase of a game. A failed push of such an update is retried.
    */
   readonly startsPhase: boolean;
 }

@@ -9,9 +9,9 @@ const MINUTE_MS = MINUTE_SECONDS * SECOND_MS;
 /** Seconds in a day. */
 export const DAY_SECONDS = 86_400;
 
-/** Maximum bytes of an inbound body (check 1). */
+/** Maximum size in bytes of an inbound body (check 1). */
 export const BODY_MAX_BYTES = 65_536;
-/** Maximum bytes of the head of a request. The contract sets no maximum. */
+/** Maximum size in bytes of the head of a request. The contract sets no maximum. */
 export const HEADERS_MAX_BYTES = 16_384;
 /** Maximum requests per second from one sending address, signed or not (check 2). */
 export const ADDRESS_REQUESTS_PER_SECOND = 500;
@@ -20,13 +20,15 @@ export const TIMESTAMP_TOLERANCE_SECONDS = 5 * MINUTE_SECONDS;
 /** Maximum signed requests per second for one workspace, polls included (check 6). */
 export const WORKSPACE_REQUESTS_PER_SECOND = 250;
 
-/** Maximum code points of a request id, channel id, user id, message id, or the name of a channel or user. */
+/**
+ * Maximum number of code points in the id of a request, channel, user or message, and in the name of a channel or user.
+ */
 export const ID_MAX_CHARACTERS = 128;
-/** Maximum code points of a button's action. */
+/** Maximum number of code points in a button's action. */
 export const ACTION_MAX_CHARACTERS = 512;
-/** Maximum code points of the text of a `command`. */
+/** Maximum number of code points in the text of a `command`. */
 export const COMMAND_TEXT_MAX_CHARACTERS = 2_000;
-/** Maximum code points of the text of an inbound `message`. */
+/** Maximum number of code points in the text of an inbound `message`. */
 export const MESSAGE_TEXT_MAX_CHARACTERS = 4_000;
 
 /** Seconds for which the service keeps a request id. */
@@ -36,7 +38,7 @@ export const HELD_SECONDS = 1 * DAY_SECONDS;
 /** Milliseconds for which a retired signing secret stays valid. */
 export const ROTATION_OVERLAP_MS = 1 * DAY_SECONDS * SECOND_MS;
 
-/** Maximum number of events on one page; also the default of the query parameter `limit`. */
+/** Maximum number of events on one page, and the default value of the query parameter `limit`. */
 export const PAGE_MAX_EVENTS = 100;
 /** Maximum number of decimal digits of a cursor. */
 export const CURSOR_MAX_DIGITS = 18;

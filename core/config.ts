@@ -178,7 +178,7 @@ function readPushes(settings: Settings) {
   };
 }
 
-/** Returns the mail server and the sender, or undefined if core must log emails instead. */
+/** Returns the mail server and the sender address, or undefined if core must log emails instead of sending them. */
 function readMail(settings: Settings) {
   const smtpUrl = settings.parsed(
     "SMTP_URL",
@@ -191,7 +191,7 @@ function readMail(settings: Settings) {
   return smtpUrl ? { smtpUrl, from } : undefined;
 }
 
-/** Returns a parser that accepts an empty text and texts for which `isValid` returns true. */
+/** Returns a parser that accepts the empty string and every string for which `isValid` returns true. */
 function parseOptional(isValid: (text: string) => boolean, fault: string): (text: string) => string {
   return (padded) => {
     const text = padded.trim();

@@ -43,7 +43,7 @@ export interface Core extends Required<Running> {
 }
 
 /**
- * The limits on open gRPC connections. A connection takes about 100 KB. A game, an operator or an edge uses one or two
+ * The limits on open gRPC connections. A connection takes about 100 KB. Each game, operator or edge uses one or two
  * connections. `share` is large enough for all connections that a TCP proxy forwards, e.g. the proxy in
  * docker-compose.yml.
  */

@@ -8,7 +8,7 @@ import { createSmtpMailer } from "./delivery/smtp-mailer";
 import { createNameLookup } from "./delivery/system-names";
 import type { Clock, Mailer, NameLookup } from "./ports/outside";
 
-/** Creates the clients that contact bridges, the receivers of operator events, and the owners of workspaces. */
+/** Creates the clients with which core contacts bridges, receivers of operator events, and owners of workspaces. */
 export async function createOutside(
   config: CoreConfig,
   now: Clock,
@@ -16,7 +16,7 @@ export async function createOutside(
   log: Logger,
 ) {
   const { mail, operatorEvents } = config;
-  // Each client has separate lookups, so that one client cannot occupy the lookup slots of the others.
+  // Each client has its own name lookups, so that no client can occupy the lookup slots of another client.
   const createHosts = () => ({
     names: names ?? createNameLookup({ servers: config.dnsServers }),
     allow: config.pushAllow,

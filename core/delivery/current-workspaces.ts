@@ -53,8 +53,8 @@ export function createCurrentWorkspaces(
       return workspace;
     },
     /**
-     * Discards the results of all reads. If the store's cache contains the version of a workspace that `versions`
-     * names, the cached workspace counts as read at the time `at`. Does not call the store.
+     * Discards the results of all reads. Treats a workspace in the store's cache as read at the time `at` if `versions`
+     * lists the cached version. Does not call the store.
      *
      * @param versions the current version of each workspace with events in the latest read of the queue, by id
      * @param at the `performance.now()` time at which that read began
@@ -68,8 +68,8 @@ export function createCurrentWorkspaces(
       }
     },
     /**
-     * Returns false if the workspace's events are pushed, but core cannot decrypt the secrets that sign the pushes, or
-     * cannot read the record. Otherwise returns true. Throws `StoreUnavailable`.
+     * Returns false for a push workspace if core cannot read its record, or cannot decrypt the secrets that sign its
+     * pushes. Otherwise returns true. Throws `StoreUnavailable`.
      */
     async isReadable(id: string): Promise<boolean> {
       try {

@@ -82,8 +82,8 @@ interface FirstFailure {
  * - resting:   until the next attempt is due. Meanwhile, the number of attempts and the time of the first failure are
  *              recorded, so that the next holder of the lease can make the remaining attempts.
  * - recording: the last outcome is being recorded, which removes the event from the queue.
- * - gone:      the event has left the queue: delivered, failed for good (and kept, so that it can be sent again), dropped
- *              with a reason, or held because its workspace polls now.
+ * - gone:      the event has left the queue: delivered, failed for good (and kept as a failed event), dropped with a
+ *              reason, or held because its workspace polls now.
  * - left:      this core no longer works on the event, which is still in the queue: core cannot decrypt the workspace's
  *              secrets, the work on the shard had to stop, or the lease was lost. Every state except `gone` can lead
  *              here.
@@ -179,7 +179,7 @@ export class EventPush {
   }
 
   /**
-   * Begins to record the outcome of an attempt, or a drop. Enters "resting" if the failed attempt will be retried, and
+   * Begins to record a drop or the outcome of an attempt. Enters "resting" if the failed attempt will be retried, and
    * otherwise "recording". Outcomes are recorded in order, so the caller must first await `recorded`.
    */
   conclude(outcome: PushOutcome | DropReason): void {
@@ -228,8 +228,8 @@ export class EventPush {
           break;
         }
       }
-      // Redis may have lost the lease, although this core still counts the lease as held. So core retries until
-      // the lease is acquired again, or `over` is aborted.
+      // Redis may have lost the lease, although this core still considers the lease held. So core retries until the
+      // lease is acquired again, or `over` is aborted.
       if (recorded === "lost") await pause(AFTER_FAULT_MS);
     }
     if (record.next.do === "retry") return "resting";
@@ -239,7 +239,7 @@ export class EventPush {
   }
 }
 
-/** Returns where to push an event and the keys that sign the event, or the reason why the event cannot be pushed. */
+/** Returns the reason why an event cannot be pushed; otherwise, the target URL and the keys that sign the event. */
 function targetOf(
   { expiresAtMs }: QueuedPush,
   workspace: CurrentWorkspace,

@@ -1,7 +1,7 @@
 import { closeSync, openSync, readSync, statSync } from "node:fs";
 import ipaddr from "ipaddr.js";
 
-/** Maximum bytes of the hosts file that core reads. Further lines are ignored. */
+/** Maximum number of bytes of the hosts file that core reads. Further lines are ignored. */
 export const HOSTS_FILE_MAX_BYTES = 256 * 1024;
 /** Milliseconds after which core checks again whether the file has changed. */
 const CHECK_EVERY_MS = 1_000;
@@ -34,7 +34,10 @@ export function createHostsFile(path = "/etc/hosts", now: () => number = () => p
   }
 
   return {
-    /** Returns the addresses of a name in lower case; an empty list when the file does not contain the name. */
+    /**
+     * Returns the addresses of `name`, which must be in lower case; an empty list when the file does not contain the
+     * name.
+     */
     addresses(name: string): readonly string[] {
       refresh();
       return names.get(name.replace(/\.$/, "")) ?? [];
@@ -60,7 +63,7 @@ export function parseHosts(text: string): ReadonlyMap<string, readonly string[]>
   return names;
 }
 
-/** Returns the first `HOSTS_FILE_MAX_BYTES` of a file. If this limit cuts off a line, omits the line. */
+/** Returns the first `HOSTS_FILE_MAX_BYTES` of a file, without a line that this limit would cut off. */
 function readStart(path: string): string {
   const bytes = Buffer.alloc(HOSTS_FILE_MAX_BYTES + 1);
   const file = openSync(path, "r");

@@ -20,13 +20,13 @@ import { createFairSlots, SlotsFull } from "../domain/fair-slots";
  */
 const WORKSPACE_SLOTS = { inAll: 128, ofOne: 2 } as const;
 /**
- * Maximum number of tests of one workspace that wait for a slot. Each waiting test has an event of at most 2 KB. The
- * events of a workspace are sent one at a time, so at most one of them waits for a slot, and this limit never rejects
- * an event.
+ * Maximum number of tests of one workspace that wait for a slot. Each waiting test has an event of at most 2 KB. Core
+ * sends the other operator events of a workspace one at a time, so at most one of these waits for a slot, and this
+ * limit never rejects it.
  */
 const WAITING_TESTS_MAX = 8;
 
-/** The addresses for the events of all workspaces. */
+/** The installation's addresses, which get the operator events of all workspaces. */
 export interface InstallationAddresses {
   /** An https URL, and the keys that sign the requests to it, newest first. */
   readonly hook?: { readonly url: URL; readonly keys: readonly KeyObject[] } | undefined;

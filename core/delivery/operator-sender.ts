@@ -44,7 +44,8 @@ interface Addressees {
 /**
  * Delivers the operator events of a shard. Each receiver gets its events in order, one at a time, and an event is
  * repeated with the same id until the receiver accepts it. After a failure, core retries that receiver after a growing
- * pause, and the other receivers are not delayed. An event leaves the outbox when all its receivers have accepted it.
+ * pause, and the other receivers are not delayed. An event leaves the outbox when all receivers of the event have
+ * accepted it.
  */
 export class OperatorSender {
   readonly #context: OperatorSenderContext;

@@ -71,8 +71,8 @@ export class OutageMails {
   }
 
   /**
-   * Sends one email. If the result is "unavailable" (no mail server) or "not-begun" (no lease), the caller must not
-   * send more emails in this round.
+   * Sends one email. If the result is "unavailable" (an error that may affect all emails) or "not-begun" (no lease),
+   * the caller must stop sending emails in this round.
    */
   async #send(outage: OutageMail): Promise<"handled" | "unavailable" | "not-begun"> {
     const { workspaceId, entryId } = outage;

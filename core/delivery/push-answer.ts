@@ -9,11 +9,11 @@ import {
 } from "./answer-body";
 
 /**
- * Maximum bytes of all heads of an answer, including the heads of interim answers. A head is a status line with its
- * headers.
+ * Maximum total size in bytes of all heads of an answer, including the heads of interim answers. A head is a status
+ * line with its headers.
  */
 const HEADS_MAX_BYTES = 16 * 1024;
-/** Maximum bytes of an answer's body that core reads. */
+/** Maximum number of bytes of an answer's body that core reads. */
 const BODY_MAX_BYTES = 16 * 1024;
 
 /** The answer to a request, parsed as the bytes arrive. */
@@ -62,7 +62,9 @@ export function createAnswer(): Answer {
   let unread: Buffer = NOTHING;
   let headsBytes = 0;
   let bodyBytes = 0;
-  /** Whether a line of a head ends with a bare line feed. If so, core closes the connection after the answer. */
+  /**
+   * Whether a line of a head ends with a bare line feed. If a line does, core closes the connection after the answer.
+   */
   let hasBareLineFeed = false;
 
   /** Returns the bytes after the final head; undefined while the head is incomplete. */

@@ -65,7 +65,7 @@ async function attemptOver(
 }
 
 /**
- * Returns the failure for a status that is not 2xx. All these statuses are the same to the retry rules, also 400, 404
+ * Returns the failure for a status that is not 2xx. The retry rules treat all these statuses alike, including 400, 404
  * and 410 (Gone): no status is permanent.
  */
 function statusFault(status: number): PushFault {

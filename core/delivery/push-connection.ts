@@ -184,8 +184,8 @@ export class PushConnection {
   }
 
   /**
-   * Sets `#closeAt`. If the current timer fires before `at` (the usual case), it stays unchanged, and `#look` sets a
-   * new timer when it fires.
+   * Sets `#closeAt`. If the current timer fires before `at` (the usual case), that timer stays unchanged, and `#look`
+   * sets a new timer when the current timer fires.
    */
   #setCloseAt(at: number): void {
     this.#closeAt = at;

@@ -52,7 +52,10 @@ export function createPushConnections(
   }
 
   return {
-    /** Resolves with a free connection, kept or new, to the origin of a URL. Rejects with the error of `open`. */
+    /**
+     * Resolves with a free connection to the origin of a URL: a kept connection if there is one, otherwise a new
+     * connection. Rejects with the error of `open`.
+     */
     async connect(url: URL): Promise<PushConnection> {
       const { origin } = url;
       // The bridge may have closed a kept connection. Core learns this only when the event loop has read the

@@ -48,7 +48,7 @@ export function createRestingWorkspaces({ pushQueueMax, pushQueueMaxBytes }: Que
     },
     /**
      * Adds an event of a resting workspace. Returns false when there is no room for an event that was never tried. An
-     * event that was tried is always added: such events are few.
+     * event that was tried is always added, because there are few such events.
      */
     add(push: QueuedPush, attempts = push.attempts): boolean {
       const own = resting.get(push.workspaceId);
@@ -74,7 +74,7 @@ export function createRestingWorkspaces({ pushQueueMax, pushQueueMaxBytes }: Que
       }
       return ids;
     },
-    /** Begins the next rest of a workspace, which is longer. */
+    /** Begins the next, longer rest of a workspace. */
     restAgain(workspaceId: string): void {
       const own = resting.get(workspaceId);
       if (own !== undefined) own.rest = nextRest(own.rest);

@@ -105,7 +105,8 @@ class ShardDispatcher implements PushShard {
   /** Reads the queue once, if there is room. Returns the milliseconds to wait before the next look. */
   async #look(): Promise<number> {
     try {
-      // The rests end between two reads, because a read in progress may return only the newer events.
+      // Rests end only between two reads: a read in progress may return only newer events, and not those that stayed in
+      // the queue.
       if (await this.#endRests()) this.#queue.readAgain();
       if (this.#queue.isFull) {
         this.#advanceAll();
@@ -122,8 +123,8 @@ class ShardDispatcher implements PushShard {
   }
 
   #take({ pushes, versions, isEnd }: QueueRead, readAt: number): number {
-    // The workspaces in `current` may have been read before these events were published. Such a read is too old
-    // for the first attempts of these events.
+    // The workspaces in `current` may have been read before these events were published. Such a workspace is too old
+    // for the first attempts to push these events.
     if (pushes.length > 0) this.current.renew(versions, readAt);
     for (const event of pushes) if (this.#queue.inHand.take(event)) this.#add(new EventPush(this, event));
     if (!isEnd) return 0;
@@ -162,7 +163,7 @@ class ShardDispatcher implements PushShard {
     for (const workspaceId of this.#turns.keys()) this.#advance(workspaceId);
   }
 
-  /** Begins as many attempts of a workspace as there is room for, and drops the events that have waited too long. */
+  /** Begins as many attempts for a workspace as there is room for, and drops the events that have waited too long. */
   #advance(workspaceId: string): void {
     const turns = this.#turns.get(workspaceId);
     if (turns === undefined || this.lease.stopping.aborted) return;
@@ -210,7 +211,7 @@ class ShardDispatcher implements PushShard {
   }
 
   /**
-   * Works on an event until the outcome of an attempt, or a drop, is recorded. Never rejects. A drop counts as
+   * Works on an event until core has recorded a drop or the outcome of an attempt. Never rejects. A drop counts as
    * unrecorded when `#settle` returns, so that `#advance` stops at `UNRECORDED_MAX` drops.
    */
   async #settle(push: EventPush, result: Promise<AttemptOutcome> | DropReason): Promise<void> {

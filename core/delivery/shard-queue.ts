@@ -7,12 +7,15 @@ import { WAIT_MAX_MS } from "./turns";
 /** The limits of one read of the queue. */
 const READ_MAX = { events: 200, bytes: 1024 * 1024 } as const;
 /**
- * Maximum bytes of one workspace's events in hand (see `createInHand`). Further events are dropped with the reason
- * "overloaded". This limit is far below `SHARD_BYTES_MAX`, so that one workspace cannot stop core from reading other
- * events.
+ * Maximum total size in bytes of one workspace's events in hand (see `createInHand`). Further events are dropped with
+ * the reason "overloaded". This limit is far below `SHARD_BYTES_MAX`, so that one workspace cannot stop core from
+ * reading other events.
  */
 export const WORKSPACE_BYTES_MAX = 4 * 1024 * 1024;
-/** Maximum bytes of a shard's events in hand. Core reads the queue only while the sum is below this limit. */
+/**
+ * Maximum total size in bytes of a shard's events in hand. Core reads the queue only while the total is below this
+ * limit.
+ */
 export const SHARD_BYTES_MAX = 32 * 1024 * 1024;
 
 /**
@@ -91,7 +94,7 @@ export class ShardQueue {
   readonly #beganAt = performance.now();
   /** The id of the last entry that was read; undefined to read from the start of the queue. */
   #after: string | undefined;
-  /** The `performance.now()` time at which the last read that reached the end of the queue began. */
+  /** The start of the last read that reached the end of the queue, as a `performance.now()` time. */
   #caughtUpAt = -Infinity;
   /** The last period in which reads failed, as `performance.now()` times. */
   readonly #fault = { isOver: true, from: -Infinity, to: -Infinity };
@@ -120,8 +123,8 @@ export class ShardQueue {
   }
 
   /**
-   * Must be called after a read that reached the end of the queue, as soon as all its events are in hand. The read
-   * began at `readAt`.
+   * Must be called after a read that reached the end of the queue, as soon as all its events are in hand. `readAt` is
+   * the time at which that read began.
    */
   caughtUp(readAt: number): void {
     this.inHand.caughtUp();

@@ -2,7 +2,7 @@ import { isEmail } from "../domain/workspace-profile";
 import { MailRefused, type Mailer } from "../ports/outside";
 
 const WITHIN_MS = 10_000;
-/** Maximum bytes of an encoded word in a subject. The standard allows 75 (RFC 2047, section 2). */
+/** Maximum size in bytes of an encoded word in a subject. The standard allows 75 (RFC 2047, section 2). */
 const ENCODED_WORD_BYTES = 52;
 
 export interface SmtpOptions {
@@ -12,7 +12,7 @@ export interface SmtpOptions {
 }
 
 export async function createSmtpMailer({ url, from }: SmtpOptions): Promise<Mailer> {
-  // Loading the library takes 50 ms at the start, so only a core that sends emails loads it.
+  // Loading the library takes 50 ms at startup, so only a core that sends emails loads it.
   const { createTransport } = await import("nodemailer");
   const { encodeWord } = await import("nodemailer/lib/mime-funcs");
   const transport = createTransport(
@@ -28,8 +28,8 @@ export async function createSmtpMailer({ url, from }: SmtpOptions): Promise<Mail
         await transport.sendMail({
           // `to` is an object, because the library would parse a string as a list of addresses.
           to: { name: "", address: to },
-          // The library does not encode a subject that already looks like encoded words. But such text may be part of a
-          // workspace's name, so mail programs must not decode it.
+          // The library does not encode a subject that already looks like an encoded word. But a workspace's name may
+          // contain such text, which mail programs must not decode.
           subject: subject.includes("=?") ? encodeWord(subject, "Q", ENCODED_WORD_BYTES) : subject,
           text,
           messageId: `<${messageId}@${domain}>`,
@@ -57,8 +57,8 @@ interface SmtpFault {
 const OF_THE_SERVER: readonly unknown[] = [421, 530, 535, 538];
 
 /**
- * Whether the server rejected the recipient or the message, so that only this email is affected. A rejected sender
- * does not count, because all emails have the same sender.
+ * Whether the server rejected the recipient or the message, so that only this email is affected. Returns false if the
+ * server rejected the sender, because all emails have the same sender.
  */
 function isOfTheMail(error: unknown): error is SmtpFault {
   if (!(error instanceof Error)) return false;
@@ -76,8 +76,8 @@ const RECIPIENT_UNKNOWN: readonly number[] = [550, 551, 553];
 const POLICY = /^\d{3}[ -]\d\.7\./;
 
 /**
- * Whether a retry is pointless. An error without a server's answer means that the email itself is invalid, e.g.
- * has an invalid recipient.
+ * Whether a retry is pointless. An error without an answer from the server means that the email itself is invalid, e.g.
+ * because its recipient is invalid.
  */
 function isForGood({ responseCode, command, response }: SmtpFault): boolean {
   if (typeof responseCode !== "number") return true;

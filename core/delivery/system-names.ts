@@ -25,11 +25,11 @@ export interface NameLookupOptions {
 
 /**
  * Looks up the names of third-party hosts: first in the hosts file, then in DNS. Core never uses the system's function
- * `getaddrinfo` for these names. That function uses few threads for the whole process and has no deadline, so slow name
- * servers of one bridge would delay core's own lookups, e.g. of Redis.
+ * `getaddrinfo` for these names. That function has no deadline, and shares a few threads among all lookups of the
+ * process. So slow name servers of one bridge would delay core's own lookups, e.g. of the Redis host.
  *
  * All lookups of a name that happen at the same time share two queries (coalescing). So one bridge occupies at most one
- * of the `LOOKUPS_MAX` places, however many events are pushed to the bridge. Answers of DNS are not cached.
+ * of the `LOOKUPS_MAX` places, however many events are pushed to the bridge. DNS answers are not cached.
  */
 export function createNameLookup({
   servers,

@@ -2,8 +2,8 @@ import type { TLSSocket } from "node:tls";
 import { LRUCache } from "lru-cache";
 
 /**
- * Maximum bytes of all kept sessions, enough for about 7,000 bridges. A connection without a kept session needs
- * a full handshake.
+ * Maximum total size in bytes of all kept sessions, enough for about 7,000 bridges. A connection without a kept session
+ * needs a full handshake.
  */
 const KEPT_MAX_BYTES = 16 * 1024 * 1024;
 /** Larger sessions are not kept. Most sessions take 1 or 2 KB, but a ticket can take 64 KB. */
@@ -62,7 +62,7 @@ export function createTlsSessions(maxBytes = KEPT_MAX_BYTES) {
           if (offered !== undefined && socket.isSessionReused()) {
             until = offered.until;
           } else {
-            // If a session was offered, the bridge did not accept it.
+            // If core offered a session, the bridge did not accept that session.
             forget();
             until = performance.now() + lifeMs(socket);
           }

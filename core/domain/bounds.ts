@@ -25,7 +25,7 @@ export const INBOUND_LOG_SECONDS = DAY_SECONDS;
 
 /** Maximum number of events in one `PublishEvents` call. */
 export const PUBLISH_BATCH_MAX = 100;
-/** Maximum bytes of one rendered outbound event. */
+/** Maximum size in bytes of one rendered outbound event. */
 export const OUTBOUND_EVENT_MAX_BYTES = 64 * 1024;
 /** Maximum depth of nested objects and lists in a message's data, including the outermost object. */
 export const DATA_DEPTH_MAX = 30;
@@ -41,29 +41,29 @@ export const LIFETIME_MAX_MS = HELD_SECONDS * 1_000;
  */
 export const GROUP_STREAMS_MAX = 64;
 /**
- * Maximum bytes of the `PublishEvents` requests in progress at a core: in total (eight requests of the largest size),
- * and with one token. One token can use at most half of the total, so games with other tokens can still publish.
+ * Maximum size in bytes of the `PublishEvents` requests in progress at a core: in total (eight requests of the largest
+ * size), and with one token. One token can use at most half of the total, so games with other tokens can still publish.
  */
 export const PUBLISHING_MAX_BYTES = { all: 64 * MB, token: 32 * MB, limitedToken: 16 * MB } as const;
 /**
- * Bytes of memory that core needs for a call in progress. Every `PublishEvents` request counts as at least this many
+ * Bytes of memory that core needs for a call in progress. So every `PublishEvents` request counts as at least this many
  * bytes.
  */
 export const PUBLISH_CALL_BYTES = 8 * 1024;
 /**
- * Maximum bytes of the requests at a core that have not arrived completely: in total, and with one token. The requests
- * of edges do not count. A request has up to 8 MB.
+ * Maximum size in bytes of the incomplete requests at a core: in total, and with one token. The requests of edges do
+ * not count. A request can be up to 8 MB.
  */
 export const INCOMPLETE_MAX_BYTES = { all: 128 * MB, token: 64 * MB, limitedToken: 32 * MB } as const;
 /**
- * Maximum bytes of a request to `WorkspaceService`, and of a request for which no particular role is required, e.g. a
- * probe.
+ * Maximum size in bytes of a request to `WorkspaceService`, and of a request for which no particular role is required,
+ * e.g. a probe.
  */
 export const WORKSPACE_REQUEST_MAX_BYTES = 128 * 1_024;
 export const PROBE_REQUEST_MAX_BYTES = 16 * 1_024;
 /**
- * Maximum bytes of the answers to unary calls of `WorkspaceService` in progress at a core: in total, and with one
- * token.
+ * Maximum size in bytes of the answers to the unary calls of `WorkspaceService` that are in progress at a core: in
+ * total, and with one token.
  */
 export const WORKSPACE_CALLS_MAX_BYTES = { all: 128 * MB, token: 64 * MB, limitedToken: 16 * MB } as const;
 /**
@@ -90,14 +90,14 @@ export const LIMITED_PACE = {
   waitingMax: { all: 4_096, limitedToken: 1_024 },
 } as const;
 /**
- * The pace at which core answers RESOURCE_EXHAUSTED to one token. So a client that retries immediately has to wait
- * between its attempts.
+ * The pace at which core answers RESOURCE_EXHAUSTED to one token. So a client that retries immediately must still wait
+ * for each answer.
  */
 export const REFUSALS = { perSecond: 200, waitingMax: { inAll: 4_096, ofOne: 1_024 } } as const;
 /**
  * Core publishes the events of a large `PublishEvents` call in slices of about `bytes`. Core decodes and stores at most
- * `inAll` slices at the same time, and at most `ofOne` of the same token. A small call has only one slice, which waits
- * for a turn as other unary calls do.
+ * `inAll` slices at the same time, and at most `ofOne` slices of one token. A small call has only one slice, which
+ * waits for a turn like any other unary call.
  */
 export const PUBLISH_SLICES = { bytes: 256 * 1024, inAll: 4, ofOne: 1 } as const;
 /** Maximum number of watches of workspaces at a core: in total, and with one token. */
@@ -108,7 +108,7 @@ export const CORE_STREAMS_MAX = 256;
 
 /**
  * Maximum number of tests in progress on one core: in total, for one workspace, and with one token. A test sends a test
- * event or a test operator event. The same maximums apply to checks of URLs, which look up names.
+ * event or a test operator event. The same maximums apply to URL checks, because these checks look up names.
  */
 export const OUTSIDE_CALLS_MAX = { inAll: 256, ofWorkspace: 16, ofToken: 64 } as const;
 /**
@@ -130,8 +130,8 @@ export interface FollowShare {
   readonly streams: number;
 }
 /**
- * The share of a token for all workspaces. The share is less than the maximum for all tokens, so one token cannot use
- * up everything.
+ * The share of a token for all workspaces. The share is less than the maximum for all tokens, so that one token cannot
+ * use up all groups or streams.
  */
 export const FOLLOW_SHARE: FollowShare = { groups: 32, streams: 192 };
 /** The share of a token that is limited to some workspaces. */

@@ -1,7 +1,7 @@
 import { FAILED_SECONDS } from "../../contract/deliveries";
 import { deliveryMode, type Workspace } from "./workspace";
 
-/** A kept event, whose push failed. */
+/** A failed event: its push failed, and core keeps the event so that an operator can send it again. */
 export interface FailedEvent {
   readonly eventId: string;
   readonly eventType: string;

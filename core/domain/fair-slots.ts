@@ -1,4 +1,4 @@
-/** Thrown when the maximum number of tasks of one key are already waiting. */
+/** Thrown when a key already has the maximum number of waiting tasks. */
 export class SlotsFull extends Error {
   override readonly name = "SlotsFull";
 }
@@ -7,7 +7,9 @@ export class SlotsFull extends Error {
 export interface Turn {
   /** If this signal is aborted while the task waits, `run` rejects with the signal's reason. */
   readonly signal?: AbortSignal | undefined;
-  /** Maximum number of tasks of the same key that may already wait; `run` rejects with `SlotsFull` above it. */
+  /**
+   * Maximum number of waiting tasks with the same key; `run` rejects with `SlotsFull` if that many tasks already wait.
+   */
   readonly waitingMax?: number | undefined;
 }
 
@@ -20,7 +22,7 @@ interface Line {
 
 const newLine = (): Line => ({ running: 0, waiting: new Set() });
 
-/** Maximum numbers of running tasks: in total, and of one key. */
+/** Maximum numbers of running tasks: in total, and with the same key. */
 interface SlotBounds {
   readonly inAll: number;
   readonly ofOne: number;
@@ -51,7 +53,7 @@ class FairSlots {
     return this.#releaseOf(key, await this.#wait(key, turn));
   }
 
-  /** Like `acquire`, but returns undefined when the task would have to wait. */
+  /** Does the same as `acquire`, but returns undefined when the task would have to wait. */
   tryAcquire(key: string): (() => void) | undefined {
     const line = this.#lines.get(key) ?? newLine();
     const { inAll, ofOne } = this.#bounds;

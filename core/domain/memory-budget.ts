@@ -77,7 +77,7 @@ export function planMemory(memory: ShardMemory | undefined, set: MemoryBounds): 
 }
 
 /**
- * Returns the bytes that the kept failures of a shard can take.
+ * Returns the bytes that the failed events of a shard can take.
  *
  * @param memory undefined when a master has no `maxmemory`
  */

@@ -24,7 +24,7 @@ export const OPERATOR_EVENT_TYPES = [
   "workspace.events_refused",
 ] as const;
 
-/** A change of a workspace's delivery. Times are in ms since the epoch. */
+/** A change in the delivery of a workspace's events. Times are in ms since the epoch. */
 export interface OperatorChange {
   /** Identifies the change. All deliveries of the event have this id. */
   readonly id: string;
@@ -66,7 +66,7 @@ export interface OperatorEvent {
 
 const time = (ms: number): string => new Date(ms).toISOString();
 
-/** Returns the event that the receivers get about a change of a workspace. */
+/** Returns the event that reports a change in the delivery of a workspace's events to the receivers. */
 export function renderOperatorEvent(
   change: OperatorChange,
   { name }: Pick<Workspace, "name">,

@@ -87,8 +87,8 @@ function idFault(field: string, value: string, max: number): OutboundFault | und
 }
 
 /**
- * The characters that RFC 3986 allows. `URL` also accepts blanks and other invalid characters, and corrects
- * them. A bridge might use such a URI uncorrected.
+ * The characters that RFC 3986 allows. `URL` accepts spaces and other invalid characters too, and corrects them. But a
+ * bridge might use the URI without these corrections.
  */
 const URI_FORM =
   /^[a-z][a-z\d+.-]*:(?:[\w.~:/?[\]@!$&'()*+,;=-]|%[\da-f]{2})+(?:#(?:[\w.~:/?@!$&'()*+,;=-]|%[\da-f]{2})*)?$/i;

@@ -1,7 +1,7 @@
 export interface PaceOptions {
   /** The amount that one key can use per second. */
   readonly perSecond: number;
-  /** The amount that a key can use at once after it has used nothing for a while. */
+  /** The amount that a key can use at once after a period without use. */
   readonly burst: number;
 }
 
@@ -16,7 +16,7 @@ interface Line {
 /**
  * Limits the rate at which tasks begin, separately for each key: a token bucket that delays tasks (throttling). A task
  * above the rate waits, and is never refused. The tasks of a key begin in the order of their calls. A task can begin
- * unless the burst is used up. If the task uses more than is left of the burst, later tasks wait for longer.
+ * unless the burst is used up. If the task uses more than the rest of the burst, later tasks wait longer.
  *
  * The map of keys never shrinks, so there must be few keys, e.g. the names of tokens.
  */
@@ -59,11 +59,11 @@ export function createPace({ perSecond, burst }: PaceOptions) {
   }
 
   return {
-    /** Uses `amount` without waiting. So later tasks of the key wait for longer. */
+    /** Uses `amount` without waiting, so later tasks of the key wait longer. */
     use: (key: string, amount: number): void => use(lineOf(key), amount),
     /**
-     * Resolves when a task of the key that uses `amount` may begin. If `signal` is aborted before that, rejects with
-     * the signal's reason, and does not use any amount.
+     * Resolves when the key may begin a task that uses `amount`. If `signal` is aborted first, rejects with the
+     * signal's reason, and uses nothing.
      */
     async begin(key: string, amount: number, signal?: AbortSignal): Promise<void> {
       signal?.throwIfAborted();

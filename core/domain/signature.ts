@@ -5,7 +5,7 @@ import { SIGNATURE_FORM } from "../../contract/forms";
 export interface ParsedSignature {
   /** The digits of the timestamp exactly as sent, because they are part of the signed text. */
   readonly timestamp: string;
-  /** The `v1=` digests, 32 bytes each. Entries of a different length cannot match and are omitted. */
+  /** The `v1=` digests, 32 bytes each. Digests of any other length cannot match, and are omitted. */
   readonly digests: readonly Buffer[];
 }
 

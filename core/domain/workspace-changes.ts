@@ -1,12 +1,12 @@
 import type { ChangeName } from "../../contract/changes";
 import type { Workspace } from "./workspace";
 
-/** A change of a workspace, for the log of changes (the audit log). */
+/** A change to a workspace, for the log of changes (the audit log). */
 export interface Change {
   /** Name of the token with which the change was made. */
   readonly by: string;
   readonly change: ChangeName;
-  /** The values before and after the change, at most `DETAIL_MAX_CHARACTERS`. It never contains a secret. */
+  /** The values before and after the change, in at most `DETAIL_MAX_CHARACTERS`. Never contains a secret. */
   readonly detail: string;
 }
 

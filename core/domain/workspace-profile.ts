@@ -4,13 +4,13 @@ import { isBlank } from "./blank-text";
 
 const EMAIL_MAX_CHARACTERS = 254;
 /**
- * Control characters, line breaks and text-direction controls. Such characters would change the text around a
- * name in emails and pages.
+ * Control characters, line breaks and text-direction controls. In a name, such characters would change how emails and
+ * pages show the text around the name.
  */
 const NAME_CONTROL = /[\p{Cc}\u2028\u2029\u202a-\u202e\u2066-\u2069]/u;
 /**
  * One @ with text on both sides. Only sending an email can show whether the address exists. "%" and "!" before the @
- * are excluded, because some mail servers forward such an email to another host.
+ * are excluded, because some mail servers forward emails to such an address to another host.
  */
 const EMAIL_FORM = /^[^\s\p{Cc}\p{Cf}@,<>%!]+@[^\s\p{Cc}\p{Cf}@,<>]+$/u;
 
@@ -30,10 +30,11 @@ export function findProfileFault({
   return undefined;
 }
 
-/** Whether a text has the form of one email address, without a display name. */
+/** Whether a string has the form of one email address, without a display name. */
 export function isEmail(text: string): boolean {
   if (text.length > EMAIL_MAX_CHARACTERS || !EMAIL_FORM.test(text)) return false;
-  // The library that sends the emails must read the text as this one address, and not e.g. as the group "mailto:a@b".
+  // The library that sends the emails must parse the string as this one address, and not e.g. as the group
+  // "mailto:a@b".
   const [parsed, ...more] = parseAddresses(text);
   return parsed?.address === text && parsed.name === "" && more.length === 0;
 }

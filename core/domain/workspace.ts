@@ -6,7 +6,7 @@ import { ACTIVE_SECRETS_MAX } from "./bounds";
 /** The platform of a workspace's chat tool. Only the custom platform uses a bridge. */
 export type Platform = "custom" | "native";
 
-/** A signing secret. Core never logs it, and sends it only in the answer to the call that created it. */
+/** A signing secret. Core never logs a secret, and sends a secret only in the answer to the call that created it. */
 export interface SigningSecret {
   /** The text of the secret, as shown to the owner. Its UTF-8 bytes are the HMAC key. */
   readonly value: string;

@@ -50,13 +50,13 @@ export function holdLeases(options: LeaseHolderOptions): LeaseHolder {
  *
  * Every `BEAT_MS`, the holder reports that the member is alive, and renews the member's leases. The holder also
  * acquires free leases, and drains the leases of shards in another member's share. A lease that was not renewed in
- * time is lost. If this process was paused for too long, the late timer finds the lease expired, and the store rejects
- * work without a lease.
+ * time is lost. If this process was paused for too long, the lease's timer fires late and finds the lease expired, and
+ * the store rejects work without a lease.
  */
 export class LeaseHolder {
   readonly #options: LeaseHolderOptions;
   readonly #share: Share;
-  /** The last lease of each shard, even if that lease is released or lost. */
+  /** The latest lease that this member acquired on each shard, even if that lease is released or lost. */
   readonly #last = new Map<number, ShardLease>();
   readonly #waker = createWaker();
   readonly #closing = new AbortController();

@@ -79,7 +79,7 @@ export class ShardLease implements Lease {
     return this.#state === "finishing";
   }
 
-  /** The `performance.now()` time until which no other member can hold the lease. */
+  /** The `performance.now()` time until which no other member can acquire the lease. */
   get validUntil(): number {
     return this.#validUntil;
   }

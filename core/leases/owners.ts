@@ -13,7 +13,7 @@ import { hashOf } from "../domain/shard";
 export function ownersOf(shards: number, names: readonly string[]): readonly string[] {
   const members = names.toSorted().map((name) => ({ name, hash: hashOf(name), part: 0 }));
   const least = Math.floor(shards / members.length);
-  /** The number of members that get one shard more than the others. */
+  /** The number of members that can still get one more shard than the other members. */
   let larger = shards % members.length;
   return Array.from({ length: shards }, (_, shard) => {
     const most = larger > 0 ? least + 1 : least;
@@ -32,9 +32,9 @@ export function ownersOf(shards: number, names: readonly string[]): readonly str
 }
 
 /**
- * Returns the name of each shard's owner by the rule of older releases: the members take the shards in turn. All members
- * use this rule while a member of an older release is alive. With two rules at the same time, a shard could have no
- * owner.
+ * Returns the name of each shard's owner by the rule of older releases: the shards are assigned to the members in turn.
+ * All members use this rule while a member of an older release is alive. With two rules at the same time, a shard could
+ * have no owner.
  *
  * @param names the live members in the order in which Redis returns them, because older members use that order
  */

@@ -114,7 +114,7 @@ export function callReports(log: Logger) {
   };
 }
 
-/** Maximum number of workspaces whose last line is remembered. */
+/** Maximum number of workspaces whose last log line is remembered. */
 const REMEMBERED_MAX = 1_000;
 
 /** Logs the workspaces whose secrets core cannot decrypt, and keeps their number for the metrics. */

@@ -14,14 +14,14 @@ export interface FailedEventsContext extends SentLogContext {
 }
 
 /**
- * A kept event, and the time until which it can be sent again, in ms since the epoch; undefined if it cannot be sent
+ * A failed event, and the time until which it can be sent again, in ms since the epoch; undefined if it cannot be sent
  * again.
  */
 export interface ListedEvent extends FailedEvent {
   readonly sendAgainUntilMs: number | undefined;
 }
 
-/** Lists the kept events of a workspace, newest failure first. */
+/** Lists the failed events of a workspace, newest failure first. */
 export async function listFailedEvents(
   { now, workspaces, failedEvents }: Pick<FailedEventsContext, "now" | "workspaces" | "failedEvents">,
   workspaceId: string,
@@ -42,7 +42,10 @@ export interface SentAgain {
   readonly result: SendAgainResult;
 }
 
-/** Puts kept events back into the push queue, and logs this change. Returns the result for each id, in order. */
+/**
+ * Puts failed events back into the push queue, and logs that they are sent again. Returns the result for each id, in
+ * order.
+ */
 export async function sendAgain(
   context: FailedEventsContext,
   workspaceId: string,

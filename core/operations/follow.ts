@@ -4,7 +4,10 @@ import type { Member, NotJoined } from "../ports/leases";
 import { FollowedShards, type FollowOptions } from "./followed-shards";
 import { parseDeliveryId } from "./in-flight";
 
-/** Maximum time for acks after `finish`. A lease lasts longer than this, even if it was about to be renewed. */
+/**
+ * Maximum time for acks after `finish`. A lease remains valid for longer than this, even if its renewal was about to
+ * begin.
+ */
 const FINISH_WITHIN_MS = 1_000;
 
 type State =
@@ -23,8 +26,8 @@ const NEXT: Readonly<Record<State["is"], readonly State["is"][]>> = {
 };
 
 /**
- * Adds a stream to its group. A new group gets only the events that arrive from then on. The stream joins before the
- * group is opened: see functions/groups.lua. Unless the result is "opened", the stream is not in the group. "full": the
+ * Adds a stream to its group. A new group gets only the events that arrive after its creation. The stream joins before
+ * the group is opened: see functions/groups.lua. The stream is in the group only if the result is "opened". "full": the
  * group has the maximum number of streams.
  *
  * If the store is unavailable, rejects with `StoreUnavailable`. In that case, the caller must not call `follow`.

@@ -154,8 +154,8 @@ export class FollowedShards {
   }
 
   /**
-   * Returns the next events to redeliver. Skips the shards that rest. While the consumer is behind, skips all shards
-   * that are not draining.
+   * Returns the next events to redeliver. Skips the shards for which `#rests` returns true. While the consumer is
+   * behind, skips all shards that are not draining.
    */
   #nextOverdue() {
     return this.inFlight.overdue(

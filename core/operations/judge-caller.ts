@@ -36,7 +36,7 @@ export interface JudgeContext {
 
 /**
  * Maximum number of times that core checks one request with the stored record while the workspace keeps changing.
- * After that, core answers with an error.
+ * After that many checks, core answers with an error.
  */
 const MOST_TRIES = 5;
 

@@ -22,7 +22,7 @@ export function createPendingAcks(log: FollowLog, group: string) {
       return true;
     },
     has: (shard: number, entryId: string) => pending.get(shard)?.has(entryId) ?? false,
-    /** Stores the pending acks of a shard. Acks that are stored are no longer pending. */
+    /** Stores the pending acks of a shard. Stored acks are no longer pending. */
     async write(shard: number): Promise<void> {
       for (let acks = pending.get(shard); acks !== undefined; acks = pending.get(shard)) {
         const batch = [...acks].slice(0, BATCH_MAX);

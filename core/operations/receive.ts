@@ -21,8 +21,8 @@ export interface Accepted {
 
 /**
  * Receives an inbound event (`POST /hooks/{workspaceId}`). Applies checks 2 to 7 of the table in README.md. If several
- * checks fail, the first of them determines the answer. Stores the event, unless it repeats a stored event. Rejects with
- * `StoreFull` when the log has no room for the event.
+ * checks fail, the first of them determines the answer. Stores the event, unless the request repeats the request of a
+ * stored event. Rejects with `StoreFull` when the log has no room for the event.
  */
 export function receive(
   context: JudgeContext & { readonly inboundLog: InboundLog },

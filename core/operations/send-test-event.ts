@@ -139,7 +139,7 @@ const STEP_OF_FAILURE: Readonly<Record<Exclude<Failure, "timeout">, AttemptStep>
   body: "status",
 };
 
-/** A timeout counts as a failure of the step after the last completed step. */
+/** Returns the step that failed, if any. A timeout counts as a failure of the step after the last completed step. */
 function failedStep(outcome: PushOutcome, steps: readonly DoneStep[]) {
   if (outcome.ok) return undefined;
   const last = steps.at(-1);

@@ -20,10 +20,10 @@ const BEAT_AFTER_MS = 1_000;
 type Report = (change: WorkspaceChange) => void;
 
 /**
- * Follows a workspace. Calls `report` with the workspace's health in the next round and after each change of the
- * health, and also with each new delivery. A run of polls is one delivery, which is reported again each time the run
- * has grown. After a second without a change, calls `report` with a heartbeat, if the store answers. Resolves with
- * undefined when the signal is aborted, or with a refusal when the workspace does not exist or is deleted.
+ * Follows a workspace. Calls `report` with the workspace's health in the next round and whenever the health changes,
+ * and with each new delivery. A run of polls is one delivery, which is reported again each time the run has grown.
+ * After a second without a change, calls `report` with a heartbeat, if the store answers. Resolves with undefined when
+ * the signal is aborted, or with a refusal when the workspace does not exist or is deleted.
  */
 export type WatchWorkspace = (
   id: string,

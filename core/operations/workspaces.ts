@@ -14,7 +14,7 @@ export interface WorkspaceContext extends WriteContext {
   readonly now: Clock;
   readonly ids: Ids;
   readonly targetUrlCheck: TargetUrlCheck;
-  /** The checks of URLs in progress. */
+  /** The URL checks that are in progress. */
   readonly urlChecks: CallsInProgress;
   /** Called after each deletion, because the log of changes is deleted with its workspace. */
   onDeleted(workspaceId: string, by: string): void;
@@ -51,8 +51,8 @@ const MOST_TRIES = 10;
 
 /**
  * Changes a workspace. `change` is called with the current workspace and returns the changed workspace or a refusal.
- * `change` is called again when another request has changed the workspace meanwhile. So concurrent changes of different
- * fields do not conflict, and of the same field, the later change remains.
+ * `change` is called again when another request has changed the workspace meanwhile. So concurrent changes to different
+ * fields do not conflict; of two changes to the same field, the later one remains.
  */
 export async function changeWorkspace(
   context: WriteContext,
@@ -103,7 +103,7 @@ export async function createWorkspace(
 }
 
 /**
- * Returns why a URL cannot be set; undefined if it can, or if it is empty.
+ * Returns why a URL cannot be set; undefined if the URL is allowed or empty.
  *
  * @param workspaceId undefined for a new workspace
  * @param field the name of the request's field
@@ -139,7 +139,10 @@ export function updateWorkspace(
   });
 }
 
-/** Deletes a workspace, its secrets, its held and kept events and its logs. Its other data expires within 36 hours. */
+/**
+ * Deletes a workspace, its secrets, its held and failed events, and its logs. Its other data expires within 36 hours
+ * and 10 minutes.
+ */
 export async function deleteWorkspace(
   context: WorkspaceContext,
   id: string,

@@ -22,9 +22,9 @@ const AGAIN_FOR_MS = 2_000;
  * when the id of a new workspace already exists.
  *
  * A write can succeed even if its answer is lost. In that case, a new secret that nobody has seen would be active, so
- * core repeats the write. The check of the version (or of a new id) prevents a second effect, and the stored workspace
- * shows whether this write succeeded. A read alone is not enough: only the answer to a write shows that the configured
- * number of replicas has confirmed the write.
+ * core repeats the write. The check of the version (for a new workspace, of the id) prevents a second effect, and the
+ * stored workspace shows whether this write succeeded. A read alone is not enough: only the answer to a write shows
+ * that the configured number of replicas has confirmed the write.
  */
 export async function writeWorkspace(
   { workspaces, by, onChanged }: WriteContext,

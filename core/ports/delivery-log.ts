@@ -21,7 +21,7 @@ export interface LogEntryDetail {
   readonly delivery: LoggedDelivery;
   /** The start of the response to the attempt; undefined when there is none or it is no longer stored. */
   readonly response: ResponseStart | undefined;
-  /** The event of an attempt or a drop, while the event is kept. */
+  /** The event of an attempt or a drop, while core keeps the event as a failed event; otherwise undefined. */
   readonly failed: (FailedEvent & { readonly envelope: Buffer }) | undefined;
   /** The bytes of the events that a poll returned and that are still held, oldest first. */
   readonly held: readonly Buffer[];
@@ -29,10 +29,10 @@ export interface LogEntryDetail {
 
 /** The events whose pushes failed in the last day. */
 export interface FailedEvents {
-  /** Returns the kept events of a workspace, newest failure first. */
+  /** Returns the failed events of a workspace, newest failure first. */
   list(workspaceId: string): Promise<readonly FailedEvent[]>;
   /**
-   * Moves kept events to the end of the push queue, in one step. Returns the result for each id, in order; undefined
+   * Moves failed events to the end of the push queue, in one step. Returns the result for each id, in order; undefined
    * when the workspace is not a push workspace.
    */
   sendAgain(

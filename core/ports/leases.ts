@@ -3,11 +3,11 @@ export interface Member {
   /** The group whose members share the shards. Each group has its own leases. */
   readonly group: string;
   readonly name: string;
-  /** Distinguishes this member from any other with the same name. */
+  /** Distinguishes this member from any other member with the same name. */
   readonly token: string;
   /**
-   * The workspaces whose events a follower gets; undefined for all. Each read also acks the events of other workspaces,
-   * so that the group does not fall behind.
+   * The workspaces whose events a follower gets; undefined for all workspaces. Each read also acks the events of other
+   * workspaces, so that the group does not fall behind.
    */
   readonly workspaces?: ReadonlySet<string> | undefined;
 }
@@ -38,8 +38,8 @@ export interface Leases {
   /**
    * Adds a member to its group, or renews its membership (a heartbeat). Returns all live members.
    *
-   * @param fresh true until the member has received its first answer, because its name may still belong to an older
-   *   member
+   * @param fresh true until the member has received its first answer: until then, the name may still belong to an older
+   * member
    * @param ageMs milliseconds since the member entered the group. The ages determine which of two members with the same
    *   name is newer, because a join may arrive late or twice.
    */

@@ -87,8 +87,8 @@ export type PageAnswer =
       /** Whether events after the request's cursor expired before the page was read. */
       readonly gap: boolean;
       /**
-       * Only for a large page: must be called when the page has been sent, or is dropped. Until then, but for 5 seconds at
-       * most, no other large page of the workspace is read. The next page may also wait for the workspace's pace.
+       * Only for a large page: must be called when the page has been sent, or is dropped. Until then, and for at most 5
+       * seconds, no other large page of the workspace is read. The next page may also wait for the workspace's pace.
        */
       readonly release?: () => void;
     }

@@ -69,8 +69,8 @@ export class MailRefused extends Error {
 /** Sends email. */
 export interface Mailer {
   /**
-   * Throws when the mail server did not accept the email: `MailRefused` when only this email is rejected, else another
-   * error.
+   * Throws when the mail server did not accept the email: `MailRefused` when only this email is rejected, otherwise
+   * another error.
    */
   send(mail: Mail): Promise<void>;
   close(): void;

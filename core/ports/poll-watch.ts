@@ -4,7 +4,7 @@ import type { OperatorEventDrop } from "./operator-outbox";
 export interface PollHealth {
   readonly failingSinceMs: number | undefined;
   readonly lastPollAtMs: number | undefined;
-  /** Number of held events that are newer than the last event served to the bridge, at most 1,000. */
+  /** Number of held events that are newer than the last event served to the bridge; 1,000 if there are more. */
   readonly waiting: number;
   readonly oldestWaitingAtMs: number | undefined;
   /** Time of the poll that ended the last outage. */
@@ -35,7 +35,7 @@ export interface Found {
   readonly operatorEventsDropped: Readonly<Record<OperatorEventDrop, number>>;
 }
 
-/** Finds poll workspaces whose bridges do not poll, and stores the emails about these workspaces. */
+/** Finds poll workspaces whose bridges do not poll, and stores emails to the owners of these workspaces. */
 export interface PollWatch {
   /**
    * Marks poll workspaces of the shard as failing when their events have waited five minutes without a poll. Adds one

@@ -30,7 +30,10 @@ export interface ReadBound {
 
 export interface QueueRead {
   readonly pushes: readonly QueuedPush[];
-  /** The version of each workspace in `pushes` at the time of the read; 0 for a workspace that no longer exists. */
+  /**
+   * The version of each workspace with events in `pushes`, at the time of the read; 0 for a workspace that no longer
+   * exists.
+   */
   readonly versions: ReadonlyMap<string, number>;
   /** Whether the queue was read to its end. */
   readonly isEnd: boolean;

@@ -1,4 +1,4 @@
-/** The keys of SECRETS_KEY that encrypt the active secrets of a workspace. */
+/** The keys (from SECRETS_KEY) that encrypt the active secrets of a workspace. */
 export interface SecretKeyUse {
   readonly workspaceId: string;
   /** The fingerprints of the keys, without duplicates. Empty for a workspace without secrets. */

@@ -33,7 +33,7 @@ export interface Workspaces {
    */
   replace(workspace: Workspace, version: number, changes?: readonly Change[]): Promise<boolean>;
   /**
-   * Deletes the workspace, its held and kept events, and its logs of deliveries and changes. Returns false when the
+   * Deletes the workspace, its held and failed events, and its logs of deliveries and changes. Returns false when the
    * workspace did not exist.
    */
   delete(workspace: Workspace): Promise<boolean>;
@@ -53,8 +53,8 @@ export interface Workspaces {
 /** The changes that operators made in each workspace: the last `CHANGES_LOGGED_MAX`. */
 export interface ChangeLog {
   /**
-   * Logs that events were sent: a test event, or events that are sent again. Such entries have their own bound, so that
-   * they never displace other changes. Does nothing if the workspace does not exist.
+   * Logs that a test event was sent, or that events were sent again. Such entries have their own bound, so that they
+   * never displace other changes. Does nothing if the workspace does not exist.
    */
   append(workspaceId: string, change: Change): Promise<void>;
   /** Returns all logged changes, newest first. */

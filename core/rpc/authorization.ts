@@ -41,8 +41,8 @@ const ROLE_OF_SERVICE: Readonly<Record<string, Needed>> = {
 };
 
 /**
- * Maximum bytes of one request, by the role that a service requires. Only gRPC's own limit applies to publish requests.
- * The requests of edges are not counted at all, because each edge bounds the bytes of its calls.
+ * Maximum size in bytes of one request, by the role that a service requires. Only gRPC's own limit applies to publish
+ * requests. The requests of edges are not counted at all, because each edge bounds the bytes of its calls.
  */
 const REQUEST_MAX_BYTES: Readonly<Record<Needed, number | "uncounted">> = {
   edge: "uncounted",
@@ -108,8 +108,8 @@ export function createAuthorization(
             incomplete?.release();
             proceed(message);
           })
-          // Despite its name, gRPC also runs this callback after the last byte of the answer to a call that was not
-          // cancelled.
+          // Despite the callback's name, gRPC also runs the callback for a call that was not cancelled, after the last
+          // byte of the answer.
           .withOnCancel(() => {
             incomplete?.release();
             over.abort(CANCELLED);
@@ -131,7 +131,7 @@ export function createAuthorization(
  */
 function createJudge(tokens: readonly KnownToken[]) {
   // The SHA-256 digests of all tokens have the same length, so comparing them does not reveal the length of a token.
-  // There are no passwords, and so no bcrypt: the tokens come from the setting CORE_TOKENS.
+  // The tokens come from the setting CORE_TOKENS. They are not passwords, so core does not use bcrypt.
   const known = tokens.map(({ token, ...caller }) => ({ ...caller, digest: digest(token) }));
   return (needed: Needed | undefined, metadata: Metadata): Caller | Refusal | undefined => {
     if (needed === "no token") return undefined;

@@ -22,8 +22,8 @@ export function callerOf(call: Pick<ServedCall, "metadata">): Caller {
 }
 
 /**
- * Calls `done` when the answer of a call is sent, or the call is cancelled. An answer that the client does not read stays
- * in core's memory.
+ * Calls `done` when the answer of a call is sent, or the call is cancelled. Until the client reads the answer, the
+ * answer stays in core's memory.
  */
 export function whenOver(call: ServedCall, done: () => void): void {
   const { over } = recordOf(call);

@@ -9,7 +9,7 @@ import { StatusError } from "./status";
 
 export type CallPace = ReturnType<typeof createCallPace>;
 
-/** Returns the pace of `LIMITED_PACE`. Calls with a token for all workspaces never wait. */
+/** Returns functions that enforce the rates in `LIMITED_PACE`. Calls with a token for all workspaces never wait. */
 export function createCallPace() {
   const { calls, events, eventBytes, waitingMax } = LIMITED_PACE;
   const starts = createPace(calls);
@@ -19,7 +19,7 @@ export function createCallPace() {
   return {
     /**
      * Resolves when a call may start. Rejects with `CallCancelled` when the client cancels the call first, and with
-     * UNAVAILABLE when too many calls wait. Clients repeat calls after this status.
+     * UNAVAILABLE when too many calls wait. Clients repeat a call that fails with UNAVAILABLE.
      */
     async start(caller: Caller, signal: AbortSignal): Promise<void> {
       const release = waiting.acquire(ownerOf(caller));
@@ -34,8 +34,8 @@ export function createCallPace() {
       if (isLimited(callerOf(call))) starts.use(callerOf(call).name, count);
     },
     /**
-     * Resolves when a call of `bytes` bytes may publish its `count` events. Rejects with `CallCancelled` when the
-     * client cancels the call first.
+     * Resolves when the call may publish its `count` events, which have `bytes` bytes. Rejects with `CallCancelled`
+     * when the client cancels the call first.
      */
     async publish(call: ServedCall, count: number, bytes: number): Promise<void> {
       const caller = callerOf(call);

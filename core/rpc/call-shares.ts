@@ -10,15 +10,15 @@ import { StatusError, toStatus, type ReportFault } from "./status";
 import { ownerOf, tooMuch } from "./token-shares";
 
 /**
- * Bytes counted for each call, and for each row of a page. A call has at most `WORKSPACE_REQUEST_MAX_BYTES`, and reads at
- * most the log of the deliveries of one workspace. A row is either a short delivery, or a workspace, whose fields may
- * all have their maximum length.
+ * Bytes counted for each call, and for each row of a page. A request has at most `WORKSPACE_REQUEST_MAX_BYTES`, and a
+ * call reads at most the delivery log of one workspace. A row is either a short delivery, or a workspace, whose fields
+ * may all have their maximum length.
  */
 const CALL_BYTES = 256 * 1024;
 const WORKSPACE_BYTES = 4 * 1024;
 const DELIVERY_BYTES = 1024;
 const MB = 1_048_576;
-/** This many rows of a page take about as long as a call. */
+/** Reading this many rows of a page takes about as long as one call. */
 const ROWS_PER_CALL = 100;
 
 interface UnaryCall extends ServedCall {
@@ -40,9 +40,9 @@ const WITHOUT_TURN: ReadonlySet<string> = new Set([
 
 /**
  * Returns the handlers of `WorkspaceService`, with a limit on the bytes of all unary calls in progress, and a share of
- * this limit for each token. A call above a bound is rejected: if the call waited, core would have to keep its request,
- * and its caller could not choose another core. A call within the bounds waits for the turn of its token. A call is in
- * progress until its answer is sent. `WatchWorkspace` has its own bound.
+ * this limit for each token. Core rejects a call above a bound: if the call waited, core would have to keep the
+ * request, and the caller could not choose another core. A call within the bounds waits for the turn of its token. A
+ * call is in progress until its answer is sent. `WatchWorkspace` has its own bound.
  */
 export function withinShares(
   service: WorkspaceServiceServer,
@@ -67,8 +67,8 @@ export function withinShares(
       }
       const answer: Callback = (error, response) => {
         callback(error, response);
-        // An error takes little memory, and may have to wait for the pace of refusals, so the bytes are released at
-        // once.
+        // An error takes little memory, but may have to wait for its turn under `REFUSALS`, so the bytes are released
+        // immediately.
         if (error === null) whenOver(call, release);
         else release();
       };

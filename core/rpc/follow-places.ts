@@ -19,7 +19,7 @@ export type FollowPlace = ReturnType<ReturnType<typeof createFollowPlaces>>;
 export function createFollowPlaces() {
   const { streams: token } = FOLLOW_SHARE;
   const { streams: limitedToken } = LIMITED_FOLLOW_SHARE;
-  /** Counts all streams, including streams that have not sent a request yet. */
+  /** Counts all streams, including those that have not sent a request yet. */
   const { max, acquire } = createShares({ token, limitedToken, all: CORE_STREAMS_MAX });
   const openings = createFairSlots(OPENINGS_MAX);
   return (caller: Caller) => {

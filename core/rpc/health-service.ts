@@ -10,7 +10,10 @@ import { StatusError, unary, type ReportFault } from "./status";
 export interface HealthServiceContext {
   /** Returns why core is not ready for calls; undefined when core is ready. */
   whyNotReady(): Promise<string | undefined>;
-  /** Whether core will stop soon. If so, core is not ready, even if `whyNotReady` last returned undefined. */
+  /**
+   * Whether core will stop soon. A core that will stop soon is not ready, even if `whyNotReady` last returned
+   * undefined.
+   */
   isStopping(): boolean;
 }
 

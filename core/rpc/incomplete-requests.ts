@@ -41,7 +41,8 @@ export function createIncompleteRequests() {
     const reject = (code: status, details: string): void => {
       stream.off("data", count);
       call.sendStatus({ code, details });
-      // The reset ends a request that never becomes complete. An immediate reset would overtake the status.
+      // The reset ends a request that never becomes complete. An immediate reset would reach the client before the
+      // status.
       setImmediate(() => stream.close(constants.NGHTTP2_NO_ERROR));
       release();
     };

@@ -48,8 +48,8 @@ const MESSAGE_BYTES = 65_536;
 /** Core stops reading calls from a lane that has this many bytes of unsent answers. Further calls wait at the edge. */
 const PAUSE_BYTES = 8 * 1024 * 1024;
 /**
- * Maximum bytes of the unsent answers of one lane, and of all lanes. An answer that would exceed either maximum is
- * replaced by a fault.
+ * Maximum total size in bytes of the unsent answers of one lane, and of all lanes. An answer that would exceed either
+ * maximum is replaced by a fault.
  */
 const LANE_ANSWERS_MAX_BYTES = 32 * 1024 * 1024;
 const ALL_ANSWERS_MAX_BYTES = 256 * 1024 * 1024;
@@ -68,8 +68,8 @@ export function serveLane(stream: LaneStream, calls: LaneCalls, context: LaneCon
  * core stops reading the lane at `PAUSE_BYTES` or `IN_PROGRESS_MAX`, until the edge has read some answers
  * (backpressure). If there is no room for the answer to a call that core has already read, core sends a fault instead.
  *
- * A lane is open until the edge closes it. When core stops, core only tells the edge to make no new calls; the edge
- * closes the lane when it has all answers.
+ * A lane is open until the edge closes it. When core stops, it only asks the edge to make no new calls; the edge closes
+ * the lane after receiving all answers.
  */
 class Lane {
   readonly #stream: LaneStream;
@@ -179,14 +179,14 @@ class Lane {
     if (this.#pages.size > 0) for (const answer of sent) this.#release(answer);
   }
 
-  /** Adds calls that begin to the counts; with negative numbers, removes calls that have been answered. */
+  /** Adds new calls to the counts; negative numbers remove answered calls from the counts. */
   #begin(count: number, size: number): void {
     this.#unanswered.calls += count;
     this.#unanswered.bytes += size;
     this.#context.load.bytes += size;
   }
 
-  /** Adds answers that wait to be sent to the counts; with negative numbers, removes answers that have been sent. */
+  /** Adds unsent answers to the counts; negative numbers remove sent answers from the counts. */
   #hold(count: number, size: number): void {
     this.#unsent.answers += count;
     this.#unsent.bytes += size;

@@ -13,7 +13,7 @@ const VERSIONS = ["v1", "v1alpha"];
 const pathOf = (version: string): string =>
   `/grpc.reflection.${version}.ServerReflection/ServerReflectionInfo`;
 
-/** The method of a version of reflection, as the library adds it to a server. */
+/** The method of one version of the reflection service, as the library adds the method to a server. */
 interface Method {
   readonly definition: ServiceDefinition[string];
   readonly handle: handleBidiStreamingCall<unknown, unknown>;
@@ -41,7 +41,7 @@ export function addReflection(server: Server): void {
       responseSerialize: (message: unknown) => loaded().definition.responseSerialize(message),
       responseDeserialize: (bytes: Buffer) => loaded().definition.responseDeserialize(bytes) as unknown,
     };
-    // The server does not read messages of the call before the library's handler listens to them.
+    // The server reads messages of the call only after the library's handler listens for messages.
     const serve = async (call: ServerDuplexStream<unknown, unknown>): Promise<void> => {
       try {
         method = (await (loading ??= loadMethods())).get(path);

@@ -21,8 +21,8 @@ export function endRequestSpan(
 export type PublishSpans = ReturnType<typeof startPublishSpans>;
 
 /**
- * Starts the span of a `PublishEvents` call. The span continues the trace in the call's metadata `traceparent`. Events
- * with a different `traceparent` get another span, one per distinct `traceparent`.
+ * Starts the span of a `PublishEvents` call. The span continues the trace in the call's metadata `traceparent`. Each
+ * other `traceparent` among the events gets its own span.
  */
 export function startPublishSpans(tracer: Tracer, metadata: Metadata) {
   const [parent] = metadata.get("traceparent");
@@ -94,7 +94,7 @@ export function createDeliverySpans(tracer: Tracer, group: string) {
   }
 
   return {
-    /** Starts the span of a delivery. Returns its context; undefined when the event is not traced. */
+    /** Starts the span of a delivery. Returns the context of the span; undefined when the event is not traced. */
     begin(deliveryId: string, entry: LogEntry): string | undefined {
       if (entry.traceparent === undefined) return undefined;
       end(deliveryId, "redelivered");

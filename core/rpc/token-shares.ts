@@ -12,7 +12,7 @@ export function ownerOf(caller: Caller | undefined): Partial<Record<TokenKind, s
   return caller.workspaces === undefined ? { token: caller.name } : { limitedToken: caller.name };
 }
 
-/** Returns the message of a refusal, which says what limit was reached, and what to do. */
+/** Returns the message of a refusal. The message says which limit was reached, and what to do. */
 export function tooMuch(what: string, full: TokenKind | "all", caller: Caller | undefined): string {
   if (full === "all")
     return `this core already has ${what}, which is the limit: use another core, or retry later`;

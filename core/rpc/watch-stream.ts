@@ -23,7 +23,7 @@ export interface WatchContext extends HealthContext {
 export type WatchStream = ServerWritableStream<WatchWorkspaceRequest, WatchWorkspaceResponse>;
 
 /**
- * Number of unread changes at which core closes the watch of a slow client. A change has at most 1 KB.
+ * Number of unread changes at which core closes the watch of a slow client. A change takes at most 1 KB.
  */
 const UNREAD_MAX = 1_000;
 

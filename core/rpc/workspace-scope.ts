@@ -7,8 +7,8 @@ import { callerOf, type ServedCall } from "./call-caller";
 import { accepted, StatusError, toStatus, type ReportFault } from "./status";
 
 /**
- * The methods whose requests have no workspace id, and that limited tokens may call. These methods consult the caller's
- * scope themselves.
+ * The methods that limited tokens may call although their requests have no workspace id. These methods consult the
+ * caller's scope themselves.
  */
 const FOR_LIMITED_TOKENS: ReadonlySet<string> = new Set(["getCaller", "listWorkspaces"]);
 
@@ -20,9 +20,9 @@ interface ScopedCall extends ServedCall {
 type Handler = (call: ScopedCall, callback?: (error: Partial<ServiceError>) => void) => void;
 
 /**
- * Returns the handlers with a check of the caller's scope before each call. A workspace outside the scope is answered
- * like a workspace that does not exist. A method without a workspace id is rejected, unless `FOR_LIMITED_TOKENS` lists
- * the method. So a new method cannot forget the check.
+ * Returns the handlers with a check of the caller's scope before each call. For a workspace outside the scope, core
+ * gives the same answer as for a workspace that does not exist. A method without a workspace id is rejected, unless
+ * `FOR_LIMITED_TOKENS` lists the method. So no new method can lack the check.
  */
 export function withinScope(service: WorkspaceServiceServer, report: ReportFault): WorkspaceServiceServer {
   const handlers = Object.entries(service as unknown as Readonly<Record<string, Handler>>);

@@ -247,12 +247,12 @@ function operatorMethods(shared: Shared, report: ReportFault) {
 /** The form of the ids in the log of deliveries. */
 const LOG_ID_FORM = /^\d{1,19}-\d{1,19}$/;
 
-/** Returns a workspace. Throws NOT_FOUND when it does not exist. */
+/** Returns a workspace. Throws NOT_FOUND when the workspace does not exist. */
 async function readWorkspace({ workspaces }: Shared, workspaceId: string): Promise<Workspace> {
   return accepted((await workspaces.read(readWorkspaceId(workspaceId))) ?? NOT_FOUND).workspace;
 }
 
-/** Returns the page. Throws INVALID_ARGUMENT when there is none. */
+/** Returns `page`. Throws INVALID_ARGUMENT when `page` is undefined, because the page token was invalid. */
 function existing<Page>(page: Page | undefined): Page {
   if (page === undefined) throw badPageToken();
   return page;
