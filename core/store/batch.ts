@@ -32,8 +32,8 @@ export function createBatch<Item, Output>({
   run(shards: readonly ShardItems<Item>[]): Promise<readonly (readonly Output[])[]>;
 }): Batch<Item, Output> {
   /**
-   * The queues of waiting items: one queue for all shards if `spansShards`, else one per shard. A queue exists while
-   * a call for its items is in progress or about to start.
+   * The queues of waiting items: one queue for all shards if `spansShards` is true, otherwise one per shard. A queue
+   * exists while a call for its items is in progress or about to start.
    */
   const queues = new Map<number, Waiting<Item, Output>[]>();
 

@@ -55,10 +55,10 @@ export type FunctionName =
 
 /**
  * The functions whose answers either confirm that data is stored or contain stored events. With `REDIS_WAIT_REPLICAS`,
- * core answers the callers of these functions only after the replicas have confirmed the writes. Otherwise a failover
- * could undo the write of an event that a bridge or a game has already seen. The sender, which got no confirmation,
- * would send the event again, and the repeat would get a different event id. Lost writes of the other functions are
- * repeated, or matter only for a moment.
+ * core answers the callers of these functions only after the replicas have confirmed the writes. Without this wait, a
+ * failover could undo the write of an event that a bridge or a game has already seen. The sender, which got no
+ * confirmation, would send the event again, and the repeat would get a different event id. If a failover loses a write
+ * of another function, core repeats the write, or the loss matters only briefly.
  */
 const CONFIRMED: ReadonlySet<FunctionName> = new Set([
   "append",
@@ -79,8 +79,8 @@ export interface ShardCall {
   readonly prefix: string;
   readonly args: readonly Argument[];
   /**
-   * Long texts, in the order in which the function reads them. They are not packed, because Lua would hash each text
-   * again when it unpacks the text.
+   * Long texts, in the order in which the function reads them. These texts are not packed, because Lua would hash each
+   * of them again when unpacking.
    */
   readonly bodies?: readonly Argument[];
 }
@@ -89,12 +89,12 @@ export type Functions = ReturnType<typeof createFunctions>;
 
 const LENGTH_BYTES = 4;
 
-/** The length prefixes of texts of up to 127 bytes. All four bytes of each prefix are ASCII. */
+/** The length prefixes of strings of up to 127 bytes. All four bytes of each prefix are ASCII. */
 const SHORT_HEADS = Array.from({ length: 128 }, (_, length) => `${String.fromCharCode(length)}\0\0\0`);
 
 /**
  * Packs arguments into one argument, which the library unpacks. Each argument is preceded by its length. Returns a
- * string when all arguments are short texts, because a string is cheaper to write than a buffer.
+ * string when all arguments are short strings, because a string is cheaper to write than a buffer.
  */
 export function packArguments(args: readonly Argument[]): Argument {
   let packed = "";

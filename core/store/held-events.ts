@@ -8,7 +8,9 @@ import type { Argument, Redis, Reply } from "./redis/redis";
 import { asBytes, asList, asNumber, asOneOf, asText } from "./redis/reply";
 import { addressKey, retryAfterSeconds } from "./limits";
 
-/** Maximum number of polls in one call of the library's function `page`. Its answer has up to 16 KB per poll. */
+/**
+ * Maximum number of polls in one call of the library's function `page`. The answer of `page` has up to 16 KB per poll.
+ */
 const BATCH_MAX = 64;
 function toArguments({ record, address, page }: PageRequest, keys: Keys): readonly Argument[] {
   const key = address === undefined ? "" : addressKey(keys, address);

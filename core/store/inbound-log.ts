@@ -63,7 +63,7 @@ export interface InboundLogOptions {
   readonly meter?: StoreMeter;
   /** Maximum number of entries in the log of a shard (see functions/room.lua). */
   readonly inboundLogMax: number;
-  /** Maximum bytes of the log of a shard. */
+  /** Maximum size in bytes of the log of a shard. */
   readonly inboundLogMaxBytes: number;
   /** Names of the game tokens that are limited to some workspaces. */
   readonly limitedGames: readonly string[];

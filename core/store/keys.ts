@@ -19,9 +19,9 @@ import { shardOf } from "../domain/shard";
  * | `:changes:<workspace>`      | list   | as the workspace, the last 200 | put_workspace: changes that operators made, the newest first |
  * | `:sends:<workspace>`        | list   | as the workspace, the last 50 | log_change: the same for test events and events sent again |
  * | `:tests:<workspace>`        | list   | 7 days                       | log_delivery: ids of the entries of `:log:` for test events, and the ids of the events; the last 20 |
- * | `:failed:<workspace>`       | zset   | 24 h after last failure      | record_pushes, publish, log_delivery: ids of the kept events, by the time of the failure in ms; send_again removes them |
- * | `:failedevents:<workspace>` | hash   | as `:failed:`                | as `:failed:`: the kept events by their ids, and in `bytes` their size; at most 100 events and 1 MB |
- * | `:failed`, `:failedbytes`   | zset, string | as `:failed:` of the last failure | as `:failed:`: sizes and ids of the kept events of the shard, by the time of the failure; the sum of the sizes, at most 64 MB |
+ * | `:failed:<workspace>`       | zset   | 24 h after last failure      | record_pushes, publish, log_delivery: ids of the failed events, by the time of the failure in ms; send_again removes them |
+ * | `:failedevents:<workspace>` | hash   | as `:failed:`                | as `:failed:`: the failed events by their ids, and in `bytes` their total size; at most 100 events and 1 MB |
+ * | `:failed`, `:failedbytes`   | zset, string | as `:failed:` of the last failure | as `:failed:`: sizes and ids of the failed events of the shard, by the time of the failure; the sum of the sizes, at most 64 MB |
  * | `:responses:<workspace>`    | stream | 24 h after last response     | record_pushes, log_delivery: starts of bridges' responses; id is that of the attempt in `:log:`; the last hundred |
  * | `:due`                      | zset   | while events wait or pushes fail | publish, record_pushes, log_delivery, page, put_workspace: time at which a workspace begins to fail, ms |
  * | `:mail`                     | stream | an email until it is sent    | find_failing: emails about outages |
@@ -31,7 +31,7 @@ import { shardOf } from "../domain/shard";
  * | `:tested:<name>`            | list   | an hour                      | admit_test: times of the last 30 tests of the address for operator events, µs, newest first; the name is a workspace, `installation`, or the digest of an email address |
  * | `:key:<workspace>:<digest>` | string | 24 h                         | publish: the answer for an idempotency key |
  * | `:in`                       | stream | until every group has acked, at most 24 h | append: workspace (`w`) and event (`e`); read by groups of followers; tidy_inbound removes acked events |
- * | `:infirst`                  | string | as `:in`                     | append, tidy_inbound: first id that was in `:in` after the last trim that lost events |
+ * | `:infirst`                  | string | as `:in`                     | append, tidy_inbound: first id that was left in `:in` after the last trim that could lose events |
  * | `:id:<half day>:<bucket>`   | hash   | 24 h 10 min after half day   | append: digests of request ids |
  * | `:same:<10 min>:<bucket>`   | hash   | 10 min after the interval    | append: digests of requests without an id |
  * | `:rate:<workspace>`         | list   | seconds                      | append, page: times of the last requests that passed, µs; not in the append-only file |

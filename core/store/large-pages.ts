@@ -1,7 +1,7 @@
 import { createFairSlots } from "../domain/fair-slots";
 import { StoreUnavailable } from "../ports/store-faults";
 
-/** How core shares its work on large pages among workspaces. */
+/** The limits with which core shares its work on large pages among workspaces. */
 export interface LargePageBounds {
   /** Maximum number of pages with at most `smallBytes` that core reads and sends at the same time. */
   readonly small: number;
@@ -11,8 +11,8 @@ export interface LargePageBounds {
   /** The pace of one workspace's large pages. The first page never waits. */
   readonly bytesPerSecond: number;
   /**
-   * Maximum milliseconds for which a poll waits to read a large page, and for which a page that has not been sent
-   * prevents others from being read. An edge does not wait longer than this for an answer.
+   * Maximum milliseconds for which a poll waits to read a large page, and for which an unsent page delays the
+   * workspace's other large pages. An edge does not wait longer than this for an answer.
    */
   readonly withinMs: number;
 }
@@ -26,15 +26,16 @@ export const LARGE_PAGE_BOUNDS: LargePageBounds = {
 };
 
 /**
- * Lets workspaces take turns: each may have one large page read and sent at a time. A page has up to 6 MB, and occupies
- * core and the edge for tens of milliseconds. So each workspace has one large page at a time, at a limited rate.
+ * Lets workspaces take turns: each may have one large page read and sent at a time. A page can be up to 6 MB, and
+ * occupies core and the edge for tens of milliseconds. So each workspace has one large page at a time, at a limited
+ * rate.
  */
 export function createLargePages({ small, smallBytes, larger, bytesPerSecond, withinMs }: LargePageBounds) {
   const ofWorkspace = createFairSlots({ inAll: Infinity, ofOne: 1 });
   const ofSmall = createFairSlots({ inAll: small, ofOne: 1 });
   const ofLarger = createFairSlots({ inAll: larger, ofOne: 1 });
 
-  /** Acquires a slot. Creates the signal only if no slot is free. */
+  /** Acquires a slot. Calls `signal` only if no slot is free. */
   async function acquire(
     slots: typeof ofWorkspace,
     key: string,
@@ -60,8 +61,8 @@ export function createLargePages({ small, smallBytes, larger, bytesPerSecond, wi
   return {
     /**
      * Waits until a large page of the workspace may be read: until the workspace's previous page has been sent, and
-     * then until the workspace's pace allows the page. Resolves to a function that must be called when the page has
-     * been sent or is dropped, with the page's bytes. Rejects with `StoreUnavailable` after `withinMs`.
+     * then until the workspace's pace allows the page. Resolves to a function that must be called with the page's size
+     * in bytes when the page has been sent or is dropped. Rejects with `StoreUnavailable` after `withinMs`.
      *
      * @param mostBytes the maximum bytes of the page
      */

@@ -9,7 +9,10 @@ import type { Argument, Reply } from "./redis/redis";
 import { asList, asNumber, asOneOf, asText } from "./redis/reply";
 
 const BATCH_MAX = 200;
-/** This many characters weigh as much as a small event. So Redis takes about the same time for each full call. */
+/**
+ * This many characters of an event weigh as much as a small event. So Redis takes about the same time for each full
+ * call.
+ */
 const WEIGHT_LENGTH = 2_048;
 
 function toArguments(publication: Publication): readonly Argument[] {
@@ -76,9 +79,9 @@ const NO_MEMORY_TO_HOLD =
 export interface OutboundEventsOptions {
   /** Maximum number of events in the push queue of a shard. */
   readonly pushQueueMax: number;
-  /** Maximum bytes of the events in the push queue of a shard. */
+  /** Maximum total size in bytes of the events in the push queue of a shard. */
   readonly pushQueueMaxBytes: number;
-  /** Maximum bytes of the held events of a workspace. */
+  /** Maximum total size in bytes of the held events of a workspace. */
   readonly heldMaxBytes: number;
   /** The memory of a Redis master without `maxmemory`, in bytes; 0 by default, which means no limit. */
   readonly redisMemoryBytes?: number;

@@ -16,8 +16,8 @@ function asTime(reply: Reply): number | undefined {
 }
 
 export function createPollWatch(functions: Functions, keys: Keys): PollWatch {
-  // A core usually checks all its shards in one turn of the event loop, so these checks share a batch. If a batch has
-  // several checks of the same shard, only the first caller gets the workspaces.
+  // A core usually checks all its shards in one turn of the event loop, so these checks share a batch. If a batch
+  // contains several checks of the same shard, only the first caller gets the workspaces that were found.
   const { one: find } = batchFunction<undefined, Found>(functions, keys, {
     name: "find_failing",
     most: keys.shards,

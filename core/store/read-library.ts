@@ -91,7 +91,7 @@ const CONSTANTS: Readonly<Record<string, number | string>> = {
  * Reads the library. The names of the library and its functions contain a hash of the source. So cores of two releases
  * can share one Redis: each release has its own library there.
  *
- * @param failedShardMaxBytes maximum bytes of the kept failures of a shard
+ * @param failedShardMaxBytes maximum bytes of the failed events of a shard
  */
 export function readLibrary(failedShardMaxBytes = FAILED_SHARD_MAX_BYTES): {
   readonly version: string;

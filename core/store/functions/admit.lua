@@ -3,7 +3,7 @@
 -- one server, `append` and `page` perform this check for requests that pass checks 3 to 5 with
 -- the cached record.
 -- ARGV: maximum requests per second from one address, then the address of each request.
--- Returns for each request, in order: 0 when the request passes, else microseconds to wait.
+-- Returns for each request, in order: 0 when the request passes, otherwise the microseconds to wait.
 register('admit', function(keys, args)
   local limiters = new_limiters(clock())
   local limit = tonumber(args[1])

@@ -7,11 +7,9 @@
 -- digests, and about 40 bytes in a hash with few digests.
 -- A request id is stored in the hash of the half day in which it arrived. The hash expires a
 -- day and ten minutes after the end of that half day. A lookup reads the hashes of all half
--- days of the last 24 hours. It also reads the hash of the next half day, in case the clock
--- stepped back.
--- A request without an id is stored in the hash for the ten-minute interval of its signed
--- timestamp, so one lookup finds the request. The hash exists at least as long as core could
--- accept a request whose timestamp is in this interval.
+-- days of the last 24 hours. The lookup also reads the hash of the next half day, in case the clock stepped back. A
+-- request without an id is stored in the hash for the ten-minute interval of its signed timestamp, so one lookup finds
+-- the request. The hash exists at least as long as core could accept a request whose timestamp is in this interval.
 
 -- Number of hashes per shard, for each half day or ten minutes. Redis packs a hash of up to
 -- 512 ids.
@@ -36,8 +34,8 @@ local function remember(key, field, value, untilSeconds)
   return true
 end
 
--- Returns true when the request id was stored within the last day. Else returns false, and
--- stores the id unless `isClosed`.
+-- Returns true when the request id was stored within the last day. Otherwise returns false, and stores the id unless
+-- `isClosed` is true.
 local function repeats_id(prefix, digest, seconds, isClosed)
   local bucket, field = bucket_of(digest), string.sub(digest, 3)
   local slot = math.floor(seconds / HALF_DAY)
@@ -51,8 +49,8 @@ local function repeats_id(prefix, digest, seconds, isClosed)
     (slot + 1) * HALF_DAY + DAY + TEN_MINUTES)
 end
 
--- Returns true when the digest of the signed request was stored before. Else returns false, and
--- stores the digest unless `isClosed`.
+-- Returns true when the digest of the signed request was already stored. Otherwise returns false, and stores the digest
+-- unless `isClosed` is true.
 local function repeats_request(prefix, digest, timestamp, isClosed)
   local slot = math.floor(timestamp / TEN_MINUTES)
   local key = prefix .. ':same:' .. slot .. ':' .. bucket_of(digest)
@@ -125,7 +123,7 @@ register('append', function(keys, args)
   return answers
 end)
 
--- Returns the time of a workspace's first signed request in ms, or 0. ARGV: workspace.
+-- Returns the time of a workspace's first signed request in ms; 0 if there was none. ARGV: workspace.
 register('first_post', function(keys, args)
   return tonumber(redis.call('HGET', state_key(keys[1], args[1]), STATE.first_post_ms) or 0)
 end, { 'no-writes' })

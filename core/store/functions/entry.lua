@@ -12,9 +12,9 @@ local function line_of(prefix, workspace, id)
   end
 end
 
--- Appends to `answer` the events that a poll returned and that are still held, oldest first. The
--- numbers of these events are consecutive (see held.lua), so an event after them is recognized even
--- when some of them have expired.
+-- Appends to `answer` the events that a poll returned and that are still held, oldest first. The numbers of these
+-- events are consecutive (see held.lua), so the function recognizes a later event even when some of these events have
+-- expired.
 local function add_polled(answer, prefix, workspace, line)
   local events, first, number = string.match(line, '^%S+ %S+ %S+ (%d+) (%d+) (%d+)$')
   if not first then return end
@@ -34,7 +34,7 @@ end
 
 -- ARGV: workspace, id of the entry. Returns one of:
 -- - {'push', delivery, response ('' for none), time of the failure in ms, packed event}. The
---   last two are absent when the event is not kept.
+--   last two are absent unless the event is kept as a failed event.
 -- - {'polls', line, then the held events that the polls returned, oldest first}
 -- - {}: the log does not contain the entry
 register('read_entry', function(keys, args)

@@ -1,8 +1,8 @@
--- Events whose pushes failed: a dead letter queue. Such an event is kept for a day, so that an
--- operator can send it again. `:failed:<workspace>` contains the ids of the kept events, ordered
--- by the time of the failure in ms. `:failedevents:<workspace>` contains each event under its
--- id, in the form in which the push queue stores it. Its field `bytes` contains the sum of the
--- sizes. The id of an event begins with "evt_", so no event has the id `bytes`.
+-- Failed events: events whose pushes failed (a dead letter queue). Redis keeps a failed event for a day, so that an
+-- operator can send it again. `:failed:<workspace>` contains the ids of the failed events, ordered by the time of the
+-- failure in ms. `:failedevents:<workspace>` contains each event under its id, in the form in which the push queue
+-- stores it. The field `bytes` of that hash contains the sum of the sizes. The id of an event begins with "evt_", so no
+-- event has the id `bytes`.
 
 local FAILED_SECONDS = @FAILED_SECONDS@
 local FAILED_MAX = @FAILED_MAX@
@@ -33,7 +33,7 @@ local function unpack_head(packed)
   return struct.unpack('<I4c0I4c0I4c0I4c0I4c0I4c0', packed)
 end
 
--- Removes a kept event of a workspace, if there is one.
+-- Removes an event from the failed events of a workspace, if the event is one of them.
 local function forget_failed(prefix, workspace, event)
   local order, events = failed_keys(prefix, workspace)
   local bytes = redis.call('HSTRLEN', events, event)
@@ -53,15 +53,14 @@ local function has_room(prefix, workspace, bytes)
     and tonumber(redis.call('GET', prefix .. ':failedbytes') or 0) + bytes <= FAILED_SHARD_MAX_BYTES
 end
 
--- Forgets the last test event of a workspace, if it is kept (see note_test in log.lua).
+-- Removes the last failed test event of a workspace, if there is one (see note_test in log.lua).
 local function forget_test(prefix, workspace)
   local last = redis.call('LINDEX', prefix .. ':tests:' .. workspace, -1)
   if last then forget_failed(prefix, workspace, string.match(last, '%S+$')) end
 end
 
 -- Removes the oldest failures of a workspace until there is room for an event of `bytes` bytes.
--- Also removes the events that are too old to be kept. Returns the bytes of the events that are
--- left.
+-- Also removes failed events that are too old to be kept. Returns the bytes of the events that are left.
 local function make_room(prefix, workspace, cutoff, bytes)
   local order, events = failed_keys(prefix, workspace)
   -- A test event is removed first, because nobody needs to send it again.
@@ -98,7 +97,7 @@ local function make_shard_room(prefix, cutoff, bytes)
 end
 
 -- Keeps an event that leaves the push queue undelivered. The oldest failures are removed until
--- the event fits. An event that is too large by itself is not kept.
+-- the event fits. An event that exceeds the maximum on its own is not kept.
 local function keep_failed(prefix, workspace, now, event, packed)
   local bytes = #packed
   if bytes > FAILED_MAX_BYTES then return end
@@ -130,9 +129,8 @@ local function keep_response(prefix, workspace, now, entry, response)
   redis.call('EXPIRE', key, RESPONSE_SECONDS)
 end
 
--- Lists the kept events of a workspace. ARGV: workspace.
--- Returns for each event, newest failure first: {event id, type, time of the failure in ms,
--- expiry in ms, or '' for never}.
+-- Lists the failed events of a workspace. ARGV: workspace. Returns for each event, newest failure first: {event id,
+-- type, time of the failure in ms, expiry in ms, or '' for never}.
 register('read_failed', function(keys, args)
   local order, events = failed_keys(keys[1], args[1])
   local answers = {}

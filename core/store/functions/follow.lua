@@ -35,9 +35,9 @@ local function deliveries(log, group, scope, entries, attempts)
 end
 
 -- Reads events that the group has never read. ARGV: group, token of the lease, scope (see
--- deliveries), count. Returns false when the token does not hold the lease, else {number of
--- events read; then {entry id, attempt, workspace, event, traceparent} for each event in the
--- scope}. The traceparent is absent when the event is not traced.
+-- deliveries), count. Returns false when the token does not hold the lease, otherwise {number of events read; then
+-- {entry id, attempt, workspace, event, traceparent} for each event in the scope}. The traceparent is absent when the
+-- event is not traced.
 register('read_new', function(keys, args)
   local prefix = keys[1]
   local group, token, scope, count = unpack(args)
@@ -49,9 +49,8 @@ end, { 'allow-oom' })
 -- Reads events that the group has read but not acked, and increments the attempt of each.
 -- ARGV: group, token of the lease, scope (see deliveries), count, the entry id to start after
 -- ('-' to start at the first entry). If entry ids follow, only these entries are read.
--- Returns false when the token does not hold the lease, else {id of the last pending entry
--- that was found, or '' for none; then the events as in read_new}. Entries that are no longer
--- in the log are skipped.
+-- Returns false when the token does not hold the lease, otherwise {id of the last pending entry that was found, or ''
+-- for none; then the events as in read_new}. Entries that are no longer in the log are skipped.
 register('read_again', function(keys, args)
   local prefix = keys[1]
   local log = prefix .. ':in'

@@ -1,8 +1,8 @@
--- The registry of all groups of followers (consumer groups). The functions with "registry" in
--- their comments take the prefix of shard 0, whose slot contains the registry. The others take
--- the prefix of any shard. A group is removed in three steps, because its logs and members are
--- in other slots: begin_removal marks the group in the registry; the caller then counts the
--- group's members and destroys the group in each log; end_removal deletes the mark.
+-- The registry of all groups of followers (consumer groups). Functions whose comments begin with "Registry:" take the
+-- prefix of shard 0, whose slot contains the registry. The other functions take the prefix of any shard. A group is
+-- removed in three steps, because its logs and members are in other slots: begin_removal marks the group in the
+-- registry; the caller then counts the group's members and destroys the group in each log; end_removal deletes the
+-- mark.
 --
 -- A stream joins its group before it registers the group. So if a stream opens the group
 -- during a removal, there are two cases. Either the caller finds the new member, and keeps the
@@ -108,9 +108,9 @@ register('touch_groups', function(keys, args)
 end, { 'allow-oom' })
 
 -- Registry: marks a group for removal. ARGV: group; ms for which the group must have had no
--- member. Returns {time of the mark, 1 if the group had no member for this time}. The second value
--- is 0 only when another call has marked the group before. Returns {} when the registry does not
--- contain the group, or the group had a member more recently than that and is not marked.
+-- member. Returns {time of the mark, 1 if the group had no member for this time}. The second value is 0 only when
+-- another call has already marked the group. Returns {} when the registry does not contain the group, or when the group
+-- is not marked and had a member within this time.
 register('begin_removal', function(keys, args)
   local group = find_group(keys[1], args[1])
   if not group then return {} end

@@ -53,7 +53,7 @@ local function note_poll(prefix, workspace, now, state, through, run)
 end
 
 -- Returns the number of waiting events, and the sequence of the oldest waiting event, if any.
--- `state` has `served_through` and `held_total`.
+-- `state` contains `served_through` and `held_total`.
 local function waiting(prefix, workspace, now, state)
   local after = math.max(state.served_through or 0, now - HOLD_US)
   local entries, count = events_after(prefix, workspace, after, 1, state.held_total or 0)
@@ -62,13 +62,12 @@ end
 
 local read_due_state = state_reader('mode', 'served_through', 'polls_failing_ms', 'held_total')
 
--- Finds workspaces whose polling has begun to fail, marks them, and adds an email and an operator
--- event for each to the outboxes, in one step. So each outage causes only one email, even if the
--- function is called many times. A full outbox drops its oldest emails. Also adds the operator
--- events for push workspaces that have begun to fail.
--- ARGV: maximum number of emails in the outbox.
--- Returns {number of emails in the outbox, number of unsent emails that were dropped, the
--- result of tidy_operator_events, then the ids of the poll workspaces that were found}.
+-- In one step, finds the workspaces whose polling has begun to fail, marks these workspaces, and adds an email and an
+-- operator event for each workspace to the outboxes. So each outage causes only one email, even if the function is
+-- called many times. A full outbox drops its oldest emails. Also adds the operator events for push workspaces that have
+-- begun to fail. ARGV: maximum number of emails in the outbox. Returns {number of emails in the outbox, number of
+-- unsent emails that were dropped, the result of tidy_operator_events, then the ids of the poll workspaces that were
+-- found}.
 register('find_failing', function(keys, args)
   local prefix = keys[1]
   local now = clock()
@@ -114,8 +113,8 @@ register('read_mail', function(keys, args)
   return read_outbox(keys[1] .. ':mail', args)
 end, { 'no-writes' })
 
--- Removes an email from the outbox after it was sent or dropped. ARGV: entry id. Returns 1 if
--- the outbox had the email, else 0.
+-- Removes an email from the outbox after it was sent or dropped. ARGV: entry id. Returns 1 if the outbox contained the
+-- email, otherwise 0.
 register('remove_mail', function(keys, args)
   return redis.call('XDEL', keys[1] .. ':mail', args[1])
 end, { 'allow-oom' })

@@ -2,8 +2,8 @@
 -- event. The id of an entry is `<sequence>-0`. The value is the event as a page contains it.
 -- The field is the event's number: the count of all events ever held for the workspace,
 -- including this event. `held_total` in the workspace's state is the number of the last event.
--- The count of the events after an event is `held_total` minus the event's number, so counting
--- does not need to read them.
+-- The count of the events after an event is `held_total` minus the event's number, so counting these events does not
+-- require reading them.
 
 local function held_key(prefix, workspace)
   return prefix .. ':held:' .. workspace
@@ -22,9 +22,8 @@ end
 
 -- Removes events that are a day old. If the stream itself is lost, all of its events count as
 -- removed. `state` contains `last_held`, `expired_through` and `oldest_held`, so the function
--- reads no event when there is nothing to remove. The function updates the last two. If
--- `is_there` is true, the function does not check that the stream exists, because the caller
--- makes this check later.
+-- reads no event when there is nothing to remove. The function updates `expired_through` and `oldest_held`. If
+-- `is_there` is true, the function does not check that the stream exists, because the caller makes this check later.
 -- Returns whether an event was removed.
 local function drop_expired(prefix, workspace, now, state, is_there)
   local last_held, expired_through = state.last_held or 0, state.expired_through or 0

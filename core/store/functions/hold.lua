@@ -1,13 +1,12 @@
--- Polling and publishing of events. Held events are stored as held.lua describes.
+-- Functions that publish events and answer polls. Redis stores held events as held.lua describes.
 
--- The function `page` returns the events of a page that does not exceed these bounds. For a
--- larger page, it returns only the range of the events. A separate XRANGE then reads the
--- events, and costs Redis a fifth of what reading them in the function would cost.
+-- The function `page` returns the events of a page that does not exceed these bounds. For a larger page, `page` returns
+-- only the range of the events. A separate XRANGE then reads the events at a fifth of the cost, for Redis, of reading
+-- them in the function.
 local PAGE_EVENTS = 8
 local PAGE_BYTES = 16384
 
--- Maximum bytes of an event. This maximum replaces `largest_held` if the state of a workspace lacks that
--- field.
+-- Maximum size in bytes of an event, used instead of `largest_held` if the state of a workspace lacks that field.
 local EVENT_MAX_BYTES = 65536
 
 -- Finds up to `limit` events after a sequence. Returns the number of events on the page, the
@@ -55,8 +54,8 @@ local function page(prefix, now, workspace, from, limit, state)
   end
   -- An empty page records `start` as served: the bridge has the events up to its cursor, and
   -- expired events do not wait. But a cursor beyond the last held event came from another
-  -- workspace, or from a page that was lost when Redis was restored from a backup. So such a poll
-  -- counts as serving no event.
+  -- workspace, or from a page that was lost when Redis was restored from a backup. So core treats such a poll as if it
+  -- had served no event.
   note(last or (start <= last_held and start or 0), events, first)
   if bytes > PAGE_BYTES then return { 'page', '', more, gap, { digits(start), digits(last_held), events, largest } } end
   return { 'page', last and digits(last) or '', more, gap, unpack(entries) }
@@ -71,8 +70,8 @@ local read_poll_state = state_reader('version', 'last_held', 'expired_through', 
 -- check 2 has already passed); `page`, or `count` to only count the poll against the limits;
 -- start (oldest | latest | a cursor); maximum events of the page.
 -- Returns for each poll, in order:
--- - {page, last sequence of the page or '', more, gap, then the events}. `more` is 1 when more
---   events wait, else 0. `gap` is 1 when events after the cursor expired, else 0. For a large
+-- - {page, last sequence of the page or '', more, gap, then the events}. `more` is 1 when more events wait, otherwise
+--   0. `gap` is 1 when events after the cursor expired, otherwise 0. For a large
 --   page, {sequence to read after, last sequence to read, number of events, maximum bytes of an
 --   event} replaces the events.
 -- - {counted}
@@ -156,8 +155,9 @@ local function open_queue(prefix, most, mostBytes)
   return { add = add, close = close }
 end
 
--- Records that an event was refused because the held events of a workspace are at their bound. The first such event
--- after OPERATOR_EVENT_EVERY_MS without one is reported. Returns the number of waiting events; 0 when the bridge polls.
+-- Records that an event was refused because the held events of a workspace are at their bound. Also adds an operator
+-- event if no other event was refused in the last OPERATOR_EVENT_EVERY_MS. Returns the number of waiting events; 0 when
+-- the bridge polls.
 local function note_refused(prefix, workspace, now)
   local state, ms = read_health_state(prefix, workspace), math.floor(now / 1000)
   local since = ms - (state.refused_ms or 0)
@@ -177,12 +177,11 @@ end
 -- the push queue; maximum bytes of the held events of a workspace; memory of a Redis without
 -- maxmemory in bytes, 0 for no limit. Then for each event: workspace; idempotency key ('' for none); event id; and a
 -- list, packed in the same way as arguments: message id, expiry in ms ('' for never), type,
--- push; then the traceparent ('' for none), which only the push queue stores. When the push queue
--- is full, further events are kept as failed, and logged as overloaded.
--- `push` says how a push workspace gets the event. `retried`: from the queue, with retries.
--- `once`: from the queue, without retries. `direct`: the caller of `publish` pushes the event.
--- Bodies, for each event: the parts of the envelope before and after the sequence.
--- Returns for each event, in order:
+-- push; then the traceparent ('' for none), which only the push queue stores. When the push queue is full, further
+-- events are kept as failed events, and logged with the reason "overloaded". `push` says how a push workspace gets the
+-- event. `retried`: from the queue, with retries. `once`: from the queue, without retries. `direct`: the caller of
+-- `publish` pushes the event. Bodies, for each event: the parts of the envelope before and after the sequence. Returns
+-- for each event, in order:
 -- - the sequence
 -- - {full, sequence}: the event was dropped, because the push queue is full
 -- - {poll | push, sequence}: a direct event, with the mode of the workspace
@@ -210,7 +209,7 @@ register('publish', function(keys, args, next_body)
     return { 'full', tonumber(sequence) }
   end
 
-  -- Whether there is room to hold one more event; and the bytes of the held events.
+  -- Returns whether there is room to hold one more event, and the bytes of the held events.
   local function has_room(workspace, state, bytes)
     local most = tonumber(args[4])
     local fits, used = reserve_held(prefix, workspace, bytes, most, state.pending)

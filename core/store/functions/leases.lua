@@ -14,7 +14,7 @@ end
 
 -- Acquires or renews leases. ARGV: ms until the leases expire, then for each lease: group,
 -- token of the holder.
--- Returns for each lease, in order: 1 when the token now holds the lease, else 0.
+-- Returns for each lease, in order: 1 when the token now holds the lease, otherwise 0.
 register('take_lease', function(keys, args)
   local answers = {}
   for i = 2, #args, 2 do
@@ -27,8 +27,7 @@ register('take_lease', function(keys, args)
   return answers
 end, { 'allow-oom' })
 
--- Releases a lease. ARGV: group, token of the holder. Returns 1 if the token held the lease,
--- else 0.
+-- Releases a lease. ARGV: group, token of the holder. Returns 1 if the token held the lease, otherwise 0.
 register('drop_lease', function(keys, args)
   if not holds_lease(keys[1], args[1], args[2]) then return 0 end
   return redis.call('DEL', lease_key(keys[1], args[1]))
@@ -123,8 +122,7 @@ register('join_group', function(keys, args)
   return { rule, names }
 end, { 'allow-oom' })
 
--- Removes a member from its group. ARGV: group, name, token. Returns 1 if the group had the
--- member, else 0.
+-- Removes a member from its group. ARGV: group, name, token. Returns 1 if the group contained the member, otherwise 0.
 register('leave_group', function(keys, args)
   local group, name, token = unpack(args)
   local members = keys[1] .. ':members:' .. group

@@ -24,8 +24,8 @@ end
 local called_at
 
 -- Registers a function. `flags` are flags of Redis: 'no-writes', or 'allow-oom'. A function
--- with 'allow-oom' also runs while Redis is out of memory. Such a function frees memory, or
--- callers need its answer before they can free memory.
+-- with 'allow-oom' also runs while Redis is out of memory. Such a function frees memory, or returns an answer that
+-- callers need before they can free memory.
 local function register(name, callback, flags)
   redis.register_function({
     function_name = name .. '_@V@',
@@ -74,9 +74,8 @@ local function write_unlogged(write)
 end
 
 -- The limiters (rate limits, 429) of one call. The algorithm is a sliding window log. The times
--- are in Redis, so all edges share one count. `admit(key, limit)` returns 0 when a request
--- passes, else the microseconds to wait. At the end of the call, `write()` stores the times of
--- the requests that passed.
+-- are in Redis, so all edges share one count. `admit(key, limit)` returns 0 when a request passes, otherwise the
+-- microseconds to wait. At the end of the call, `write()` stores the times of the requests that passed.
 --
 -- A limiter's list contains the times of the last `limit` requests that passed, oldest first. A
 -- request passes when the list has fewer than `limit` times, or when the oldest time is at
@@ -137,9 +136,9 @@ local function new_limiters(now)
   return { admit = admit, write = write }
 end
 
--- Returns the length of the push queue and the bytes of its events. The count of these
--- bytes is kept in a separate key, because reading all events would take too long. If the count is
--- lost, it is correct again as soon as the queue has been empty once.
+-- Returns the length of the push queue and the bytes of its events. A separate key stores the count of these bytes,
+-- because reading all events would take too long. If the count is lost, a new count becomes correct as soon as the
+-- queue has been empty once.
 local function queue_size(prefix)
   local length = redis.call('XLEN', prefix .. ':push')
   return length, length > 0 and tonumber(redis.call('GET', prefix .. ':pushbytes') or 0) or 0

@@ -94,9 +94,9 @@ local function log_drop(prefix, workspace, event, type, reason)
   log_delivery(prefix, workspace, cjson.encode({ event, type, 0, reason, 0, 0, '' }), '')
 end
 
--- Records the log entry of a test event. Then removes the entry and the response of the oldest test
--- event if there are too many. So test events displace few other entries. `:tests:<workspace>`
--- contains the lines '<entry id> <event id>', oldest first.
+-- Records the log entry of a test event. Then, if there are too many test events, removes the entry and the response of
+-- the oldest one. So test events displace only a few other entries. `:tests:<workspace>` contains the lines '<entry id>
+-- <event id>', oldest first.
 local function note_test(prefix, workspace, entry, event)
   local key = prefix .. ':tests:' .. workspace
   if redis.call('RPUSH', key, entry .. ' ' .. event) > TESTS_MAX then

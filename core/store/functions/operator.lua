@@ -1,12 +1,11 @@
--- Operator events: the changes of a workspace's delivery that operators are notified of. The
--- function that makes a change also adds the event to the outbox of the shard (`:operator`), in
--- the same step. So each change has exactly one event.
+-- Operator events notify operators of changes in the delivery of a workspace's events. The function that makes a change
+-- also adds the event to the outbox of the shard (`:operator`), in the same step. So each change causes exactly one
+-- event.
 --
 -- Polls: find_failing adds `workspace.failing`, and the next poll adds `workspace.recovered`.
--- Pushes: for each workspace with `pushes_failing_ms` in its state, `:due` stores the time at
--- which it begins to fail. Most attempts are accepted. So for an accepted attempt,
--- `pushes_failing_ms` is read together with other fields, and nothing is written if the field is
--- not set.
+-- Pushes: for each workspace with `pushes_failing_ms` in its state, `:due` stores the time at which the workspace
+-- begins to fail. Most attempts are accepted. So for an accepted attempt, `pushes_failing_ms` is read together with
+-- other fields, and nothing is written if the field is not set.
 
 local OPERATOR_EVENTS_MAX = @OPERATOR_EVENTS_MAX@
 local OPERATOR_EVENTS_WORKSPACE_MAX = @OPERATOR_EVENTS_WORKSPACE_MAX@
@@ -20,9 +19,9 @@ local LAST_ATTEMPT_WITHIN = 20
 
 -- Adds an event to the outbox. A full outbox drops its oldest event. If a workspace has used up
 -- its share of the outbox, its own oldest event is dropped. `:operators:<workspace>` contains
--- the entry ids of the workspace's events, oldest first. It may also contain ids of events that
--- were trimmed from the outbox. These ids are older than the others, so they are removed first.
--- `:operatordropped` counts the dropped events until find_failing is called.
+-- the entry ids of the workspace's events, oldest first. This list may also contain ids of events that were trimmed
+-- from the outbox. Those ids are the oldest in the list, so they are removed first. `:operatordropped` counts the
+-- dropped events until find_failing is called.
 local function add_operator_event(prefix, workspace, type, facts)
   local key, own, dropped = prefix .. ':operator', prefix .. ':operators:' .. workspace, 0
   local entry = redis.call('XADD', key, '*', 'w', workspace, 't', type, 'f', cjson.encode(facts))
@@ -49,8 +48,8 @@ end
 
 -- Notes a logged delivery. `is_failing` says whether the workspace's state has `pushes_failing_ms`.
 local function note_attempt(prefix, workspace, delivery, is_failing)
-  -- Only the result of a delivery can be this text: the other texts in the list are ids, types
-  -- of events and addresses.
+  -- Only the result of a delivery can equal this string: the other strings in the list are ids, event types and
+  -- addresses.
   if string.find(delivery, '"success"', 1, true) then
     if is_failing then end_push_outage(prefix, workspace, 'accepted') end
     return
@@ -130,15 +129,16 @@ register('read_operator_events', function(keys, args)
   return read_outbox(keys[1] .. ':operator', args)
 end, { 'no-writes' })
 
--- Removes an event from the outbox. ARGV: entry id, workspace. Returns 1 if the outbox had the event, else 0.
+-- Removes an event from the outbox. ARGV: entry id, workspace. Returns 1 if the outbox contained the event, otherwise
+-- 0.
 register('remove_operator_event', function(keys, args)
   redis.call('LREM', keys[1] .. ':operators:' .. args[2], 1, args[1])
   return redis.call('XDEL', keys[1] .. ':operator', args[1])
 end, { 'allow-oom' })
 
 -- Counts a test of an address for operator events. ARGV: name of the address; then for each
--- limit, the maximum number of tests and the seconds, the longest last. Returns 0 when the test
--- passes, else the µs to wait. Rejected tests do not count.
+-- limit, the maximum number of tests and the seconds, the longest last. Returns 0 when the test passes, otherwise the
+-- microseconds to wait. Rejected tests do not count.
 register('admit_test', function(keys, args)
   local key, now, wait = keys[1] .. ':tested:' .. args[1], clock(), 0
   for i = 2, #args, 2 do

@@ -17,8 +17,8 @@ local READ_AT_ONCE = 20
 -- ARGV: token of the lease, the entry id to start after ('-' to start at the first entry),
 -- maximum number of events, maximum bytes of all events. If any events are left, at least one
 -- event is read, however large.
--- Returns false when the token does not hold the lease. Else returns a list:
--- - 1 when the queue was read to its end, else 0
+-- Returns false when the token does not hold the lease. Otherwise returns a list:
+-- - 1 when the queue was read to its end, otherwise 0
 -- - a list of the workspaces of the events, each followed by its version ('0' for a workspace
 --   that no longer exists)
 -- - for each event: entry id, packed value, and '<attempts made> <time of the first failure,
@@ -94,7 +94,7 @@ local function hold_queued(prefix, now, workspace, entry)
   return 'recorded'
 end
 
--- Keeps a queued event as failed. If the event has already left the queue, nothing changes.
+-- Keeps a queued event as a failed event. If the event has already left the queue, nothing changes.
 local function keep_queued(prefix, now, workspace, entry)
   local found = redis.call('XRANGE', prefix .. ':push', entry, entry)[1]
   if not found then return end
@@ -109,8 +109,8 @@ local function take_out(prefix, entry, tried)
   return redis.call('XDEL', prefix .. ':push', entry) == 1
 end
 
--- Stores '<attempts made> <time of the first failure, ms>' for an event. Returns false when
--- the same text was already stored.
+-- Stores '<attempts made> <time of the first failure, ms>' for an event. Returns false when the same string was already
+-- stored.
 local function note_try(prefix, entry, tries)
   if redis.call('HGET', prefix .. ':tries', entry) == tries then return false end
   redis.call('HSET', prefix .. ':tries', entry, tries)
@@ -121,9 +121,9 @@ end
 -- call because the answer was lost, the deliveries are not logged again.
 -- ARGV: token of the lease. Then for each event: workspace; entry id; bytes of the event; the
 -- delivery to log ('' for none); the response to log with it (see log.lua); next state (done |
--- keep | retry | hold); attempts made; time of the first failure in ms. `keep` is like `done`, but
--- also keeps the event as failed. The next state is `hold` when the workspace is now a poll
--- workspace. Returns for each event, in order:
+-- keep | retry | hold); attempts made; time of the first failure in ms. `keep` is like `done`, but also keeps the event
+-- as a failed event. The next state is `hold` when the workspace is now a poll workspace. Returns for each event, in
+-- order:
 -- - recorded
 -- - lost: the token does not hold the lease, and nothing was recorded
 -- - pushed, only for hold: the workspace is a push workspace again

@@ -1,13 +1,13 @@
 -- The free space in a shard's inbound log. An event leaves the log when every group has acked it, or after a day.
 -- The log has a bound in entries and in bytes. When the log reaches a bound, events that at least one group has
 -- acked leave the log, even if other groups have not acked them: a game that stopped must not block the other
--- games. An event that no group has acked never leaves. If the log contains only such events, it is full, and
--- `append` rejects new events.
+-- games. An event that no group has acked never leaves. If a log at its bound contains only such events, the log is
+-- full, and `append` rejects new events.
 
--- Trims the log of inbound events. Redis removes only whole nodes of the stream, so most calls remove nothing. The
--- key `:infirst` stores the id of the first entry that remained after the last trimming. Unacked entries below this
--- id were counted then, so each entry is counted only once. `...` are the arguments of XTRIM after the key. Returns
--- {count, group} of the lost entries; nil when none were lost.
+-- Trims the log of inbound events. Redis removes only whole nodes of the stream, so most calls remove nothing. The key
+-- `:infirst` stores the id of the first entry that was left after the last trimming by this function. The lost entries
+-- below this id are already counted, so each lost entry is counted only once. `...` stands for the arguments of XTRIM
+-- that follow the key. Returns {count, group} of the lost entries; nil when none were lost.
 local function trim_inbound(prefix, ...)
   local log = prefix .. ':in'
   local groups = groups_of(log)
@@ -73,13 +73,13 @@ end
 
 -- The bytes of a log are counted in slices, which are in the memory of the functions. A slice records the number
 -- and the bytes of successive events, and the bytes of each workspace. The newest slices, whose events are still in
--- the log, add up to the bytes of the log and of each workspace. So the count does not cost a write per event.
+-- the log, add up to the bytes of the log and of each workspace. So counting does not cost a write to Redis per event.
 -- After Redis has restarted, the bytes of the earlier events are estimated.
 local SLICES = 16
 -- Bytes of an entry in addition to its event.
 local ENTRY_BYTES = 100
--- A log is crowded when it is half full. While it is crowded, events of a workspace that uses more than a quarter
--- of the bound are rejected.
+-- A log is crowded when it uses more than half of its bound in bytes. While a log is crowded, `append` rejects events
+-- of a workspace that uses more than a quarter of the bound.
 local CROWDED, SHARE = 1 / 2, 1 / 4
 local LOOK_EVERY_US = MICROSECONDS / 10
 local NONE = {}

@@ -11,8 +11,8 @@ local STATE = {
   -- record_pushes.
   last_sequence = 'sequence',
   last_held = 'held',
-  -- Number of events ever held, and bytes of the largest event held since the stream was last empty. Written
-  -- by publish and record_pushes.
+  -- Number of events ever held, and size in bytes of the largest event held since the stream was last empty. Written by
+  -- publish and record_pushes.
   held_total = 'total',
   largest_held = 'largest',
   -- The highest sequence that expired, and the lowest that is still held. Written by publish, page and record_pushes.

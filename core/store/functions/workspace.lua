@@ -13,12 +13,11 @@ end
 local read_put_state = state_reader('version', 'mode', 'last_held', 'served_through', 'polls_failing_ms')
 
 -- Creates or replaces a workspace, and logs the changes. The version makes this optimistic
--- locking (compare-and-set): of two writes at the same time, one gets 0 and reads again.
--- ARGV: workspace, the version to replace ('0': the workspace must not exist), record, mode,
--- index entry (the workspace's element of the sorted set `:all`), and then the changes to log.
--- Returns the new version, or 0 when the current version is not the version to replace.
--- The new version is at least the current time, because a failover may undo a change. In that case, the next
--- change must get a different version, because a core may have cached the undone change.
+-- locking (compare-and-set): of two concurrent writers, one gets 0 and reads the record again. ARGV: workspace, the
+-- version to replace ('0': the workspace must not exist), record, mode, index entry (the workspace's element of the
+-- sorted set `:all`), and then the changes to log. Returns the new version, or 0 when the current version is not the
+-- version to replace. The new version is at least the current time, because a failover may undo a change. In that case,
+-- the next change must get a different version, because a core may have cached the undone change.
 local function put_workspace(keys, args)
   local prefix = keys[1]
   local workspace, version, record, mode, entry = unpack(args)
@@ -37,8 +36,8 @@ local function put_workspace(keys, args)
   for i = 6, #args do log_change(prefix .. ':changes:' .. workspace, CHANGES_MAX, now + i - 6, args[i]) end
   if mode ~= 'poll' then
     -- The workspace is no longer a poll workspace, so no event waits for a poll, and any
-    -- outage has ended. If the workspace was and is a push workspace, its entry in `:due` is about
-    -- pushes, and stays.
+    -- outage has ended. If the workspace was a push workspace and remains one, its entry in `:due` concerns pushes, and
+    -- stays.
     if was ~= 'push' or mode ~= 'push' then redis.call('ZREM', prefix .. ':due', workspace) end
     if state.polls_failing_ms then
       redis.call('HDEL', key, STATE.polls_failing_ms)
@@ -92,16 +91,15 @@ register('reseal_workspaces', function(keys, args)
 end)
 
 -- Logs that events were sent. These entries have their own list, so that they do not displace
--- changes of the record. ARGV: workspace, change. Returns 1 if the workspace exists, else 0.
+-- changes of the record. ARGV: workspace, change. Returns 1 if the workspace exists, otherwise 0.
 register('log_change', function(keys, args)
   if redis.call('EXISTS', state_key(keys[1], args[1])) == 0 then return 0 end
   log_change(keys[1] .. ':sends:' .. args[1], SENDS_MAX, clock(), args[2])
   return 1
 end, { 'allow-oom' })
 
--- Deletes (erases) a workspace, its held and kept events, and its logs of deliveries and
--- changes.
--- ARGV: workspace, index entry. Returns 1 if the workspace existed, else 0.
+-- Deletes (erases) a workspace, its held and failed events, and its logs of deliveries and changes. ARGV: workspace,
+-- index entry. Returns 1 if the workspace existed, otherwise 0.
 register('delete_workspace', function(keys, args)
   local prefix = keys[1]
   local workspace, entry = unpack(args)

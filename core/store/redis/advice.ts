@@ -31,8 +31,8 @@ function check(settings: ReadonlyMap<string, string>): readonly Advice[] {
 }
 
 /**
- * Returns advice about the settings that can cause data loss, for each master. If CONFIG GET fails, returns one item,
- * which says that the settings could not be checked.
+ * Returns advice about the settings that can cause data loss, for each master. If CONFIG GET fails on any master,
+ * returns a single item, which says that core could not check the settings.
  */
 export async function findAdvice(redis: Redis): Promise<readonly RedisAdvice[]> {
   try {

@@ -7,7 +7,7 @@ import { asList, asNumber, asText } from "./reply";
 
 type ClusterTarget = Extract<RedisTarget, { kind: "cluster" }>;
 
-/** Which master has which slots. */
+/** The masters of the cluster, and the slots of each. */
 type View = readonly { readonly from: number; readonly to: number; readonly address: Address }[];
 
 const LOOK_WITHIN_MS = 1_000;
@@ -21,8 +21,8 @@ const LOOK_WITHIN_MS = 1_000;
  * two servers meanwhile.
  *
  * Core subscribes to messages on one master only, because a cluster sends each message to all servers. When the
- * connection to that master is lost, core subscribes on another master. Messages sent in the meantime are lost, but
- * listeners for wakes tolerate lost messages.
+ * connection to that master is lost, core subscribes on another master. Messages sent before the new subscription are
+ * lost, but listeners for wakes tolerate lost messages.
  */
 export class Cluster extends Topology {
   readonly isOneMaster = false;
@@ -149,8 +149,8 @@ export class Cluster extends Topology {
 }
 
 /**
- * Returns the view that arrives first, and ignores failures of other servers. When all servers fail, throws one of the
- * errors.
+ * Returns the view that arrives first, and ignores failures of other servers. When all servers fail, throws the error
+ * of one server.
  */
 function anyView(views: readonly Promise<View>[]): Promise<View> {
   return Promise.any(views).catch((error: AggregateError) => {

@@ -24,7 +24,7 @@ export interface Redis {
   /** Whether all keys are on one server, so that one function call can use keys of several shards. */
   readonly isOneMaster: boolean;
   /**
-   * Sends one command to the master that has `key`, the command's first key. On a cluster, a command with an empty
+   * Sends one command to the master that stores `key`, the command's first key. On a cluster, a command with an empty
    * `key` goes to the master of slot 0. Throws StoreUnavailable when there is no answer in time.
    */
   command(key: string, args: readonly Argument[]): Promise<Reply>;
@@ -118,8 +118,8 @@ function createTemplate() {
     commandsQueueMaxLength: COMMANDS_IN_FLIGHT_MAX,
     pingInterval: PING_INTERVAL_MS,
     maintNotifications: "disabled",
-    // The function `answered` applies the timeout for answers. Its timer costs less than the signal that the library
-    // would create for each command.
+    // The function `answered` applies the timeout for answers instead of the library. The timer in `answered` costs
+    // less than the signal that the library would create for each command.
     commandOptions: { timeout: 0 },
   });
 }
