@@ -61,7 +61,7 @@ function checkRedisUrl(text: string): string {
   return text;
 }
 
-/** Reads the settings of the listeners and of the callers that they accept. */
+/** Reads the settings of the listeners, and of the callers that the listeners accept. */
 function readCalls(settings: Settings) {
   return {
     listen: settings.hostPort("CORE_LISTEN", "address of the gRPC listener, host:port", "127.0.0.1:50051"),

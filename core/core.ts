@@ -223,7 +223,7 @@ type ServedContext = Omit<RpcContext, "stopping"> & { readonly report: ReportFau
 
 async function serveRpc({ listen, tokens, tls }: CoreConfig, context: ServedContext) {
   const streams = new AbortController();
-  // Every stream adds a listener to this signal, so Node's warning about many listeners is turned off.
+  // Every stream adds a listener to this signal, so core turns off Node's warning about many listeners.
   setMaxListeners(0, streams.signal);
   const starting = listenForRpc(
     { ...context, stopping: streams.signal },

@@ -6,8 +6,8 @@ const SECRET_BYTES = 32;
 const POOL_BYTES = 4096;
 
 /**
- * Returns a source of random numbers from 0 to less than 1. The source reads many bytes in one call, because a ULID
- * needs one number per character.
+ * Returns a source of random numbers that are at least 0 and less than 1. The source reads many bytes in one call,
+ * because a ULID needs one number per character.
  */
 function createRandomFractions(): () => number {
   let pool = Buffer.alloc(0);

@@ -9,7 +9,7 @@ export function createBodyStart() {
   let size = 0;
   let isTruncated = false;
   return {
-    /** Whether the body has more bytes than were collected. */
+    /** Whether the body has more bytes than the collected bytes. */
     get isTruncated() {
       return isTruncated;
     },
@@ -33,7 +33,7 @@ export function createBodyStart() {
 
 /**
  * Parses the next bytes of a body. If the body ends within `bytes`, returns how many of the bytes belong to the body.
- * Otherwise returns "more", or "broken" if the body is invalid. Adds the content to `start`, if given.
+ * Otherwise returns "more", or "broken" if the body is invalid. Adds the content to `start`, if `start` is given.
  */
 export type BodyReader = (bytes: Buffer, start: BodyStart | undefined) => number | "more" | "broken";
 

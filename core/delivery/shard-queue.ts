@@ -13,8 +13,8 @@ const READ_MAX = { events: 200, bytes: 1024 * 1024 } as const;
  */
 export const WORKSPACE_BYTES_MAX = 4 * 1024 * 1024;
 /**
- * Maximum total size in bytes of a shard's events in hand. Core reads the queue only while the total is below this
- * limit.
+ * Maximum total size in bytes of a shard's events in hand. Core reads the queue only while there is room for a read of
+ * the maximum size.
  */
 export const SHARD_BYTES_MAX = 32 * 1024 * 1024;
 

@@ -12,7 +12,7 @@ const TIDY_EVERY_MS = 1_000;
 
 /**
  * Removes events that are no longer needed from the inbound log of one shard, every second while the shard's lease is
- * held. So the memory of acked events is freed even if no bridge sends anything, and even while Redis is full.
+ * held. This frees the memory of acked events even if no bridge sends anything, and even while Redis is full.
  */
 export async function tidyShard(
   { inboundLog, report }: ShardTidyContext,

@@ -18,7 +18,7 @@ export const RETRIES_MAX = 64;
  */
 export const WAIT_MAX_MS = 10_000;
 
-/** The turns of the attempts to push the events of one workspace. */
+/** Schedules the attempts to push the events of one workspace. */
 export class WorkspaceTurns<T extends Turned> {
   /**
    * The first attempts, which start in the order of publication. An event waits while the first attempt of an earlier

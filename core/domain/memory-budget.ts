@@ -6,11 +6,11 @@ import { FAILED_SHARD_MAX_BYTES } from "../../contract/deliveries";
 export const MEMORY_PARTS = {
   /** Inbound events that a game has not acked. */
   inbound: 0.3,
-  /** Held events: enough memory for two workspaces that have reached their bound. */
+  /** Held events: enough memory for two workspaces at their bound. */
   held: 0.25,
   /** Events that wait to be pushed. */
   push: 0.15,
-  /** Events whose pushes failed. */
+  /** Failed events. */
   failed: 0.05,
   /** Request ids and idempotency keys, for a day. */
   ids: 0.15,

@@ -40,7 +40,7 @@ export type OutboundContent =
 export interface OutboundEvent {
   readonly workspaceId: string;
   readonly content: OutboundContent;
-  /** The empty string when the game gave no key. */
+  /** The key that the game gave; the empty string for no key. */
   readonly idempotencyKey: string;
   /** Lifetime in ms; undefined for the default lifetime of the event's type and kind. */
   readonly lifetimeMs: number | undefined;

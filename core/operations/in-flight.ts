@@ -10,7 +10,7 @@ interface Out {
   readonly deadline: number;
 }
 
-/** Redis reads each half of an entry id as an unsigned 64-bit number. A number of 19 digits always fits. */
+/** Redis reads each half of an entry id as an unsigned 64-bit number. Every number of 19 digits fits in 64 bits. */
 const DELIVERY_ID_FORM = /^(\d{1,5}):(\d{1,19}-\d{1,19})$/;
 
 /**

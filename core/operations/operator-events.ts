@@ -72,8 +72,8 @@ export interface OperatorTestOutcome {
 }
 
 /**
- * Sends a test operator event once to the address of a workspace, or to the addresses of the whole installation if `id`
- * is undefined. Rejects with the reason of `signal` if the signal is aborted while the test waits.
+ * Sends one test operator event to the address of a workspace, or to the addresses of the whole installation if `id` is
+ * undefined. Rejects with the reason of `signal` if the signal is aborted while the test waits.
  */
 export async function sendOperatorTest(
   context: OperatorTestContext,

@@ -91,8 +91,8 @@ class Publisher {
   }
 
   /**
-   * Publishes the events of a call, in order. Between the slices of a large call, core publishes slices of other calls. If
-   * the client cancels a large call, its last events are not published.
+   * Publishes the events of a call, in order. Between the slices of a large call, core publishes slices of other calls.
+   * If the client cancels a large call, core does not publish the remaining slices of that call.
    */
   async #publish(
     { events, bytes }: EventsRequest,

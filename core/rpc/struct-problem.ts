@@ -14,7 +14,7 @@ type FindProblem = (reader: WireReader, end: number, depth: number) => string | 
  * key is `__proto__` (prototype pollution). Returns a description of the problem, or undefined. This function checks
  * the bytes, because decoding can drop or replace such members.
  *
- * Throws when the bytes are not a message.
+ * Throws when the bytes are not a valid message.
  */
 export function findStructProblem(reader: WireReader, end: number): string | undefined {
   return findInEach(reader, end, findEntryProblem, 1);

@@ -16,8 +16,8 @@ export interface ShardItems<Item> {
  * all items of the call fail with the error. If the error is StoreUnavailable, the items that are still queued fail
  * too.
  *
- * @param weigh returns the weight of an item: how much work it is for the store, relative to a typical item; by default
- *   1
+ * @param weigh returns the weight of an item: how much work it is for the store, relative to a typical item; 1 by
+ *   default
  * @param spansShards true if all shards are on one server, so that one call can contain items of several shards
  */
 export function createBatch<Item, Output>({

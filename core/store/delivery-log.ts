@@ -14,7 +14,7 @@ import type { Argument } from "./redis/redis";
 import { asBytes, asList, asNumber, asText } from "./redis/reply";
 
 /**
- * Maximum age of the deliveries that `read` returns, in ms. A log expires as a whole, so a log may contain older
+ * Maximum age, in ms, of the deliveries that `read` returns. A log expires as a whole, so a log may contain older
  * deliveries.
  */
 const KEPT_MS = LOGGED_SECONDS * 1_000;

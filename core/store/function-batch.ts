@@ -6,7 +6,7 @@ import type { Argument, Reply } from "./redis/redis";
 /** A function of the library that handles many items in one call. */
 export interface BatchedFunction<Item, Output> {
   readonly name: FunctionName;
-  /** Maximum weight of the items in one call. Without `weigh`, each item weighs 1. */
+  /** Maximum weight of the items in one call. Without `weigh`, the weight of each item is 1. */
   readonly most: number;
   /** Returns the weight of the item: how much work it is for Redis, relative to a typical item. */
   weigh?(item: Item): number;

@@ -2,7 +2,7 @@ import { shardOf } from "../domain/shard";
 
 /**
  * The names of all keys. Every workspace belongs to one shard. All keys of a shard contain the shard's hash tag, so a
- * function can use these keys together on a cluster too. A function is called with the shard's prefix, and appends the
+ * function can use these keys together even on a cluster. A function is called with the shard's prefix, and appends the
  * rest of each key.
  *
  * | key (after the prefix)      | type   | lives                        | written by                     |
@@ -42,7 +42,7 @@ import { shardOf } from "../domain/shard";
  * | `:made`                     | hash   | as the groups in `:in`       | open_group: when each group was made, µs; drop_group deletes the group's field |
  * | `:groups` of shard 0 only   | hash   | as the groups                | see groups.lua: the registry of all groups of followers |
  *
- * In addition, `cb:shards` has the number of shards, which is fixed at core's first start.
+ * In addition, the key `cb:shards` contains the number of shards, which is fixed when core starts for the first time.
  */
 export type Keys = ReturnType<typeof createKeys>;
 

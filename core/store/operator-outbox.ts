@@ -12,7 +12,7 @@ const READ_MAX = 100;
 interface StoredFacts {
   readonly mode: OperatorChange["mode"];
   readonly reason?: OperatorChange["reason"];
-  /** 0 if the bridge did not answer. */
+  /** The HTTP status; 0 if the bridge did not answer. */
   readonly status?: number;
   readonly since: number;
   readonly oldest?: number;

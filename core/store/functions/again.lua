@@ -1,8 +1,10 @@
 -- Puts failed events back at the end of the push queue, with unchanged bytes. In the same step, removes these events
 -- from the failed events, so if several calls name an event, only one call queues the event. The attempts are counted
--- from 1 again, because the event has a new entry in the queue. ARGV: maximum length and maximum bytes of the push
--- queue, workspace, then the ids of the events. Returns for each event, in order: queued; expired; not-kept; overloaded
--- (the queue is full, and the event is still a failed event). Returns false when the workspace is not a push workspace.
+-- from 1 again, because the event has a new entry in the queue.
+-- ARGV: maximum length and maximum bytes of the push queue, workspace, then the ids of the events.
+-- Returns for each event, in order: queued; expired; not-kept; overloaded (the queue is full, and the event is still a
+-- failed event).
+-- Returns false when the workspace is not a push workspace.
 register('send_again', function(keys, args)
   local prefix, workspace = keys[1], args[3]
   if redis.call('HGET', state_key(prefix, workspace), STATE.mode) ~= 'push' then return false end

@@ -129,8 +129,9 @@ local function keep_response(prefix, workspace, now, entry, response)
   redis.call('EXPIRE', key, RESPONSE_SECONDS)
 end
 
--- Lists the failed events of a workspace. ARGV: workspace. Returns for each event, newest failure first: {event id,
--- type, time of the failure in ms, expiry in ms, or '' for never}.
+-- Lists the failed events of a workspace. ARGV: workspace.
+-- Returns for each event, newest failure first: {event id, type, time of the failure in ms, expiry in ms, or '' for
+-- never}.
 register('read_failed', function(keys, args)
   local order, events = failed_keys(keys[1], args[1])
   local answers = {}

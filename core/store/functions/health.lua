@@ -13,7 +13,7 @@
 -- `polls_failing_ms`. `:due` also contains push workspaces, which operator.lua describes.
 local FAILING_AFTER_MS = @FAILING_AFTER_MS@
 
--- Records that the workspace has waiting events from now on.
+-- Records that the workspace now has waiting events.
 local function begin_waiting(prefix, workspace, now)
   redis.call('ZADD', prefix .. ':due', digits(now / 1000 + FAILING_AFTER_MS), workspace)
 end
@@ -65,9 +65,10 @@ local read_due_state = state_reader('mode', 'served_through', 'polls_failing_ms'
 -- In one step, finds the workspaces whose polling has begun to fail, marks these workspaces, and adds an email and an
 -- operator event for each workspace to the outboxes. So each outage causes only one email, even if the function is
 -- called many times. A full outbox drops its oldest emails. Also adds the operator events for push workspaces that have
--- begun to fail. ARGV: maximum number of emails in the outbox. Returns {number of emails in the outbox, number of
--- unsent emails that were dropped, the result of tidy_operator_events, then the ids of the poll workspaces that were
--- found}.
+-- begun to fail.
+-- ARGV: maximum number of emails in the outbox.
+-- Returns {number of emails in the outbox, number of unsent emails that were dropped, the result of
+-- tidy_operator_events, then the ids of the poll workspaces that were found}.
 register('find_failing', function(keys, args)
   local prefix = keys[1]
   local now = clock()

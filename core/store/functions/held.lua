@@ -72,8 +72,8 @@ local function append_held(prefix, workspace, held, total, fresh)
   return total, isLost
 end
 
--- The bytes of the held events of recently published workspaces, in the memory of the functions: `used` as Redis last
--- measured them, and `added` since then.
+-- The bytes of the held events of workspaces that recently got events, in the memory of the functions: `used` is the
+-- last measurement by Redis, and `added` the bytes added since then.
 local HELD_LOOKS = 16
 local HELD_SIZES_MAX = 10000
 local held_sizes, held_sizes_count = {}, 0
@@ -96,8 +96,9 @@ local function reserve_held(prefix, workspace, bytes, most, pending)
   return true, size.used
 end
 
--- Held events stay for a day even if the bridge polls, so they must not take the memory of events that leave sooner. When
--- Redis has used this part of its memory, no more events are held. The rest is for inbound events and pushes.
+-- Held events stay for a day even if the bridge polls, so they must not take the memory of events that leave sooner.
+-- When Redis has used this fraction of its memory, no more events are held. The rest of the memory is for inbound
+-- events and pushes.
 local HELD_MEMORY_MAX = 0.85
 local MEMORY_LOOK_US, MEMORY_LOOK_BYTES = MICROSECONDS / 10, 1048576
 local memory = { looked = 0, added = 0, is_tight = false }

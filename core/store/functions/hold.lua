@@ -71,9 +71,8 @@ local read_poll_state = state_reader('version', 'last_held', 'expired_through', 
 -- start (oldest | latest | a cursor); maximum events of the page.
 -- Returns for each poll, in order:
 -- - {page, last sequence of the page or '', more, gap, then the events}. `more` is 1 when more events wait, otherwise
---   0. `gap` is 1 when events after the cursor expired, otherwise 0. For a large
---   page, {sequence to read after, last sequence to read, number of events, maximum bytes of an
---   event} replaces the events.
+--   0. `gap` is 1 when events after the cursor expired, otherwise 0. For a large page, {sequence to read after, last
+--   sequence to read, number of events, maximum bytes of an event} replaces the events.
 -- - {counted}
 -- - {stale}: the record has changed since it was read
 -- - {address | wait, microseconds to wait}: the limit of the address or the workspace
@@ -178,10 +177,11 @@ end
 -- maxmemory in bytes, 0 for no limit. Then for each event: workspace; idempotency key ('' for none); event id; and a
 -- list, packed in the same way as arguments: message id, expiry in ms ('' for never), type,
 -- push; then the traceparent ('' for none), which only the push queue stores. When the push queue is full, further
--- events are kept as failed events, and logged with the reason "overloaded". `push` says how a push workspace gets the
--- event. `retried`: from the queue, with retries. `once`: from the queue, without retries. `direct`: the caller of
--- `publish` pushes the event. Bodies, for each event: the parts of the envelope before and after the sequence. Returns
--- for each event, in order:
+-- events are kept as failed events, and logged with the reason "overloaded".
+-- `push` says how a push workspace gets the event. `retried`: from the queue, with retries. `once`: from the queue,
+-- without retries. `direct`: the caller of `publish` pushes the event.
+-- Bodies, for each event: the parts of the envelope before and after the sequence.
+-- Returns for each event, in order:
 -- - the sequence
 -- - {full, sequence}: the event was dropped, because the push queue is full
 -- - {poll | push, sequence}: a direct event, with the mode of the workspace

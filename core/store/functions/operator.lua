@@ -46,7 +46,7 @@ local function end_push_outage(prefix, workspace, reason)
   end
 end
 
--- Notes a logged delivery. `is_failing` says whether the workspace's state has `pushes_failing_ms`.
+-- Notes a logged delivery. `is_failing` says whether the workspace's state contains `pushes_failing_ms`.
 local function note_attempt(prefix, workspace, delivery, is_failing)
   -- Only the result of a delivery can equal this string: the other strings in the list are ids, event types and
   -- addresses.
@@ -102,8 +102,8 @@ local function note_exhausted(prefix, workspace, delivery)
     since = failing, event = event, eventtype = type, attempts = attempts, count = count })
 end
 
--- Removes the events that are too old. Returns {number of events in the outbox, number of events
--- that were removed now, number of events that a full outbox has dropped since the last call}.
+-- Removes from the outbox the events that are too old. Returns {number of events in the outbox, number of events that
+-- were removed now, number of events that a full outbox has dropped since the last call}.
 local function tidy_operator_events(prefix)
   local key, lost = prefix .. ':operator', prefix .. ':operatordropped'
   if redis.call('XLEN', key) == 0 then return { 0, 0, 0 } end
@@ -136,9 +136,9 @@ register('remove_operator_event', function(keys, args)
   return redis.call('XDEL', keys[1] .. ':operator', args[1])
 end, { 'allow-oom' })
 
--- Counts a test of an address for operator events. ARGV: name of the address; then for each
--- limit, the maximum number of tests and the seconds, the longest last. Returns 0 when the test passes, otherwise the
--- microseconds to wait. Rejected tests do not count.
+-- Counts a test of an address for operator events. ARGV: name of the address; then for each limit, the maximum number
+-- of tests and the period in seconds. The limit with the longest period comes last. Returns 0 when the test passes,
+-- otherwise the microseconds to wait. Rejected tests do not count.
 register('admit_test', function(keys, args)
   local key, now, wait = keys[1] .. ':tested:' .. args[1], clock(), 0
   for i = 2, #args, 2 do

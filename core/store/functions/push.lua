@@ -120,10 +120,10 @@ end
 -- Records the result of each event, and the event's next state, in one step. If core repeats the
 -- call because the answer was lost, the deliveries are not logged again.
 -- ARGV: token of the lease. Then for each event: workspace; entry id; bytes of the event; the
--- delivery to log ('' for none); the response to log with it (see log.lua); next state (done |
--- keep | retry | hold); attempts made; time of the first failure in ms. `keep` is like `done`, but also keeps the event
--- as a failed event. The next state is `hold` when the workspace is now a poll workspace. Returns for each event, in
--- order:
+-- delivery to log ('' for none); the response to log with the delivery (see log.lua); next state (done | keep | retry |
+-- hold); attempts made; time of the first failure in ms. `keep` is like `done`, but also keeps the event as a failed
+-- event. The next state is `hold` when the workspace is now a poll workspace.
+-- Returns for each event, in order:
 -- - recorded
 -- - lost: the token does not hold the lease, and nothing was recorded
 -- - pushed, only for hold: the workspace is a push workspace again

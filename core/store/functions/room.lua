@@ -34,7 +34,7 @@ local function each_low_water(prefix, visit)
   for _, group in ipairs(groups_of(log)) do visit(group[1], low_water(log, group, from)) end
 end
 
--- Removes the entries that every group has acked. If there is no group, nothing is removed.
+-- Removes the entries that every group has acked. If there is no group, removes nothing.
 local function trim_acked(prefix)
   local least
   each_low_water(prefix, function(_, id)

@@ -49,15 +49,15 @@ local STATE = {
   exhausted_unreported = 'lost',
 }
 
--- The fields that are not numbers. The version is compared as text.
+-- The fields that are not numbers. The library compares versions as strings.
 local STATE_TEXTS = { version = true, mode = true, poll_run = true }
 
 local function state_key(prefix, workspace)
   return prefix .. ':st:' .. workspace
 end
 
--- Returns a function that reads these fields of a workspace's state. The function returns a table whose keys are the
--- field names; the value of a missing field is nil.
+-- Returns a function that reads the given fields of a workspace's state. The function returns a table whose keys are
+-- the field names; the value of a missing field is nil.
 local function state_reader(...)
   local names, stored = { ... }, {}
   -- While Redis loads a library, Lua's global functions, e.g. `error`, are not available. So the concatenation checks

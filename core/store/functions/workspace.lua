@@ -1,11 +1,11 @@
 -- The record of a workspace. The version and the mode of the workspace are in its state, where
--- other functions read them. The record and the state change in one step.
+-- other functions read them. A change of a workspace updates the record and the state in one step.
 
 local CHANGES_MAX = @CHANGES_LOGGED_MAX@
 local SENDS_MAX = @SENDS_LOGGED_MAX@
 
--- Logs a change, with the time in µs, which is also its id. The log is a list, because Redis reserves 4 KB for a
--- stream that has only one entry.
+-- Logs a change with its time in µs, which is also the id of the change. The log is a list, because Redis reserves 4 KB
+-- for a stream that has only one entry.
 local function log_change(key, max, at, change)
   if redis.call('LPUSH', key, digits(at) .. ':' .. change) > max then redis.call('LTRIM', key, 0, max - 1) end
 end
@@ -13,11 +13,12 @@ end
 local read_put_state = state_reader('version', 'mode', 'last_held', 'served_through', 'polls_failing_ms')
 
 -- Creates or replaces a workspace, and logs the changes. The version makes this optimistic
--- locking (compare-and-set): of two concurrent writers, one gets 0 and reads the record again. ARGV: workspace, the
--- version to replace ('0': the workspace must not exist), record, mode, index entry (the workspace's element of the
--- sorted set `:all`), and then the changes to log. Returns the new version, or 0 when the current version is not the
--- version to replace. The new version is at least the current time, because a failover may undo a change. In that case,
--- the next change must get a different version, because a core may have cached the undone change.
+-- locking (compare-and-set): of two concurrent writers, one gets 0 and reads the record again.
+-- ARGV: workspace, the version to replace ('0': the workspace must not exist), record, mode, index entry (the
+-- workspace's element of the sorted set `:all`), and then the changes to log. Returns the new version, or 0 when the
+-- current version is not the version to replace. The new version is at least the current time, because a failover may
+-- undo a change. In that case, the next change must get a different version, because a core may have cached the undone
+-- change.
 local function put_workspace(keys, args)
   local prefix = keys[1]
   local workspace, version, record, mode, entry = unpack(args)
@@ -98,8 +99,8 @@ register('log_change', function(keys, args)
   return 1
 end, { 'allow-oom' })
 
--- Deletes (erases) a workspace, its held and failed events, and its logs of deliveries and changes. ARGV: workspace,
--- index entry. Returns 1 if the workspace existed, otherwise 0.
+-- Deletes (erases) a workspace, its held and failed events, and its logs of deliveries and changes.
+-- ARGV: workspace, index entry. Returns 1 if the workspace existed, otherwise 0.
 register('delete_workspace', function(keys, args)
   local prefix = keys[1]
   local workspace, entry = unpack(args)

@@ -85,8 +85,8 @@ const COMMANDS_IN_FLIGHT_MAX = 10_000;
 const REPLICAS_WITHIN_MS = 1_000;
 
 /**
- * Returns a function that creates connections to the servers of one Redis. Each connection is opened with its method
- * `connect`.
+ * Returns a function that creates connections to the servers of one Redis. The caller must open each connection with
+ * the connection's method `connect`.
  */
 export function createConnector({ ca, waitReplicas = 0, onError, meter }: ConnectorOptions) {
   const template = createTemplate();
