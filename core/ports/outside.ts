@@ -8,9 +8,9 @@ export type Clock = () => number;
 
 /** Creates signing secrets, unique names, and the ids of events, messages and workspaces. */
 export interface Ids {
-  /** Returns `evt_` and a ULID. */
+  /** Returns a new event id: `evt_` and a ULID. */
   event(): string;
-  /** Returns `msg_` and a ULID. */
+  /** Returns a new message id: `msg_` and a ULID. */
   message(): string;
   /** Returns a lower-case UUID. */
   workspace(): string;

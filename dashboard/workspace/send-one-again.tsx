@@ -8,7 +8,7 @@ import { useAction } from "../use-action";
 import { EXPIRY_WORDS, SENT_WORDS } from "../words/send-again-words";
 import type { SendAgain, SentResults } from "./use-send-again";
 
-/** Sends the event of an opened row again, if the service still stores the event. */
+/** The button that resends the failed event of an open row, if the service still stores the event. */
 export function SendOneAgain({
   delivery: { eventId },
   sendAgain,

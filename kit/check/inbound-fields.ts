@@ -8,7 +8,7 @@ import { DM_CHANNEL_MAX_CHARACTERS, DM_PREFIX } from "../../contract/forms";
 import { INBOUND_TYPES as ALL, type InboundType } from "../../contract/messages";
 import { isObject } from "../read-event";
 
-/** The rule of the contract for a text in an inbound event. */
+/** The contract's rule for a string field of an inbound event. */
 export interface TextRule {
   /** Dotted path of the field. */
   readonly field: string;

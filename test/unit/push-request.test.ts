@@ -82,7 +82,7 @@ test("an attempt that is aborted ends immediately, and an abort after the answer
   bridge.connections.close();
 });
 
-/** Bridges that do not answer in time. Each sends some bytes immediately, and some every second. */
+/** Bridges that do not answer in time, with what each bridge sends at first and then every second; "" for nothing. */
 const STALLS: readonly (readonly [what: string, first: string, everySecond: string])[] = [
   ["gives no answer", "", ""],
   ["sends interim answers only", "", "HTTP/1.1 103 Early Hints\r\n\r\n"],

@@ -39,7 +39,7 @@ const REPEAT_MS = 1_000;
 const HINT_EVERY_MS = 5_000;
 const ROOMS_NOTED = 1_000;
 
-/** Reports the events of members to the service, and answers them in the room. */
+/** Reports members' events to the service, and shows hints and problems to these members in the room. */
 export class Reporter {
   readonly #parts: ReporterParts;
   /** Rooms in which the bridge is not allowed to remove reactions. */
