@@ -49,11 +49,6 @@ export function createSecretKeys(
     return page && { ...page, stored: await readAll(page.shard, page.ids) };
   }
 
-  /** Whether any readable secret of the record is encrypted with a key other than the newest. */
-  function isOld({ keys: used, missingKeys: missing }: Stored): boolean {
-    return used.some((key) => key !== box.newest && !missing.includes(key));
-  }
-
   /**
    * Encrypts the readable secrets of records with the newest key. Returns the ids of the workspaces whose records were
    * replaced. Only the encryption changes: each workspace keeps its version, so no core has to read the workspace
@@ -61,7 +56,7 @@ export function createSecretKeys(
    */
   async function reEncrypt(shard: number, stored: readonly Stored[]): Promise<ReadonlySet<string>> {
     const changed = new Set<string>();
-    let old = stored.filter(isOld);
+    let old = stored.filter(isOld(box.newest));
     // If cores with other keys keep changing a workspace, `list` still shows the old key.
     for (let tries = 0; tries < MOST_TRIES && old.length > 0; tries++) {
       const args = old.flatMap(({ workspaceId, version, record }) => {
@@ -73,7 +68,7 @@ export function createSecretKeys(
         if (asNumber(replies[i]) === 1) changed.add(workspaceId);
       }
       const outdated = old.map(({ workspaceId }) => workspaceId).filter((id) => !changed.has(id));
-      old = (await readAll(shard, outdated)).filter(isOld);
+      old = (await readAll(shard, outdated)).filter(isOld(box.newest));
     }
     return changed;
   }
@@ -100,4 +95,9 @@ export function createSecretKeys(
       };
     },
   };
+}
+
+/** Returns whether any readable secret of a record is encrypted with a key other than the newest. */
+function isOld(newest: string): (record: Stored) => boolean {
+  return ({ keys, missingKeys: missing }) => keys.some((key) => key !== newest && !missing.includes(key));
 }
