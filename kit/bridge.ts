@@ -24,7 +24,7 @@ export interface Bridge extends BridgeReports {
   shownIn(channel: string): readonly ShownMessage[];
   /** Receives pushes, for your own HTTP server (see `Receiver.handler`). */
   readonly handler: (request: IncomingMessage, response: ServerResponse) => void;
-  /** The same as `stop`. `fastifyReceiver(bridge, "/events")` calls this method. */
+  /** The same as `stop`. With `fastifyReceiver(bridge, "/events")`, `app.close()` calls this method. */
   close(): Promise<void>;
   readonly status: BridgeStatus;
 }

@@ -111,7 +111,7 @@ export class EventPush {
   get state(): PushState {
     return this.#state;
   }
-  /** Number of attempts whose outcomes are known. */
+  /** Number of attempts whose outcomes are known. Core gives up after the first attempt and all retries: `#nextAfter`. */
   get attempts(): number {
     return this.#attempts;
   }

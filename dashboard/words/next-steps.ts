@@ -28,12 +28,12 @@ export function nextSteps(health: HealthShape, ticks: Ticks): readonly Step[] {
 }
 
 /**
- * Returns whether a workspace's page shows the steps. The page shows the steps until all are done. It hides them
- * earlier if the bridge has sent requests and the workspace is older than the log, because earlier pushes are then
- * unknown.
+ * Returns whether a workspace's page shows the steps. The page shows the steps until all are done. If the bridge has
+ * sent requests and the workspace is older than the period of the log, the page also hides the steps: the log then
+ * cannot show whether a push ever succeeded.
  *
- * @param begun whether the operator connected the workspace in this browser, or confirmed a step; if not, the step
- *   `check` need not be done
+ * @param begun whether the operator connected the workspace in this browser, or confirmed a step; if not, the page hides
+ *   the steps even if the step `check` is not done
  */
 export function showsNextSteps(
   workspace: Pick<WorkspaceShape, "custom" | "connected" | "createdAt">,

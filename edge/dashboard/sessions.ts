@@ -113,7 +113,7 @@ function createKept<Value extends { readonly tokenName: string }>(
     },
   });
 
-  /** Removes the least recently used value of a token. Returns false when the token has none. */
+  /** Removes a token's least recently used session or code. Returns false when the token has none. */
   function removeOldest(tokenName: string): boolean {
     for (const key of kept.rkeys()) {
       if (kept.peek(key)?.value.tokenName === tokenName) return kept.delete(key);

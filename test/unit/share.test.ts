@@ -78,7 +78,7 @@ test("while `join` fails, the last result of `join` is used", async () => {
 });
 
 // time: controlled
-test("neither a `join` that hangs nor a shard whose update hangs delays the other shards", async () => {
+test("a `join` that hangs, or a hanging update of one shard, does not delay the updates of other shards", async () => {
   let hangs = false;
   const { share, hung, updated } = createTestShare(3, () =>
     hangs ? new Promise(() => undefined) : Promise.resolve({ names: ["me"], hasOlder: false }),

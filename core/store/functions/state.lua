@@ -40,9 +40,10 @@ local STATE = {
   -- Failures of pushes: see operator.lua. Written by record_pushes, log_delivery, find_failing and put_workspace.
   -- Time of the first failed attempt after the last accepted attempt.
   pushes_failing_ms = 'faulty',
-  -- The value of `pushes_failing_ms` when `workspace.failing` was added; deleted with `pushes_failing_ms`.
+  -- The value that `pushes_failing_ms` had when the operator event `workspace.failing` was queued. Deleted together with
+  -- `pushes_failing_ms`.
   push_outage_ms = 'alerted',
-  -- Times at which the last `workspace.failing` and the last `event.retries_exhausted` were added.
+  -- Times at which the last operator events `workspace.failing` and `event.retries_exhausted` were queued.
   outage_reported_ms = 'warned',
   exhausted_reported_ms = 'exhausted',
   -- Number of events whose last attempt has failed since `exhausted_reported_ms`.

@@ -13,7 +13,7 @@ interface Client {
   /** Matches the character before an opening delimiter; empty at the start of a line. */
   readonly opensAfter: RegExp;
   /**
-   * Like `opensAfter`, but for all except the first delimiter of a line: no style opens directly after another style.
+   * Like `opensAfter`, but for the text after a closed style: a style cannot open directly after another style closes.
    */
   readonly opensLaterAfter: RegExp;
   /** Matches the character after a closing delimiter; empty at the end of a line. */

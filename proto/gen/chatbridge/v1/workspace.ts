@@ -54,7 +54,10 @@ export enum HealthState {
   UNUSED = 1,
   /** IDLE - HEALTH_STATE_IDLE: the last poll is more than a minute old, and no events are waiting. */
   IDLE = 2,
-  /** HEALTHY - HEALTH_STATE_HEALTHY: the bridge polls, or accepted the last attempt, and had no outage in the last hour. */
+  /**
+   * HEALTHY - HEALTH_STATE_HEALTHY: there was no outage in the last hour. The bridge polled within the last minute, or accepted
+   * the last attempt of a push.
+   */
   HEALTHY = 3,
   /** RECOVERED - HEALTH_STATE_RECOVERED: as healthy, but an outage ended in the last hour. */
   RECOVERED = 4,
