@@ -27,7 +27,7 @@ export function createPushServer({ key, cert }: Certificate, take: Take) {
   });
 }
 
-/** Listens on a free port of loopback. Resolves to the port. */
+/** Listens on a free loopback port. Resolves to the port. */
 export async function listen(server: Server): Promise<number> {
   await once(server.listen(0, "127.0.0.1"), "listening");
   return (server.address() as AddressInfo).port;

@@ -24,7 +24,7 @@ export interface Tenant {
   readonly polled: TenantWorkspace;
   /** A workspace for which the tenant sets a target URL. New tenants have no target URL. */
   readonly pushed: TenantWorkspace;
-  /** Source address of the bridge's requests, an address of loopback. */
+  /** Source address of the bridge's requests: a loopback address. */
   readonly address: string;
 }
 

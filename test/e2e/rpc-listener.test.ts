@@ -194,7 +194,7 @@ test("the streams of a client that does not answer pings are closed, and closing
   await rpc.close();
 });
 
-test("closing a listener closes connections without a call immediately, and closing the listener twice is harmless", async () => {
+test("a listener that closes immediately closes connections that have no call in progress, and can be closed twice", async () => {
   const rpc = await start({ silentMs: 60_000 });
   const silent = await open(rpc);
   const closed = [rpc.close(), rpc.close()];

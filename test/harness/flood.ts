@@ -40,7 +40,7 @@ export async function openFlood(
   };
 }
 
-/** Forwards connections to a port of loopback, from the local address `from`. */
+/** Forwards connections to a loopback port, from the local address `from`. */
 export async function forwardFrom(from: string, port: number) {
   const sockets = new Set<Socket>();
   const server = createServer((near) => {

@@ -29,7 +29,7 @@ export interface HaproxyOptions {
 }
 
 /**
- * Runs HAProxy with deploy/compose/proxy/haproxy.cfg, on free ports of loopback and with the given servers. Returns when the
+ * Runs HAProxy with deploy/compose/proxy/haproxy.cfg, on free loopback ports and with the given servers. Returns when the
  * proxy uses all servers. `portOf` maps a port in the configuration to the free port that replaces it.
  */
 export async function startHaproxy({

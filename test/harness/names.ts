@@ -16,7 +16,7 @@ const TYPE_NAMES: Readonly<Record<number, string>> = { 1: "A", 28: "AAAA" };
 const HEADER_BYTES = 12;
 const RCODES = { NOERROR: 0, SERVFAIL: 2, NXDOMAIN: 3 } as const;
 
-/** Starts a DNS server on a free UDP port of loopback. */
+/** Starts a DNS server on a free UDP port of the loopback interface. */
 export async function startNames(table?: Readonly<Record<string, NameRecord>>): Promise<TestNames> {
   const names = createNames(table);
   await names.listen();
@@ -43,7 +43,7 @@ export function createNames(table: Readonly<Record<string, NameRecord>> = {}) {
   });
 
   return {
-    /** Listens on a UDP port of loopback, by default on a free port. */
+    /** Listens on a UDP port of the loopback interface, by default on a free port. */
     listen: (port = 0) =>
       new Promise<void>((resolve, reject) => {
         socket.once("error", reject).bind(port, "127.0.0.1", resolve);
