@@ -11,7 +11,7 @@ Prints the rows of each page of docs/answers that fit the question best, and the
 comments of the code, as file:line. Write a whole question or some words, e.g. npm run ask -- is an event lost if the bridge answers 500
 `;
 /** Maximum number of rows to print from each page of answers. */
-const ANSWERS_SHOWN = 3;
+const ANSWERS_SHOWN = [4, 3, 3, 3];
 const PLACES_SHOWN = 6;
 const LEFT_OUT = /^(?:\..*|node_modules|dist|gen|test|pictures|site)$/;
 const COMMENT = /^\s*(?:\/\*\*?|\*\/?|\/\/|--|#)\s?(.*?)(?:\*\/)?$/;
@@ -36,14 +36,28 @@ const SYNONYMS = new Map(
     "outbound outgoing",
     "inbound incoming",
     "repeat again retry resend twice duplicate",
-    "fail failure error broken",
+    "fail failure error",
     "stop shutdown quit terminate",
     "unavailable away down unreachable offline",
     "wait pending queued waiting",
     "store save persist keep kept",
     "private internal local",
-    "start begin launch boot",
+    "start begin began begun launch boot",
     "log logging logs",
+    "resume continue",
+    "send sent post",
+    "lose lost",
+    "hold held",
+    "write wrote written",
+    "find found",
+    "run ran",
+    "show shown see saw seen",
+    "take taken took",
+    "leave left",
+    "know knew known",
+    "come came",
+    "become became",
+    "break broke broken",
   ].flatMap((line) => {
     const [first, ...others] = line.split(" ").map((word) => stemmer(word));
     return others.map((other) => [other, first]);
@@ -152,9 +166,12 @@ if (question === "" || question === "--help" || question === "-h") {
 }
 const found = search(filesIn(".").flatMap(entriesOf), question);
 const lines = [];
-for (const page of new Set(found.map((each) => each.page).filter((each) => each !== undefined))) {
+const pages = new Set(found.map((each) => each.page).filter((each) => each !== undefined));
+for (const [index, page] of [...pages].entries()) {
   lines.push(`${page}:`);
-  for (const { title, text, at } of found.filter((each) => each.page === page).slice(0, ANSWERS_SHOWN)) {
+  for (const { title, text, at } of found
+    .filter((each) => each.page === page)
+    .slice(0, ANSWERS_SHOWN[index])) {
     lines.push(`  ${title}`, `    ${text.replaceAll(/\]\([^)]*\)/g, "]")} (${at})`);
   }
 }

@@ -8,7 +8,7 @@ export interface PaceOptions {
 interface Line {
   /** The `performance.now()` time at which the key can use its whole burst again. */
   restedAt: number;
-  /** The functions that begin the waiting tasks, in the order of their calls, with the amounts of the tasks. */
+  /** The waiting tasks, in order: maps the function that begins a task to the amount that the task uses. */
   readonly waiting: Map<() => void, number>;
   timer?: NodeJS.Timeout;
 }

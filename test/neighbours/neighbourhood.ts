@@ -75,8 +75,8 @@ export function neighbourhood() {
     tenant,
     place: (): Place => place,
     /**
-     * Runs an attack while the neighbour uses the service. The neighbour continues while the attacker keeps everything
-     * that it obtained. The attacker is a separate process, so that its own work does not delay the neighbour's calls
+     * Runs an attack while the neighbour uses the service. After the attack, the neighbour goes on using the service,
+     * while the attacker still holds its connections and streams. The attacker is a separate process, so that its own work does not delay the neighbour's calls
      * and bridge.
      */
     async attack(name: AttackName, kinds?: readonly Kind[]): Promise<Observed> {

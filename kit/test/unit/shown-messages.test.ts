@@ -25,7 +25,7 @@ const writes = fc.array(
   { maxLength: 60 },
 );
 
-test("the latest version of each recent message is found by its id, by its chat's ids and in its channel", () => {
+test("the latest version of each recent message is found by its id, by the ids that the chat gave it, and in its channel", () => {
   const limits = { messages: 8, characters: 2_000 };
   forAll(writes, (all) => {
     const messages = createShownMessages(limits);
