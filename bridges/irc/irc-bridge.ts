@@ -41,7 +41,7 @@ const LAST_TEXTS_MS = 1_000;
 const STOP_TOKEN = "last-lines";
 const QUIT_WITHIN_MS = 1_500;
 const HINT_EXPIRES_MS = 30_000;
-const KNOWN_TRIES = 50;
+const KNOWN_TRIES = 250;
 const KNOWN_EVERY_MS = 20;
 /** Milliseconds from the start of a connection until the server has surely listed the members of the channels. */
 const LISTED_AFTER_MS = 20_000;
@@ -105,6 +105,7 @@ class IrcBridge implements RunningBridge {
       maxLines: settings.IRC_MAX_LINES,
       gapMs: settings.IRC_UPDATE_SECONDS * 1_000,
       nickOf: (userId) => this.#nickOf(userId),
+      isSaved: (messageId, eventId) => this.#bridge.shown(messageId)?.eventId === eventId,
       log,
     });
     this.#bridge = createBridge({

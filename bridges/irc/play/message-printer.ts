@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import {
   CannotShow,
   dmChannel,
@@ -31,6 +32,8 @@ export interface MessagePrinterOptions {
    * Returns the current nick of a member, in lower case. Throws `CannotShow` or `RetryLater` if the nick is unknown.
    */
   nickOf(userId: string): string;
+  /** Whether the kit has saved the message as the event shows it. */
+  isSaved(messageId: string, eventId: string): boolean;
   readonly log: Logger;
 }
 
@@ -44,7 +47,7 @@ type Update = Printable & Pick<MessageUpdate, "channel" | "sequence">;
  */
 type Place = Pick<ShownMessage, "channel" | "user">;
 
-/** A message whose lines are being sent. */
+/** A message whose lines are being sent, or that the kit has not saved yet. */
 interface Printing {
   readonly shown: SentMessage;
   readonly eventId: string;
@@ -54,6 +57,9 @@ interface Printing {
 }
 
 const DM = "dm:";
+/** Milliseconds after which the bridge no longer waits until the kit has saved a message. */
+const SAVED_WITHIN_MS = 5_000;
+const LOOK_EVERY_MS = 20;
 
 /** Prints the messages of the service as lines. The chat's id of a message is the same as the service's id. */
 export class MessagePrinter implements BridgeChat {
@@ -94,8 +100,8 @@ export class MessagePrinter implements BridgeChat {
   }
 
   /**
-   * Returns the messages whose lines are all sent but not yet all confirmed, newest first. Members can already answer
-   * these messages, although the kit does not list them yet.
+   * Returns the messages whose lines are all sent, but that the kit has not saved yet, newest first. Members can already
+   * answer these messages, although the kit does not list them yet.
    */
   sent(): readonly SentMessage[] {
     return [...this.#printing.values()]
@@ -140,14 +146,34 @@ export class MessagePrinter implements BridgeChat {
       expiresAtMs: expiresAt === null ? null : Date.parse(expiresAt),
     });
     const shown = { ...place, messageId: message.id, message, chatMessageIds: [message.id] };
-    this.#printing.set(message.id, { shown, eventId: id, lines: lines.length, done });
+    const printing = { shown, eventId: id, lines: lines.length, done };
+    // The map is in order of printing, so an earlier entry of the message must not keep its position.
+    this.#printing.delete(message.id);
+    this.#printing.set(message.id, printing);
     try {
       await done;
       journal.notePrinted(message.id, printedOf(message, this.#partsOf(message), Date.now()));
-    } finally {
-      this.#printing.delete(message.id);
+    } catch (error) {
+      this.#forget(printing);
+      throw error;
     }
+    void this.#forgetWhenSaved(printing);
     return message.id;
+  }
+
+  /** The kit saves a message only after this class has printed it, and the disk may be slow. */
+  async #forgetWhenSaved(printing: Printing): Promise<void> {
+    const { shown, eventId } = printing;
+    const untilMs = performance.now() + SAVED_WITHIN_MS;
+    while (performance.now() < untilMs && !this.#options.isSaved(shown.messageId, eventId)) {
+      await sleep(LOOK_EVERY_MS, undefined, { ref: false });
+    }
+    this.#forget(printing);
+  }
+
+  #forget(printing: Printing): void {
+    const { messageId } = printing.shown;
+    if (this.#printing.get(messageId) === printing) this.#printing.delete(messageId);
   }
 
   /**
