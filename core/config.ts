@@ -67,7 +67,7 @@ function readCalls(settings: Settings) {
     listen: settings.hostPort("CORE_LISTEN", "address of the gRPC listener, host:port", "127.0.0.1:50051"),
     healthListen: settings.hostPort(
       "HEALTH_LISTEN",
-      "address of the listener for probes, host:port",
+      "address of the listener for probes and metrics, host:port",
       "127.0.0.1:50052",
     ),
     tokens: settings.parsed(

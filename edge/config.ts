@@ -18,7 +18,7 @@ export function readEdgeConfig(environment: NodeJS.ProcessEnv) {
       ),
       healthListen: settings.hostPort(
         "HEALTH_LISTEN",
-        "address of the listener for probes, host:port",
+        "address of the listener for probes and metrics, host:port",
         "127.0.0.1:8081",
       ),
       core: readCoreConnection(settings, "edge"),

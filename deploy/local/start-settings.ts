@@ -9,8 +9,14 @@ export const LISTENERS = {
     what: "address of core's gRPC listener for games and operators",
     fallback: "127.0.0.1:50051",
   },
-  EDGE_HEALTH_LISTEN: { what: "address of the edge's listener for probes", fallback: "127.0.0.1:8081" },
-  CORE_HEALTH_LISTEN: { what: "address of core's listener for probes", fallback: "127.0.0.1:50052" },
+  EDGE_HEALTH_LISTEN: {
+    what: "address of the edge's listener for probes and metrics",
+    fallback: "127.0.0.1:8081",
+  },
+  CORE_HEALTH_LISTEN: {
+    what: "address of core's listener for probes and metrics",
+    fallback: "127.0.0.1:50052",
+  },
   CHAT_LISTEN: { what: "address of the demo chat", fallback: "127.0.0.1:8083" },
   CHAT_PUSH_LISTEN: { what: "address of the demo chat's listener for pushes", fallback: "127.0.0.1:8084" },
   CHAT_HEALTH_LISTEN: { what: "address of the demo chat's listener for probes", fallback: "127.0.0.1:8085" },

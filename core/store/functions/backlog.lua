@@ -39,8 +39,8 @@ local function count_lost(log, from, trimmed, groups)
   for _, group in ipairs(groups) do
     local name, last, lag = group[1], group[2], group[3]
     local unread = 0
-    -- If the group has not read the first remaining entry, all remaining entries are unread. The other unread entries
-    -- were removed.
+    -- If the group has not read the first remaining entry, it has read none of the remaining entries. Any further
+    -- unread entries were removed from the log.
     if not left or is_before(last, left[1]) then unread = lag and lag - length or trimmed end
     local unacked = redis.call('XPENDING', log, name, from, left and '(' .. left[1] or '+', trimmed)
     local lost = math.min(trimmed, math.max(0, unread) + #unacked)

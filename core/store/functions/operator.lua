@@ -87,7 +87,7 @@ local function begin_push_outage(prefix, workspace)
     { mode = 'push', reason = attempt[4], status = attempt[5], since = failing })
 end
 
--- Records that the last attempt of an event has failed, after the attempt was logged. Only the
+-- Records that the final attempt of an event failed. Called after that attempt was logged. Only the
 -- first such event after an accepted attempt is reported, and at most one event per
 -- OPERATOR_EVENT_EVERY_MS. The other events are counted.
 local function note_exhausted(prefix, workspace, delivery)

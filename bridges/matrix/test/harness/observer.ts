@@ -6,7 +6,7 @@ import type { RoomMessage } from "./fold-room";
 import type { MatrixMember } from "./matrix-member";
 
 /**
- * Serves the messages that a member sees to `chat-bridge-check --observe`. These are the bridge's messages in a room,
+ * Shows `chat-bridge-check --observe` the messages that a member sees. These are the bridge's messages in a room,
  * and in all rooms to which the bridge invites the member.
  */
 export async function startObserver(member: MatrixMember, bridge: string, room: string) {
