@@ -22,9 +22,11 @@ export async function expectUsable(page: Page, name: string, sizes = [PHONE, DES
   for (const size of sizes) {
     await page.setViewportSize(size);
     for (const colorScheme of ["dark", "light"] as const) {
+      const applied = page.evaluate(untilTheme(colorScheme));
       await page.emulateMedia({ colorScheme, reducedMotion: "reduce" });
-      // The page's script applies the new theme in the next frame.
-      await page.evaluate("new Promise(requestAnimationFrame)");
+      await applied;
+      // The browser calls the listeners of the page in any order, so these frames let it call all of them.
+      for (const _frame of [1, 2, 3]) await page.evaluate("new Promise(requestAnimationFrame)");
       await untilStill(page);
       const look = `${name}, ${colorScheme}, ${size.width} wide`;
       if (PICTURES !== undefined) {
@@ -39,4 +41,16 @@ export async function expectUsable(page: Page, name: string, sizes = [PHONE, DES
       expect({ look, faults, fits }).toEqual({ look, faults: [], fits: true });
     }
   }
+}
+
+/**
+ * Returns a script that waits until the browser reports the theme to the page, whose own listener then applies the
+ * theme.
+ */
+function untilTheme(theme: "dark" | "light"): string {
+  return `new Promise((resolve) => {
+    const dark = matchMedia("(prefers-color-scheme: dark)");
+    if (dark.matches === ${theme === "dark"}) resolve();
+    else dark.addEventListener("change", () => resolve(), { once: true });
+  })`;
 }
