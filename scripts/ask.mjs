@@ -8,9 +8,11 @@ const ROOT = join(import.meta.dirname, "..");
 const HELP = `usage: npm run ask -- <question>
 
 Prints the rows of each page of docs/answers that fit the question best, and then the best sections of the guides and
-comments of the code, as file:line. Write a whole question or some words, e.g. npm run ask -- is an event lost if the bridge answers 500
+comments of the code, as file:line. Write a whole question or some words, e.g.:
+
+  npm run ask -- is an event lost if the bridge answers 500
 `;
-/** Maximum number of rows to print from each page of answers. */
+/** Maximum number of rows to print from each page of answers, the best page first. */
 const ANSWERS_SHOWN = [4, 3, 3, 3];
 const PLACES_SHOWN = 6;
 const LEFT_OUT = /^(?:\..*|node_modules|dist|gen|test|pictures|site)$/;
@@ -39,11 +41,10 @@ const SYNONYMS = new Map(
     "fail failure error",
     "stop shutdown quit terminate",
     "unavailable away down unreachable offline",
-    "wait pending queued waiting",
+    "wait pending queued",
     "store save persist keep kept",
     "private internal local",
     "start begin began begun launch boot",
-    "log logging logs",
     "resume continue",
     "send sent post",
     "lose lost",
@@ -56,7 +57,6 @@ const SYNONYMS = new Map(
     "leave left",
     "know knew known",
     "come came",
-    "become became",
     "break broke broken",
   ].flatMap((line) => {
     const [first, ...others] = line.split(" ").map((word) => stemmer(word));

@@ -105,7 +105,7 @@ class IrcBridge implements RunningBridge {
       maxLines: settings.IRC_MAX_LINES,
       gapMs: settings.IRC_UPDATE_SECONDS * 1_000,
       nickOf: (userId) => this.#nickOf(userId),
-      isSaved: (messageId, eventId) => this.#bridge.shown(messageId)?.eventId === eventId,
+      isSaved: (messageId, sequence) => (this.#bridge.shown(messageId)?.sequence ?? 0) >= sequence,
       log,
     });
     this.#bridge = createBridge({

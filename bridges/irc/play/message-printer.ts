@@ -32,14 +32,14 @@ export interface MessagePrinterOptions {
    * Returns the current nick of a member, in lower case. Throws `CannotShow` or `RetryLater` if the nick is unknown.
    */
   nickOf(userId: string): string;
-  /** Whether the kit has saved the message as the event shows it. */
-  isSaved(messageId: string, eventId: string): boolean;
+  /** Whether the kit has saved the message as the event with this sequence shows it, or a later version. */
+  isSaved(messageId: string, sequence: number): boolean;
   readonly log: Logger;
 }
 
 /** The fields of an event that printing needs. */
-type Printable = Pick<MessageCreate, "id" | "expiresAt" | "message">;
-type Update = Printable & Pick<MessageUpdate, "channel" | "sequence">;
+type Printable = Pick<MessageCreate, "id" | "sequence" | "expiresAt" | "message">;
+type Update = Printable & Pick<MessageUpdate, "channel">;
 
 /**
  * Where a message is shown: the channel or direct conversation, and the only member who sees it (null if all members
@@ -51,6 +51,7 @@ type Place = Pick<ShownMessage, "channel" | "user">;
 interface Printing {
   readonly shown: SentMessage;
   readonly eventId: string;
+  readonly sequence: number;
   /** The number of lines. */
   readonly lines: number;
   readonly done: Promise<void>;
@@ -136,7 +137,7 @@ export class MessagePrinter implements BridgeChat {
 
   async #print(event: Printable, parts: readonly Part[], place: Place): Promise<string> {
     const { outbox, journal, maxLines } = this.#options;
-    const { id, message, expiresAt } = event;
+    const { id, sequence, message, expiresAt } = event;
     const lines = printLines(parts, maxLines);
     const done = outbox.post({
       id,
@@ -146,7 +147,7 @@ export class MessagePrinter implements BridgeChat {
       expiresAtMs: expiresAt === null ? null : Date.parse(expiresAt),
     });
     const shown = { ...place, messageId: message.id, message, chatMessageIds: [message.id] };
-    const printing = { shown, eventId: id, lines: lines.length, done };
+    const printing = { shown, eventId: id, sequence, lines: lines.length, done };
     // The map is in order of printing, so an earlier entry of the message must not keep its position.
     this.#printing.delete(message.id);
     this.#printing.set(message.id, printing);
@@ -163,9 +164,9 @@ export class MessagePrinter implements BridgeChat {
 
   /** The kit saves a message only after this class has printed it, and the disk may be slow. */
   async #forgetWhenSaved(printing: Printing): Promise<void> {
-    const { shown, eventId } = printing;
+    const { shown, sequence } = printing;
     const untilMs = performance.now() + SAVED_WITHIN_MS;
-    while (performance.now() < untilMs && !this.#options.isSaved(shown.messageId, eventId)) {
+    while (performance.now() < untilMs && !this.#options.isSaved(shown.messageId, sequence)) {
       await sleep(LOOK_EVERY_MS, undefined, { ref: false });
     }
     this.#forget(printing);

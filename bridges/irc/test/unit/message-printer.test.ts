@@ -6,7 +6,8 @@ import type { Journal } from "../../state/journal";
 const LINES_SENT = 10;
 
 function setUp(outbox: MessagePrinterOptions["outbox"] = { post: async () => undefined }) {
-  const saved = new Set<string>();
+  /** The sequence of the version of each message that the kit has saved. */
+  const saved = new Map<string, number>();
   const journal = { sentOf: () => LINES_SENT, notePrinted: () => undefined, printedOf: () => undefined };
   const printer = new MessagePrinter({
     outbox,
@@ -15,18 +16,19 @@ function setUp(outbox: MessagePrinterOptions["outbox"] = { post: async () => und
     maxLines: LINES_SENT,
     gapMs: 0,
     nickOf: (userId) => userId,
-    isSaved: (_messageId, eventId) => saved.has(eventId),
+    isSaved: (messageId, sequence) => (saved.get(messageId) ?? 0) >= sequence,
     log: { warn: () => undefined } as unknown as MessagePrinterOptions["log"],
   });
   const sent = () => printer.sent().map(({ messageId }) => messageId);
   return { printer, saved, sent };
 }
 
-function create(id: string, eventId = `evt_${id}`): MessageCreate {
+function create(id: string, sequence = 1): MessageCreate {
   const buttons = [[{ label: "Join", action: "join", style: "primary" }]];
   const message = { id, kind: "card", text: "Trivia", buttons, image: null, data: null };
   return {
-    id: eventId,
+    id: `evt_${id}_${sequence}`,
+    sequence,
     type: "message.create",
     channel: "#games",
     expiresAt: null,
@@ -40,24 +42,24 @@ test("members can answer a printed message before the kit has saved it", async (
   await printer.post(create("a"));
   await printer.post(create("b"));
   expect(sent()).toEqual(["b", "a"]);
-  saved.add("evt_b");
+  saved.set("b", 1);
   await until("the kit lists the saved message", () => !sent().includes("b"));
   expect(sent()).toEqual(["a"]);
 });
 
 // time: ordering
-test("a message that is printed again is the newest, until the kit has saved the new version", async () => {
+test("a message that is printed again is the newest, until the kit has saved this version or a later one", async () => {
   const { printer, saved, sent } = setUp();
   await printer.post(create("a"));
   await printer.post(create("b"));
-  await printer.post(create("a", "evt_again"));
+  await printer.post(create("a", 2));
   expect(sent()).toEqual(["a", "b"]);
-  saved.add("evt_a");
-  saved.add("evt_b");
+  saved.set("a", 1);
+  saved.set("b", 1);
   await until("the kit lists the other message", () => !sent().includes("b"));
   expect(sent()).toEqual(["a"]);
-  saved.add("evt_again");
-  await until("the kit lists the new version", () => sent().length === 0);
+  saved.set("a", 3);
+  await until("the kit lists a later version", () => sent().length === 0);
 });
 
 test("a message whose lines are refused is not listed", async () => {
