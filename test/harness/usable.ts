@@ -2,6 +2,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Page } from "playwright-core";
 import { DESKTOP, PHONE, untilStill } from "./browser";
+import { until } from "./wait";
 
 const AXE = readFileSync(require.resolve("axe-core/axe.min.js"), "utf8");
 const RESULTS = { resultTypes: ["violations"] };
@@ -22,11 +23,8 @@ export async function expectUsable(page: Page, name: string, sizes = [PHONE, DES
   for (const size of sizes) {
     await page.setViewportSize(size);
     for (const colorScheme of ["dark", "light"] as const) {
-      const applied = page.evaluate(untilTheme(colorScheme));
       await page.emulateMedia({ colorScheme, reducedMotion: "reduce" });
-      await applied;
-      // The browser calls the listeners of the page in any order, so these frames let it call all of them.
-      for (const _frame of [1, 2, 3]) await page.evaluate("new Promise(requestAnimationFrame)");
+      await until(`the page is ${colorScheme}`, () => page.evaluate<boolean>(hasTheme(colorScheme)));
       await untilStill(page);
       const look = `${name}, ${colorScheme}, ${size.width} wide`;
       if (PICTURES !== undefined) {
@@ -44,13 +42,11 @@ export async function expectUsable(page: Page, name: string, sizes = [PHONE, DES
 }
 
 /**
- * Returns a script that waits until the browser reports the theme to the page, whose own listener then applies the
- * theme.
+ * Returns an expression that is true when the page has applied a theme. The styles of most pages depend on the media
+ * query alone. The script of the API reference also sets a class, in a later frame.
  */
-function untilTheme(theme: "dark" | "light"): string {
-  return `new Promise((resolve) => {
-    const dark = matchMedia("(prefers-color-scheme: dark)");
-    if (dark.matches === ${theme === "dark"}) resolve();
-    else dark.addEventListener("change", () => resolve(), { once: true });
-  })`;
+function hasTheme(theme: "dark" | "light"): string {
+  const isDark = String(theme === "dark");
+  return `matchMedia("(prefers-color-scheme: dark)").matches === ${isDark} &&
+    (document.querySelector("#docs") === null || document.documentElement.classList.contains("dark-mode") === ${isDark})`;
 }
