@@ -16,7 +16,7 @@ export interface FollowOptions {
   readonly window: number;
   readonly ackDeadlineMs: number;
   /** Called with each event for the consumer. A redelivery of an event has the same `deliveryId`. */
-  deliver(deliveryId: string, entry: LogEntry): void;
+  deliver(deliveryId: string, entry: LogEntry, shard: number): void;
   /**
    * Whether events that were passed to `deliver` still wait to be sent. If so, no further events are read until
    * `isBehind` is false again (backpressure).
@@ -200,7 +200,7 @@ export class FollowedShards {
       // acked.
       if (this.inFlight.isOut(shard, entry.entryId) || this.#acks.has(shard, entry.entryId)) continue;
       this.inFlight.add(shard, entry);
-      this.#options.deliver(deliveryId(shard, entry.entryId), entry);
+      this.#options.deliver(deliveryId(shard, entry.entryId), entry, shard);
     }
   }
 

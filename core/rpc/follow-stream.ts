@@ -3,6 +3,7 @@ import { InboundEvent } from "../../proto/gen/chatbridge/v1/event";
 import type { FollowOpen, FollowRequest, FollowResponse } from "../../proto/gen/chatbridge/v1/game";
 import { GROUP_IDLE_MS, GROUPS_MAX } from "../domain/bounds";
 import { findGroupFault, followShareOf } from "../domain/caller";
+import { streamIdOf } from "../domain/stream-id";
 import { enterGroup, follow, type Follower } from "../operations/follow";
 import type { FollowLog, GroupOpener, LogEntry } from "../ports/follow-log";
 import type { Ids } from "../ports/outside";
@@ -144,9 +145,11 @@ class FollowStream {
     if (entered === undefined) return;
     if (entered === "full") throw groupIsFull(followLog);
     if (entered !== "opened") throw noMoreGroups(entered, opener);
-    call.write({ say: { $case: "opened", value: {} } });
+    const opened = { streamId: streamIdOf(member), shards: followLog.shards };
+    call.write({ say: { $case: "opened", value: opened } });
     this.#spans = tracer && createDeliverySpans(tracer, group);
-    const deliver = (deliveryId: string, entry: LogEntry): void => this.#deliver(deliveryId, entry);
+    const deliver = (deliveryId: string, entry: LogEntry, shard: number): void =>
+      this.#deliver(deliveryId, entry, shard);
     const isBehind = (): boolean => call.writableNeedDrain;
     const follower = follow(followLog, { member, enteredAt, window, ackDeadlineMs, deliver, isBehind });
     if (this.#state.is === "closing") follower.stop();
@@ -159,11 +162,11 @@ class FollowStream {
     if (ended === "full") throw groupIsFull(followLog);
   }
 
-  #deliver(deliveryId: string, entry: LogEntry): void {
+  #deliver(deliveryId: string, entry: LogEntry, shard: number): void {
     if (this.#state.is !== "following") return;
     this.#context.callCounts.delivered[entry.attempt > 1 ? "again" : "first"] += 1;
     const traceparent = this.#spans?.begin(deliveryId, entry) ?? entry.traceparent;
-    this.#call.write(toDelivery(deliveryId, entry, traceparent));
+    this.#call.write(toDelivery(deliveryId, entry, shard, traceparent));
   }
 
   readonly #onStopping = (): void => {
@@ -240,7 +243,7 @@ function readOpen({ group, consumer, window, ackDeadline }: FollowOpen) {
   return { group, consumer, window, ackDeadlineMs };
 }
 
-function toDelivery(deliveryId: string, entry: LogEntry, traceparent = ""): FollowResponse {
+function toDelivery(deliveryId: string, entry: LogEntry, shard: number, traceparent = ""): FollowResponse {
   return {
     say: {
       $case: "delivery",
@@ -253,6 +256,7 @@ function toDelivery(deliveryId: string, entry: LogEntry, traceparent = ""): Foll
           event: InboundEvent.decode(entry.event),
         },
         traceparent,
+        shard,
       },
     },
   };

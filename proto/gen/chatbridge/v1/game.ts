@@ -43,6 +43,12 @@ export enum PublishRefusal {
    * events are removed after 24 hours.
    */
   HELD_FULL = 3,
+  /**
+   * STALE - PUBLISH_REFUSAL_STALE: the fence of the event names a stream that does not own the workspace's shard, or a delivery
+   * that was acked or delivered again. Drop the work that led to the event: another stream, or a later attempt, does
+   * this work.
+   */
+  STALE = 4,
 }
 
 /** PublishEventsRequest carries the events to publish. */
@@ -89,6 +95,32 @@ export interface OutboundEvent {
    * value, and ignores all values when core does not trace.
    */
   traceparent: string;
+  /**
+   * fence makes core refuse the event with PUBLISH_REFUSAL_STALE if the game no longer owns what caused the event.
+   * Unset means that core does not check this.
+   */
+  fence: Fence | undefined;
+}
+
+/**
+ * Fence names what caused an event. Without a fence, a process that was suspended can publish events of a game that
+ * another process has continued. An event whose idempotency key was used before is not refused: its result is that of
+ * the first event.
+ */
+export interface Fence {
+  /**
+   * stream_id is the id of a stream of this game, from its FollowOpened. Core refuses the event if the stream does not
+   * own the shard of the event's workspace. A stream that has ended owns no shard.
+   */
+  streamId: string;
+  /**
+   * delivery_id of the delivery that caused the event. The delivery must be of the event's workspace. Core also refuses
+   * the event if the delivery was acked, or was delivered again with a higher attempt. Empty if no delivery caused the
+   * event, e.g. if a timer did.
+   */
+  deliveryId: string;
+  /** attempt of the delivery; 0 if delivery_id is empty. */
+  attempt: number;
 }
 
 /** MessageCreate posts a message in a channel. */
@@ -185,7 +217,7 @@ export interface PublishRefused {
 
 /** FollowRequest is a request from a consumer. */
 export interface FollowRequest {
-  /** say contains a FollowOpen in the first request, and a FollowAck in every later request. */
+  /** say contains a FollowOpen in the first request, and one of the other messages in every later request. */
   say:
     | //
     /** open starts the deliveries. A consumer must send open first, and only once. */
@@ -193,6 +225,15 @@ export interface FollowRequest {
     | //
     /** ack says that events were processed. */
     { $case: "ack"; value: FollowAck }
+    | //
+    /** extend says that the consumer is still working on events ("in progress"). */
+    { $case: "extend"; value: FollowExtend }
+    | //
+    /** nack gives events back, so that core delivers them again. */
+    { $case: "nack"; value: FollowNack }
+    | //
+    /** dead_letter gives up an event that cannot be processed. */
+    { $case: "deadLetter"; value: FollowDeadLetter }
     | undefined;
 }
 
@@ -214,7 +255,11 @@ export interface FollowOpen {
    * ack_deadline is the time within which each event must be acked: 1 second to 10
    * minutes. Unset means 30 seconds.
    */
-  ackDeadline: Duration | undefined;
+  ackDeadline:
+    | Duration
+    | undefined;
+  /** assignments makes core send an Assignment whenever the stream gains or loses shards. */
+  assignments: boolean;
 }
 
 /**
@@ -226,9 +271,40 @@ export interface FollowAck {
   deliveryIds: string[];
 }
 
+/**
+ * FollowExtend starts the ack deadline of events again from now. An event can be extended for up to 10 minutes after
+ * its deadline first began to run; core ignores later extensions, and redelivers the event.
+ */
+export interface FollowExtend {
+  /** delivery_ids of the events; ids of events that this stream does not have are ignored. */
+  deliveryIds: string[];
+}
+
+/**
+ * FollowNack gives events back ("negative ack"). Core redelivers them with a higher attempt, and with them the later
+ * unacked events of the same workspaces, in order.
+ */
+export interface FollowNack {
+  /** delivery_ids of the events; ids of events that this stream does not have are ignored. */
+  deliveryIds: string[];
+  /** delay until the redelivery, 0 to 10 minutes. Unset means 0. */
+  delay: Duration | undefined;
+}
+
+/**
+ * FollowDeadLetter acks an event that the game cannot process, e.g. after several attempts, and reports it to the
+ * operators.
+ */
+export interface FollowDeadLetter {
+  /** delivery_id of the event. Core ignores the id of an event that this stream does not have. */
+  deliveryId: string;
+  /** reason for operators: 1 to 200 characters. Do not include texts that members typed. */
+  reason: string;
+}
+
 /** FollowResponse is a message to a consumer. */
 export interface FollowResponse {
-  /** say contains a FollowOpened in the first response, and a Delivery in every later response. */
+  /** say contains a FollowOpened in the first response, and a Delivery or an Assignment in every later response. */
   say:
     | //
     /** opened says that the group exists, and that deliveries can follow. */
@@ -236,11 +312,36 @@ export interface FollowResponse {
     | //
     /** delivery of an event. */
     { $case: "delivery"; value: Delivery }
+    | //
+    /** assignment says which shards the stream has gained or lost. Core sends assignments only if FollowOpen asks for them. */
+    { $case: "assignment"; value: Assignment }
     | undefined;
 }
 
 /** FollowOpened says that the stream is open. */
 export interface FollowOpened {
+  /**
+   * stream_id identifies the stream in a Fence. The id is opaque, and has at most 128 characters. Empty if core is of a
+   * release that does not support fences.
+   */
+  streamId: string;
+  /**
+   * shards is the number of shards. Each workspace belongs to one shard, from 0 to shards - 1: the FNV-1a hash (32 bits)
+   * of the workspace's id, modulo shards. The number never changes for an installation.
+   */
+  shards: number;
+}
+
+/**
+ * Assignment says which shards the stream owns. In a group, each shard has at most one owner, which gets the events of
+ * the shard's workspaces. A game should run the timers of exactly these workspaces. A new stream owns no shard, and a
+ * stream that has ended owns none.
+ */
+export interface Assignment {
+  /** gained shards: sent before the first delivery of each shard. */
+  gained: number[];
+  /** lost shards: sent after the last delivery of each shard. Another stream may own the shard by now, so use a Fence. */
+  lost: number[];
 }
 
 /** Delivery is an event that waits for its ack. */
@@ -261,6 +362,8 @@ export interface Delivery {
    * of the member's request. Empty when the request was not traced.
    */
   traceparent: string;
+  /** shard of the event's workspace: see FollowOpened.shards. */
+  shard: number;
 }
 
 function createBasePublishEventsRequest(): PublishEventsRequest {
@@ -319,7 +422,14 @@ export const PublishEventsRequest: MessageFns<PublishEventsRequest> = {
 };
 
 function createBaseOutboundEvent(): OutboundEvent {
-  return { workspaceId: "", content: undefined, idempotencyKey: "", lifetime: undefined, traceparent: "" };
+  return {
+    workspaceId: "",
+    content: undefined,
+    idempotencyKey: "",
+    lifetime: undefined,
+    traceparent: "",
+    fence: undefined,
+  };
 }
 
 export const OutboundEvent: MessageFns<OutboundEvent> = {
@@ -349,6 +459,9 @@ export const OutboundEvent: MessageFns<OutboundEvent> = {
     }
     if (message.traceparent !== "") {
       writer.uint32(66).string(message.traceparent);
+    }
+    if (message.fence !== undefined) {
+      Fence.encode(message.fence, writer.uint32(74).fork()).join();
     }
     return writer;
   },
@@ -430,6 +543,14 @@ export const OutboundEvent: MessageFns<OutboundEvent> = {
             message.traceparent = reader.string();
             continue;
           }
+          case 9: {
+            if (tag !== 74) {
+              break;
+            }
+
+            message.fence = Fence.decode(reader, reader.uint32());
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -479,6 +600,86 @@ export const OutboundEvent: MessageFns<OutboundEvent> = {
       ? Duration.fromPartial(object.lifetime)
       : undefined;
     message.traceparent = object.traceparent ?? "";
+    message.fence = (object.fence !== undefined && object.fence !== null) ? Fence.fromPartial(object.fence) : undefined;
+    return message;
+  },
+};
+
+function createBaseFence(): Fence {
+  return { streamId: "", deliveryId: "", attempt: 0 };
+}
+
+export const Fence: MessageFns<Fence> = {
+  encode(message: Fence, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.streamId !== "") {
+      writer.uint32(10).string(message.streamId);
+    }
+    if (message.deliveryId !== "") {
+      writer.uint32(18).string(message.deliveryId);
+    }
+    if (message.attempt !== 0) {
+      writer.uint32(24).uint32(message.attempt);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): Fence {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseFence();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.streamId = reader.string();
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.deliveryId = reader.string();
+            continue;
+          }
+          case 3: {
+            if (tag !== 24) {
+              break;
+            }
+
+            message.attempt = reader.uint32();
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<Fence>): Fence {
+    return Fence.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<Fence>): Fence {
+    const message = createBaseFence();
+    message.streamId = object.streamId ?? "";
+    message.deliveryId = object.deliveryId ?? "";
+    message.attempt = object.attempt ?? 0;
     return message;
   },
 };
@@ -1102,6 +1303,15 @@ export const FollowRequest: MessageFns<FollowRequest> = {
       case "ack":
         FollowAck.encode(message.say.value, writer.uint32(18).fork()).join();
         break;
+      case "extend":
+        FollowExtend.encode(message.say.value, writer.uint32(26).fork()).join();
+        break;
+      case "nack":
+        FollowNack.encode(message.say.value, writer.uint32(34).fork()).join();
+        break;
+      case "deadLetter":
+        FollowDeadLetter.encode(message.say.value, writer.uint32(42).fork()).join();
+        break;
     }
     return writer;
   },
@@ -1135,6 +1345,30 @@ export const FollowRequest: MessageFns<FollowRequest> = {
             message.say = { $case: "ack", value: FollowAck.decode(reader, reader.uint32()) };
             continue;
           }
+          case 3: {
+            if (tag !== 26) {
+              break;
+            }
+
+            message.say = { $case: "extend", value: FollowExtend.decode(reader, reader.uint32()) };
+            continue;
+          }
+          case 4: {
+            if (tag !== 34) {
+              break;
+            }
+
+            message.say = { $case: "nack", value: FollowNack.decode(reader, reader.uint32()) };
+            continue;
+          }
+          case 5: {
+            if (tag !== 42) {
+              break;
+            }
+
+            message.say = { $case: "deadLetter", value: FollowDeadLetter.decode(reader, reader.uint32()) };
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -1165,13 +1399,31 @@ export const FollowRequest: MessageFns<FollowRequest> = {
         }
         break;
       }
+      case "extend": {
+        if (object.say?.value !== undefined && object.say?.value !== null) {
+          message.say = { $case: "extend", value: FollowExtend.fromPartial(object.say.value) };
+        }
+        break;
+      }
+      case "nack": {
+        if (object.say?.value !== undefined && object.say?.value !== null) {
+          message.say = { $case: "nack", value: FollowNack.fromPartial(object.say.value) };
+        }
+        break;
+      }
+      case "deadLetter": {
+        if (object.say?.value !== undefined && object.say?.value !== null) {
+          message.say = { $case: "deadLetter", value: FollowDeadLetter.fromPartial(object.say.value) };
+        }
+        break;
+      }
     }
     return message;
   },
 };
 
 function createBaseFollowOpen(): FollowOpen {
-  return { group: "", consumer: "", window: 0, ackDeadline: undefined };
+  return { group: "", consumer: "", window: 0, ackDeadline: undefined, assignments: false };
 }
 
 export const FollowOpen: MessageFns<FollowOpen> = {
@@ -1187,6 +1439,9 @@ export const FollowOpen: MessageFns<FollowOpen> = {
     }
     if (message.ackDeadline !== undefined) {
       Duration.encode(message.ackDeadline, writer.uint32(34).fork()).join();
+    }
+    if (message.assignments !== false) {
+      writer.uint32(40).bool(message.assignments);
     }
     return writer;
   },
@@ -1236,6 +1491,14 @@ export const FollowOpen: MessageFns<FollowOpen> = {
             message.ackDeadline = Duration.decode(reader, reader.uint32());
             continue;
           }
+          case 5: {
+            if (tag !== 40) {
+              break;
+            }
+
+            message.assignments = reader.bool();
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -1259,6 +1522,7 @@ export const FollowOpen: MessageFns<FollowOpen> = {
     message.ackDeadline = (object.ackDeadline !== undefined && object.ackDeadline !== null)
       ? Duration.fromPartial(object.ackDeadline)
       : undefined;
+    message.assignments = object.assignments ?? false;
     return message;
   },
 };
@@ -1318,6 +1582,197 @@ export const FollowAck: MessageFns<FollowAck> = {
   },
 };
 
+function createBaseFollowExtend(): FollowExtend {
+  return { deliveryIds: [] };
+}
+
+export const FollowExtend: MessageFns<FollowExtend> = {
+  encode(message: FollowExtend, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    for (const v of message.deliveryIds) {
+      writer.uint32(10).string(v!);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): FollowExtend {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseFollowExtend();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.deliveryIds.push(reader.string());
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<FollowExtend>): FollowExtend {
+    return FollowExtend.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<FollowExtend>): FollowExtend {
+    const message = createBaseFollowExtend();
+    message.deliveryIds = object.deliveryIds?.map((e) => e) || [];
+    return message;
+  },
+};
+
+function createBaseFollowNack(): FollowNack {
+  return { deliveryIds: [], delay: undefined };
+}
+
+export const FollowNack: MessageFns<FollowNack> = {
+  encode(message: FollowNack, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    for (const v of message.deliveryIds) {
+      writer.uint32(10).string(v!);
+    }
+    if (message.delay !== undefined) {
+      Duration.encode(message.delay, writer.uint32(18).fork()).join();
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): FollowNack {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseFollowNack();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.deliveryIds.push(reader.string());
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.delay = Duration.decode(reader, reader.uint32());
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<FollowNack>): FollowNack {
+    return FollowNack.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<FollowNack>): FollowNack {
+    const message = createBaseFollowNack();
+    message.deliveryIds = object.deliveryIds?.map((e) => e) || [];
+    message.delay = (object.delay !== undefined && object.delay !== null)
+      ? Duration.fromPartial(object.delay)
+      : undefined;
+    return message;
+  },
+};
+
+function createBaseFollowDeadLetter(): FollowDeadLetter {
+  return { deliveryId: "", reason: "" };
+}
+
+export const FollowDeadLetter: MessageFns<FollowDeadLetter> = {
+  encode(message: FollowDeadLetter, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.deliveryId !== "") {
+      writer.uint32(10).string(message.deliveryId);
+    }
+    if (message.reason !== "") {
+      writer.uint32(18).string(message.reason);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): FollowDeadLetter {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseFollowDeadLetter();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.deliveryId = reader.string();
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.reason = reader.string();
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<FollowDeadLetter>): FollowDeadLetter {
+    return FollowDeadLetter.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<FollowDeadLetter>): FollowDeadLetter {
+    const message = createBaseFollowDeadLetter();
+    message.deliveryId = object.deliveryId ?? "";
+    message.reason = object.reason ?? "";
+    return message;
+  },
+};
+
 function createBaseFollowResponse(): FollowResponse {
   return { say: undefined };
 }
@@ -1330,6 +1785,9 @@ export const FollowResponse: MessageFns<FollowResponse> = {
         break;
       case "delivery":
         Delivery.encode(message.say.value, writer.uint32(18).fork()).join();
+        break;
+      case "assignment":
+        Assignment.encode(message.say.value, writer.uint32(26).fork()).join();
         break;
     }
     return writer;
@@ -1364,6 +1822,14 @@ export const FollowResponse: MessageFns<FollowResponse> = {
             message.say = { $case: "delivery", value: Delivery.decode(reader, reader.uint32()) };
             continue;
           }
+          case 3: {
+            if (tag !== 26) {
+              break;
+            }
+
+            message.say = { $case: "assignment", value: Assignment.decode(reader, reader.uint32()) };
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -1394,17 +1860,29 @@ export const FollowResponse: MessageFns<FollowResponse> = {
         }
         break;
       }
+      case "assignment": {
+        if (object.say?.value !== undefined && object.say?.value !== null) {
+          message.say = { $case: "assignment", value: Assignment.fromPartial(object.say.value) };
+        }
+        break;
+      }
     }
     return message;
   },
 };
 
 function createBaseFollowOpened(): FollowOpened {
-  return {};
+  return { streamId: "", shards: 0 };
 }
 
 export const FollowOpened: MessageFns<FollowOpened> = {
-  encode(_: FollowOpened, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+  encode(message: FollowOpened, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.streamId !== "") {
+      writer.uint32(10).string(message.streamId);
+    }
+    if (message.shards !== 0) {
+      writer.uint32(16).uint32(message.shards);
+    }
     return writer;
   },
 
@@ -1421,6 +1899,22 @@ export const FollowOpened: MessageFns<FollowOpened> = {
       while (reader.pos < end) {
         const tag = reader.uint32();
         switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.streamId = reader.string();
+            continue;
+          }
+          case 2: {
+            if (tag !== 16) {
+              break;
+            }
+
+            message.shards = reader.uint32();
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -1436,14 +1930,111 @@ export const FollowOpened: MessageFns<FollowOpened> = {
   create(base?: DeepPartial<FollowOpened>): FollowOpened {
     return FollowOpened.fromPartial(base ?? {});
   },
-  fromPartial(_: DeepPartial<FollowOpened>): FollowOpened {
+  fromPartial(object: DeepPartial<FollowOpened>): FollowOpened {
     const message = createBaseFollowOpened();
+    message.streamId = object.streamId ?? "";
+    message.shards = object.shards ?? 0;
+    return message;
+  },
+};
+
+function createBaseAssignment(): Assignment {
+  return { gained: [], lost: [] };
+}
+
+export const Assignment: MessageFns<Assignment> = {
+  encode(message: Assignment, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.gained.length !== 0) {
+      writer.uint32(10).fork();
+      for (const v of message.gained) {
+        writer.uint32(v);
+      }
+      writer.join();
+    }
+    if (message.lost.length !== 0) {
+      writer.uint32(18).fork();
+      for (const v of message.lost) {
+        writer.uint32(v);
+      }
+      writer.join();
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): Assignment {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseAssignment();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag === 8) {
+              message.gained.push(reader.uint32());
+
+              continue;
+            }
+
+            if (tag === 10) {
+              const end2 = reader.uint32() + reader.pos;
+              while (reader.pos < end2) {
+                message.gained.push(reader.uint32());
+              }
+
+              continue;
+            }
+
+            break;
+          }
+          case 2: {
+            if (tag === 16) {
+              message.lost.push(reader.uint32());
+
+              continue;
+            }
+
+            if (tag === 18) {
+              const end2 = reader.uint32() + reader.pos;
+              while (reader.pos < end2) {
+                message.lost.push(reader.uint32());
+              }
+
+              continue;
+            }
+
+            break;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<Assignment>): Assignment {
+    return Assignment.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<Assignment>): Assignment {
+    const message = createBaseAssignment();
+    message.gained = object.gained?.map((e) => e) || [];
+    message.lost = object.lost?.map((e) => e) || [];
     return message;
   },
 };
 
 function createBaseDelivery(): Delivery {
-  return { deliveryId: "", attempt: 0, received: undefined, traceparent: "" };
+  return { deliveryId: "", attempt: 0, received: undefined, traceparent: "", shard: 0 };
 }
 
 export const Delivery: MessageFns<Delivery> = {
@@ -1459,6 +2050,9 @@ export const Delivery: MessageFns<Delivery> = {
     }
     if (message.traceparent !== "") {
       writer.uint32(34).string(message.traceparent);
+    }
+    if (message.shard !== 0) {
+      writer.uint32(40).uint32(message.shard);
     }
     return writer;
   },
@@ -1508,6 +2102,14 @@ export const Delivery: MessageFns<Delivery> = {
             message.traceparent = reader.string();
             continue;
           }
+          case 5: {
+            if (tag !== 40) {
+              break;
+            }
+
+            message.shard = reader.uint32();
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -1531,6 +2133,7 @@ export const Delivery: MessageFns<Delivery> = {
       ? ReceivedEvent.fromPartial(object.received)
       : undefined;
     message.traceparent = object.traceparent ?? "";
+    message.shard = object.shard ?? 0;
     return message;
   },
 };
@@ -1596,11 +2199,17 @@ export const GameServiceService = {
    * follow only the groups "<token's name>" and "<token's name>.<anything>", and
    * other tokens cannot follow these groups.
    *
-   * The first request must contain a FollowOpen, and every later request a
-   * FollowAck. The first response contains a FollowOpened.
+   * The ack deadline of an event runs while the event is the first unacked event of
+   * its workspace on the stream: from its delivery, or from the ack of the event
+   * before it. The window is shared fairly: the unacked events of one workspace never
+   * take all of it, so a workspace with many events does not delay other workspaces.
    *
-   * Errors: INVALID_ARGUMENT for an invalid open, or for a later request that is
-   * not an ack; ABORTED when a newer stream of the consumer has replaced this
+   * The first request must contain a FollowOpen. A later request contains a
+   * FollowAck, FollowExtend, FollowNack or FollowDeadLetter. The first response
+   * contains a FollowOpened.
+   *
+   * Errors: INVALID_ARGUMENT for an invalid open, or for an invalid later request;
+   * ABORTED when a newer stream of the consumer has replaced this
    * stream; RESOURCE_EXHAUSTED when the group already has 64 streams (or one for
    * each shard, if core has more than 64 shards), or this core already has 256
    * streams, or 192 streams of the token (32 of a limited token): retry later;
@@ -1667,11 +2276,17 @@ export interface GameServiceServer extends UntypedServiceImplementation {
    * follow only the groups "<token's name>" and "<token's name>.<anything>", and
    * other tokens cannot follow these groups.
    *
-   * The first request must contain a FollowOpen, and every later request a
-   * FollowAck. The first response contains a FollowOpened.
+   * The ack deadline of an event runs while the event is the first unacked event of
+   * its workspace on the stream: from its delivery, or from the ack of the event
+   * before it. The window is shared fairly: the unacked events of one workspace never
+   * take all of it, so a workspace with many events does not delay other workspaces.
    *
-   * Errors: INVALID_ARGUMENT for an invalid open, or for a later request that is
-   * not an ack; ABORTED when a newer stream of the consumer has replaced this
+   * The first request must contain a FollowOpen. A later request contains a
+   * FollowAck, FollowExtend, FollowNack or FollowDeadLetter. The first response
+   * contains a FollowOpened.
+   *
+   * Errors: INVALID_ARGUMENT for an invalid open, or for an invalid later request;
+   * ABORTED when a newer stream of the consumer has replaced this
    * stream; RESOURCE_EXHAUSTED when the group already has 64 streams (or one for
    * each shard, if core has more than 64 shards), or this core already has 256
    * streams, or 192 streams of the token (32 of a limited token): retry later;
@@ -1744,11 +2359,17 @@ export interface GameServiceClient extends Client {
    * follow only the groups "<token's name>" and "<token's name>.<anything>", and
    * other tokens cannot follow these groups.
    *
-   * The first request must contain a FollowOpen, and every later request a
-   * FollowAck. The first response contains a FollowOpened.
+   * The ack deadline of an event runs while the event is the first unacked event of
+   * its workspace on the stream: from its delivery, or from the ack of the event
+   * before it. The window is shared fairly: the unacked events of one workspace never
+   * take all of it, so a workspace with many events does not delay other workspaces.
    *
-   * Errors: INVALID_ARGUMENT for an invalid open, or for a later request that is
-   * not an ack; ABORTED when a newer stream of the consumer has replaced this
+   * The first request must contain a FollowOpen. A later request contains a
+   * FollowAck, FollowExtend, FollowNack or FollowDeadLetter. The first response
+   * contains a FollowOpened.
+   *
+   * Errors: INVALID_ARGUMENT for an invalid open, or for an invalid later request;
+   * ABORTED when a newer stream of the consumer has replaced this
    * stream; RESOURCE_EXHAUSTED when the group already has 64 streams (or one for
    * each shard, if core has more than 64 shards), or this core already has 256
    * streams, or 192 streams of the token (32 of a limited token): retry later;
