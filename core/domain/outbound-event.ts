@@ -36,6 +36,14 @@ export type OutboundContent =
     }
   | { readonly type: "dm.create"; readonly user: string; readonly message: MessageBody };
 
+/** What caused an event, as the game named it. `readFence` checks the rules for fences. */
+export interface EventFence {
+  readonly streamId: string;
+  /** The empty string if no delivery caused the event. */
+  readonly deliveryId: string;
+  readonly attempt: number;
+}
+
 /** An event as a game published it. `findOutboundFault` checks the rules for events. */
 export interface OutboundEvent {
   readonly workspaceId: string;
@@ -44,4 +52,6 @@ export interface OutboundEvent {
   readonly idempotencyKey: string;
   /** Lifetime in ms; undefined for the default lifetime of the event's type and kind. */
   readonly lifetimeMs: number | undefined;
+  /** Undefined if the store need not check what caused the event. */
+  readonly fence?: EventFence | undefined;
 }

@@ -6,7 +6,7 @@ import type { Button, MessageBody, OutboundEvent } from "./outbound-event";
 
 /**
  * The first rule that an outbound event breaks. `field` is relative to the event's content, unless it is
- * `idempotency_key` or `lifetime`.
+ * `idempotency_key` or `lifetime`, or starts with `fence.`.
  */
 export interface OutboundFault {
   readonly field: string;

@@ -7,11 +7,18 @@ import type { OutboundEvent } from "../domain/outbound-event";
 import { findOutboundFault, type OutboundFault } from "../domain/outbound-rules";
 import { parseWorkspaceId } from "../domain/workspace";
 import type { Clock, Ids } from "../ports/outside";
-import type { Publication } from "../ports/outbound-events";
+import type { Fence, Publication } from "../ports/outbound-events";
+import { readFence } from "./fence";
 
 export type Unpublishable =
   | { readonly outcome: "unknown-workspace" }
   | { readonly outcome: "invalid"; readonly fault: OutboundFault };
+
+export interface PublishContext {
+  readonly now: Clock;
+  readonly ids: Ids;
+  readonly followLog: { readonly shards: number };
+}
 
 /**
  * Prepares one event for `OutboundEvents`: checks the event, creates the ids, and renders the envelope once.
@@ -19,7 +26,7 @@ export type Unpublishable =
  * The result does not refer to `event`, so that the decoded event can be freed before the store answers.
  */
 export function preparePublication(
-  { now, ids }: { readonly now: Clock; readonly ids: Ids },
+  { now, ids, followLog }: PublishContext,
   event: OutboundEvent,
   caller: Caller,
 ): Publication | Unpublishable {
@@ -27,6 +34,12 @@ export function preparePublication(
   if (workspaceId === undefined) return { outcome: "unknown-workspace" };
   const fault = findOutboundFault(event);
   if (fault !== undefined) return { outcome: "invalid", fault };
+  let fence: Fence | undefined;
+  if (event.fence !== undefined) {
+    const read = readFence(event.fence, workspaceId, followLog.shards);
+    if ("fault" in read) return { outcome: "invalid", fault: read.fault };
+    fence = read.fence;
+  }
 
   const { content } = event;
   const createdAtMs = now();
@@ -50,5 +63,6 @@ export function preparePublication(
     type: content.type,
     push: isPushRetried(content) ? "retried" : "once",
     envelope,
+    fence,
   };
 }

@@ -75,6 +75,8 @@ export async function sendTestEvent(
   if (published.outcome === "unknown-workspace") {
     return precondition("the workspace is not connected: connect it first");
   }
+  // The event has no fence, so it cannot be stale.
+  if (published.outcome === "stale") throw new Error("an event without a fence is stale");
   if (published.outcome === "store-full") {
     return precondition("Redis has no memory left to hold events: raise its maxmemory, or try again later");
   }

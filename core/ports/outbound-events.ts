@@ -2,6 +2,15 @@ import type { OutboundType } from "../../contract/messages";
 import type { RenderedEnvelope } from "../domain/envelope";
 import type { WorkspaceRecord } from "./workspaces";
 
+/** What must still be the case when an event is stored. */
+export interface Fence {
+  readonly group: string;
+  /** The token of the stream, which must hold the lease of the workspace's shard. */
+  readonly token: string;
+  /** The delivery that must be unacked, with this attempt as its last. Undefined if no delivery caused the event. */
+  readonly delivery: { readonly entryId: string; readonly attempt: number } | undefined;
+}
+
 /** A rendered event to publish to a workspace. */
 export interface Publication {
   readonly workspaceId: string;
@@ -19,6 +28,7 @@ export interface Publication {
   readonly envelope: RenderedEnvelope;
   /** The context to store with an event that will be pushed; undefined when the event is not traced. */
   readonly traceparent?: string | undefined;
+  readonly fence?: Fence | undefined;
 }
 
 export type Published =
@@ -36,6 +46,8 @@ export type Published =
       readonly mode: "poll" | "push" | undefined;
     }
   | { readonly outcome: "unknown-workspace" }
+  /** Not stored: the stream or the delivery of the fence is no longer current. */
+  | { readonly outcome: "stale" }
   /**
    * Not stored: the event would exceed the limit on the held events of the workspace, which already take `bytes` bytes.
    * `waiting` of the held events wait for a bridge that does not poll; 0 if the bridge polls.

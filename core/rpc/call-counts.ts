@@ -35,6 +35,7 @@ export function createCallCounts() {
       "unknown-workspace": 0,
       "held-full": 0,
       "store-full": 0,
+      stale: 0,
       invalid: 0,
     },
     /** Open streams of games. */

@@ -172,6 +172,8 @@ class Publisher {
         return refusedResult(PublishRefusal.HELD_FULL, "workspace_id", NO_MEMORY_TO_HOLD);
       case "held-full":
         return refusedResult(PublishRefusal.HELD_FULL, "workspace_id", whyHeldFull(outcome));
+      case "stale":
+        return refusedResult(PublishRefusal.STALE, "fence", WHY_STALE);
       case "unknown-workspace":
         return refusedResult(
           PublishRefusal.UNKNOWN_WORKSPACE,
@@ -188,6 +190,9 @@ class Publisher {
     return refusedResult(PublishRefusal.INVALID, field, message);
   }
 }
+
+const WHY_STALE =
+  "the stream no longer owns the workspace's shard, or the delivery was acked or delivered again: drop the work that led to this event";
 
 const NO_MEMORY_TO_HOLD =
   "Redis has no memory left to hold events for polling bridges: send the event again later, or raise Redis's maxmemory";

@@ -12,7 +12,13 @@ const MESSAGE_PATHS = {
 } as const;
 
 /** Fields that belong to the event itself, not to its content. */
-const EVENT_FIELDS = new Set(["idempotency_key", "lifetime"]);
+const EVENT_FIELDS = new Set([
+  "idempotency_key",
+  "lifetime",
+  "fence.stream_id",
+  "fence.delivery_id",
+  "fence.attempt",
+]);
 
 /**
  * Returns the full name of the invalid field, as in the proto. In the proto, the field of the content is named after
@@ -46,6 +52,7 @@ export function readOutboundEvent(
       content: toContent(content, message.id, body),
       idempotencyKey: event.idempotencyKey,
       lifetimeMs: event.lifetime && event.lifetime.seconds * 1000 + event.lifetime.nanos / 1e6,
+      fence: event.fence,
     },
   };
 }

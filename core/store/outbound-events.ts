@@ -15,19 +15,44 @@ const BATCH_MAX = 200;
  */
 const WEIGHT_LENGTH = 2_048;
 
+/** Returns the argument for a fence: fields without spaces, separated by spaces. */
+function toFence(fence: Publication["fence"]): string {
+  if (fence === undefined) return "";
+  const { group, token, delivery } = fence;
+  return delivery === undefined
+    ? `${group} ${token}`
+    : `${group} ${token} ${delivery.entryId} ${delivery.attempt}`;
+}
+
 function toArguments(publication: Publication): readonly Argument[] {
   const { workspaceId, idempotencyKey, eventId, traceparent = "" } = publication;
-  const { messageId, expiresAtMs, type, push } = publication;
+  const { messageId, expiresAtMs, type, push, fence } = publication;
   // The key in Redis contains the workspace's id and this digest. The digest limits the length of the key.
   const key =
     idempotencyKey === "" ? "" : createHash("sha256").update(idempotencyKey).digest("base64url").slice(0, 22);
   const expiry = expiresAtMs === null ? "" : String(expiresAtMs);
-  return [workspaceId, key, eventId, packArguments([messageId, expiry, type, push]), traceparent];
+  return [
+    workspaceId,
+    key,
+    eventId,
+    packArguments([messageId, expiry, type, push]),
+    traceparent,
+    toFence(fence),
+  ];
 }
 
 /** The outcome of an event that was dropped because the push queue was full: the event still counts as published. */
 const DROPPED = "full";
-const OUTCOMES = [DROPPED, "poll", "push", "repeated", "held-full", "store-full", "unknown"] as const;
+const OUTCOMES = [
+  DROPPED,
+  "poll",
+  "push",
+  "repeated",
+  "held-full",
+  "store-full",
+  "stale",
+  "unknown",
+] as const;
 
 function toPublished(reply: Reply, { eventId, messageId, expiresAtMs }: Publication): Published {
   const published = (sequence: Reply, mode?: "poll" | "push"): Published => ({
@@ -52,6 +77,7 @@ function toPublished(reply: Reply, { eventId, messageId, expiresAtMs }: Publicat
     case "held-full":
       return { outcome, bytes: asNumber(rest[0]), waiting: asNumber(rest[1]) };
     case "store-full":
+    case "stale":
       return { outcome };
     case "unknown":
       return { outcome: "unknown-workspace" };

@@ -170,6 +170,19 @@ local function note_refused(prefix, workspace, now)
   return (waiting(prefix, workspace, now, state))
 end
 
+-- Returns whether the stream of a fence still holds the lease, and its delivery is pending with the same attempt.
+local function is_current(prefix, fence)
+  local group, token, entry, attempt = string.match(fence, '^(%S+) (%S+) ?(%S*) ?(%d*)$')
+  if not holds_lease(prefix, group, token) then return false end
+  if entry == '' then return true end
+  local pending = redis.pcall('XPENDING', prefix .. ':in', group, entry, entry, 1)
+  if pending.err then
+    if string.find(pending.err, 'NOGROUP', 1, true) then return false end
+    error(pending)
+  end
+  return pending[1] ~= nil and pending[1][4] == tonumber(attempt)
+end
+
 -- Publishes events. Assigns each sequence and appends the event in the same step, so no reader
 -- sees an event before an event with a lower sequence.
 -- ARGV: seconds for which an idempotency key is stored; maximum length and maximum bytes of
@@ -177,7 +190,8 @@ end
 -- maxmemory in bytes, 0 for no limit. Then for each event: workspace; idempotency key ('' for none); event id; and a
 -- list, packed in the same way as arguments: message id, expiry in ms ('' for never), type,
 -- push; then the traceparent ('' for none), which only the push queue stores. When the push queue is full, further
--- events are kept as failed events, and logged with the reason "overloaded".
+-- events are kept as failed events, and logged with the reason "overloaded". Last, the fence ('' for none): group and token of
+-- a stream; and, if a delivery caused the event, its entry id and attempt; separated by spaces.
 -- `push` says how a push workspace gets the event. `retried`: from the queue, with retries. `once`: from the queue,
 -- without retries. `direct`: the caller of `publish` pushes the event.
 -- Bodies, for each event: the parts of the envelope before and after the sequence.
@@ -189,6 +203,7 @@ end
 -- - {held-full, bytes, waiting}: the event would exceed the limit on the held events of the workspace, which already
 --   take `bytes` bytes; `waiting` is the number of events that wait for a bridge that does not poll
 -- - {store-full}: Redis has no memory left for held events
+-- - {stale}: the stream of the fence does not hold the lease, or its delivery is acked or was delivered again
 -- - {unknown}: the workspace does not exist, is native or is disconnected
 register('publish', function(keys, args, next_body)
   local prefix = keys[1]
@@ -196,7 +211,15 @@ register('publish', function(keys, args, next_body)
   local answers = {}
   -- The state of each workspace in this call. Each state is read once and written once.
   local states = {}
+  -- Whether each fence is stale. No event of the call changes this, so each fence is checked once.
+  local stale = {}
   local queue
+
+  local function is_stale(fence)
+    if fence == '' then return false end
+    if stale[fence] == nil then stale[fence] = not is_current(prefix, fence) end
+    return stale[fence]
+  end
 
   local function send(workspace, event, sequence, rest, before, after, traceparent)
     queue = queue or open_queue(prefix, tonumber(args[2]), tonumber(args[3]))
@@ -218,7 +241,7 @@ register('publish', function(keys, args, next_body)
     return reserve_held(prefix, workspace, bytes, most, state.pending)
   end
 
-  for i = 6, #args, 5 do
+  for i = 6, #args, 6 do
     local workspace, key = args[i], args[i + 1]
     local before, after = next_body(), next_body()
     local state = states[workspace]
@@ -233,6 +256,8 @@ register('publish', function(keys, args, next_body)
       answer = { 'unknown' }
     elseif known then
       answer = { 'repeated', cmsgpack.unpack(known) }
+    elseif is_stale(args[i + 5]) then
+      answer = { 'stale' }
     elseif mode == 'poll' then
       local bytes = #before + #after + HELD_ENTRY_BYTES
       local fits, used = has_room(workspace, state, bytes)
