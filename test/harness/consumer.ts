@@ -40,6 +40,7 @@ function streamOf(games: GameServiceClient, token: string) {
   const stream: ClientDuplexStream<FollowRequest, FollowResponse> = games.follow(bearer(token));
   const seen: Seen[] = [];
   let isOpen = false;
+  let streamId = "";
   let end: { readonly code: status; readonly details: string } | undefined;
   let acksAll = false;
 
@@ -49,7 +50,10 @@ function streamOf(games: GameServiceClient, token: string) {
   }
 
   stream.on("data", ({ say }: FollowResponse) => {
-    if (say?.$case === "opened") isOpen = true;
+    if (say?.$case === "opened") {
+      isOpen = true;
+      streamId = say.value.streamId;
+    }
     if (say?.$case !== "delivery") return;
     const { deliveryId: id, attempt, received = ReceivedEvent.create(), traceparent } = say.value;
     const { workspaceId, event } = received;
@@ -64,6 +68,10 @@ function streamOf(games: GameServiceClient, token: string) {
     seen: seen as readonly Seen[],
     get isOpen() {
       return isOpen;
+    },
+    /** The id from `FollowOpened`; empty until the stream is open. */
+    get streamId() {
+      return streamId;
     },
     /** The status with which the stream ended, or undefined while the stream is open. */
     get end() {
