@@ -100,7 +100,7 @@ export async function createCore(
 
     const rpc = await serveRpc(config, {
       ...context,
-      ...callReports(log),
+      ...callReports(metrics, log),
       ...readiness,
       callCounts: metrics.callCounts,
       limitedGames: limitedGames(config.tokens),

@@ -85,6 +85,7 @@ const PANELS = [
   panel("Delivered to followers", "ops", 6, [
     ["{{attempt}}", rate("attempt", "chatbridge_core_follow_deliveries_total")],
     ["dropped by {{reason}}", rate("reason", "chatbridge_core_inbound_dropped_total")],
+    ["given up by {{group}}", rate("group", "chatbridge_core_follow_dead_letters_total")],
   ]),
   panel("Backlog by group", "short", 6, [
     ["{{group}} unread", "sum by (group) (chatbridge_core_follow_unread)"],

@@ -1,5 +1,4 @@
 import { DAY_SECONDS, FAILING_AFTER_MS } from "../../contract/numbers";
-import type { Failure } from "../../contract/deliveries";
 import type { Workspace } from "./workspace";
 
 /** Maximum number of undelivered operator events of a shard. The oldest events are dropped first. */
@@ -22,6 +21,7 @@ export const OPERATOR_EVENT_TYPES = [
   "workspace.recovered",
   "event.retries_exhausted",
   "workspace.events_refused",
+  "event.dead_lettered",
 ] as const;
 
 /** A change in the delivery of a workspace's events. Times are in ms since the epoch. */
@@ -31,8 +31,10 @@ export interface OperatorChange {
   readonly type: (typeof OPERATOR_EVENT_TYPES)[number];
   readonly atMs: number;
   readonly workspaceId: string;
-  readonly mode: "poll" | "push";
-  readonly reason: Failure | "not-polling" | "polled" | "accepted" | "reconfigured" | "held-full" | undefined;
+  /** Undefined for `event.dead_lettered`. */
+  readonly mode: "poll" | "push" | undefined;
+  /** For `event.dead_lettered`, the reason that the game gave. */
+  readonly reason: string | undefined;
   /** The HTTP status of the last failed attempt; undefined if the bridge did not answer. */
   readonly status: number | undefined;
   /**
@@ -44,6 +46,8 @@ export interface OperatorChange {
   readonly oldestWaitingAtMs: number | undefined;
   /** The event whose last attempt has failed, for `event.retries_exhausted`. */
   readonly event: ExhaustedEvent | undefined;
+  /** The group that gave up an event, and the last attempt of the event, for `event.dead_lettered`. */
+  readonly deadLetter?: { readonly group: string; readonly attempt: number } | undefined;
 }
 
 export interface ExhaustedEvent {
@@ -71,7 +75,8 @@ export function renderOperatorEvent(
   change: OperatorChange,
   { name }: Pick<Workspace, "name">,
 ): OperatorEvent {
-  const { id, type, atMs, workspaceId, mode, reason, status, sinceMs, oldestWaitingAtMs, event } = change;
+  const { id, type, atMs, workspaceId, mode, reason, status, sinceMs, oldestWaitingAtMs, event, deadLetter } =
+    change;
   const body = {
     id,
     type,
@@ -80,9 +85,11 @@ export function renderOperatorEvent(
     mode,
     reason,
     status,
-    since: time(sinceMs),
+    // The time of a dead letter is `time`: it is no outage.
+    since: deadLetter === undefined ? time(sinceMs) : undefined,
     oldestWaitingAt: oldestWaitingAtMs === undefined ? undefined : time(oldestWaitingAtMs),
     event,
+    ...deadLetter,
   };
   return { id, workspaceId, json: JSON.stringify(body), subject: `${SUBJECTS[type]}: ${name}` };
 }
@@ -92,6 +99,7 @@ const SUBJECTS: Readonly<Record<OperatorChange["type"], string>> = {
   "workspace.recovered": "Recovered",
   "event.retries_exhausted": "Retries exhausted",
   "workspace.events_refused": "Events refused",
+  "event.dead_lettered": "Event given up by a game",
 };
 
 /** Returns an event that tests an address. `workspace` is undefined for the addresses of the whole installation. */

@@ -15,8 +15,8 @@ interface BacklogSources {
 }
 
 /** Maximum number of groups that get their own label. All further groups share `OTHER_GROUPS`. */
-const LABELS_MAX = 20;
-const OTHER_GROUPS = "(others)";
+export const GROUP_LABELS_MAX = 20;
+export const OTHER_GROUPS = "(others)";
 const MS_PER_SECOND = 1_000;
 
 /**
@@ -102,7 +102,7 @@ function byGroup(backlogs: readonly ShardBacklog[]): Map<string, GroupBacklog[]>
   const groups = new Map<string, GroupBacklog[]>();
   for (const backlog of backlogs.flatMap((each) => each.groups)) {
     const isNew = !groups.has(backlog.group);
-    const label = isNew && groups.size >= LABELS_MAX ? OTHER_GROUPS : backlog.group;
+    const label = isNew && groups.size >= GROUP_LABELS_MAX ? OTHER_GROUPS : backlog.group;
     const same = groups.get(label);
     if (same === undefined) groups.set(label, [backlog]);
     else same.push(backlog);

@@ -104,5 +104,8 @@ function addCallCounts({ counter, gauge }: Metrics): CallCounts {
     "Events sent to games: first deliveries and redeliveries.",
     () => byLabel("attempt", callCounts.delivered),
   );
+  counter("chatbridge_core_follow_dead_letters_total", "Events that games gave up, by group.", () =>
+    [...callCounts.deadLetters].map(([group, value]) => ({ labels: { group }, value })),
+  );
   return callCounts;
 }

@@ -1,12 +1,14 @@
 import type { Logger } from "pino";
 import { oncePerMinute } from "../../runtime/outage-log";
 import type { DropReason } from "../../contract/deliveries";
+import type { DeadLetter } from "../ports/follow-log";
 import type { InboundDropped } from "../ports/inbound-log";
 import type { UnreadableSecrets } from "../ports/meters";
 import type { OperatorEventDrop, StoredOperatorEvent } from "../ports/operator-outbox";
 import type { Publication } from "../ports/outbound-events";
 import type { OperatorReceiver, OperatorSent } from "../ports/outside";
 import type { QueuedPush } from "../ports/push-queue";
+import { GROUP_LABELS_MAX, OTHER_GROUPS } from "./backlog-metrics";
 import type { CoreMetrics } from "./core-metrics";
 
 // The functions of this file count and log events that concern operators.
@@ -103,8 +105,14 @@ export function shardReports(counters: Counters, log: Logger) {
   };
 }
 
-export function callReports(log: Logger) {
+export function callReports({ callCounts: { deadLetters } }: Pick<CoreMetrics, "callCounts">, log: Logger) {
   return {
+    onDeadLetter(group: string, deliveryId: string, { workspaceId, attempt, reason }: DeadLetter): void {
+      const isNew = !deadLetters.has(group);
+      const label = isNew && deadLetters.size >= GROUP_LABELS_MAX ? OTHER_GROUPS : group;
+      deadLetters.set(label, (deadLetters.get(label) ?? 0) + 1);
+      log.warn({ workspaceId, group, deliveryId, attempt, reason }, "a game gave up an event");
+    },
     // The message contains the change, so that many lines about one kind of change do not suppress lines about other
     // kinds.
     onChanged: (workspaceId: string, { by, change }: { by: string; change: string }) =>

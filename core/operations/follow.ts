@@ -67,7 +67,8 @@ export function follow(log: FollowLog, options: FollowOptions): Follower {
  * pending acks and releases its shards. While it is following, it repeats these steps:
  *
  *   acks     write the pending acks to the store;
- *   overdue  redeliver each overdue event, and with it all later unacked events of its workspace, in order;
+ *   overdue  redeliver each event that is overdue or was given back, and with it all later unacked events of its
+ *            workspace, in order;
  *   read     read each shard that may have new events, while the window has room: first the events
  *            that the shard's previous holder left unacked, then new events;
  *   wait     for a wake from the store, an ack, a renewed lease or the next deadline.
@@ -98,11 +99,28 @@ export class Follower {
 
   /** Acknowledges events. Invalid ids are ignored. */
   ack(deliveryIds: readonly string[]): void {
-    for (const id of deliveryIds) {
-      const parsed = parseDeliveryId(id, this.#log.shards);
-      if (parsed !== undefined) this.#shards.ack(parsed.shard, parsed.entryId);
-    }
-    this.#waker.wake();
+    this.#eachOf(deliveryIds, (shard, entryId) => this.#shards.ack(shard, entryId));
+  }
+
+  /** Starts the deadlines of events again. Ids of events that this stream does not have are ignored. */
+  extend(deliveryIds: readonly string[]): void {
+    this.#eachOf(deliveryIds, (shard, entryId) => this.#shards.extend(shard, entryId));
+  }
+
+  /**
+   * Makes the stream redeliver events, with the later events of their workspaces, after a delay. Ids of events that this
+   * stream does not have are ignored.
+   */
+  nack(deliveryIds: readonly string[], delayMs: number): void {
+    this.#eachOf(deliveryIds, (shard, entryId) => this.#shards.nack(shard, entryId, delayMs));
+  }
+
+  /** Acks an event, and reports it to the operators. Returns false if this stream does not have the event. */
+  deadLetter(id: string, reason: string): boolean {
+    const parsed = parseDeliveryId(id, this.#log.shards);
+    const isMine = parsed !== undefined && this.#shards.deadLetter(parsed.shard, parsed.entryId, reason);
+    if (isMine) this.#waker.wake();
+    return isMine;
   }
 
   /** Must be called when `isBehind` has become false. */
@@ -123,6 +141,14 @@ export class Follower {
   finish(): void {
     if (this.#state.is !== "following") return;
     this.#enter({ is: "finishing", until: performance.now() + FINISH_WITHIN_MS });
+  }
+
+  #eachOf(deliveryIds: readonly string[], handle: (shard: number, entryId: string) => void): void {
+    for (const id of deliveryIds) {
+      const parsed = parseDeliveryId(id, this.#log.shards);
+      if (parsed !== undefined) handle(parsed.shard, parsed.entryId);
+    }
+    this.#waker.wake();
   }
 
   #enter(next: State): void {

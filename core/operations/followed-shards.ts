@@ -1,11 +1,11 @@
 import { once } from "node:events";
 import type { Lease } from "../leases/lease";
 import { holdLeases, type LeaseHolder } from "../leases/lease-holder";
-import type { FollowLog, LogEntry } from "../ports/follow-log";
+import type { DeadLetter, FollowLog, LogEntry } from "../ports/follow-log";
 import type { Member } from "../ports/leases";
 import { StoreUnavailable } from "../ports/store-faults";
 import { FollowedShard } from "./followed-shard";
-import { createInFlight, deliveryId, type InFlight } from "./in-flight";
+import { deliveryId, InFlight } from "./in-flight";
 import { createPendingAcks } from "./pending-acks";
 
 export interface FollowOptions {
@@ -22,6 +22,10 @@ export interface FollowOptions {
    * `isBehind` is false again (backpressure).
    */
   isBehind(): boolean;
+  /** Called when the stream gains a shard, before its first delivery, and after the last delivery of a lost shard. */
+  onAssigned?(shard: number, change: "gained" | "lost"): void;
+  /** Called when an event is acked as a dead letter. */
+  onDeadLetter?(letter: DeadLetter): void;
 }
 
 const READ_MAX = 100;
@@ -61,8 +65,8 @@ export class FollowedShards {
     this.#log = log;
     this.#options = options;
     this.#wake = wake;
-    this.inFlight = createInFlight(ackDeadlineMs);
-    this.#acks = createPendingAcks(log, member.group);
+    this.inFlight = new InFlight(ackDeadlineMs);
+    this.#acks = createPendingAcks(log, member.group, (letter) => options.onDeadLetter?.(letter));
     const stir = (shard: number): void => this.#stir(shard);
     this.#stopWakes = log.onWake(stir);
     this.#leases = holdLeases({
@@ -95,9 +99,11 @@ export class FollowedShards {
     const { shard } = lease;
     const followed = new FollowedShard(lease);
     this.#held.set(shard, followed);
+    this.#options.onAssigned?.(shard, "gained");
     this.#wake();
     await once(lease.stopping, "abort");
     if (this.#held.get(shard) === followed) this.#held.delete(shard);
+    this.#options.onAssigned?.(shard, "lost");
     // If the lease was lost, the events in flight are kept: their acks still count, and the stream may acquire
     // the lease again.
     if (lease.isOver()) return;
@@ -128,12 +134,31 @@ export class FollowedShards {
     if (this.#acks.add(shard, entryId)) this.inFlight.remove(shard, [entryId]);
   }
 
+  extend(shard: number, entryId: string): void {
+    this.inFlight.extend(shard, entryId);
+  }
+
+  nack(shard: number, entryId: string, delayMs: number): void {
+    this.inFlight.nack(shard, entryId, delayMs);
+  }
+
+  /** Acks an event as a dead letter. Returns false if the stream does not have the event. */
+  deadLetter(shard: number, entryId: string, reason: string): boolean {
+    const found = this.inFlight.find(shard, entryId);
+    if (found === undefined || !this.#acks.add(shard, entryId, { ...found, shard, entryId, reason }))
+      return false;
+    this.inFlight.remove(shard, [entryId]);
+    return true;
+  }
+
   async writeAcks(): Promise<void> {
     const due = this.#acks.shards.filter((shard) => !this.#isAway(shard));
     await Promise.all(due.map((shard) => this.#ask(shard, () => this.#acks.write(shard))));
   }
 
   async sendOverdue(): Promise<void> {
+    // A delay must not keep a shard from its next holder.
+    for (const [shard, { isDraining }] of this.#held) if (isDraining) this.inFlight.endDelays(shard);
     for (let due = this.#nextOverdue(); due !== undefined; due = this.#nextOverdue()) {
       const { shard, entryIds } = due;
       const followed = this.#held.get(shard);
@@ -200,6 +225,8 @@ export class FollowedShards {
       // acked.
       if (this.inFlight.isOut(shard, entry.entryId) || this.#acks.has(shard, entry.entryId)) continue;
       this.inFlight.add(shard, entry);
+      // The consumer gave back an earlier event of the workspace. It gets this event after that event.
+      if (this.inFlight.isGivenBack(shard, entry.entryId)) continue;
       this.#options.deliver(deliveryId(shard, entry.entryId), entry, shard);
     }
   }

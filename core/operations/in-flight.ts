@@ -1,14 +1,27 @@
 import type { LogEntry } from "../ports/follow-log";
 
-/** The events of one stream that are delivered and not acked yet. */
-export type InFlight = ReturnType<typeof createInFlight>;
-
+/** An event that is delivered and not acked yet. */
 interface Out {
-  readonly shard: number;
   readonly entryId: string;
-  readonly workspaceId: string;
-  readonly deadline: number;
+  readonly attempt: number;
+  /** The `performance.now()` time at which the deadline of this delivery first began to run. */
+  ranSince: number | undefined;
 }
+
+/** The unacked events of one workspace. */
+interface Line {
+  readonly shard: number;
+  readonly workspaceId: string;
+  /** In the order of the log; never empty. */
+  readonly events: Out[];
+  /** The first event, while its deadline runs. */
+  running: { readonly event: Out; readonly deadline: number } | undefined;
+  /** The consumer gave back the event `from` and all later events. They are redelivered at the time `dueAt`. */
+  nack: { readonly from: string; readonly dueAt: number } | undefined;
+}
+
+/** An event can be extended for this long after its deadline first began to run. */
+export const EXTEND_WITHIN_MS = 600_000;
 
 /** Redis reads each half of an entry id as an unsigned 64-bit number. Every number of 19 digits fits in 64 bits. */
 const DELIVERY_ID_FORM = /^(\d{1,5}):(\d{1,19}-\d{1,19})$/;
@@ -30,59 +43,215 @@ export function parseDeliveryId(
   return form?.[2] !== undefined && shard < shards ? { shard, entryId: form[2] } : undefined;
 }
 
-export function createInFlight(ackDeadlineMs: number) {
-  // The events in the order of delivery, which is also the order of the deadlines.
-  const out = new Map<string, Out>();
+/**
+ * The events of one stream that are delivered and not acked yet.
+ *
+ * A consumer processes the events of a workspace one after the other. So a deadline runs only for the first unacked event
+ * of each workspace: from its delivery, or from the ack of the event before it. After a nack, no deadline runs for the
+ * events that the consumer gave back.
+ */
+export class InFlight {
+  readonly #ackDeadlineMs: number;
+  /** The line of each event, by delivery id. */
+  readonly #lineOf = new Map<string, Line>();
+  /** The lines of each shard, by workspace. */
+  readonly #shards = new Map<number, Map<string, Line>>();
+  /** The lines whose first event has a running deadline, in the order of the deadlines. */
+  readonly #running = new Set<Line>();
+  /** The lines with a nack. */
+  readonly #nacked = new Set<Line>();
 
-  function firstOverdue(isLeftOut: (shard: number) => boolean): Out | undefined {
-    for (const entry of out.values()) {
-      if (entry.deadline > performance.now()) return undefined;
-      if (!isLeftOut(entry.shard)) return entry;
+  constructor(ackDeadlineMs: number) {
+    this.#ackDeadlineMs = ackDeadlineMs;
+  }
+
+  get size(): number {
+    return this.#lineOf.size;
+  }
+
+  /** Returns the number of unacked events of a workspace. */
+  countOf(workspaceId: string): number {
+    let count = 0;
+    for (const lines of this.#shards.values()) count += lines.get(workspaceId)?.events.length ?? 0;
+    return count;
+  }
+
+  /** The `performance.now()` time at which events must next be redelivered; `Infinity` when there is none. */
+  get nextDeadline(): number {
+    const [first] = this.#running;
+    let next = first?.running?.deadline ?? Infinity;
+    for (const { nack } of this.#nacked) next = Math.min(next, nack?.dueAt ?? Infinity);
+    return next;
+  }
+
+  add(shard: number, { entryId, workspaceId, attempt }: LogEntry): void {
+    this.remove(shard, [entryId]);
+    const line = this.#openLine(shard, workspaceId);
+    // Most events come after all others of their workspace.
+    let at = line.events.length;
+    while (at > 0 && compareEntryIds(line.events[at - 1]?.entryId ?? "", entryId) > 0) at--;
+    line.events.splice(at, 0, { entryId, attempt, ranSince: undefined });
+    this.#lineOf.set(deliveryId(shard, entryId), line);
+    this.#settle(line);
+  }
+
+  remove(shard: number, entryIds: readonly string[]): void {
+    for (const entryId of entryIds) {
+      const id = deliveryId(shard, entryId);
+      const line = this.#lineOf.get(id);
+      if (line === undefined) continue;
+      this.#lineOf.delete(id);
+      const { events } = line;
+      // Most consumers ack in order.
+      if (events[0]?.entryId === entryId) events.shift();
+      else events.splice(firstFrom(events, entryId), 1);
+      this.#settle(line);
+    }
+  }
+
+  has(shard: number): boolean {
+    return this.#shards.has(shard);
+  }
+
+  isOut(shard: number, entryId: string): boolean {
+    return this.#lineOf.has(deliveryId(shard, entryId));
+  }
+
+  /** Returns the workspace and the attempt of an event; undefined if the event is not in flight. */
+  find(
+    shard: number,
+    entryId: string,
+  ): { readonly workspaceId: string; readonly attempt: number } | undefined {
+    const line = this.#lineOf.get(deliveryId(shard, entryId));
+    const attempt = line?.events[firstFrom(line.events, entryId)]?.attempt;
+    return line && attempt !== undefined ? { workspaceId: line.workspaceId, attempt } : undefined;
+  }
+
+  forget(shard: number): void {
+    for (const line of this.#shards.get(shard)?.values() ?? []) {
+      for (const { entryId } of line.events) this.#lineOf.delete(deliveryId(shard, entryId));
+      this.#running.delete(line);
+      this.#nacked.delete(line);
+    }
+    this.#shards.delete(shard);
+  }
+
+  /** Starts the running deadline of an event again. Does nothing if no deadline runs for the event. */
+  extend(shard: number, entryId: string): void {
+    const line = this.#lineOf.get(deliveryId(shard, entryId));
+    const event = line?.running?.event;
+    if (line === undefined || event?.entryId !== entryId) return;
+    if (performance.now() - (event.ranSince ?? 0) <= EXTEND_WITHIN_MS) this.#start(line, event);
+  }
+
+  /**
+   * Makes `overdue` return an event, with the later unacked events of its workspace, after `delayMs`. If an earlier event
+   * has a nack, the given event is redelivered with that event, because the order must be kept.
+   */
+  nack(shard: number, entryId: string, delayMs: number): void {
+    const line = this.#lineOf.get(deliveryId(shard, entryId));
+    if (line === undefined) return;
+    if (line.nack !== undefined && compareEntryIds(line.nack.from, entryId) < 0) return;
+    line.nack = { from: entryId, dueAt: performance.now() + delayMs };
+    this.#nacked.add(line);
+    this.#settle(line);
+  }
+
+  /** Makes all nacks of a shard due now. */
+  endDelays(shard: number): void {
+    for (const line of this.#nacked) {
+      if (line.shard === shard && line.nack) line.nack = { from: line.nack.from, dueAt: performance.now() };
+    }
+  }
+
+  /** Whether an event waits for its redelivery after a nack of this event or of an earlier event of its workspace. */
+  isGivenBack(shard: number, entryId: string): boolean {
+    const nack = this.#lineOf.get(deliveryId(shard, entryId))?.nack;
+    return nack !== undefined && compareEntryIds(nack.from, entryId) <= 0;
+  }
+
+  /**
+   * Returns the entry ids of an overdue event and of all later in-flight events of the same workspace, in order. These
+   * events are redelivered together, so that a consumer always receives events in order. Events whose nack is not due
+   * are left out: they are redelivered later. Shards for which `isLeftOut` returns true are skipped.
+   */
+  overdue(isLeftOut: (shard: number) => boolean = () => false) {
+    const now = performance.now();
+    for (const line of this.#running) {
+      if ((line.running?.deadline ?? Infinity) > now) break;
+      if (isLeftOut(line.shard)) continue;
+      const isLater = line.nack !== undefined && line.nack.dueAt > now;
+      const ids = line.events.map(({ entryId }) => entryId);
+      const end = isLater ? firstFrom(line.events, line.nack?.from ?? "") : ids.length;
+      return { shard: line.shard, entryIds: ids.slice(0, end) };
+    }
+    for (const { shard, events, nack } of this.#nacked) {
+      if (nack === undefined || nack.dueAt > now || isLeftOut(shard)) continue;
+      const given = events.slice(firstFrom(events, nack.from));
+      return { shard, entryIds: given.map(({ entryId }) => entryId) };
     }
     return undefined;
   }
 
-  return {
-    get size(): number {
-      return out.size;
-    },
-    /** The `performance.now()` time at which the next event becomes overdue; `Infinity` when there is none. */
-    get nextDeadline(): number {
-      const [first] = out.values();
-      return first?.deadline ?? Infinity;
-    },
-    add(shard: number, { entryId, workspaceId }: LogEntry): void {
-      const id = deliveryId(shard, entryId);
-      out.delete(id);
-      out.set(id, { shard, entryId, workspaceId, deadline: performance.now() + ackDeadlineMs });
-    },
-    remove(shard: number, entryIds: readonly string[]): void {
-      for (const entryId of entryIds) out.delete(deliveryId(shard, entryId));
-    },
-    has(shard: number): boolean {
-      for (const entry of out.values()) if (entry.shard === shard) return true;
-      return false;
-    },
-    isOut: (shard: number, entryId: string): boolean => out.has(deliveryId(shard, entryId)),
-    forget(shard: number): void {
-      for (const [id, entry] of out) if (entry.shard === shard) out.delete(id);
-    },
-    /**
-     * Returns the entry ids of an overdue event and of all later in-flight events of the same workspace, in order. These
-     * events are redelivered together, so that a consumer always receives events in order. Shards for which `isLeftOut`
-     * returns true are skipped.
-     */
-    overdue(isLeftOut: (shard: number) => boolean = () => false) {
-      const first = firstOverdue(isLeftOut);
-      if (first === undefined) return undefined;
-      const entryIds = [...out.values()]
-        .filter(({ shard, workspaceId }) => shard === first.shard && workspaceId === first.workspaceId)
-        .map(({ entryId }) => entryId)
-        .toSorted(compareEntryIds)
-        .filter((entryId) => compareEntryIds(entryId, first.entryId) >= 0);
-      return { shard: first.shard, entryIds };
-    },
-  };
+  #openLine(shard: number, workspaceId: string): Line {
+    const lines = this.#shards.get(shard) ?? new Map<string, Line>();
+    this.#shards.set(shard, lines);
+    const line = lines.get(workspaceId) ?? {
+      shard,
+      workspaceId,
+      events: [],
+      running: undefined,
+      nack: undefined,
+    };
+    lines.set(workspaceId, line);
+    return line;
+  }
+
+  #closeLine({ shard, workspaceId }: Line): void {
+    const lines = this.#shards.get(shard);
+    lines?.delete(workspaceId);
+    if (lines?.size === 0) this.#shards.delete(shard);
+  }
+
+  /** Must be called after each change of a line's events or nack. */
+  #settle(line: Line): void {
+    const { events } = line;
+    const last = events.at(-1);
+    if (line.nack && (last === undefined || compareEntryIds(last.entryId, line.nack.from) < 0)) {
+      line.nack = undefined;
+      this.#nacked.delete(line);
+    }
+    const [first] = events;
+    if (first === undefined) this.#closeLine(line);
+    const isGivenBack = first && line.nack && compareEntryIds(line.nack.from, first.entryId) <= 0;
+    if (first === undefined || isGivenBack) {
+      line.running = undefined;
+      this.#running.delete(line);
+    } else if (line.running?.event !== first) this.#start(line, first);
+  }
+
+  #start(line: Line, event: Out): void {
+    const now = performance.now();
+    event.ranSince ??= now;
+    const deadline = now + this.#ackDeadlineMs;
+    const isMoved = line.running?.deadline !== deadline;
+    line.running = { event, deadline };
+    if (!isMoved) return;
+    // The line moves to the end, so the set stays in the order of the deadlines.
+    this.#running.delete(line);
+    this.#running.add(line);
+  }
+}
+
+/** Returns the index of the first event that is not before `entryId`. */
+function firstFrom(events: readonly Out[], entryId: string): number {
+  let [low, high] = [0, events.length];
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (compareEntryIds(events[middle]?.entryId ?? "", entryId) < 0) low = middle + 1;
+    else high = middle;
+  }
+  return low;
 }
 
 /** Entry ids are "<ms>-<n>", and neither number has leading zeros. */

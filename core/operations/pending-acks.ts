@@ -1,11 +1,20 @@
-import type { FollowLog } from "../ports/follow-log";
+import type { DeadLetter, FollowLog } from "../ports/follow-log";
 
 const BATCH_MAX = 1_000;
 const PENDING_MAX = 10_000;
 
-/** The acks of one stream that are not stored yet. */
-export function createPendingAcks(log: FollowLog, group: string) {
-  const pending = new Map<number, Set<string>>();
+/**
+ * The acks of one stream that are not stored yet.
+ *
+ * @param onDeadLetter called when the ack of a dead letter is stored
+ */
+export function createPendingAcks(
+  log: FollowLog,
+  group: string,
+  onDeadLetter?: (letter: DeadLetter) => void,
+) {
+  /** The pending acks of each shard, by entry id. The ack of an event that was processed has no letter. */
+  const pending = new Map<number, Map<string, DeadLetter | undefined>>();
   let size = 0;
   return {
     /** The shards with acks that are not stored yet. */
@@ -13,12 +22,12 @@ export function createPendingAcks(log: FollowLog, group: string) {
       return [...pending.keys()];
     },
     /** Adds an ack. Returns false when too many acks are pending. */
-    add(shard: number, entryId: string): boolean {
+    add(shard: number, entryId: string, letter?: DeadLetter): boolean {
       if (size >= PENDING_MAX) return false;
-      const known = pending.get(shard) ?? new Set<string>();
+      const known = pending.get(shard) ?? new Map<string, DeadLetter | undefined>();
       pending.set(shard, known);
       size += known.has(entryId) ? 0 : 1;
-      known.add(entryId);
+      if (!known.has(entryId)) known.set(entryId, letter);
       return true;
     },
     has: (shard: number, entryId: string) => pending.get(shard)?.has(entryId) ?? false,
@@ -26,9 +35,16 @@ export function createPendingAcks(log: FollowLog, group: string) {
     async write(shard: number): Promise<void> {
       for (let acks = pending.get(shard); acks !== undefined; acks = pending.get(shard)) {
         const batch = [...acks].slice(0, BATCH_MAX);
-        await log.ack(group, shard, batch);
+        const letters = batch.flatMap(([, letter]) => letter ?? []);
+        const processed = batch.filter(([, letter]) => letter === undefined).map(([entryId]) => entryId);
+        if (processed.length > 0) await log.ack(group, shard, processed);
+        for (const letter of letters) await log.deadLetter(group, letter);
         // A parallel `write` may already have stored and deleted these acks. Storing an ack twice does no harm.
-        for (const entryId of batch) size -= acks.delete(entryId) ? 1 : 0;
+        for (const [entryId, letter] of batch) {
+          if (!acks.delete(entryId)) continue;
+          size -= 1;
+          if (letter !== undefined) onDeadLetter?.(letter);
+        }
         if (acks.size === 0 && pending.get(shard) === acks) pending.delete(shard);
       }
     },

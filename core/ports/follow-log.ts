@@ -12,6 +12,16 @@ export interface LogEntry {
   readonly traceparent?: string | undefined;
 }
 
+/** An event that a game has given up. */
+export interface DeadLetter {
+  readonly shard: number;
+  readonly entryId: string;
+  readonly workspaceId: string;
+  readonly attempt: number;
+  /** Contains no control characters. */
+  readonly reason: string;
+}
+
 /**
  * The inbound log for groups of game services. The streams of a group divide the shards among themselves: the stream
  * that holds the group's lease on a shard reads that shard.
@@ -53,6 +63,8 @@ export interface FollowLog extends Leases {
     entryIds: readonly string[],
   ): Promise<readonly LogEntry[] | undefined>;
   ack(group: string, shard: number, entryIds: readonly string[]): Promise<void>;
+  /** Acks an event, and reports it to the operators in the same step. Does nothing if the event was acked already. */
+  deadLetter(group: string, letter: DeadLetter): Promise<void>;
   /** Calls `wake` when a shard may have new events. Returns a function that stops the calls. */
   onWake(wake: (shard: number) => void): () => void;
 }

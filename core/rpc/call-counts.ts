@@ -42,5 +42,7 @@ export function createCallCounts() {
     followers: new Set<Follower>(),
     /** Events sent on the streams of games: `first` counts first deliveries, and `again` counts redeliveries. */
     delivered: { first: 0, again: 0 },
+    /** Events that games gave up, by group. */
+    deadLetters: new Map<string, number>(),
   };
 }

@@ -1,14 +1,23 @@
 import { status, type ServerDuplexStream } from "@grpc/grpc-js";
 import { InboundEvent } from "../../proto/gen/chatbridge/v1/event";
-import type { FollowOpen, FollowRequest, FollowResponse } from "../../proto/gen/chatbridge/v1/game";
+import type {
+  Assignment,
+  FollowOpen,
+  FollowRequest,
+  FollowResponse,
+} from "../../proto/gen/chatbridge/v1/game";
 import { GROUP_IDLE_MS, GROUPS_MAX } from "../domain/bounds";
 import { findGroupFault, followShareOf } from "../domain/caller";
 import { streamIdOf } from "../domain/stream-id";
 import { enterGroup, follow, type Follower } from "../operations/follow";
-import type { FollowLog, GroupOpener, LogEntry } from "../ports/follow-log";
+import { deliveryId } from "../operations/in-flight";
+import type { DeadLetter, FollowLog, GroupOpener, LogEntry } from "../ports/follow-log";
+import type { Member } from "../ports/leases";
 import type { Ids } from "../ports/outside";
+import { createAssignments } from "./assignments";
 import { callerOf } from "./call-caller";
 import { createFollowPlaces, type FollowPlace } from "./follow-places";
+import { readNackDelay, readOpen, readReason } from "./follow-requests";
 import { messageOf, type Decoded } from "./game-methods";
 import { StatusError, toStatus, type ReportFault } from "./status";
 import type { CallCounts } from "./call-counts";
@@ -24,6 +33,8 @@ export interface FollowContext {
   /** Aborted when core stops, which closes all open streams, so that clients open new streams on another core. */
   readonly stopping: AbortSignal;
   readonly tracer?: Tracer | undefined;
+  /** Called when an event is acked as a dead letter. */
+  onDeadLetter?(group: string, deliveryId: string, letter: DeadLetter): void;
 }
 
 export type FollowCall = ServerDuplexStream<Decoded<FollowRequest>, FollowResponse>;
@@ -40,12 +51,6 @@ export function createFollowHandler(context: FollowContext, report: ReportFault)
   };
 }
 
-const NAME_FORM = /^[A-Za-z0-9._-]{1,64}$/;
-const WINDOW_MAX = 1_000;
-const ACK_DEADLINE_DEFAULT_MS = 30_000;
-const ACK_DEADLINE_MIN_MS = 1_000;
-const ACK_DEADLINE_MAX_MS = 600_000;
-
 type State =
   | { readonly is: "waiting" }
   | { readonly is: "opening" }
@@ -60,6 +65,8 @@ const NEXT: Readonly<Record<State["is"], readonly State["is"][]>> = {
   closing: ["over"],
   over: [],
 };
+
+type LaterRequest = Exclude<NonNullable<FollowRequest["say"]>, { readonly $case: "open" }>;
 
 /**
  * One stream, and its place on this core.
@@ -103,17 +110,35 @@ class FollowStream {
       if (say?.$case === "open" && state.is === "waiting") {
         this.#enter({ is: "opening" });
         void this.#open(say.value);
-      } else if (say?.$case === "ack" && state.is !== "waiting") {
-        if ("follower" in state) state.follower?.ack(say.value.deliveryIds);
-        this.#spans?.acked(say.value.deliveryIds);
+      } else if (say !== undefined && say.$case !== "open" && state.is !== "waiting") {
+        this.#takeLater(say, "follower" in state ? state.follower : undefined);
       } else {
         throw new StatusError(
           status.INVALID_ARGUMENT,
-          "the first request must be an open, and every later request an ack",
+          "the first request must be an open, and every later request an ack, extend, nack or dead_letter",
         );
       }
     } catch (error) {
       this.#fail(error);
+    }
+  }
+
+  #takeLater(say: LaterRequest, follower: Follower | undefined): void {
+    switch (say.$case) {
+      case "ack":
+        follower?.ack(say.value.deliveryIds);
+        return this.#spans?.acked(say.value.deliveryIds);
+      case "extend":
+        return follower?.extend(say.value.deliveryIds);
+      case "nack": {
+        const delayMs = readNackDelay(say.value);
+        return follower?.nack(say.value.deliveryIds, delayMs);
+      }
+      case "deadLetter": {
+        const { deliveryId: id } = say.value;
+        const reason = readReason(say.value);
+        if (follower?.deadLetter(id, reason) === true) this.#spans?.acked([id]);
+      }
     }
   }
 
@@ -128,8 +153,9 @@ class FollowStream {
   }
 
   /** Enters the group, and follows until the stream has left the group. Throws if the stream cannot be in the group. */
-  async #follow({ group, consumer, window, ackDeadlineMs }: ReturnType<typeof readOpen>): Promise<void> {
+  async #follow(open: ReturnType<typeof readOpen>): Promise<void> {
     const { followLog, ids, limitedGames, callCounts, tracer } = this.#context;
+    const { group, consumer } = open;
     const call = this.#call;
     const caller = callerOf(call);
     const groupFault = findGroupFault(caller, group, limitedGames);
@@ -148,10 +174,7 @@ class FollowStream {
     const opened = { streamId: streamIdOf(member), shards: followLog.shards };
     call.write({ say: { $case: "opened", value: opened } });
     this.#spans = tracer && createDeliverySpans(tracer, group);
-    const deliver = (deliveryId: string, entry: LogEntry, shard: number): void =>
-      this.#deliver(deliveryId, entry, shard);
-    const isBehind = (): boolean => call.writableNeedDrain;
-    const follower = follow(followLog, { member, enteredAt, window, ackDeadlineMs, deliver, isBehind });
+    const follower = this.#startFollower(member, enteredAt, open);
     if (this.#state.is === "closing") follower.stop();
     else this.#enter({ is: "following", follower });
     call.on("drain", () => follower.resume());
@@ -162,11 +185,38 @@ class FollowStream {
     if (ended === "full") throw groupIsFull(followLog);
   }
 
-  #deliver(deliveryId: string, entry: LogEntry, shard: number): void {
+  #startFollower(
+    member: Member,
+    enteredAt: number,
+    { group, window, ackDeadlineMs, assignments: isAsked }: ReturnType<typeof readOpen>,
+  ): Follower {
+    const assignments = isAsked ? createAssignments((assignment) => this.#assign(assignment)) : undefined;
+    return follow(this.#context.followLog, {
+      member,
+      enteredAt,
+      window,
+      ackDeadlineMs,
+      deliver: (id, entry, shard) => {
+        assignments?.flush();
+        this.#deliver(id, entry, shard);
+      },
+      isBehind: () => this.#call.writableNeedDrain,
+      onAssigned: (shard, change) => assignments?.add(shard, change),
+      onDeadLetter: (letter) =>
+        this.#context.onDeadLetter?.(group, deliveryId(letter.shard, letter.entryId), letter),
+    });
+  }
+
+  #assign(assignment: Assignment): void {
+    if (this.#state.is !== "following") return;
+    this.#call.write({ say: { $case: "assignment", value: assignment } });
+  }
+
+  #deliver(id: string, entry: LogEntry, shard: number): void {
     if (this.#state.is !== "following") return;
     this.#context.callCounts.delivered[entry.attempt > 1 ? "again" : "first"] += 1;
-    const traceparent = this.#spans?.begin(deliveryId, entry) ?? entry.traceparent;
-    this.#call.write(toDelivery(deliveryId, entry, shard, traceparent));
+    const traceparent = this.#spans?.begin(id, entry) ?? entry.traceparent;
+    this.#call.write(toDelivery(id, entry, shard, traceparent));
   }
 
   readonly #onStopping = (): void => {
@@ -226,29 +276,12 @@ function noMoreGroups(full: "token-full" | "all-full", { tokenName, groupsMax }:
   return new StatusError(status.RESOURCE_EXHAUSTED, `${what}: ${advice}`);
 }
 
-function readOpen({ group, consumer, window, ackDeadline }: FollowOpen) {
-  const ackDeadlineMs = ackDeadline
-    ? ackDeadline.seconds * 1000 + ackDeadline.nanos / 1e6
-    : ACK_DEADLINE_DEFAULT_MS;
-  const fault = !NAME_FORM.test(group)
-    ? "open.group must be 1 to 64 characters of A-Z a-z 0-9 . _ -"
-    : !NAME_FORM.test(consumer)
-      ? "open.consumer must be 1 to 64 characters of A-Z a-z 0-9 . _ -"
-      : window < 1 || window > WINDOW_MAX
-        ? `open.window must be 1 to ${WINDOW_MAX}`
-        : ackDeadlineMs < ACK_DEADLINE_MIN_MS || ackDeadlineMs > ACK_DEADLINE_MAX_MS
-          ? "open.ack_deadline must be 1 second to 10 minutes"
-          : undefined;
-  if (fault !== undefined) throw new StatusError(status.INVALID_ARGUMENT, fault);
-  return { group, consumer, window, ackDeadlineMs };
-}
-
-function toDelivery(deliveryId: string, entry: LogEntry, shard: number, traceparent = ""): FollowResponse {
+function toDelivery(id: string, entry: LogEntry, shard: number, traceparent = ""): FollowResponse {
   return {
     say: {
       $case: "delivery",
       value: {
-        deliveryId,
+        deliveryId: id,
         attempt: entry.attempt,
         received: {
           workspaceId: entry.workspaceId,

@@ -78,6 +78,10 @@ export function createFollowLog(functions: Functions, keys: Keys, wakes: Wakes):
     async ack(group, shard, entryIds) {
       if (entryIds.length > 0) await functions.call("ack", keys.prefix(shard), [group, ...entryIds]);
     },
+    async deadLetter(group, { shard, entryId, workspaceId, attempt, reason }) {
+      const args = [group, entryId, workspaceId, String(attempt), reason];
+      await functions.call("dead_letter", keys.prefix(shard), args);
+    },
     onWake: (wake) => wakes.on("in", wake),
   };
 }

@@ -49,6 +49,7 @@ export type FunctionName =
   | "read_new"
   | "read_again"
   | "ack"
+  | "dead_letter"
   | "join_group"
   | "leave_group"
   | "read_backlog";

@@ -10,7 +10,7 @@ const READ_MAX = 100;
 
 /** The facts of an event, as functions/operator.lua stores them. Times are in ms. */
 interface StoredFacts {
-  readonly mode: OperatorChange["mode"];
+  readonly mode?: OperatorChange["mode"];
   readonly reason?: OperatorChange["reason"];
   /** The HTTP status; 0 if the bridge did not answer. */
   readonly status?: number;
@@ -20,12 +20,15 @@ interface StoredFacts {
   readonly eventtype?: string;
   readonly attempts?: number;
   readonly count?: number;
+  readonly group?: string;
+  readonly attempt?: number;
 }
 
 function toEvent(reply: Reply): StoredOperatorEvent {
   const [entryId = "", workspaceId = "", type = "", json = ""] = asList(reply).map(asText);
   const facts = JSON.parse(json) as StoredFacts;
   const { mode, reason, status, since, oldest, event, eventtype = "", attempts = 0, count = 0 } = facts;
+  const { group, attempt = 0 } = facts;
   return {
     entryId,
     // The ids of a shard's entries increase, and each workspace belongs to one shard.
@@ -39,6 +42,7 @@ function toEvent(reply: Reply): StoredOperatorEvent {
     sinceMs: since,
     oldestWaitingAtMs: oldest,
     event: event === undefined ? undefined : { id: event, type: eventtype, attempts, count },
+    deadLetter: group === undefined ? undefined : { group, attempt },
   };
 }
 

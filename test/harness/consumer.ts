@@ -1,6 +1,7 @@
 import { status, type ClientDuplexStream, type ServiceError } from "@grpc/grpc-js";
 import { ReceivedEvent } from "../../proto/gen/chatbridge/v1/event";
 import {
+  type Assignment,
   FollowAck,
   FollowOpen,
   FollowRequest,
@@ -39,6 +40,7 @@ export function startStream(games: GameServiceClient, token: string = TOKENS.gam
 function streamOf(games: GameServiceClient, token: string) {
   const stream: ClientDuplexStream<FollowRequest, FollowResponse> = games.follow(bearer(token));
   const seen: Seen[] = [];
+  const said: ("delivery" | Assignment)[] = [];
   let isOpen = false;
   let streamId = "";
   let end: { readonly code: status; readonly details: string } | undefined;
@@ -54,7 +56,9 @@ function streamOf(games: GameServiceClient, token: string) {
       isOpen = true;
       streamId = say.value.streamId;
     }
+    if (say?.$case === "assignment") said.push(say.value);
     if (say?.$case !== "delivery") return;
+    said.push("delivery");
     const { deliveryId: id, attempt, received = ReceivedEvent.create(), traceparent } = say.value;
     const { workspaceId, event } = received;
     const text = event?.kind === undefined || event.kind.$case === "action" ? "" : event.kind.value.text;
@@ -77,6 +81,8 @@ function streamOf(games: GameServiceClient, token: string) {
     get end() {
       return end;
     },
+    /** The assignments, and a mark for each delivery, in the order of arrival. */
+    said,
     say: (request: FollowRequest) => void stream.write(request),
     ack,
     /** Acks all deliveries that were already received, and all further deliveries. */

@@ -146,6 +146,7 @@ export function createMemoryFollowLog(shardOf: Readonly<Record<string, number>>)
           call(() => {
             for (const id of entryIds) at(shard).pending.delete(id);
           }),
+        deadLetter: (_group, { shard, entryId }) => call(() => void at(shard).pending.delete(entryId)),
         onWake(wake) {
           wakes.add(wake);
           return () => wakes.delete(wake);

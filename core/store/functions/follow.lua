@@ -82,3 +82,20 @@ end, { 'allow-oom' })
 register('ack', function(keys, args)
   return redis.call('XACK', keys[1] .. ':in', args[1], unpack(args, 2))
 end, { 'allow-oom' })
+
+local read_dead_letter_state = state_reader('dead_lettered_ms')
+
+-- Acks an event that a game has given up, and adds an operator event if none of this type was added for the workspace in
+-- the last OPERATOR_EVENT_EVERY_MS. ARGV: group, entry id, workspace, attempt, reason. Returns the number of entries that
+-- were pending: 0 or 1.
+register('dead_letter', function(keys, args)
+  local prefix = keys[1]
+  local group, entry, workspace, attempt, reason = unpack(args)
+  if redis.call('XACK', prefix .. ':in', group, entry) == 0 then return 0 end
+  local now, reported = math.floor(clock() / 1000), read_dead_letter_state(prefix, workspace).dead_lettered_ms or 0
+  if now - reported < OPERATOR_EVENT_EVERY_MS or redis.call('EXISTS', state_key(prefix, workspace)) == 0 then return 1 end
+  redis.call('HSET', state_key(prefix, workspace), STATE.dead_lettered_ms, digits(now))
+  add_operator_event(prefix, workspace, 'event.dead_lettered',
+    { group = group, attempt = tonumber(attempt), reason = reason, since = now })
+  return 1
+end, { 'allow-oom' })

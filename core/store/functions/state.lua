@@ -48,6 +48,8 @@ local STATE = {
   exhausted_reported_ms = 'exhausted',
   -- Number of events whose last attempt has failed since `exhausted_reported_ms`.
   exhausted_unreported = 'lost',
+  -- Time at which the last operator event `event.dead_lettered` was queued. Written by dead_letter.
+  dead_lettered_ms = 'deadlettered',
 }
 
 -- The fields that are not numbers. The library compares versions as strings.
