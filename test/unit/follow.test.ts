@@ -36,6 +36,34 @@ describe("one stream", () => {
     expect(seen(stream)).toEqual(["a0/1", "a1/1", "b0/1", "a2/1", "a1/2", "a2/2"]);
   });
 
+  test("gets a nacked event again with the workspace's later events, in order, and an event that arrives during the delay after them", async () => {
+    const group = startGroup();
+    const stream = group.open("c");
+    await group.append("a", "a", "b");
+    stream.follower.nack([stream.delivered[0]?.id ?? "", "nonsense"], 1_000);
+    await group.append("a");
+    expect(seen(stream)).toEqual(["a0/1", "a1/1", "b0/1"]);
+    await pass(1_000);
+    expect(seen(stream).slice(3)).toEqual(["a0/2", "a1/2", "a2/2"]);
+    group.ack(stream, ...stream.delivered.slice(3, 4));
+    stream.follower.nack([stream.delivered[4]?.id ?? ""], 0);
+    await pass(200);
+    expect([seen(stream).slice(6), group.faults]).toEqual([["a1/3", "a2/3"], []]);
+  });
+
+  test("does not get a dead letter again, even if the store is unavailable at first", async () => {
+    const group = startGroup();
+    const stream = group.open("c");
+    await group.append("a");
+    group.memory.away = true;
+    const id = stream.delivered[0]?.id ?? "";
+    expect([stream.follower.deadLetter(id, "x"), stream.follower.deadLetter(id, "x")]).toEqual([true, false]);
+    await pass(500);
+    group.memory.away = false;
+    await pass(DEADLINE_MS);
+    expect([seen(stream), group.memory.unacked]).toEqual([["a0/1"], 0]);
+  });
+
   test("gets the events of other shards while one shard is busy, even with a small window", async () => {
     const group = startGroup(1);
     for (let i = 0; i < 20; i++) group.memory.append("a");
@@ -148,6 +176,16 @@ describe("several streams of a group:", () => {
     const healthy = group.open(ODD);
     await pass(DEADLINE_MS + 3_000);
     expect([seen(stuck), seen(healthy)]).toEqual([["c0/1"], ["c0/2"]]);
+  });
+
+  test("a delay of a nack does not keep a shard from the stream that it belongs to", async () => {
+    const group = startGroup();
+    const first = group.open(EVEN);
+    await group.append("c");
+    first.follower.nack([first.delivered[0]?.id ?? ""], 600_000);
+    const second = group.open(ODD);
+    await pass(3_000);
+    expect([seen(first), seen(second)]).toEqual([["c0/1"], ["c0/2"]]);
   });
 
   test("if a shard belongs to another stream, an overdue event of the shard and the workspace's later events leave the window", async () => {
