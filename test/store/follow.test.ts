@@ -210,8 +210,37 @@ describe("reading", () => {
   });
 });
 
-describe("the register of a group", () => {
+describe("by the clock of the store, a dead letter, and the register of a group:", () => {
   const clock = testClock(store);
+
+  // time: controlled
+  test("a dead letter is acked, and reported to operators at most once in five minutes for each workspace", async () => {
+    const record = await addWorkspace(store);
+    const { id } = record.workspace;
+    const shard = store.keys.shard(id);
+    await log.open("dead");
+    for (const event of ["1", "2", "3"]) await store.inboundLog.append(inbound(record, event, event));
+    const reader = member("dead");
+    await hold(reader, shard);
+    const read = (await log.readNew(reader, shard, 10))?.entries.filter(
+      ({ workspaceId }) => workspaceId === id,
+    );
+    const reports = async () =>
+      (await store.operatorOutbox.read(shard, undefined)).filter(({ workspaceId }) => workspaceId === id);
+    for (const { entryId } of read ?? []) {
+      const letter = { shard, entryId, workspaceId: id, attempt: 1, reason: `reason ${entryId}` };
+      await log.deadLetter("dead", letter);
+      await log.deadLetter("dead", letter);
+      await clock.pass(151_000_000);
+    }
+    const report = (at: number) => ({
+      type: "event.dead_lettered",
+      reason: `reason ${read?.[at]?.entryId ?? ""}`,
+      deadLetter: { group: "dead", attempt: 1 },
+    });
+    expect(await reports()).toMatchObject([report(0), report(2)]);
+    expect(await log.readAgain(reader, shard, 10, undefined)).toMatchObject({ entries: [] });
+  });
 
   /** Joins a group; returns the names of all live members, or the reason why the join failed. */
   async function namesAfter(...join: Parameters<typeof log.join>) {
@@ -322,38 +351,5 @@ describe("the register of a group", () => {
     await clock.pass(1_000);
     expect(await namesAfter(alive, false)).toEqual(["b"]);
     expect(await namesAfter(silent, false)).toEqual(["a", "b"]);
-  });
-});
-
-describe("dead letters:", () => {
-  const clock = testClock(store);
-
-  // time: controlled
-  test("a dead letter is acked, and reported to operators at most once in five minutes for each workspace", async () => {
-    const record = await addWorkspace(store);
-    const { id } = record.workspace;
-    const shard = store.keys.shard(id);
-    await log.open("dead");
-    for (const event of ["1", "2", "3"]) await store.inboundLog.append(inbound(record, event, event));
-    const reader = member("dead");
-    await hold(reader, shard);
-    const read = (await log.readNew(reader, shard, 10))?.entries.filter(
-      ({ workspaceId }) => workspaceId === id,
-    );
-    const reports = async () =>
-      (await store.operatorOutbox.read(shard, undefined)).filter(({ workspaceId }) => workspaceId === id);
-    for (const { entryId } of read ?? []) {
-      const letter = { shard, entryId, workspaceId: id, attempt: 1, reason: `reason ${entryId}` };
-      await log.deadLetter("dead", letter);
-      await log.deadLetter("dead", letter);
-      await clock.pass(151_000_000);
-    }
-    const report = (at: number) => ({
-      type: "event.dead_lettered",
-      reason: `reason ${read?.[at]?.entryId ?? ""}`,
-      deadLetter: { group: "dead", attempt: 1 },
-    });
-    expect(await reports()).toMatchObject([report(0), report(2)]);
-    expect(await log.readAgain(reader, shard, 10, undefined)).toMatchObject({ entries: [] });
   });
 });
