@@ -157,8 +157,7 @@ export class FollowedShards {
   }
 
   async sendOverdue(): Promise<void> {
-    // A delay must not keep a shard from its next holder.
-    for (const [shard, { isDraining }] of this.#held) if (isDraining) this.inFlight.endDelays(shard);
+    for (const [shard, { isDraining }] of this.#held) if (isDraining) this.inFlight.hurry(shard);
     for (let due = this.#nextOverdue(); due !== undefined; due = this.#nextOverdue()) {
       const { shard, entryIds } = due;
       const followed = this.#held.get(shard);

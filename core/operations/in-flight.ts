@@ -4,6 +4,8 @@ import type { LogEntry } from "../ports/follow-log";
 interface Out {
   readonly entryId: string;
   readonly attempt: number;
+  /** The `performance.now()` time of this delivery. */
+  readonly deliveredAt: number;
   /** The `performance.now()` time at which the deadline of this delivery first began to run. */
   ranSince: number | undefined;
 }
@@ -90,7 +92,7 @@ export class InFlight {
     // Most events come after all others of their workspace.
     let at = line.events.length;
     while (at > 0 && compareEntryIds(line.events[at - 1]?.entryId ?? "", entryId) > 0) at--;
-    line.events.splice(at, 0, { entryId, attempt, ranSince: undefined });
+    line.events.splice(at, 0, { entryId, attempt, deliveredAt: performance.now(), ranSince: undefined });
     this.#lineOf.set(deliveryId(shard, entryId), line);
     this.#settle(line);
   }
@@ -157,10 +159,23 @@ export class InFlight {
     this.#settle(line);
   }
 
-  /** Makes all nacks of a shard due now. */
-  endDelays(shard: number): void {
-    for (const line of this.#nacked) {
-      if (line.shard === shard && line.nack) line.nack = { from: line.nack.from, dueAt: performance.now() };
+  /**
+   * Makes the events of a shard overdue that would keep the shard from its next holder: the events with a nack, and the
+   * events that have waited behind other events for longer than the ack deadline.
+   */
+  hurry(shard: number): void {
+    const now = performance.now();
+    for (const line of this.#shards.get(shard)?.values() ?? []) {
+      const late = line.events.find(
+        ({ deliveredAt }, i) => i > 0 && now - deliveredAt >= this.#ackDeadlineMs,
+      );
+      const [from] = [line.nack?.from, late?.entryId]
+        .filter((id) => id !== undefined)
+        .toSorted(compareEntryIds);
+      if (from === undefined) continue;
+      line.nack = { from, dueAt: now };
+      this.#nacked.add(line);
+      this.#settle(line);
     }
   }
 

@@ -1,6 +1,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { poll, post, send } from "../harness/bridge";
+import { FollowRequest } from "../../proto/gen/chatbridge/v1/game";
 import { startConsumer, type Consumer } from "../harness/consumer";
 import { readMetrics, valueOf, type ReadMetric } from "../harness/metrics";
 import { startService, type TestService, type TestWorkspace } from "../harness/service";
@@ -28,6 +29,16 @@ beforeAll(async () => {
   });
   await poll(service.url, workspace);
   await consumer.sees(1);
+  // A counter of dead letters has its label only after a first dead letter.
+  await post(service.url, workspace, { type: "message", channel: "c", user: { id: "u" }, text: "given up" });
+  const [, second] = await consumer.sees(2);
+  const value = { deliveryId: second?.id ?? "", reason: "a test" };
+  consumer.say(FollowRequest.create({ say: { $case: "deadLetter", value } }));
+  await until(
+    "core counts the dead letter",
+    async () =>
+      (await readMetrics(service.core)).get("chatbridge_core_follow_dead_letters_total")?.values.size,
+  );
   edge = await readMetrics(service.edge);
   // Core reports the backlogs of the shards that it holds, and acquires shards only after it has started.
   core = await until("core reports its backlogs", async () => {

@@ -244,3 +244,18 @@ test("for any events that are added, acked, extended, nacked and redelivered, th
     }),
   );
 });
+
+// time: controlled
+test("in a shard that another stream waits for, events that waited for longer than the deadline are overdue", () => {
+  const inFlight = new InFlight(DEADLINE_MS);
+  for (const id of ["1-0", "2-0"]) inFlight.add(0, entry(id));
+  jest.advanceTimersByTime(DEADLINE_MS - 1);
+  inFlight.add(0, entry("3-0"));
+  inFlight.extend(0, "1-0");
+  jest.advanceTimersByTime(1);
+  inFlight.hurry(1);
+  expect(inFlight.overdue()).toBeUndefined();
+  inFlight.hurry(0);
+  // The consumer is still working on the first event.
+  expect(inFlight.overdue()).toEqual({ shard: 0, entryIds: ["2-0", "3-0"] });
+});

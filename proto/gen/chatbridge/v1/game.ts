@@ -2201,8 +2201,7 @@ export const GameServiceService = {
    *
    * The ack deadline of an event runs while the event is the first unacked event of
    * its workspace on the stream: from its delivery, or from the ack of the event
-   * before it. The window is shared fairly: the unacked events of one workspace never
-   * take all of it, so a workspace with many events does not delay other workspaces.
+   * before it.
    *
    * The first request must contain a FollowOpen. A later request contains a
    * FollowAck, FollowExtend, FollowNack or FollowDeadLetter. The first response
@@ -2278,8 +2277,7 @@ export interface GameServiceServer extends UntypedServiceImplementation {
    *
    * The ack deadline of an event runs while the event is the first unacked event of
    * its workspace on the stream: from its delivery, or from the ack of the event
-   * before it. The window is shared fairly: the unacked events of one workspace never
-   * take all of it, so a workspace with many events does not delay other workspaces.
+   * before it.
    *
    * The first request must contain a FollowOpen. A later request contains a
    * FollowAck, FollowExtend, FollowNack or FollowDeadLetter. The first response
@@ -2361,8 +2359,7 @@ export interface GameServiceClient extends Client {
    *
    * The ack deadline of an event runs while the event is the first unacked event of
    * its workspace on the stream: from its delivery, or from the ack of the event
-   * before it. The window is shared fairly: the unacked events of one workspace never
-   * take all of it, so a workspace with many events does not delay other workspaces.
+   * before it.
    *
    * The first request must contain a FollowOpen. A later request contains a
    * FollowAck, FollowExtend, FollowNack or FollowDeadLetter. The first response
