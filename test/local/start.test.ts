@@ -47,7 +47,7 @@ describe("a start on free ports", () => {
       stream.on("data", (chunk: Buffer) => (shown += chunk.toString()));
     }
     const ended = new Promise((resolve) => follow.once("close", resolve));
-    await until("the command follows events", () => shown.includes('"opened": {}'));
+    await until("the command follows events", () => shown.includes('"opened": {'));
     await paste(page, "report");
     const id = await until("the command shows a delivery", () => /"deliveryId": "([^"]+)"/.exec(shown)?.[1]);
     await until("the command shows the name of the member", () => shown.includes('"name": "Ada"'));
