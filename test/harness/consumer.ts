@@ -43,6 +43,7 @@ function streamOf(games: GameServiceClient, token: string) {
   const said: ("delivery" | Assignment)[] = [];
   let isOpen = false;
   let streamId = "";
+  let shards = 0;
   let end: { readonly code: status; readonly details: string } | undefined;
   let acksAll = false;
 
@@ -54,7 +55,7 @@ function streamOf(games: GameServiceClient, token: string) {
   stream.on("data", ({ say }: FollowResponse) => {
     if (say?.$case === "opened") {
       isOpen = true;
-      streamId = say.value.streamId;
+      ({ streamId, shards } = say.value);
     }
     if (say?.$case === "assignment") said.push(say.value);
     if (say?.$case !== "delivery") return;
@@ -76,6 +77,10 @@ function streamOf(games: GameServiceClient, token: string) {
     /** The id from `FollowOpened`; empty until the stream is open. */
     get streamId() {
       return streamId;
+    },
+    /** The number of shards of the installation; 0 until the stream is open. */
+    get shards() {
+      return shards;
     },
     /** The status with which the stream ended, or undefined while the stream is open. */
     get end() {

@@ -190,8 +190,9 @@ end
 -- maxmemory in bytes, 0 for no limit. Then for each event: workspace; idempotency key ('' for none); event id; and a
 -- list, packed in the same way as arguments: message id, expiry in ms ('' for never), type,
 -- push; then the traceparent ('' for none), which only the push queue stores. When the push queue is full, further
--- events are kept as failed events, and logged with the reason "overloaded". Last, the fence ('' for none): group and token of
--- a stream; and, if a delivery caused the event, its entry id and attempt; separated by spaces.
+-- events are kept as failed events, and logged with the reason "overloaded".
+-- The last argument of each event is its fence ('' for none): the group and the token of a stream and, if a delivery
+-- caused the event, the entry id and the attempt of the delivery. Spaces separate these fields.
 -- `push` says how a push workspace gets the event. `retried`: from the queue, with retries. `once`: from the queue,
 -- without retries. `direct`: the caller of `publish` pushes the event.
 -- Bodies, for each event: the parts of the envelope before and after the sequence.

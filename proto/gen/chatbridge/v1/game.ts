@@ -272,8 +272,8 @@ export interface FollowAck {
 }
 
 /**
- * FollowExtend starts the ack deadline of events again from now. An event can be extended for up to 10 minutes after
- * its deadline first began to run; core ignores later extensions, and redelivers the event.
+ * FollowExtend starts the ack deadline of events again from now. A delivery can be extended for up to 10 minutes after
+ * its deadline first began to run. Core ignores later extensions, and redelivers the event.
  */
 export interface FollowExtend {
   /** delivery_ids of the events; ids of events that this stream does not have are ignored. */
@@ -340,7 +340,7 @@ export interface FollowOpened {
 export interface Assignment {
   /** gained shards: sent before the first delivery of each shard. */
   gained: number[];
-  /** lost shards: sent after the last delivery of each shard. Another stream may own the shard by now, so use a Fence. */
+  /** lost shards: sent after the last delivery of each shard. Another stream may already own the shard, so use a Fence. */
   lost: number[];
 }
 
