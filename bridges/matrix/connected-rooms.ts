@@ -9,6 +9,7 @@ import { createKeycapReactions, type KeycapReactions } from "./chat/keycap-react
 import { MatrixChat } from "./chat/matrix-chat";
 import { createPictures } from "./chat/pictures";
 import { createTimelineStates } from "./chat/timeline-states";
+import { createUnsavedEvents, type UnsavedEvents } from "./chat/unsaved-events";
 import type { MatrixApi } from "./client/matrix-api";
 import { createIds } from "./ids";
 import { createInvites } from "./inbound/invites";
@@ -41,6 +42,7 @@ export class ConnectedRooms {
   readonly #ids = createIds();
   readonly #direct: DirectRoomIndex;
   readonly #keycaps: KeycapReactions;
+  readonly #unsaved: UnsavedEvents;
 
   constructor({ settings, api, userId, log, signal }: RoomsParts) {
     const ids = this.#ids;
@@ -51,6 +53,7 @@ export class ConnectedRooms {
     const encrypted = createEncryptedRooms(api);
     const keycaps = createKeycapReactions(api, userId, background);
     const timeline = createTimelineStates();
+    const unsaved = createUnsavedEvents(signal);
     const names = createNames(api);
     const onFailure = (problem: string): void => log.warn({ problem }, "an image is shown as a link");
     const chat = new MatrixChat({
@@ -61,11 +64,21 @@ export class ConnectedRooms {
       pictures: createPictures({ api, allow: settings.MATRIX_IMAGE_ALLOW, onFailure }),
       keycaps,
       timeline,
+      unsaved,
       prefix: settings.COMMAND_PREFIX,
       shown: (chatId) => this.bridge.shown(chatId),
     });
+    const options = kitOptions(settings, log);
+    const { messages } = options.store;
     const bridge = createBridge({
-      ...kitOptions(settings, log),
+      ...options,
+      store: {
+        ...options.store,
+        messages: {
+          load: () => messages.load(),
+          save: (message) => messages.save(message).finally(() => unsaved.end(message.eventId)),
+        },
+      },
       chat,
       chatTimeoutMs: CHAT_TIMEOUT_MS,
       // The kit need not check channels, because the homeserver refuses messages for rooms that the bridge is not in.
@@ -78,9 +91,9 @@ export class ConnectedRooms {
       api,
       own: userId,
       typing: settings,
-      chat,
       direct,
       timeline,
+      unsaved,
       names,
       ids,
       invites: createInvites({ api, own: userId, direct, encrypted, log, signal, allowed }),
@@ -91,6 +104,7 @@ export class ConnectedRooms {
     this.bridge = bridge;
     this.#direct = direct;
     this.#keycaps = keycaps;
+    this.#unsaved = unsaved;
   }
 
   /** Reads the list of direct rooms from the homeserver, and registers the ids of rooms and members. */
@@ -101,9 +115,13 @@ export class ConnectedRooms {
     for (const member of this.#direct.members()) this.#ids.toService(member);
   }
 
-  /** Starts the kit's bridge. Resolves and rejects like `Bridge.start`. */
+  /**
+   * Starts the kit's bridge. Resolves once the kit has saved what the last run may have shown without saving it: members
+   * may already have answered it. Rejects like `Bridge.start`, and when the bridge stops.
+   */
   async start(joined: readonly string[]): Promise<void> {
     await this.bridge.start();
+    await this.#unsaved.untilAllSaved();
     this.#repairKeycaps(joined);
   }
 

@@ -1,4 +1,5 @@
 import {
+  CannotShow,
   TIMER_MOST_MS,
   type BridgeChat,
   type DmCreate,
@@ -22,6 +23,7 @@ import type { KeycapReactions } from "./keycap-reactions";
 import { toPictureContent, type Picture, type Pictures } from "./pictures";
 import { encryptedRoom, toChatError } from "./to-chat-error";
 import type { TimelineStates } from "./timeline-states";
+import type { UnsavedEvents } from "./unsaved-events";
 
 export interface MatrixChatParts {
   readonly api: Pick<MatrixApi, "send" | "redact">;
@@ -31,6 +33,7 @@ export interface MatrixChatParts {
   readonly pictures: Pictures;
   readonly keycaps: KeycapReactions;
   readonly timeline: TimelineStates;
+  readonly unsaved: Pick<UnsavedEvents, "begin" | "end">;
   /** The prefix of typed choices. */
   readonly prefix: string;
   /** Returns the message that the chat shows under an id: see `Bridge.shown`. */
@@ -43,19 +46,17 @@ export interface MatrixChatParts {
  */
 export class MatrixChat implements BridgeChat {
   readonly #parts: MatrixChatParts;
-  /** The pending posts of each room. */
-  readonly #posting = new Map<string, Set<Promise<unknown>>>();
 
   constructor(parts: MatrixChatParts) {
     this.#parts = parts;
   }
 
   post({ channel, id, message }: MessageCreate, signal: AbortSignal): Promise<string[]> {
-    return this.#postIn(this.#parts.ids.toMatrix(channel), id, message, signal).catch(rejectForKit);
+    return this.#show(id, () => this.#post(this.#parts.ids.toMatrix(channel), id, message, signal));
   }
 
   dm({ user, id, message }: DmCreate, signal: AbortSignal): Promise<string[]> {
-    return this.#postToMember(user, id, message, signal).catch(rejectForKit);
+    return this.#show(id, () => this.#postToMember(user, id, message, signal));
   }
 
   /**
@@ -68,41 +69,32 @@ export class MatrixChat implements BridgeChat {
     // `signal` much earlier anyway.
     const withinMs = leftMs > TIMER_MOST_MS ? undefined : leftMs;
     const call = (): Promise<string[]> => this.#postToMember(user, id, message, signal);
-    return withTimeLimit(withinMs, signal, (limited) => untilAnswered(call, { signal: limited })).catch(
-      rejectForKit,
+    return this.#show(id, () =>
+      withTimeLimit(withinMs, signal, (limited) => untilAnswered(call, { signal: limited })),
     );
   }
 
   update(event: ShownUpdate, signal: AbortSignal): Promise<string | readonly string[]> {
-    return this.#update(event, signal).then((made) => made ?? [], rejectForKit);
+    return this.#show(event.id, async () => (await this.#update(event, signal)) ?? []);
   }
 
-  /** Resolves when no post to the room is pending. */
-  async settled(roomId: string): Promise<void> {
-    const pending = this.#posting.get(roomId);
-    if (pending !== undefined) await Promise.allSettled(pending);
+  /** Shows an event. Rejects with the error that determines whether and when the kit retries the call. */
+  async #show<T>(id: string, call: () => Promise<T>): Promise<T> {
+    const { unsaved } = this.#parts;
+    unsaved.begin(id);
+    try {
+      return await call();
+    } catch (error) {
+      const forKit = toChatError(error);
+      // After any other error, the homeserver may have accepted the request although its answer was lost.
+      if (forKit instanceof CannotShow) unsaved.end(id);
+      throw forKit;
+    }
   }
 
   async #postToMember(user: string, id: string, message: Message, signal: AbortSignal): Promise<string[]> {
     const { direct, ids } = this.#parts;
-    return this.#postIn(await direct.open(ids.toMatrix(user), signal), id, message, signal);
-  }
-
-  /** Posts to a room. The post counts as pending until the kit has registered its id. */
-  async #postIn(roomId: string, id: string, message: Message, signal: AbortSignal): Promise<string[]> {
-    const pending = this.#posting.get(roomId) ?? new Set();
-    this.#posting.set(roomId, pending);
-    const posted = this.#post(roomId, id, message, signal);
-    pending.add(posted);
-    try {
-      return await posted;
-    } finally {
-      // The kit registers the id a few microtasks after this function resolves.
-      setImmediate(() => {
-        pending.delete(posted);
-        if (pending.size === 0) this.#posting.delete(roomId);
-      });
-    }
+    return this.#post(await direct.open(ids.toMatrix(user), signal), id, message, signal);
   }
 
   async #post(roomId: string, id: string, message: Message, signal: AbortSignal): Promise<string[]> {
@@ -180,9 +172,4 @@ export class MatrixChat implements BridgeChat {
     const eventId = await api.send(roomId, "m.room.message", txnId, sent, signal);
     return current === undefined ? toChatId(roomId, eventId) : undefined;
   }
-}
-
-/** Throws the error that determines whether and when the kit retries a call. */
-function rejectForKit(error: unknown): never {
-  throw toChatError(error);
 }

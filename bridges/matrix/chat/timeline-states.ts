@@ -57,7 +57,8 @@ export function createTimelineStates(now: () => number = () => performance.now()
     /** Returns the message as it was at the timeline position that was read last. `latest` is the current message. */
     at(eventId: string, latest: Message): Message | undefined {
       const list = changes.get(eventId) ?? [];
-      const pending = list.find((change) => !hasCome(change));
+      // The edits of a message are sent one after another, so an edit that has come follows all earlier edits.
+      const pending = list[list.findLastIndex(hasCome) + 1];
       if (pending !== undefined) return pending.before;
       return list.at(-1)?.after ?? latest;
     },

@@ -3,8 +3,8 @@ import type { Logger } from "chat-bridge-runner";
 import { LRUCache } from "lru-cache";
 import { readChatId, toChatId } from "../chat/chat-id";
 import type { DirectRoomIndex } from "../chat/direct-rooms";
-import type { MatrixChat } from "../chat/matrix-chat";
 import type { TimelineStates } from "../chat/timeline-states";
+import type { UnsavedEvents } from "../chat/unsaved-events";
 import {
   relationOf,
   type DirectRooms,
@@ -27,9 +27,9 @@ export interface SyncHandlerParts {
   /** Id of the bridge's account. */
   readonly own: string;
   readonly typing: Omit<Typing, "nowMs">;
-  readonly chat: Pick<MatrixChat, "settled">;
   readonly direct: DirectRoomIndex;
   readonly timeline: TimelineStates;
+  readonly unsaved: Pick<UnsavedEvents, "untilSaved">;
   readonly names: Names;
   readonly ids: Ids;
   readonly invites: Invites;
@@ -92,13 +92,10 @@ export class SyncHandler {
 
   /** Resolves to a task that reports a member's event; undefined if the event is not for the service. */
   async #readEvent(roomId: string, view: RoomView, event: MatrixEvent): Promise<MemberTask | undefined> {
-    const { own, typing, chat, reporter } = this.#parts;
-    if (event.sender === own) this.#readOwn(event);
+    const { own, typing, reporter } = this.#parts;
+    if (event.sender === own) await this.#readOwn(event);
     if (event.state_key !== undefined) await this.#readState(roomId, event);
     if (event.sender === own || event.state_key !== undefined) return undefined;
-    // A member can react before the kit has saved the message.
-    const { target } = relationOf(event);
-    if (target !== undefined && view.shown(target) === undefined) await chat.settled(roomId);
     const act = readEvent(event, view, { ...typing, nowMs: Date.now() });
     const { directMember } = view;
     return act && { member: event.sender, run: () => reporter.report({ roomId, directMember, event, act }) };
@@ -113,12 +110,16 @@ export class SyncHandler {
     if (event.type === "m.room.encryption") await invites.leaveEncrypted(roomId);
   }
 
-  /** Reads one of the bridge's own events. */
-  #readOwn(event: MatrixEvent): void {
-    const txnId = event.unsigned?.transaction_id;
-    if (txnId !== undefined) this.#parts.timeline.echoed(txnId);
+  /** Reads one of the bridge's own events. Resolves once the kit has saved its message. */
+  async #readOwn(event: MatrixEvent): Promise<void> {
+    const { timeline, unsaved } = this.#parts;
     const { type, target } = relationOf(event);
     if (type === "m.replace" && target !== undefined) this.#originals.set(event.event_id, target);
+    const txnId = event.unsigned?.transaction_id;
+    if (txnId === undefined) return;
+    timeline.echoed(txnId);
+    // The transaction id of a text is the id of the service's event. Members can answer the text from here on.
+    await unsaved.untilSaved(txnId);
   }
 
   #viewOf(roomId: string): RoomView {

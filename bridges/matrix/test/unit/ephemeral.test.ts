@@ -31,6 +31,7 @@ async function show(lifetimeMs: number, failures: { open?: Error[]; encrypted?: 
     direct: { open: () => failOr(failures.open, "!direct:example.org") },
     encrypted: { isEncrypted: () => failOr(failures.encrypted, false) },
     timeline: { begin: () => undefined },
+    unsaved: { begin: () => undefined, end: () => undefined },
     keycaps: { want: () => undefined },
     prefix: "!",
   } as unknown as ConstructorParameters<typeof MatrixChat>[0]);

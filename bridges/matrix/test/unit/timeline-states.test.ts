@@ -58,3 +58,11 @@ test("an edit that the homeserver does not return counts after 30 seconds", () =
   after(2_000);
   expect(at("$m", REVEAL)).toBe(REVEAL);
 });
+
+test("an edit takes effect although the bridge never reads an earlier edit of the message", () => {
+  const { begin, echoed, at } = setUp();
+  begin({ eventId: "$m", txnId: "t1", before: Q1, after: REVEAL });
+  begin({ eventId: "$m", txnId: "t2", before: REVEAL, after: Q2 });
+  echoed("t2");
+  expect(at("$m", Q2)).toBe(Q2);
+});

@@ -1,0 +1,134 @@
+import { setImmediate } from "node:timers/promises";
+import type { Message, MessageCreate, ShownMessage, ShownUpdate } from "chat-bridge-kit";
+import { toChatId } from "../../chat/chat-id";
+import { MatrixChat } from "../../chat/matrix-chat";
+import { createTimelineStates } from "../../chat/timeline-states";
+import { createUnsavedEvents } from "../../chat/unsaved-events";
+import { MatrixError } from "../../client/matrix-error";
+import { createIds } from "../../ids";
+import type { MemberAct } from "../../inbound/read-event";
+import { SyncHandler } from "../../inbound/sync-handler";
+
+const ROOM = "!room:example.org";
+const OWN = "@games:example.org";
+const ANN = "@ann:example.org";
+const BUTTONS = [[{ label: "Join", action: "join", style: "primary" }]];
+const PROMPT = { id: "msg_1", text: "How high?", image: null, buttons: [], awaitsReply: true };
+const LOBBY = { ...PROMPT, text: "Trivia", buttons: BUTTONS, awaitsReply: false };
+const { signal } = new AbortController();
+
+/** Returns a run of the bridge. `send` is the homeserver, and `saved` what an earlier run has saved. */
+function run(send: () => Promise<string>, saved: readonly ShownMessage[] = []) {
+  const acts: MemberAct[] = [];
+  const shown = [...saved];
+  const bridge = {
+    shown: (chatId: string) => shown.find(({ chatMessageIds }) => chatMessageIds.includes(chatId)),
+    shownIn: () => shown,
+  };
+  const [ids, timeline, unsaved] = [createIds(), createTimelineStates(), createUnsavedEvents(signal)];
+  const direct = { memberOf: () => undefined };
+  const chat = new MatrixChat({
+    api: { send },
+    ids,
+    direct,
+    encrypted: { isEncrypted: async () => false },
+    keycaps: { want: () => undefined },
+    timeline,
+    unsaved,
+    prefix: "!",
+    shown: bridge.shown,
+  } as unknown as ConstructorParameters<typeof MatrixChat>[0]);
+  const sync = new SyncHandler({
+    bridge,
+    own: OWN,
+    typing: { COMMAND_PREFIX: "!", COMMAND_WORD: "play" },
+    direct,
+    timeline,
+    unsaved,
+    ids,
+    reporter: { report: async ({ act }: { act: MemberAct }) => void acts.push(act) },
+    signal,
+  } as unknown as ConstructorParameters<typeof SyncHandler>[0]);
+  return {
+    chat,
+    unsaved,
+    acts,
+    handle: (...events: readonly object[]) => {
+      const join = { [ROOM]: { timeline: { events } } };
+      return sync.handle({ next_batch: "s2", rooms: { join } } as never, "s1");
+    },
+    /** Lets the kit save an event. */
+    save(event: ShownMessage) {
+      shown.splice(0, shown.length, event);
+      unsaved.end(event.eventId);
+    },
+  };
+}
+
+const create = (id: string, message: object) => ({ id, channel: ROOM, message }) as MessageCreate;
+const shownAs = (eventId: string, message: object) =>
+  ({
+    eventId,
+    messageId: "msg_1",
+    user: null,
+    message: message as Message,
+    chatMessageIds: [toChatId(ROOM, "$m")],
+  }) as unknown as ShownMessage;
+
+/** An event of the bridge in the timeline. */
+const own = (id: string, txnId: string, relation?: object) => ({
+  event_id: id,
+  type: "m.room.message",
+  sender: OWN,
+  content: { "m.relates_to": relation },
+  unsigned: { transaction_id: txnId },
+});
+const byAnn = (id: string, type: string, content: object) => ({
+  event_id: id,
+  type,
+  sender: ANN,
+  origin_server_ts: Date.now(),
+  content,
+});
+const typed = byAnn("$typed", "m.room.message", { msgtype: "m.text", body: "8849" });
+const pressed = byAnn("$pressed", "m.reaction", {
+  "m.relates_to": { rel_type: "m.annotation", event_id: "$m", key: "1️⃣" },
+});
+
+// time: ordering
+test.each([
+  ["types an answer", PROMPT, typed, { type: "message", text: "8849" }],
+  ["presses a button", LOBBY, pressed, { type: "action", target: "$m", action: "join", byReaction: true }],
+])("a member %s before the kit has saved the message", async (_what, message, event, act) => {
+  const bridge = run(async () => "$m");
+  await bridge.chat.post(create("evt_1", message), signal);
+  const handled = bridge.handle(own("$m", "evt_1"), event);
+  await setImmediate();
+  bridge.save(shownAs("evt_1", message));
+  await handled;
+  expect(bridge.acts).toEqual([act]);
+});
+
+// time: ordering
+test("the position of the sync stays before an edit until the kit has saved the edit", async () => {
+  let isHandled = false;
+  const bridge = run(async () => "$edit", [shownAs("evt_1", LOBBY)]);
+  const update = { ...create("evt_2", PROMPT), chatMessageId: toChatId(ROOM, "$m"), chatMessageIds: [] };
+  await bridge.chat.update(update as unknown as ShownUpdate, signal);
+  const edit = own("$edit", "evt_2", { rel_type: "m.replace", event_id: "$m" });
+  const handled = bridge.handle(edit).then(() => (isHandled = true));
+  for (let turns = 0; turns < 20; turns += 1) await setImmediate();
+  expect(isHandled).toBe(false);
+  bridge.save(shownAs("evt_2", PROMPT));
+  await handled;
+});
+
+test.each([
+  ["is not waited for when the homeserver rejects it", new MatrixError(403, "M_FORBIDDEN"), ["evt_1"]],
+  ["is waited for when the answer of the homeserver was lost", new MatrixError(502, ""), []],
+])("a message %s", async (_what, error, ended) => {
+  const { chat, unsaved } = run(() => Promise.reject(error));
+  const end = jest.spyOn(unsaved, "end");
+  await expect(chat.post(create("evt_1", PROMPT), signal)).rejects.toThrow();
+  expect(end.mock.calls.flat()).toEqual(ended);
+});
