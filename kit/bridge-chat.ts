@@ -3,6 +3,7 @@ import { CannotShow } from "./chat-errors";
 import type { DmCreate, Message, MessageCreate, MessageEphemeral, MessageUpdate } from "./events";
 import { dmChannel } from "./inbound-event";
 import type { MessageStore } from "./message-store";
+import type { PendingCalls } from "./pending-calls";
 import { errorOf } from "./problem";
 import type { ReportedIds } from "./reported-ids";
 import type { ShownMessage, ShownMessages } from "./shown-messages";
@@ -45,6 +46,8 @@ export interface BridgeChat {
 export interface BridgeChatParts {
   readonly chat: BridgeChat;
   readonly shown: ShownMessages;
+  /** Each call is pending until its ids are in `shown` and saved. */
+  readonly calls: PendingCalls;
   readonly messages: MessageStore;
   /** The channels and members to which games may write; undefined for all. */
   readonly reported?: ReportedIds | undefined;
@@ -58,7 +61,7 @@ const IDS_MOST = 20;
  * Returns the `Chat` of a `CatchUp`. The functions of the `Chat` use the service's message ids, because one message can
  * have several ids in the chat. Each call saves the chat's ids before it resolves.
  */
-export function savingChat({ chat, shown, messages, reported, report }: BridgeChatParts): Chat {
+export function savingChat({ chat, shown, calls, messages, reported, report }: BridgeChatParts): Chat {
   type Place = Pick<ShownMessage, "channel" | "user">;
   type Applied = MessageCreate | DmCreate | MessageUpdate | MessageEphemeral;
 
@@ -100,9 +103,9 @@ export function savingChat({ chat, shown, messages, reported, report }: BridgeCh
 
   return {
     post: (event, signal) =>
-      call(event, { channel: event.channel, user: null }, () => chat.post(event, signal)),
+      calls.add(call(event, { channel: event.channel, user: null }, () => chat.post(event, signal))),
     dm: (event, signal) =>
-      call(event, { channel: dmChannel(event.user), user: null }, () => chat.dm(event, signal)),
+      calls.add(call(event, { channel: dmChannel(event.user), user: null }, () => chat.dm(event, signal))),
     async edit(_messageId, event, signal) {
       const known = shown.byMessageId(event.message.id);
       const [chatMessageId] = known?.chatMessageIds ?? [];
@@ -110,13 +113,13 @@ export function savingChat({ chat, shown, messages, reported, report }: BridgeCh
       // The channel of the update is ignored, because a game can name any channel there.
       const { channel, chatMessageIds } = known;
       const update = { ...event, channel, chatMessageId, chatMessageIds };
-      await call(event, known, () => chat.update(update, signal));
+      await calls.add(call(event, known, () => chat.update(update, signal)));
     },
     async ephemeral(event, signal) {
       const { channel, user } = event;
-      await call(event, { channel, user }, async () =>
-        chat.ephemeral === undefined ? chat.dm(asDm(event), signal) : chat.ephemeral(event, signal),
-      );
+      const show = async () =>
+        chat.ephemeral === undefined ? chat.dm(asDm(event), signal) : chat.ephemeral(event, signal);
+      await calls.add(call(event, { channel, user }, show));
     },
   };
 }

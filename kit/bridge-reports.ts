@@ -1,9 +1,10 @@
 import { refusedBy } from "./error-body";
 import type { Channel, InboundEvent, User } from "./inbound-event";
 import { numberedChoices } from "./numbered-choices";
+import type { PendingCalls } from "./pending-calls";
 import type { ReportedIds } from "./reported-ids";
 import type { Sender, SendResult } from "./sender";
-import type { ShownMessages } from "./shown-messages";
+import type { ShownMessage, ShownMessages } from "./shown-messages";
 
 interface Report {
   /** The member: an id, or the id and the name. Names are cut to 128 characters. */
@@ -72,6 +73,7 @@ export interface BridgeReports {
 export interface ReportParts {
   readonly sender: Sender;
   readonly shown: ShownMessages;
+  readonly calls: PendingCalls;
   /** Notes the channels and members of reports; undefined if games may write to all channels and members. */
   readonly reported?: ReportedIds | undefined;
   /** Aborts pending reports. */
@@ -84,7 +86,7 @@ export interface ReportParts {
 const NOTED_MAX = 1_000;
 
 /** Returns the report functions, and a function that resolves when no report is pending. */
-export function createReports({ sender, shown, reported, signal, report }: ReportParts) {
+export function createReports({ sender, shown, calls, reported, signal, report }: ReportParts) {
   const pending = new Set<Promise<SendResult>>();
 
   async function send(event: InboundEvent, id: string | undefined): Promise<SendResult> {
@@ -106,11 +108,17 @@ export function createReports({ sender, shown, reported, signal, report }: Repor
     }
   }
 
+  /** A member can answer a message before the chat has returned its id, so this function waits for pending calls. */
+  async function findLater(chatMessageId: string): Promise<ShownMessage | undefined> {
+    await calls.settled();
+    return shown.byChatMessageId(chatMessageId);
+  }
+
   const reports: BridgeReports = {
     command: ({ channel, user, text, id }) =>
       send({ type: "command", channel, user: userOf(user), text }, id),
     async action({ chatMessageId, user, action, id }) {
-      const found = shown.byChatMessageId(chatMessageId);
+      const found = shown.byChatMessageId(chatMessageId) ?? (await findLater(chatMessageId));
       if (found === undefined) return { outcome: "unknown-message" };
       const { channel, messageId } = found;
       return send({ type: "action", channel, user: userOf(user), messageId, action }, id);
@@ -127,8 +135,10 @@ export function createReports({ sender, shown, reported, signal, report }: Repor
       }
       return { outcome: "unknown-choice", highest: 0 };
     },
-    message({ channel, user, text, replyTo, id }) {
-      const repliedTo = replyTo == null ? undefined : shown.byChatMessageId(replyTo)?.messageId;
+    async message({ channel, user, text, replyTo, id }) {
+      const found =
+        replyTo == null ? undefined : (shown.byChatMessageId(replyTo) ?? (await findLater(replyTo)));
+      const repliedTo = found?.messageId;
       const event = { type: "message", channel, user: userOf(user), text } as const;
       return send(repliedTo === undefined ? event : { ...event, replyTo: repliedTo }, id);
     },

@@ -9,6 +9,7 @@ import { StatusKeeper, type BridgeStatus } from "./bridge-status";
 import { createCatchUp, type CatchUp } from "./catch-up";
 import { listenForPushes } from "./listen";
 import { PollRefused } from "./poll";
+import { PendingCalls } from "./pending-calls";
 import { pollForever, type PollForeverOptions } from "./poll-forever";
 import { errorOf, warn } from "./problem";
 import { createReceiver, type Receiver } from "./receiver";
@@ -50,6 +51,7 @@ export class BridgeRun {
   readonly #options: BridgeOptions;
   readonly #status: StatusKeeper;
   readonly #reported: ReportedIds | undefined;
+  readonly #calls = new PendingCalls();
   readonly #reportsIdle: () => Promise<void>;
   readonly #accepted: AcceptedPushes;
   readonly #receiver: Receiver;
@@ -75,6 +77,7 @@ export class BridgeRun {
     const { reports, idle } = createReports({
       sender: createSender(options),
       shown: this.shown,
+      calls: this.#calls,
       reported: this.#reported,
       signal: this.#over.signal,
       report,
@@ -146,8 +149,8 @@ export class BridgeRun {
 
   async #open(): Promise<CatchUp> {
     const { chat, store, chatTimeoutMs } = this.#options;
-    const shown = this.shown;
-    const reported = this.#reported;
+    const [shown, reported, calls] = [this.shown, this.#reported, this.#calls];
+    const report = this.#status.noteProblem;
     const saved = await loaded("messages", store.messages.load());
     await loaded("pushes", this.#accepted.load());
     for (const each of saved) shown.put(each);
@@ -162,9 +165,9 @@ export class BridgeRun {
       await loaded("reported ids", reported.load(saved, hasRun));
     }
     return createCatchUp({
-      chat: savingChat({ chat, shown, messages: store.messages, reported, report: this.#status.noteProblem }),
+      chat: savingChat({ chat, shown, calls, messages: store.messages, reported, report }),
       state: stateFrom(saved),
-      report: this.#status.noteProblem,
+      report,
       ...(chatTimeoutMs === undefined ? {} : { chatTimeoutMs }),
       onEffect: ({ type }) => type === "missed" && void this.#tellMissed(),
       onState: (state) => this.#accepted.removeDone(state),

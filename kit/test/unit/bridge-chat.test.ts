@@ -1,5 +1,6 @@
 import { savingChat } from "../../bridge-chat";
 import { storeInMemory } from "../../message-store";
+import { PendingCalls } from "../../pending-calls";
 import { createShownMessages } from "../../shown-messages";
 import { recordingChat } from "../harness/bridge-chat";
 import { gate } from "../harness/gate";
@@ -23,6 +24,7 @@ test("if a post succeeds late, after a retry and an update, its id is added, and
       },
     },
     shown,
+    calls: new PendingCalls(),
     messages: storeInMemory().messages,
     report: () => undefined,
   });
@@ -42,7 +44,8 @@ test("if a post succeeds late, after a retry and an update, its id is added, and
 test("an update is shown in the channel of its message, even if the update names another channel", async () => {
   const { chat, calls } = recordingChat();
   const { messages } = storeInMemory();
-  const saving = savingChat({ chat, shown: createShownMessages(), messages, report: () => undefined });
+  const shown = createShownMessages();
+  const saving = savingChat({ chat, shown, calls: new PendingCalls(), messages, report: () => undefined });
   await saving.post(create("c1", 1), signal);
   await saving.edit("msg_1", update(2, "another channel"), signal);
   expect(calls.map(({ call, where }) => `${call} ${where}`)).toEqual(["post c1", "update c1"]);

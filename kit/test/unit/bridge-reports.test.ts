@@ -1,9 +1,14 @@
+import { savingChat } from "../../bridge-chat";
 import { createReports } from "../../bridge-reports";
+import { storeInMemory } from "../../message-store";
+import { PendingCalls } from "../../pending-calls";
 import { createReportedIds } from "../../reported-ids";
 import { reportedInMemory } from "../../reported-store";
 import type { SendResult } from "../../sender";
 import { createShownMessages } from "../../shown-messages";
-import { dm } from "./reduce-events";
+import { recordingChat } from "../harness/bridge-chat";
+import { gate } from "../harness/gate";
+import { create, dm } from "./reduce-events";
 
 test("the member of each sent report is noted, even while 1,000 reports are pending", async () => {
   const report = () => undefined;
@@ -20,7 +25,8 @@ test("the member of each sent report is noted, even while 1,000 reports are pend
     },
   };
   const signal = new AbortController().signal;
-  const { reports, idle } = createReports({ sender, shown: createShownMessages(), reported, signal, report });
+  const [shown, calls] = [createShownMessages(), new PendingCalls()];
+  const { reports, idle } = createReports({ sender, shown, calls, reported, signal, report });
   const users = Array.from({ length: 1_002 }, (_, i) => `u${i}`);
   for (const user of users) void reports.command({ channel: "c1", user, text: "start" });
   // Only 1,000 reports can wait for the store at a time, so the last two reports are sent without waiting.
@@ -29,4 +35,32 @@ test("the member of each sent report is noted, even while 1,000 reports are pend
   while (answers.length < users.length) await new Promise(setImmediate);
   for (const answer of answers) answer();
   await idle();
+});
+
+// time: ordering
+test("a member can answer a message before the chat has returned its id", async () => {
+  const report = () => undefined;
+  const { signal } = new AbortController();
+  const [shown, calls] = [createShownMessages(), new PendingCalls()];
+  const { open, opened } = gate();
+  const { messages } = storeInMemory();
+  const chat = { ...recordingChat().chat, post: () => opened.then(() => "chat-1") };
+  const posted = savingChat({ chat, shown, calls, messages, report }).post(create("c1", 1), signal);
+  const sent: object[] = [];
+  const send = async (event: object): Promise<SendResult> => {
+    sent.push(event);
+    return { outcome: "accepted", id: "r", attempts: 1 };
+  };
+  const { reports } = createReports({ sender: { send }, shown, calls, signal, report });
+  const answers = [
+    reports.action({ chatMessageId: "chat-1", user: "u1", action: "join" }),
+    reports.message({ channel: "c1", user: "u1", text: "42", replyTo: "chat-1" }),
+  ];
+  open();
+  await posted;
+  expect(await Promise.all(answers)).toMatchObject([{ outcome: "accepted" }, { outcome: "accepted" }]);
+  expect(sent).toMatchObject([{ messageId: "msg_1" }, { replyTo: "msg_1" }]);
+  expect(await reports.action({ chatMessageId: "chat-2", user: "u1", action: "join" })).toEqual({
+    outcome: "unknown-message",
+  });
 });
