@@ -30,7 +30,12 @@ export function appendDurably(path: string, text: string): Promise<void> {
   return writeDurably(path, "a", text);
 }
 
-async function writeDurably(path: string, flags: "w" | "a", text: string): Promise<void> {
+/** Creates a file. Rejects if the file exists. Its name is durable only after a sync of the folder. */
+export function createDurably(path: string, text: string): Promise<void> {
+  return writeDurably(path, "wx", text);
+}
+
+async function writeDurably(path: string, flags: "w" | "wx" | "a", text: string): Promise<void> {
   const file = await open(path, flags, 0o600);
   try {
     await file.writeFile(text);
@@ -41,7 +46,7 @@ async function writeDurably(path: string, flags: "w" | "a", text: string): Promi
 }
 
 /** Syncs a folder: only then is a rename in the folder durable. Windows cannot sync folders. */
-async function syncFolder(path: string): Promise<void> {
+export async function syncFolder(path: string): Promise<void> {
   if (process.platform === "win32") return;
   const folder = await open(path, "r");
   try {

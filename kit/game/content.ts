@@ -1,0 +1,84 @@
+import { Message, MessageKind as MessageCode, type ButtonRow } from "../../proto/gen/chatbridge/v1/event";
+import type { MessageKind } from "../../contract/messages";
+import { KIND_WORDS } from "../../proto/codes";
+import { escapeLine } from "../message-text-escape";
+import { millisecondsOf, type Duration } from "./duration";
+import { copyJson, type Json } from "./json";
+
+/** A button. `game.action` makes buttons whose presses come back to the game; `link` makes buttons that open a page. */
+export type Button =
+  | { readonly label: string; readonly action: string }
+  | { readonly label: string; readonly url: string };
+
+/** A message to show: chat-flavoured Markdown (`md` escapes other texts in it), and what belongs to it. */
+export interface MessageContent {
+  /** The default is `card`. */
+  readonly kind?: MessageKind | undefined;
+  readonly text?: string | undefined;
+  /** Rows of buttons, top to bottom. */
+  readonly buttons?: readonly (readonly Button[])[] | undefined;
+  /** An http or https URL. */
+  readonly image?: string | undefined;
+  /** The view model, for bridges that draw messages themselves. */
+  readonly data?: { readonly [key: string]: Json } | undefined;
+  /** How long the message is worth showing; by default, as long as its kind says. */
+  readonly lifetime?: Duration | undefined;
+  /** Whether the next message that a member types is the answer to this message. `turn.ask` sets it. */
+  readonly awaitsReply?: boolean | undefined;
+}
+
+/** A text is a message of the kind `card`. */
+export type Content = string | MessageContent;
+
+/** Returns a button that opens a web page. Its presses are not reported. */
+export function link(label: string, url: string): Button {
+  return { label, url };
+}
+
+/**
+ * A template tag for the text of a message. The values are escaped, so that chats show them literally and on one line:
+ * `` md`**${user.name}** wins` ``.
+ */
+export function md(parts: TemplateStringsArray, ...values: readonly (string | number)[]): string {
+  return parts.reduce((text, part, i) => text + escapeLine(String(values[i - 1])) + part);
+}
+
+/** Returns a copy of the content that can be stored. Throws if `data` or `lifetime` is invalid. */
+export function copyContent(content: Content): MessageContent {
+  const { data, lifetime, ...rest } =
+    typeof content === "string" ? ({ text: content } as MessageContent) : content;
+  return copyJson(
+    {
+      ...rest,
+      ...(data && { data }),
+      ...(lifetime !== undefined && { lifetime: millisecondsOf(lifetime) }),
+    },
+    "content",
+  ) as MessageContent;
+}
+
+const KIND_CODES: ReadonlyMap<string, MessageCode> = new Map(
+  [...KIND_WORDS].map(([code, word]) => [word, code]),
+);
+
+/** Returns the message of an event. The action of each button begins with the name of the game. */
+export function toMessage(
+  { kind = "card", text = "", buttons = [], image, data, awaitsReply = false }: MessageContent,
+  game: string,
+): Message {
+  return Message.create({
+    kind: KIND_CODES.get(kind) ?? MessageCode.UNSPECIFIED,
+    text,
+    rows: buttons.map((row): ButtonRow => ({ buttons: row.map((button) => toButton(button, game)) })),
+    ...(image !== undefined && { image }),
+    ...(data && { data: { ...data } }),
+    awaitsReply,
+  });
+}
+
+function toButton(button: Button, game: string): ButtonRow["buttons"][number] {
+  const { label } = button;
+  return "url" in button
+    ? { label, press: { $case: "url", value: button.url } }
+    : { label, press: { $case: "action", value: `${game}:${button.action}` } };
+}

@@ -1,0 +1,105 @@
+import type { MessageContent } from "./content";
+import type { Json } from "./json";
+
+/** Everything that a game knows about a workspace. It is saved as one JSON text. */
+export interface WorkspaceDocument {
+  /** A random id, so that the ids and keys of this document differ from those of an earlier document of the workspace. */
+  readonly id: string;
+  /** The number of the last timer or message of this document. */
+  counter: number;
+  /** The game's state by channel; by "" if the game has one state for each workspace. */
+  states: Record<string, Json>;
+  timers: WaitingTimer[];
+  /** Questions that wait for an answer, oldest first. */
+  asked: AskedQuestion[];
+  /** The newest messages and the ids that core gave them, oldest first. */
+  messages: (readonly [number: number, id: string])[];
+  /** The newest deliveries whose effect this document contains, oldest first. */
+  handled: string[];
+  /** Events that may not have been published yet. */
+  outbox: OutboxEntry[];
+}
+
+/** Where a handler works: the channel, and the member whose event led to it. */
+export interface Place {
+  /** Id of the channel; `dm:` and a member's id in a direct conversation. */
+  readonly channel?: string | undefined;
+  readonly user?: { readonly id: string; readonly name: string } | undefined;
+}
+
+export interface WaitingTimer {
+  readonly id: string;
+  /** The name of the timer in the game. */
+  readonly name: string;
+  readonly payload?: Json | undefined;
+  readonly place: Place;
+  readonly atMs: number;
+  /** How often its handler has failed. */
+  readonly failures?: number | undefined;
+}
+
+export interface AskedQuestion {
+  /** The name of the answer in the game. */
+  readonly name: string;
+  readonly payload?: Json | undefined;
+  /** The message that asks. */
+  readonly message: string;
+  readonly channel: string;
+  /** The member who is asked; undefined if any member of the channel can answer. */
+  readonly user?: string | undefined;
+  readonly untilMs?: number | undefined;
+}
+
+/** An event to publish. */
+export interface OutboxEntry {
+  /** The idempotency key without the group. */
+  readonly key: string;
+  /** When the entry was written. Keys are valid for 24 hours. */
+  readonly atMs: number;
+  /** The delivery that caused the event; undefined for a timer. */
+  readonly deliveryId?: string | undefined;
+  readonly traceparent?: string | undefined;
+  readonly output: Output;
+}
+
+/** What an event shows, and where. `message` is a `MessageRef`. */
+export type Output =
+  | {
+      readonly type: "create";
+      readonly channel: string;
+      readonly message: string;
+      readonly content: MessageContent;
+    }
+  | { readonly type: "update"; readonly message: string; readonly content: MessageContent }
+  | {
+      readonly type: "ephemeral";
+      readonly channel: string;
+      readonly user: string;
+      readonly content: MessageContent;
+      /** The message whose id is added to the data. */
+      readonly about?: string | undefined;
+    }
+  | {
+      readonly type: "dm";
+      readonly user: string;
+      readonly message: string;
+      readonly content: MessageContent;
+    };
+
+/** Returns a document without state. */
+export function emptyDocument(id: string): WorkspaceDocument {
+  return { id, counter: 0, states: {}, timers: [], asked: [], messages: [], handled: [], outbox: [] };
+}
+
+/** Returns a draft of a document: a handler can change the draft, and the document stays as it is. */
+export function draftOf(document: WorkspaceDocument): WorkspaceDocument {
+  return {
+    ...document,
+    states: { ...document.states },
+    timers: [...document.timers],
+    asked: [...document.asked],
+    messages: [...document.messages],
+    handled: [...document.handled],
+    outbox: [...document.outbox],
+  };
+}

@@ -1,0 +1,61 @@
+import type { WorkspaceDocument } from "./document";
+
+/** A document, and the version under which it is stored. */
+export interface StoredDocument {
+  /** Rises by 1 with each save. */
+  readonly version: number;
+  readonly document: WorkspaceDocument;
+}
+
+/** A workspace with something to do at a time. */
+export interface Wake {
+  readonly workspaceId: string;
+  /** ms since the epoch. */
+  readonly atMs: number;
+}
+
+/**
+ * Stores one document for each workspace of a game. The processes of a game share the store, unless the game has only one
+ * process. A method rejects if the store is unavailable; the kit retries later.
+ */
+export interface GameStore {
+  load(workspaceId: string): Promise<StoredDocument | undefined>;
+  /**
+   * Stores a document if the stored version is `version - 1` (0: nothing is stored). Resolves to false if it is not,
+   * because another process has saved the workspace. When it resolves to true, the document is durable.
+   *
+   * @param wakeAtMs the time for `wakes`; undefined if there is nothing to do
+   */
+  save(workspaceId: string, stored: StoredDocument, wakeAtMs: number | undefined): Promise<boolean>;
+  remove(workspaceId: string): Promise<void>;
+  /** Returns the workspaces with something to do, as their last saves said. */
+  wakes(): Promise<readonly Wake[]>;
+  /** Closes connections. The kit does not use the store afterwards. */
+  close?(): Promise<void>;
+}
+
+/** Returns a store in memory. The state is lost when the process ends, so use it in tests and for games without history. */
+export function memoryStore(): GameStore {
+  const stored = new Map<string, { readonly version: number; readonly text: string }>();
+  const wakeTimes = new Map<string, number>();
+  return {
+    async load(workspaceId) {
+      const found = stored.get(workspaceId);
+      return found && { version: found.version, document: JSON.parse(found.text) as WorkspaceDocument };
+    },
+    async save(workspaceId, { version, document }, wakeAtMs) {
+      if ((stored.get(workspaceId)?.version ?? 0) !== version - 1) return false;
+      stored.set(workspaceId, { version, text: JSON.stringify(document) });
+      if (wakeAtMs === undefined) wakeTimes.delete(workspaceId);
+      else wakeTimes.set(workspaceId, wakeAtMs);
+      return true;
+    },
+    async remove(workspaceId) {
+      stored.delete(workspaceId);
+      wakeTimes.delete(workspaceId);
+    },
+    async wakes() {
+      return [...wakeTimes].map(([workspaceId, atMs]) => ({ workspaceId, atMs }));
+    },
+  };
+}
