@@ -1,0 +1,126 @@
+import { DM_PREFIX } from "../../../contract/forms";
+import type { MessageBody, OutboundEvent } from "../../../core/domain/outbound-event";
+import { findSizeProblems } from "../chat-sizes";
+import type { Findings } from "./findings";
+
+/** Maximum number of messages of a workspace. The oldest are forgotten when there are more. */
+const MESSAGES_MAX = 2_000;
+/** Maximum number of events in the log of a workspace. */
+const LOG_MAX = 1_000;
+/** Maximum number of channels of a workspace. */
+const CHANNELS_MAX = 1_000;
+
+/** A message as the chat shows it: its newest version. */
+export interface ShownMessage {
+  readonly id: string;
+  /** The id of the channel; for a DM, `dm:` and the id of the member. */
+  readonly place: string;
+  /** The only member who sees the message; undefined if every member of the channel sees it. */
+  readonly to: string | undefined;
+  readonly content: MessageBody;
+  readonly awaitsReply: boolean;
+  /** When the event with the newest version expires, ms since the epoch. Bridges drop an event that arrives later. */
+  readonly expiresAtMs: number | null;
+  /** How often the message was replaced. */
+  readonly updates: number;
+}
+
+/** An event that the workspace's bridge got. */
+export interface SentEvent {
+  readonly sequence: number;
+  readonly eventId: string;
+  readonly messageId: string;
+  readonly event: OutboundEvent;
+}
+
+/** What a chat shows, if its bridge shows every event at once. */
+export class ChatView {
+  readonly workspaceId: string;
+  readonly #findings: Findings;
+  /** In the order in which they were posted. */
+  readonly #messages = new Map<string, ShownMessage>();
+  readonly #log: SentEvent[] = [];
+  /** The channels of members' events. */
+  readonly #channels = new Set<string>();
+  /** The id of the newest message that was forgotten. Ids rise. */
+  #forgottenId = "";
+
+  constructor(workspaceId: string, findings: Findings) {
+    this.workspaceId = workspaceId;
+    this.#findings = findings;
+  }
+
+  /** The newest messages, oldest first. */
+  get messages(): readonly ShownMessage[] {
+    return [...this.#messages.values()];
+  }
+
+  /** The newest events, oldest first. */
+  get outbound(): readonly SentEvent[] {
+    return this.#log;
+  }
+
+  find(messageId: string): ShownMessage | undefined {
+    return this.#messages.get(messageId);
+  }
+
+  /** Makes a channel known to the game. */
+  addChannel(id: string): void {
+    if (this.#channels.size < CHANNELS_MAX) this.#channels.add(id);
+  }
+
+  show(sent: SentEvent, expiresAtMs: number | null): void {
+    const { event, messageId } = sent;
+    this.#log.push(sent);
+    if (this.#log.length > LOG_MAX) this.#log.shift();
+    const { content } = event;
+    for (const { code, detail } of findSizeProblems(content.message)) this.#findings.add(code, detail);
+    const head = {
+      id: messageId,
+      content: content.message,
+      awaitsReply: content.message.awaitsReply,
+      expiresAtMs,
+    };
+    switch (content.type) {
+      case "message.create":
+        this.#checkChannel(content.channel);
+        return this.#add({ ...head, place: content.channel, to: undefined, updates: 0 });
+      case "message.ephemeral":
+        this.#checkChannel(content.channel);
+        return this.#add({ ...head, place: content.channel, to: content.user, updates: 0 });
+      case "dm.create":
+        return this.#add({ ...head, place: `${DM_PREFIX}${content.user}`, to: undefined, updates: 0 });
+      case "message.update":
+        return this.#update({ ...head, place: content.channel });
+    }
+  }
+
+  #add(message: ShownMessage): void {
+    this.#messages.set(message.id, message);
+    if (this.#messages.size <= MESSAGES_MAX) return;
+    const [oldest = ""] = this.#messages.keys();
+    this.#messages.delete(oldest);
+    this.#forgottenId = oldest;
+  }
+
+  #update({ place, ...head }: Omit<ShownMessage, "to" | "updates">): void {
+    const before = this.#messages.get(head.id);
+    if (before === undefined) {
+      if (head.id <= this.#forgottenId) return;
+      return this.#findings.add("unknown-message", `update of ${head.id}, which the chat does not show`);
+    }
+    if (before.to !== undefined) {
+      return this.#findings.add("ephemeral-update", `update of the ephemeral message ${head.id}`);
+    }
+    if (before.place !== place) {
+      const detail = `update of ${head.id} in the channel ${place}: the message is in ${before.place}`;
+      return this.#findings.add("wrong-channel", detail);
+    }
+    this.#messages.set(head.id, { ...before, ...head, updates: before.updates + 1 });
+  }
+
+  #checkChannel(channel: string): void {
+    if (this.#channels.has(channel) || this.#channels.size >= CHANNELS_MAX) return;
+    this.#findings.add("unknown-channel", `message in the channel "${channel}", which no event named`);
+  }
+}

@@ -1,0 +1,232 @@
+import { PUBLISH_BATCH_MAX } from "../../../core/domain/bounds";
+import { parseWorkspaceId } from "../../../core/domain/workspace";
+import type { InboundEvent } from "../../../proto/gen/chatbridge/v1/event";
+import type { OutboundEvent, PublishResult } from "../../../proto/gen/chatbridge/v1/game";
+import { inboundFault } from "../../check/inbound-fields";
+import type { GameClock } from "../clock";
+import { ChatView, type SentEvent, type ShownMessage } from "./chat-view";
+import { Findings, type Finding, type Occurrence } from "./findings";
+import { FollowGroup, type End, type MemoryStream, type Send, type StreamOpen } from "./follow-group";
+import { MemoryPublisher, type PublishedWorkspace } from "./memory-publisher";
+
+export type { SentEvent, ShownMessage } from "./chat-view";
+export type { Finding, Occurrence } from "./findings";
+export { SHARDS, type End, type MemoryStream, type Send, type StreamOpen } from "./follow-group";
+
+/** Maximum number of groups. The group that has had no stream for the longest time is removed when there are more. */
+const GROUPS_MAX = 64;
+/** Milliseconds after which a group without a stream is removed. */
+const GROUP_KEPT_MS = 86_400_000;
+/** Maximum number of deliveries that `report` reports as unacked. */
+const UNACKED_COUNTED_MAX = 10_000;
+
+/** A workspace, and what its chat shows. */
+export interface MemoryWorkspace {
+  readonly id: string;
+  /** The newest messages in their newest versions, oldest first. At most 2,000. */
+  readonly messages: readonly ShownMessage[];
+  /** The newest published events, oldest first. At most 1,000. */
+  readonly outbound: readonly SentEvent[];
+  find(messageId: string): ShownMessage | undefined;
+  /** Makes a channel known, as an event of a member in the channel does. */
+  addChannel(id: string): void;
+}
+
+/** `setUnavailable` has made publishing fail. A core answers UNAVAILABLE. */
+export class CoreUnavailable extends Error {
+  override readonly name = "CoreUnavailable";
+  constructor() {
+    super("core is unavailable");
+  }
+}
+
+/** A call or an event is invalid. A core answers INVALID_ARGUMENT. */
+export class InvalidCall extends Error {
+  override readonly name = "InvalidCall";
+}
+
+/**
+ * The service as a game sees it, in memory and without a network: groups and streams, publishing with core's rules, and the
+ * chats of the workspaces. Every call takes effect at once. The clock determines deadlines and delays.
+ *
+ * Memory is bounded: at most 64 groups with 10,000 unacked events each; and for each workspace 2,000 messages, 1,000
+ * published events, 1,000 channels and 10,000 idempotency keys. The caller bounds the number of workspaces.
+ */
+export class MemoryCore {
+  readonly #clock: GameClock;
+  readonly #findings: Findings;
+  readonly #groups = new Map<string, FollowGroup>();
+  readonly #workspaces = new Map<string, PublishedWorkspace>();
+  readonly #publisher: MemoryPublisher;
+  /** The number of the newest stream. */
+  #streams = 0;
+  /** The number of the newest event of a member. */
+  #received = 0;
+  #windowMax: number | undefined;
+  #isUnavailable = false;
+  #onAvailable: (() => void)[] = [];
+
+  /** @param onFinding is called for each broken rule and each piece of advice */
+  constructor(clock: GameClock, onFinding?: (occurrence: Occurrence) => void) {
+    this.#clock = clock;
+    this.#findings = new Findings(onFinding);
+    this.#publisher = new MemoryPublisher({
+      clock,
+      findings: this.#findings,
+      workspace: (id) => this.#workspaces.get(id),
+      group: (name) => this.#groups.get(name),
+    });
+  }
+
+  /** Adds a workspace that is connected to a bridge. Throws `InvalidCall` if the id is not a UUID. */
+  addWorkspace(id: string): MemoryWorkspace {
+    const known = parseWorkspaceId(id);
+    if (known === undefined) throw new InvalidCall(`the workspace id "${id}" is not a UUID`);
+    const existing = this.#workspaces.get(known);
+    if (existing) return workspaceOf(existing);
+    const workspace = { view: new ChatView(known, this.#findings), keys: new Map(), lastSequence: 0 };
+    this.#workspaces.set(known, workspace);
+    return workspaceOf(workspace);
+  }
+
+  removeWorkspace(id: string): void {
+    const known = id.toLowerCase();
+    this.#workspaces.delete(known);
+    for (const group of this.#groups.values()) group.forget(known);
+  }
+
+  workspace(id: string): MemoryWorkspace | undefined {
+    const found = this.#workspaces.get(id.toLowerCase());
+    return found && workspaceOf(found);
+  }
+
+  get workspaceIds(): readonly string[] {
+    return [...this.#workspaces.keys()];
+  }
+
+  /** Opens a stream. `send` is first called with `opened`, before this method returns. */
+  openStream(open: StreamOpen, send: Send, end: End): MemoryStream {
+    this.#dropOldGroups();
+    let group = this.#groups.get(open.group);
+    if (group === undefined) {
+      if (this.#groups.size >= GROUPS_MAX) this.#dropEmptiestGroup();
+      group = new FollowGroup(open.group, {
+        clock: this.#clock,
+        findings: this.#findings,
+        count: () => ++this.#streams,
+        windowMax: () => this.#windowMax,
+      });
+      this.#groups.set(open.group, group);
+    }
+    return group.open(open, send, end);
+  }
+
+  /**
+   * Takes an event of a member, as a bridge reports it. Throws `InvalidCall` if the workspace does not exist, or if core
+   * would reject the event.
+   */
+  receive(workspaceId: string, event: InboundEvent, traceparent = ""): void {
+    const id = workspaceId.toLowerCase();
+    const workspace = this.#workspaces.get(id);
+    if (workspace === undefined) throw new InvalidCall(`no workspace has the id "${workspaceId}"`);
+    const fault = inboundFault(jsonOf(event));
+    if (fault) throw new InvalidCall(`${fault.field || "the event"} ${fault.says}`);
+    this.#dropOldGroups();
+    workspace.view.addChannel(event.channel?.id ?? "");
+    const position = ++this.#received;
+    const received = { workspaceId: id, receivedAt: new Date(this.#clock.now()), event };
+    for (const group of this.#groups.values()) group.append(position, received, traceparent);
+  }
+
+  /** Publishes 1 to 100 events. Throws `CoreUnavailable` or `InvalidCall`. */
+  publish(events: readonly OutboundEvent[]): PublishResult[] {
+    if (this.#isUnavailable) throw new CoreUnavailable();
+    if (events.length < 1 || events.length > PUBLISH_BATCH_MAX) {
+      throw new InvalidCall(`events must have 1 to ${PUBLISH_BATCH_MAX} entries, not ${events.length}`);
+    }
+    return events.map((event) => this.#publisher.publish(event));
+  }
+
+  /** Ends every stream with UNAVAILABLE, as a lost connection does. */
+  endStreams(): void {
+    for (const group of this.#groups.values()) group.endStreams();
+  }
+
+  /**
+   * Redelivers the newest delivered event of each group, even if it was acked: events are delivered at least once. Returns
+   * false if no event was delivered.
+   */
+  redeliver(): boolean {
+    return [...this.#groups.values()].map((group) => group.redeliver()).includes(true);
+  }
+
+  /** Makes `publish` fail until it is called with false. */
+  setUnavailable(isUnavailable: boolean): void {
+    this.#isUnavailable = isUnavailable;
+    if (!isUnavailable) for (const run of this.#onAvailable.splice(0)) run();
+  }
+
+  /** Resolves when `publish` works. */
+  async available(): Promise<void> {
+    if (this.#isUnavailable) await new Promise<void>((resolve) => void this.#onAvailable.push(resolve));
+  }
+
+  /** Limits the window of every stream, as a slow core does; undefined for no limit. */
+  setSlow(window: number | undefined): void {
+    this.#windowMax = window;
+    for (const group of this.#groups.values()) group.resume();
+  }
+
+  /** Returns what the game did wrong or could do better, broken rules first. */
+  report(): readonly Finding[] {
+    const unacked = [...this.#groups.values()]
+      .flatMap((group) => group.unacked())
+      .slice(0, UNACKED_COUNTED_MAX);
+    const [first] = unacked;
+    if (first === undefined) return this.#findings.list([]);
+    const example = `delivery ${first.deliveryId} of workspace ${first.received.workspaceId}, attempt ${first.attempt}`;
+    return this.#findings.list([{ code: "unacked", count: unacked.length, example }]);
+  }
+
+  /** Ends every stream, and cancels all timers. */
+  close(): void {
+    this.endStreams();
+    for (const group of this.#groups.values()) group.stop();
+  }
+
+  #dropOldGroups(): void {
+    for (const { name, emptySinceMs } of this.#groups.values()) {
+      if (emptySinceMs !== undefined && this.#clock.now() - emptySinceMs >= GROUP_KEPT_MS)
+        this.#groups.delete(name);
+    }
+  }
+
+  #dropEmptiestGroup(): void {
+    const since = (group: FollowGroup): number => group.emptySinceMs ?? Infinity;
+    const [oldest] = [...this.#groups.values()].toSorted((a, b) => since(a) - since(b));
+    if (oldest === undefined) return;
+    oldest.endStreams();
+    oldest.stop();
+    this.#groups.delete(oldest.name);
+  }
+}
+
+function workspaceOf({ view }: PublishedWorkspace): MemoryWorkspace {
+  return {
+    id: view.workspaceId,
+    get messages() {
+      return view.messages;
+    },
+    get outbound() {
+      return view.outbound;
+    },
+    find: (messageId) => view.find(messageId),
+    addChannel: (id) => view.addChannel(id),
+  };
+}
+
+/** Returns the event in the form in which bridges report it, without the fields that are unset. */
+function jsonOf({ id, channel, user, kind }: InboundEvent): object {
+  const fields = kind && { type: kind.$case, ...kind.value };
+  return JSON.parse(JSON.stringify({ ...fields, id, channel, user })) as object;
+}
