@@ -1,0 +1,52 @@
+import type { Delivery, OutboundEvent, PublishResult } from "../../proto/gen/chatbridge/v1/game";
+
+/** What a game needs from core. `grpc-link.ts` connects to a real core; the tests' chat is a core in memory. */
+export interface CoreLink {
+  /** Follows the events of the game's group, and keeps following until `close` is called. */
+  follow(listener: FollowListener): void;
+  /** Acks deliveries of the current stream. Ids of other streams are ignored, here and below. */
+  ack(deliveryIds: readonly string[]): void;
+  /** Starts the ack deadline of deliveries again. */
+  extend(deliveryIds: readonly string[]): void;
+  /** Gives deliveries back, so that core delivers them again after the delay. */
+  nack(deliveryIds: readonly string[], delayMs: number): void;
+  /** Gives up a delivery. `reason` has 1 to 200 characters. */
+  deadLetter(deliveryId: string, reason: string): void;
+  /**
+   * Publishes 1 to 100 events, and retries while core is unavailable. Rejects with `LinkClosed` after `close`, and with
+   * another error if core rejects the call.
+   */
+  publish(events: readonly OutboundEvent[]): Promise<readonly PublishResult[]>;
+  /** Stops deliveries. Acks and publishing still work. */
+  pause(): void;
+  /** Sends the last acks, and ends the stream. */
+  close(): Promise<void>;
+}
+
+/** Receives what core sends on a stream. The methods must not throw. */
+export interface FollowListener {
+  /** A stream is open. It owns no shard yet. */
+  opened(stream: OpenStream): void;
+  /** The stream owns these shards from now on: no other process of the game runs the timers of their workspaces. */
+  gained(shards: readonly number[]): void;
+  /** The stream no longer owns these shards. */
+  lost(shards: readonly number[]): void;
+  delivered(delivery: Delivery): void;
+  /** The stream has ended. Its deliveries cannot be acked any more, and it owns no shard. */
+  ended(): void;
+}
+
+export interface OpenStream {
+  /** For `Fence.streamId`; empty if core does not support fences. */
+  readonly streamId: string;
+  /** The number of shards of the installation. */
+  readonly shards: number;
+}
+
+/** The link was closed while a call was in progress. */
+export class LinkClosed extends Error {
+  override readonly name = "LinkClosed";
+  constructor() {
+    super("the game has stopped");
+  }
+}

@@ -1,0 +1,200 @@
+import { DM_PREFIX } from "../../contract/forms";
+import type { InboundEvent } from "../../proto/gen/chatbridge/v1/event";
+import type { AskedQuestion, Place, WaitingTimer, WorkspaceDocument } from "./document";
+import { readAction, type Game } from "./game";
+import { isFirst, readCommand, writeCommand, type GameNames } from "./names";
+import { readRef } from "./publish-outbox";
+import { HandlerTurn, type TurnFacts } from "./handler-turn";
+import type { Member, MemberTurn, MessageRef, PressTurn } from "./turn";
+
+type Done = unknown;
+
+/** A handler that is ready to run. */
+export interface Call<State> {
+  /** What runs, for logs: never a text of a member. */
+  readonly name: string;
+  readonly place: Place;
+  readonly message?: MessageRef | undefined;
+  readonly replyTo?: MessageRef | undefined;
+  /** Changes the draft before the handler runs. */
+  readonly prepare?: (draft: WorkspaceDocument) => void;
+  readonly run: (turn: HandlerTurn<State>) => Done;
+}
+
+/** Returns the call of the handler for an event; undefined if the event is not for this game. */
+export function callFor<State>(
+  game: Game<State>,
+  names: GameNames,
+  { channel, user, kind }: InboundEvent,
+  document: WorkspaceDocument,
+  nowMs: number,
+): Call<State> | undefined {
+  if (channel === undefined || user === undefined) return undefined;
+  const place = { channel: channel.id, user: { id: user.id, name: user.name ?? user.id } };
+  switch (kind?.$case) {
+    case "command": {
+      const words = readCommand(kind.value.text, names);
+      return words && commandCall(game, names, place, words);
+    }
+    case "action":
+      return actionCall(game, names, place, kind.value);
+    case "message":
+      return messageCall(
+        game,
+        { ...place, text: kind.value.text, replyTo: kind.value.replyTo },
+        document,
+        nowMs,
+      );
+    case undefined:
+      return undefined;
+  }
+}
+
+/** Returns the call of a timer's handler; undefined if the game has no such timer any more. */
+export function callForTimer<State>(
+  game: Game<State>,
+  { name, payload, place }: WaitingTimer,
+): Call<State> | undefined {
+  const run = game.handlers.timers.get(name);
+  return run && { name: `timer "${name}"`, place, run: (turn) => run(turn, payload as never) };
+}
+
+interface Here {
+  readonly channel: string;
+  readonly user: Member;
+}
+
+function commandCall<State>(
+  game: Game<State>,
+  names: GameNames,
+  place: Place,
+  words: readonly string[],
+): Call<State> {
+  const { commands, unknown } = game.handlers;
+  const [verb = "", ...rest] = words;
+  const own = commands.get(verb.toLowerCase());
+  if (own !== undefined) {
+    return {
+      name: `command "${verb.toLowerCase()}"`,
+      place,
+      run: (turn) => own.run(turn as MemberTurn<State>, rest),
+    };
+  }
+  if (unknown !== undefined) {
+    return { name: "other command", place, run: (turn) => unknown(turn as MemberTurn<State>, words) };
+  }
+  return {
+    name: "help",
+    place,
+    run: (turn) => turn.ephemeral({ kind: "help", text: helpText(game, names) }),
+  };
+}
+
+/** Returns the commands of a game, as Markdown. */
+export function helpText<State>({ name, handlers }: Game<State>, names: GameNames): string {
+  const lines = [...handlers.commands].map(
+    ([verb, { description }]) => `\`${writeCommand(verb, names) || name}\` · ${description}`,
+  );
+  const others = names.all.filter((each) => each !== names.own);
+  const more = isFirst(names) && others.length > 0 ? `\n\nOther games: ${others.join(", ")}` : "";
+  return `**${name}**: send the command with one of these words:\n\n${lines.join("\n")}${more}`;
+}
+
+function actionCall<State>(
+  game: Game<State>,
+  names: GameNames,
+  place: Here,
+  { action, messageId }: { readonly action: string; readonly messageId: string },
+): Call<State> | undefined {
+  const prefix = `${names.own}:`;
+  const read = action.startsWith(prefix) ? readAction(action.slice(prefix.length)) : undefined;
+  const run = read && game.handlers.actions.get(read.name);
+  if (run === undefined) return undefined;
+  const message: MessageRef = `${messageId}@${place.channel}`;
+  const name = `action "${read?.name}"`;
+  return {
+    name,
+    place,
+    message,
+    run: (turn) => run(turn as unknown as PressTurn<State>, read?.payload as never),
+  };
+}
+
+interface Typed extends Here {
+  readonly text: string;
+  /** Id of the message that the text replies to. */
+  readonly replyTo: string | undefined;
+}
+
+function messageCall<State>(
+  game: Game<State>,
+  typed: Typed,
+  document: WorkspaceDocument,
+  nowMs: number,
+): Call<State> | undefined {
+  const { channel, user, text, replyTo: id } = typed;
+  const place = { channel, user };
+  const replyTo: MessageRef | undefined = id === undefined ? undefined : refOf(id, channel, document);
+  const asked = questionFor(typed, document, nowMs);
+  const answer = asked && game.handlers.answers.get(asked.name);
+  if (asked !== undefined && answer !== undefined) {
+    return {
+      name: `answer "${asked.name}"`,
+      place,
+      message: asked.message as MessageRef,
+      replyTo,
+      prepare: (draft) => void (draft.asked = draft.asked.filter((each) => each !== asked)),
+      run: (turn) => answer(turn as PressTurn<State>, text, asked.payload as never),
+    };
+  }
+  const { message } = game.handlers;
+  return (
+    message && { name: "message", place, replyTo, run: (turn) => message(turn as MemberTurn<State>, text) }
+  );
+}
+
+/** Returns a message as the game knows it: with the number that the turn returned, if the game has posted it. */
+function refOf(id: string, channel: string, { messages }: WorkspaceDocument): MessageRef {
+  const number = messages.find(([, known]) => known === id)?.[0];
+  return `${number ?? id}@${channel}`;
+}
+
+/**
+ * Returns the newest question that a typed message answers: the question that it replies to, or, if it is not a reply,
+ * a question to this member in the channel. In a DM, the next message answers the question even if it replies to another
+ * message, as the contract says of `awaits_reply`. A blank message answers nothing.
+ */
+function questionFor(
+  { channel, user, text, replyTo }: Typed,
+  document: WorkspaceDocument,
+  nowMs: number,
+): AskedQuestion | undefined {
+  if (text.trim() === "") return undefined;
+  const open = document.asked.filter(
+    (asked) =>
+      asked.channel === channel &&
+      (asked.untilMs === undefined || nowMs < asked.untilMs) &&
+      (asked.user === undefined || asked.user === user.id),
+  );
+  if (replyTo === undefined) return open.at(-1);
+  const repliedTo = open.findLast(({ message }) => readRef(message, document).id === replyTo);
+  return repliedTo ?? (channel.startsWith(DM_PREFIX) ? open.at(-1) : undefined);
+}
+
+/** Runs a call in a draft. Rejects if the handler fails; the draft must then be thrown away. */
+export async function runCall<State>(
+  game: Game<State>,
+  call: Call<State>,
+  draft: WorkspaceDocument,
+  facts: Omit<TurnFacts, "place" | "message" | "replyTo">,
+): Promise<void> {
+  const { place, message, replyTo } = call;
+  call.prepare?.(draft);
+  const turn = new HandlerTurn<State>(game, draft, { ...facts, place, message, replyTo });
+  try {
+    await call.run(turn);
+    turn.commit();
+  } finally {
+    turn.end();
+  }
+}

@@ -1,0 +1,186 @@
+import { ACTION_MAX_CHARACTERS } from "../../contract/numbers";
+import type { Button } from "./content";
+import { millisecondsOf, type Duration } from "./duration";
+import { copyJson, type Json } from "./json";
+import { NAME_FORM } from "./names";
+import type { AnswerToken, MemberTurn, PressTurn, TimerToken, Turn } from "./turn";
+
+/** A handler may return anything; a promise is awaited. */
+type Done = unknown;
+/** The argument of a token's function: nothing if the payload can be undefined. */
+type Payload<P> = undefined extends P ? [payload?: P] : [payload: P];
+
+export interface GameOptions<State> {
+  /** 1 to 32 characters of a-z 0-9 -. The first word of the game's commands. */
+  readonly name: string;
+  /** Returns the state of a workspace or channel in which nobody has played: a value that JSON can express. */
+  readonly state?: () => State;
+  /** Whether `turn.state` belongs to the workspace or to the channel of the turn. The default is "workspace". */
+  readonly per?: "workspace" | "channel";
+  /** Older events are ignored: after an outage, nobody waits for their results. The default is 5 minutes. */
+  readonly maxEventAge?: Duration;
+}
+
+export interface GameCommand<State> {
+  readonly description: string;
+  readonly run: (turn: MemberTurn<State>, words: readonly string[]) => Done;
+}
+
+/** The handlers of a game. `GameRun` calls them. */
+export interface Handlers<State> {
+  readonly commands: Map<string, GameCommand<State>>;
+  readonly actions: Map<string, (turn: PressTurn<State>, payload: never) => Done>;
+  readonly timers: Map<string, (turn: Turn<State>, payload: never) => Done>;
+  readonly answers: Map<string, (turn: PressTurn<State>, text: string, payload: never) => Done>;
+  unknown: ((turn: MemberTurn<State>, words: readonly string[]) => Done) | undefined;
+  message: ((turn: MemberTurn<State>, text: string) => Done) | undefined;
+  stop: ((turn: Turn<State>) => Done) | undefined;
+}
+
+/** Creates a game without handlers. Throws RangeError for an invalid name. */
+export function createGame<State = undefined>(options: GameOptions<State>): Game<State> {
+  return new Game(options);
+}
+
+/**
+ * A game: its name, its first state, and its handlers. Each handler gets a turn, changes `turn.state`, and says what the
+ * chat should show. Both take effect when the handler returns or resolves; neither does if it throws. The kit then runs
+ * the handler again later, up to 5 times.
+ *
+ * The payload of a button, timer or answer is saved as JSON with it, so the handler gets the payload in every process.
+ */
+export class Game<State = undefined> {
+  readonly name: string;
+  readonly per: "workspace" | "channel";
+  readonly maxEventAgeMs: number;
+  /** Returns a new state. */
+  readonly newState: () => State;
+  readonly handlers: Handlers<State> = {
+    commands: new Map(),
+    actions: new Map(),
+    timers: new Map(),
+    answers: new Map(),
+    unknown: undefined,
+    message: undefined,
+    stop: undefined,
+  };
+
+  constructor({
+    name,
+    per = "workspace",
+    state = () => undefined as State,
+    maxEventAge = "5 m",
+  }: GameOptions<State>) {
+    if (!NAME_FORM.test(name))
+      throw new RangeError(`the name of a game is 1 to 32 characters of a-z 0-9 -: "${name}"`);
+    this.name = name;
+    this.per = per;
+    this.maxEventAgeMs = millisecondsOf(maxEventAge);
+    this.newState = state;
+  }
+
+  /**
+   * Handles the command `<name of the game> <verb> <words>`. An empty verb handles the command without words. The
+   * description is shown in the help, which the kit sends for a command without a handler.
+   */
+  command(verb: string, description: string, run: GameCommand<State>["run"]): this {
+    if (!/^\S{0,32}$/.test(verb) || verb !== verb.toLowerCase()) {
+      throw new RangeError(
+        `the verb of a command is one word of at most 32 lower-case characters: "${verb}"`,
+      );
+    }
+    define(this.handlers.commands, "command", verb, { description, run });
+    return this;
+  }
+
+  /** Handles commands for this game that have no handler of their own, instead of the kit's help. */
+  otherCommand(run: NonNullable<Handlers<State>["unknown"]>): this {
+    this.handlers.unknown = run;
+    return this;
+  }
+
+  /** Handles typed messages that are not the awaited answer to a question. */
+  message(run: NonNullable<Handlers<State>["message"]>): this {
+    this.handlers.message = run;
+    return this;
+  }
+
+  /** Handles presses of buttons. Returns the function that makes these buttons. */
+  action<P extends Json | undefined = undefined>(
+    name: string,
+    run: (turn: PressTurn<State>, payload: P) => Done,
+  ): (label: string, ...payload: Payload<P>) => Button {
+    define(this.handlers.actions, "action", tokenName(name), run);
+    return (label, ...[payload]) => ({ label, action: writeAction(name, payload) });
+  }
+
+  /** Handles timers. Returns the function that makes tokens for `turn.after` and `turn.at`. */
+  timer<P extends Json | undefined = undefined>(
+    name: string,
+    run: (turn: Turn<State>, payload: P) => Done,
+  ): (...payload: Payload<P>) => TimerToken {
+    define(this.handlers.timers, "timer", tokenName(name), run);
+    return (...[payload]) => ({
+      timer: name,
+      ...(payload !== undefined && { payload: copyJson(payload, "payload") }),
+    });
+  }
+
+  /** Handles the awaited answers to questions: `turn.message` is the question. Returns the function that makes tokens for `turn.ask`. */
+  answer<P extends Json | undefined = undefined>(
+    name: string,
+    run: (turn: PressTurn<State>, text: string, payload: P) => Done,
+  ): (...payload: Payload<P>) => AnswerToken {
+    define(this.handlers.answers, "answer", tokenName(name), run);
+    return (...[payload]) => ({
+      answer: name,
+      ...(payload !== undefined && { payload: copyJson(payload, "payload") }),
+    });
+  }
+
+  /**
+   * Handles the stop of the process, once for each workspace or channel in its memory. Use it only if the state is not
+   * stored, e.g. to say that a game ends: with a store, the next process continues the games.
+   */
+  onStop(run: NonNullable<Handlers<State>["stop"]>): this {
+    this.handlers.stop = run;
+    return this;
+  }
+}
+
+function define<T>(handlers: Map<string, T>, what: string, name: string, handler: T): void {
+  if (handlers.has(name)) throw new RangeError(`the game has two handlers of the ${what} "${name}"`);
+  handlers.set(name, handler);
+}
+
+function tokenName(name: string): string {
+  if (!/^[A-Za-z0-9_-]{1,64}$/.test(name)) {
+    throw new RangeError(`the name of a handler is 1 to 64 characters of A-Z a-z 0-9 _ -: "${name}"`);
+  }
+  return name;
+}
+
+/** Room for the name of the game and a colon, which are added when the button is published. */
+const NAME_ROOM = 33;
+
+function writeAction(name: string, payload: Json | undefined): string {
+  const action = payload === undefined ? name : `${name}:${JSON.stringify(copyJson(payload, "payload"))}`;
+  const most = ACTION_MAX_CHARACTERS - NAME_ROOM;
+  if (action.length <= most) return action;
+  throw new RangeError(
+    `the action "${name}" with its payload has ${action.length} characters, and the most are ${most}: keep large values in the state, and put their id into the payload`,
+  );
+}
+
+/** Returns the name and the payload in an action of a button, without the name of the game; undefined for an invalid text. */
+export function readAction(
+  text: string,
+): { readonly name: string; readonly payload: Json | undefined } | undefined {
+  const colon = text.indexOf(":");
+  if (colon < 0) return { name: text, payload: undefined };
+  try {
+    return { name: text.slice(0, colon), payload: JSON.parse(text.slice(colon + 1)) as Json };
+  } catch {
+    return undefined; // a press of a button that an older version of the game has posted
+  }
+}

@@ -1,0 +1,182 @@
+import type { Delivery } from "../../proto/gen/chatbridge/v1/game";
+import type { GameClock } from "./clock";
+import { callFor, callForTimer, runCall, type Call } from "./dispatch";
+import { draftOf, type WaitingTimer, type WorkspaceDocument } from "./document";
+import type { Game } from "./game";
+import type { GameLog } from "./log";
+import { writeCommand, type GameNames } from "./names";
+import type { RunCounts } from "./run-counts";
+
+export interface HandlerContext<State> {
+  readonly game: Game<State>;
+  readonly names: GameNames;
+  readonly clock: GameClock;
+  readonly log: GameLog;
+  readonly counts: RunCounts;
+  /** Called with the time that a handler took, in ms. */
+  readonly onHandled: (ms: number) => void;
+}
+
+/** What handling an event has led to. */
+export type Handled =
+  | { readonly outcome: "done"; readonly document: WorkspaceDocument }
+  /** The handler has failed: core must deliver the event again after the delay. */
+  | { readonly outcome: "retry"; readonly delayMs: number }
+  /** The handler has failed too often. */
+  | { readonly outcome: "dead-letter"; readonly reason: string };
+
+/** Attempts of a handler. After the last one, the event is dead-lettered, and a timer is dropped. */
+const ATTEMPTS_MAX = 5;
+/** Delay before each further attempt, ms. */
+const RETRY_DELAYS_MS = [1_000, 5_000, 15_000, 60_000];
+/** Maximum number of failing events in a workspace whose failures are counted. */
+const FAILING_MAX = 100;
+/** Newest deliveries whose ids are kept: more than core can redeliver, because only unacked events are redelivered. */
+const HANDLED_MAX = 400;
+
+/** Runs the handlers of one workspace, in drafts of its document. */
+export class HandlerRuns<State> {
+  readonly #workspaceId: string;
+  readonly #context: HandlerContext<State>;
+  /** Failures of handlers, by delivery id. */
+  readonly #failures = new Map<string, number>();
+
+  constructor(workspaceId: string, context: HandlerContext<State>) {
+    this.#workspaceId = workspaceId;
+    this.#context = context;
+  }
+
+  /** Runs the timers that are due, in order. Returns the document with their effects. */
+  async runTimers(document: WorkspaceDocument): Promise<WorkspaceDocument> {
+    const { game, clock, counts, log } = this.#context;
+    let result = document;
+    for (;;) {
+      const nowMs = clock.now();
+      const timer = firstTimer(result);
+      if (timer === undefined || timer.atMs > nowMs) return result;
+      const call = callForTimer(game, timer);
+      const draft = withoutTimer(result, timer);
+      if (call === undefined) {
+        const fields = { workspaceId: this.#workspaceId, timer: timer.name };
+        log.warn(fields, "a timer is dropped, because the game has no handler for it");
+      } else if (await this.#run(call, draft, { cause: timer.id })) {
+        counts.timersRun += 1;
+      } else {
+        result = this.#withRetry(withoutTimer(result, timer), timer, nowMs);
+        continue;
+      }
+      result = draft;
+    }
+  }
+
+  /** Handles an event. The document does not contain its effect yet. */
+  async handle(
+    document: WorkspaceDocument,
+    { deliveryId, received, traceparent }: Delivery,
+  ): Promise<Handled> {
+    const { game, names, clock, counts } = this.#context;
+    const event = received?.event;
+    const isOld = (received?.receivedAt?.getTime() ?? Infinity) < clock.now() - game.maxEventAgeMs;
+    const call =
+      event === undefined || isOld ? undefined : callFor(game, names, event, document, clock.now());
+    if (call === undefined) {
+      counts[isOld ? "tooOld" : "ignored"] += 1;
+      return { outcome: "done", document };
+    }
+    const draft = draftOf(document);
+    const isHandled = await this.#run(call, draft, {
+      cause: deliveryId,
+      deliveryId,
+      ...(traceparent !== "" && { traceparent }),
+    });
+    if (!isHandled) return this.#failed(deliveryId, call);
+    counts.handled += 1;
+    this.#failures.delete(deliveryId);
+    draft.handled.push(deliveryId);
+    if (draft.handled.length > HANDLED_MAX) draft.handled.shift();
+    return { outcome: "done", document: draft };
+  }
+
+  /** Runs the game's `onStop` for each state of the workspace. Returns the document with the effects. */
+  async stop(document: WorkspaceDocument): Promise<WorkspaceDocument> {
+    const { game } = this.#context;
+    const { stop } = game.handlers;
+    if (stop === undefined) return document;
+    let result = document;
+    for (const key of Object.keys(document.states)) {
+      const draft = draftOf(result);
+      const place = game.per === "channel" ? { channel: key } : {};
+      const call: Call<State> = { name: "onStop", place, run: (turn) => stop(turn) };
+      if (await this.#run(call, draft, { cause: `${draft.id}.${++draft.counter}` })) result = draft;
+    }
+    return result;
+  }
+
+  #failed(deliveryId: string, { name }: Call<State>): Handled {
+    const { counts, log } = this.#context;
+    const failures = (this.#failures.get(deliveryId) ?? 0) + 1;
+    this.#failures.delete(deliveryId);
+    if (failures < ATTEMPTS_MAX) {
+      const [oldest] = this.#failures.keys();
+      if (oldest !== undefined && this.#failures.size >= FAILING_MAX) this.#failures.delete(oldest);
+      this.#failures.set(deliveryId, failures);
+      return { outcome: "retry", delayMs: delayAfter(failures) };
+    }
+    counts.deadLettered += 1;
+    const reason = `the handler of ${name} has failed ${failures} times`;
+    log.error({ workspaceId: this.#workspaceId, deliveryId, reason }, "an event is given up");
+    return { outcome: "dead-letter", reason };
+  }
+
+  #withRetry(draft: WorkspaceDocument, timer: WaitingTimer, nowMs: number): WorkspaceDocument {
+    const { counts, log } = this.#context;
+    const failures = (timer.failures ?? 0) + 1;
+    if (failures < ATTEMPTS_MAX) {
+      draft.timers.push({ ...timer, failures, atMs: nowMs + delayAfter(failures) });
+      return draft;
+    }
+    counts.timersDropped += 1;
+    const fields = { workspaceId: this.#workspaceId, timer: timer.name, failures };
+    log.error(fields, "a timer is dropped, because its handler has failed too often");
+    return draft;
+  }
+
+  /** Runs a handler in a draft. Resolves to false if the handler has failed. */
+  async #run(
+    call: Call<State>,
+    draft: WorkspaceDocument,
+    cause: { readonly cause: string; readonly deliveryId?: string; readonly traceparent?: string },
+  ): Promise<boolean> {
+    const { game, names, clock, counts, log, onHandled } = this.#context;
+    const workspaceId = this.#workspaceId;
+    const nowMs = clock.now();
+    try {
+      const usage = (verb: string): string => writeCommand(verb, names);
+      await runCall(game, call, draft, { workspaceId, nowMs, ...cause, usage });
+      return true;
+    } catch (error) {
+      counts.failed += 1;
+      log.error({ workspaceId, handler: call.name, err: error }, "a handler has failed");
+      return false;
+    } finally {
+      onHandled(clock.now() - nowMs);
+    }
+  }
+}
+
+/** Returns the timer that is due first. */
+export function firstTimer({ timers }: WorkspaceDocument): WaitingTimer | undefined {
+  let first: WaitingTimer | undefined;
+  for (const timer of timers) if (first === undefined || timer.atMs < first.atMs) first = timer;
+  return first;
+}
+
+function withoutTimer(document: WorkspaceDocument, timer: WaitingTimer): WorkspaceDocument {
+  const draft = draftOf(document);
+  draft.timers = draft.timers.filter((each) => each !== timer);
+  return draft;
+}
+
+function delayAfter(failures: number): number {
+  return RETRY_DELAYS_MS[failures - 1] ?? 60_000;
+}

@@ -1,0 +1,43 @@
+/** What a run has done since it started. The metrics of a game show these numbers. */
+export interface RunCounts {
+  /** Events whose handler has ended without an error. */
+  handled: number;
+  /** Events that no handler of the game is for. */
+  ignored: number;
+  /** Events that are older than `maxEventAge`. */
+  tooOld: number;
+  /** Errors of handlers. */
+  failed: number;
+  deadLettered: number;
+  timersRun: number;
+  /** Timers that were given up after errors. */
+  timersDropped: number;
+  published: number;
+  /** Events that core has refused, except as stale. */
+  refused: number;
+  /** Events that core has refused because another process does their work. */
+  stale: number;
+  droppedUpdates: number;
+  /** Documents that another process has saved first. */
+  conflicts: number;
+  /** Failures of the store, or of publishing. */
+  outages: number;
+}
+
+export function zeroCounts(): RunCounts {
+  return {
+    handled: 0,
+    ignored: 0,
+    tooOld: 0,
+    failed: 0,
+    deadLettered: 0,
+    timersRun: 0,
+    timersDropped: 0,
+    published: 0,
+    refused: 0,
+    stale: 0,
+    droppedUpdates: 0,
+    conflicts: 0,
+    outages: 0,
+  };
+}

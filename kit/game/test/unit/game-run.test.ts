@@ -1,0 +1,346 @@
+import { gate } from "../../../test/harness/gate";
+import { createGame, memoryStore, type GameStore, type MessageRef } from "../../index";
+import { World, WORKSPACE } from "./world";
+
+interface Count {
+  count: number;
+  board?: MessageRef;
+}
+
+function counter() {
+  const game = createGame({ name: "count", state: (): Count => ({ count: 0 }) });
+  const up = game.action<{ by: number }>("up", (turn, { by }) => {
+    turn.state.count += by;
+    turn.update({ text: `count ${turn.state.count}`, buttons: [[up("Up", { by })]] });
+  });
+  const ring = game.timer<string>("ring", (turn, what) => turn.reply(`ring ${what}`));
+  const name = game.answer<{ place: string }>("name", (turn, text, { place }) =>
+    turn.post(place, `name ${text}`),
+  );
+  game.command("start", "starts", (turn) => {
+    turn.state.count += 1;
+    turn.state.board = turn.reply({ text: `count ${turn.state.count}`, buttons: [[up("Up", { by: 10 })]] });
+  });
+  game.command("set", "changes the board", (turn, [text]) => {
+    if (turn.state.board) turn.update(text ?? "", turn.state.board);
+  });
+  game.command("later", "rings later", (turn, [delay, what]) => {
+    turn.after(`${Number(delay)} s`, ring(what ?? ""));
+  });
+  game.command("ask", "asks in a DM", (turn) => {
+    turn.ask("Your name?", name({ place: turn.channel }), { to: turn.user.id, within: "1 m" });
+  });
+  game.command("here", "asks in the channel", (turn) => {
+    turn.ask("Your name?", name({ place: turn.channel }));
+  });
+  game.command("fail", "fails", (turn) => {
+    turn.state.count = 1_000;
+    turn.reply("never shown");
+    throw new Error("the handler failed");
+  });
+  game.message((turn, text) => {
+    if (text === "hello") turn.reply("heard");
+  });
+  return game;
+}
+
+function press(world: World<Count>, label = "Up"): Promise<void> {
+  const messages = world.core.workspace(WORKSPACE)?.messages ?? [];
+  for (const { id, content } of messages.toReversed()) {
+    const button = content.buttons.flat().find((each) => each.label === label);
+    if (button && "action" in button) {
+      return world.does({ $case: "action", value: { messageId: id, action: button.action } });
+    }
+  }
+  throw new Error(`no button ${label}`);
+}
+
+describe("a game", () => {
+  test("keeps the state of a workspace, and posts where the member is", async () => {
+    const world = new World(counter());
+    world.start();
+    await world.command("count start");
+    await world.command("start");
+    expect(world.shown).toEqual(["room: count 1", "room: count 2"]);
+  });
+
+  test("gets the payload of a pressed button, and replaces the message with the button", async () => {
+    const world = new World(counter());
+    world.start();
+    await world.command("start");
+    await press(world);
+    await press(world);
+    expect(world.shown).toEqual(["room: count 21"]);
+  });
+
+  test("ignores the commands and buttons of other games", async () => {
+    const world = new World(counter());
+    const run = world.start();
+    await world.does({
+      $case: "action",
+      value: { messageId: "msg_01ARZ3NDEKTSV4RRFFQ69G5FAV", action: "other:up" },
+    });
+    await world.types("not for the game");
+    expect(world.sent).toBe(0);
+    expect(run.counts.ignored).toBe(1);
+  });
+
+  test("answers an unknown command with a list of its commands, which only the member sees", async () => {
+    const world = new World(counter());
+    world.start();
+    await world.command("count what");
+    expect(world.shown[0]).toMatch(/^room \(ada\): \*\*count\*\*.*`start` · starts/s);
+  });
+
+  test("updates a message that an earlier turn posted, also in another process", async () => {
+    const world = new World(counter());
+    const first = world.start();
+    await world.command("start");
+    world.kill(first);
+    world.start();
+    await world.command("set changed");
+    expect(world.shown).toEqual(["room: changed"]);
+  });
+
+  test("updates a message that was posted in the same batch", async () => {
+    const world = new World(counter());
+    world.start();
+    void world.command("start");
+    await world.command("set changed");
+    expect(world.shown).toEqual(["room: changed"]);
+  });
+});
+
+describe("questions", () => {
+  test("the next message in the DM is the answer", async () => {
+    const world = new World(counter());
+    world.start();
+    await world.command("ask");
+    await world.types("Ada", "ada", "dm:ada");
+    await world.types("hello", "ada", "dm:ada");
+    expect(world.shown).toEqual(["dm:ada: Your name?", "room: name Ada", "dm:ada: heard"]);
+  });
+
+  test("an answer is awaited after a restart", async () => {
+    const world = new World(counter());
+    world.kill(await started(world, "ask"));
+    world.start();
+    await world.types("Ada", "ada", "dm:ada");
+    expect(world.shown[1]).toBe("room: name Ada");
+  });
+
+  test("an answer that comes too late is an ordinary message", async () => {
+    const world = new World(counter());
+    world.start();
+    await world.command("ask");
+    await world.advance(60_000);
+    await world.types("hello", "ada", "dm:ada");
+    expect(world.shown[1]).toBe("dm:ada: heard");
+  });
+
+  test("in a channel, only the member who was asked answers, and a reply to another message is no answer", async () => {
+    const world = new World(counter());
+    world.start();
+    await world.command("start");
+    await world.command("here");
+    const [board, question] = world.core.workspace(WORKSPACE)?.messages ?? [];
+    await world.types("Bo", "bo");
+    await world.types("Board", "ada", "room", board?.id);
+    await world.types("Ada", "ada", "room", question?.id);
+    expect(world.shown).toEqual(["room: count 1", "room: Your name?", "room: name Ada"]);
+  });
+});
+
+async function started(world: World<Count>, command: string) {
+  const run = world.start();
+  await world.command(command);
+  return run;
+}
+
+describe("timers", () => {
+  test("run in the order of their times", async () => {
+    const world = new World(counter());
+    world.start();
+    await world.command("later 30 b");
+    await world.command("later 20 a");
+    await world.advance(19_999);
+    expect(world.shown).toEqual([]);
+    await world.advance(20_000);
+    expect(world.shown).toEqual(["room: ring a", "room: ring b"]);
+  });
+
+  test("run once, after a restart too, and at once if they are overdue", async () => {
+    const world = new World(counter());
+    world.kill(await started(world, "later 20 a"));
+    await world.advance(60_000);
+    expect(world.shown).toEqual([]);
+    world.start();
+    await world.advance(1);
+    await world.advance(60_000);
+    expect(world.shown).toEqual(["room: ring a"]);
+  });
+
+  test("run in exactly one of several processes, which is the next one after a crash", async () => {
+    const world = new World(counter());
+    const first = world.start();
+    const second = world.start();
+    await world.command("later 20 a");
+    await world.advance(25_000);
+    await world.command("later 20 b");
+    world.kill(first);
+    await world.settled();
+    await world.advance(25_000);
+    await world.command("later 20 c");
+    world.start();
+    world.kill(second);
+    await world.advance(25_000);
+    expect(world.shown).toEqual(["room: ring a", "room: ring b", "room: ring c"]);
+    expect(world.sent).toBe(3);
+  });
+});
+
+describe("a handler that fails", () => {
+  test("changes nothing, runs 5 times, and then the event is dead-lettered", async () => {
+    const world = new World(counter());
+    const run = world.start();
+    await world.command("fail");
+    expect(run.counts.failed).toBe(1);
+    await world.advance(120_000);
+    expect(run.counts).toMatchObject({ failed: 5, deadLettered: 1 });
+    await world.command("start");
+    expect(world.shown).toEqual(["room: count 1"]);
+    expect(world.core.report().map(({ code }) => code)).toContain("dead-letter");
+  });
+
+  test("delays the later events of its workspace, which keep their order", async () => {
+    const order: string[] = [];
+    let failures = 2;
+    const game = createGame({ name: "order" });
+    game.command("do", "does", (_turn, [what = ""]) => {
+      if (what === "a" && failures-- > 0) throw new Error("not yet");
+      order.push(what);
+    });
+    const world = new World(game);
+    world.start();
+    void world.command("do a");
+    void world.command("do b");
+    await world.command("do c");
+    expect(order).toEqual([]);
+    await world.command("do d");
+    await world.advance(60_000);
+    expect(order).toEqual(["a", "b", "c", "d"]);
+  });
+});
+
+/** A store that crashes its process: `crash` is called in the save with this number. */
+function crashing(
+  store: GameStore,
+  at: { save: number; when: "before" | "after" },
+  crash: () => void,
+): GameStore {
+  let saves = 0;
+  return {
+    ...store,
+    async save(...args) {
+      const isNow = ++saves === at.save;
+      if (isNow && at.when === "before") {
+        crash();
+        throw new Error("the process is gone");
+      }
+      const isSaved = await store.save(...args);
+      if (isNow) {
+        crash();
+        throw new Error("the process is gone");
+      }
+      return isSaved;
+    },
+  };
+}
+
+describe("a crash", () => {
+  test.each([
+    { save: 1, when: "before" },
+    { save: 1, when: "after" },
+    { save: 2, when: "before" },
+    { save: 2, when: "after" },
+  ] as const)("$when save $save loses no event, and doubles none", async (at) => {
+    const store = memoryStore();
+    const world = new World(counter(), store);
+    const first = world.start(crashing(store, at, () => world.kill(first)));
+    await world.command("start");
+    await world.command("start");
+    const second = world.start();
+    await world.settled();
+    await world.command("start");
+    expect(world.shown).toEqual(["room: count 1", "room: count 2", "room: count 3"]);
+    expect(world.sent).toBe(3);
+    expect(second.isFollowing).toBe(true);
+    const broken = world.core.report().filter(({ severity }) => severity === "broken");
+    expect(broken).toEqual([]);
+  });
+
+  test("a redelivered event is handled once", async () => {
+    const world = new World(counter());
+    const run = world.start();
+    await world.command("start");
+    world.core.redeliver();
+    await world.settled();
+    expect(world.shown).toEqual(["room: count 1"]);
+    expect(run.counts.handled).toBe(1);
+  });
+});
+
+test("a process that was replaced publishes nothing that is stale", async () => {
+  const blocked = gate();
+  let isFirst = true;
+  const game = createGame({ name: "slow" });
+  game.command("go", "goes", async (turn) => {
+    if (!isFirst) return turn.reply("current");
+    isFirst = false;
+    await blocked.opened;
+    // Core recognizes the key of the first message, which the second process has used, and the fence of the second one.
+    turn.reply("stale");
+    return turn.reply("stale too");
+  });
+  const world = new World(game);
+  // The processes do not share a store, so only the fence can tell that the first one is stale.
+  const first = world.start(memoryStore(), "one");
+  void world.command("go");
+  await new Promise(setImmediate);
+  world.start(memoryStore(), "one");
+  await new Promise(setImmediate);
+  blocked.open();
+  await world.settled();
+  expect(world.shown).toEqual(["room: current"]);
+  expect(first.counts.stale).toBe(1);
+});
+
+test("a workspace that core does not have is forgotten", async () => {
+  const world = new World(counter());
+  world.start();
+  await world.command("later 20 a");
+  world.core.removeWorkspace(WORKSPACE);
+  await world.advance(30_000);
+  expect(await world.store.load(WORKSPACE)).toBeUndefined();
+  expect(await world.store.wakes()).toEqual([]);
+});
+
+test("the saved document has no outbox after a second", async () => {
+  const world = new World(counter());
+  world.start();
+  await world.command("start");
+  await world.advance(1_500);
+  expect((await world.store.load(WORKSPACE))?.document.outbox).toEqual([]);
+});
+
+test("`onStop` says goodbye when the process stops", async () => {
+  const game = counter();
+  game.onStop((turn) => {
+    if (turn.state.board) turn.update("bye", turn.state.board);
+  });
+  const world = new World(game);
+  const run = world.start();
+  await world.command("start");
+  await run.stop();
+  expect(world.shown).toEqual(["room: bye"]);
+});

@@ -1,0 +1,101 @@
+import type { Content } from "./content";
+import type { Duration } from "./duration";
+import type { Json } from "./json";
+
+/** A message that the game has posted: a text for `turn.update`, which can be saved in the state. */
+export type MessageRef = `${string}@${string}`;
+
+/** A member of a chat. Ids of two workspaces are unrelated. */
+export interface Member {
+  readonly id: string;
+  /** The display name, or the id if the bridge sent none. Not escaped: use `md`. */
+  readonly name: string;
+}
+
+/** A timer of a game with its payload, for `turn.after` and `turn.at`. */
+export interface TimerToken {
+  readonly timer: string;
+  readonly payload?: Json | undefined;
+}
+
+/** An answer of a game with its payload, for `turn.ask`. */
+export interface AnswerToken {
+  readonly answer: string;
+  readonly payload?: Json | undefined;
+}
+
+export interface AskOptions {
+  /** Id of the member who is asked in a DM; by default, the question is posted in the channel of the turn. */
+  readonly to?: string | undefined;
+  /** Who may answer in the channel: a member's id, or "anyone". The default is the member of the turn. */
+  readonly from?: string | undefined;
+  /** How long the answer is awaited. The default is until it comes. */
+  readonly within?: Duration | undefined;
+}
+
+export interface EphemeralOptions {
+  /**
+   * The message that an ephemeral belongs to: its id becomes the field `about` of the data, for bridges that draw messages
+   * themselves. Ignored in a direct conversation.
+   */
+  readonly about?: MessageRef | undefined;
+}
+
+/** What a handler knows and can do. A turn ends when its handler returns or its promise settles. */
+export interface Turn<State> {
+  /**
+   * The same in every attempt of this turn, and in no other turn. Use it as the seed of random choices, so that each
+   * attempt makes the same choices.
+   */
+  readonly id: string;
+  readonly workspaceId: string;
+  /** The channel of the event, or of the turn that set the timer; `dm:` and a member's id in a direct conversation. */
+  readonly channel: string | undefined;
+  /** The member who caused the event, or whose event led to the timer. */
+  readonly user: Member | undefined;
+  /** ms since the epoch. */
+  readonly now: number;
+  /** The state of the workspace or channel. Change it, or assign a new one: a value that JSON can express. */
+  state: State;
+  /** Removes the state, so that the next turn begins with a new one. */
+  reset(): void;
+  /** Posts a message in the channel of the turn. */
+  reply(content: Content): MessageRef;
+  /** Posts a message in a channel of the workspace. */
+  post(channel: string, content: Content): MessageRef;
+  /** Sends a message to a member directly. */
+  dm(userId: string, content: Content): MessageRef;
+  /** Shows a message to one member only; in a direct conversation, it is an ordinary message. */
+  ephemeral(content: Content, userId?: string, options?: EphemeralOptions): void;
+  /** Replaces a message. */
+  update(content: Content, message: MessageRef): void;
+  /**
+   * Posts a question. The answer that `token` names gets the next message that is a reply to it. In a direct conversation,
+   * the question replaces an earlier one with the same answer, and the next message answers it, whatever it replies to.
+   */
+  ask(content: Content, token: AnswerToken, options?: AskOptions): MessageRef;
+  /** Sets a timer, which survives a restart and runs in one process. Returns its id for `cancel`. */
+  after(delay: Duration, token: TimerToken): string;
+  /** Sets a timer for a time in ms since the epoch. */
+  at(atMs: number, token: TimerToken): string;
+  /** Cancels a timer. Returns whether it was still waiting. */
+  cancel(timerId: string): boolean;
+  /** Returns the command for `verb` as a member types it after the chat's own command, e.g. `start` or `quiz start`. */
+  usage(verb: string): string;
+}
+
+/** The turn of an event that a member caused. */
+export interface MemberTurn<State> extends Turn<State> {
+  readonly channel: string;
+  readonly user: Member;
+  /** The message that a typed message replies to. */
+  readonly replyTo: MessageRef | undefined;
+}
+
+/** The turn of a press, or of the answer to a question. */
+export interface PressTurn<State> extends MemberTurn<State> {
+  /** The message with the button, or with the question. */
+  readonly message: MessageRef;
+  /** Replaces a message; by default, the one with the button or the question. */
+  update(content: Content, message?: MessageRef): void;
+}

@@ -1,0 +1,263 @@
+import { randomBytes } from "node:crypto";
+import type { Delivery, Fence } from "../../proto/gen/chatbridge/v1/game";
+import type { SizeProblem } from "./chat-sizes";
+import type { CoreLink } from "./core-link";
+import { emptyDocument, type WorkspaceDocument } from "./document";
+import { firstTimer, HandlerRuns, type HandlerContext } from "./handler-runs";
+import { publishOutbox, type PublishOutcome } from "./publish-outbox";
+import type { GameStore, StoredDocument } from "./store";
+
+/** What all workspaces of a run share. */
+export interface RunContext<State> extends HandlerContext<State> {
+  readonly group: string;
+  readonly link: CoreLink;
+  readonly store: GameStore;
+  /** Called for each part of a message that some chats do not show well. */
+  readonly onSizeProblem: (problem: SizeProblem) => void;
+  /** Returns the id of the current stream; undefined while there is none, or if core does not support fences. */
+  readonly streamId: () => string | undefined;
+  /** Called when the time at which the workspace must be woken may have changed; undefined: not at all. */
+  readonly onWake: (workspaceId: string, atMs: number | undefined) => void;
+  /** Called when nothing is in progress any more. */
+  readonly onIdle: (workspaceId: string) => void;
+}
+
+/** Delay after a failure of the store or of publishing, ms. */
+const OUTAGE_DELAY_MS = 1_000;
+/** Maximum number of events that are handled, saved and published together. */
+const BATCH_MAX = 50;
+
+interface Job {
+  readonly delivery: Delivery;
+  /** The stream that delivered the event. */
+  readonly streamId: string | undefined;
+}
+
+/**
+ * Handles the events and timers of one workspace, in order. Events that have arrived meanwhile are handled, saved and
+ * published together.
+ *
+ *     load ─▶ handlers work on drafts ─▶ save with the outbox ─▶ publish ─▶ ack
+ *
+ * A crash at any point loses nothing and doubles nothing. Core redelivers the events that were not acked. If the saved
+ * document contains the effect of such an event, only the outbox is published again, with the same idempotency keys.
+ */
+export class WorkspaceRun<State> {
+  readonly id: string;
+  readonly #context: RunContext<State>;
+  readonly #handlers: HandlerRuns<State>;
+  #queue: Job[] = [];
+  #isDue = false;
+  /** The id of an event that was given back. Until core redelivers it, later events are ignored, to keep the order. */
+  #givenBack: string | undefined;
+  #stored: StoredDocument | undefined;
+  /** Whether the outbox was published since the document was saved. */
+  #isDirty = false;
+  #running: Promise<void> | undefined;
+
+  constructor(id: string, context: RunContext<State>) {
+    this.id = id;
+    this.#context = context;
+    this.#handlers = new HandlerRuns(id, context);
+  }
+
+  /** Resolves when nothing is in progress. Undefined if nothing is. */
+  get running(): Promise<void> | undefined {
+    return this.#running;
+  }
+
+  /** Whether the document can be dropped without work for the next process. */
+  get isClean(): boolean {
+    return this.#running === undefined && !this.#isDirty;
+  }
+
+  deliver(delivery: Delivery): void {
+    if (this.#givenBack !== undefined && delivery.deliveryId !== this.#givenBack) return;
+    this.#givenBack = undefined;
+    this.#queue.push({ delivery, streamId: this.#context.streamId() });
+    this.#start();
+  }
+
+  /** Runs the timers that are due, and publishes what an earlier process has left. */
+  wake(): void {
+    this.#isDue = true;
+    this.#start();
+  }
+
+  /**
+   * Drops the queued events, which core redelivers, and the document, which another process may change. Work in progress
+   * goes on, and is refused if it is stale.
+   */
+  drop(): void {
+    this.#queue = [];
+    this.#isDue = false;
+    this.#givenBack = undefined;
+    this.#stored = undefined;
+    this.#isDirty = false;
+  }
+
+  /** Saves that the outbox was published. Failures need no retry: the next process then publishes with the same keys. */
+  flush(): void {
+    if (this.#isDirty) this.#exclusively(() => this.#saveClean());
+  }
+
+  /** Drops the queued events, which go to another process. */
+  stopTaking(): void {
+    this.#queue = [];
+    this.#isDue = false;
+  }
+
+  /** Runs the game's `onStop`, and publishes and saves the result. Nothing may be in progress. */
+  stop(): void {
+    this.#exclusively(async () => {
+      const before = this.#stored;
+      if (before === undefined) return;
+      const document = await this.#handlers.stop(before.document);
+      if (document !== before.document) {
+        const stored = await this.#save(before, document);
+        if (stored === undefined || (await this.#publish(stored, [])) !== "published") return;
+      }
+      if (this.#isDirty) await this.#saveClean();
+    });
+  }
+
+  #start(): void {
+    this.#exclusively(async () => {
+      // Deliveries that arrive in the same turn of the event loop become one batch.
+      await Promise.resolve();
+      while (this.#queue.length > 0 || this.#isDue) {
+        this.#isDue = false;
+        const jobs = this.#queue.splice(0, BATCH_MAX);
+        await this.#batch(jobs).catch((error: unknown) => this.#giveUp(jobs, error));
+      }
+    });
+  }
+
+  /** Runs `work` unless other work is in progress, and then the rest of the queue. Errors are logged. */
+  #exclusively(work: () => Promise<void>): void {
+    this.#running ??= work()
+      .catch((error: unknown) => this.#giveUp([], error))
+      .finally(() => {
+        this.#running = undefined;
+        if (this.#queue.length > 0 || this.#isDue) this.#start();
+        else this.#context.onIdle(this.id);
+      });
+  }
+
+  async #batch(jobs: readonly Job[]): Promise<void> {
+    const { link, counts, clock, onWake } = this.#context;
+    const before = (this.#stored ??= await this.#load());
+    let document = await this.#handlers.runTimers(before.document);
+    const done: string[] = [];
+    let retry: { readonly jobs: readonly Job[]; readonly delayMs: number } | undefined;
+    for (const [i, { delivery }] of jobs.entries()) {
+      const { deliveryId } = delivery;
+      if (!document.handled.includes(deliveryId)) {
+        const handled = await this.#handlers.handle(document, delivery);
+        if (handled.outcome === "retry") {
+          retry = { jobs: jobs.slice(i), delayMs: handled.delayMs };
+          break;
+        }
+        if (handled.outcome === "dead-letter") link.deadLetter(deliveryId, handled.reason);
+        else document = handled.document;
+      }
+      done.push(deliveryId);
+    }
+    const stored = document === before.document ? before : await this.#save(before, document);
+    if (stored === undefined) {
+      counts.conflicts += 1;
+      this.#giveBack(jobs, OUTAGE_DELAY_MS);
+      onWake(this.id, clock.now() + OUTAGE_DELAY_MS);
+      return this.#forgetDocument();
+    }
+    const outcome = await this.#publish(stored, jobs);
+    if (outcome === "stale") return this.drop();
+    if (done.length > 0) link.ack(done);
+    if (outcome === "unknown-workspace") return this.#remove();
+    if (retry !== undefined) this.#giveBack(retry.jobs, retry.delayMs);
+    onWake(this.id, firstTimer(document)?.atMs);
+  }
+
+  async #load(): Promise<StoredDocument> {
+    const stored = await this.#context.store.load(this.id);
+    return stored ?? { version: 0, document: emptyDocument(randomBytes(6).toString("base64url")) };
+  }
+
+  /** Saves the next version. Returns undefined if another process has saved one. */
+  async #save({ version }: StoredDocument, document: WorkspaceDocument): Promise<StoredDocument | undefined> {
+    const before = this.#stored;
+    const stored = { version: version + 1, document };
+    const wakeAtMs = document.outbox[0]?.atMs ?? firstTimer(document)?.atMs;
+    if (!(await this.#context.store.save(this.id, stored, wakeAtMs))) return undefined;
+    // `drop` may have been called meanwhile.
+    if (before !== undefined && this.#stored === before) {
+      this.#stored = stored;
+      this.#isDirty = false;
+    }
+    return stored;
+  }
+
+  async #saveClean(): Promise<void> {
+    const { counts } = this.#context;
+    if (this.#stored === undefined || (await this.#save(this.#stored, this.#stored.document)) !== undefined)
+      return;
+    counts.conflicts += 1;
+    this.drop();
+  }
+
+  async #publish(stored: StoredDocument, jobs: readonly Job[]): Promise<PublishOutcome> {
+    const { names, clock, streamId } = this.#context;
+    if (stored.document.outbox.length === 0) return "published";
+    const causes = new Map(jobs.map((job) => [job.delivery.deliveryId, job]));
+    const fenceOf = (deliveryId: string | undefined): Fence | undefined => {
+      const job = deliveryId === undefined ? undefined : causes.get(deliveryId);
+      const stream = job === undefined ? streamId() : job.streamId;
+      if (stream === undefined) return undefined;
+      return {
+        streamId: stream,
+        deliveryId: job?.delivery.deliveryId ?? "",
+        attempt: job?.delivery.attempt ?? 0,
+      };
+    };
+    const context = { ...this.#context, game: names.own, fenceOf };
+    const outcome = await publishOutbox(this.id, stored.document, context, clock.now());
+    if (outcome === "published" && this.#stored === stored) this.#isDirty = true;
+    return outcome;
+  }
+
+  /** Removes the state of a workspace that core does not have. */
+  async #remove(): Promise<void> {
+    const { log, store, onWake } = this.#context;
+    log.info({ workspaceId: this.id }, "core does not have the workspace, so its state is removed");
+    this.drop();
+    onWake(this.id, undefined);
+    await store.remove(this.id);
+  }
+
+  /** Gives back everything after an error of the store or of publishing. The outbox is published later. */
+  #giveUp(jobs: readonly Job[], error: unknown): void {
+    const { counts, log, clock, onWake } = this.#context;
+    counts.outages += 1;
+    log.warn(
+      { workspaceId: this.id, error: String(error) },
+      "a workspace cannot be saved or published, retrying",
+    );
+    this.#giveBack(jobs, OUTAGE_DELAY_MS);
+    this.#forgetDocument();
+    onWake(this.id, clock.now() + OUTAGE_DELAY_MS);
+  }
+
+  /** Gives events back to core, which redelivers them in order, and with them the queued events. */
+  #giveBack(jobs: readonly Job[], delayMs: number): void {
+    const [first] = [...jobs, ...this.#queue];
+    this.#queue = [];
+    if (first === undefined) return;
+    this.#givenBack = first.delivery.deliveryId;
+    this.#context.link.nack([first.delivery.deliveryId], delayMs);
+  }
+
+  #forgetDocument(): void {
+    this.#stored = undefined;
+    this.#isDirty = false;
+  }
+}
