@@ -5,6 +5,18 @@ const TRACER = "^runtime/tracing/tracer\\.ts$"; // only types
 const SHARES = "^runtime/(shares|refusal-pace|public-address)\\.ts$"; // functions without I/O
 /** The files of contract/ that the kit's package contains. */
 const CONTRACT_OF_KIT = "^contract/(numbers|forms|messages|timestamps)\\.ts$";
+/** The files of the bridge kit that the game kit uses. */
+const KIT_OF_GAMES = "^kit/(back-off|display-name|durable-file|message-text-escape|problem)\\.ts$";
+/** The files of runtime/ that the game kit's package contains, besides those that they import. */
+const RUNTIME_OF_GAMES =
+  "^runtime/(core-channel|core-connection|health-listener|logger|metrics|run-process|settings)\\.ts$";
+/** The rules of core that the game kit's tests of games apply. They do no I/O. */
+const CORE_OF_GAME_TESTS = [
+  "^core/domain/",
+  "^core/operations/(fence|in-flight|publish-events)\\.ts$",
+  "^core/ports/outbound-events\\.ts$", // only types
+  "^core/rpc/(outbound-message|struct-problem|wire-fields)\\.ts$",
+];
 /** The files of runtime/ that the bridges' shared package contains. */
 const RUNTIME_OF_BRIDGES =
   "^runtime/(listen-fault|logger|misspelled-settings|public-address|request-timeouts|run-process|settings)\\.ts$";
@@ -36,14 +48,31 @@ const ARROWS = {
   "^edge/": ["^contract/", "^proto/", "^runtime/"],
   "^runtime/": [],
   // The public contract is the only part of the service that the kit imports. The tests of the kit may import more.
-  "^kit/(?!test/|template/)": [CONTRACT_OF_KIT],
+  "^kit/(?!game/|test/|template/)": [CONTRACT_OF_KIT],
+  // The game kit contains what a game needs of the contract, the proto, the bridge kit and runtime/. Its tests of games
+  // also contain rules of core, so that a game gets the same refusals in a test as from a real core.
+  "^kit/game/(?!test/|testing/|template/)": [
+    "^contract/",
+    "^proto/(gen/|codes\\.ts$)",
+    "^core/domain/shard\\.ts$",
+    KIT_OF_GAMES,
+    RUNTIME_OF_GAMES,
+  ],
+  "^kit/game/testing/": [
+    "^contract/",
+    "^kit/game/",
+    "^proto/(gen/|codes\\.ts$)",
+    KIT_OF_GAMES,
+    "^kit/check/inbound-fields\\.ts$",
+    ...CORE_OF_GAME_TESTS,
+  ],
   // The bridges for chat tools import only the kit's package (its root, or `durable-file`) and the bridges' shared
   // code.
   "^bridges/common/(?!test/)": ["^kit/index\\.ts$", RUNTIME_OF_BRIDGES],
   "^bridges/irc/(?!test/)": ["^kit/index\\.ts$", "^bridges/common/index\\.ts$"],
   "^bridges/matrix/(?!test/)": ["^kit/(index|durable-file)\\.ts$", "^bridges/common/index\\.ts$"],
   "^proto/": ["^contract/"],
-  "^bench/": ["^contract/", "^proto/gen/", "^deploy/local/", "^runtime/core-channel\\.ts$"],
+  "^bench/": ["^contract/", "^kit/game/", "^proto/gen/", "^deploy/local/", "^runtime/core-channel\\.ts$"],
   "^demo/game/": ["^contract/", "^kit/", "^proto/gen/", "^runtime/"],
   "^demo/game/(rules|view)/": ["^contract/", "^kit/", "^proto/gen/"],
   // The demo chat is a bridge: it may use the bridge kit and runtime/, but no other part of the service.
@@ -55,6 +84,7 @@ const ARROWS = {
     "^proto/(gen/|json/|codes\\.ts$)",
     "^runtime/",
     "^kit/(signature|secret-form|events|poll|poller|cursor-store|serial-queues|back-off|check/http-client)\\.ts$",
+    "^kit/game/",
   ],
   "^deploy/local/": ["^proto/gen/", "^runtime/"],
   "^deploy/compose/": ["^deploy/local/(settings-file|operator)\\.ts$", "^runtime/"],
@@ -82,7 +112,7 @@ module.exports = {
       // The only dependency of the kit is a Markdown parser. Fastify's types are an optional peer dependency.
       from: {
         path: "^kit/",
-        pathNot: "^kit/(fastify-receiver\\.ts|parse-message-text\\.ts|template/|test/)",
+        pathNot: "^kit/(fastify-receiver\\.ts|parse-message-text\\.ts|game/|template/|test/)",
       },
       to: { path: "node_modules" },
     },
@@ -97,7 +127,7 @@ module.exports = {
     parser: "swc",
     tsPreCompilationDeps: true,
     doNotFollow: { path: "node_modules" },
-    exclude: { path: "^(kit/dist|bridges/[^/]+/dist|demo/chat/page)/" },
+    exclude: { path: "^(kit/dist|kit/game/dist|bridges/[^/]+/dist|demo/chat/page)/" },
     tsConfig: { fileName: "tsconfig.json" },
     enhancedResolveOptions: {
       exportsFields: ["exports"],

@@ -7,8 +7,16 @@ process.env.FAULTS_TABLE ??= join(tmpdir(), `cb-faults-${process.pid}.jsonl`);
 
 /** The folders of each suite. The scripts in package.json select suites by these names. */
 const SUITES = {
-  /** `npm test`: the service, its contract, and the fast tests of the kit. */
-  service: ["test/unit", "test/store", "test/e2e", "kit/test/unit", "kit/test/http"],
+  /** `npm test`: the service, its contract, and the fast tests of the kits. */
+  service: [
+    "test/unit",
+    "test/store",
+    "test/e2e",
+    "kit/test/unit",
+    "kit/test/http",
+    "kit/game/test/unit",
+    "kit/game/test/e2e",
+  ],
   /**
    * `npm run test:extras`: the dashboard, the demo, the command line, the checker, the guides, odd answers, the compose
    * file, the Helm chart, `npm start`, and the comparisons of parsers on random input.
@@ -19,6 +27,7 @@ const SUITES = {
     ),
     "kit/test/check",
     "kit/test/package",
+    "kit/game/test/package",
   ],
   /** `npm run test:bridges`: the bridges for real chat tools, against real chat servers. */
   bridges: ["bridges"],

@@ -38,8 +38,8 @@ const ROUND = [
   "crash",
 ].map((name) => `test/e2e/${name}.test`);
 /**
- * Patterns, for jest, of the test files that are repeated. `test/unit` also matches the unit tests of the bridge kit,
- * in kit/test/unit.
+ * Patterns, for jest, of the test files that are repeated. `test/unit` also matches the unit tests of the kits, in
+ * kit/test/unit and kit/game/test/unit.
  */
 const REPEATED = ["test/unit", "test/store", ...ROUND, ...suite("service")];
 

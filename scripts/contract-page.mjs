@@ -17,7 +17,7 @@ const files = new Map(
 );
 const faults = [];
 
-const sources = ["test", "kit/test"].flatMap((folder) =>
+const sources = ["test", "kit/test", "kit/game/test"].flatMap((folder) =>
   readdirSync(folder, { recursive: true, encoding: "utf8" })
     .filter((path) => path.endsWith(".ts"))
     .map((path) => join(folder, path)),

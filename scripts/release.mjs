@@ -26,7 +26,12 @@ function faultsOf(version) {
     if (found !== version) faults.push(`${path}: ${what} is ${found}, and must be ${version}`);
   };
   const folders = readdirSync("bridges").map((name) => `bridges/${name}/package.json`);
-  const paths = ["package.json", "kit/package.json", ...folders.filter((path) => existsSync(path))];
+  const paths = [
+    "package.json",
+    "kit/package.json",
+    "kit/game/package.json",
+    ...folders.filter((path) => existsSync(path)),
+  ];
   const packages = paths.map((path) => [path, JSON.parse(read(path))]);
   const ours = new Set(packages.map(([, { name }]) => name));
   for (const [path, { version: own, dependencies = {} }] of packages) {

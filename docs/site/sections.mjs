@@ -18,8 +18,14 @@ const READERS = [
   {
     title: "Game developers",
     does: "Write a game",
-    details: "Follow the events of members, and publish messages with buttons, over gRPC.",
-    pages: ["docs/game-service-guide.md", "docs/answers/games.md", /^demo\/.*README\.md$/],
+    details:
+      "Follow the events of members, and publish messages with buttons, over gRPC. In any language, or with the kit.",
+    pages: [
+      "docs/game-service-guide.md",
+      "kit/game/README.md",
+      "docs/answers/games.md",
+      /^demo\/.*README\.md$/,
+    ],
   },
   {
     title: "Operators",
@@ -67,6 +73,7 @@ const READERS = [
 const NAMES = {
   "README.md": "Overview",
   "kit/README.md": "The kit",
+  "kit/game/README.md": "The game kit",
   "kit/template/README.md": "A template for a bridge",
   "bridges/irc/README.md": "IRC",
   "bridges/matrix/README.md": "Matrix",

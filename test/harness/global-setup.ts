@@ -18,6 +18,7 @@ import {
 import { installTypeScripts } from "../programs/npm";
 import { installKubernetesValidate, installSynapse, preparePython } from "../programs/pypi";
 import type { Say } from "../programs/tools-folder";
+import { shareGameKit } from "../../kit/game/test/harness/shared-game-kit";
 import { shareKit } from "../../kit/test/harness/shared-kit";
 import { prepareRedisServer } from "./redis-server";
 import { startSharedBrowsers, type SharedBrowsers } from "./shared-browsers";
@@ -37,12 +38,13 @@ interface SuiteConfig {
   readonly roots: readonly string[];
 }
 
-const ALL_ROOTS = ["test", "kit/test", "bridges"];
+const ALL_ROOTS = ["test", "kit/test", "kit/game/test", "bridges"];
 
 declare global {
   var sharedServices: SharedServices | undefined;
   var sharedBrowsers: SharedBrowsers | undefined;
   var sharedKit: ReturnType<typeof shareKit> | undefined;
+  var sharedGameKit: ReturnType<typeof shareGameKit> | undefined;
 }
 
 /**
@@ -89,6 +91,7 @@ export default async function prepare(run: RunConfig, suite: SuiteConfig): Promi
   const workersFor = (use: RegExp) =>
     texts.some((text) => use.test(text)) ? Math.min(run.maxWorkers, files.length) : 0;
   if (texts.some((text) => /\bpackedKit\(/.test(text))) globalThis.sharedKit = shareKit();
+  if (texts.some((text) => /\bpackedGameKit\(/.test(text))) globalThis.sharedGameKit = shareGameKit();
   globalThis.sharedServices = await startSharedServices(workersFor(/\bshared(Service|Push)\(/));
   globalThis.sharedBrowsers = await startSharedBrowsers(workersFor(/\btestBrowser\(/));
 }

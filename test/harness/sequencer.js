@@ -8,6 +8,7 @@ const Sequencer = require("@jest/test-sequencer").default;
 const SLOWEST = [
   "test/docs/site",
   "kit/test/package/types",
+  "kit/game/test/package/types",
   "test/odd-answers/template",
   "test/odd-answers/kit",
   "test/odd-answers/demo-chat",
@@ -37,6 +38,8 @@ const SLOWEST = [
   "synapse/rooms",
   "irc/test/stop",
   "test/e2e/operator-events",
+  "kit/game/test/e2e/start",
+  "kit/game/test/e2e/grpc-link.",
   "test/e2e/test-shares",
   "test/e2e/follow-groups",
   "test/e2e/hostile-connections",

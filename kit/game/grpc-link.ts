@@ -1,0 +1,296 @@
+import { setImmediate } from "node:timers/promises";
+import { status, type ClientDuplexStream, type ServiceError } from "@grpc/grpc-js";
+import {
+  FollowOpen,
+  GameServiceClient,
+  PublishRefusal,
+  type FollowRequest,
+  type FollowResponse,
+  type OutboundEvent,
+  type PublishResult,
+} from "../../proto/gen/chatbridge/v1/game";
+import { bearer, createGrpcClient, failureCause } from "../../runtime/core-channel";
+import type { CoreConnection } from "../../runtime/core-connection";
+import { backOffMs, REAL_TIMING } from "../back-off";
+import { LinkClosed, type CoreLink, type FollowListener } from "./core-link";
+import type { GameLog } from "./log";
+import { publishCalls } from "./publish-calls";
+
+export interface GrpcLinkOptions extends CoreConnection {
+  readonly group: string;
+  readonly consumer: string;
+  readonly log: GameLog;
+  /** Maximum number of unacked events, 1 to 1,000. The default is 100. */
+  readonly window?: number;
+  /** Milliseconds after which core redelivers an event if this process is suspended; 1 second to 10 minutes. */
+  readonly ackDeadlineMs?: number;
+}
+
+/** Core rejects the token or the settings of this game, so retries fail until a setting is changed. */
+export class CoreRejects extends Error {
+  override readonly name = "CoreRejects";
+}
+
+type Stream = ClientDuplexStream<FollowRequest, FollowResponse>;
+
+const WINDOW = 100;
+const ACK_DEADLINE_MS = 30_000;
+const PUBLISH_WITHIN_MS = 10_000;
+const CLOSE_WITHIN_MS = 1_000;
+const BACK_OFF = { firstMs: 100, mostMs: 5_000 };
+/** Statuses with which core rejects the token or the request. */
+const REJECTIONS: readonly status[] = [
+  status.UNAUTHENTICATED,
+  status.PERMISSION_DENIED,
+  status.INVALID_ARGUMENT,
+];
+/** Statuses of a publish call that a retry cannot change. */
+const FINAL: readonly status[] = [...REJECTIONS, status.RESOURCE_EXHAUSTED, status.UNIMPLEMENTED];
+const CHANNEL = {
+  "grpc.initial_reconnect_backoff_ms": 100,
+  "grpc.max_reconnect_backoff_ms": 5_000,
+  // A stream without events is silent, so only pings detect a core that stopped without closing the connection.
+  "grpc.keepalive_time_ms": 10_000,
+  "grpc.keepalive_timeout_ms": 5_000,
+};
+
+/**
+ * Connects a game to core over gRPC. Opens a new stream whenever a stream ends:
+ *
+ *     open ─▶ opened ─▶ shards and deliveries ─▶ ended
+ *      ▲                                           │
+ *      └──────────────── back off ◀────────────────┘
+ *
+ * Extends the ack deadline of all unacked deliveries of the current stream while this process runs. So core redelivers
+ * an event only if the stream ends, the process is suspended, or the game works on the event for 10 minutes.
+ */
+export class GrpcLink implements CoreLink {
+  /**
+   * Resolves when the first stream is open. Rejects with `CoreRejects` if core rejects the game before that, and with
+   * `LinkClosed` if `close` is called before that.
+   */
+  readonly opened: Promise<void>;
+  /** Events that core has refused, by reason. */
+  readonly refusals: ReadonlyMap<string, number>;
+  readonly #options: GrpcLinkOptions;
+  readonly #client: GameServiceClient;
+  readonly #over = new AbortController();
+  /** Deliveries of the current stream that the game has not acked, given back or given up. */
+  readonly #unacked = new Set<string>();
+  readonly #refusals = new Map<string, number>();
+  #stream: Stream | undefined;
+  #open = (): void => undefined;
+  #reject = (_reason: Error): void => undefined;
+  #isFollowing = false;
+  #isPaused = false;
+  #ended: Promise<void> = Promise.resolve();
+
+  constructor(options: GrpcLinkOptions) {
+    this.#options = options;
+    this.refusals = this.#refusals;
+    this.#client = createGrpcClient(GameServiceClient, options.address, options.tls, CHANNEL);
+    this.opened = new Promise((resolve, reject) => {
+      this.#open = resolve;
+      this.#reject = reject;
+    });
+    // The link retries even if nobody waits for the first stream.
+    this.opened.catch(() => undefined);
+  }
+
+  /** True while a stream is open. */
+  get isFollowing(): boolean {
+    return this.#isFollowing;
+  }
+
+  follow(listener: FollowListener): void {
+    if (this.#stream !== undefined || this.#over.signal.aborted) throw new Error("the link follows already");
+    this.#ended = this.#run(listener);
+  }
+
+  ack(deliveryIds: readonly string[]): void {
+    const ids = this.#settle(deliveryIds);
+    if (ids.length > 0) this.#say({ $case: "ack", value: { deliveryIds: ids } });
+  }
+
+  extend(deliveryIds: readonly string[]): void {
+    const ids = deliveryIds.filter((id) => this.#unacked.has(id));
+    if (ids.length > 0) this.#say({ $case: "extend", value: { deliveryIds: ids } });
+  }
+
+  nack(deliveryIds: readonly string[], delayMs: number): void {
+    const ids = this.#settle(deliveryIds);
+    const wholeMs = Math.ceil(delayMs);
+    const delay = { seconds: Math.floor(wholeMs / 1_000), nanos: (wholeMs % 1_000) * 1_000_000 };
+    if (ids.length > 0) this.#say({ $case: "nack", value: { deliveryIds: ids, delay } });
+  }
+
+  deadLetter(deliveryId: string, reason: string): void {
+    const [id] = this.#settle([deliveryId]);
+    if (id !== undefined) this.#say({ $case: "deadLetter", value: { deliveryId: id, reason } });
+  }
+
+  async publish(events: readonly OutboundEvent[]): Promise<readonly PublishResult[]> {
+    const results: PublishResult[] = [];
+    for (const call of publishCalls(events)) results.push(...(await this.#publish(call)));
+    for (const { outcome } of results) if (outcome?.$case === "refused") this.#count(outcome.value.reason);
+    return results;
+  }
+
+  pause(): void {
+    this.#isPaused = true;
+  }
+
+  async close(): Promise<void> {
+    // Before the stream ends, events whose handling has just ended are acked.
+    await setImmediate();
+    this.#over.abort();
+    this.#reject(new LinkClosed());
+    if (this.#isFollowing) this.#stream?.end();
+    else this.#stream?.cancel();
+    const late = setTimeout(() => this.#stream?.cancel(), CLOSE_WITHIN_MS);
+    await this.#ended;
+    clearTimeout(late);
+    this.#client.close();
+  }
+
+  #count(reason: PublishRefusal): void {
+    const name = (PublishRefusal[reason] ?? String(reason)).toLowerCase();
+    this.#refusals.set(name, (this.#refusals.get(name) ?? 0) + 1);
+  }
+
+  /** Publishes the events of one call. Retries while core is unavailable. */
+  async #publish(events: readonly OutboundEvent[]): Promise<readonly PublishResult[]> {
+    const { signal } = this.#over;
+    for (let failures = 1; !signal.aborted; failures++) {
+      try {
+        return await this.#call(events);
+      } catch (error) {
+        const { code, details } = error as ServiceError;
+        const cause = failureCause(details ?? "");
+        if (signal.aborted) break;
+        if (code === status.RESOURCE_EXHAUSTED && events.length > 1) {
+          // The call is too large for core, or for a proxy in front of core.
+          const half = Math.ceil(events.length / 2);
+          return [
+            ...(await this.#publish(events.slice(0, half))),
+            ...(await this.#publish(events.slice(half))),
+          ];
+        }
+        if (FINAL.includes(code)) throw rejection(code, cause);
+        const fields = { code: status[code], details: cause, events: events.length };
+        this.#options.log.warn(fields, "publishing failed, retrying");
+        await REAL_TIMING.pause(backOffMs(failures, BACK_OFF, REAL_TIMING.random()), signal);
+      }
+    }
+    throw new LinkClosed();
+  }
+
+  /** Makes one call. Rejects with a `ServiceError` if the call fails, or when the link is closed. */
+  #call(events: readonly OutboundEvent[]): Promise<readonly PublishResult[]> {
+    const { signal } = this.#over;
+    return new Promise((resolve, reject) => {
+      const call = this.#client.publishEvents(
+        { events: [...events] },
+        bearer(this.#options.token),
+        { deadline: Date.now() + PUBLISH_WITHIN_MS },
+        (error, response) => {
+          signal.removeEventListener("abort", cancel);
+          if (error === null) resolve(response.results);
+          else reject(error);
+        },
+      );
+      const cancel = (): void => call.cancel();
+      signal.addEventListener("abort", cancel);
+    });
+  }
+
+  async #run(listener: FollowListener): Promise<void> {
+    const { token } = this.#options;
+    const { signal } = this.#over;
+    for (let failures = 1; ; failures++) {
+      const stream = this.#client.follow(bearer(token));
+      this.#stream = stream;
+      const beganAt = performance.now();
+      const { code, details } = await this.#followOnce(stream, listener).then(
+        () => ({ code: status.OK, details: "core ended the stream" }),
+        (error: ServiceError) => ({
+          code: error.code ?? status.UNKNOWN,
+          details: failureCause(error.details ?? error.message),
+        }),
+      );
+      this.#unacked.clear();
+      // The wait grows only while streams end soon.
+      if (this.#isFollowing && performance.now() - beganAt > BACK_OFF.mostMs) failures = 1;
+      if (this.#isFollowing) {
+        this.#isFollowing = false;
+        listener.ended();
+      }
+      if (signal.aborted) return;
+      this.#report(code, details);
+      // Two processes with the same name replace each other's streams, so they wait long to do that rarely.
+      const plain = backOffMs(failures, BACK_OFF, REAL_TIMING.random());
+      await REAL_TIMING.pause(code === status.ABORTED ? Math.max(plain, BACK_OFF.mostMs) : plain, signal);
+      if (signal.aborted) return;
+    }
+  }
+
+  #report(code: status, details: string): void {
+    const { log, consumer } = this.#options;
+    const fields = { code: status[code], details };
+    if (REJECTIONS.includes(code)) {
+      this.#reject(rejection(code, details));
+      log.error(fields, "not following, retrying: core rejects the game");
+    } else if (code === status.ABORTED) {
+      const advice =
+        "not following, retrying: another process follows with this name; give each process its own FOLLOW_CONSUMER";
+      log.warn({ ...fields, consumer }, advice);
+    } else {
+      log.warn(fields, "not following, retrying");
+    }
+  }
+
+  /** Passes on the messages of one stream until the stream ends. Rejects with a `ServiceError` when the stream fails. */
+  async #followOnce(stream: Stream, listener: FollowListener): Promise<void> {
+    const { group, consumer, log, window = WINDOW, ackDeadlineMs = ACK_DEADLINE_MS } = this.#options;
+    const ackDeadline = {
+      seconds: Math.floor(ackDeadlineMs / 1_000),
+      nanos: (ackDeadlineMs % 1_000) * 1_000_000,
+    };
+    const open = FollowOpen.create({ group, consumer, window, ackDeadline, assignments: true });
+    this.#say({ $case: "open", value: open });
+    const extending = setInterval(() => this.extend([...this.#unacked]), ackDeadlineMs / 3);
+    try {
+      for await (const { say: told } of stream as AsyncIterable<FollowResponse>) {
+        if (told?.$case === "opened") {
+          this.#isFollowing = true;
+          log.info({ group, consumer }, "following");
+          listener.opened(told.value);
+          this.#open();
+        } else if (told?.$case === "assignment") {
+          const { gained, lost } = told.value;
+          if (lost.length > 0) listener.lost(lost);
+          if (gained.length > 0) listener.gained(gained);
+        } else if (told?.$case === "delivery" && !this.#isPaused) {
+          this.#unacked.add(told.value.deliveryId);
+          listener.delivered(told.value);
+        }
+      }
+    } finally {
+      clearInterval(extending);
+    }
+  }
+
+  /** Forgets deliveries, and returns those of the current stream. */
+  #settle(deliveryIds: readonly string[]): string[] {
+    return deliveryIds.filter((id) => this.#unacked.delete(id));
+  }
+
+  #say(value: NonNullable<FollowRequest["say"]>): void {
+    if (this.#stream?.writable === true) this.#stream.write({ say: value });
+  }
+}
+
+function rejection(code: status, details: string): CoreRejects {
+  const advice = REJECTIONS.includes(code) ? "; check that CORE_TOKEN has the role game" : "";
+  return new CoreRejects(`core rejects this game${advice}: ${details} (${status[code]})`);
+}

@@ -1,0 +1,24 @@
+import { OutboundEvent } from "../../proto/gen/chatbridge/v1/game";
+
+const CALL_MAX_EVENTS = 100;
+/** Maximum bytes of the events of a call with several events. Core accepts 8 MB. */
+const CALL_MAX_BYTES = 4_194_304;
+
+/** Splits events into calls of at most 100 events and 4 MB, in order. */
+export function publishCalls(events: readonly OutboundEvent[]): readonly (readonly OutboundEvent[])[] {
+  const calls: OutboundEvent[][] = [];
+  let call: OutboundEvent[] = [];
+  let bytes = 0;
+  for (const event of events) {
+    const size = OutboundEvent.encode(event).finish().length;
+    if (call.length > 0 && (call.length === CALL_MAX_EVENTS || bytes + size > CALL_MAX_BYTES)) {
+      calls.push(call);
+      call = [];
+      bytes = 0;
+    }
+    call.push(event);
+    bytes += size;
+  }
+  if (call.length > 0) calls.push(call);
+  return calls;
+}

@@ -1,0 +1,93 @@
+import { Server, ServerCredentials, status, type handleUnaryCall } from "@grpc/grpc-js";
+import {
+  GameServiceService,
+  type PublishEventsRequest,
+  type PublishEventsResponse,
+  type PublishResult,
+} from "../../../../proto/gen/chatbridge/v1/game";
+import { until } from "../../../../test/harness/wait";
+import { LinkClosed } from "../../core-link";
+import { CoreRejects } from "../../grpc-link";
+import { closeLinks, followWithLink, messageEvent } from "./follow-with-link";
+
+const servers: Server[] = [];
+afterEach(async () => {
+  await closeLinks();
+  for (const server of servers.splice(0)) server.forceShutdown();
+});
+
+type Publish = handleUnaryCall<PublishEventsRequest, PublishEventsResponse>;
+type Answer = (keys: readonly string[], call: number) => status | "published" | "nothing";
+
+/** Starts a server that answers each call as `answer` says, and a link to it. */
+async function linkTo(answer: Answer) {
+  const calls: (readonly string[])[] = [];
+  const publishEvents: Publish = ({ request }, done) => {
+    const keys = request.events.map(({ idempotencyKey }) => idempotencyKey);
+    const code = answer(keys, calls.push(keys));
+    if (code === "nothing") return;
+    if (code !== "published") return done({ code, details: `refused ${keys.length}` });
+    const results = keys.map((messageId): PublishResult => {
+      const value = { eventId: "", sequence: 1, messageId, expiresAt: undefined, repeated: false };
+      return { outcome: { $case: "published", value } };
+    });
+    done(null, { results });
+  };
+  const server = new Server();
+  servers.push(server);
+  server.addService(GameServiceService, { publishEvents, follow: () => undefined });
+  const port = await new Promise<number>((resolve, reject) =>
+    server.bindAsync("127.0.0.1:0", ServerCredentials.createInsecure(), (error, port) =>
+      error === null ? resolve(port) : reject(error),
+    ),
+  );
+  return { ...followWithLink(port), calls };
+}
+
+const events = (count: number) => Array.from({ length: count }, (_, i) => messageEvent("w", "x", `k${i}`));
+const idsOf = (results: readonly PublishResult[]) =>
+  results.map(({ outcome }) => (outcome?.$case === "published" ? outcome.value.messageId : undefined));
+
+test("a call that is too large is split in halves, and the results keep their order", async () => {
+  const { link, calls } = await linkTo((keys) => (keys.length > 3 ? status.RESOURCE_EXHAUSTED : "published"));
+  const results = await link.publish(events(10));
+  expect(idsOf(results)).toEqual(events(10).map(({ idempotencyKey }) => idempotencyKey));
+  expect(calls.map(({ length }) => length)).toEqual([10, 5, 3, 2, 5, 3, 2]);
+});
+
+test.each([
+  status.RESOURCE_EXHAUSTED,
+  status.INVALID_ARGUMENT,
+  status.PERMISSION_DENIED,
+  status.UNIMPLEMENTED,
+])("a call with one event that is rejected with the status %d is not repeated", async (code) => {
+  const { link, calls } = await linkTo(() => code);
+  const error = await link.publish(events(1)).catch((error: unknown) => error);
+  expect(error).toBeInstanceOf(CoreRejects);
+  expect(String(error)).toContain(`refused 1 (${status[code]})`);
+  expect(calls).toHaveLength(1);
+});
+
+test.each([status.UNAVAILABLE, status.DEADLINE_EXCEEDED, status.INTERNAL, status.UNKNOWN])(
+  "a call that fails with the status %d is repeated with the same keys",
+  async (code) => {
+    const { link, calls, log } = await linkTo((_, call) => (call < 3 ? code : "published"));
+    expect(idsOf(await link.publish(events(2)))).toEqual(["k0", "k1"]);
+    expect(calls).toEqual([
+      ["k0", "k1"],
+      ["k0", "k1"],
+      ["k0", "k1"],
+    ]);
+    const warnings = log.lines.filter(({ message }) => message === "publishing failed, retrying");
+    const fields = { code: status[code], details: "refused 2", events: 2 };
+    expect(warnings.map((line) => line.fields)).toEqual([fields, fields]);
+  },
+);
+
+test("`close` cancels a call without an answer", async () => {
+  const { link, calls } = await linkTo(() => "nothing");
+  const publishing = link.publish(events(1));
+  await until("the call has arrived", () => calls.length === 1);
+  await Promise.all([expect(publishing).rejects.toThrow(LinkClosed), link.close()]);
+  expect(calls).toHaveLength(1);
+});
