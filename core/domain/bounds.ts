@@ -107,6 +107,24 @@ export const WATCHES_MAX = { all: 1_000, token: 500, limitedToken: 100 } as cons
 export const CORE_STREAMS_MAX = 256;
 
 /**
+ * Maximum number of parked events: events that a stream has read, but not delivered, because their workspaces have no
+ * room in its window. A parked event takes about 60 bytes in core: 30 MB per core, and 1.2 MB per shard of a stream. The
+ * last two are for the streams of one token, so that one game cannot use up the places of the others.
+ */
+export const PARKED_EVENTS_MAX = {
+  all: 500_000,
+  shard: 20_000,
+  token: 250_000,
+  limitedToken: 125_000,
+} as const;
+
+/**
+ * Maximum number of events of one stream that do not count in its window, because the consumer gave them back and they
+ * are not delivered again yet. Further events that are given back count. An event takes about 100 bytes in core.
+ */
+export const GIVEN_BACK_MAX = 1_000;
+
+/**
  * Maximum number of tests in progress on one core: in total, for one workspace, and with one token. A test sends a test
  * event or a test operator event. The same maximums apply to URL checks, because these checks look up names.
  */

@@ -1,6 +1,7 @@
 import type { Lease } from "../leases/lease";
-import type { FollowLog, LogEntry } from "../ports/follow-log";
+import type { FollowLog, ReadEntries, WindowShare } from "../ports/follow-log";
 import type { Member } from "../ports/leases";
+import { ParkedEvents, type Parking } from "./parked-events";
 
 const START = { in: "unacked", after: undefined } as const;
 
@@ -12,33 +13,49 @@ const START = { in: "unacked", after: undefined } as const;
 export class FollowedShard {
   /** Whether the shard may have entries to read. */
   stirred = true;
+  /** Whether a bound for parked events was reached when the shard was read last. */
+  isFull = false;
+  /** The events that wait until their workspaces have room in the window. */
+  readonly parked: ParkedEvents;
   #position: { readonly in: "unacked"; readonly after: string | undefined } | { readonly in: "new" } = START;
 
-  constructor(readonly lease: Lease) {}
+  constructor(
+    readonly lease: Lease,
+    parking: Parking,
+  ) {
+    this.parked = new ParkedEvents(parking);
+  }
 
   get isDraining(): boolean {
     return this.lease.state === "draining";
   }
 
-  /** Makes the next reads start again with all unacked entries. */
+  /** Makes the next reads start again with all unacked entries, which include the parked ones. */
   readFromStart(): void {
+    this.parked.clear();
+    this.isFull = false;
     this.#position = START;
     this.stirred = true;
   }
 
   /** Reads up to `count` entries. Resolves with undefined when the lease is lost. */
-  async read(log: FollowLog, member: Member, count: number): Promise<readonly LogEntry[] | undefined> {
+  async read(
+    log: FollowLog,
+    member: Member,
+    count: number,
+    share: WindowShare | undefined,
+  ): Promise<ReadEntries | undefined> {
     const { shard } = this.lease;
     this.stirred = false;
     if (this.#position.in === "new") {
-      const fresh = await log.readNew(member, shard, count);
+      const fresh = await log.readNew(member, shard, count, share);
       this.stirred ||= fresh?.isEnd === false;
-      return fresh?.entries;
+      return fresh;
     }
-    const again = await log.readAgain(member, shard, count, this.#position.after);
+    const again = await log.readAgain(member, shard, count, this.#position.after, share);
     const isEnd = again !== undefined && again.last === undefined;
     this.#position = isEnd ? { in: "new" } : { in: "unacked", after: again?.last };
     this.stirred = true;
-    return again?.entries;
+    return again;
   }
 }

@@ -1,12 +1,15 @@
 import { once } from "node:events";
 import type { Lease } from "../leases/lease";
 import { holdLeases, type LeaseHolder } from "../leases/lease-holder";
-import type { DeadLetter, FollowLog, LogEntry } from "../ports/follow-log";
+import { GIVEN_BACK_MAX } from "../domain/bounds";
+import type { DeadLetter, FollowLog, LogEntry, ReadEntries, WindowShare } from "../ports/follow-log";
 import type { Member } from "../ports/leases";
 import { StoreUnavailable } from "../ports/store-faults";
 import { FollowedShard } from "./followed-shard";
 import { deliveryId, InFlight } from "./in-flight";
+import type { Parking } from "./parked-events";
 import { createPendingAcks } from "./pending-acks";
+import { placesFor, shareOf } from "./window-share";
 
 export interface FollowOptions {
   readonly member: Member;
@@ -15,6 +18,7 @@ export interface FollowOptions {
   /** The maximum number of events that are delivered and not acked yet. */
   readonly window: number;
   readonly ackDeadlineMs: number;
+  readonly parking: Parking;
   /** Called with each event for the consumer. A redelivery of an event has the same `deliveryId`. */
   deliver(deliveryId: string, entry: LogEntry, shard: number): void;
   /**
@@ -97,11 +101,13 @@ export class FollowedShards {
   /** Follows a shard until its lease must be released or is lost. */
   async #follow(lease: Lease): Promise<void> {
     const { shard } = lease;
-    const followed = new FollowedShard(lease);
+    const followed = new FollowedShard(lease, this.#options.parking);
     this.#held.set(shard, followed);
     this.#options.onAssigned?.(shard, "gained");
     this.#wake();
     await once(lease.stopping, "abort");
+    // The next holder reads the parked events with the unacked events.
+    followed.parked.clear();
     if (this.#held.get(shard) === followed) this.#held.delete(shard);
     this.#options.onAssigned?.(shard, "lost");
     // If the lease was lost, the events in flight are kept: their acks still count, and the stream may acquire
@@ -173,56 +179,92 @@ export class FollowedShards {
       }));
       if (answer === undefined) continue;
       this.inFlight.remove(shard, entryIds);
-      this.#deliver(shard, followed, answer.entries);
+      this.#deliver(shard, followed, answer.entries && { entries: answer.entries });
     }
   }
 
   /**
    * Returns the next events to redeliver. Skips the shards for which `#rests` returns true. While the consumer is
-   * behind, skips all shards that are not draining.
+   * behind, skips all shards that are not draining. Events that were given back must have a place in the window, except
+   * in a draining shard, because this stream does not redeliver them.
    */
   #nextOverdue() {
     return this.inFlight.overdue(
       (shard) =>
         this.#rests(shard) || (this.#options.isBehind() && this.#held.get(shard)?.isDraining !== true),
+      (shard, inFlight) =>
+        this.#held.get(shard)?.isDraining === true ? Infinity : this.#placesFor(inFlight),
     );
   }
 
   async read(): Promise<void> {
     const line = [...this.#held];
     for (const [shard, followed] of line) {
-      const count = Math.min(READ_MAX, this.#room);
-      if (count <= 0) return;
-      if (!this.#mayHaveMore(followed) || this.#held.get(shard) !== followed) continue;
-      // The shard moves to the end of the map, so that a busy shard does not use up all of a small window.
-      this.#held.delete(shard);
-      this.#held.set(shard, followed);
-      this.#reading = shard;
-      const answer = await this.#ask(shard, async () => ({
-        entries: await followed.read(this.#log, this.#options.member, count),
-      }));
-      this.#reading = undefined;
-      if (answer !== undefined) this.#deliver(shard, followed, answer.entries);
-      // The answer was lost, but the store may count the entries in that answer as read.
-      else followed.readFromStart();
+      if (this.#room <= 0) return;
+      if (this.#hasParked(followed)) await this.#readParked(shard, followed);
+      // The log is read after the parked events that have a place, so that few workspaces have parked events.
+      const mayReadNext = this.#mayHaveMore(followed) && !this.#hasParked(followed);
+      if (this.#room > 0 && mayReadNext) await this.#readNext(shard, followed);
+      followed.parked.settle();
     }
   }
 
+  async #readParked(shard: number, followed: FollowedShard): Promise<void> {
+    const entryIds = followed.parked.take(this.#shareOf(shard), READ_MAX);
+    await this.#readFrom(shard, followed, async () => {
+      const entries = await this.#log.readEntries(this.#options.member, shard, entryIds);
+      return entries && { entries };
+    });
+  }
+
+  /** Reads the next events of the shard's log. */
+  async #readNext(shard: number, followed: FollowedShard): Promise<void> {
+    const { parked } = followed;
+    // Behind parked events, the stream looks for events of other workspaces, so it reads more events than fit.
+    const count = parked.size > 0 ? READ_MAX : Math.min(READ_MAX, this.#room);
+    const hasPlaces = parked.reserve(count);
+    followed.isFull = !hasPlaces && parked.size > 0;
+    if (followed.isFull) return;
+    const share = this.#shareOf(shard);
+    const counts = new Map(share.counts);
+    for (const id of parked.workspaceIds) counts.set(id, Infinity);
+    // If other shards and streams use all places for parked events, this shard goes on without them.
+    await this.#readFrom(shard, followed, () =>
+      followed.read(this.#log, this.#options.member, count, hasPlaces ? { ...share, counts } : undefined),
+    );
+  }
+
+  async #readFrom(
+    shard: number,
+    followed: FollowedShard,
+    read: () => Promise<ReadEntries | undefined>,
+  ): Promise<void> {
+    if (this.#held.get(shard) !== followed) return;
+    // The shard moves to the end of the map, so that a busy shard does not use up all of a small window.
+    this.#held.delete(shard);
+    this.#held.set(shard, followed);
+    this.#reading = shard;
+    const answer = await this.#ask(shard, async () => ({ read: await read() }));
+    this.#reading = undefined;
+    if (answer !== undefined) this.#deliver(shard, followed, answer.read);
+    // The answer was lost, but the store may count the entries in that answer as read.
+    else followed.readFromStart();
+  }
+
   /**
-   * Delivers entries if the shard's lease is still valid. Otherwise forgets the shard; the next holder
+   * Delivers or parks entries if the shard's lease is still valid. Otherwise forgets the shard; the next holder
    * redelivers the entries.
    */
-  #deliver(
-    shard: number,
-    followed: FollowedShard | undefined,
-    entries: readonly LogEntry[] | undefined,
-  ): void {
+  #deliver(shard: number, followed: FollowedShard | undefined, read: ReadEntries | undefined): void {
     const isHeld = followed !== undefined && this.#held.get(shard) === followed && !followed.lease.isOver();
-    if (!isHeld || entries === undefined) return this.#forget(shard);
-    for (const entry of entries) {
-      // After a lost answer, all unacked entries are read again. Some of these may already have been delivered or
-      // acked.
-      if (this.inFlight.isOut(shard, entry.entryId) || this.#acks.has(shard, entry.entryId)) continue;
+    if (!isHeld || read === undefined) return this.#forget(shard);
+    // After a lost answer, all unacked entries are read again. Some of these may already have been delivered or
+    // acked.
+    const isKnown = ({ entryId }: { readonly entryId: string }): boolean =>
+      this.inFlight.isOut(shard, entryId) || this.#acks.has(shard, entryId);
+    for (const entry of read.parked ?? []) if (!isKnown(entry)) followed.parked.add(entry);
+    for (const entry of read.entries) {
+      if (isKnown(entry)) continue;
       this.inFlight.add(shard, entry);
       // The consumer gave back an earlier event of the workspace. It gets this event after that event.
       if (this.inFlight.isGivenBack(shard, entry.entryId)) continue;
@@ -236,7 +278,9 @@ export class FollowedShards {
    */
   untilWorkMs(): number {
     const shards = [...this.#held.values()];
-    if (this.#room > 0 && shards.some((followed) => this.#mayHaveMore(followed))) return 0;
+    const hasWork = (followed: FollowedShard): boolean =>
+      (this.#mayHaveMore(followed) && !followed.isFull) || this.#hasParked(followed);
+    if (this.#room > 0 && shards.some(hasWork)) return 0;
     const nextDeadline = this.#options.isBehind() ? Infinity : this.inFlight.nextDeadline;
     const untilDueMs = Math.max(1, nextDeadline - performance.now());
     const isSomeResting =
@@ -245,9 +289,18 @@ export class FollowedShards {
     return isSomeResting ? REST_MS : Math.min(untilDueMs, WAIT_MAX_MS);
   }
 
-  /** The number of events that can be delivered now. */
+  /** The number of events that can be read and delivered now. */
   get #room(): number {
-    return this.#options.isBehind() ? 0 : this.#options.window - this.inFlight.size;
+    if (this.#options.isBehind()) return 0;
+    const { size, givenBack } = this.inFlight;
+    return this.#options.window - size + Math.min(givenBack, GIVEN_BACK_MAX);
+  }
+
+  /** The number of given-back events that a workspace with `inFlight` other events can get now. */
+  #placesFor(inFlight: number): number {
+    const { size, givenBack } = this.inFlight;
+    const { window } = this.#options;
+    return placesFor(inFlight, shareOf(window, window - size + givenBack, new Map()));
   }
 
   /** Resolves with the result of `call`, or with undefined if the shard's server is unavailable. */
@@ -276,7 +329,24 @@ export class FollowedShards {
   }
 
   /** Whether the shard may have events that the stream can read now. */
-  #mayHaveMore({ stirred, lease }: FollowedShard): boolean {
-    return stirred && lease.state === "held" && !this.#rests(lease.shard);
+  #mayHaveMore(followed: FollowedShard): boolean {
+    return followed.stirred && this.#mayRead(followed);
+  }
+
+  /** Whether the shard has parked events that the stream can deliver now. */
+  #hasParked(followed: FollowedShard): boolean {
+    if (followed.parked.size === 0 || !this.#mayRead(followed)) return false;
+    return followed.parked.hasNext(this.#shareOf(followed.lease.shard));
+  }
+
+  #mayRead({ lease }: FollowedShard): boolean {
+    return lease.state === "held" && !this.#rests(lease.shard);
+  }
+
+  #shareOf(shard: number): WindowShare {
+    const counts = this.inFlight.countsIn(shard);
+    // The next events of a workspace come after the events that it was given back.
+    for (const id of this.inFlight.givenBackIn(shard)) counts.set(id, Infinity);
+    return shareOf(this.#options.window, this.#room, counts);
   }
 }

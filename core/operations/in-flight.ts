@@ -20,6 +20,8 @@ interface Line {
   running: { readonly event: Out; readonly deadline: number } | undefined;
   /** The consumer gave back the event `from` and all later events. They are redelivered at the time `dueAt`. */
   nack: { readonly from: string; readonly dueAt: number } | undefined;
+  /** The number of events that the consumer gave back. */
+  givenBack: number;
 }
 
 /** An event can be extended for this long after its deadline first began to run. */
@@ -62,6 +64,7 @@ export class InFlight {
   readonly #running = new Set<Line>();
   /** The lines with a nack. */
   readonly #nacked = new Set<Line>();
+  #givenBack = 0;
 
   constructor(ackDeadlineMs: number) {
     this.#ackDeadlineMs = ackDeadlineMs;
@@ -71,11 +74,24 @@ export class InFlight {
     return this.#lineOf.size;
   }
 
-  /** Returns the number of unacked events of a workspace. */
-  countOf(workspaceId: string): number {
-    let count = 0;
-    for (const lines of this.#shards.values()) count += lines.get(workspaceId)?.events.length ?? 0;
-    return count;
+  /** The number of events that the consumer gave back and that are not redelivered yet. */
+  get givenBack(): number {
+    return this.#givenBack;
+  }
+
+  /** Returns the number of unacked events of each workspace in a shard that has any. */
+  countsIn(shard: number): Map<string, number> {
+    const counts = new Map<string, number>();
+    for (const { workspaceId, events } of this.#shards.get(shard)?.values() ?? [])
+      counts.set(workspaceId, events.length);
+    return counts;
+  }
+
+  /** Returns the workspaces in a shard that have events which the consumer gave back. */
+  givenBackIn(shard: number): readonly string[] {
+    if (this.#givenBack === 0) return [];
+    const lines = [...this.#nacked].filter((line) => line.shard === shard);
+    return lines.map(({ workspaceId }) => workspaceId);
   }
 
   /** The `performance.now()` time at which events must next be redelivered; `Infinity` when there is none. */
@@ -103,10 +119,14 @@ export class InFlight {
       const line = this.#lineOf.get(id);
       if (line === undefined) continue;
       this.#lineOf.delete(id);
-      const { events } = line;
+      const { events, nack } = line;
       // Most consumers ack in order.
-      if (events[0]?.entryId === entryId) events.shift();
-      else events.splice(firstFrom(events, entryId), 1);
+      const at = events[0]?.entryId === entryId ? 0 : firstFrom(events, entryId);
+      if (at === 0) events.shift();
+      else events.splice(at, 1);
+      // The later events stay given back, also when the first of them is redelivered without them.
+      const next = events[at]?.entryId;
+      if (nack?.from === entryId && next !== undefined) line.nack = { ...nack, from: next };
       this.#settle(line);
     }
   }
@@ -134,6 +154,7 @@ export class InFlight {
       for (const { entryId } of line.events) this.#lineOf.delete(deliveryId(shard, entryId));
       this.#running.delete(line);
       this.#nacked.delete(line);
+      this.#givenBack -= line.givenBack;
     }
     this.#shards.delete(shard);
   }
@@ -189,21 +210,29 @@ export class InFlight {
    * Returns the entry ids of an overdue event and of all later in-flight events of the same workspace, in order. These
    * events are redelivered together, so that a consumer always receives events in order. Events whose nack is not due
    * are left out: they are redelivered later. Shards for which `isLeftOut` returns true are skipped.
+   *
+   * @param placesFor the number of given-back events that a workspace of a shard can get, by the number of its events
+   *   that it was not given back
    */
-  overdue(isLeftOut: (shard: number) => boolean = () => false) {
+  overdue(
+    isLeftOut: (shard: number) => boolean = () => false,
+    placesFor: (shard: number, inFlight: number) => number = () => Infinity,
+  ) {
     const now = performance.now();
     for (const line of this.#running) {
       if ((line.running?.deadline ?? Infinity) > now) break;
       if (isLeftOut(line.shard)) continue;
-      const isLater = line.nack !== undefined && line.nack.dueAt > now;
-      const ids = line.events.map(({ entryId }) => entryId);
-      const end = isLater ? firstFrom(line.events, line.nack?.from ?? "") : ids.length;
-      return { shard: line.shard, entryIds: ids.slice(0, end) };
+      const { shard, events, givenBack, nack } = line;
+      const kept = events.length - givenBack;
+      const isDue = nack !== undefined && nack.dueAt <= now;
+      const end = isDue ? kept + placesFor(shard, kept) : kept;
+      return { shard, entryIds: events.slice(0, end).map(({ entryId }) => entryId) };
     }
-    for (const { shard, events, nack } of this.#nacked) {
+    for (const { shard, events, givenBack, nack } of this.#nacked) {
       if (nack === undefined || nack.dueAt > now || isLeftOut(shard)) continue;
-      const given = events.slice(firstFrom(events, nack.from));
-      return { shard, entryIds: given.map(({ entryId }) => entryId) };
+      const kept = events.length - givenBack;
+      const given = events.slice(kept, kept + placesFor(shard, kept));
+      if (given.length > 0) return { shard, entryIds: given.map(({ entryId }) => entryId) };
     }
     return undefined;
   }
@@ -217,6 +246,7 @@ export class InFlight {
       events: [],
       running: undefined,
       nack: undefined,
+      givenBack: 0,
     };
     lines.set(workspaceId, line);
     return line;
@@ -236,10 +266,12 @@ export class InFlight {
       line.nack = undefined;
       this.#nacked.delete(line);
     }
+    const givenBack = line.nack ? events.length - firstFrom(events, line.nack.from) : 0;
+    this.#givenBack += givenBack - line.givenBack;
+    line.givenBack = givenBack;
     const [first] = events;
     if (first === undefined) this.#closeLine(line);
-    const isGivenBack = first && line.nack && compareEntryIds(line.nack.from, first.entryId) <= 0;
-    if (first === undefined || isGivenBack) {
+    if (first === undefined || events.length === givenBack) {
       line.running = undefined;
       this.#running.delete(line);
     } else if (line.running?.event !== first) this.#start(line, first);

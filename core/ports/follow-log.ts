@@ -12,6 +12,28 @@ export interface LogEntry {
   readonly traceparent?: string | undefined;
 }
 
+/** An event that the group has read, but that its workspace has no room for in the stream's window. */
+export interface ParkedEntry {
+  readonly entryId: string;
+  readonly workspaceId: string;
+}
+
+/**
+ * How the workspaces of a shard share the window. While `room` is above 0, a workspace can have another event if it
+ * has fewer than `room` or fewer than `least` events in flight. Each delivered event makes `room` smaller. If a
+ * workspace has no room for an event, its later events must wait too.
+ */
+export interface WindowShare {
+  /** The number of events that the window has room for. */
+  readonly room: number;
+  readonly least: number;
+  /**
+   * The numbers of events in flight of the workspaces that have some; `Infinity` for a workspace whose next events must
+   * wait.
+   */
+  readonly counts: ReadonlyMap<string, number>;
+}
+
 /** An event that a game has given up. */
 export interface DeadLetter {
   readonly shard: number;
@@ -38,25 +60,28 @@ export interface FollowLog extends Leases {
   open(group: string, opener?: GroupOpener): Promise<GroupOpened>;
   /**
    * Reads up to `count` events that the group has never read; undefined when the lease is lost. `isEnd` says whether all
-   * events were read.
+   * events were read. `parked` are the events that do not fit in the `share`; without a `share`, every event fits. The
+   * attempt of a parked event is 0 until `readEntries` reads it.
    */
   readNew(
     member: Member,
     shard: number,
     count: number,
-  ): Promise<{ readonly entries: readonly LogEntry[]; readonly isEnd: boolean } | undefined>;
+    share?: WindowShare,
+  ): Promise<(ReadEntries & { readonly isEnd: boolean }) | undefined>;
   /**
    * Returns events after the entry `after` that the group has read but not acked, and increments their `attempt`;
    * undefined when the lease is lost. Pass `last` as the next `after`. `last` is undefined when no such events are
-   * left.
+   * left. The attempt of a parked event does not change.
    */
   readAgain(
     member: Member,
     shard: number,
     count: number,
     after: string | undefined,
-  ): Promise<{ readonly entries: readonly LogEntry[]; readonly last: string | undefined } | undefined>;
-  /** Does the same as `readAgain`, for the given entries only. */
+    share?: WindowShare,
+  ): Promise<(ReadEntries & { readonly last: string | undefined }) | undefined>;
+  /** Does the same as `readAgain`, for the given entries only, and parks none. */
   readEntries(
     member: Member,
     shard: number,
@@ -67,6 +92,12 @@ export interface FollowLog extends Leases {
   deadLetter(group: string, letter: DeadLetter): Promise<void>;
   /** Calls `wake` when a shard may have new events. Returns a function that stops the calls. */
   onWake(wake: (shard: number) => void): () => void;
+}
+
+export interface ReadEntries {
+  readonly entries: readonly LogEntry[];
+  /** Undefined when the read had no share. */
+  readonly parked?: readonly ParkedEntry[] | undefined;
 }
 
 /** The token that opens a group. */

@@ -196,6 +196,7 @@ class FollowStream {
       enteredAt,
       window,
       ackDeadlineMs,
+      parking: this.#place.parking,
       deliver: (id, entry, shard) => {
         assignments?.flush();
         this.#deliver(id, entry, shard);

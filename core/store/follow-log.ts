@@ -1,5 +1,5 @@
 import { GROUPS_MAX, GROUP_STREAMS_MAX } from "../domain/bounds";
-import type { FollowLog, LogEntry } from "../ports/follow-log";
+import type { FollowLog, LogEntry, ParkedEntry, ReadEntries, WindowShare } from "../ports/follow-log";
 import type { Member } from "../ports/leases";
 import type { Functions } from "./functions";
 import type { Keys } from "./keys";
@@ -25,6 +25,29 @@ function toEntry(reply: Reply): LogEntry {
   };
 }
 
+function toParked(reply: Reply): readonly ParkedEntry[] {
+  const fields = asList(reply).map(asText);
+  const parked: ParkedEntry[] = [];
+  for (let i = 0; i + 1 < fields.length; i += 2)
+    parked.push({ entryId: fields[i] ?? "", workspaceId: fields[i + 1] ?? "" });
+  return parked;
+}
+
+/** Reads the events of a read, and the parked events if the read had a share. */
+function toEntries(entries: Reply, parked: Reply, share: WindowShare | undefined): ReadEntries {
+  return { entries: asList(entries).map(toEntry), parked: share && toParked(parked) };
+}
+
+/** Returns the arguments for a share: see `share_of` in functions/follow.lua. */
+function shareArgs(share: WindowShare | undefined, count: number): readonly string[] {
+  if (share === undefined) return [];
+  const { room, least, counts } = share;
+  // Every event of the batch fits for the other workspaces, even if all events are theirs. So their counts do not matter.
+  const busy = [...counts].filter(([, inFlight]) => inFlight + 2 * (count - 1) >= room);
+  const pairs = busy.flatMap(([id, inFlight]) => [id, inFlight === Infinity ? "waits" : String(inFlight)]);
+  return [String(room), String(least), ...pairs];
+}
+
 export function createFollowLog(functions: Functions, keys: Keys, wakes: Wakes): FollowLog {
   const streamsMax = Math.max(GROUP_STREAMS_MAX, keys.shards);
 
@@ -39,14 +62,18 @@ export function createFollowLog(functions: Functions, keys: Keys, wakes: Wakes):
     shard: number,
     count: number,
     after: string,
-    entryIds: readonly string[],
-  ): Promise<{ readonly entries: readonly LogEntry[]; readonly last: string | undefined } | undefined> {
+    {
+      entryIds = [],
+      share,
+    }: { readonly entryIds?: readonly string[]; readonly share?: WindowShare | undefined },
+  ): Promise<(ReadEntries & { readonly last: string | undefined }) | undefined> {
     const { group, token } = member;
-    const args = [group, token, scopeOf(member, shard), String(count), after, ...entryIds];
+    const more = [...shareArgs(share, count), ...entryIds];
+    const args = [group, token, scopeOf(member, shard), String(count), after, ...more];
     const reply = await functions.call("read_again", keys.prefix(shard), args);
     if (reply === null) return undefined;
-    const [last, ...entries] = asList(reply);
-    return { entries: entries.map(toEntry), last: asText(last) || undefined };
+    const [last, entries = [], parked = []] = asList(reply);
+    return { ...toEntries(entries, parked, share), last: asText(last) || undefined };
   }
 
   return {
@@ -62,17 +89,17 @@ export function createFollowLog(functions: Functions, keys: Keys, wakes: Wakes):
       await Promise.all(opening);
       return "opened";
     },
-    async readNew(member, shard, count) {
+    async readNew(member, shard, count, share) {
       const { group, token } = member;
-      const args = [group, token, scopeOf(member, shard), String(count)];
+      const args = [group, token, scopeOf(member, shard), String(count), ...shareArgs(share, count)];
       const reply = await functions.call("read_new", keys.prefix(shard), args);
       if (reply === null) return undefined;
-      const [read, ...entries] = asList(reply);
-      return { entries: entries.map(toEntry), isEnd: asNumber(read) < count };
+      const [read, entries = [], parked = []] = asList(reply);
+      return { ...toEntries(entries, parked, share), isEnd: asNumber(read) < count };
     },
-    readAgain: (member, shard, count, after) => again(member, shard, count, after ?? "-", []),
+    readAgain: (member, shard, count, after, share) => again(member, shard, count, after ?? "-", { share }),
     async readEntries(member, shard, entryIds) {
-      const read = await again(member, shard, 0, "-", entryIds);
+      const read = await again(member, shard, 0, "-", { entryIds });
       return read?.entries;
     },
     async ack(group, shard, entryIds) {

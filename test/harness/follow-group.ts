@@ -1,4 +1,5 @@
 import { follow, type Follower } from "../../core/operations/follow";
+import type { Parking } from "../../core/operations/parked-events";
 import { LEASE_MS, type NotJoined } from "../../core/ports/leases";
 import { createMemoryFollowLog, numberOf, type MemoryConnection } from "./memory-follow-log";
 
@@ -33,10 +34,13 @@ export interface Stream {
  * Creates a group of streams that follow one log. At each delivery, checks the order of the events and the size of the
  * window.
  */
-export function createGroup(window: number) {
+export function createGroup(window: number, parking: Parking = { reserve: () => () => undefined }) {
   const memory = createMemoryFollowLog(SHARD_OF);
   const acked = new Set<string>();
   const latest = new Map<string, Delivered & { readonly stream: Stream }>();
+  /** The events that wait for their redelivery after a nack, and all events that a stream has nacked. */
+  const givenBack = new Set<string>();
+  const nacked = new Set<string>();
   const streams: Stream[] = [];
   const faults: string[] = [];
   let tokens = 0;
@@ -45,13 +49,16 @@ export function createGroup(window: number) {
 
   /**
    * Checks the order of deliveries: before a stream gets an event, it must have received all earlier unacked events of
-   * the workspace. Only the deliveries since the start of the last redelivery count.
+   * the workspace. Only the deliveries since the start of the last redelivery count. A redelivery after a nack does not
+   * start with the first unacked event, so the deliveries of earlier events count too.
    */
   function judgeOrder({ delivered }: Stream, { workspaceId, number }: Delivered): void {
     const mine = delivered.filter((each) => each.workspaceId === workspaceId).map((each) => each.number);
     let wentBack = mine.length - 1;
     while (wentBack > 0 && (mine[wentBack - 1] ?? 0) < (mine[wentBack] ?? 0)) wentBack--;
-    const since = new Set(mine.slice(wentBack));
+    const start = mine[wentBack] ?? 0;
+    const before = nacked.has(name(workspaceId, start)) ? mine.filter((n) => n < start) : [];
+    const since = new Set([...before, ...mine.slice(wentBack)]);
     for (let n = 0; n < number; n++) {
       if (!since.has(n) && !acked.has(name(workspaceId, n))) {
         faults.push(`${name(workspaceId, number)} came before ${name(workspaceId, n)}`);
@@ -60,12 +67,14 @@ export function createGroup(window: number) {
   }
 
   /**
-   * Checks that the events in flight do not exceed the window. Two kinds of events do not count: overdue events, and
-   * later events of the same workspaces, which are redelivered with the overdue events.
+   * Checks that the events in flight do not exceed the window. Three kinds of events do not count: overdue events, later
+   * events of the same workspaces, which are redelivered with the overdue events, and events that were given back.
    */
   function judgeWindow(stream: Stream): void {
     const overdue = performance.now() - DEADLINE_MS;
-    const unacked = [...latest].filter(([event, last]) => last.stream === stream && !acked.has(event));
+    const unacked = [...latest].filter(
+      ([event, last]) => last.stream === stream && !acked.has(event) && !givenBack.has(event),
+    );
     const out = unacked.filter(
       ([, { workspaceId, number }]) =>
         !unacked.some(
@@ -86,12 +95,14 @@ export function createGroup(window: number) {
       enteredAt: performance.now(),
       window,
       ackDeadlineMs: DEADLINE_MS,
+      parking,
       deliver(id, entry) {
         if (over.signal.aborted) return;
         const { workspaceId, attempt } = entry;
         const one = { id, workspaceId, attempt, number: numberOf(entry), atMs: performance.now() };
         delivered.push(one);
         latest.set(name(workspaceId, one.number), { ...one, stream });
+        givenBack.delete(name(workspaceId, one.number));
         judgeOrder(stream, one);
         if (!memory.wasAway) judgeWindow(stream);
       },
@@ -123,6 +134,28 @@ export function createGroup(window: number) {
     stream.follower.ack(delivered.map(({ id }) => id));
   }
 
+  /** Returns the deliveries of a stream that wait for an ack, without the events that were given back. */
+  function waiting({ delivered }: Stream): readonly Delivered[] {
+    return delivered.filter(({ workspaceId, number }) => {
+      const event = name(workspaceId, number);
+      return !acked.has(event) && !givenBack.has(event);
+    });
+  }
+
+  function nack(stream: Stream, delayMs: number, ...delivered: readonly Delivered[]): void {
+    for (const { workspaceId, number } of delivered) {
+      nacked.add(name(workspaceId, number));
+      for (const [event, last] of latest) {
+        const isLater = last.workspaceId === workspaceId && last.number >= number;
+        if (isLater && last.stream === stream) givenBack.add(event);
+      }
+    }
+    stream.follower.nack(
+      delivered.map(({ id }) => id),
+      delayMs,
+    );
+  }
+
   /** Appends events, and advances the clock by 500 ms, so that the streams receive the events. */
   function append(...workspaceIds: readonly WorkspaceId[]): Promise<void> {
     for (const workspaceId of workspaceIds) memory.append(workspaceId);
@@ -137,7 +170,7 @@ export function createGroup(window: number) {
   }
 
   const alive = (): Stream[] => streams.filter(({ ended }) => ended === undefined);
-  return { memory, streams, faults, open, ack, append, away, alive };
+  return { memory, streams, faults, open, ack, nack, waiting, append, away, alive };
 }
 
 export type Group = ReturnType<typeof createGroup>;

@@ -1,4 +1,5 @@
-import type { FollowLog, LogEntry } from "../../core/ports/follow-log";
+import { hasPlace } from "../../core/operations/window-share";
+import type { FollowLog, LogEntry, ParkedEntry, WindowShare } from "../../core/ports/follow-log";
 import type { Member } from "../../core/ports/leases";
 import { StoreUnavailable } from "../../core/ports/store-faults";
 import { createLeaseBook } from "./memory-leases";
@@ -9,7 +10,7 @@ interface Shard {
   readonly entries: { readonly id: string; readonly workspaceId: string; readonly number: number }[];
   /**
    * The number of entries that were read at least once. `pending` maps the id of each unacked entry to the number of
-   * its attempts.
+   * its attempts, which is 0 for a parked entry.
    */
   read: number;
   readonly pending: Map<string, number>;
@@ -25,6 +26,23 @@ export function numberOf({ event }: LogEntry): number {
 
 function toEntry(entryId: string, attempt: number, workspaceId: string, number: number): LogEntry {
   return { entryId, attempt, workspaceId, receivedAtMs: 0, event: Buffer.from(String(number)) };
+}
+
+/** Divides entries into those that fit in the window, and those that are parked. */
+function divide<Entry extends ParkedEntry>(entries: readonly Entry[], share: WindowShare | undefined) {
+  if (share === undefined) return { fitting: entries, parked: undefined };
+  const counts = new Map(share.counts);
+  const fitting: Entry[] = [];
+  const parked: ParkedEntry[] = [];
+  for (const entry of entries) {
+    const { entryId, workspaceId } = entry;
+    const inFlight = counts.get(workspaceId) ?? 0;
+    const fits = hasPlace(inFlight, { room: share.room - fitting.length, least: share.least });
+    if (fits) fitting.push(entry);
+    else parked.push({ entryId, workspaceId });
+    counts.set(workspaceId, fits ? inFlight + 1 : Infinity);
+  }
+  return { fitting, parked };
 }
 
 /** Creates a FollowLog in memory for one group, on jest's fake clock. `shardOf` maps a workspace to its shard. */
@@ -51,7 +69,7 @@ export function createMemoryFollowLog(shardOf: Readonly<Record<string, number>>)
     return ids.flatMap((entryId) => {
       const attempt = (shard.pending.get(entryId) ?? 0) + 1;
       const entry = shard.entries.find(({ id }) => id === entryId);
-      if (entry === undefined || attempt === 1) return [];
+      if (entry === undefined || !shard.pending.has(entryId)) return [];
       shard.pending.set(entryId, attempt);
       const { workspaceId, number } = entry;
       return [toEntry(entryId, attempt, workspaceId, number)];
@@ -115,19 +133,19 @@ export function createMemoryFollowLog(shardOf: Readonly<Record<string, number>>)
         leave: (member) => call(() => book.leave(member)),
         take: (...what) => call(() => book.take(...what)),
         drop: (...what) => call(() => book.drop(...what)),
-        readNew: (member, shard, count) =>
+        readNew: (member, shard, count, share) =>
           call(() => {
             const state = heldBy(member, shard);
             if (state === undefined) return undefined;
             const fresh = state.entries.slice(state.read, state.read + count);
             state.read += fresh.length;
-            const entries = fresh.map(({ id, workspaceId, number }) => {
-              state.pending.set(id, 1);
-              return toEntry(id, 1, workspaceId, number);
-            });
-            return { entries, isEnd: fresh.length < count };
+            const all = fresh.map(({ id, workspaceId, number }) => toEntry(id, 1, workspaceId, number));
+            const { fitting, parked } = divide(all, share);
+            for (const { entryId } of fitting) state.pending.set(entryId, 1);
+            for (const { entryId } of parked ?? []) state.pending.set(entryId, 0);
+            return { entries: fitting, parked, isEnd: fresh.length < count };
           }),
-        readAgain: (member, shard, count, after) =>
+        readAgain: (member, shard, count, after, share) =>
           call(() => {
             const state = heldBy(member, shard);
             if (state === undefined) return undefined;
@@ -135,7 +153,16 @@ export function createMemoryFollowLog(shardOf: Readonly<Record<string, number>>)
             const from =
               after === undefined ? ids : ids.filter((id) => parseInt(id, 10) > parseInt(after, 10));
             const page = from.slice(0, count);
-            return { entries: claim(state, page), last: page.at(-1) };
+            const found = state.entries.filter(({ id }) => page.includes(id));
+            const { fitting, parked } = divide(
+              found.map(({ id, workspaceId }) => ({ entryId: id, workspaceId })),
+              share,
+            );
+            const entries = claim(
+              state,
+              fitting.map(({ entryId }) => entryId),
+            );
+            return { entries, parked, last: page.at(-1) };
           }),
         readEntries: (member, shard, entryIds) =>
           call(() => {

@@ -17,6 +17,7 @@ type Step =
   | { do: "pass"; ms: number }
   | { do: "open" | "stop" | "crash"; consumer: string }
   | { do: "ack"; consumer: string; from: number; to: number }
+  | { do: "nack"; consumer: string; at: number; delayMs: number }
   | { do: "away"; ms: number }
   | { do: "cut"; consumer: string; ms: number };
 const consumer = fc.constantFrom("c1", "c2", "c3");
@@ -63,6 +64,12 @@ async function take(group: Group, step: Step): Promise<void> {
       if (stream) group.ack(stream, ...stream.delivered.toReversed().slice(step.from, step.to));
       return;
     }
+    case "nack": {
+      const stream = of(step.consumer);
+      const [nacked] = stream ? group.waiting(stream).toReversed().slice(step.at) : [];
+      if (stream && nacked) group.nack(stream, step.delayMs, nacked);
+      return;
+    }
     case "cut": {
       const stream = of(step.consumer);
       group.memory.wasAway ||= stream !== undefined;
@@ -86,9 +93,17 @@ async function settle(group: Group): Promise<void> {
   }
 }
 
+const nacks = fc.record({
+  do: fc.constant("nack" as const),
+  consumer,
+  at: fc.nat(6),
+  delayMs: fc.constantFrom(0, 500, 5_000, 600_000),
+});
+
 // time: controlled
 test.each([
   ["streams open, stop, ack and crash", steps()],
+  ["streams open, stop, ack, nack and crash", steps(nacks)],
   [
     "streams open, stop, ack and crash, and the store is sometimes unavailable",
     steps(

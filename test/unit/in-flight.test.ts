@@ -67,7 +67,7 @@ test("a deadline runs only for the first unacked event of a workspace: 200 event
     jest.advanceTimersByTime(500);
     expect(inFlight.overdue()).toBeUndefined();
     inFlight.remove(0, [`${i}-0`]);
-    expect(inFlight.countOf("a")).toBe(200 - i);
+    expect(inFlight.countsIn(0).get("a")).toBe(200 - i);
   }
   jest.advanceTimersByTime(DEADLINE_MS);
   expect(inFlight.overdue()).toEqual({ shard: 0, entryIds: ["200-0"] });
@@ -235,7 +235,7 @@ test("for any events that are added, acked, extended, nacked and redelivered, th
         ]);
         sendAgain();
         for (const workspace of ["a", "b", "c"]) {
-          expect(inFlight.countOf(workspace)).toBe(
+          expect(inFlight.countsIn(shardOf[workspace] ?? 0).get(workspace) ?? 0).toBe(
             model.events.filter((event) => event.workspace === workspace).length,
           );
           expect(model.due(workspace)).toEqual([]);

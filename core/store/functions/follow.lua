@@ -18,39 +18,84 @@ local function read_group(log, group, count)
   return read and read[1] and read[1][2] or {}
 end
 
--- Returns the entries of the workspaces in `scope`. `scope` lists the ids of the follower's
+-- Returns a function that says whether a workspace's next event fits in the stream's window. The
+-- rule is in operations/window-share.ts. The arguments from `first` on: the room of the window;
+-- the number of events that a workspace can have while there is room; then pairs of a busy
+-- workspace and its number of events in flight, or 'waits' if its next events must wait. Without
+-- these arguments, every event fits.
+local function share_of(args, first)
+  if not args[first] then return function() return true end end
+  local room, least, counts = tonumber(args[first]), tonumber(args[first + 1]), {}
+  for i = first + 2, #args, 2 do counts[args[i]] = tonumber(args[i + 1]) or math.huge end
+  return function(workspace)
+    local count = counts[workspace] or 0
+    if room > 0 and (count < room or count < least) then
+      counts[workspace] = count + 1
+      room = room - 1
+      return true
+    end
+    counts[workspace] = math.huge
+    return false
+  end
+end
+
+-- Sets the attempts of parked entries to the numbers before this read.
+local function park(log, group, parked, attempts)
+  local by_attempt = {}
+  for i = 1, #parked, 2 do
+    local before = (attempts[parked[i]] or 1) - 1
+    by_attempt[before] = by_attempt[before] or {}
+    table.insert(by_attempt[before], parked[i])
+  end
+  for before, ids in pairs(by_attempt) do
+    local claim = { 'XCLAIM', log, group, READER, 0, unpack(ids) }
+    for _, word in ipairs({ 'RETRYCOUNT', before, 'JUSTID' }) do claim[#claim + 1] = word end
+    redis.call(unpack(claim))
+  end
+end
+
+-- Returns the entries of the workspaces in `scope`: the list of those that fit, and a flat list
+-- of the id and the workspace of each parked entry. `scope` lists the ids of the follower's
 -- workspaces in this shard, or is '*' for all workspaces. The other entries are acked.
-local function deliveries(log, group, scope, entries, attempts)
-  local answer, outside = {}, {}
+local function deliveries(log, group, scope, entries, attempts, fits)
+  local answer, parked, outside = {}, {}, {}
   for _, entry in ipairs(entries) do
     local id, workspace = entry[1], entry[2][2]
-    if scope == '*' or string.find(scope, workspace, 1, true) then
+    if scope ~= '*' and not string.find(scope, workspace, 1, true) then
+      outside[#outside + 1] = id
+    elseif fits(workspace) then
       answer[#answer + 1] = { id, attempts[id] or 1, workspace, entry[2][4], entry[2][6] }
     else
-      outside[#outside + 1] = id
+      parked[#parked + 1] = id
+      parked[#parked + 1] = workspace
     end
   end
   if #outside > 0 then redis.call('XACK', log, group, unpack(outside)) end
-  return answer
+  if #parked > 0 then park(log, group, parked, attempts) end
+  return answer, parked
 end
 
 -- Reads events that the group has never read. ARGV: group, token of the lease, scope (see
--- deliveries), count. Returns false when the token does not hold the lease, otherwise {number of events read; then
--- {entry id, attempt, workspace, event, traceparent} for each event in the scope}. The traceparent is absent when the
--- event is not traced.
+-- deliveries), count; then the share of the window, if the window is shared (see share_of). Returns
+-- false when the token does not hold the lease, otherwise {number of events read; list of {entry
+-- id, attempt, workspace, event, traceparent} for the events in the scope that fit; the parked
+-- events (see deliveries), whose attempt stays 0}. The traceparent is absent when the event is not
+-- traced.
 register('read_new', function(keys, args)
   local prefix = keys[1]
-  local group, token, scope, count = unpack(args)
+  local group, token, scope, count = unpack(args, 1, 4)
   if not holds_lease(prefix, group, token) then return false end
   local entries = read_group(prefix .. ':in', group, count)
-  return { #entries, unpack(deliveries(prefix .. ':in', group, scope, entries, {})) }
+  return { #entries, deliveries(prefix .. ':in', group, scope, entries, {}, share_of(args, 5)) }
 end, { 'allow-oom' })
 
--- Reads events that the group has read but not acked, and increments the attempt of each.
--- ARGV: group, token of the lease, scope (see deliveries), count, the entry id to start after
--- ('-' to start at the first entry). If entry ids follow, only these entries are read.
--- Returns false when the token does not hold the lease, otherwise {id of the last pending entry that was found, or ''
--- for none; then the events as in read_new}. Entries that are no longer in the log are skipped.
+-- Reads events that the group has read but not acked, and increments the attempt of each that is
+-- not parked. ARGV: group, token of the lease, scope (see deliveries), count, the entry id to start
+-- after ('-' to start at the first entry); then the share of the window as in read_new. If the
+-- count is 0, entry ids follow instead of the share: only these entries are read, and none is parked.
+-- Returns false when the token does not hold the lease, otherwise {id of the last pending entry
+-- that was found, or '' for none; then the two lists of events as in read_new}. Entries that are no
+-- longer in the log are skipped.
 register('read_again', function(keys, args)
   local prefix = keys[1]
   local log = prefix .. ':in'
@@ -68,14 +113,15 @@ register('read_again', function(keys, args)
       attempts[entry[1]] = entry[4] + 1
     end
   end
-  if #args > 5 then
+  if count == '0' then
     for i = 6, #args do add(args[i], args[i], 1) end
   else
     add(after == '-' and '-' or '(' .. after, '+', count)
   end
   if #ids == 0 then return { '' } end
   local entries = redis.call('XCLAIM', log, group, READER, 0, unpack(ids))
-  return { ids[#ids], unpack(deliveries(log, group, scope, entries, attempts)) }
+  local fits = share_of(count == '0' and {} or args, 6)
+  return { ids[#ids], deliveries(log, group, scope, entries, attempts, fits) }
 end, { 'allow-oom' })
 
 -- Acks events. ARGV: group, then entry ids. Returns the number of entries that were pending.

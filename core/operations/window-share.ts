@@ -1,0 +1,28 @@
+import type { WindowShare } from "../ports/follow-log";
+
+/** A smaller window is not shared: half of it would be a single event, or none. */
+const SHARED_WINDOW_MIN = 3;
+/** The part of the window that each workspace can use, even when the other workspaces use most of the window. */
+const LEAST_PART = 1 / 8;
+
+/**
+ * Returns the rule by which the workspaces share the window. One busy workspace uses at most half of the window, and two
+ * use at most a third each. So there is room for an event of another workspace.
+ *
+ * @param counts the workspaces' numbers of events in flight; `Infinity` for a workspace whose next events must wait
+ */
+export function shareOf(window: number, room: number, counts: ReadonlyMap<string, number>): WindowShare {
+  return { room, least: window < SHARED_WINDOW_MIN ? window : window * LEAST_PART, counts };
+}
+
+/** Whether a workspace with `inFlight` events in flight can have another one. The store has the same rule: see follow.lua. */
+export function hasPlace(inFlight: number, { room, least }: Pick<WindowShare, "room" | "least">): boolean {
+  return room > 0 && (inFlight < room || inFlight < least);
+}
+
+/** Returns the number of events that a workspace with `inFlight` events in flight can get now, if no other gets any. */
+export function placesFor(inFlight: number, { room, least }: Pick<WindowShare, "room" | "least">): number {
+  let places = 0;
+  while (hasPlace(inFlight + places, { room: room - places, least })) places++;
+  return places;
+}

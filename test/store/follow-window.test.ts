@@ -1,0 +1,120 @@
+import { randomUUID } from "node:crypto";
+import type { LogEntry, ParkedEntry, WindowShare } from "../../core/ports/follow-log";
+import type { Member } from "../../core/ports/leases";
+import type { WorkspaceRecord } from "../../core/ports/workspaces";
+import { asList, asNumber, asText } from "../../core/store/redis/reply";
+import { addNeighbour, addWorkspace, inbound, testStore } from "../harness/store";
+
+const store = testStore();
+const SHARE: WindowShare = { room: 4, least: 1, counts: new Map() };
+
+/** Opens a group for two workspaces of one shard, and acquires the lease of the shard for a reader. */
+async function startReading() {
+  const group = `group-${randomUUID()}`;
+  await store.followLog.open(group);
+  const busy = await addWorkspace(store);
+  const other = await addNeighbour(store, busy);
+  const shard = store.keys.shard(busy.workspace.id);
+  const reader: Member = { group, name: "c", token: randomUUID() };
+  expect(await store.followLog.take(reader, shard)).toBe(true);
+  const key = `${store.keys.prefix(shard)}:lease:${group}`;
+  // The lease must not expire on a slow machine.
+  await store.redis.command(key, ["PERSIST", key]);
+  const log = `${store.keys.prefix(shard)}:in`;
+  /** Returns the attempts of the unacked events, in order. */
+  const attempts = async (): Promise<readonly number[]> => {
+    const pending = asList(await store.redis.command(key, ["XPENDING", log, group, "-", "+", "1000"]));
+    return pending.map((entry) => asNumber(asList(entry)[3] ?? null));
+  };
+  /** Returns the events that `ids` identify. */
+  const eventsOf = async (parked: readonly ParkedEntry[] | undefined): Promise<readonly string[]> =>
+    Promise.all(
+      (parked ?? []).map(async ({ entryId }) => {
+        const [entry = []] = asList(await store.redis.command(key, ["XRANGE", log, entryId, entryId]));
+        return asText(asList(asList(entry)[1] ?? [])[3] ?? null);
+      }),
+    );
+  return { group, reader, shard, busy, other, log, attempts, eventsOf };
+}
+
+async function append(to: WorkspaceRecord, ...events: readonly string[]): Promise<void> {
+  for (const event of events) {
+    expect(await store.inboundLog.append(inbound(to, randomUUID(), event))).toEqual({ outcome: "stored" });
+  }
+}
+
+const shown = (entries: readonly LogEntry[] | undefined): readonly string[] | undefined =>
+  entries?.map(({ event, attempt }) => `${event.toString()}/${attempt}`);
+const idsOf = (entries: readonly ParkedEntry[] | undefined): readonly string[] =>
+  (entries ?? []).map(({ entryId }) => entryId);
+
+test("a read with a share parks the events for which a workspace has no room, with the attempt 0", async () => {
+  const { reader, shard, busy, other, attempts, eventsOf } = await startReading();
+  await append(busy, "a0", "a1", "a2", "a3");
+  await append(other, "b0");
+  await append(busy, "a4");
+  const read = await store.followLog.readNew(reader, shard, 10, SHARE);
+  expect([shown(read?.entries), read?.isEnd]).toEqual([["a0/1", "a1/1", "b0/1"], true]);
+  expect(await eventsOf(read?.parked)).toEqual(["a2", "a3", "a4"]);
+  expect(new Set(read?.parked?.map(({ workspaceId }) => workspaceId))).toEqual(new Set([busy.workspace.id]));
+  expect(await attempts()).toEqual([1, 1, 0, 0, 1, 0]);
+
+  const parked = await store.followLog.readEntries(reader, shard, idsOf(read?.parked).slice(0, 2));
+  expect(shown(parked)).toEqual(["a2/1", "a3/1"]);
+  expect(await attempts()).toEqual([1, 1, 1, 1, 1, 0]);
+});
+
+test("events in flight count, and all events of a workspace wait behind its parked events", async () => {
+  const { reader, shard, busy, other, eventsOf } = await startReading();
+  await append(busy, "a0");
+  await append(other, "b0", "b1");
+  const counts = new Map([
+    [busy.workspace.id, Infinity],
+    [other.workspace.id, 3],
+  ]);
+  const read = await store.followLog.readNew(reader, shard, 10, { room: 5, least: 1, counts });
+  expect([shown(read?.entries), await eventsOf(read?.parked)]).toEqual([["b0/1"], ["a0", "b1"]]);
+});
+
+test("a workspace can always use its least share while there is room", async () => {
+  const { reader, shard, busy } = await startReading();
+  await append(busy, "a0", "a1");
+  const counts = new Map([[busy.workspace.id, 2]]);
+  const read = await store.followLog.readNew(reader, shard, 10, { room: 2, least: 2.5, counts });
+  expect([shown(read?.entries), read?.parked?.length]).toEqual([["a0/1"], 1]);
+});
+
+test("the next holder of the lease parks unacked events again, and their attempts do not change", async () => {
+  const { reader, shard, busy, other, attempts, eventsOf } = await startReading();
+  await append(busy, "a0", "a1", "a2", "a3");
+  await append(other, "b0");
+  const first = await store.followLog.readNew(reader, shard, 10, SHARE);
+  expect(first?.parked).toHaveLength(2);
+  const again = await store.followLog.readAgain(reader, shard, 10, undefined, { ...SHARE, room: 2 });
+  expect([shown(again?.entries), await eventsOf(again?.parked)]).toEqual([
+    ["a0/2", "b0/2"],
+    ["a1", "a2", "a3"],
+  ]);
+  expect(await attempts()).toEqual([2, 1, 0, 0, 2]);
+  const all = await store.followLog.readAgain(reader, shard, 10, undefined);
+  expect(shown(all?.entries)).toEqual(["a0/3", "a1/2", "a2/1", "a3/1", "b0/3"]);
+});
+
+test("parked events that the log no longer has are skipped", async () => {
+  const { reader, shard, busy, log, eventsOf } = await startReading();
+  await append(busy, "a0", "a1", "a2");
+  const read = await store.followLog.readNew(reader, shard, 10, { ...SHARE, room: 1 });
+  expect(await eventsOf(read?.parked)).toEqual(["a1", "a2"]);
+  const ids = idsOf(read?.parked);
+  await store.redis.command("", ["XDEL", log, ids[0] ?? ""]);
+  expect(shown(await store.followLog.readEntries(reader, shard, ids))).toEqual(["a2/1"]);
+});
+
+test("a read with a large share sends no counts, and parks nothing", async () => {
+  const { reader, shard, busy, attempts } = await startReading();
+  await append(busy, "a0", "a1", "a2");
+  const counts = new Map([[busy.workspace.id, 500]]);
+  const read = await store.followLog.readNew(reader, shard, 100, { room: 999, least: 125, counts });
+  expect([shown(read?.entries), read?.parked]).toEqual([["a0/1", "a1/1", "a2/1"], []]);
+  expect(await attempts()).toEqual([1, 1, 1]);
+});
