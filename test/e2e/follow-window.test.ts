@@ -1,7 +1,7 @@
-import { typeIn, useFollowers } from "../harness/followers";
+import type { Seen } from "../harness/consumer";
+import { attemptsOf, idsOf, nack, typeIn, useFollowers } from "../harness/followers";
 import { sharedService } from "../harness/shared-service";
 import { evaluate, openTestStore, type TestStore } from "../harness/store";
-import { until } from "../harness/wait";
 
 const service = sharedService();
 const followers = useFollowers();
@@ -28,23 +28,40 @@ async function makeNeighbours() {
   }
 }
 
+const textsOf = (seen: readonly Seen[]): readonly string[] => seen.map(({ text }) => text);
+
 // time: ordering
-test("while 2,000 events of a workspace wait for acks, an event of another workspace in its shard comes at once", async () => {
+test("while 2,000 events of a workspace wait for acks, events of another workspace in its shard come before most of them", async () => {
   const { flooding, quiet, log } = await makeNeighbours();
   const open = { group: followers.newGroup(), window: 10, ackDeadline: { seconds: 600 } };
   const consumer = await followers.start(service.clients, open).opened();
-  const ofQuiet = () => consumer.seen.filter(({ workspaceId }) => workspaceId === quiet.id);
   await typeIn(service.url, flooding, "flood");
   await evaluate(store, REPEAT, [log], flooding.id, 1_999);
   await consumer.sees(5);
 
-  await typeIn(service.url, quiet, "hello");
-  await until("the event of the other workspace has come", () => ofQuiet().length > 0);
-  expect(ofQuiet()).toMatchObject([{ text: "hello", attempt: 1 }]);
-  expect(consumer.seen.filter(({ workspaceId }) => workspaceId === flooding.id)).toHaveLength(5);
+  await typeIn(service.url, quiet, "1", "2", "3");
+  expect(textsOf(await consumer.sees(8))).toEqual([...Array<string>(5).fill("flood"), "1", "2", "3"]);
 
   consumer.ackAll();
-  const seen = await consumer.sees(2_001);
+  const seen = await consumer.sees(2_003);
   expect(new Set(seen.map(({ attempt }) => attempt))).toEqual(new Set([1]));
-  expect(new Set(seen.map(({ id }) => id)).size).toBe(2_001);
+  expect(new Set(idsOf(seen)).size).toBe(2_003);
+});
+
+// time: ordering
+test("events with a long delay leave the window to other workspaces, and come before the later events of their workspaces", async () => {
+  const { flooding, quiet } = await makeNeighbours();
+  const open = { group: followers.newGroup(), window: 3, ackDeadline: { seconds: 600 } };
+  const first = await followers.start(service.clients, open).opened();
+  await typeIn(service.url, flooding, "a", "b");
+  nack(first, { seconds: 600, nanos: 0 }, ...(await first.sees(2)));
+  await typeIn(service.url, flooding, "c", "d", "e", "f");
+  await typeIn(service.url, quiet, "1", "2");
+  expect(textsOf(await first.sees(4))).toEqual(["a", "b", "1", "2"]);
+
+  first.cancel();
+  const second = followers.start(service.clients, open);
+  second.ackAll();
+  const again = (await second.sees(8)).filter(({ workspaceId }) => workspaceId === flooding.id);
+  expect(attemptsOf(again)).toEqual(["a/2", "b/2", "c/1", "d/1", "e/1", "f/1"]);
 });

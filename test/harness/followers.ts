@@ -1,3 +1,4 @@
+import { FollowRequest, type FollowNack } from "../../proto/gen/chatbridge/v1/game";
 import { startConsumer, startStream, type, type Consumer, type Seen } from "./consumer";
 import type { CoreClients } from "./core-clients";
 import type { TestWorkspace } from "./service";
@@ -27,6 +28,12 @@ export function useFollowers() {
 /** Posts `texts` to a workspace as a member's messages, one after the other, through the edge at `url`. */
 export async function typeIn(url: string, to: TestWorkspace, ...texts: readonly string[]): Promise<void> {
   for (const text of texts) expect(await type(url, to, text)).toBe(true);
+}
+
+export const idsOf = (seen: readonly Seen[]): string[] => seen.map(({ id }) => id);
+
+export function nack(consumer: Consumer, delay: FollowNack["delay"], ...seen: readonly Seen[]): void {
+  consumer.say(FollowRequest.create({ say: { $case: "nack", value: { deliveryIds: idsOf(seen), delay } } }));
 }
 
 export const attemptsOf = (seen: readonly Seen[]): readonly string[] =>
