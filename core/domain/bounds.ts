@@ -108,7 +108,7 @@ export const CORE_STREAMS_MAX = 256;
 
 /**
  * Maximum number of parked events: events that a stream has read, but not delivered, because their workspaces have no
- * room in its window. A parked event takes about 60 bytes in core: 30 MB per core, and 1.2 MB per shard of a stream. The
+ * room in its window. A parked event takes up to 60 bytes in core: 30 MB per core, and 1.2 MB per shard of a stream. The
  * last two are for the streams of one token, so that one game cannot use up the places of the others.
  */
 export const PARKED_EVENTS_MAX = {
@@ -120,7 +120,7 @@ export const PARKED_EVENTS_MAX = {
 
 /**
  * Maximum number of events of one stream that do not count in its window, because the consumer gave them back and they
- * are not delivered again yet. Further events that are given back count. An event takes about 100 bytes in core.
+ * are not delivered again yet. Further events that are given back count. An event takes up to 600 bytes in core.
  */
 export const GIVEN_BACK_MAX = 1_000;
 

@@ -249,7 +249,13 @@ export interface FollowOpen {
    * group. A second stream with the same name replaces the first stream.
    */
   consumer: string;
-  /** window is the maximum number of unacked events on this stream, 1 to 1,000. */
+  /**
+   * window is the maximum number of unacked events on this stream, 1 to 1,000. A
+   * window of 3 or more is shared fairly: the unacked events of one workspace never
+   * take all of it, so a workspace with many events does not delay other workspaces.
+   * Up to 1,000 events that the consumer gave back do not count until core redelivers
+   * them, which waits until the window has room.
+   */
   window: number;
   /**
    * ack_deadline is the time within which each event must be acked: 1 second to 10
