@@ -29,7 +29,7 @@ function toEntry(entryId: string, attempt: number, workspaceId: string, number: 
 }
 
 /** Divides entries into those that fit in the window, and those that are parked. */
-function divide<Entry extends ParkedEntry>(entries: readonly Entry[], share: WindowShare | undefined) {
+export function divide<Entry extends ParkedEntry>(entries: readonly Entry[], share: WindowShare | undefined) {
   if (share === undefined) return { fitting: entries, parked: undefined };
   const counts = new Map(share.counts);
   const fitting: Entry[] = [];

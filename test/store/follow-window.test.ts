@@ -1,8 +1,11 @@
 import { randomUUID } from "node:crypto";
+import * as fc from "fast-check";
 import type { LogEntry, ParkedEntry, WindowShare } from "../../core/ports/follow-log";
 import type { Member } from "../../core/ports/leases";
 import type { WorkspaceRecord } from "../../core/ports/workspaces";
 import { asList, asNumber, asText } from "../../core/store/redis/reply";
+import { many } from "../harness/for-all";
+import { divide } from "../harness/memory-follow-log";
 import { addNeighbour, addWorkspace, inbound, testStore } from "../harness/store";
 
 const store = testStore();
@@ -117,4 +120,36 @@ test("a read with a large share sends no counts, and parks nothing", async () =>
   const read = await store.followLog.readNew(reader, shard, 100, { room: 999, least: 125, counts });
   expect([shown(read?.entries), read?.parked]).toEqual([["a0/1", "a1/1", "a2/1"], []]);
   expect(await attempts()).toEqual([1, 1, 1]);
+});
+
+const shares = fc.record({
+  room: fc.integer({ min: 1, max: 12 }),
+  least: fc.constantFrom(0.5, 1.25, 2, 12),
+  inFlight: fc.array(fc.option(fc.nat(8), { nil: Infinity }), { minLength: 3, maxLength: 3 }),
+  posted: fc.array(fc.nat(2), { minLength: 1, maxLength: 16 }),
+  count: fc.integer({ min: 1, max: 20 }),
+});
+
+test("the store shares the window by the same rule as core", async () => {
+  const { reader, shard, busy, other } = await startReading();
+  const workspaces = [busy, other, await addNeighbour(store, busy)];
+  const idOf = (index: number): string => workspaces[index]?.workspace.id ?? "";
+  await fc.assert(
+    fc.asyncProperty(shares, async ({ room, least, inFlight, posted, count }) => {
+      for (const index of posted) await append(workspaces[index] ?? busy, "x");
+      const share = { room, least, counts: new Map(inFlight.map((n, index) => [idOf(index), n])) };
+      const expected = divide(
+        posted.slice(0, count).map((index, at) => ({ entryId: String(at), workspaceId: idOf(index) })),
+        share,
+      );
+      const read = await store.followLog.readNew(reader, shard, count, share);
+      const rest = await store.followLog.readNew(reader, shard, 100);
+      const workspacesOf = (entries: readonly { readonly workspaceId: string }[] | undefined) =>
+        entries?.map(({ workspaceId }) => workspaceId);
+      expect(workspacesOf(read?.entries)).toEqual(workspacesOf(expected.fitting));
+      expect(workspacesOf(read?.parked)).toEqual(workspacesOf(expected.parked));
+      expect(rest?.entries).toHaveLength(Math.max(0, posted.length - count));
+    }),
+    { numRuns: many(60) },
+  );
 });

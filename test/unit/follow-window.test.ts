@@ -105,6 +105,23 @@ test("events that wait for their workspaces come as acks make room, and the work
 });
 
 // time: controlled
+test("while each workspace has room in the window, core asks the store for new events only", async () => {
+  const group = startGroup(10);
+  const stream = group.open("c");
+  await pass(1_000);
+  const { log } = stream.connection;
+  const calls = (["readNew", "readAgain", "readEntries"] as const).map((name) => jest.spyOn(log, name));
+  for (let i = 0; i < 20; i++) {
+    await group.append("a", "a", "a", "b", "b");
+    group.ack(stream, ...group.waiting(stream));
+  }
+  // A wake, the ack and the renewed leases each cause at most one call.
+  const [readNew, ...others] = calls.map(({ mock }) => mock.calls.length);
+  expect([stream.delivered.length, ...others]).toEqual([100, 0, 0]);
+  expect(readNew).toBe(65);
+});
+
+// time: controlled
 test("a window of 1 has room for each workspace in turn", async () => {
   const group = startGroup(1);
   const stream = group.open("c");
