@@ -68,9 +68,9 @@ export function follow(log: FollowLog, options: FollowOptions): Follower {
  *
  *   acks     write the pending acks to the store;
  *   overdue  redeliver each event that is overdue or was given back, and with it all later unacked events of its
- *            workspace, in order;
- *   read     read each shard that may have new events, while the window has room: first the events
- *            that the shard's previous holder left unacked, then new events;
+ *            workspace, in order; given-back events only while their workspace has room in the window;
+ *   read     read each shard that may have events, while the window has room: first the parked events whose
+ *            workspaces have room, then the events that the shard's previous holder left unacked, then new events;
  *   wait     for a wake from the store, an ack, a renewed lease or the next deadline.
  */
 export class Follower {
