@@ -87,7 +87,7 @@ export function addBacklogMetrics({ gauge, beforeReading }: Metrics) {
   );
   gauge(
     "chatbridge_core_follow_unacked",
-    "Inbound events in the held shards that the group has read and not acked.",
+    "Inbound events in the held shards that the group has read and not acked, including parked events.",
     ofGroups((each) => each.reduce((sum, { unacked }) => sum + unacked, 0)),
   );
   gauge(
