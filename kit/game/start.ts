@@ -1,3 +1,4 @@
+import type { Logger } from "pino";
 import { listenForProbes, type HealthListener } from "../../runtime/health-listener";
 import { createLogger } from "../../runtime/logger";
 import { runProcess } from "../../runtime/run-process";
@@ -66,7 +67,7 @@ export async function startGame<State>(game: Game<State>, options: StartOptions 
       endAtSecondSignal();
       const { running, log } = await start(game, options, stopping);
       resolve(running);
-      return { running: { close: () => running.stop() }, log };
+      return { running: { close: () => running.stop() }, log: processLog(log) };
     });
   });
 }
@@ -87,8 +88,7 @@ async function start<State>(game: Game<State>, options: StartOptions, stopping: 
       ? readGameSettings(game.name, environment, texts)
       : { ...options.settings, store: parseStore(texts.store ?? ""), misspelled: [] };
   const { core, group, consumer, games } = settings;
-  const logger = createLogger(`game/${game.name}`, settings.logLevel);
-  const log = options.log ?? logger;
+  const log = options.log ?? createLogger(`game/${game.name}`, settings.logLevel);
   for (const line of settings.misspelled) log.warn({}, line);
   const store = typeof stored === "object" ? stored : await openStore(settings, game.name, log);
 
@@ -145,7 +145,14 @@ async function start<State>(game: Game<State>, options: StartOptions, stopping: 
     healthPort,
     stop: close,
   };
-  return { running, log: logger };
+  return { running, log };
+}
+
+/** Returns the log for `runProcess`, which also logs messages without fields. */
+function processLog(log: GameLog): Logger {
+  const lines = (level: keyof GameLog) => (fields: object | string, message?: string) =>
+    typeof fields === "string" ? log[level]({}, fields) : log[level](fields, message ?? "");
+  return { info: lines("info"), error: lines("error") } as unknown as Logger;
 }
 
 /** Logs the first size problem of each kind. */
