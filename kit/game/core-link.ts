@@ -14,7 +14,7 @@ export interface CoreLink {
   deadLetter(deliveryId: string, reason: string): void;
   /**
    * Publishes 1 to 100 events, and retries while core is unavailable. Rejects with `LinkClosed` after `close`, and with
-   * another error if core rejects the call.
+   * `CoreRejects` if core rejects the call.
    */
   publish(events: readonly OutboundEvent[]): Promise<readonly PublishResult[]>;
   /** Stops deliveries. Acks and publishing still work. */
@@ -41,6 +41,20 @@ export interface OpenStream {
   readonly streamId: string;
   /** The number of shards of the installation. */
   readonly shards: number;
+}
+
+/**
+ * Core rejects the game, so retries fail until a setting is changed; or only a call, and then each retry of this call
+ * fails.
+ */
+export class CoreRejects extends Error {
+  override readonly name = "CoreRejects";
+  constructor(
+    message: string,
+    readonly what: "game" | "call" = "game",
+  ) {
+    super(message);
+  }
 }
 
 /** The link was closed while a call was in progress. */

@@ -12,7 +12,7 @@ import {
 import { bearer, createGrpcClient, failureCause } from "../../runtime/core-channel";
 import type { CoreConnection } from "../../runtime/core-connection";
 import { backOffMs, REAL_TIMING } from "../back-off";
-import { LinkClosed, type CoreLink, type FollowListener } from "./core-link";
+import { CoreRejects, LinkClosed, type CoreLink, type FollowListener } from "./core-link";
 import type { GameLog } from "./log";
 import { publishCalls } from "./publish-calls";
 
@@ -24,11 +24,6 @@ export interface GrpcLinkOptions extends CoreConnection {
   readonly window?: number;
   /** Milliseconds after which core redelivers an event if this process is suspended; 1 second to 10 minutes. */
   readonly ackDeadlineMs?: number;
-}
-
-/** Core rejects the token or the settings of this game, so retries fail until a setting is changed. */
-export class CoreRejects extends Error {
-  override readonly name = "CoreRejects";
 }
 
 type Stream = ClientDuplexStream<FollowRequest, FollowResponse>;
@@ -44,8 +39,10 @@ const REJECTIONS: readonly status[] = [
   status.PERMISSION_DENIED,
   status.INVALID_ARGUMENT,
 ];
-/** Statuses of a publish call that a retry cannot change. */
-const FINAL: readonly status[] = [...REJECTIONS, status.RESOURCE_EXHAUSTED, status.UNIMPLEMENTED];
+/** Statuses with which core rejects only a call. */
+const CALL_REJECTIONS: readonly status[] = [status.INVALID_ARGUMENT, status.RESOURCE_EXHAUSTED];
+/** Statuses of a publish call with which core rejects every call. */
+const FINAL: readonly status[] = [...REJECTIONS, status.UNIMPLEMENTED];
 const CHANNEL = {
   "grpc.initial_reconnect_backoff_ms": 100,
   "grpc.max_reconnect_backoff_ms": 5_000,
@@ -175,6 +172,9 @@ export class GrpcLink implements CoreLink {
             ...(await this.#publish(events.slice(0, half))),
             ...(await this.#publish(events.slice(half))),
           ];
+        }
+        if (CALL_REJECTIONS.includes(code)) {
+          throw new CoreRejects(`core rejects a call: ${cause} (${status[code]})`, "call");
         }
         if (FINAL.includes(code)) throw rejection(code, cause);
         const fields = { code: status[code], details: cause, events: events.length };

@@ -1,7 +1,7 @@
 export { createGame, Game, type GameOptions } from "./game";
 export { link, md, type Button, type Content, type MessageContent } from "./content";
 export { SYSTEM_CLOCK, type GameClock } from "./clock";
-export type { CoreLink, FollowListener, OpenStream } from "./core-link";
+export { CoreRejects, type CoreLink, type FollowListener, type OpenStream } from "./core-link";
 export type { WorkspaceDocument } from "./document";
 export type { Duration } from "./duration";
 export { GameRun, type GameRunOptions } from "./game-run";
@@ -22,7 +22,7 @@ export type {
 } from "./turn";
 export { displayName, escapeLine, escapeText } from "../message-text-escape";
 export { fileStore, type FileStoreOptions } from "./file-store";
-export { CoreRejects, GrpcLink, type GrpcLinkOptions } from "./grpc-link";
+export { GrpcLink, type GrpcLinkOptions } from "./grpc-link";
 export { redisStore, type RedisStoreOptions } from "./redis-store";
 export { startGame, type RunningGame, type StartOptions } from "./start";
 export type { SettingOptions } from "./settings";

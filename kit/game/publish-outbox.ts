@@ -7,7 +7,7 @@ import {
 } from "../../proto/gen/chatbridge/v1/game";
 import { findSizeProblems, type SizeProblem } from "./chat-sizes";
 import { toMessage } from "./content";
-import type { CoreLink } from "./core-link";
+import { CoreRejects, type CoreLink } from "./core-link";
 import type { OutboxEntry, WorkspaceDocument } from "./document";
 import type { GameLog } from "./log";
 import type { RunCounts } from "./run-counts";
@@ -36,7 +36,7 @@ const ENTRY_MAX_AGE_MS = 23 * 3_600_000;
 
 /**
  * Publishes the outbox of a document in order, and records the ids of new messages. The outbox is empty afterwards,
- * unless another process has to publish it (`stale`). Rejects if core rejects the call, or if the link is closed.
+ * unless another process has to publish it (`stale`). Rejects if core rejects the game, or if the link is closed.
  */
 export async function publishOutbox(
   workspaceId: string,
@@ -51,7 +51,8 @@ export async function publishOutbox(
     const events = call.map((entry) => toEvent(workspaceId, entry, document, context));
     const sent = events.filter((event) => event !== undefined);
     if (sent.length === 0) continue;
-    const results = (await context.link.publish(sent)).values();
+    const results = (await publishCall(workspaceId, sent, context))?.values();
+    if (results === undefined) continue;
     for (const [i, event] of events.entries()) {
       if (event === undefined) continue;
       const outcome = record(workspaceId, call[i] as OutboxEntry, results.next().value, document, context);
@@ -60,6 +61,23 @@ export async function publishOutbox(
   }
   document.outbox = [];
   return "published";
+}
+
+/** Publishes the events of a call. Resolves to undefined if core rejects the call, whose events are then dropped. */
+async function publishCall(
+  workspaceId: string,
+  events: readonly OutboundEvent[],
+  { link, log, counts }: PublishContext,
+): Promise<readonly PublishResult[] | undefined> {
+  try {
+    return await link.publish(events);
+  } catch (error) {
+    if (!(error instanceof CoreRejects && error.what === "call")) throw error;
+    counts.refused += events.length;
+    const fields = { workspaceId, events: events.length, error: error.message };
+    log.error(fields, "core rejects a call, so its events are dropped");
+    return undefined;
+  }
 }
 
 /** Leaves out updates that a later entry replaces: each update shows the whole message. */

@@ -6,8 +6,7 @@ import {
   type PublishResult,
 } from "../../../../proto/gen/chatbridge/v1/game";
 import { until } from "../../../../test/harness/wait";
-import { LinkClosed } from "../../core-link";
-import { CoreRejects } from "../../grpc-link";
+import { CoreRejects, LinkClosed } from "../../core-link";
 import { closeLinks, followWithLink, messageEvent } from "./follow-with-link";
 
 const servers: Server[] = [];

@@ -2,8 +2,7 @@ import { freePort, startCore } from "../../../../test/harness/processes";
 import { startService, type TestService, type TestWorkspace } from "../../../../test/harness/service";
 import { startConsumer } from "../../../../test/harness/consumer";
 import { until } from "../../../../test/harness/wait";
-import { LinkClosed } from "../../core-link";
-import { CoreRejects } from "../../grpc-link";
+import { CoreRejects, LinkClosed } from "../../core-link";
 import { attemptsOf, closeLinks, followWithLink, messageEvent, newGroup, typeTo } from "./follow-with-link";
 
 let service: TestService;
