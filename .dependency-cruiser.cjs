@@ -73,8 +73,8 @@ const ARROWS = {
   "^bridges/matrix/(?!test/)": ["^kit/(index|durable-file)\\.ts$", "^bridges/common/index\\.ts$"],
   "^proto/": ["^contract/"],
   "^bench/": ["^contract/", "^kit/game/", "^proto/gen/", "^deploy/local/", "^runtime/core-channel\\.ts$"],
-  "^demo/game/": ["^contract/", "^kit/", "^proto/gen/", "^runtime/"],
-  "^demo/game/(rules|view)/": ["^contract/", "^kit/", "^proto/gen/"],
+  "^demo/game/": ["^contract/", "^kit/game/(index|names|settings)\\.ts$", "^runtime/"],
+  "^demo/game/(rules|view)/": ["^kit/game/index\\.ts$"],
   // The demo chat is a bridge: it may use the bridge kit and runtime/, but no other part of the service.
   "^demo/chat/": [CONTRACT_OF_KIT, "^kit/", "^runtime/"],
   // The command line uses the same JSON as the dashboard's API. It also uses the kit's signatures and event types, and

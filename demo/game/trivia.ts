@@ -1,120 +1,198 @@
-import { randomBytes } from "node:crypto";
-import { setTimeout as sleep } from "node:timers/promises";
-import { LRUCache } from "lru-cache";
-import type { Logger } from "pino";
-import type { ReceivedEvent } from "../../proto/gen/chatbridge/v1/event";
-import { listenForProbes } from "../../runtime/health-listener";
-import { formatHostPort } from "../../runtime/settings";
-import type { GameConfig } from "./config";
-import { connectToCore } from "./grpc/core-client";
-import { Follower } from "./grpc/follower";
-import { toInput } from "./grpc/inbound-event";
-import { Publisher } from "./grpc/publisher";
-import { listenForPictures } from "./picture-listener";
-import { drawQuestions } from "./questions/draw-questions";
-import type { Rules } from "./rules/workspace";
-import { createWorkspaces } from "./workspaces";
+import { DM_PREFIX } from "../../contract/forms";
+import { ID_MAX_CHARACTERS } from "../../contract/numbers";
+import {
+  createGame,
+  type Button,
+  type Game as KitGame,
+  type MemberTurn,
+  type MessageContent,
+  type PressTurn,
+  type TimerToken,
+  type Turn,
+} from "../../kit/game";
+import { answerNumber } from "./rules/answer-number";
+import { advance, answer, begin, end, join, newGame, nextTickOf } from "./rules/game";
+import { standings, type Game, type Rules, type State } from "./rules/game-state";
+import {
+  COMMANDS,
+  notice,
+  showGameIsOver,
+  showHelp,
+  showNoGame,
+  showRematchAnswer,
+  showRematchOffer,
+  showTopic,
+  showTopicThanks,
+  showUnknownCommand,
+  TOPIC_PROMPT,
+} from "./view/cards";
+import { showGame, type GameButtons, type InGame, type PressedOption } from "./view/game-message";
+import { whereIn } from "./view/view-model";
 
-/** Age in ms above which an event is dropped: after an outage, nobody is waiting for the outputs of old events. */
-const STALE_AFTER_MS = 5 * 60_000;
-/**
- * Maximum number of handled events in the cache that detects redelivery. The number of unacked events is always lower.
- */
-const HANDLED_MAX = 10_000;
-const LAST_WORDS_WITHIN_MS = 4_000;
+/** Maximum number of live games in a workspace. */
+const GAMES_MAX = 100;
+/** Maximum number of tied winners who are offered a rematch. */
+const OFFERS_MAX = 3;
+const TOPIC_MAX = 300;
 
-/**
- * Starts the game. Resolves when the game follows events. Rejects if core rejects the game, or if `stopping` is
- * aborted, before the game follows events.
- */
-export async function startTrivia(config: GameConfig, log: Logger, stopping: AbortSignal) {
-  const { names, group = names.own, consumer } = config;
-  const pictures = await listenForPictures(config.picturesListen);
-  const picturesUrl =
-    config.picturesUrl ?? `http://${formatHostPort({ ...config.picturesListen, port: pictures.port })}/`;
-  const core = connectToCore(config.core);
+/** The payload of buttons and questions in a direct conversation: the channel that they belong to. */
+type InChannel = { readonly channel: string };
 
-  const publisher = new Publisher({
-    core,
-    group,
-    game: names.own,
-    log,
-    onUnknownWorkspace(workspaceId) {
-      log.info({ workspaceId }, "core does not have the workspace, so the workspace's games are dropped");
-      workspaces.forget(workspaceId);
-    },
-  });
-
-  // A later run never repeats the outputs of timers, so their idempotency keys contain an id of this run.
-  const run = randomBytes(9).toString("base64url");
-  let ticks = 0;
-  const workspaces = createWorkspaces({
-    rules: rulesOf(config, picturesUrl),
-    onOwn: (workspaceId, outputs) => void publisher.publish(workspaceId, `${run}/${++ticks}`, outputs),
-  });
-
-  async function playEvent(deliveryId: string, received: ReceivedEvent): Promise<unknown> {
-    const { workspaceId, receivedAt } = received;
-    if (receivedAt !== undefined && Date.now() - receivedAt.getTime() > STALE_AFTER_MS) {
-      log.info({ workspaceId, deliveryId }, "an event is dropped because it is older than 5 minutes");
-      return undefined;
-    }
-    const input = toInput(deliveryId, received, names.own, (messageId) =>
-      publisher.refOf(workspaceId, messageId),
-    );
-    return input && publisher.publish(workspaceId, deliveryId, workspaces.play(workspaceId, input));
-  }
-
-  // Core delivers events at least once. For a redelivered event, the game waits until the first handling has ended.
-  const handled = new LRUCache<string, Promise<unknown>>({ max: HANDLED_MAX });
-  const follower = new Follower({
-    core,
-    group,
-    consumer,
-    log,
-    async handle({ deliveryId, received }) {
-      if (received === undefined) return;
-      const done = handled.get(deliveryId) ?? playEvent(deliveryId, received);
-      handled.set(deliveryId, done);
-      await done;
-    },
-  });
-
-  let closing: Promise<void> | undefined;
-  const health = await listenForProbes(config.healthListen, async () =>
-    closing !== undefined ? "stopping" : follower.isFollowing ? undefined : "core is unreachable",
-  );
-  /**
-   * Ends the games, publishes their last messages, sends the last acks, and closes all connections and listeners.
-   * Closing twice is harmless.
-   */
-  const close = (): Promise<void> =>
-    (closing ??= (async () => {
-      follower.pause();
-      workspaces.close();
-      await Promise.race([publisher.idle(), sleep(LAST_WORDS_WITHIN_MS, undefined, { ref: false })]);
-      // Events whose outputs are published are acked before the stream closes. All other events stay unacked.
-      await follower.close();
-      publisher.close();
-      core.close();
-      await Promise.all([pictures.close(), health.close()]);
-    })());
-
-  if (stopping.aborted) void close();
-  stopping.addEventListener("abort", () => void close(), { once: true });
-  await follower.opened;
-  log.info({ port: pictures.port, healthPort: health.port }, "demo/game is ready");
-  return { close };
+/** Returns the trivia game. */
+export function createTrivia(rules: Rules): KitGame<State> {
+  return new Trivia(rules).game;
 }
 
-function rulesOf(config: GameConfig, picturesUrl: string): Rules {
-  const { names, rounds, secondsPerQuestion } = config;
-  return {
-    names,
-    rounds,
-    secondsPerQuestion,
-    lobbyMs: config.lobbySeconds * 1000,
-    revealMs: config.revealSeconds * 1000,
-    drawQuestions: (count, seed) => drawQuestions(count, seed, (name) => `${picturesUrl}${name}.png`),
-  };
+/** The handlers of the trivia game: they apply the rules, and show the results. */
+class Trivia {
+  readonly game: KitGame<State>;
+  readonly #rules: Rules;
+  readonly #buttons: GameButtons;
+  readonly #rematch: (label: string, payload: InChannel) => Button;
+  readonly #noRematch: (label: string) => Button;
+  readonly #tick: (channel: string) => TimerToken;
+
+  constructor(rules: Rules) {
+    const game = createGame<State>({ name: rules.name, state: () => ({ games: [] }) });
+    this.game = game;
+    this.#rules = rules;
+    this.#buttons = {
+      join: game.action<InGame>("join", (turn, payload) =>
+        this.#press(turn, payload, (live) => join(live, turn.user)),
+      ),
+      begin: game.action<InGame>("begin", (turn, payload) =>
+        this.#press(turn, payload, (live) => begin(live, turn.user, turn.now)),
+      ),
+      answer: game.action<PressedOption>("answer", (turn, payload) =>
+        this.#press(turn, payload, (live) => pressOption(live, turn, payload)),
+      ),
+    };
+    this.#rematch = game.action<InChannel>("rematch", (turn, payload) => {
+      if (!isChannel(payload?.channel)) return;
+      turn.update(showRematchAnswer(this.#open(turn, payload.channel) ?? "opened"));
+    });
+    this.#noRematch = game.action("no-rematch", (turn) => turn.update(showRematchAnswer("declined")));
+    this.#tick = game.timer<string>("tick", (turn, channel) => {
+      const live = gameIn(turn, channel);
+      if (live !== undefined) this.#refresh(turn, live);
+    });
+    this.#addCommands();
+    game.message((turn, text) => {
+      const live = gameIn(turn);
+      if (live === undefined || (turn.replyTo !== undefined && turn.replyTo !== live.message)) return;
+      const isReply = turn.replyTo !== undefined;
+      this.#play(turn, live, () => answerNumber(live, turn.user, text, isReply, turn.now));
+    });
+    game.onStop((turn) => {
+      for (const live of turn.state.games) this.#end(turn, live, "closing");
+    });
+  }
+
+  #addCommands(): void {
+    const { game } = this;
+    for (const verb of ["", "help"]) {
+      game.command(verb, "explain the game", (turn) => turn.reply(showHelp(turn, this.#rules.otherGames)));
+    }
+    game.command("start", COMMANDS.start, (turn) => {
+      const why = this.#open(turn, turn.channel);
+      if (why !== undefined) turn.ephemeral(notice(why));
+    });
+    game.command("stop", COMMANDS.stop, (turn) => {
+      const live = gameIn(turn);
+      if (live === undefined) turn.ephemeral(showNoGame(turn));
+      else if (live.host.id !== turn.user.id) turn.ephemeral(notice("only-host"));
+      else this.#end(turn, live, "stopped");
+    });
+    const topic = game.answer<InChannel>("topic", (turn, text, { channel }) => {
+      const suggested = [...text.trim()].slice(0, TOPIC_MAX).join("");
+      turn.update(showTopicThanks(suggested));
+      turn.post(channel, showTopic(turn.user.name, suggested));
+    });
+    game.command("suggest", COMMANDS.suggest, (turn) =>
+      turn.ask(TOPIC_PROMPT, topic({ channel: turn.channel }), { to: turn.user.id, within: "15 m" }),
+    );
+    game.otherCommand((turn, [verb = ""]) => turn.ephemeral(showUnknownCommand(verb, turn)));
+  }
+
+  /** Opens a game in a channel, or returns the reason why no game can be opened there. */
+  #open(turn: MemberTurn<State>, channel: string): "game-is-on" | "too-many-games" | undefined {
+    const { games } = turn.state;
+    if (gameIn(turn, channel) !== undefined) return "game-is-on";
+    if (games.length >= GAMES_MAX) return "too-many-games";
+    const game = newGame(this.#rules, turn.id, channel, turn.user, turn.now);
+    turn.state.games = [...games, game];
+    this.#refresh(turn, game);
+    return undefined;
+  }
+
+  #press(turn: PressTurn<State>, payload: InGame, change: (game: Game) => MessageContent | undefined): void {
+    const game = gameIn(turn);
+    if (game !== undefined && game.id === payload?.game) this.#play(turn, game, () => change(game));
+    else turn.ephemeral(showGameIsOver(turn), turn.user.id, { about: turn.message });
+  }
+
+  /** Changes a game, and tells the member what `change` returns. The data names the phase, so a chat can drop it later. */
+  #play(turn: MemberTurn<State>, game: Game, change: () => MessageContent | undefined): void {
+    const where = whereIn(game);
+    const content = change();
+    if (content !== undefined) {
+      const data = { ...where, ...content.data };
+      turn.ephemeral({ ...content, data }, turn.user.id, { about: game.message });
+    }
+    this.#refresh(turn, game);
+  }
+
+  #end(turn: Turn<State>, game: Game, why: "stopped" | "closing"): void {
+    end(game, why);
+    this.#refresh(turn, game);
+  }
+
+  /** Shows what has changed in a game, and sets the timer for what comes next. */
+  #refresh(turn: Turn<State>, game: Game): void {
+    advance(game, this.#rules, turn.now);
+    if (game.showAtMs !== undefined && turn.now >= game.showAtMs) this.#show(turn, game);
+    if (game.timer !== undefined) turn.cancel(game.timer);
+    const nextAtMs = nextTickOf(game);
+    if (nextAtMs !== undefined) game.timer = turn.at(nextAtMs, this.#tick(game.channel));
+    else this.#remove(turn, game);
+  }
+
+  #show(turn: Turn<State>, game: Game): void {
+    game.shownAtMs = turn.now;
+    game.showAtMs = undefined;
+    const content = showGame(game, this.#buttons);
+    if (game.message === undefined) game.message = turn.post(game.channel, content);
+    else turn.update(content, game.message);
+  }
+
+  #remove(turn: Turn<State>, game: Game): void {
+    turn.state.games = turn.state.games.filter((each) => each !== game);
+    if (game.phase.name !== "over" || game.phase.why !== "played") return;
+    const { channel } = game;
+    const buttons = [this.#rematch("Rematch", { channel }), this.#noRematch("Not now")];
+    const players = standings(game);
+    const winners = players.filter(({ points }) => points > 0 && points === players[0]?.points);
+    for (const { id, points } of winners.slice(0, OFFERS_MAX)) {
+      turn.dm(id, showRematchOffer(points, buttons));
+    }
+  }
+}
+
+/** Returns the live game in a channel. */
+function gameIn({ state, channel: here }: Turn<State>, channel = here): Game | undefined {
+  return state.games.find((game) => game.channel === channel);
+}
+
+function pressOption(
+  game: Game,
+  { user, now }: MemberTurn<State>,
+  { question, option }: PressedOption,
+): MessageContent | undefined {
+  return game.questions[question]?.kind === "choice" ? answer(game, user, question, option, now) : undefined;
+}
+
+/** Returns whether a payload, which a bridge has returned, names a channel. A direct conversation is not a channel. */
+function isChannel(id: unknown): id is string {
+  const length = typeof id === "string" && !id.startsWith(DM_PREFIX) ? [...id].length : 0;
+  return length > 0 && length <= ID_MAX_CHARACTERS;
 }

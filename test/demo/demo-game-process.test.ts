@@ -42,7 +42,7 @@ test("after a crash, a redelivered event does not cause a second message, and th
   const [delivery] = await dying.sees(1);
   const [first] = await publish(service.clients, {
     workspaceId: chat.workspaceId,
-    idempotencyKey: `${group}/${delivery?.id ?? ""}/0/message.create`,
+    idempotencyKey: `${group}/${delivery?.id ?? ""}/0/c`,
     content: create("c1", { kind: MessageKind.GAME_START, text: "the first lobby" }),
   });
   dying.cancel();

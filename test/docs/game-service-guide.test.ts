@@ -182,7 +182,7 @@ const source = (path: string): string => readFileSync(join(ROOT, path), "utf8");
 test.each<[string, string]>([
   ["the guide's TypeScript game", docProgram(GUIDE, "ts", "dice.ts")],
   ["the guide's Python game", docProgram(GUIDE, "python", "dice.py")],
-  ["the demo game", source("demo/game/grpc/core-client.ts")],
+  ["the game kit, which the demo game uses", source("kit/game/grpc-link.ts")],
   ["the command line", source("cli/core.ts")],
 ])("%s waits at most 5 seconds between two connection attempts", (_which, program) => {
   const [, mostMs = ""] = /"grpc\.max_reconnect_backoff_ms"[:,] ([\d_]+)/.exec(program) ?? [];

@@ -1,8 +1,8 @@
-import { MessageKind } from "../../proto/gen/chatbridge/v1/event";
-import type { Question } from "../../demo/game/rules/game-state";
-import type { Input, Output } from "../../demo/game/rules/input-output";
-import { play } from "../../demo/game/rules/play";
-import { emptyWorkspace, type Rules } from "../../demo/game/rules/workspace";
+import type { OutboundContent } from "../../core/domain/outbound-event";
+import type { Question, Rules } from "../../demo/game/rules/game-state";
+import { createTrivia } from "../../demo/game/trivia";
+import { testGame, type TestGameOptions } from "../../kit/game/testing";
+import type { InboundEvent } from "../../proto/gen/chatbridge/v1/event";
 
 export const CHOICE = {
   kind: "choice",
@@ -19,53 +19,94 @@ const NUMBER: Question = {
   unit: "keys",
   more: "https://example.com/keys",
 };
-const RULES: Rules = {
-  names: { own: "trivia", all: ["trivia"] },
+export const RULES: Rules = {
+  name: "trivia",
+  otherGames: [],
   rounds: 2,
   secondsPerQuestion: 10,
   lobbyMs: 30_000,
   revealMs: 5_000,
   drawQuestions: () => [CHOICE, NUMBER],
 };
-export const MESSAGE_ID = "msg_01HZZZZZZZZZZZZZZZZZZZZZZZ";
 const NAMES: Readonly<Record<string, string>> = { ann: "Ann", bob: "*Bob*|~" };
 
+/** What an event shows, and the id of its message. */
+export type Output = OutboundContent & { readonly id: string };
+
 /**
- * Returns functions that play the game in one new workspace, and return the game's outputs. Event ids start at
- * "e1".
+ * Returns functions that play the game in a chat in memory. They resolve with the events that the game published
+ * meanwhile, and reject if a handler fails or core refuses an event.
  */
-export function table() {
-  const workspace = emptyWorkspace();
-  let nowMs = 0;
-  let events = 0;
-  const feed = (input: Input): readonly Output[] => play(RULES, workspace, input, nowMs);
-  const from = (id: string, channel = "c1") => ({
-    eventId: `e${++events}`,
-    channel,
-    member: { id, name: NAMES[id] ?? id },
-  });
+export function table(rules: Rules = RULES, options: TestGameOptions = {}) {
+  const chat = testGame(createTrivia(rules), options);
+  const [workspaceId = ""] = chat.core.workspaceIds;
+  const sent = (): readonly Output[] =>
+    (chat.core.workspace(workspaceId)?.outbound ?? []).map(({ event, messageId: id }) => ({
+      ...event.content,
+      id,
+    }));
+
+  async function outputsOf(act: () => Promise<void>): Promise<readonly Output[]> {
+    const before = sent().length;
+    await act();
+    return sent().slice(before);
+  }
+  const report = (
+    who: string,
+    channel: string,
+    kind: NonNullable<InboundEvent["kind"]>,
+    name = NAMES[who] ?? who,
+  ) =>
+    outputsOf(() => {
+      const user = { id: who, name };
+      chat.core.receive(workspaceId, { channel: { id: channel }, user, kind });
+      return chat.settle();
+    });
+  const pressAction = (who: string, action: string, messageId: string, channel = "c1", name?: string) =>
+    report(who, channel, { $case: "action", value: { messageId, action } }, name);
+
   return {
-    command: (who: string, text: string) => feed({ type: "command", ...from(who), text }),
-    press: (who: string, action: string, channel?: string) =>
-      feed({ type: "action", ...from(who, channel), messageId: MESSAGE_ID, action }),
-    types: (who: string, text: string, replyTo?: string | null, channel?: string) =>
-      feed({ type: "message", ...from(who, channel), text, replyTo }),
-    /** Advances the clock, and feeds the game a tick. */
-    after(ms: number) {
-      nowMs += ms;
-      return feed({ type: "tick" });
+    chat,
+    workspaceId,
+    /** All events of the game, oldest first. */
+    sent,
+    command: (who: string, text: string, channel = "c1", name?: string) =>
+      report(who, channel, { $case: "command", value: { text } }, name),
+    /** Presses the newest button whose label begins with `label`, even if the chat does not show the button any more. */
+    press(who: string, label: string) {
+      for (const output of sent().toReversed()) {
+        const button = output.message.buttons.flat().find((each) => each.label.startsWith(label));
+        if (button && "action" in button) return pressAction(who, button.action, output.id, placeOf(output));
+      }
+      throw new Error(`no message had a button ${label}`);
     },
+    pressAction,
+    types: (who: string, text: string, replyTo?: string, channel = "c1", name?: string) =>
+      report(who, channel, { $case: "message", value: { text, replyTo } }, name),
+    after: (ms: number) => outputsOf(() => chat.clock.advance(ms)),
   };
 }
 
 export const kinds = (outputs: readonly Output[]): readonly string[] =>
-  outputs.map(({ type, content }) => `${type} ${MessageKind[content.kind ?? 0]}`);
-export const texts = (outputs: readonly Output[]) => outputs.map(({ content }) => content.text).join("\n");
+  outputs.map(({ type, message }) => `${type} ${message.kind}`);
+export const texts = (outputs: readonly Output[]) => outputs.map(({ message }) => message.text).join("\n");
+/** Returns the channel in which an event shows its message. */
+export const placeOf = (output: Output): string =>
+  output.type === "dm.create" ? `dm:${output.user}` : output.channel;
 
-export function atQuestion() {
+/** Starts a game of Ann and Bob. Returns the table, and the id of the live message. */
+export async function atQuestion() {
   const here = table();
-  here.command("ann", "start");
-  here.press("bob", "join:e1");
-  here.press("ann", "begin:e1");
-  return here;
+  const [lobby] = await here.command("ann", "start");
+  await here.press("bob", "Join");
+  await here.press("ann", "Start");
+  return { ...here, live: lobby?.id ?? "" };
+}
+
+/** Answers the first question wrong for Ann and Bob, and waits for the number question. */
+export async function atNumber() {
+  const here = await atQuestion();
+  for (const who of ["ann", "bob"]) await here.press(who, "A · ");
+  const asked = await here.after(5_000);
+  return { ...here, asked };
 }

@@ -1,145 +1,156 @@
 import * as fc from "fast-check";
-import { readOutboundEvent } from "../../core/rpc/outbound-message";
-import { findOutboundFault } from "../../core/domain/outbound-rules";
-import { toOutboundEvent } from "../../demo/game/grpc/outbound-event";
 import { drawQuestions } from "../../demo/game/questions/draw-questions";
-import { readAction, writeAction } from "../../demo/game/rules/button-action";
-import type { Input, Output } from "../../demo/game/rules/input-output";
-import { nextTickAt, play } from "../../demo/game/rules/play";
-import { emptyWorkspace, type Rules } from "../../demo/game/rules/workspace";
-import { MessageKind } from "../../proto/gen/chatbridge/v1/event";
-import { ANY_CHARACTER, forAll } from "../harness/for-all";
+import type { Rules, State } from "../../demo/game/rules/game-state";
+import type { OutboxEntry } from "../../kit/game/document";
+import { createGame, memoryStore, type GameStore, type Json } from "../../kit/game";
+import { readAction } from "../../kit/game/game";
+import { ANY_CHARACTER, forAll, many } from "../harness/for-all";
+import { placeOf, table } from "../harness/game-table";
 
-const RULES: Rules = {
-  names: { own: "trivia", all: ["trivia", "quiz"] },
+const THREE_ROUNDS: Rules = {
+  name: "trivia",
+  otherGames: ["quiz"],
   rounds: 3,
   secondsPerQuestion: 10,
   lobbyMs: 30_000,
   revealMs: 5_000,
   drawQuestions: (count, seed) => drawQuestions(count, seed, (name) => `http://127.0.0.1/${name}.png`),
 };
-const MESSAGE_ID = "msg_01HZZZZZZZZZZZZZZZZZZZZZZZ";
-const WORKSPACE_ID = "11111111-2222-3333-4444-555555555555";
-
-/** Ids of games: a game has the id of the event that opened it. Every run begins with the game whose id is e0. */
-const anyGame = fc.oneof(
-  { weight: 4, arbitrary: fc.constant("e0") },
-  fc.nat(12).map((n) => `e${n}`),
-);
+const GAMES = ["trivia", "quiz"];
 
 const anyText = fc.string({ unit: ANY_CHARACTER, minLength: 1 });
 const COMMANDS = ["start", "START now", "stop", "", "help", "suggest", "dance", "trivia stop"];
-const REMATCHES = "rematch:c1 rematch:dm:u1 no-rematch".split(" ");
+const REMATCHES = ['rematch:{"channel":"c1"}', 'rematch:{"channel":"dm:u1"}', "rematch", "no-rematch"];
+const MEMBERS = ["u1", "u2", "u3", "u4", "u5"];
 
-interface Step {
-  readonly waitMs: number;
-  readonly input: (eventId: string) => Input;
-}
+/** What a member presses: a button of the message, by its index, or any action. */
+const anyPress: fc.Arbitrary<number | string> = fc.oneof(
+  { weight: 4, arbitrary: fc.nat(5) },
+  { weight: 1, arbitrary: fc.constantFrom(...REMATCHES) },
+  {
+    weight: 1,
+    arbitrary: fc
+      .tuple(fc.constantFrom("join", "begin", "answer", "rematch"), fc.jsonValue())
+      .map(([name, payload]) => `${name}:${JSON.stringify(payload)}`.slice(0, 200)),
+  },
+  { weight: 1, arbitrary: fc.string({ unit: ANY_CHARACTER, minLength: 1, maxLength: 100 }) },
+);
 
-/** A random step: a tick, or a command, press or text of any member. Some commands, presses and texts are valid. */
-const anyStep: fc.Arbitrary<Step> = fc
-  .record({
-    waitMs: fc.oneof(fc.integer({ min: 0, max: 300 }), fc.integer({ min: 0, max: 20_000 })),
-    id: fc.constantFrom("u1", "u2", "u3", "u4", "u5"),
-    name: fc.oneof(fc.constantFrom("Ann", "*B* | ~b~", "[x](http://y)"), fc.string({ unit: ANY_CHARACTER })),
-    channel: fc.constantFrom("c1", "c2"),
-    text: fc.oneof(fc.constantFrom(...COMMANDS), fc.constantFrom("42", "1 969", "-3.5"), anyText),
-    action: fc.oneof(
-      fc.tuple(fc.constantFrom("join", "begin"), anyGame).map((parts) => parts.join(":")),
-      fc.tuple(fc.constant("answer"), fc.nat(3), fc.nat(4), anyGame).map((parts) => parts.join(":")),
-      fc.constantFrom(...REMATCHES),
-      fc.string(),
-    ),
-    replyTo: fc.constantFrom(undefined, null, "e0", "e1", "e2"),
-    isDm: fc.boolean(),
-    type: fc.constantFrom("command", "action", "action", "action", "message", "tick"),
-  })
-  .map(({ waitMs, id, name, channel, text, action, replyTo, isDm, type }) => ({
-    waitMs,
-    input(eventId) {
-      const place = isDm && type !== "command" ? `dm:${id}` : channel;
-      const from = { eventId, channel: place, member: { id, name } };
-      if (type === "command") return { type, ...from, text };
-      if (type === "action") return { type, ...from, messageId: MESSAGE_ID, action };
-      return type === "message" ? { type, ...from, text, replyTo } : { type: "tick" };
-    },
-  }));
+/** A random step: a command, press or text of any member. Some commands, presses and texts are valid. */
+const anyStep = fc.record({
+  waitMs: fc.oneof(fc.integer({ min: 0, max: 300 }), fc.integer({ min: 0, max: 20_000 })),
+  who: fc.constantFrom(...MEMBERS),
+  name: fc.oneof(fc.constantFrom("Ann", "*B* | ~b~", "[x](http://y)"), fc.string({ unit: ANY_CHARACTER })),
+  channel: fc.constantFrom("c1", "c2"),
+  command: fc.oneof(fc.constantFrom(...COMMANDS), anyText),
+  text: fc.oneof(fc.constantFrom("42", "1 969", "-3.5"), anyText),
+  press: anyPress,
+  /** How many messages ago the message with the pressed button, or of the reply, was posted. */
+  back: fc.oneof(fc.constant(0), fc.nat(5)),
+  isReply: fc.boolean(),
+  isDm: fc.boolean(),
+  type: fc.constantFrom("command", "action", "action", "action", "message"),
+});
+type Step = typeof anyStep extends fc.Arbitrary<infer T> ? T : never;
 
-/** Opens a lobby and plays the steps, with further ticks at the times that `nextTickAt` returns. */
-function playAll(steps: readonly Step[]) {
-  const workspace = emptyWorkspace();
-  let nowMs = 1_000_000;
-  const sent: { readonly atMs: number; readonly output: Output }[] = [];
-
-  function feed(input: Input, atMs: number): void {
-    nowMs = atMs;
-    for (const output of play(RULES, workspace, input, nowMs)) sent.push({ atMs, output });
-  }
-
-  function tickUntil(untilMs: number): void {
-    for (let at = nextTickAt(workspace); at <= untilMs; at = nextTickAt(workspace)) {
-      feed({ type: "tick" }, Math.max(nowMs, at));
+/** Opens a lobby in c1, and plays the steps. Rejects if a handler fails, or if core refuses an event. */
+async function playAll(steps: readonly Step[], store: GameStore = memoryStore()) {
+  const here = table(THREE_ROUNDS, { games: GAMES, store });
+  await here.command("u1", "start");
+  // Every place has a message.
+  await here.command("u1", "help", "c2");
+  for (const who of MEMBERS) await here.command(who, "suggest");
+  for (const { waitMs, who, name, channel, command, text, press, back, isReply, isDm, type } of steps) {
+    if (waitMs > 0) await here.after(waitMs);
+    const place = isDm && type !== "command" ? `dm:${who}` : channel;
+    const posted = here
+      .sent()
+      .filter((output) => output.type !== "message.ephemeral" && placeOf(output) === place);
+    const target = posted.at(-1 - back) ?? posted.at(-1);
+    if (target === undefined) throw new Error(`${place} has no message`);
+    if (type === "command") await here.command(who, command, channel, name);
+    else if (type === "message") await here.types(who, text, isReply ? target.id : undefined, place, name);
+    else {
+      const buttons = target.message.buttons
+        .flat()
+        .flatMap((button) => ("action" in button ? button.action : []));
+      const action =
+        typeof press === "string" ? `trivia:${press}` : (buttons[press % buttons.length] ?? "trivia:x");
+      await here.pressAction(who, action, target.id, place, name);
     }
   }
-
-  const opening = { eventId: "e0", channel: "c1", member: { id: "u1", name: "Ann" } };
-  feed({ type: "command", ...opening, text: "start" }, nowMs);
-  for (const [i, { waitMs, input }] of steps.entries()) {
-    tickUntil(nowMs + waitMs);
-    feed(input(`e${i + 1}`), nowMs + waitMs);
-  }
-  return { sent, nowMs: () => nowMs, games: () => workspace.games.size, tickUntil };
+  return here;
 }
 
 const steps = fc.array(anyStep, { maxLength: 60 });
 
-test("core would accept every output of a game, whatever members do", () => {
-  forAll(steps, (all) => {
-    for (const { output } of playAll(all).sent) {
-      const posting = { workspaceId: WORKSPACE_ID, idempotencyKey: "k", output, game: "trivia" };
-      const read = readOutboundEvent(toOutboundEvent(posting, MESSAGE_ID));
-      expect(read).not.toHaveProperty("fault");
-      if ("event" in read) expect(findOutboundFault(read.event)).toBeUndefined();
-    }
+/** Asserts that a property holds for 100 random values. */
+const forAllAsync = <T>(values: fc.Arbitrary<T>, property: (value: T) => Promise<void>): Promise<void> =>
+  fc.assert(fc.asyncProperty(values, property), { numRuns: many(100) });
+
+test("core accepts every output of a game, and no handler fails, whatever members do", async () => {
+  await forAllAsync(steps, async (all) => {
+    const { chat } = await playAll(all);
+    await chat.stop();
+    expect(chat.report().filter(({ severity }) => severity === "broken")).toEqual([]);
   });
 });
 
 // time: controlled
-test("games end on their own, each with one final board", () => {
-  forAll(steps, (all) => {
-    const run = playAll(all);
+test("games end on their own, each with one final board", async () => {
+  await forAllAsync(steps, async (all) => {
+    const store = memoryStore();
+    const here = await playAll(all, store);
     // The duration of the longest possible game: a lobby, and 15 questions of one minute, each followed by a reveal.
-    run.tickUntil(run.nowMs() + 30_000 + 15 * (60_000 + 5_000));
-    expect(run.games()).toBe(0);
-    const { GAME_START, GAME_END } = MessageKind;
-    const outputs = run.sent.map(({ output }) => output);
-    const opened = outputs.flatMap((output) =>
-      output.type === "message.create" && output.content.kind === GAME_START ? [output.ref] : [],
-    );
-    const ended = outputs.flatMap((output) =>
-      output.type === "message.update" && output.content.kind === GAME_END ? [output.target] : [],
-    );
+    await here.after(30_000 + 15 * (60_000 + 5_000));
+    const state = (await store.load(here.workspaceId))?.document.states[""] as unknown as State;
+    expect(state.games).toEqual([]);
+    const idsOf = (type: string, kind: string) =>
+      here
+        .sent()
+        .filter((output) => output.type === type && output.message.kind === kind)
+        .map(({ id }) => id);
+    const opened = idsOf("message.create", "game_start");
+    const ended = idsOf("message.update", "game_end");
     expect(ended).toHaveLength(opened.length);
-    expect(ended).toEqual(expect.arrayContaining(opened.map((ref) => ({ ref }))));
+    expect(ended).toEqual(expect.arrayContaining(opened));
   });
 });
 
+/** Returns a store in memory that passes each new output to `onOutput`. */
+function watchedStore(onOutput: (entry: OutboxEntry) => void): GameStore {
+  const store = memoryStore();
+  const seen = new Set<string>();
+  return {
+    ...store,
+    save(workspaceId, stored, wakeAtMs) {
+      for (const entry of stored.document.outbox) if (!seen.has(entry.key)) onOutput(entry);
+      for (const { key } of stored.document.outbox) seen.add(key);
+      return store.save(workspaceId, stored, wakeAtMs);
+    },
+  };
+}
+
 // time: controlled
-test("a question is updated at most twice a second, however fast answers arrive, and its last update has the final count", () => {
+test("a question is updated at most twice a second, however fast answers arrive, and its last update has the final count", async () => {
   const answer = fc.record({ who: fc.nat(40), waitMs: fc.nat(300) });
   const answers = fc.array(answer, { minLength: 5, maxLength: 30 });
-  forAll(answers, (all) => {
-    const press = (who: number, action: string) => (eventId: string) => {
-      const member = { id: who === 0 ? "u1" : `m${who}`, name: "Bob" };
-      return { type: "action", eventId, channel: "c1", member, messageId: MESSAGE_ID, action } as const;
-    };
-    const run = playAll([
-      { waitMs: 0, input: press(0, "begin:e0") },
-      // Ann opened the game and does not answer, so the question stays open.
-      ...all.map(({ who, waitMs }) => ({ waitMs, input: press(who + 1, "answer:0:0:e0") })),
-    ]);
-    run.tickUntil(run.nowMs() + 500);
-    const counts = run.sent.filter(({ output }) => output.content.kind === MessageKind.ANSWER_UPDATE);
+  await forAllAsync(answers, async (all) => {
+    const counts: OutboxEntry[] = [];
+    const store = watchedStore((entry) => {
+      if (entry.output.content.kind === "answer_update") counts.push(entry);
+    });
+    const here = table(THREE_ROUNDS, { games: GAMES, store });
+    await here.command("u1", "start");
+    const [question] = await here.press("u1", "Start");
+    const [button] = question?.message.buttons.flat() ?? [];
+    const action = button && "action" in button ? button.action : "";
+    // Ann opened the game and does not answer, so the question stays open.
+    for (const { who, waitMs } of all) {
+      if (waitMs > 0) await here.after(waitMs);
+      await here.pressAction(`m${who}`, action, question?.id ?? "");
+    }
+    await here.after(500);
     for (const [i, { atMs }] of counts.entries()) {
       const before = counts[i - 2];
       if (before !== undefined) expect(atMs - before.atMs).toBeGreaterThanOrEqual(1_000);
@@ -149,9 +160,12 @@ test("a question is updated at most twice a second, however fast answers arrive,
   });
 });
 
-test("no text of a button's `action` causes an error; an action that was read stays the same when it is written and read again", () => {
+test("no text of a button's `action` causes an error; the payload of a button stays the same when it is written and read again", () => {
+  const button = createGame({ name: "trivia" }).action<Json>("press", () => undefined);
   forAll(fc.string({ unit: ANY_CHARACTER }), (text) => {
-    const action = readAction(text);
-    if (action !== undefined) expect(readAction(writeAction(action))).toEqual(action);
+    expect(() => readAction(text)).not.toThrow();
+    const payload = { text: [...text].slice(0, 20).join("") };
+    const pressed = button("Press", payload);
+    expect("action" in pressed && readAction(pressed.action)).toEqual({ name: "press", payload });
   });
 });

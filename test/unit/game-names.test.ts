@@ -1,11 +1,11 @@
-import { readCommand, writeCommand } from "../../demo/game/rules/game-names";
-import { showHelp, showUnknownCommand } from "../../demo/game/view/cards";
+import { readCommand, writeCommand } from "../../kit/game/names";
+import { RULES, table, texts } from "../harness/game-table";
 
 const FIRST = { own: "trivia", all: ["trivia", "quiz"] };
 const SECOND = { own: "quiz", all: ["trivia", "quiz"] };
 
 test.each<[string, readonly string[] | undefined, readonly string[] | undefined]>([
-  ["", [""], undefined],
+  ["", [], undefined],
   ["start now", ["start", "now"], undefined],
   ["dance", ["dance"], undefined],
   ["trivia", [], undefined],
@@ -34,12 +34,15 @@ test("a game accepts every command that it shows to members", () => {
   }
 });
 
-test("the help of the first game names the other games; the help of another game shows commands with the game's name", () => {
-  const first = showHelp(FIRST).text;
+test("the help of the first game names the other games; the help of another game shows commands with the game's name", async () => {
+  const games = FIRST.all;
+  const trivia = table({ ...RULES, otherGames: ["quiz"] }, { games });
+  const first = texts(await trivia.command("ann", ""));
   expect(first).toContain("`start` · ");
   expect(first).toContain("Other games: `quiz`.");
-  const second = showHelp(SECOND).text;
+  const quiz = table({ ...RULES, name: "quiz", otherGames: ["trivia"] }, { games });
+  const second = texts(await quiz.command("ann", "quiz"));
   expect(second).toContain("`quiz start` · ");
   expect(second).not.toContain("Other games");
-  expect(showUnknownCommand("dance", SECOND).text).toContain("with only `quiz`");
+  expect(texts(await quiz.command("ann", "quiz dance"))).toContain("with only `quiz`");
 });

@@ -1,11 +1,28 @@
-/** A member of a chat. */
-export interface Member {
-  readonly id: string;
-  /** Display name; the id if the bridge sent no name. */
+import type { Member, MessageRef } from "../../../kit/game";
+
+/** Settings and functions that all workspaces share. */
+export interface Rules {
+  /** The name of this game in commands. */
   readonly name: string;
+  /** The names of the other games in the same workspaces. */
+  readonly otherGames: readonly string[];
+  readonly rounds: number;
+  readonly secondsPerQuestion: number;
+  readonly lobbyMs: number;
+  readonly revealMs: number;
+  /** Draws `count` questions; the same seed gives the same questions. */
+  drawQuestions(count: number, seed: string): readonly Question[];
 }
 
-export interface Player extends Member {
+/** The state of a workspace. */
+export interface State {
+  /** Live games, at most one in a channel. */
+  games: readonly Game[];
+}
+
+export interface Player {
+  readonly id: string;
+  name: string;
   points: number;
 }
 
@@ -28,9 +45,13 @@ export type Question =
   | (Text & { readonly kind: "number"; readonly right: number; readonly unit: string });
 
 export interface Answer {
+  /** Id of the member. */
+  readonly user: string;
   /** The index of the option, or the number that was typed. */
   readonly value: number;
   readonly atMs: number;
+  /** The points that the member wins with the answer: 0 until the phase `reveal`. */
+  readonly points: number;
 }
 
 /** Why a game ended. */
@@ -44,43 +65,43 @@ export type EndReason = "played" | "stopped" | "nobody-answers" | "closing";
 export type Phase =
   | { readonly name: "lobby"; readonly untilMs: number }
   | (Asked & { readonly name: "question"; readonly fromMs: number })
-  | (Asked & {
-      readonly name: "reveal";
-      /** The points won with this question, by member's id. */
-      readonly gains: ReadonlyMap<string, number>;
-    })
+  | (Asked & { readonly name: "reveal" })
   | { readonly name: "over"; readonly why: EndReason };
+
+export type PhaseOf<Name extends Phase["name"]> = Extract<Phase, { name: Name }>;
 
 interface Asked {
   /** Index of the question, from 0. */
   readonly index: number;
   readonly question: Question;
   readonly untilMs: number;
-  /** Answers by member's id, earliest first. */
-  readonly answers: Map<string, Answer>;
+  /** At most one answer of each member, earliest first. */
+  readonly answers: readonly Answer[];
 }
 
 /** A game in a channel. One live message shows the game, from its lobby to its final board. */
 export interface Game {
-  /** Id of the game. It is also the `ref` of the live message: see `Output`. */
   readonly id: string;
   readonly channel: string;
   readonly host: Member;
   readonly questions: readonly Question[];
   readonly secondsPerQuestion: number;
-  readonly revealMs: number;
-  /** Players by member's id, in the order of joining. */
-  readonly players: Map<string, Player>;
+  /** In the order of joining. */
+  readonly players: Player[];
   phase: Phase;
   /** Number of consecutive unanswered questions, including the latest question. */
   unanswered: number;
+  /** The live message; undefined until it is posted. */
+  message?: MessageRef | undefined;
   /** Time of the last update of the live message, in ms since the epoch. */
   shownAtMs: number;
-  /** Whether the state has changed since the last update of the live message. */
-  isStale: boolean;
+  /** Time from which the next update can be shown; undefined if nothing has changed. */
+  showAtMs?: number | undefined;
+  /** Id of the timer for what comes next. */
+  timer?: string | undefined;
 }
 
 /** Returns the players, most points first. */
-export function standings(game: Game): readonly Player[] {
-  return [...game.players.values()].toSorted((a, b) => b.points - a.points);
+export function standings({ players }: Game): readonly Player[] {
+  return players.toSorted((a, b) => b.points - a.points);
 }

@@ -1,55 +1,57 @@
-import { MessageKind } from "../../../proto/gen/chatbridge/v1/event";
-import { isFirst, writeCommand, type GameNames } from "../rules/game-names";
-import type { Member } from "../rules/game-state";
-import type { MessageContent } from "../rules/input-output";
-import { button, card, link, paragraphs, plain, plainName } from "./content";
+import { link, type Button, type MessageContent, type Turn } from "../../../kit/game";
+import { paragraphs, plain, plainName } from "./content";
 
-const COMMANDS = [
-  ["start", "open a game in this channel"],
-  ["stop", "end the game that you opened"],
-  ["suggest", "suggest a topic for the channel to talk about"],
-] as const;
+/** A turn, which returns the command for a verb; for an empty verb, the command for the help. */
+type Usage = Pick<Turn<unknown>, "usage">;
+
+/** The commands in the help, with their descriptions. */
+export const COMMANDS = {
+  start: "open a game in this channel",
+  stop: "end the game that you opened",
+  suggest: "suggest a topic for the channel to talk about",
+} as const;
 
 /** Returns the answer to the command `help`, and to an empty command. The help of the first game names the other games. */
-export function showHelp(names: GameNames): MessageContent {
-  const others = names.all.slice(1).map((name) => `\`${name}\``);
+export function showHelp(turn: Usage, otherGames: readonly string[]): MessageContent {
+  const isFirst = turn.usage("") === "";
+  const others = otherGames.map((name) => `\`${name}\``);
   return {
-    kind: MessageKind.HELP,
+    kind: "help",
     text: paragraphs(
       "**Trivia** asks questions; press a button to answer, the faster the better. At the end the closest number wins.",
       "Send the command with one of these words:",
-      COMMANDS.map(([verb, what]) => `\`${writeCommand(verb, names)}\` · ${what}`).join("\n"),
-      isFirst(names) && others.length > 0
+      Object.entries(COMMANDS)
+        .map(([verb, what]) => `\`${turn.usage(verb)}\` · ${what}`)
+        .join("\n"),
+      isFirst && others.length > 0
         ? `Other games: ${others.join(", ")}. Send the command with the name of a game.`
         : undefined,
     ),
-    rows: [{ buttons: [link("What is trivia?", "https://en.wikipedia.org/wiki/Trivia")] }],
+    buttons: [[link("What is trivia?", "https://en.wikipedia.org/wiki/Trivia")]],
   };
 }
 
-export function showUnknownCommand(verb: string, names: GameNames): MessageContent {
-  const how = isFirst(names) ? "without arguments" : `with only \`${names.own}\``;
-  return card(`Unknown command “${plainName(verb)}”. Send the command ${how} for help.`);
+export function showUnknownCommand(verb: string, turn: Usage): string {
+  const own = turn.usage("");
+  const how = own === "" ? "without arguments" : `with only \`${own}\``;
+  return `Unknown command “${plainName(verb)}”. Send the command ${how} for help.`;
 }
 
-export function showGameIsOver(names: GameNames): MessageContent {
-  return card(
-    `That game is over. Send the command with \`${writeCommand("start", names)}\` to open another game.`,
-  );
+export function showGameIsOver(turn: Usage): string {
+  return `That game is over. Send the command with \`${turn.usage("start")}\` to open another game.`;
 }
 
-export function showNoGame(names: GameNames): MessageContent {
-  const start = writeCommand("start", names);
-  return card(`No game is running in this channel. Send the command with \`${start}\` to open a game.`);
+export function showNoGame(turn: Usage): string {
+  return `No game is running in this channel. Send the command with \`${turn.usage("start")}\` to open a game.`;
 }
 
 /**
  * Returns the notice about a number that has two meanings. Each number that the notice suggests has only one meaning.
  */
-export function showUnclearNumber({ whole, decimal }: { readonly whole: string; readonly decimal: string }) {
-  return card(
-    `Do you mean ${whole} or ${decimal}? Type \`${whole}\` for the first, or \`${decimal}0\` for the second.`,
-  );
+export function showUnclearNumber(number: { readonly whole: string; readonly decimal: string }) {
+  const { whole, decimal } = number;
+  const text = `Do you mean ${whole} or ${decimal}? Type \`${whole}\` for the first, or \`${decimal}0\` for the second.`;
+  return { text };
 }
 
 /** Messages that only one member sees. */
@@ -68,16 +70,13 @@ const NOTICES = {
 } as const;
 
 export function notice(name: keyof typeof NOTICES): MessageContent {
-  return card(NOTICES[name]);
+  return { text: NOTICES[name] };
 }
 
 /** Returns the direct message that offers a rematch to a winner. */
-export function showRematchOffer(points: number, channel: string): MessageContent {
-  const buttons = [button("Rematch", { do: "rematch", channel }), button("Not now", { do: "no-rematch" })];
-  return {
-    ...card(paragraphs(`**You won** with ${points} points.`, "Do you want a rematch?")),
-    rows: [{ buttons }],
-  };
+export function showRematchOffer(points: number, buttons: readonly Button[]): MessageContent {
+  const text = paragraphs(`**You won** with ${points} points.`, "Do you want a rematch?");
+  return { text, buttons: [buttons] };
 }
 
 const REMATCH_ANSWERS = {
@@ -88,19 +87,17 @@ const REMATCH_ANSWERS = {
 } as const;
 
 /** Returns the message that replaces the offer of a rematch. The message has no buttons. */
-export function showRematchAnswer(answer: keyof typeof REMATCH_ANSWERS): MessageContent {
-  return card(REMATCH_ANSWERS[answer]);
+export function showRematchAnswer(answer: keyof typeof REMATCH_ANSWERS): string {
+  return REMATCH_ANSWERS[answer];
 }
 
-/** Returns the direct message that asks for a topic. The member's next direct message is the answer. */
-export function showTopicPrompt(): MessageContent {
-  return { ...card("**Which topic would you like?** Type it here."), awaitsReply: true };
+/** The direct message that asks for a topic. The member's next direct message is the answer. */
+export const TOPIC_PROMPT = "**Which topic would you like?** Type it here.";
+
+export function showTopicThanks(topic: string): string {
+  return paragraphs("Thank you. This was posted in the channel:", `> ${plain(topic)}`);
 }
 
-export function showTopicThanks(topic: string): MessageContent {
-  return card(paragraphs("Thank you. This was posted in the channel:", `> ${plain(topic)}`));
-}
-
-export function showTopic({ name }: Member, topic: string): MessageContent {
-  return card(paragraphs(`**${plainName(name)}** suggests a topic:`, `> ${plain(topic)}`));
+export function showTopic(name: string, topic: string): string {
+  return paragraphs(`**${plainName(name)}** suggests a topic:`, `> ${plain(topic)}`);
 }

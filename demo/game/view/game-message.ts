@@ -1,33 +1,46 @@
-import { MessageKind } from "../../../proto/gen/chatbridge/v1/event";
+import { link, type Button, type MessageContent } from "../../../kit/game";
 import {
   standings,
   type Answer,
   type EndReason,
   type Game,
-  type Phase,
+  type PhaseOf,
   type Question,
 } from "../rules/game-state";
-import type { MessageContent } from "../rules/input-output";
-import { button, card, link, paragraphs, plain, plainName, type Row } from "./content";
+import { paragraphs, plain, plainName } from "./content";
 import { BOARD_SHOWN, viewModel } from "./view-model";
+
+/** The functions that make the buttons of a live message. */
+export interface GameButtons {
+  readonly join: (label: string, payload: InGame) => Button;
+  readonly begin: (label: string, payload: InGame) => Button;
+  readonly answer: (label: string, payload: PressedOption) => Button;
+}
+
+/** The payload of a button in a live message. */
+export type InGame = {
+  /** Id of the game. */
+  readonly game: string;
+};
+
+/** The payload of an option's button: the indexes of the question and of the option. */
+export type PressedOption = InGame & { readonly question: number; readonly option: number };
 
 const NAMES_SHOWN = 12;
 const BUTTONS_IN_ROW = 2;
 
-type PhaseOf<Name extends Phase["name"]> = Extract<Phase, { name: Name }>;
-
 /** Returns the live message of a game. Each version shows the whole state. */
-export function showGame(game: Game): MessageContent {
-  return { ...showPhase(game), data: viewModel(game) };
+export function showGame(game: Game, buttons: GameButtons): MessageContent {
+  return { ...showPhase(game, buttons), data: viewModel(game) };
 }
 
-function showPhase(game: Game): MessageContent {
+function showPhase(game: Game, buttons: GameButtons): MessageContent {
   const { phase } = game;
   switch (phase.name) {
     case "lobby":
-      return showLobby(game);
+      return showLobby(game, buttons);
     case "question":
-      return showQuestion(game, phase);
+      return showQuestion(game, phase, buttons);
     case "reveal":
       return showReveal(game, phase);
     case "over":
@@ -35,60 +48,73 @@ function showPhase(game: Game): MessageContent {
   }
 }
 
-function showLobby({ id: gameId, host, questions, secondsPerQuestion, players }: Game): MessageContent {
-  const names = [...players.values()].map(({ name }) => `**${plainName(name)}**`);
+function showLobby(
+  { id, host, questions, secondsPerQuestion, players }: Game,
+  { join, begin }: GameButtons,
+): MessageContent {
+  const names = players.map(({ name }) => `**${plainName(name)}**`);
   return {
-    kind: MessageKind.GAME_START,
+    kind: "game_start",
     text: paragraphs(
       `**Trivia!** ${plainName(host.name)} opens a game.`,
       `${questions.length} questions, ${secondsPerQuestion} seconds each`,
       `_Players:_ ${shortened(names).join(", ")}`,
     ),
-    rows: [{ buttons: [button("Join", { do: "join", gameId }), button("Start", { do: "begin", gameId })] }],
+    buttons: [[join("Join", { game: id }), begin("Start", { game: id })]],
   };
 }
 
-function showQuestion(game: Game, { index, question, answers }: PhaseOf<"question">): MessageContent {
+function showQuestion(
+  game: Game,
+  { index, question, answers }: PhaseOf<"question">,
+  buttons: GameButtons,
+): MessageContent {
   const unit = question.kind === "number" && question.unit !== "" ? ` of ${plain(question.unit)}` : "";
   return {
-    kind: answers.size === 0 ? MessageKind.QUESTION : MessageKind.ANSWER_UPDATE,
+    kind: answers.length === 0 ? "question" : "answer_update",
     text: paragraphs(
       `**${progress(game, index)}** · ${game.secondsPerQuestion} seconds`,
       `> ${plain(question.text)}`,
       question.kind === "number" ? `_The closest wins: type a number${unit}._` : undefined,
-      answers.size === 0 ? undefined : `${answers.size} of ${game.players.size} have answered`,
+      answers.length === 0 ? undefined : `${answers.length} of ${game.players.length} have answered`,
     ),
     ...(question.kind === "number"
       ? { awaitsReply: true }
-      : { rows: optionRows(game.id, index, question.options), image: question.picture }),
+      : { buttons: optionRows(game.id, index, question.options, buttons), image: question.picture }),
   };
 }
 
-function optionRows(gameId: string, question: number, options: readonly string[]): Row[] {
+function optionRows(
+  game: string,
+  question: number,
+  options: readonly string[],
+  { answer }: GameButtons,
+): Button[][] {
   const buttons = options.map((text, option) =>
-    button(`${letter(option)} · ${text}`, { do: "answer", gameId, question, option }),
+    answer(`${letter(option)} · ${text}`, { game, question, option }),
   );
-  const rows: Row[] = [];
-  while (buttons.length > 0) rows.push({ buttons: buttons.splice(0, BUTTONS_IN_ROW) });
+  const rows: Button[][] = [];
+  while (buttons.length > 0) rows.push(buttons.splice(0, BUTTONS_IN_ROW));
   return rows;
 }
 
 function showReveal(game: Game, phase: PhaseOf<"reveal">): MessageContent {
-  const { index, question, answers, gains } = phase;
-  const winners = [...gains].map(
-    ([id, points]) => `${plainName(game.players.get(id)?.name ?? "")} +${points}`,
-  );
+  const { index, question, answers } = phase;
+  const nameOf = (user: string): string => game.players.find(({ id }) => id === user)?.name ?? "";
+  const winners = answers
+    .filter(({ points }) => points > 0)
+    .map(({ user, points }) => `${plainName(nameOf(user))} +${points}`);
   return {
-    kind: MessageKind.TIME_UP,
+    kind: "time_up",
     text: paragraphs(
-      `**${progress(game, index)}** · ${answers.size === game.players.size ? "Everyone has answered" : "Time is up"}`,
+      `**${progress(game, index)}** · ${answers.length === game.players.length ? "Everyone has answered" : "Time is up"}`,
       `> ${plain(question.text)}`,
       `The answer: **${nameOfAnswer(question, question.right)}**`,
       winners.length === 0
-        ? NO_WINNERS[answers.size === 0 ? "unanswered" : "wrong"]
+        ? NO_WINNERS[answers.length === 0 ? "unanswered" : "wrong"]
         : shortened(winners).join(" · "),
     ),
-    rows: [{ buttons: [link("Read more", question.more)] }],
+    buttons: [[link("Read more", question.more)]],
     ...(question.kind === "choice" ? { image: question.picture } : {}),
   };
 }
@@ -112,7 +138,7 @@ function showEnd(game: Game, why: EndReason): MessageContent {
   const board = standings(game)
     .slice(0, BOARD_SHOWN)
     .map(({ name, points }, i) => `${markOf(i, points)} **${plainName(name)}** · ${points} points`);
-  return { kind: MessageKind.GAME_END, text: paragraphs(END_LINES[why], board.join("\n")) };
+  return { kind: "game_end", text: paragraphs(END_LINES[why], board.join("\n")) };
 }
 
 /** Returns the message that tells a member which of their answers counts. Its data contains this answer. */
@@ -121,7 +147,7 @@ export function showReceipt(
   question: Question,
   { value }: Answer,
 ): MessageContent {
-  return { ...card(`${before}: **${nameOfAnswer(question, value)}**`), data: { answer: value } };
+  return { text: `${before}: **${nameOfAnswer(question, value)}**`, data: { answer: value } };
 }
 
 function progress({ questions }: Game, index: number): string {
