@@ -91,9 +91,10 @@ export class GameRun<State> implements FollowListener {
     this.#isStopping = true;
     const { link } = this.#context;
     link.pause();
+    const waiting = [...this.#wakes.keys()];
     this.#cancelTimers();
     const late = new Promise<void>((resolve) => setTimeout(resolve, STOP_WITHIN_MS).unref());
-    await Promise.race([this.#finish(), late]);
+    await Promise.race([this.#finish(waiting), late]);
     await link.close();
   }
 
@@ -237,9 +238,12 @@ export class GameRun<State> implements FollowListener {
     });
   }
 
-  async #finish(): Promise<void> {
+  /** @param waiting the workspaces with timers */
+  async #finish(waiting: readonly string[]): Promise<void> {
     for (const run of this.#runs.values()) run.stopTaking();
     await this.settled();
+    // A workspace with timers may not be in memory, e.g. after an outage of core.
+    if (this.#context.game.handlers.stop !== undefined) for (const id of waiting) this.#runOf(id);
     for (const run of this.#runs.values()) run.stop();
     await this.settled();
   }

@@ -139,7 +139,7 @@ export class Game<State = undefined> {
   }
 
   /**
-   * Handles the stop of the process, once for each workspace or channel in its memory. Use it only if the state is not
+   * Handles the stop of the process, once for each workspace or channel in its memory or with a timer. Use it only if the state is not
    * stored, e.g. to say that a game ends: with a store, the next process continues the games.
    */
   onStop(run: NonNullable<Handlers<State>["stop"]>): this {

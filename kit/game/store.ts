@@ -34,10 +34,18 @@ export interface GameStore {
   close?(): Promise<void>;
 }
 
-/** Returns a store in memory. The state is lost when the process ends, so use it in tests and for games without history. */
-export function memoryStore(): GameStore {
+/**
+ * Returns a store in memory. The state is lost when the process ends, so use it in tests and for games without history.
+ *
+ * @param workspacesMax the number of workspaces above which the one that was saved least recently is dropped
+ */
+export function memoryStore(workspacesMax = Infinity): GameStore {
   const stored = new Map<string, { readonly version: number; readonly text: string }>();
   const wakeTimes = new Map<string, number>();
+  function remove(workspaceId: string): void {
+    stored.delete(workspaceId);
+    wakeTimes.delete(workspaceId);
+  }
   return {
     async load(workspaceId) {
       const found = stored.get(workspaceId);
@@ -45,14 +53,16 @@ export function memoryStore(): GameStore {
     },
     async save(workspaceId, { version, document }, wakeAtMs) {
       if ((stored.get(workspaceId)?.version ?? 0) !== version - 1) return false;
+      stored.delete(workspaceId);
       stored.set(workspaceId, { version, text: JSON.stringify(document) });
       if (wakeAtMs === undefined) wakeTimes.delete(workspaceId);
       else wakeTimes.set(workspaceId, wakeAtMs);
+      const [oldest] = stored.keys();
+      if (oldest !== undefined && stored.size > workspacesMax) remove(oldest);
       return true;
     },
     async remove(workspaceId) {
-      stored.delete(workspaceId);
-      wakeTimes.delete(workspaceId);
+      remove(workspaceId);
     },
     async wakes() {
       return [...wakeTimes].map(([workspaceId, atMs]) => ({ workspaceId, atMs }));

@@ -110,6 +110,7 @@ export class WorkspaceRun<State> {
   /** Runs the game's `onStop`, and publishes and saves the result. Nothing may be in progress. */
   stop(): void {
     this.#exclusively(async () => {
+      if (this.#context.game.handlers.stop !== undefined) this.#stored ??= await this.#load();
       const before = this.#stored;
       if (before === undefined) return;
       const document = await this.#handlers.stop(before.document);

@@ -344,3 +344,20 @@ test("`onStop` says goodbye when the process stops", async () => {
   await run.stop();
   expect(world.shown).toEqual(["room: bye"]);
 });
+
+test("`onStop` also runs for workspaces with timers that are not in memory, e.g. after an outage of core", async () => {
+  const game = counter();
+  game.onStop((turn) => {
+    if (turn.state.board) turn.update("bye", turn.state.board);
+  });
+  const world = new World(game);
+  const run = world.start();
+  await world.command("start");
+  await world.command("later 20 a");
+  world.core.endStreams();
+  await new Promise(setImmediate);
+  await world.settled();
+  expect([run.isFollowing, run.workspaces]).toEqual([true, 0]);
+  await run.stop();
+  expect(world.shown).toEqual(["room: bye"]);
+});
