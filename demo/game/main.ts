@@ -10,6 +10,9 @@ import { drawQuestions } from "./questions/draw-questions";
 import type { Rules } from "./rules/game-state";
 import { createTrivia } from "./trivia";
 
+/** Maximum number of workspaces with state in memory. The least recently used one is dropped first, with its games. */
+const WORKSPACES_MAX = 5_000;
+
 answerArguments({
   file: "demo/game/main.js",
   purpose: "The demo game: trivia, over gRPC.",
@@ -33,7 +36,7 @@ async function start(config: GameConfig, log: Logger, stopping: AbortSignal) {
   const { picturesUrl = `http://${formatHostPort({ ...config.picturesListen, port })}/` } = config;
   const game = await startGame(createTrivia(rulesOf(config, picturesUrl)), {
     settings: config,
-    store: memoryStore(),
+    store: memoryStore(WORKSPACES_MAX),
     log,
     isProgram: false,
     signal: stopping,
