@@ -107,6 +107,10 @@ export class Findings {
     this.#onFinding?.({ code, detail, ...RULES[code] });
   }
 
+  clear(): void {
+    this.#found.clear();
+  }
+
   /** Returns the findings, broken rules first. `extra` are cases that exist only now. */
   list(
     extra: readonly { readonly code: FindingCode; readonly count: number; readonly example: string }[],

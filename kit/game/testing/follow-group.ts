@@ -187,6 +187,16 @@ export class FollowGroup {
     return [...this.#events.values()].flatMap(({ event }) => (event.attempt > 0 ? event : []));
   }
 
+  /** The number of events that are not acked, delivered or not. */
+  get pending(): number {
+    return this.#events.size;
+  }
+
+  /** The number of open streams. */
+  get streams(): number {
+    return this.#streams.size;
+  }
+
   /** Must be called after a change of `windowMax`. */
   resume(): void {
     this.#pump();

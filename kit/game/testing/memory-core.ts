@@ -1,4 +1,5 @@
 import { PUBLISH_BATCH_MAX } from "../../../core/domain/bounds";
+import type { OutboundFault } from "../../../core/domain/outbound-rules";
 import { parseWorkspaceId } from "../../../core/domain/workspace";
 import type { InboundEvent } from "../../../proto/gen/chatbridge/v1/event";
 import type { OutboundEvent, PublishResult } from "../../../proto/gen/chatbridge/v1/game";
@@ -147,6 +148,11 @@ export class MemoryCore {
     return events.map((event) => this.#publisher.publish(event));
   }
 
+  /** Returns the result of an event that could not be decoded, and reports the fault. */
+  refuse(fault: OutboundFault): PublishResult {
+    return this.#publisher.refuse(fault);
+  }
+
   /** Ends every stream with UNAVAILABLE, as a lost connection does. */
   endStreams(): void {
     for (const group of this.#groups.values()) group.endStreams();
@@ -175,6 +181,30 @@ export class MemoryCore {
   setSlow(window: number | undefined): void {
     this.#windowMax = window;
     for (const group of this.#groups.values()) group.resume();
+  }
+
+  /** The groups, and how many streams each has. */
+  get groups(): readonly { readonly name: string; readonly streams: number }[] {
+    return [...this.#groups.values()].map(({ name, streams }) => ({ name, streams }));
+  }
+
+  /** The number of events that wait for an ack, in all groups. */
+  get pending(): number {
+    return [...this.#groups.values()].reduce((sum, group) => sum + group.pending, 0);
+  }
+
+  /**
+   * Forgets messages, events, idempotency keys and findings, and ends all faults. Groups and streams stay, and ids are not
+   * used again.
+   */
+  reset(): void {
+    for (const id of this.workspaceIds) {
+      this.removeWorkspace(id);
+      this.addWorkspace(id);
+    }
+    this.setUnavailable(false);
+    this.setSlow(undefined);
+    this.#findings.clear();
   }
 
   /** Returns what the game did wrong or could do better, broken rules first. */

@@ -54,10 +54,10 @@ export class MemoryPublisher {
 
   publish(message: EventMessage): PublishResult {
     const read = readOutboundEvent(message);
-    if ("fault" in read) return this.#invalid(read.fault.field, read.fault);
+    if ("fault" in read) return this.refuse(read.fault);
     const { event } = read;
     const dataFault = findDataFault(message);
-    if (dataFault) return this.#invalid(dataFault.field, dataFault);
+    if (dataFault) return this.refuse(dataFault);
     const { findings, clock } = this.#context;
     const number = String(++this.#newest).padStart(26, "0");
     const ids = { event: () => `evt_${number}`, message: () => `msg_${number}` };
@@ -71,6 +71,11 @@ export class MemoryPublisher {
       return this.#invalid(faultField(event, prepared.fault), prepared.fault);
     findings.add("unknown-workspace", `the workspace id "${event.workspaceId}" is not a UUID`);
     return UNKNOWN_WORKSPACE;
+  }
+
+  /** Returns the result of an event with a fault, and reports the fault. */
+  refuse(fault: OutboundFault): PublishResult {
+    return this.#invalid(fault.field, fault);
   }
 
   #store(publication: Publication, event: OutboundEvent): PublishResult {
