@@ -79,12 +79,23 @@ const ARROWS = {
   "^demo/chat/": [CONTRACT_OF_KIT, "^kit/", "^runtime/"],
   // The command line uses the same JSON as the dashboard's API. It also uses the kit's signatures and event types, and
   // the parts of the kit with which `listen` polls and pushes.
-  "^cli/": [
+  "^cli/(?!fake-core/)": [
+    "^cli/fake-core/run\\.ts$",
     "^contract/",
     "^proto/(gen/|json/|codes\\.ts$)",
     "^runtime/",
     "^kit/(signature|secret-form|events|poll|poller|cursor-store|serial-queues|back-off|check/http-client)\\.ts$",
     "^kit/game/",
+  ],
+  // The fake core speaks core's protocol, with core's own code for requests, and without its store.
+  "^cli/fake-core/": [
+    "^cli/(cli|exit-code|failure)\\.ts$",
+    "^contract/",
+    "^proto/gen/",
+    "^runtime/",
+    "^kit/game/",
+    "^core/domain/bounds\\.ts$",
+    "^core/rpc/(follow-requests|game-methods|health-service|reflection|status)\\.ts$",
   ],
   "^deploy/local/": ["^proto/gen/", "^runtime/"],
   "^deploy/compose/": ["^deploy/local/(settings-file|operator)\\.ts$", "^runtime/"],

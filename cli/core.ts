@@ -98,7 +98,11 @@ function readToken(
   const own = environment["CORE_TOKEN"];
   if (flag === undefined && own) return own;
   const path = flag ?? environment["CORE_TOKEN_FILE"];
-  if (!path) return undefined;
+  return path ? readTokenFile(role, path) : undefined;
+}
+
+/** Returns the token of a role from a file. Throws a `CliFailure`. */
+export function readTokenFile(role: Role, path: string): string {
   let text: string;
   try {
     text = readFileSync(path, "utf8").trim();

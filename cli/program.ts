@@ -3,6 +3,7 @@ import { CliCommand, type Cli, type Surroundings } from "./cli";
 import { addChanges } from "./changes";
 import { EXIT, EXIT_CODE_WORDS, type ExitCode } from "./exit-code";
 import { CliFailure } from "./failure";
+import { addFakeCore } from "./fake-core";
 import { addFailedEvents } from "./failed-events";
 import { addGroups } from "./groups";
 import { addListen } from "./listen";
@@ -77,6 +78,7 @@ export function createProgram(surroundings: Surroundings, endWith: Cli["endWith"
   addTail(program, cli);
   addGroups(program, cli);
   addListen(program, cli);
+  addFakeCore(program, cli);
   addSignatureCommands(program, cli);
   return program;
 }

@@ -49,6 +49,16 @@ export function createTerminal({ stdin, stdout, stderr }: Streams) {
       lines.close();
       if (reply.trim() !== "y") throw new CliFailure(EXIT.NO, declined);
     },
+    /** Calls `take` with each line of stdin. Returns a function that stops this. The end of the input has no effect. */
+    eachLine(take: (line: string) => void): () => void {
+      const lines = createInterface({ input: stdin, terminal: false });
+      lines.on("line", take);
+      return () => {
+        lines.off("line", take);
+        lines.close();
+        stdin.destroy();
+      };
+    },
     /** Reads a file, or stdin for "-". Rejects with a `CliFailure` when the file cannot be read. */
     async read(file: string): Promise<Buffer> {
       try {

@@ -123,7 +123,8 @@ export function readSettings<T extends object>(
   return Object.freeze({ ...result, misspelled });
 }
 
-function parseHostPort(text: string): HostPort {
+/** Parses `host:port`. Throws if the text has another form. */
+export function parseHostPort(text: string): HostPort {
   const form = /^(?:\[([0-9a-fA-F:.%]+)\]|([^:[\]\s]+)):(\d{1,5})$/.exec(text);
   const host = form?.[1] ?? form?.[2];
   const port = Number(form?.[3]);
