@@ -1,0 +1,75 @@
+import { execFile } from "node:child_process";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { PROGRAM } from "../harness/cli";
+import { docBlocks, docProgram } from "../harness/doc-blocks";
+import { playDice, startFakeCore, type FakeCore } from "../harness/fake-core";
+
+const run = promisify(execFile);
+const ROOT = join(__dirname, "../..");
+const PAGE = "docs/fake-core.md";
+const text = readFileSync(join(ROOT, PAGE), "utf8");
+
+let core: FakeCore;
+beforeAll(async () => {
+  core = await startFakeCore();
+  await playDice(core);
+});
+afterAll(async () => {
+  await core.stop();
+});
+
+test("the page's curl commands play a game", async () => {
+  const block = docBlocks(PAGE, "sh").find((each) => each.includes("curl")) ?? "";
+  const { stdout } = await run("sh", ["-e", "-c", block.replace("http://127.0.0.1:50062", core.url)]);
+  expect(stdout).toContain('"text":"**Ada** throws a 4"');
+  expect(stdout).toContain('"groups":[{"group":"dice","streams":1}]');
+});
+
+test("the page's test in Python passes", async () => {
+  await playDice(core);
+  const program = docProgram(PAGE, "python", "test_dice.py");
+  await run("python3", ["-c", program], { env: { PATH: process.env["PATH"], FAKE_CORE_HTTP: core.url } });
+});
+
+test("the page lists all calls, options, commands and codes", async () => {
+  const { json } = await core.control("GET", "/nothing");
+  const calls = String(json["error"]).split("use one of ")[1] ?? "";
+  const served = calls.split(", ").map((call) => call.replaceAll(/:(\w+)/g, "{$1}"));
+  expect(served.length).toBeGreaterThan(15);
+  for (const call of served) expect(text).toContain(`\`${call}\``);
+
+  const command = PROGRAM.commands.find((each) => each.name() === "fake-core");
+  const options = command?.options.map(({ long }) => long) ?? [];
+  expect(options).toContain("--strict");
+  for (const option of options) expect(text).toMatch(new RegExp(`^\\| \`${option}\\b`, "m"));
+
+  core.type("help");
+  await core.says("help, quit");
+  const rows = core.lines
+    .flatMap((line) => /^ {2}(\w+)/.exec(line)?.[1] ?? [])
+    .filter((word) => word !== "ada");
+  expect(rows).toContain("redeliver");
+  for (const word of rows.filter((each) => each !== "help"))
+    expect(text).toMatch(new RegExp(`^\\|.*\`${word}\\b`, "m"));
+
+  const rules = readFileSync(join(ROOT, "kit/game/testing/findings.ts"), "utf8");
+  const codes = [...rules.matchAll(/^ {2}"?([a-z-]+)"?: \{/gm)].map(([, code]) => code);
+  expect(codes.length).toBeGreaterThan(15);
+  for (const code of codes) expect(text).toContain(`\`${code}\``);
+});
+
+test("reflection is enough to call the fake core", async () => {
+  const buf = join(ROOT, "node_modules/.bin/buf");
+  const transport = ["--protocol", "grpc", "--http2-prior-knowledge", "--reflect"];
+  const header = ["--reflect-header", "authorization: Bearer any", "-H", "authorization: Bearer any"];
+  const workspaceId = "00000000-0000-4000-8000-0000000000ff";
+  const message = { kind: "MESSAGE_KIND_CARD", text: "hi", data: { a: [1, { b: null }] } };
+  const event = JSON.stringify({ events: [{ workspaceId, messageCreate: { channel: "room", message } }] });
+  const url = `http://${core.grpc}/chatbridge.v1.GameService/PublishEvents`;
+  const { stdout } = await run(buf, ["curl", ...transport, ...header, "-d", event, url], { cwd: "/" });
+  expect(JSON.parse(stdout)).toMatchObject({
+    results: [{ refused: { reason: "PUBLISH_REFUSAL_UNKNOWN_WORKSPACE" } }],
+  });
+});
