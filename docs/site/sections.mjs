@@ -24,6 +24,7 @@ const READERS = [
       "docs/game-service-guide.md",
       "kit/game/README.md",
       "docs/answers/games.md",
+      "docs/fake-core.md",
       /^demo\/.*README\.md$/,
     ],
   },
