@@ -9,7 +9,7 @@ const PROJECT = join(__dirname, "../../../..");
 const SOURCES =
   "contract core kit proto runtime scripts/write-build.mjs package.json tsconfig.json LICENSE".split(" ");
 /** Folders of a copy that the package is not made of. */
-const LEFT_OUT = /^kit\/(dist|test|template|game\/(dist|test|template))$/;
+const LEFT_OUT = /^kit\/(dist|test|template|game\/(dist|test))$/;
 
 /**
  * Packs the game kit as `npm publish` would, for all test files of the run. Packs a copy of the sources: before npm

@@ -30,8 +30,9 @@ beforeAll(() => {
   if (status !== 0) throw new Error(`the README's examples do not compile:\n${stdout}`);
 });
 
-test("the package contains the kit's code, types, README and licence, and all exports can be imported", () => {
-  expect(readdirSync(kit.installed).toSorted()).toEqual(["LICENSE", "README.md", "dist", "package.json"]);
+test("the package contains the kit's code, types, template, README and licence, and all exports can be imported", () => {
+  const contents = ["LICENSE", "README.md", "dist", "package.json", "template"];
+  expect(readdirSync(kit.installed).toSorted()).toEqual(contents);
   const files = readdirSync(join(kit.installed, "dist"), { recursive: true, encoding: "utf8" });
   expect(files.filter((path) => /(^|\/)(test|template)\/|\.map$/.test(path))).toEqual([]);
   for (const [entry, target] of Object.entries(kit.exports)) {

@@ -1,0 +1,34 @@
+// src/game.ts: a member chooses a word in a direct message, and the others guess it
+import { createGame, md, type Content, type MessageRef, type Turn } from "chat-bridge-game";
+
+type Round = { word: string; hints: number; card: MessageRef; timer: string };
+export const game = createGame({ name: "word", state: (): Record<string, Round> => ({}) });
+
+game.command("start", "lets the others guess your word", (turn) => {
+  turn.ask("Which word should they guess?", chosen(turn.channel), { to: turn.user.id });
+});
+const chosen = game.answer<string>("chosen", (turn, text, channel) => {
+  if (turn.state[channel]) return turn.reply("Another word is being guessed. Try again later.");
+  const word = text.trim().toLowerCase();
+  const card = turn.post(channel, question(word, 1));
+  turn.state[channel] = { word, hints: 1, card, timer: turn.after("60 s", timeUp(channel)) };
+});
+const question = (word: string, hints: number): Content => ({
+  text: md`Which word is **${word.slice(0, hints).padEnd(word.length, "·")}**?`,
+  buttons: [[hint("Hint")]],
+});
+const hint = game.action("hint", (turn) => {
+  const round = turn.state[turn.channel];
+  if (round) turn.update(question(round.word, ++round.hints), round.card);
+});
+const timeUp = game.timer<string>("time-up", (turn, channel) => end(turn, channel, "Nobody"));
+game.message((turn, text) => {
+  const word = text.trim().toLowerCase();
+  if (turn.state[turn.channel]?.word === word) end(turn, turn.channel, turn.user.name);
+});
+function end(turn: Turn<Record<string, Round>>, channel: string, who: string) {
+  const { word, card, timer } = turn.state[channel] as Round;
+  turn.update(md`**${who}** knew it: **${word}**`, card);
+  turn.cancel(timer);
+  delete turn.state[channel];
+}

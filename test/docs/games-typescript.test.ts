@@ -1,0 +1,49 @@
+import { execFileSync } from "node:child_process";
+import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { packedGameKit } from "../../kit/game/test/harness/game-kit-package";
+import { docBlocks, docProgram } from "../harness/doc-blocks";
+
+const PAGE = "docs/games/typescript.md";
+const ROOT = join(__dirname, "../..");
+const FILES = ["src/game.ts", "src/main.ts", "test/game.test.ts"] as const;
+/** The time that the page promises for the test of the game, ms. */
+const TEST_WITHIN_MS = 2_000;
+
+const template = (path: string): string => readFileSync(join(ROOT, "kit/game/template", path), "utf8");
+const kit = packedGameKit();
+
+test("the page's game runs, and its test passes in under two seconds", () => {
+  const folder = join(kit.folder, "page");
+  for (const path of FILES) {
+    mkdirSync(dirname(join(folder, path)), { recursive: true });
+    writeFileSync(join(folder, path), docProgram(PAGE, "ts", path));
+  }
+  for (const path of ["package.json", "tsconfig.json"]) writeFileSync(join(folder, path), template(path));
+  symlinkSync(join(ROOT, "node_modules/@types"), join(kit.folder, "node_modules/@types"));
+  execFileSync(join(ROOT, "node_modules/.bin/tsc"), ["-p", folder], { stdio: "pipe" });
+  // Other tests use the processors too, so the fastest of several runs counts.
+  const times = [1, 2, 3].map(() => {
+    const startedAt = performance.now();
+    const options = { cwd: folder, encoding: "utf8" } as const;
+    const output = execFileSync("sh", ["-c", "node --test dist/test/*.test.js"], options);
+    expect(output).toContain("# pass 2");
+    return performance.now() - startedAt;
+  });
+  expect(Math.min(...times)).toBeLessThan(TEST_WITHIN_MS);
+});
+
+test("the page's game has at most 30 lines after its import, and no line is longer than 100 characters", () => {
+  const lines = docProgram(PAGE, "ts", "src/game.ts").split("\n");
+  const code = lines.filter((line) => line !== "" && !/^(?:\/\/|import )/.test(line));
+  expect(code.length).toBeLessThanOrEqual(30);
+  expect(lines.filter((line) => line.length > 100)).toEqual([]);
+});
+
+test.each(FILES)("the page shows %s of the template", (path) => {
+  expect(docProgram(PAGE, "ts", path)).toBe(template(path));
+});
+
+test("the page shows the Dockerfile of the template", () => {
+  expect(docBlocks(PAGE, "dockerfile")).toEqual([template("Dockerfile")]);
+});
