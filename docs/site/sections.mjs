@@ -21,6 +21,10 @@ const READERS = [
     details:
       "Follow the events of members, and publish messages with buttons, over gRPC. In any language, or with the kit.",
     pages: [
+      "docs/games/typescript.md",
+      "kit/game/template/README.md",
+      "docs/games/python.md",
+      "docs/games/go.md",
       "docs/game-service-guide.md",
       "kit/game/README.md",
       "docs/answers/games.md",
@@ -75,6 +79,7 @@ const NAMES = {
   "README.md": "Overview",
   "kit/README.md": "The kit",
   "kit/game/README.md": "The game kit",
+  "kit/game/template/README.md": "A template for a game",
   "kit/template/README.md": "A template for a bridge",
   "bridges/irc/README.md": "IRC",
   "bridges/matrix/README.md": "Matrix",
