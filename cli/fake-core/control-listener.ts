@@ -40,9 +40,7 @@ function guard(app: FastifyInstance, hosts: readonly string[]): void {
   app.addHook("onRequest", async (request) => {
     const { origin, "sec-fetch-site": site = "none" } = request.headers;
     // A request of HTTP/1.0 can have no host.
-    const host = String(request.hostname ?? "")
-      .replace(/^\[(.*)\]$/, "$1")
-      .toLowerCase();
+    const host = (request.hostname ?? "").replace(/^\[(.*)\]$/, "$1").toLowerCase();
     // This check prevents DNS rebinding, with which a page could send requests without a foreign origin.
     if (isIP(host) === 0 && !known.includes(host)) {
       throw new Refused(
@@ -52,7 +50,7 @@ function guard(app: FastifyInstance, hosts: readonly string[]): void {
     }
     if (
       (origin !== undefined && origin !== `http://${request.host}`) ||
-      !["none", "same-origin"].includes(String(site))
+      !["none", "same-origin"].includes(site)
     ) {
       throw new Refused(
         403,

@@ -7,7 +7,6 @@ import {
   ServerListenerBuilder,
   status,
   type ServerInterceptor,
-  type UntypedServiceImplementation,
 } from "@grpc/grpc-js";
 import { PUBLISH_BATCH_MAX } from "../../core/domain/bounds";
 import { GAME_METHODS, messageOf, type Decoded, type EventsRequest } from "../../core/rpc/game-methods";
@@ -43,9 +42,9 @@ export async function listenForGames(
     ),
     follow: createFollowHandler(chat, report),
   };
-  server.addService(GAME_METHODS, service as unknown as UntypedServiceImplementation);
+  server.addService(GAME_METHODS, service);
   const health = createHealthService({ whyNotReady: async () => undefined, isStopping: () => false }, report);
-  server.addService(HEALTH_METHODS, health as UntypedServiceImplementation);
+  server.addService(HEALTH_METHODS, health);
   addReflection(server);
   // gRPC's own listener does not bound its connections.
   const injector = server.createConnectionInjector(ServerCredentials.createInsecure());

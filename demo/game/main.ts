@@ -1,5 +1,5 @@
 import type { Logger } from "pino";
-import { memoryStore, startGame } from "../../kit/game";
+import { memoryStore, startGame } from "../../kit/game/index";
 import { answerArguments } from "../../runtime/command-line";
 import { createLogger } from "../../runtime/logger";
 import { runProcess } from "../../runtime/run-process";

@@ -9,7 +9,7 @@ import {
   type PressTurn,
   type TimerToken,
   type Turn,
-} from "../../kit/game";
+} from "../../kit/game/index";
 import { answerNumber } from "./rules/answer-number";
 import { advance, answer, begin, end, join, newGame, nextTickOf } from "./rules/game";
 import { standings, type Game, type Rules, type State } from "./rules/game-state";

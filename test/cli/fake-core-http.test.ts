@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import { request, type IncomingMessage } from "node:http";
 import { connect } from "node:net";
-import { createGame } from "../../kit/game";
+import { createGame } from "../../kit/game/index";
 import { startGame } from "../../kit/game/start";
 import { playDice, startFakeCore, WORKSPACE, type FakeCore } from "../harness/fake-core";
 
@@ -29,7 +29,7 @@ const act = (core: FakeCore, member: string, how: string, body: unknown) =>
 const shown = (core: FakeCore, text: string, after: unknown = 0) =>
   core.control(
     "GET",
-    `/messages?${new URLSearchParams({ contains: text, after: String(after), wait: "30" })}`,
+    `/messages?${new URLSearchParams({ contains: text, after: String(after), wait: "30" }).toString()}`,
   );
 /** Sends a request with a `Host` header. */
 async function statusFor(core: FakeCore, headers: Record<string, string>): Promise<number | undefined> {
@@ -169,8 +169,10 @@ test("a game of the game kit plays on a fake core, survives a lost stream, and b
   const core = await start();
   const dice = createGame({ name: "dice", state: () => ({ throws: 0 }) });
   const card = (throws: number) => ({ text: `throw ${throws}`, buttons: [[again("Again")]] });
-  const again = dice.action("again", (turn) => void turn.update(card(++turn.state.throws)));
-  dice.command("roll", "throws a die", (turn) => void turn.reply(card(++turn.state.throws)));
+  const again = dice.action("again", (turn) => {
+    turn.update(card(++turn.state.throws));
+  });
+  dice.command("roll", "throws a die", (turn) => turn.reply(card(++turn.state.throws)));
   const game = await startGame(dice, {
     isProgram: false,
     environment: { CORE_ADDRESS: core.grpc, CORE_TOKEN: "any" },

@@ -2,7 +2,7 @@ import * as fc from "fast-check";
 import { drawQuestions } from "../../demo/game/questions/draw-questions";
 import type { Rules, State } from "../../demo/game/rules/game-state";
 import type { OutboxEntry } from "../../kit/game/document";
-import { createGame, memoryStore, type GameStore, type Json } from "../../kit/game";
+import { createGame, memoryStore, type GameStore, type Json } from "../../kit/game/index";
 import { readAction } from "../../kit/game/game";
 import { ANY_CHARACTER, forAll, many } from "../harness/for-all";
 import { placeOf, table } from "../harness/game-table";

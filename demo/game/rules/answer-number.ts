@@ -1,4 +1,4 @@
-import type { Member, MessageContent } from "../../../kit/game";
+import type { Member, MessageContent } from "../../../kit/game/index";
 import { notice, showUnclearNumber } from "../view/cards";
 import { answer } from "./game";
 import type { Game } from "./game-state";

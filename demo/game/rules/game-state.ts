@@ -1,4 +1,4 @@
-import type { Member, MessageRef } from "../../../kit/game";
+import type { Member, MessageRef } from "../../../kit/game/index";
 
 /** Settings and functions that all workspaces share. */
 export interface Rules {

@@ -1,4 +1,4 @@
-import type { Member, MessageContent } from "../../../kit/game";
+import type { Member, MessageContent } from "../../../kit/game/index";
 import { notice } from "../view/cards";
 import { showReceipt } from "../view/game-message";
 import type { EndReason, Game, Phase, PhaseOf, Rules } from "./game-state";

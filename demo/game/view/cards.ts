@@ -1,4 +1,4 @@
-import { link, type Button, type MessageContent, type Turn } from "../../../kit/game";
+import { link, type Button, type MessageContent, type Turn } from "../../../kit/game/index";
 import { paragraphs, plain, plainName } from "./content";
 
 /** A turn, which returns the command for a verb; for an empty verb, the command for the help. */

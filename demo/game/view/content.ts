@@ -1,4 +1,4 @@
-import { displayName, escapeLine } from "../../../kit/game";
+import { displayName, escapeLine } from "../../../kit/game/index";
 
 const NAME_MAX = 40;
 

@@ -1,4 +1,4 @@
-import { link, type Button, type MessageContent } from "../../../kit/game";
+import { link, type Button, type MessageContent } from "../../../kit/game/index";
 import {
   standings,
   type Answer,

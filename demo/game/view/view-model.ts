@@ -1,4 +1,4 @@
-import type { Json } from "../../../kit/game";
+import type { Json } from "../../../kit/game/index";
 import { standings, type Game, type PhaseOf } from "../rules/game-state";
 
 /** Maximum number of players in a list of the best players. */
