@@ -43,7 +43,7 @@ const game = (file = "word.py"): WordGame => ({ name: "word-python", core, start
 
 test("the page's test of the Python game passes", () => {
   const env = { ...process.env, CORE_ADDRESS: core.grpc, FAKE_CORE: core.url };
-  const output = execFileSync("venv/bin/python3", ["-m", "pytest", "-q"], {
+  const output = execFileSync(join(folder, "venv/bin/python3"), ["-m", "pytest", "-q"], {
     cwd: folder,
     env,
     encoding: "utf8",
