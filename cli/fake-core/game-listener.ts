@@ -1,5 +1,5 @@
 import { once } from "node:events";
-import { createServer, type AddressInfo } from "node:net";
+import { createServer, type AddressInfo, type Socket } from "node:net";
 import {
   Server,
   ServerCredentials,
@@ -48,7 +48,12 @@ export async function listenForGames(
   addReflection(server);
   // gRPC's own listener does not bound its connections.
   const injector = server.createConnectionInjector(ServerCredentials.createInsecure());
-  const listener = createServer((socket) => injector.injectConnection(socket));
+  const sockets = new Set<Socket>();
+  const listener = createServer((socket) => {
+    sockets.add(socket);
+    socket.once("close", () => sockets.delete(socket));
+    injector.injectConnection(socket);
+  });
   listener.maxConnections = CONNECTIONS_MAX;
   listener.listen(at.port, at.host);
   await once(listener, "listening");
@@ -56,6 +61,8 @@ export async function listenForGames(
     port: (listener.address() as AddressInfo).port,
     close(): void {
       listener.close();
+      // gRPC does not close all injected connections.
+      for (const socket of sockets) socket.destroySoon();
       server.forceShutdown();
     },
   };
