@@ -64,6 +64,7 @@ test("members act over HTTP, and a test waits for what the chat shows", async ()
   expect(ofBo.json["messages"]).toEqual([]);
 });
 
+// time: ordering
 test("a wait that ends without a result says what the chat shows", async () => {
   const core = await startPlayed();
   await act(core, "ada", "types", { text: "/play dice" });

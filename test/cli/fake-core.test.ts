@@ -219,6 +219,7 @@ describe("faults:", () => {
     expect(published(await core.show(CARD_OF("hi")))).toMatchObject({ sequence: 1 });
   });
 
+  // time: ordering
   test("a smaller window holds back events until earlier events are acked", async () => {
     const core = await start();
     await core.control("POST", "/window", { window: 1 });
@@ -234,6 +235,7 @@ describe("faults:", () => {
     game.cancel();
   });
 
+  // time: controlled
   test("advancing the clock passes an ack deadline once, and ends lifetimes", async () => {
     const core = await start("--strict");
     const game = await core.follow({ ackDeadline: { seconds: 30, nanos: 0 } }).opened();

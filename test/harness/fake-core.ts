@@ -76,9 +76,11 @@ export async function startFakeCore(...args: readonly string[]) {
     },
     /** Sends a signal, if any, and returns the exit code. */
     async stop(signal: NodeJS.Signals | "none" = "SIGTERM"): Promise<number | null> {
-      games.close();
       if (signal !== "none") child.kill(signal);
-      return exited;
+      // The fake core must stop although the game has not.
+      const code = await exited;
+      games.close();
+      return code;
     },
   };
 }
