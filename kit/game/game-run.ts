@@ -208,7 +208,9 @@ export class GameRun<State> implements FollowListener {
     // Core reports shards one after the other when a stream opens.
     await Promise.resolve();
     while (this.#gained.size > 0 && !this.#isStopping) {
+      // A shard that is lost and gained during the load is loaded again.
       const shards = new Set(this.#gained);
+      this.#gained.clear();
       const stream = this.#stream;
       try {
         const wakes = await this.#context.store.wakes();
@@ -218,8 +220,10 @@ export class GameRun<State> implements FollowListener {
           // A workspace that has a wake has handled an event meanwhile, so its own time is newer.
           if (shards.has(shard) && !this.#wakes.has(workspaceId)) this.#setWake(workspaceId, atMs);
         }
-        for (const shard of shards) this.#gained.delete(shard);
       } catch (error) {
+        if (stream === this.#stream) {
+          for (const shard of shards) if (this.#owned.has(shard)) this.#gained.add(shard);
+        }
         this.#context.log.warn({ error: String(error) }, "the timers cannot be loaded, retrying");
         this.#cancelRetry();
         this.#cancelRetry = this.#clock.at(this.#clock.now() + RETRY_DELAY_MS, () => this.#loadWakes());

@@ -116,12 +116,11 @@ export class HandlerRuns<State> {
     const { counts, log } = this.#context;
     const failures = (this.#failures.get(deliveryId) ?? 0) + 1;
     this.#failures.delete(deliveryId);
-    if (failures < ATTEMPTS_MAX) {
-      const [oldest] = this.#failures.keys();
-      if (oldest !== undefined && this.#failures.size >= FAILING_MAX) this.#failures.delete(oldest);
-      this.#failures.set(deliveryId, failures);
-      return { outcome: "retry", delayMs: delayAfter(failures) };
-    }
+    const [oldest] = this.#failures.keys();
+    if (oldest !== undefined && this.#failures.size >= FAILING_MAX) this.#failures.delete(oldest);
+    // The number is kept after the last attempt too, because the document may have to be saved again.
+    this.#failures.set(deliveryId, failures);
+    if (failures < ATTEMPTS_MAX) return { outcome: "retry", delayMs: delayAfter(failures) };
     counts.deadLettered += 1;
     const reason = `the handler of ${name} has failed ${failures} times`;
     log.error({ workspaceId: this.#workspaceId, deliveryId, reason }, "an event is given up");

@@ -26,11 +26,29 @@ export interface RunContext<State> extends HandlerContext<State> {
 const OUTAGE_DELAY_MS = 1_000;
 /** Maximum number of events that are handled, saved and published together. */
 const BATCH_MAX = 50;
+/** Time after which no further event joins a batch, ms. So members do not wait for the slow handlers of later events. */
+const BATCH_MOST_MS = 100;
 
 interface Job {
   readonly delivery: Delivery;
   /** The stream that delivered the event. */
   readonly streamId: string | undefined;
+}
+
+/** Events that are handled together. */
+interface Batch {
+  readonly jobs: readonly Job[];
+  readonly era: number;
+}
+
+/** What the handlers have done with a batch. */
+interface Worked {
+  readonly document: WorkspaceDocument;
+  /** Deliveries to ack. */
+  readonly done: string[];
+  readonly dead: { readonly deliveryId: string; readonly reason: string }[];
+  /** Events that must be delivered again, because the handler of the first one has failed. */
+  retry?: { readonly jobs: readonly Job[]; readonly delayMs: number };
 }
 
 /**
@@ -48,6 +66,9 @@ export class WorkspaceRun<State> {
   readonly #handlers: HandlerRuns<State>;
   #queue: Job[] = [];
   #isDue = false;
+  /** Rises with each `drop`. A batch of an earlier era must not change the queue: its events are delivered again. */
+  #era = 0;
+  #isStopping = false;
   /** The id of an event that was given back. Until core redelivers it, later events are ignored, to keep the order. */
   #givenBack: string | undefined;
   #stored: StoredDocument | undefined;
@@ -66,9 +87,9 @@ export class WorkspaceRun<State> {
     return this.#running;
   }
 
-  /** Whether the document can be dropped without work for the next process. */
+  /** Whether this run can be dropped without work for the next process, and without a change of the order. */
   get isClean(): boolean {
-    return this.#running === undefined && !this.#isDirty;
+    return this.#running === undefined && !this.#isDirty && this.#givenBack === undefined;
   }
 
   deliver(delivery: Delivery): void {
@@ -89,11 +110,11 @@ export class WorkspaceRun<State> {
    * goes on, and is refused if it is stale.
    */
   drop(): void {
+    this.#era += 1;
     this.#queue = [];
     this.#isDue = false;
     this.#givenBack = undefined;
-    this.#stored = undefined;
-    this.#isDirty = false;
+    this.#forgetDocument();
   }
 
   /** Saves that the outbox was published. Failures need no retry: the next process then publishes with the same keys. */
@@ -101,8 +122,9 @@ export class WorkspaceRun<State> {
     if (this.#isDirty) this.#exclusively(() => this.#saveClean());
   }
 
-  /** Drops the queued events, which go to another process. */
+  /** Drops the events whose handlers have not started: they go to another process. */
   stopTaking(): void {
+    this.#isStopping = true;
     this.#queue = [];
     this.#isDue = false;
   }
@@ -128,8 +150,8 @@ export class WorkspaceRun<State> {
       await Promise.resolve();
       while (this.#queue.length > 0 || this.#isDue) {
         this.#isDue = false;
-        const jobs = this.#queue.splice(0, BATCH_MAX);
-        await this.#batch(jobs).catch((error: unknown) => this.#giveUp(jobs, error));
+        const batch = { jobs: this.#queue.splice(0, BATCH_MAX), era: this.#era };
+        await this.#batch(batch).catch((error: unknown) => this.#giveUp(batch, error));
       }
     });
   }
@@ -137,7 +159,7 @@ export class WorkspaceRun<State> {
   /** Runs `work` unless other work is in progress, and then the rest of the queue. Errors are logged. */
   #exclusively(work: () => Promise<void>): void {
     this.#running ??= work()
-      .catch((error: unknown) => this.#giveUp([], error))
+      .catch((error: unknown) => this.#giveUp({ jobs: [], era: this.#era }, error))
       .finally(() => {
         this.#running = undefined;
         if (this.#queue.length > 0 || this.#isDue) this.#start();
@@ -145,43 +167,68 @@ export class WorkspaceRun<State> {
       });
   }
 
-  async #batch(jobs: readonly Job[]): Promise<void> {
-    const { link, counts, clock, onWake } = this.#context;
-    const before = (this.#stored ??= await this.#load());
-    let document = await this.#handlers.runTimers(before.document);
-    const done: string[] = [];
-    let retry: { readonly jobs: readonly Job[]; readonly delayMs: number } | undefined;
-    for (const [i, { delivery }] of jobs.entries()) {
-      const { deliveryId } = delivery;
-      if (!document.handled.includes(deliveryId)) {
-        const handled = await this.#handlers.handle(document, delivery);
-        if (handled.outcome === "retry") {
-          retry = { jobs: jobs.slice(i), delayMs: handled.delayMs };
-          break;
-        }
-        if (handled.outcome === "dead-letter") link.deadLetter(deliveryId, handled.reason);
-        else document = handled.document;
-      }
-      done.push(deliveryId);
-    }
+  async #batch(batch: Batch): Promise<void> {
+    const { link, onWake } = this.#context;
+    const { jobs, era } = batch;
+    const before = await this.#load(era);
+    const { document, done, dead, retry } = await this.#work(before.document, batch);
     const stored = document === before.document ? before : await this.#save(before, document);
     if (stored === undefined) {
-      counts.conflicts += 1;
-      this.#giveBack(jobs, OUTAGE_DELAY_MS);
-      onWake(this.id, clock.now() + OUTAGE_DELAY_MS);
-      return this.#forgetDocument();
+      this.#giveBack(jobs, era, OUTAGE_DELAY_MS);
+      return this.#reload();
     }
     const outcome = await this.#publish(stored, jobs);
-    if (outcome === "stale") return this.drop();
+    // Core redelivers the events, to this process or to another one. They may already be in the queue.
+    if (outcome === "stale") return this.#reload();
+    if (outcome === "unknown-workspace") await this.#remove();
+    for (const { deliveryId, reason } of dead) link.deadLetter(deliveryId, reason);
     if (done.length > 0) link.ack(done);
-    if (outcome === "unknown-workspace") return this.#remove();
-    if (retry !== undefined) this.#giveBack(retry.jobs, retry.delayMs);
-    onWake(this.id, firstTimer(document)?.atMs);
+    this.#removeQueued([...done, ...dead.map(({ deliveryId }) => deliveryId)]);
+    if (retry !== undefined) this.#giveBack(retry.jobs, era, retry.delayMs);
+    onWake(this.id, outcome === "published" ? firstTimer(document)?.atMs : undefined);
   }
 
-  async #load(): Promise<StoredDocument> {
-    const stored = await this.#context.store.load(this.id);
-    return stored ?? { version: 0, document: emptyDocument(randomBytes(6).toString("base64url")) };
+  /** Runs the handlers of the due timers and of a batch. The events that do not fit go back to the queue. */
+  async #work(before: WorkspaceDocument, { jobs, era }: Batch): Promise<Worked> {
+    const { clock } = this.#context;
+    const beganAtMs = clock.now();
+    let document = await this.#handlers.runTimers(before);
+    const done: string[] = [];
+    const dead: Worked["dead"] = [];
+    for (const [i, { delivery }] of jobs.entries()) {
+      if (era !== this.#era || this.#isStopping) break;
+      if (i > 0 && clock.now() - beganAtMs >= BATCH_MOST_MS) {
+        this.#queue.unshift(...jobs.slice(i));
+        break;
+      }
+      const { deliveryId } = delivery;
+      if (document.handled.includes(deliveryId)) {
+        done.push(deliveryId);
+        continue;
+      }
+      const handled = await this.#handlers.handle(document, delivery);
+      if (handled.outcome === "retry") {
+        return { document, done, dead, retry: { jobs: jobs.slice(i), delayMs: handled.delayMs } };
+      }
+      if (handled.outcome === "dead-letter") {
+        dead.push({ deliveryId, reason: handled.reason });
+      } else {
+        document = handled.document;
+        done.push(deliveryId);
+      }
+    }
+    return { document, done, dead };
+  }
+
+  async #load(era: number): Promise<StoredDocument> {
+    if (this.#stored !== undefined) return this.#stored;
+    const stored = (await this.#context.store.load(this.id)) ?? {
+      version: 0,
+      document: emptyDocument(randomBytes(6).toString("base64url")),
+    };
+    // After `drop`, another process may change the document.
+    if (era === this.#era) this.#stored = stored;
+    return stored;
   }
 
   /** Saves the next version. Returns undefined if another process has saved one. */
@@ -189,7 +236,10 @@ export class WorkspaceRun<State> {
     const before = this.#stored;
     const stored = { version: version + 1, document };
     const wakeAtMs = document.outbox[0]?.atMs ?? firstTimer(document)?.atMs;
-    if (!(await this.#context.store.save(this.id, stored, wakeAtMs))) return undefined;
+    if (!(await this.#context.store.save(this.id, stored, wakeAtMs))) {
+      this.#context.counts.conflicts += 1;
+      return undefined;
+    }
     // `drop` may have been called meanwhile.
     if (before !== undefined && this.#stored === before) {
       this.#stored = stored;
@@ -199,11 +249,9 @@ export class WorkspaceRun<State> {
   }
 
   async #saveClean(): Promise<void> {
-    const { counts } = this.#context;
     if (this.#stored === undefined || (await this.#save(this.#stored, this.#stored.document)) !== undefined)
       return;
-    counts.conflicts += 1;
-    this.drop();
+    this.#reload();
   }
 
   async #publish(stored: StoredDocument, jobs: readonly Job[]): Promise<PublishOutcome> {
@@ -228,33 +276,46 @@ export class WorkspaceRun<State> {
 
   /** Removes the state of a workspace that core does not have. */
   async #remove(): Promise<void> {
-    const { log, store, onWake } = this.#context;
+    const { log, store } = this.#context;
     log.info({ workspaceId: this.id }, "core does not have the workspace, so its state is removed");
-    this.drop();
-    onWake(this.id, undefined);
+    this.#forgetDocument();
     await store.remove(this.id);
   }
 
   /** Gives back everything after an error of the store or of publishing. The outbox is published later. */
-  #giveUp(jobs: readonly Job[], error: unknown): void {
-    const { counts, log, clock, onWake } = this.#context;
+  #giveUp({ jobs, era }: Batch, error: unknown): void {
+    const { counts, log } = this.#context;
     counts.outages += 1;
     log.warn(
       { workspaceId: this.id, error: String(error) },
       "a workspace cannot be saved or published, retrying",
     );
-    this.#giveBack(jobs, OUTAGE_DELAY_MS);
-    this.#forgetDocument();
-    onWake(this.id, clock.now() + OUTAGE_DELAY_MS);
+    this.#giveBack(jobs, era, OUTAGE_DELAY_MS);
+    this.#reload();
   }
 
   /** Gives events back to core, which redelivers them in order, and with them the queued events. */
-  #giveBack(jobs: readonly Job[], delayMs: number): void {
+  #giveBack(jobs: readonly Job[], era: number, delayMs: number): void {
+    if (era !== this.#era) return;
     const [first] = [...jobs, ...this.#queue];
     this.#queue = [];
     if (first === undefined) return;
     this.#givenBack = first.delivery.deliveryId;
     this.#context.link.nack([first.delivery.deliveryId], delayMs);
+  }
+
+  /** Removes settled events from the queue: core does not take a second ack, and does not take them back. */
+  #removeQueued(deliveryIds: readonly string[]): void {
+    if (this.#queue.length === 0) return;
+    const settled = new Set(deliveryIds);
+    this.#queue = this.#queue.filter(({ delivery }) => !settled.has(delivery.deliveryId));
+  }
+
+  /** Forgets the document, and loads it later for what an event or a timer has left to do. */
+  #reload(): void {
+    const { clock, onWake } = this.#context;
+    this.#forgetDocument();
+    onWake(this.id, clock.now() + OUTAGE_DELAY_MS);
   }
 
   #forgetDocument(): void {

@@ -1,4 +1,5 @@
 import type { InboundEvent } from "../../../../proto/gen/chatbridge/v1/event";
+import type { CoreLink } from "../../core-link";
 import type { Game } from "../../game";
 import { GameRun } from "../../game-run";
 import type { GameStore } from "../../store";
@@ -25,13 +26,17 @@ export class World<State> {
   }
 
   /** Starts a process of the game. */
-  start(store: GameStore = this.store, consumer = `process-${this.processes.length}`): GameRun<State> {
+  start(
+    store: GameStore = this.store,
+    consumer = `process-${this.processes.length}`,
+    wrapped: (link: MemoryLink) => CoreLink = (link) => link,
+  ): GameRun<State> {
     const { clock, core, logged } = this;
     const log = (fields: object, message: string): void =>
       void logged.push(`${message} ${JSON.stringify(fields)}`);
     const link = new MemoryLink(core, { group: "game", consumer });
     const run = new GameRun(this.#game, {
-      link,
+      link: wrapped(link),
       store,
       clock,
       group: "game",
