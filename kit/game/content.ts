@@ -43,18 +43,36 @@ export function md(parts: TemplateStringsArray, ...values: readonly (string | nu
   return parts.reduce((text, part, i) => text + escapeLine(String(values[i - 1])) + part);
 }
 
-/** Returns a copy of the content that can be stored. Throws if `data` or `lifetime` is invalid. */
+/** Shortest and longest lifetime of a message, ms. */
+const LIFETIME_MIN_MS = 1_000;
+const LIFETIME_MAX_MS = 86_400_000;
+
+/** Returns the nearest lifetime that a message can have, in ms. */
+export function lifetimeNear(duration: Duration): number {
+  return Math.min(Math.max(millisecondsOf(duration), LIFETIME_MIN_MS), LIFETIME_MAX_MS);
+}
+
+/**
+ * Returns a copy of the content that can be stored. Throws if no message can be made from it: after the document was
+ * saved, it would be too late.
+ */
 export function copyContent(content: Content): MessageContent {
   const { data, lifetime, ...rest } =
     typeof content === "string" ? ({ text: content } as MessageContent) : content;
-  return copyJson(
-    {
-      ...rest,
-      ...(data && { data }),
-      ...(lifetime !== undefined && { lifetime: millisecondsOf(lifetime) }),
-    },
+  const lifetimeMs = lifetime === undefined ? undefined : millisecondsOf(lifetime);
+  if (lifetimeMs !== undefined && lifetimeMs !== lifetimeNear(lifetimeMs)) {
+    throw new RangeError(`the lifetime of a message is 1 second to 24 hours: ${lifetime}`);
+  }
+  const copy = copyJson(
+    { ...rest, ...(data && { data }), ...(lifetimeMs !== undefined && { lifetime: lifetimeMs }) },
     "content",
   ) as MessageContent;
+  try {
+    Message.encode(toMessage(copy, ""));
+  } catch (error) {
+    throw new TypeError(`the content is not a message: ${String(error)}`, { cause: error });
+  }
+  return copy;
 }
 
 const KIND_CODES: ReadonlyMap<string, MessageCode> = new Map(

@@ -181,20 +181,29 @@ function questionFor(
   return repliedTo ?? (channel.startsWith(DM_PREFIX) ? open.at(-1) : undefined);
 }
 
-/** Runs a call in a draft. Rejects if the handler fails; the draft must then be thrown away. */
+/**
+ * Runs a call in a draft. Rejects if the handler fails; the draft must then be thrown away.
+ *
+ * @param within limits the time of an asynchronous handler
+ */
 export async function runCall<State>(
   game: Game<State>,
   call: Call<State>,
   draft: WorkspaceDocument,
   facts: Omit<TurnFacts, "place" | "message" | "replyTo">,
+  within: (work: PromiseLike<unknown>) => PromiseLike<unknown>,
 ): Promise<void> {
   const { place, message, replyTo } = call;
   call.prepare?.(draft);
   const turn = new HandlerTurn<State>(game, draft, { ...facts, place, message, replyTo });
   try {
-    await call.run(turn);
+    const done = call.run(turn);
+    if (isPromise(done)) await within(done);
     turn.commit();
   } finally {
     turn.end();
   }
 }
+
+const isPromise = (value: unknown): value is PromiseLike<unknown> =>
+  typeof (value as PromiseLike<unknown> | undefined)?.then === "function";

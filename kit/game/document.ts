@@ -88,18 +88,32 @@ export type Output =
 
 /** Returns a document without state. */
 export function emptyDocument(id: string): WorkspaceDocument {
-  return { id, counter: 0, states: {}, timers: [], asked: [], messages: [], handled: [], outbox: [] };
+  return {
+    id,
+    counter: 0,
+    states: withoutPrototype({}),
+    timers: [],
+    asked: [],
+    messages: [],
+    handled: [],
+    outbox: [],
+  };
 }
 
 /** Returns a draft of a document: a handler can change the draft, and the document stays as it is. */
 export function draftOf(document: WorkspaceDocument): WorkspaceDocument {
   return {
     ...document,
-    states: { ...document.states },
+    states: withoutPrototype(document.states),
     timers: [...document.timers],
     asked: [...document.asked],
     messages: [...document.messages],
     handled: [...document.handled],
     outbox: [...document.outbox],
   };
+}
+
+/** Copies states into an object in which a channel can have any id, e.g. `__proto__` or `constructor`. */
+function withoutPrototype(states: WorkspaceDocument["states"]): WorkspaceDocument["states"] {
+  return Object.assign(Object.create(null) as WorkspaceDocument["states"], states);
 }

@@ -1,3 +1,4 @@
+import { setMaxListeners } from "node:events";
 import { setImmediate } from "node:timers/promises";
 import { status, type ClientDuplexStream, type ServiceError } from "@grpc/grpc-js";
 import {
@@ -72,8 +73,8 @@ export class GrpcLink implements CoreLink {
   readonly #options: GrpcLinkOptions;
   readonly #client: GameServiceClient;
   readonly #over = new AbortController();
-  /** Deliveries of the current stream that the game has not acked, given back or given up. */
-  readonly #unacked = new Set<string>();
+  /** Deliveries of the current stream that the game has not acked, given back or given up, and their shards. */
+  readonly #unacked = new Map<string, number>();
   readonly #refusals = new Map<string, number>();
   #stream: Stream | undefined;
   #open = (): void => undefined;
@@ -85,6 +86,8 @@ export class GrpcLink implements CoreLink {
   constructor(options: GrpcLinkOptions) {
     this.#options = options;
     this.refusals = this.#refusals;
+    // Each call in progress listens to the signal, and any number of calls can be in progress.
+    setMaxListeners(0, this.#over.signal);
     this.#client = createGrpcClient(GameServiceClient, options.address, options.tls, CHANNEL);
     this.opened = new Promise((resolve, reject) => {
       this.#open = resolve;
@@ -258,7 +261,7 @@ export class GrpcLink implements CoreLink {
     };
     const open = FollowOpen.create({ group, consumer, window, ackDeadline, assignments: true });
     this.#say({ $case: "open", value: open });
-    const extending = setInterval(() => this.extend([...this.#unacked]), ackDeadlineMs / 3);
+    const extending = setInterval(() => this.extend([...this.#unacked.keys()]), ackDeadlineMs / 3);
     try {
       for await (const { say: told } of stream as AsyncIterable<FollowResponse>) {
         if (told?.$case === "opened") {
@@ -268,10 +271,11 @@ export class GrpcLink implements CoreLink {
           this.#open();
         } else if (told?.$case === "assignment") {
           const { gained, lost } = told.value;
+          for (const [id, shard] of this.#unacked) if (lost.includes(shard)) this.#unacked.delete(id);
           if (lost.length > 0) listener.lost(lost);
           if (gained.length > 0) listener.gained(gained);
         } else if (told?.$case === "delivery" && !this.#isPaused) {
-          this.#unacked.add(told.value.deliveryId);
+          this.#unacked.set(told.value.deliveryId, told.value.shard);
           listener.delivered(told.value);
         }
       }

@@ -31,6 +31,11 @@ const ATTEMPTS_MAX = 5;
 const RETRY_DELAYS_MS = [1_000, 5_000, 15_000, 60_000];
 /** Maximum number of failing events in a workspace whose failures are counted. */
 const FAILING_MAX = 100;
+/** Time after which a handler that has not ended is logged, and after which it has failed, ms. */
+const SLOW_MS = 10_000;
+const HANDLER_MOST_MS = 120_000;
+/** Maximum number of timers that run before the workspace is saved. The others run soon afterwards. */
+const TIMERS_AT_ONCE = 50;
 /** Newest deliveries whose ids are kept: more than core can redeliver, because only unacked events are redelivered. */
 const HANDLED_MAX = 400;
 
@@ -46,14 +51,17 @@ export class HandlerRuns<State> {
     this.#context = context;
   }
 
-  /** Runs the timers that are due, in order. Returns the document with their effects. */
+  /**
+   * Runs the timers that are due, in order, but not endless timers that start each other. Returns the document with
+   * their effects.
+   */
   async runTimers(document: WorkspaceDocument): Promise<WorkspaceDocument> {
     const { game, clock, counts, log } = this.#context;
     let result = document;
-    for (;;) {
-      const nowMs = clock.now();
+    const nowMs = clock.now();
+    for (let count = 0; count < TIMERS_AT_ONCE; count++) {
       const timer = firstTimer(result);
-      if (timer === undefined || timer.atMs > nowMs) return result;
+      if (timer === undefined || timer.atMs > nowMs) break;
       const call = callForTimer(game, timer);
       const draft = withoutTimer(result, timer);
       if (call === undefined) {
@@ -62,11 +70,12 @@ export class HandlerRuns<State> {
       } else if (await this.#run(call, draft, { cause: timer.id })) {
         counts.timersRun += 1;
       } else {
-        result = this.#withRetry(withoutTimer(result, timer), timer, nowMs);
+        result = this.#withRetry(withoutTimer(result, timer), timer, clock.now());
         continue;
       }
       result = draft;
     }
+    return result;
   }
 
   /** Handles an event. The document does not contain its effect yet. */
@@ -151,7 +160,8 @@ export class HandlerRuns<State> {
     const nowMs = clock.now();
     try {
       const usage = (verb: string): string => writeCommand(verb, names);
-      await runCall(game, call, draft, { workspaceId, nowMs, ...cause, usage });
+      const within = (work: PromiseLike<unknown>): Promise<unknown> => this.#within(call, work);
+      await runCall(game, call, draft, { workspaceId, nowMs, ...cause, usage }, within);
       return true;
     } catch (error) {
       counts.failed += 1;
@@ -160,6 +170,28 @@ export class HandlerRuns<State> {
     } finally {
       onHandled(clock.now() - nowMs);
     }
+  }
+
+  /** Resolves or rejects as `work` does. Rejects if that takes too long, because the workspace waits meanwhile. */
+  #within({ name }: Call<State>, work: PromiseLike<unknown>): Promise<unknown> {
+    const { clock, log } = this.#context;
+    const beganAtMs = clock.now();
+    return new Promise((resolve, reject) => {
+      let cancel = clock.at(beganAtMs + SLOW_MS, () => {
+        log.warn(
+          { workspaceId: this.#workspaceId, handler: name },
+          "a handler is slow: its workspace waits for it",
+        );
+        cancel = clock.at(beganAtMs + HANDLER_MOST_MS, () =>
+          reject(new Error(`the handler has not ended within ${HANDLER_MOST_MS / 1_000} seconds`)),
+        );
+      });
+      work.then(resolve, reject);
+      void Promise.resolve(work).then(
+        () => cancel(),
+        () => cancel(),
+      );
+    });
   }
 }
 

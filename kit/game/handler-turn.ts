@@ -1,5 +1,5 @@
 import { DM_PREFIX } from "../../contract/forms";
-import { copyContent, type Content, type MessageContent } from "./content";
+import { copyContent, lifetimeNear, type Content, type MessageContent } from "./content";
 import type { AskedQuestion, OutboxEntry, Output, Place, WorkspaceDocument } from "./document";
 import { millisecondsOf, type Duration } from "./duration";
 import { copyJson } from "./json";
@@ -126,7 +126,7 @@ export class HandlerTurn<State> implements Turn<State> {
     { to, from = this.user?.id, within }: AskOptions = {},
   ): MessageRef {
     const channel = to === undefined ? this.#channelFor("ask") : DM_PREFIX + to;
-    const lasting = within === undefined ? {} : { lifetime: within };
+    const lasting = within === undefined ? {} : { lifetime: lifetimeNear(within) };
     const full: MessageContent = { ...lasting, ...copyContent(content), awaitsReply: true };
     const message = this.post(channel, full);
     const isDm = channel.startsWith(DM_PREFIX);

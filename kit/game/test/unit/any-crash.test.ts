@@ -215,7 +215,8 @@ class Scenario {
   async end(): Promise<void> {
     const { world } = this;
     world.core.setUnavailable(false);
-    for (const each of this.processes) for (const call of ["save", "load", "publish"] as const) delete each.faults[call];
+    for (const each of this.processes)
+      for (const call of ["save", "load", "publish"] as const) delete each.faults[call];
     this.#isReleased = true;
     this.#slow.open();
     for (const each of this.processes) each.resume();
@@ -266,7 +267,9 @@ test("whatever crashes, each event and timer takes effect once, in order, if the
           ...(events.length > 0 ? ["board"] : []),
           ...events.flatMap((event, n) => [`${event} first of ${n + 1}`, `${event} second of ${n + 1}`]),
         ]);
-        const board = scenario.world.core.workspace(id)?.messages.find(({ content }) => content.text.startsWith("board"));
+        const board = scenario.world.core
+          .workspace(id)
+          ?.messages.find(({ content }) => content.text.startsWith("board"));
         expect(board?.content.text).toBe(events.length > 0 ? `board ${events.length}` : undefined);
       }
       const broken = scenario.world.core.report().filter(({ severity }) => severity === "broken");

@@ -87,7 +87,8 @@ export class UnsafeProcess<State> {
       follow: (listener) => link.follow(this.#listener(listener)),
       ack: (ids) => (this.#isSuspended ? say(() => link.ack(ids)) : link.ack(ids)),
       extend: (ids) => link.extend(ids),
-      nack: (ids, delayMs) => (this.#isSuspended ? say(() => link.nack(ids, delayMs)) : link.nack(ids, delayMs)),
+      nack: (ids, delayMs) =>
+        this.#isSuspended ? say(() => link.nack(ids, delayMs)) : link.nack(ids, delayMs),
       deadLetter: (id, reason) => link.deadLetter(id, reason),
       publish: (events) => this.#call("publish", () => link.publish(events)),
       pause: () => link.pause(),
