@@ -12,7 +12,7 @@ export interface WorkspaceDocument {
   timers: WaitingTimer[];
   /** Questions that wait for an answer, oldest first. */
   asked: AskedQuestion[];
-  /** The newest messages and the ids that core gave them, oldest first. */
+  /** The newest messages and those that the game mentions, with the ids that core gave them, oldest first. */
   messages: (readonly [number: number, id: string])[];
   /** The newest deliveries whose effect this document contains, oldest first. */
   handled: string[];

@@ -29,8 +29,11 @@ export interface PublishContext {
 export type PublishOutcome = "published" | "stale" | "unknown-workspace";
 
 const CALL_MAX_EVENTS = 100;
-/** Newest messages of a workspace whose ids are kept. */
+/** Messages of a workspace whose ids are kept, and those of them that are kept in any case: the newest. */
 const MESSAGES_MAX = 500;
+const MESSAGES_KEPT = 250;
+/** Messages whose ids are kept even if the game still mentions more. */
+const MENTIONED_MAX = 5_000;
 /** Entries older than this are dropped, because their keys may have expired (24 hours). */
 const ENTRY_MAX_AGE_MS = 23 * 3_600_000;
 
@@ -165,6 +168,16 @@ export function readRef(message: string, { messages }: Pick<WorkspaceDocument, "
   return { id, channel: message.slice(at + 1) };
 }
 
+/** Forgets old messages, except those that the game can still update: its states, timers and questions mention them. */
+function forgetMessages(document: WorkspaceDocument): void {
+  const { messages, states, timers, asked } = document;
+  const text = JSON.stringify([states, timers, asked]);
+  const newestFrom = messages.length - MESSAGES_KEPT;
+  document.messages = messages
+    .filter(([number], i) => i >= newestFrom || text.includes(`"${number}@`))
+    .slice(-MENTIONED_MAX);
+}
+
 function record(
   workspaceId: string,
   { key, output }: OutboxEntry,
@@ -177,7 +190,7 @@ function record(
     counts.published += 1;
     if (output.type === "create" || output.type === "dm") {
       document.messages.push([Number.parseInt(output.message, 10), outcome.value.messageId]);
-      if (document.messages.length > MESSAGES_MAX) document.messages.shift();
+      if (document.messages.length > MESSAGES_MAX) forgetMessages(document);
     }
     return "published";
   }

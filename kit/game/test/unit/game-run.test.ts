@@ -361,3 +361,18 @@ test("`onStop` also runs for workspaces with timers that are not in memory, e.g.
   await run.stop();
   expect(world.shown).toEqual(["room: bye"]);
 });
+
+test("a message that the state mentions can be updated after any number of other messages", async () => {
+  const game = counter();
+  game.command("flood", "posts many messages", (turn) => {
+    for (let i = 0; i < 100; i++) turn.reply("flood");
+  });
+  const world = new World(game);
+  world.start();
+  await world.command("start");
+  for (let i = 0; i < 8; i++) await world.command("flood");
+  await world.command("set changed");
+  expect(world.shown[0]).toBe("room: changed");
+  await world.advance(1_500);
+  expect((await world.store.load(WORKSPACE))?.document.messages.length).toBeLessThanOrEqual(500);
+});
