@@ -194,10 +194,16 @@ export class MemoryCore {
   }
 
   /**
-   * Forgets messages, events, idempotency keys and findings, and ends all faults. Groups and streams stay, and ids are not
-   * used again.
+   * Forgets messages, events, idempotency keys, findings and groups without a stream, and ends all faults. Streams and
+   * their groups stay, and ids are not used again.
    */
   reset(): void {
+    for (const group of this.#groups.values()) {
+      // Otherwise the next events would be unacked in the group of a game that has stopped.
+      if (group.emptySinceMs === undefined) continue;
+      group.stop();
+      this.#groups.delete(group.name);
+    }
     for (const id of this.workspaceIds) {
       this.removeWorkspace(id);
       this.addWorkspace(id);
