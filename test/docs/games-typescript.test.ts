@@ -2,7 +2,9 @@ import { execFileSync } from "node:child_process";
 import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { packedGameKit } from "../../kit/game/test/harness/game-kit-package";
+import { parse } from "yaml";
 import { docBlocks, docProgram } from "../harness/doc-blocks";
+import { installKubernetesValidate } from "../programs/pypi";
 
 const PAGE = "docs/games/typescript.md";
 const ROOT = join(__dirname, "../..");
@@ -46,4 +48,37 @@ test.each(FILES)("the page shows %s of the template", (path) => {
 
 test("the page shows the Dockerfile of the template", () => {
   expect(docBlocks(PAGE, "dockerfile")).toEqual([template("Dockerfile")]);
+});
+
+test("the page's Deployment follows the schemas of Kubernetes", async () => {
+  const file = join(kit.folder, "word.yaml");
+  writeFileSync(file, docProgram(PAGE, "yaml", "word.yaml"));
+  const python = await installKubernetesValidate();
+  const args = ["-m", "kubernetes_validate", "--strict", "--quiet", "-k", "1.37", file];
+  expect(execFileSync(python, args, { encoding: "utf8" })).toBe("");
+});
+
+interface Deployment {
+  readonly spec: {
+    readonly template: {
+      readonly spec: {
+        readonly containers: readonly { readonly env: readonly { readonly name: string }[] }[];
+      };
+    };
+  };
+}
+interface Compose {
+  readonly services: Readonly<Record<"word", { readonly environment: Readonly<Record<string, string>> }>>;
+}
+
+test("every variable in the page's files for Kubernetes and Docker Compose is a setting of the kit", () => {
+  const deployment = parse(docProgram(PAGE, "yaml", "word.yaml")) as Deployment;
+  const compose = parse(docProgram(PAGE, "yaml", "compose.yaml")) as Compose;
+  const names = [
+    ...deployment.spec.template.spec.containers.flatMap(({ env }) => env.map(({ name }) => name)),
+    ...Object.keys(compose.services.word.environment),
+  ];
+  expect(names.length).toBeGreaterThan(6);
+  const readme = readFileSync(join(ROOT, "kit/game/README.md"), "utf8");
+  expect(names.filter((name) => !readme.includes(`| \`${name}\``))).toEqual([]);
 });
