@@ -47,6 +47,16 @@ test("a reset forgets messages, events, keys, findings and faults, and keeps str
   expect([delivered.length, ended]).toEqual([2, []]);
 });
 
+test("a reset forgets groups without a stream, so the next events are not unacked in the group of a stopped game", () => {
+  const { core, stream, type } = start();
+  type();
+  stream.close();
+  core.reset();
+  expect(core.groups).toEqual([]);
+  type();
+  expect([core.pending, core.report()]).toEqual([0, []]);
+});
+
 test("core counts the streams of each group, and the events without an ack", () => {
   const { core, stream, delivered, type } = start();
   type();
