@@ -1,7 +1,9 @@
 import * as fc from "fast-check";
 import { gate } from "../../../test/harness/gate";
+import { shardOf } from "../../../../core/domain/shard";
 import { many } from "../../../../test/harness/for-all";
 import { createGame, memoryStore, type GameStore, type MessageRef } from "../../index";
+import { SHARDS } from "../../testing/memory-core";
 import { UnsafeProcess, type Fault } from "./unsafe-process";
 import { World } from "./world";
 
@@ -236,11 +238,29 @@ class Scenario {
   }
 }
 
+/** Returns the events that core takes from a process that does not own their shard at that time. */
+function watchStale({ world, processes }: Scenario): readonly string[] {
+  const { core } = world;
+  const stale: string[] = [];
+  const publish = core.publish.bind(core);
+  core.publish = (events) => {
+    const publisher = processes.find((each) => each.isPublishing(events));
+    const results = publish(events);
+    for (const [i, { outcome }] of results.entries()) {
+      const { workspaceId = "", idempotencyKey = "" } = events[i] ?? {};
+      if (outcome?.$case !== "published" || outcome.value.repeated) continue;
+      if (publisher?.owned.has(shardOf(workspaceId, SHARDS)) !== true) stale.push(idempotencyKey);
+    }
+    return results;
+  };
+  return stale;
+}
+
 async function turns(count: number): Promise<void> {
   for (let i = 0; i < count; i++) await Promise.resolve();
 }
 
-const TIME_LIMIT_MS = 5_000;
+const TIME_LIMIT_MS = 4_000;
 
 test("whatever crashes, each event and timer takes effect once, in order, if the processes share a store", async () => {
   await fc.assert(
@@ -277,5 +297,23 @@ test("whatever crashes, each event and timer takes effect once, in order, if the
       expect(broken.filter(({ code }) => code !== "late-ack")).toEqual([]);
     }),
     { numRuns: many(400), interruptAfterTimeLimit: TIME_LIMIT_MS },
+  );
+});
+
+test("whatever crashes, a process without a common store publishes only what it owns, and each event is acked", async () => {
+  await fc.assert(
+    fc.asyncProperty(steps, async (todo) => {
+      const scenario = new Scenario(() => memoryStore());
+      const stale = watchStale(scenario);
+      for (const [each, pause] of todo) {
+        scenario.take(each);
+        await turns(pause);
+      }
+      await scenario.end();
+      expect(stale).toEqual([]);
+      const broken = scenario.world.core.report().filter(({ severity }) => severity === "broken");
+      expect(broken.filter(({ code }) => code !== "late-ack")).toEqual([]);
+    }),
+    { numRuns: many(200), interruptAfterTimeLimit: TIME_LIMIT_MS },
   );
 });

@@ -1,3 +1,4 @@
+import type { OutboundEvent } from "../../../../proto/gen/chatbridge/v1/game";
 import { gate } from "../../../test/harness/gate";
 import { LinkClosed, type CoreLink, type FollowListener } from "../../core-link";
 import type { GameRun } from "../../game-run";
@@ -12,6 +13,8 @@ export class UnsafeProcess<State> {
   /** Faults of the next save, load and call to publish. */
   readonly faults: { save?: Fault; load?: Fault; publish?: Fault } = {};
   readonly consumer: string;
+  /** The shards that core has given to this process, also while it is suspended and does not know. */
+  readonly owned = new Set<number>();
   readonly run: GameRun<State>;
   readonly #world: World<State>;
   #isDead = false;
@@ -19,6 +22,7 @@ export class UnsafeProcess<State> {
   #isSuspended = false;
   /** What core has sent to the suspended process. */
   #heard: (() => void)[] = [];
+  readonly #published = new WeakSet<readonly OutboundEvent[]>();
 
   constructor(world: World<State>, store: GameStore, consumer: string) {
     this.#world = world;
@@ -29,6 +33,11 @@ export class UnsafeProcess<State> {
 
   get isDead(): boolean {
     return this.#isDead;
+  }
+
+  /** Whether this process has made the call with these events. */
+  isPublishing(events: readonly OutboundEvent[]): boolean {
+    return this.#published.has(events);
   }
 
   kill(): void {
@@ -90,7 +99,10 @@ export class UnsafeProcess<State> {
       nack: (ids, delayMs) =>
         this.#isSuspended ? say(() => link.nack(ids, delayMs)) : link.nack(ids, delayMs),
       deadLetter: (id, reason) => link.deadLetter(id, reason),
-      publish: (events) => this.#call("publish", () => link.publish(events)),
+      publish: (events) => {
+        this.#published.add(events);
+        return this.#call("publish", () => link.publish(events));
+      },
       pause: () => link.pause(),
       close: () => link.close(),
     };
@@ -103,10 +115,19 @@ export class UnsafeProcess<State> {
     };
     return {
       opened: (stream) => hear(() => listener.opened(stream)),
-      gained: (shards) => hear(() => listener.gained(shards)),
-      lost: (shards) => hear(() => listener.lost(shards)),
+      gained: (shards) => {
+        for (const shard of shards) this.owned.add(shard);
+        hear(() => listener.gained(shards));
+      },
+      lost: (shards) => {
+        for (const shard of shards) this.owned.delete(shard);
+        hear(() => listener.lost(shards));
+      },
       delivered: (delivery) => hear(() => listener.delivered(delivery)),
-      ended: () => hear(() => listener.ended()),
+      ended: () => {
+        this.owned.clear();
+        hear(() => listener.ended());
+      },
     };
   }
 }
