@@ -29,10 +29,12 @@ export interface FileStoreOptions {
  */
 export function fileStore(folder: string, { report = warn }: FileStoreOptions = {}): GameStore {
   const files = new DocumentFiles(folder, report);
+  const slots = new Slots(CALLS_AT_ONCE);
   let prepared: Promise<void> | undefined;
 
   /** Runs `act` after the folder was prepared. Errors name the folder, and say what to do. */
   async function within<T>(what: string, act: () => Promise<T>): Promise<T> {
+    await slots.take();
     try {
       await (prepared ??= files.prepare().catch((error: unknown) => {
         prepared = undefined;
@@ -41,6 +43,8 @@ export function fileStore(folder: string, { report = warn }: FileStoreOptions = 
       return await act();
     } catch (error) {
       throw errorOf(`cannot ${what} in ${folder}${adviceFor(error)}`, error);
+    } finally {
+      slots.give();
     }
   }
 
@@ -51,6 +55,27 @@ export function fileStore(folder: string, { report = warn }: FileStoreOptions = 
     remove: (id) => within(`remove the workspace ${id}`, () => files.remove(id)),
     wakes: () => within("read the workspaces", () => files.wakes()),
   };
+}
+
+/** A number of slots, which are taken in order. */
+class Slots {
+  #free: number;
+  readonly #waiting: (() => void)[] = [];
+
+  constructor(count: number) {
+    this.#free = count;
+  }
+
+  async take(): Promise<void> {
+    if (this.#free > 0) this.#free -= 1;
+    else await new Promise<void>((resolve) => void this.#waiting.push(resolve));
+  }
+
+  give(): void {
+    const next = this.#waiting.shift();
+    if (next === undefined) this.#free += 1;
+    else next();
+  }
 }
 
 /** The current folder and file of a workspace. */
@@ -67,6 +92,8 @@ interface Header {
 
 /** Age at which an unfinished file belongs to a process that has crashed. */
 const UNFINISHED_FOR_MS = 600_000;
+/** Number of calls in progress. Further calls wait, so that many workspaces do not need many open files. */
+const CALLS_AT_ONCE = 32;
 /** Number of workspaces that `wakes` reads at the same time. */
 const READ_AT_ONCE = 32;
 /** Number of times that a workspace is read while other processes save it. */

@@ -1,14 +1,22 @@
 /**
  * A process that saves one workspace in the folder FOLDER as fast as it can, until it is killed or has stored SAVES
- * versions. For each accepted save, it prints the version.
+ * versions. For each accepted save, it prints the version. If WORKSPACES is set, it saves so many workspaces once, at the
+ * same time, and prints how many it has saved.
  */
 import { writeSync } from "node:fs";
 import { fileStore } from "../../file-store";
-import type { WorkspaceDocument } from "../../document";
+import { emptyDocument, type WorkspaceDocument } from "../../document";
 
-const { FOLDER = "", SAVES = "Infinity", TEXT_LENGTH = "0" } = process.env;
+const { FOLDER = "", WORKSPACES, SAVES = "Infinity", TEXT_LENGTH = "0" } = process.env;
 
 const store = fileStore(FOLDER);
+
+async function saveMany(count: number): Promise<void> {
+  const ids = Array.from({ length: count }, (_, i) => `w${i}`);
+  const stored = { version: 1, document: emptyDocument("d") };
+  const saved = await Promise.all(ids.map((id) => store.save(id, stored, undefined)));
+  writeSync(1, `${saved.filter(Boolean).length}\n`);
+}
 
 async function main(): Promise<void> {
   let version = (await store.load("w"))?.version ?? 0;
@@ -32,4 +40,4 @@ async function main(): Promise<void> {
     } else version = (await store.load("w"))?.version ?? 0;
   }
 }
-void main();
+void (WORKSPACES === undefined ? main() : saveMany(Number(WORKSPACES)));

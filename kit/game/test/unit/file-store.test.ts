@@ -70,6 +70,12 @@ test("processes that share a folder never store the same version", async () => {
   expect((await fileStore(folder).load("w"))?.version).toBe(300);
 });
 
+test("many workspaces are saved at the same time with few open files", () => {
+  const script = `ulimit -n 256 && exec "${process.execPath}" "${PROGRAM}"`;
+  const env = { FOLDER: join(root, "many"), WORKSPACES: "1000" };
+  expect(execFileSync("sh", ["-c", script], { env, encoding: "utf8" })).toBe("1000\n");
+});
+
 test("after kill -9, the last stored document or the next one is complete", async () => {
   const folder = join(root, "killed");
   const textLength = 200_000;
