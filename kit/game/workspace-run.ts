@@ -132,8 +132,8 @@ export class WorkspaceRun<State> {
   /** Runs the game's `onStop`, and publishes and saves the result. Nothing may be in progress. */
   stop(): void {
     this.#exclusively(async () => {
-      if (this.#context.game.handlers.stop !== undefined) this.#stored ??= await this.#load();
-      const before = this.#stored;
+      const hasHandler = this.#context.game.handlers.stop !== undefined;
+      const before = hasHandler ? await this.#load(this.#era) : this.#stored;
       if (before === undefined) return;
       const document = await this.#handlers.stop(before.document);
       if (document !== before.document) {
