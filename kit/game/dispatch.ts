@@ -37,7 +37,7 @@ export function callFor<State>(
       return words && commandCall(game, names, place, words);
     }
     case "action":
-      return actionCall(game, names, place, kind.value);
+      return actionCall(game, names, place, kind.value, document);
     case "message":
       return messageCall(
         game,
@@ -105,12 +105,13 @@ function actionCall<State>(
   names: GameNames,
   place: Here,
   { action, messageId }: { readonly action: string; readonly messageId: string },
+  document: WorkspaceDocument,
 ): Call<State> | undefined {
   const prefix = `${names.own}:`;
   const read = action.startsWith(prefix) ? readAction(action.slice(prefix.length)) : undefined;
   const run = read && game.handlers.actions.get(read.name);
   if (run === undefined) return undefined;
-  const message: MessageRef = `${messageId}@${place.channel}`;
+  const message = refOf(messageId, place.channel, document);
   const name = `action "${read?.name}"`;
   return {
     name,

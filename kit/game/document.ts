@@ -100,6 +100,19 @@ export function emptyDocument(id: string): WorkspaceDocument {
   };
 }
 
+/** Returns whether a draft contains nothing new but ids of deliveries: its handlers had no effect. */
+export function hasOnlyHandled(document: WorkspaceDocument, draft: WorkspaceDocument): boolean {
+  const isSame = (a: readonly unknown[], b: readonly unknown[]): boolean =>
+    a.length === b.length && a.every((each, i) => each === b[i]);
+  return (
+    document.counter === draft.counter &&
+    isSame(Object.entries(document.states).flat(), Object.entries(draft.states).flat()) &&
+    isSame(document.timers, draft.timers) &&
+    isSame(document.asked, draft.asked) &&
+    isSame(document.outbox, draft.outbox)
+  );
+}
+
 /** Returns a draft of a document: a handler can change the draft, and the document stays as it is. */
 export function draftOf(document: WorkspaceDocument): WorkspaceDocument {
   return {

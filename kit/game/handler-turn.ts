@@ -175,10 +175,13 @@ export class HandlerTurn<State> implements Turn<State> {
     return this.#facts.usage(verb);
   }
 
-  /** Writes the states into the draft. Throws TypeError if JSON cannot express a state. */
+  /** Writes the states that have changed into the draft. Throws TypeError if JSON cannot express a state. */
   commit(): void {
+    const { states } = this.#draft;
     for (const [key, state] of this.#states) {
-      if (state !== undefined) this.#draft.states[key] = copyJson(state, "state");
+      if (state === undefined) continue;
+      const copy = copyJson(state, "state");
+      if (!(key in states) || JSON.stringify(copy) !== JSON.stringify(states[key])) states[key] = copy;
     }
   }
 

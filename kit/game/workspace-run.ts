@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto";
 import type { Delivery, Fence } from "../../proto/gen/chatbridge/v1/game";
 import type { SizeProblem } from "./chat-sizes";
 import type { CoreLink } from "./core-link";
-import { emptyDocument, type WorkspaceDocument } from "./document";
+import { emptyDocument, hasOnlyHandled, type WorkspaceDocument } from "./document";
 import { firstTimer, HandlerRuns, type HandlerContext } from "./handler-runs";
 import { publishOutbox, type PublishOutcome } from "./publish-outbox";
 import type { GameStore, StoredDocument } from "./store";
@@ -172,7 +172,7 @@ export class WorkspaceRun<State> {
     const { jobs, era } = batch;
     const before = await this.#load(era);
     const { document, done, dead, retry } = await this.#work(before.document, batch);
-    const stored = document === before.document ? before : await this.#save(before, document);
+    const stored = await this.#saveEffect(before, document);
     if (stored === undefined) {
       this.#giveBack(jobs, era, OUTAGE_DELAY_MS);
       return this.#reload();
@@ -228,6 +228,20 @@ export class WorkspaceRun<State> {
     };
     // After `drop`, another process may change the document.
     if (era === this.#era) this.#stored = stored;
+    return stored;
+  }
+
+  /**
+   * Saves a document if it contains an effect. Returns undefined if another process has saved one. Without an effect, the
+   * ids of the deliveries are saved with the next effect: until then, a repetition has no effect either.
+   */
+  async #saveEffect(
+    before: StoredDocument,
+    document: WorkspaceDocument,
+  ): Promise<StoredDocument | undefined> {
+    if (!hasOnlyHandled(before.document, document)) return this.#save(before, document);
+    const stored = { ...before, document };
+    if (this.#stored === before) this.#stored = stored;
     return stored;
   }
 

@@ -83,7 +83,7 @@ describe("the site", () => {
     context.on("request", (request) => hosts.add(new URL(request.url()).origin));
     for (const [card, title] of [
       ["Connect a chat tool", "Writing a bridge"],
-      ["Write a game", "Writing a game service"],
+      ["Write a game", "A game in TypeScript"],
       ["Run the service", "Operating the service"],
       ["Change the code", "Contributing"],
     ] as const) {

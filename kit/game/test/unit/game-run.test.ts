@@ -111,6 +111,41 @@ describe("a game", () => {
   });
 });
 
+test("a press names the message as the turn that posted it", async () => {
+  const game = createGame({ name: "refs", state: () => ({ posted: "" }) });
+  const pressed: string[] = [];
+  const up = game.action("up", (turn) => pressed.push(turn.message, turn.state.posted));
+  game.command("post", "posts", (turn) => {
+    turn.state.posted = turn.reply({ text: "board", buttons: [[up("Up")]] });
+  });
+  const world = new World(game);
+  world.start();
+  await world.command("post");
+  const [board] = world.core.workspace(WORKSPACE)?.messages ?? [];
+  await world.does({ $case: "action", value: { messageId: board?.id ?? "", action: "refs:up" } });
+  expect(pressed).toEqual(["1@room", "1@room"]);
+});
+
+test("an event without an effect is saved with the next effect, and is recognized when core redelivers it", async () => {
+  const game = createGame({ name: "guess", state: () => ({ isOpen: false }) });
+  game.command("open", "opens", (turn) => {
+    turn.state.isOpen = true;
+  });
+  game.message((turn) => {
+    if (turn.state.isOpen) turn.reply("a guess");
+  });
+  const world = new World(game);
+  const first = world.start();
+  const version = async () => (await world.store.load(WORKSPACE))?.version;
+  await world.types("creates the state");
+  await world.types("early");
+  expect(await version()).toBe(1);
+  await world.command("open");
+  expect(await version()).toBe(2);
+  expect((await world.store.load(WORKSPACE))?.document.handled).toHaveLength(3);
+  expect(first.counts.handled).toBe(3);
+});
+
 describe("questions", () => {
   test("the next message in the DM is the answer", async () => {
     const world = new World(counter());
