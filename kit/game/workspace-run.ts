@@ -171,6 +171,8 @@ export class WorkspaceRun<State> {
     const { link, onWake } = this.#context;
     const { jobs, era } = batch;
     const before = await this.#load(era);
+    // What a killed process has left comes first: replies name its messages by the ids that core returns.
+    if ((await this.#publish(before, jobs)) === "stale") return this.#reload();
     const { document, done, dead, retry } = await this.#work(before.document, batch);
     const stored = await this.#saveEffect(before, document);
     if (stored === undefined) {

@@ -191,3 +191,31 @@ describe("a failure of the game", () => {
     await expect(chat.member("Ada").types("")).rejects.toThrow("text has 0 characters");
   });
 });
+
+test("a press and a reply name a message as the turn that posted it did", async () => {
+  const game = createGame({ name: "old", state: () => ({ card: "" }) });
+  const press = game.action("press", (turn) => turn.reply(`pressed ${turn.message === turn.state.card}`));
+  game.message((turn) => turn.reply(`replied ${turn.replyTo === turn.state.card}`));
+  game.command("post", "posts a card", (turn) => {
+    turn.state.card = turn.reply({ text: "card", buttons: [[press("Press")]], awaitsReply: true });
+  });
+  const chat = testGame(game);
+  const ada = chat.member("Ada");
+  await ada.types("/old post");
+  await chat.restart();
+  await ada.presses("Press");
+  chat.room.shows("pressed true");
+  await ada.replies("hello");
+  chat.room.shows("replied true");
+  await chat.stop();
+});
+
+test("an answer to a question that was published just before a crash reaches the game", async () => {
+  const chat = testGame(createDice());
+  const ada = chat.member("Ada");
+  await ada.types("/dice ask");
+  await chat.restart();
+  await ada.replies("cats");
+  chat.room.shows("Ada wants cats");
+  await chat.stop();
+});
