@@ -15,7 +15,7 @@ import type { CoreConnection } from "../../runtime/core-connection";
 import { backOffMs, REAL_TIMING } from "../back-off";
 import { CoreRejects, LinkClosed, type CoreLink, type FollowListener } from "./core-link";
 import type { GameLog } from "./log";
-import { publishCalls } from "./publish-calls";
+import { isLarge, publishCalls } from "./publish-calls";
 
 export interface GrpcLinkOptions extends CoreConnection {
   readonly group: string;
@@ -176,6 +176,8 @@ export class GrpcLink implements CoreLink {
             ...(await this.#publish(events.slice(half))),
           ];
         }
+        // The other events of the call are published.
+        if (code === status.RESOURCE_EXHAUSTED && events.some(isLarge)) return [tooLarge(cause)];
         if (CALL_REJECTIONS.includes(code)) {
           throw new CoreRejects(`core rejects a call: ${cause} (${status[code]})`, "call");
         }
@@ -292,6 +294,12 @@ export class GrpcLink implements CoreLink {
   #say(value: NonNullable<FollowRequest["say"]>): void {
     if (this.#stream?.writable === true) this.#stream.write({ say: value });
   }
+}
+
+function tooLarge(details: string): PublishResult {
+  const message = `the event is too large: ${details}`;
+  const value = { reason: PublishRefusal.INVALID, field: "", message };
+  return { outcome: { $case: "refused", value } };
 }
 
 function rejection(code: status, details: string): CoreRejects {

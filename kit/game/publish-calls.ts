@@ -10,7 +10,7 @@ export function publishCalls(events: readonly OutboundEvent[]): readonly (readon
   let call: OutboundEvent[] = [];
   let bytes = 0;
   for (const event of events) {
-    const size = OutboundEvent.encode(event).finish().length;
+    const size = sizeOf(event);
     if (call.length > 0 && (call.length === CALL_MAX_EVENTS || bytes + size > CALL_MAX_BYTES)) {
       calls.push(call);
       call = [];
@@ -22,3 +22,10 @@ export function publishCalls(events: readonly OutboundEvent[]): readonly (readon
   if (call.length > 0) calls.push(call);
   return calls;
 }
+
+/** Whether an event is so large that a call with only this event can be too large. */
+export function isLarge(event: OutboundEvent): boolean {
+  return sizeOf(event) > CALL_MAX_BYTES;
+}
+
+const sizeOf = (event: OutboundEvent): number => OutboundEvent.encode(event).finish().length;

@@ -1,6 +1,7 @@
 import { Server, ServerCredentials, status, type handleUnaryCall } from "@grpc/grpc-js";
 import {
   GameServiceService,
+  type OutboundEvent,
   type PublishEventsRequest,
   type PublishEventsResponse,
   type PublishResult,
@@ -52,6 +53,20 @@ test("a call that is too large is split in halves, and the results keep their or
   const results = await link.publish(events(10));
   expect(idsOf(results)).toEqual(events(10).map(({ idempotencyKey }) => idempotencyKey));
   expect(calls.map(({ length }) => length)).toEqual([10, 5, 3, 2, 5, 3, 2]);
+});
+
+test("an event that is too large for a call of its own is refused, and the others are published", async () => {
+  const { link, calls } = await linkTo((keys) =>
+    keys.includes("large") ? status.RESOURCE_EXHAUSTED : "published",
+  );
+  const large = messageEvent("w", "x".repeat(5_000_000), "large");
+  const [before, after] = events(2) as [OutboundEvent, OutboundEvent];
+  const results = await link.publish([before, large, after]);
+  expect(idsOf(results)).toEqual(["k0", undefined, "k1"]);
+  expect(results[1]?.outcome).toMatchObject({
+    value: { message: "the event is too large: refused 1" },
+  });
+  expect(calls).toEqual([["k0"], ["large"], ["k1"]]);
 });
 
 test.each([
