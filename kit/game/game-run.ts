@@ -48,6 +48,8 @@ export class GameRun<State> implements FollowListener {
   #cancelRetry = (): void => undefined;
   #cancelFlush: (() => void) | undefined;
   #stream: OpenStream | undefined;
+  /** The id of the newest stream, also after its end: core then refuses what is published. */
+  #streamId: string | undefined;
   #isStopping = false;
 
   constructor(
@@ -66,7 +68,7 @@ export class GameRun<State> implements FollowListener {
       counts: this.counts,
       onHandled: onHandled ?? (() => undefined),
       onSizeProblem: onSizeProblem ?? (() => undefined),
-      streamId: () => this.#stream?.streamId || undefined,
+      streamId: () => this.#streamId || undefined,
       onWake: (workspaceId, atMs) => this.#setWake(workspaceId, atMs),
       onIdle: () => this.#planFlush(),
     };
@@ -117,6 +119,7 @@ export class GameRun<State> implements FollowListener {
 
   opened(stream: OpenStream): void {
     this.#stream = stream;
+    this.#streamId = stream.streamId;
     // A core without assignments names no stream. Then this process runs the timers of all workspaces.
     if (stream.streamId === "")
       this.gained(Array.from({ length: Math.max(1, stream.shards) }, (_, shard) => shard));

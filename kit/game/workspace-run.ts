@@ -14,7 +14,7 @@ export interface RunContext<State> extends HandlerContext<State> {
   readonly store: GameStore;
   /** Called for each part of a message that some chats do not show well. */
   readonly onSizeProblem: (problem: SizeProblem) => void;
-  /** Returns the id of the current stream; undefined while there is none, or if core does not support fences. */
+  /** Returns the id of the newest stream; undefined if core does not support fences. */
   readonly streamId: () => string | undefined;
   /** Called when the time at which the workspace must be woken may have changed; undefined: not at all. */
   readonly onWake: (workspaceId: string, atMs: number | undefined) => void;

@@ -306,6 +306,25 @@ test("the timers of a shard that is lost and gained during a load are loaded aga
   expect(fed.shown).toEqual(["ring"]);
 });
 
+test("the events of a timer have a fence while there is no stream", async () => {
+  const blocked = gate();
+  const game = createGame({ name: "ringing" });
+  const ring = game.timer("ring", async (turn) => {
+    await blocked.opened;
+    turn.reply("ring");
+  });
+  game.command("later", "rings later", (turn) => void turn.after("20 s", ring()));
+  const fed = new HandFed(game);
+  fed.deliver("later", 1);
+  await fed.run.settled();
+  fed.clock.advance(20_000);
+  await idle();
+  fed.run.ended();
+  blocked.open();
+  await fed.run.settled();
+  expect(fed.published.map(({ fence }) => fence)).toEqual([{ streamId: "one", deliveryId: "", attempt: 0 }]);
+});
+
 test("the events of a timer are published after the stream was lost during their publication", async () => {
   const game = createGame({ name: "ringing" });
   const ring = game.timer("ring", (turn) => void turn.reply("ring"));
