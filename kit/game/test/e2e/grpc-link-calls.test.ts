@@ -1,6 +1,14 @@
-import { Server, ServerCredentials, status, type handleUnaryCall } from "@grpc/grpc-js";
+import {
+  Server,
+  ServerCredentials,
+  status,
+  type handleBidiStreamingCall,
+  type handleUnaryCall,
+} from "@grpc/grpc-js";
 import {
   GameServiceService,
+  type FollowRequest,
+  type FollowResponse,
   type OutboundEvent,
   type PublishEventsRequest,
   type PublishEventsResponse,
@@ -17,10 +25,11 @@ afterEach(async () => {
 });
 
 type Publish = handleUnaryCall<PublishEventsRequest, PublishEventsResponse>;
+type Follow = handleBidiStreamingCall<FollowRequest, FollowResponse>;
 type Answer = (keys: readonly string[], call: number) => status | "published" | "nothing";
 
 /** Starts a server that answers each call as `answer` says, and a link to it. */
-async function linkTo(answer: Answer) {
+async function linkTo(answer: Answer, follow: Follow = () => undefined) {
   const calls: (readonly string[])[] = [];
   const publishEvents: Publish = ({ request }, done) => {
     const keys = request.events.map(({ idempotencyKey }) => idempotencyKey);
@@ -35,7 +44,7 @@ async function linkTo(answer: Answer) {
   };
   const server = new Server();
   servers.push(server);
-  server.addService(GameServiceService, { publishEvents, follow: () => undefined });
+  server.addService(GameServiceService, { publishEvents, follow });
   const port = await new Promise<number>((resolve, reject) =>
     server.bindAsync("127.0.0.1:0", ServerCredentials.createInsecure(), (error, port) =>
       error === null ? resolve(port) : reject(error),
@@ -103,4 +112,29 @@ test("`close` cancels a call without an answer", async () => {
   await until("the call has arrived", () => calls.length === 1);
   await Promise.all([expect(publishing).rejects.toThrow(LinkClosed), link.close()]);
   expect(calls).toHaveLength(1);
+});
+
+test("the deliveries of a lost shard are forgotten", async () => {
+  const told: FollowRequest[] = [];
+  const delivery = (deliveryId: string, shard: number): FollowResponse => ({
+    say: {
+      $case: "delivery",
+      value: { deliveryId, attempt: 1, received: undefined, traceparent: "", shard },
+    },
+  });
+  const { link, deliveries, owned } = await linkTo(
+    () => "published",
+    (call) => {
+      call.on("data", (request: FollowRequest) => void told.push(request));
+      call.write({ say: { $case: "opened", value: { streamId: "s", shards: 4 } } });
+      call.write({ say: { $case: "assignment", value: { gained: [1, 2, 3], lost: [] } } });
+      call.write(delivery("kept", 1));
+      call.write(delivery("lost", 2));
+      call.write({ say: { $case: "assignment", value: { gained: [], lost: [2] } } });
+    },
+  );
+  await until("the shard is lost", () => deliveries.length === 2 && owned.size === 2);
+  link.extend(["kept", "lost"]);
+  await until("core was told", () => told.length === 2);
+  expect(told[1]?.say).toEqual({ $case: "extend", value: { deliveryIds: ["kept"] } });
 });
