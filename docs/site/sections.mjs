@@ -21,11 +21,11 @@ const READERS = [
     details:
       "Follow the events of members, and publish messages with buttons, over gRPC. In any language, or with the kit.",
     pages: [
-      "docs/game-service-guide.md",
       "docs/games/typescript.md",
       "kit/game/template/README.md",
       "docs/games/python.md",
       "docs/games/go.md",
+      "docs/game-service-guide.md",
       "kit/game/README.md",
       "docs/answers/games.md",
       "docs/fake-core.md",
