@@ -69,3 +69,5 @@ prunePackages(join(folder, "node_modules"));
 prunePrograms(join(folder, "dist"));
 // The program of `npm start`, which starts all others on one machine.
 rmSync(join(folder, "dist/deploy/local"), { recursive: true, force: true });
+// The sources of the documentation site, if it was built in the same folder.
+rmSync(join(folder, "dist/docs-site-pages"), { recursive: true, force: true });
