@@ -18,6 +18,8 @@ export interface WorkspaceDocument {
   handled: string[];
   /** Events that may not have been published yet. */
   outbox: OutboxEntry[];
+  /** The time since which core has refused all events, because it does not know the workspace, ms since the epoch. */
+  goneSinceMs?: number;
 }
 
 /** Where a handler works: the channel, and the member whose event led to it. */

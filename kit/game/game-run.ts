@@ -7,6 +7,7 @@ import type { GameLog } from "./log";
 import { zeroCounts, type RunCounts } from "./run-counts";
 import { shardOf } from "../../core/domain/shard";
 import type { GameStore } from "./store";
+import { QUIET_MS } from "./timer-hold";
 import { WorkspaceRun, type RunContext } from "./workspace-run";
 
 export interface GameRunOptions {
@@ -221,7 +222,10 @@ export class GameRun<State> implements FollowListener {
         for (const { workspaceId, atMs } of wakes) {
           const shard = shardOf(workspaceId, Math.max(1, stream.shards));
           // A workspace that has a wake has handled an event meanwhile, so its own time is newer.
-          if (shards.has(shard) && !this.#wakes.has(workspaceId)) this.#setWake(workspaceId, atMs);
+          if (!shards.has(shard) || this.#wakes.has(workspaceId)) continue;
+          // Overdue timers wait until core has delivered what members did before.
+          const nowMs = this.#clock.now();
+          this.#setWake(workspaceId, atMs < nowMs ? nowMs + QUIET_MS : atMs);
         }
       } catch (error) {
         if (stream === this.#stream) {

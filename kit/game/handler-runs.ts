@@ -52,16 +52,15 @@ export class HandlerRuns<State> {
   }
 
   /**
-   * Runs the timers that are due, in order, but not endless timers that start each other. Returns the document with
-   * their effects.
+   * Runs the timers that are due at `untilMs`, in order, but not endless timers that start each other. Returns the
+   * document with their effects.
    */
-  async runTimers(document: WorkspaceDocument): Promise<WorkspaceDocument> {
+  async runTimers(document: WorkspaceDocument, untilMs: number): Promise<WorkspaceDocument> {
     const { game, clock, counts, log } = this.#context;
     let result = document;
-    const nowMs = clock.now();
     for (let count = 0; count < TIMERS_AT_ONCE; count++) {
       const timer = firstTimer(result);
-      if (timer === undefined || timer.atMs > nowMs) break;
+      if (timer === undefined || timer.atMs > untilMs) break;
       const call = callForTimer(game, timer);
       const draft = withoutTimer(result, timer);
       if (call === undefined) {

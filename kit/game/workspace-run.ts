@@ -6,6 +6,7 @@ import { emptyDocument, hasOnlyHandled, type WorkspaceDocument } from "./documen
 import { firstTimer, HandlerRuns, type HandlerContext } from "./handler-runs";
 import { publishOutbox, type PublishOutcome } from "./publish-outbox";
 import type { GameStore, StoredDocument } from "./store";
+import { TimerHold } from "./timer-hold";
 
 /** What all workspaces of a run share. */
 export interface RunContext<State> extends HandlerContext<State> {
@@ -24,6 +25,8 @@ export interface RunContext<State> extends HandlerContext<State> {
 
 /** Delay after a failure of the store or of publishing, ms. */
 const OUTAGE_DELAY_MS = 1_000;
+/** Time for which the state of a workspace is kept while core does not know the workspace, ms. */
+const GONE_KEPT_MS = 30 * 86_400_000;
 /** Maximum number of events that are handled, saved and published together. */
 const BATCH_MAX = 50;
 /** Time after which no further event joins a batch, ms. So members do not wait for the slow handlers of later events. */
@@ -64,6 +67,7 @@ export class WorkspaceRun<State> {
   readonly id: string;
   readonly #context: RunContext<State>;
   readonly #handlers: HandlerRuns<State>;
+  readonly #timerHold = new TimerHold();
   #queue: Job[] = [];
   #isDue = false;
   /** Rises with each `drop`. A batch of an earlier era must not change the queue: its events are delivered again. */
@@ -95,6 +99,8 @@ export class WorkspaceRun<State> {
   deliver(delivery: Delivery): void {
     if (this.#givenBack !== undefined && delivery.deliveryId !== this.#givenBack) return;
     this.#givenBack = undefined;
+    const nowMs = this.#context.clock.now();
+    this.#timerHold.note(receivedAtOf(delivery, nowMs), nowMs);
     this.#queue.push({ delivery, streamId: this.#context.streamId() });
     this.#start();
   }
@@ -168,9 +174,10 @@ export class WorkspaceRun<State> {
   }
 
   async #batch(batch: Batch): Promise<void> {
-    const { link, onWake } = this.#context;
+    const { link, clock, onWake } = this.#context;
     const { jobs, era } = batch;
     const before = await this.#load(era);
+    if (isLongGone(before.document, clock.now()) && jobs.length === 0) return this.#remove();
     // What a killed process has left comes first: replies name its messages by the ids that core returns.
     if ((await this.#publish(before, jobs)) === "stale") return this.#reload();
     const { document, done, dead, retry } = await this.#work(before.document, batch);
@@ -182,19 +189,21 @@ export class WorkspaceRun<State> {
     const outcome = await this.#publish(stored, jobs);
     // Core redelivers the events, to this process or to another one. They may already be in the queue.
     if (outcome === "stale") return this.#reload();
-    if (outcome === "unknown-workspace") await this.#remove();
     for (const { deliveryId, reason } of dead) link.deadLetter(deliveryId, reason);
     if (done.length > 0) link.ack(done);
     this.#removeQueued([...done, ...dead.map(({ deliveryId }) => deliveryId)]);
     if (retry !== undefined) this.#giveBack(retry.jobs, era, retry.delayMs);
-    onWake(this.id, outcome === "published" ? firstTimer(document)?.atMs : undefined);
+    onWake(
+      this.id,
+      wakeAtOf(document, (atMs) => this.#timerHold.runsAt(atMs)),
+    );
   }
 
   /** Runs the handlers of the due timers and of a batch. The events that do not fit go back to the queue. */
   async #work(before: WorkspaceDocument, { jobs, era }: Batch): Promise<Worked> {
     const { clock } = this.#context;
     const beganAtMs = clock.now();
-    let document = await this.#handlers.runTimers(before);
+    let document = before;
     const done: string[] = [];
     const dead: Worked["dead"] = [];
     for (const [i, { delivery }] of jobs.entries()) {
@@ -208,6 +217,9 @@ export class WorkspaceRun<State> {
         done.push(deliveryId);
         continue;
       }
+      // Timers that were due when the service received the event come first.
+      const receivedAtMs = receivedAtOf(delivery, clock.now());
+      document = await this.#handlers.runTimers(document, receivedAtMs);
       const handled = await this.#handlers.handle(document, delivery);
       if (handled.outcome === "retry") {
         return { document, done, dead, retry: { jobs: jobs.slice(i), delayMs: handled.delayMs } };
@@ -218,6 +230,9 @@ export class WorkspaceRun<State> {
         document = handled.document;
         done.push(deliveryId);
       }
+    }
+    if (this.#queue.length === 0 && !this.#isStopping) {
+      document = await this.#handlers.runTimers(document, this.#timerHold.until(clock.now()));
     }
     return { document, done, dead };
   }
@@ -251,7 +266,7 @@ export class WorkspaceRun<State> {
   async #save({ version }: StoredDocument, document: WorkspaceDocument): Promise<StoredDocument | undefined> {
     const before = this.#stored;
     const stored = { version: version + 1, document };
-    const wakeAtMs = document.outbox[0]?.atMs ?? firstTimer(document)?.atMs;
+    const wakeAtMs = document.outbox[0]?.atMs ?? wakeAtOf(document);
     if (!(await this.#context.store.save(this.id, stored, wakeAtMs))) {
       this.#context.counts.conflicts += 1;
       return undefined;
@@ -286,14 +301,31 @@ export class WorkspaceRun<State> {
     };
     const context = { ...this.#context, game: names.own, fenceOf };
     const outcome = await publishOutbox(this.id, stored.document, context, clock.now());
-    if (outcome === "published" && this.#stored === stored) this.#isDirty = true;
+    if (outcome === "unknown-workspace") this.#dropOutbox(stored.document);
+    else if (outcome === "published") delete stored.document.goneSinceMs;
+    if (outcome !== "stale" && this.#stored === stored) this.#isDirty = true;
     return outcome;
   }
 
-  /** Removes the state of a workspace that core does not have. */
+  /** Drops what cannot be published, and keeps the state: the workspace may only be disconnected for some time. */
+  #dropOutbox(document: WorkspaceDocument): void {
+    const { clock, log } = this.#context;
+    document.outbox = [];
+    if (document.goneSinceMs !== undefined) return;
+    document.goneSinceMs = clock.now();
+    log.warn(
+      { workspaceId: this.id },
+      "core refuses events for a workspace, which was deleted or disconnected: the events are dropped",
+    );
+  }
+
+  /** Removes the state of a workspace that was deleted. */
   async #remove(): Promise<void> {
     const { log, store } = this.#context;
-    log.info({ workspaceId: this.id }, "core does not have the workspace, so its state is removed");
+    log.info(
+      { workspaceId: this.id },
+      "core has not known the workspace for 30 days, so its state is removed",
+    );
     this.#forgetDocument();
     await store.remove(this.id);
   }
@@ -338,4 +370,23 @@ export class WorkspaceRun<State> {
     this.#stored = undefined;
     this.#isDirty = false;
   }
+}
+
+/** Returns when the service received an event, but not a time in the future, ms. */
+function receivedAtOf({ received }: Delivery, nowMs: number): number {
+  return Math.min(received?.receivedAt?.getTime() ?? nowMs, nowMs);
+}
+
+/** Returns when a workspace must be woken, ms since the epoch; undefined if there is nothing to do. */
+function wakeAtOf(document: WorkspaceDocument, runsAt = (atMs: number) => atMs): number | undefined {
+  const timer = firstTimer(document);
+  const times = [
+    ...(timer === undefined ? [] : [runsAt(timer.atMs)]),
+    ...(document.goneSinceMs === undefined ? [] : [document.goneSinceMs + GONE_KEPT_MS]),
+  ];
+  return times.length === 0 ? undefined : Math.min(...times);
+}
+
+function isLongGone({ goneSinceMs }: WorkspaceDocument, nowMs: number): boolean {
+  return goneSinceMs !== undefined && nowMs >= goneSinceMs + GONE_KEPT_MS;
 }

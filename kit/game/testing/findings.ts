@@ -19,7 +19,8 @@ const RULES = {
   "invalid-event": { severity: "broken", advice: "fix the field: core publishes the event only then" },
   "unknown-workspace": {
     severity: "broken",
-    advice: "publish only to workspaces from which events came, and forget a workspace after this refusal",
+    advice:
+      "publish only to workspaces from which events came, and drop the event: the workspace was deleted or disconnected",
   },
   "stale-event": {
     severity: "advice",

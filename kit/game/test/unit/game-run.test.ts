@@ -1,5 +1,6 @@
 import { gate } from "../../../test/harness/gate";
 import { createGame, memoryStore, type GameStore, type MessageRef } from "../../index";
+import { TimerHold } from "../../timer-hold";
 import { World, WORKSPACE } from "./world";
 
 interface Count {
@@ -234,6 +235,41 @@ describe("timers", () => {
   });
 });
 
+/** A game in which a guess counts until a timer ends the round. */
+function guessing() {
+  const game = createGame({ name: "guess", state: () => ({ guesses: 0 }) });
+  const end = game.timer("end", (turn) => turn.reply(`${turn.state.guesses} guesses`));
+  game.command("start", "starts", (turn) => void turn.after("20 s", end()));
+  game.message((turn) => {
+    turn.state.guesses += 1;
+  });
+  return game;
+}
+
+describe("after an outage", () => {
+  test("events that came before a timer was due are handled before the timer, and later events after it", async () => {
+    const world = new World(guessing());
+    const first = world.start();
+    await world.command("start");
+    world.kill(first);
+    await world.advance(15_000);
+    for (const guess of ["a", "b"]) await world.types(guess);
+    await world.advance(15_000);
+    await world.types("too late");
+    world.start();
+    await world.advance(5_000);
+    expect(world.shown).toEqual(["room: 2 guesses"]);
+    expect((await world.store.load(WORKSPACE))?.document.states[""]).toEqual({ guesses: 3 });
+  });
+
+  test("a due timer does not wait for ever for a backlog", async () => {
+    const hold = new TimerHold();
+    hold.note(0, 60_000);
+    expect([hold.until(60_500), hold.until(61_000)]).toEqual([50_500, 61_000]);
+    expect([hold.runsAt(60_200), hold.runsAt(55_000), hold.runsAt(40_000)]).toEqual([61_000, 61_000, 50_000]);
+  });
+});
+
 describe("a handler that fails", () => {
   test("changes nothing, runs 5 times, and then the event is dead-lettered", async () => {
     const world = new World(counter());
@@ -350,14 +386,33 @@ test("a process that was replaced publishes nothing that is stale", async () => 
   expect(first.counts.stale).toBe(1);
 });
 
-test("a workspace that core does not have is forgotten", async () => {
-  const world = new World(counter());
-  world.start();
-  await world.command("later 20 a");
-  world.core.removeWorkspace(WORKSPACE);
-  await world.advance(30_000);
-  expect(await world.store.load(WORKSPACE)).toBeUndefined();
-  expect(await world.store.wakes()).toEqual([]);
+describe("a workspace that core does not have", () => {
+  test("keeps its state, and plays on when it is connected again", async () => {
+    const world = new World(counter());
+    world.start();
+    await world.command("start");
+    await world.command("later 20 a");
+    world.core.removeWorkspace(WORKSPACE);
+    await world.advance(30_000);
+    expect(world.logged.filter((line) => line.includes("deleted or disconnected"))).toHaveLength(1);
+    world.core.addWorkspace(WORKSPACE);
+    await world.command("start");
+    expect(world.shown).toEqual(["room: count 2"]);
+    await world.advance(1_500);
+    expect((await world.store.load(WORKSPACE))?.document).not.toHaveProperty("goneSinceMs");
+  });
+
+  test("loses its state after 30 days", async () => {
+    const world = new World(counter());
+    world.start();
+    await world.command("later 20 a");
+    world.core.removeWorkspace(WORKSPACE);
+    await world.advance(29 * 86_400_000);
+    expect(await world.store.load(WORKSPACE)).toBeDefined();
+    await world.advance(2 * 86_400_000);
+    expect(await world.store.load(WORKSPACE)).toBeUndefined();
+    expect(await world.store.wakes()).toEqual([]);
+  });
 });
 
 test("the saved document has no outbox after a second", async () => {

@@ -1,0 +1,29 @@
+/** An event that is delivered this long after the service has received it is late, ms: core delivers a backlog. */
+const LATE_MS = 1_000;
+/** Due timers wait this long after a late delivery, ms. */
+export const QUIET_MS = 1_000;
+/** Longest time for which a due timer waits, ms. */
+const WAIT_MOST_MS = 10_000;
+
+/**
+ * Decides how long the due timers of a workspace wait for a backlog. After an outage, core delivers events that members
+ * sent before the timers were due, so these events come first: a guess in time counts, although the game handles it late.
+ */
+export class TimerHold {
+  #lateAtMs = -Infinity;
+
+  /** Notes a delivery, and when the service received its event. */
+  note(receivedAtMs: number, nowMs: number): void {
+    if (receivedAtMs < nowMs - LATE_MS) this.#lateAtMs = nowMs;
+  }
+
+  /** Returns the time up to which timers may run: `nowMs` unless they wait for a backlog. */
+  until(nowMs: number): number {
+    return nowMs >= this.#lateAtMs + QUIET_MS ? nowMs : nowMs - WAIT_MOST_MS;
+  }
+
+  /** Returns when a timer that is due at `atMs` may run. */
+  runsAt(atMs: number): number {
+    return Math.max(atMs, Math.min(this.#lateAtMs + QUIET_MS, atMs + WAIT_MOST_MS));
+  }
+}
