@@ -63,6 +63,11 @@ export function copyContent(content: Content): MessageContent {
   if (lifetimeMs !== undefined && lifetimeMs !== lifetimeNear(lifetimeMs)) {
     throw new RangeError(`the lifetime of a message is 1 second to 24 hours: ${lifetime}`);
   }
+  if (rest.kind !== undefined && !KIND_CODES.has(rest.kind)) {
+    throw new RangeError(
+      `the kind "${rest.kind}" does not exist: use one of ${[...KIND_CODES.keys()].join(", ")}`,
+    );
+  }
   const copy = copyJson(
     { ...rest, ...(data && { data }), ...(lifetimeMs !== undefined && { lifetime: lifetimeMs }) },
     "content",

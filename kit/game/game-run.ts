@@ -79,6 +79,11 @@ export class GameRun<State> implements FollowListener {
     return this.#stream !== undefined;
   }
 
+  /** Whether the game follows events, and has read the timers of its shards from the store. */
+  get isReady(): boolean {
+    return this.isFollowing && this.#gained.size === 0 && this.#loading === undefined;
+  }
+
   /** The number of workspaces in memory. */
   get workspaces(): number {
     return this.#runs.size;

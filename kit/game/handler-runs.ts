@@ -25,10 +25,13 @@ export type Handled =
   /** The handler has failed too often. */
   | { readonly outcome: "dead-letter"; readonly reason: string };
 
-/** Attempts of a handler. After the last one, the event is dead-lettered, and a timer is dropped. */
+/**
+ * Attempts of a handler, and the delay before each further attempt, ms. After the last one, the event is dead-lettered,
+ * and a timer is dropped. While an event waits, the later events of its workspace wait too, so its attempts end soon.
+ */
 const ATTEMPTS_MAX = 5;
-/** Delay before each further attempt, ms. */
-const RETRY_DELAYS_MS = [1_000, 5_000, 15_000, 60_000];
+const EVENT_RETRY_MS = [250, 500, 1_500, 5_000];
+const TIMER_RETRY_MS = [1_000, 5_000, 15_000, 60_000];
 /** Maximum number of failing events in a workspace whose failures are counted. */
 const FAILING_MAX = 100;
 /** Time after which a handler that has not ended is logged, and after which it has failed, ms. */
@@ -128,7 +131,7 @@ export class HandlerRuns<State> {
     if (oldest !== undefined && this.#failures.size >= FAILING_MAX) this.#failures.delete(oldest);
     // The number is kept after the last attempt too, because the document may have to be saved again.
     this.#failures.set(deliveryId, failures);
-    if (failures < ATTEMPTS_MAX) return { outcome: "retry", delayMs: delayAfter(failures) };
+    if (failures < ATTEMPTS_MAX) return { outcome: "retry", delayMs: EVENT_RETRY_MS[failures - 1] ?? 0 };
     counts.deadLettered += 1;
     const reason = `the handler of ${name} has failed ${failures} times`;
     log.error({ workspaceId: this.#workspaceId, deliveryId, reason }, "an event is given up");
@@ -139,7 +142,7 @@ export class HandlerRuns<State> {
     const { counts, log } = this.#context;
     const failures = (timer.failures ?? 0) + 1;
     if (failures < ATTEMPTS_MAX) {
-      draft.timers.push({ ...timer, failures, atMs: nowMs + delayAfter(failures) });
+      draft.timers.push({ ...timer, failures, atMs: nowMs + (TIMER_RETRY_MS[failures - 1] ?? 0) });
       return draft;
     }
     counts.timersDropped += 1;
@@ -205,8 +208,4 @@ function withoutTimer(document: WorkspaceDocument, timer: WaitingTimer): Workspa
   const draft = draftOf(document);
   draft.timers = draft.timers.filter((each) => each !== timer);
   return draft;
-}
-
-function delayAfter(failures: number): number {
-  return RETRY_DELAYS_MS[failures - 1] ?? 60_000;
 }

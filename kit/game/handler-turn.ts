@@ -72,7 +72,8 @@ export class HandlerTurn<State> implements Turn<State> {
     const { states } = this.#open();
     const key = this.#stateKey();
     if (!this.#states.has(key)) {
-      this.#states.set(key, key in states ? copyJson(states[key], "state") : this.#game.newState());
+      const state = key in states ? states[key] : this.#game.newState();
+      this.#states.set(key, state === undefined ? undefined : copyJson(state, "state"));
     }
     return this.#states.get(key) as State;
   }

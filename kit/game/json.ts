@@ -11,7 +11,8 @@ export type Json =
 const LEVELS_MAX = 100;
 
 /**
- * Copies a value that JSON can express. Properties that are undefined are left out.
+ * Copies a value that JSON can express. Properties that are undefined are left out. Objects of the copy have no prototype, so
+ * `state[channel]` is undefined for a new channel, even if its id is `constructor`.
  *
  * @param path the name of the value in an error, e.g. `state`
  * @throws TypeError for a value that JSON would lose or change, e.g. a Map, a Date or NaN
@@ -34,7 +35,7 @@ function copyFields(value: object, path: string, levels: number): Json {
   for (const [key, field] of Object.entries(value)) {
     if (field !== undefined) copy[key] = copyJson(field, `${path}.${key}`, levels - 1);
   }
-  return { ...copy };
+  return copy;
 }
 
 function nameOf(value: unknown, levels: number): string {

@@ -107,7 +107,13 @@ function parseName(text: string): string {
 export function parseStore(text: string): StoreChoice {
   if (text === "") return { type: "memory" };
   const [, scheme] = /^([A-Za-z][A-Za-z0-9+.-]*):\/\//.exec(text) ?? [];
-  if (scheme === undefined) return { type: "files", folder: text };
+  if (scheme === undefined) {
+    // A Redis without its scheme, e.g. localhost:6379, is not a folder. A drive of Windows is one.
+    if (text.includes(":") && !/^(?:[./]|[A-Za-z]:[\\/])/.test(text)) {
+      throw new Error("is neither a folder nor a URL: write redis://<host>:<port>, or ./<folder>");
+    }
+    return { type: "files", folder: text };
+  }
   if (!/^rediss?$/.test(scheme) || !URL.canParse(text)) throw new Error("is not a URL of Redis");
   return { type: "redis", url: text };
 }

@@ -121,8 +121,11 @@ async function start<State>(game: Game<State>, options: StartOptions, stopping: 
         await health?.close();
       }
     })());
-  const whyNotReady = async (): Promise<string | undefined> =>
-    closing !== undefined ? "stopping" : link.isFollowing ? undefined : "core is unreachable";
+  const whyNotReady = async (): Promise<string | undefined> => {
+    if (closing !== undefined) return "stopping";
+    if (!link.isFollowing) return "core is unreachable";
+    return run.isReady ? undefined : "the store is unavailable, or timers are being loaded";
+  };
 
   try {
     if (settings.healthListen !== undefined)

@@ -5,6 +5,7 @@ export {
   TestClock,
   TestMember,
   type MemberOptions,
+  type SeenButton,
   type TestGameOptions,
 } from "./test-game";
 export {

@@ -233,6 +233,14 @@ export class TestChannel extends ChatPlace {
   }
 }
 
+/** A button on a message. */
+export interface SeenButton {
+  /** The id of the channel of the message. */
+  readonly place: string;
+  readonly messageId: string;
+  readonly action: string;
+}
+
 interface MemberContext {
   readonly game: string;
   readonly report: (event: InboundEvent) => Promise<void>;
@@ -303,14 +311,23 @@ export class TestMember extends ChatPlace {
     await this.#say(asked.place, text, asked.id);
   }
 
-  /** Presses the button with the label, on the newest message that has one and that the member sees. */
-  async presses(label: string): Promise<void> {
+  /**
+   * Presses the button with the label, on the newest message that has one and that the member sees; or a button that
+   * `button` has returned, even if its message does not show the button any more.
+   */
+  async presses(button: string | SeenButton): Promise<void> {
+    const { place, messageId, action } = typeof button === "string" ? this.button(button) : button;
+    await this.#report(place, { $case: "action", value: { messageId, action } });
+  }
+
+  /** Returns a button that the member sees now, to press it later: members press old buttons too. */
+  button(label: string): SeenButton {
     for (const { id, place, content } of this.#visible().toReversed()) {
       const button = content.buttons.flat().find((each) => each.label === label);
       if (button === undefined) continue;
       if (!("action" in button))
         throw new Error(`the button "${label}" opens ${button.url}: no event is sent`);
-      return this.#report(place, { $case: "action", value: { messageId: id, action: button.action } });
+      return { place, messageId: id, action: button.action };
     }
     const labels = this.#visible().flatMap(({ content }) =>
       content.buttons.flat().map((each) => `[${each.label}]`),

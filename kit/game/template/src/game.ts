@@ -28,7 +28,7 @@ game.message((turn, text) => {
 });
 function end(turn: Turn<Record<string, Round>>, channel: string, who: string) {
   const { word, card, timer } = turn.state[channel] as Round;
-  turn.update(md`**${who}** knew it: **${word}**`, card);
+  turn.update({ kind: "game_end", text: md`**${who}** knew it: **${word}**` }, card);
   turn.cancel(timer);
   delete turn.state[channel];
 }

@@ -119,7 +119,7 @@ test("probes and metrics are available at HEALTH_LISTEN, and the metrics have th
     return { status: response.status, text: await response.text() };
   };
   expect((await get("/live")).status).toBe(200);
-  expect((await get("/ready")).status).toBe(200);
+  await until("the game is ready", async () => (await get("/ready")).status === 200);
   const metric = async (line: string) => (await get("/metrics")).text.split("\n").includes(line);
   await until("the failure is counted", () =>
     metric('chatbridge_game_handler_failures_total{game="count"} 1'),
@@ -223,6 +223,22 @@ describe("as a program", () => {
     await program.stop("SIGINT");
     expect(await exited).toBe(1);
   });
+});
+
+test("a game is not ready until the store answers", async () => {
+  const store = memoryStore();
+  let isDown = true;
+  const wakes = () => (isDown ? Promise.reject(new Error("the store is down")) : store.wakes());
+  const game = await start({ healthListen: "127.0.0.1:0", store: { ...store, wakes } });
+  const reason = async () => {
+    const { reason: why } = (await (await fetch(`http://127.0.0.1:${game.healthPort}/ready`)).json()) as {
+      reason?: string;
+    };
+    return why;
+  };
+  await until("the game says why it is not ready", async () => (await reason())?.includes("the store"));
+  isDown = false;
+  await until("the game is ready", async () => (await reason()) === undefined);
 });
 
 test("a game is not ready while core is down, and continues when core is up again", async () => {

@@ -217,11 +217,11 @@ test.each<[string, (call: Call) => void, object]>([
   },
 );
 
-test("the state of a workspace that core does not know is removed", async () => {
+test("the state of a workspace that core does not know is kept, and its event is acked", async () => {
   const { deliver, call, store, acked, run } = start();
   deliver(["create lobby"], "w7");
   (await call(0)).answer(refused(PublishRefusal.UNKNOWN_WORKSPACE));
   await run.settled();
-  expect(await store.load("w7")).toBeUndefined();
+  expect((await store.load("w7"))?.document.states[""]).toEqual({ message: "1@c1" });
   expect(acked).toEqual(["k1"]);
 });

@@ -75,11 +75,21 @@ test.each([
   ["state", { type: "files", folder: "state" }],
   ["/var/lib/dice", { type: "files", folder: "/var/lib/dice" }],
   ["C:\\dice", { type: "files", folder: "C:\\dice" }],
+  ["./a:b", { type: "files", folder: "./a:b" }],
   ["redis://127.0.0.1:6379", { type: "redis", url: "redis://127.0.0.1:6379" }],
   ["rediss://:pw@redis:6380/1", { type: "redis", url: "rediss://:pw@redis:6380/1" }],
 ])("GAME_STORE can be %j", (text, store) => {
   expect(read({ GAME_STORE: text }).store).toEqual(store);
 });
+
+test.each(["localhost:6379", "redis:/x", "C:x"])(
+  "GAME_STORE cannot be %s, which names neither a folder nor a Redis",
+  (text) => {
+    expect(faultsOf({ GAME_STORE: text })).toContainEqual(
+      expect.stringContaining("is neither a folder nor a URL"),
+    );
+  },
+);
 
 test("all faults are listed, without the values", () => {
   const faults = faultsOf({

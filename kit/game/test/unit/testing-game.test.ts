@@ -156,6 +156,53 @@ it("lists what is shown when something else is expected", async () => {
   await expect(ada.presses("Rules")).rejects.toThrow("opens https://example.com/rules");
 });
 
+it("presses a button that its message does not show any more", async () => {
+  const game = createGame({ name: "old", state: () => ({ round: 1 }) });
+  const pressed: number[] = [];
+  const guess = game.action<{ round: number }>("guess", (turn, { round }) => {
+    pressed.push(round);
+    turn.state.round = round + 1;
+    turn.update({ text: "board", buttons: [[guess("Guess", { round: turn.state.round })]] });
+  });
+  game.command("start", "starts", (turn) =>
+    turn.reply({ text: "board", buttons: [[guess("Guess", { round: 1 })]] }),
+  );
+  const chat = testGame(game);
+  const ada = chat.member("Ada");
+  await ada.types("/old start");
+  const old = ada.button("Guess");
+  await ada.presses("Guess");
+  await ada.presses(old);
+  expect(pressed).toEqual([1, 1]);
+  await chat.stop();
+});
+
+it("gives a game a state in which a channel can have any id", async () => {
+  const game = createGame({ name: "count", state: (): Record<string, number> => ({}) });
+  game.command("up", "counts", (turn) => {
+    turn.state[turn.channel] = (turn.state[turn.channel] ?? 0) + 1;
+    turn.reply(`${turn.state[turn.channel]}`);
+  });
+  const chat = testGame(game);
+  for (const channel of ["constructor", "__proto__", "toString"]) {
+    const ada = chat.member("Ada", { channel });
+    await ada.types("/count up");
+    await chat.restart();
+    await ada.types("/count up");
+    chat.channel(channel).shows("2");
+  }
+  await chat.stop();
+});
+
+it("names the kinds when a kind does not exist", async () => {
+  const game = createGame({ name: "kinds" });
+  game.command("post", "posts", (turn) => turn.reply({ text: "x", kind: "result" as "card" }));
+  const chat = testGame(game);
+  await expect(chat.member("Ada").types("/kinds post")).rejects.toThrow(
+    /"result" does not exist: use one of text, card/,
+  );
+});
+
 describe("a failure of the game", () => {
   it.each([
     ["/fail", 'a handler has failed (handler: command "fail", Error: no dice)'],
