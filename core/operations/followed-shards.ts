@@ -159,7 +159,7 @@ export class FollowedShards {
 
   async writeAcks(): Promise<void> {
     const due = this.#acks.shards.filter((shard) => !this.#isAway(shard));
-    await Promise.all(due.map((shard) => this.#ask(shard, () => this.#acks.write(shard))));
+    await Promise.all(due.map((shard) => this.#ask(shard, () => this.#acks.writePending(shard))));
   }
 
   async sendOverdue(): Promise<void> {

@@ -16,6 +16,25 @@ export function createPendingAcks(
   /** The pending acks of each shard, by entry id. The ack of an event that was processed has no letter. */
   const pending = new Map<number, Map<string, DeadLetter | undefined>>();
   let size = 0;
+
+  /** Stores the pending acks of a shard, at most `BATCH_MAX`. Stored acks are no longer pending. */
+  async function writeBatch(shard: number): Promise<void> {
+    const acks = pending.get(shard);
+    if (acks === undefined) return;
+    const batch = [...acks].slice(0, BATCH_MAX);
+    const letters = batch.flatMap(([, letter]) => letter ?? []);
+    const processed = batch.filter(([, letter]) => letter === undefined).map(([entryId]) => entryId);
+    if (processed.length > 0) await log.ack(group, shard, processed);
+    for (const letter of letters) await log.deadLetter(group, letter);
+    // A parallel call may already have stored and deleted these acks. Storing an ack twice does no harm.
+    for (const [entryId, letter] of batch) {
+      if (!acks.delete(entryId)) continue;
+      size -= 1;
+      if (letter !== undefined) onDeadLetter?.(letter);
+    }
+    if (acks.size === 0 && pending.get(shard) === acks) pending.delete(shard);
+  }
+
   return {
     /** The shards with acks that are not stored yet. */
     get shards() {
@@ -31,22 +50,13 @@ export function createPendingAcks(
       return true;
     },
     has: (shard: number, entryId: string) => pending.get(shard)?.has(entryId) ?? false,
-    /** Stores the pending acks of a shard. Stored acks are no longer pending. */
+    /** Stores the acks of a shard that are pending now. The acks that are added meanwhile stay pending. */
+    async writePending(shard: number): Promise<void> {
+      for (let left = pending.get(shard)?.size ?? 0; left > 0; left -= BATCH_MAX) await writeBatch(shard);
+    },
+    /** Stores the pending acks of a shard, also those that are added meanwhile. */
     async write(shard: number): Promise<void> {
-      for (let acks = pending.get(shard); acks !== undefined; acks = pending.get(shard)) {
-        const batch = [...acks].slice(0, BATCH_MAX);
-        const letters = batch.flatMap(([, letter]) => letter ?? []);
-        const processed = batch.filter(([, letter]) => letter === undefined).map(([entryId]) => entryId);
-        if (processed.length > 0) await log.ack(group, shard, processed);
-        for (const letter of letters) await log.deadLetter(group, letter);
-        // A parallel `write` may already have stored and deleted these acks. Storing an ack twice does no harm.
-        for (const [entryId, letter] of batch) {
-          if (!acks.delete(entryId)) continue;
-          size -= 1;
-          if (letter !== undefined) onDeadLetter?.(letter);
-        }
-        if (acks.size === 0 && pending.get(shard) === acks) pending.delete(shard);
-      }
+      while (pending.has(shard)) await writeBatch(shard);
     },
   };
 }
