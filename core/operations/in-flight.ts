@@ -103,13 +103,16 @@ export class InFlight {
   }
 
   add(shard: number, { entryId, workspaceId, attempt }: LogEntry): void {
-    this.remove(shard, [entryId]);
+    const id = deliveryId(shard, entryId);
+    if (this.#lineOf.has(id)) this.remove(shard, [entryId]);
     const line = this.#openLine(shard, workspaceId);
     // Most events come after all others of their workspace.
     let at = line.events.length;
     while (at > 0 && compareEntryIds(line.events[at - 1]?.entryId ?? "", entryId) > 0) at--;
-    line.events.splice(at, 0, { entryId, attempt, deliveredAt: performance.now(), ranSince: undefined });
-    this.#lineOf.set(deliveryId(shard, entryId), line);
+    const event = { entryId, attempt, deliveredAt: performance.now(), ranSince: undefined };
+    if (at === line.events.length) line.events.push(event);
+    else line.events.splice(at, 0, event);
+    this.#lineOf.set(id, line);
     this.#settle(line);
   }
 
@@ -202,6 +205,7 @@ export class InFlight {
 
   /** Whether an event waits for its redelivery after a nack of this event or of an earlier event of its workspace. */
   isGivenBack(shard: number, entryId: string): boolean {
+    if (this.#givenBack === 0) return false;
     const nack = this.#lineOf.get(deliveryId(shard, entryId))?.nack;
     return nack !== undefined && compareEntryIds(nack.from, entryId) <= 0;
   }
@@ -303,6 +307,8 @@ function firstFrom(events: readonly Out[], entryId: string): number {
 
 /** Entry ids are "<ms>-<n>", and neither number has leading zeros. */
 function compareEntryIds(a: string, b: string): number {
+  // Most ids have the same form, so that the order of the texts is the order of the numbers.
+  if (a.length === b.length && a.indexOf("-") === b.indexOf("-")) return a < b ? -1 : a > b ? 1 : 0;
   const [aMs = "", aN = ""] = a.split("-");
   const [bMs = "", bN = ""] = b.split("-");
   return Number(aMs) - Number(bMs) || Number(aN) - Number(bN);
