@@ -1,6 +1,7 @@
 import type { Lease } from "../leases/lease";
 import type { FollowLog, ReadEntries, WindowShare } from "../ports/follow-log";
 import type { Member } from "../ports/leases";
+import { busiestPartOf } from "./next-read";
 import { ParkedEvents, type Parking } from "./parked-events";
 
 const START = { in: "unacked", after: undefined } as const;
@@ -15,6 +16,10 @@ export class FollowedShard {
   stirred = true;
   /** Whether a bound for parked events was reached when the shard was read last. */
   isFull = false;
+  /** The `performance.now()` time until which the next events wait for acks: see `readsAfter`. */
+  waitsUntil = 0;
+  /** See `probablyFitting`. */
+  busiestPart = 1;
   /** The events that wait until their workspaces have room in the window. */
   readonly parked: ParkedEvents;
   #position: { readonly in: "unacked"; readonly after: string | undefined } | { readonly in: "new" } = START;
@@ -30,10 +35,15 @@ export class FollowedShard {
     return this.lease.state === "draining";
   }
 
+  get isReadingNew(): boolean {
+    return this.#position.in === "new";
+  }
+
   /** Makes the next reads start again with all unacked entries, which include the parked ones. */
   readFromStart(): void {
     this.parked.clear();
     this.isFull = false;
+    this.waitsUntil = 0;
     this.#position = START;
     this.stirred = true;
   }
@@ -50,6 +60,8 @@ export class FollowedShard {
     if (this.#position.in === "new") {
       const fresh = await log.readNew(member, shard, count, share);
       this.stirred ||= fresh?.isEnd === false;
+      const all = [...(fresh?.entries ?? []), ...(fresh?.parked ?? [])];
+      if (all.length > 0) this.busiestPart = busiestPartOf(all);
       return fresh;
     }
     const again = await log.readAgain(member, shard, count, this.#position.after, share);

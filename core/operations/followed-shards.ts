@@ -7,6 +7,8 @@ import type { Member } from "../ports/leases";
 import { StoreUnavailable } from "../ports/store-faults";
 import { FollowedShard } from "./followed-shard";
 import { deliveryId, InFlight } from "./in-flight";
+import { isSlow, probablyFitting, readsAfter, type Busy } from "./next-read";
+import { largerShare, Pace } from "./pace";
 import type { Parking } from "./parked-events";
 import { createPendingAcks } from "./pending-acks";
 import { placesFor, shareOf } from "./window-share";
@@ -49,6 +51,7 @@ const WAIT_MAX_MS = 1_000;
 export class FollowedShards {
   readonly inFlight: InFlight;
   readonly #acks;
+  readonly #pace = new Pace();
   readonly #held = new Map<number, FollowedShard>();
   /** The `performance.now()` time until which a shard is skipped, because its server was unavailable. */
   readonly #restUntil = new Map<number, number>();
@@ -220,12 +223,17 @@ export class FollowedShards {
   /** Reads the next events of the shard's log. */
   async #readNext(shard: number, followed: FollowedShard): Promise<void> {
     const { parked } = followed;
+    const now = performance.now();
+    const busy = this.inFlight.busyIn(shard);
+    const share = this.#nextShareOf(followed, busy, now);
+    followed.waitsUntil = followed.isReadingNew ? readsAfter(busy, share, now) : now;
+    if (followed.waitsUntil > now) return;
+    const fitting = probablyFitting(busy, share, followed.busiestPart);
     // Behind parked events, the stream looks for events of other workspaces, so it reads more events than fit.
-    const count = parked.size > 0 ? READ_MAX : Math.min(READ_MAX, this.#room);
+    const count = parked.size > 0 ? READ_MAX : Math.min(READ_MAX, fitting);
     const hasPlaces = parked.reserve(count);
     followed.isFull = !hasPlaces && parked.size > 0;
     if (followed.isFull) return;
-    const share = this.#shareOf(shard);
     const counts = new Map(share.counts);
     for (const id of parked.workspaceIds) counts.set(id, Infinity);
     // If other shards and streams use all places for parked events, this shard goes on without them.
@@ -263,6 +271,7 @@ export class FollowedShards {
     const isKnown = ({ entryId }: { readonly entryId: string }): boolean =>
       this.inFlight.isOut(shard, entryId) || this.#acks.has(shard, entryId);
     for (const entry of read.parked ?? []) if (!isKnown(entry)) followed.parked.add(entry);
+    this.#pace.add(read.entries.length, performance.now());
     for (const entry of read.entries) {
       if (isKnown(entry)) continue;
       this.inFlight.add(shard, entry);
@@ -278,15 +287,21 @@ export class FollowedShards {
    */
   untilWorkMs(): number {
     const shards = [...this.#held.values()];
-    const hasWork = (followed: FollowedShard): boolean =>
-      (this.#mayHaveMore(followed) && !followed.isFull) || this.#hasParked(followed);
-    if (this.#room > 0 && shards.some(hasWork)) return 0;
+    const now = performance.now();
+    let nextRead = Infinity;
+    for (const followed of this.#room > 0 ? shards : []) {
+      if (this.#hasParked(followed)) return 0;
+      if (!this.#mayHaveMore(followed) || followed.isFull) continue;
+      if (followed.waitsUntil <= now) return 0;
+      nextRead = Math.min(nextRead, followed.waitsUntil);
+    }
     const nextDeadline = this.#options.isBehind() ? Infinity : this.inFlight.nextDeadline;
-    const untilDueMs = Math.max(1, nextDeadline - performance.now());
+    const untilDueMs = Math.max(1, nextDeadline - now);
     const isSomeResting =
       shards.some(({ lease }) => this.#rests(lease.shard)) ||
       (untilDueMs === 1 && this.#nextOverdue() === undefined);
-    return isSomeResting ? REST_MS : Math.min(untilDueMs, WAIT_MAX_MS);
+    const untilReadMs = Math.max(1, nextRead - now);
+    return Math.min(isSomeResting ? REST_MS : untilDueMs, untilReadMs, WAIT_MAX_MS);
   }
 
   /** The number of events that can be read and delivered now. */
@@ -341,6 +356,21 @@ export class FollowedShards {
 
   #mayRead({ lease }: FollowedShard): boolean {
     return lease.state === "held" && !this.#rests(lease.shard);
+  }
+
+  /** Returns the share for the next events of a shard's log. */
+  #nextShareOf(
+    { lease, parked, busiestPart }: FollowedShard,
+    busy: readonly Busy[],
+    now: number,
+  ): WindowShare {
+    const { shard } = lease;
+    const { window } = this.#options;
+    const share = this.#shareOf(shard);
+    const isFast =
+      this.#pace.isFast(window, this.inFlight.size, now) && !busy.some((each) => isSlow(each, now));
+    if (!isFast || parked.size > 0) return share;
+    return largerShare(share, window, busiestPart === 1 && this.inFlight.isAlone(shard));
   }
 
   #shareOf(shard: number): WindowShare {

@@ -1,4 +1,5 @@
 import type { LogEntry } from "../ports/follow-log";
+import type { Busy } from "./next-read";
 
 /** An event that is delivered and not acked yet. */
 interface Out {
@@ -85,6 +86,22 @@ export class InFlight {
     for (const { workspaceId, events } of this.#shards.get(shard)?.values() ?? [])
       counts.set(workspaceId, events.length);
     return counts;
+  }
+
+  /** Returns the events in flight of each workspace in a shard that has any, and that gave none back. */
+  busyIn(shard: number): readonly Busy[] {
+    const busy: Busy[] = [];
+    for (const { events, nack } of this.#shards.get(shard)?.values() ?? []) {
+      const [first] = events;
+      if (first && nack === undefined) busy.push({ inFlight: events.length, since: first.deliveredAt });
+    }
+    return busy;
+  }
+
+  /** Whether at most one workspace has events in flight, and this workspace is in the shard. */
+  isAlone(shard: number): boolean {
+    const lines = this.#shards.get(shard)?.size ?? 0;
+    return lines <= 1 && this.#shards.size === lines;
   }
 
   /** Returns the workspaces in a shard that have events which the consumer gave back. */

@@ -7,7 +7,8 @@ const LEAST_PART = 1 / 8;
 
 /**
  * Returns the rule by which the workspaces share the window. One busy workspace uses at most half of the window, and two
- * use at most a third each. So there is room for an event of another workspace.
+ * use at most a third each. So there is room for an event of another workspace. While the consumer acks fast, the shares
+ * are larger: see `largerShare`.
  *
  * @param counts the workspaces' numbers of events in flight; `Infinity` for a workspace whose next events must wait
  */

@@ -122,6 +122,29 @@ test("while each workspace has room in the window, core asks the store for new e
 });
 
 // time: controlled
+test("while the consumer acks a workspace's events at once, core parks none, and one workspace leaves room for others", async () => {
+  const group = startGroup(40);
+  const stream = group.open("c");
+  await pass(1_000);
+  const { log } = stream.connection;
+  const calls = (["readNew", "readAgain", "readEntries"] as const).map((name) => jest.spyOn(log, name));
+  flood(group, 1_000);
+  while (stream.delivered.length < 800) {
+    group.ack(stream, ...group.waiting(stream));
+    await pass(1);
+  }
+  const [readNew = 0, ...others] = calls.map(({ mock }) => mock.calls.length);
+  expect(others).toEqual([0, 0]);
+  // Each read has about as many events as one workspace can have in flight.
+  expect(readNew).toBeLessThanOrEqual(40);
+  await pass(1_000);
+  expect(group.waiting(stream).length).toBeLessThanOrEqual(35);
+  await group.append("b");
+  expect(seen(stream).at(-1)).toBe("b0/1");
+  expect(group.faults).toEqual([]);
+});
+
+// time: controlled
 test("an event that arrives while acks make room comes after the parked events of its workspace", async () => {
   const group = startGroup(10);
   const stream = group.open("c");
