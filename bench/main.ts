@@ -4,6 +4,7 @@ import { StartFault } from "../deploy/local/start-fault";
 import { describeMachine, machineLines } from "./machine";
 import { createProgram } from "./options";
 import { CheckFault, type Options, type Part, type PartResult } from "./part";
+import { follow } from "./parts/follow";
 import { growth } from "./parts/growth";
 import { inbound, pollEmpty, pollFew, pollPage } from "./parts/http";
 import { idle } from "./parts/idle";
@@ -25,6 +26,7 @@ const PARTS: readonly Part[] = [
   pollPage,
   push,
   publish,
+  follow,
   latency,
   mixed,
   idle,
