@@ -25,6 +25,13 @@ interface Line {
   givenBack: number;
 }
 
+/** The lines of one shard. */
+interface ShardLines {
+  readonly ofWorkspace: Map<string, Line>;
+  /** The line of each event, by entry id. A delivery id would have to be joined and hashed at each step of an event. */
+  readonly ofEvent: Map<string, Line>;
+}
+
 /** An event can be extended for this long after its deadline first began to run. */
 export const EXTEND_WITHIN_MS = 600_000;
 
@@ -57,10 +64,9 @@ export function parseDeliveryId(
  */
 export class InFlight {
   readonly #ackDeadlineMs: number;
-  /** The line of each event, by delivery id. */
-  readonly #lineOf = new Map<string, Line>();
-  /** The lines of each shard, by workspace. */
-  readonly #shards = new Map<number, Map<string, Line>>();
+  /** Contains only shards with events. */
+  readonly #shards = new Map<number, ShardLines>();
+  #size = 0;
   /** The lines whose first event has a running deadline, in the order of the deadlines. */
   readonly #running = new Set<Line>();
   /** The lines with a nack. */
@@ -72,7 +78,7 @@ export class InFlight {
   }
 
   get size(): number {
-    return this.#lineOf.size;
+    return this.#size;
   }
 
   /** The number of events that the consumer gave back and that are not redelivered yet. */
@@ -83,15 +89,14 @@ export class InFlight {
   /** Returns the number of unacked events of each workspace in a shard that has any. */
   countsIn(shard: number): Map<string, number> {
     const counts = new Map<string, number>();
-    for (const { workspaceId, events } of this.#shards.get(shard)?.values() ?? [])
-      counts.set(workspaceId, events.length);
+    for (const { workspaceId, events } of this.#linesIn(shard)) counts.set(workspaceId, events.length);
     return counts;
   }
 
   /** Returns the events in flight of each workspace in a shard that has any, and that gave none back. */
   busyIn(shard: number): readonly Busy[] {
     const busy: Busy[] = [];
-    for (const { events, nack } of this.#shards.get(shard)?.values() ?? []) {
+    for (const { events, nack } of this.#linesIn(shard)) {
       const [first] = events;
       if (first && nack === undefined) busy.push({ inFlight: events.length, since: first.deliveredAt });
     }
@@ -100,7 +105,7 @@ export class InFlight {
 
   /** Whether at most one workspace has events in flight, and this workspace is in the shard. */
   isAlone(shard: number): boolean {
-    const lines = this.#shards.get(shard)?.size ?? 0;
+    const lines = this.#shards.get(shard)?.ofWorkspace.size ?? 0;
     return lines <= 1 && this.#shards.size === lines;
   }
 
@@ -120,8 +125,7 @@ export class InFlight {
   }
 
   add(shard: number, { entryId, workspaceId, attempt }: LogEntry): void {
-    const id = deliveryId(shard, entryId);
-    if (this.#lineOf.has(id)) this.remove(shard, [entryId]);
+    if (this.isOut(shard, entryId)) this.remove(shard, [entryId]);
     const line = this.#openLine(shard, workspaceId);
     // Most events come after all others of their workspace.
     let at = line.events.length;
@@ -129,16 +133,17 @@ export class InFlight {
     const event = { entryId, attempt, deliveredAt: performance.now(), ranSince: undefined };
     if (at === line.events.length) line.events.push(event);
     else line.events.splice(at, 0, event);
-    this.#lineOf.set(id, line);
+    this.#shards.get(shard)?.ofEvent.set(entryId, line);
+    this.#size++;
     this.#settle(line);
   }
 
   remove(shard: number, entryIds: readonly string[]): void {
     for (const entryId of entryIds) {
-      const id = deliveryId(shard, entryId);
-      const line = this.#lineOf.get(id);
+      const line = this.#lineOf(shard, entryId);
       if (line === undefined) continue;
-      this.#lineOf.delete(id);
+      this.#shards.get(shard)?.ofEvent.delete(entryId);
+      this.#size--;
       const { events, nack } = line;
       // Most consumers ack in order.
       const at = events[0]?.entryId === entryId ? 0 : firstFrom(events, entryId);
@@ -156,7 +161,7 @@ export class InFlight {
   }
 
   isOut(shard: number, entryId: string): boolean {
-    return this.#lineOf.has(deliveryId(shard, entryId));
+    return this.#lineOf(shard, entryId) !== undefined;
   }
 
   /** Returns the workspace and the attempt of an event; undefined if the event is not in flight. */
@@ -164,14 +169,14 @@ export class InFlight {
     shard: number,
     entryId: string,
   ): { readonly workspaceId: string; readonly attempt: number } | undefined {
-    const line = this.#lineOf.get(deliveryId(shard, entryId));
+    const line = this.#lineOf(shard, entryId);
     const attempt = line?.events[firstFrom(line.events, entryId)]?.attempt;
     return line && attempt !== undefined ? { workspaceId: line.workspaceId, attempt } : undefined;
   }
 
   forget(shard: number): void {
-    for (const line of this.#shards.get(shard)?.values() ?? []) {
-      for (const { entryId } of line.events) this.#lineOf.delete(deliveryId(shard, entryId));
+    for (const line of this.#linesIn(shard)) {
+      this.#size -= line.events.length;
       this.#running.delete(line);
       this.#nacked.delete(line);
       this.#givenBack -= line.givenBack;
@@ -181,7 +186,7 @@ export class InFlight {
 
   /** Starts the running deadline of an event again. Does nothing if no deadline runs for the event. */
   extend(shard: number, entryId: string): void {
-    const line = this.#lineOf.get(deliveryId(shard, entryId));
+    const line = this.#lineOf(shard, entryId);
     const event = line?.running?.event;
     if (line === undefined || event?.entryId !== entryId) return;
     if (performance.now() - (event.ranSince ?? 0) <= EXTEND_WITHIN_MS) this.#start(line, event);
@@ -192,7 +197,7 @@ export class InFlight {
    * has a nack, the given event is redelivered with that event, because the order must be kept.
    */
   nack(shard: number, entryId: string, delayMs: number): void {
-    const line = this.#lineOf.get(deliveryId(shard, entryId));
+    const line = this.#lineOf(shard, entryId);
     if (line === undefined) return;
     if (line.nack !== undefined && compareEntryIds(line.nack.from, entryId) < 0) return;
     line.nack = { from: entryId, dueAt: performance.now() + delayMs };
@@ -206,7 +211,7 @@ export class InFlight {
    */
   hurry(shard: number): void {
     const now = performance.now();
-    for (const line of this.#shards.get(shard)?.values() ?? []) {
+    for (const line of this.#linesIn(shard)) {
       const late = line.events.find(
         ({ deliveredAt }, i) => i > 0 && now - deliveredAt >= this.#ackDeadlineMs,
       );
@@ -223,7 +228,7 @@ export class InFlight {
   /** Whether an event waits for its redelivery after a nack of this event or of an earlier event of its workspace. */
   isGivenBack(shard: number, entryId: string): boolean {
     if (this.#givenBack === 0) return false;
-    const nack = this.#lineOf.get(deliveryId(shard, entryId))?.nack;
+    const nack = this.#lineOf(shard, entryId)?.nack;
     return nack !== undefined && compareEntryIds(nack.from, entryId) <= 0;
   }
 
@@ -258,25 +263,32 @@ export class InFlight {
     return undefined;
   }
 
+  #linesIn(shard: number): Iterable<Line> {
+    return this.#shards.get(shard)?.ofWorkspace.values() ?? [];
+  }
+
+  #lineOf(shard: number, entryId: string): Line | undefined {
+    return this.#shards.get(shard)?.ofEvent.get(entryId);
+  }
+
   #openLine(shard: number, workspaceId: string): Line {
-    const lines = this.#shards.get(shard) ?? new Map<string, Line>();
-    this.#shards.set(shard, lines);
-    const line = lines.get(workspaceId) ?? {
-      shard,
-      workspaceId,
-      events: [],
-      running: undefined,
-      nack: undefined,
-      givenBack: 0,
-    };
-    lines.set(workspaceId, line);
+    let lines = this.#shards.get(shard);
+    if (lines === undefined) {
+      lines = { ofWorkspace: new Map(), ofEvent: new Map() };
+      this.#shards.set(shard, lines);
+    }
+    let line = lines.ofWorkspace.get(workspaceId);
+    if (line === undefined) {
+      line = { shard, workspaceId, events: [], running: undefined, nack: undefined, givenBack: 0 };
+      lines.ofWorkspace.set(workspaceId, line);
+    }
     return line;
   }
 
   #closeLine({ shard, workspaceId }: Line): void {
     const lines = this.#shards.get(shard);
-    lines?.delete(workspaceId);
-    if (lines?.size === 0) this.#shards.delete(shard);
+    lines?.ofWorkspace.delete(workspaceId);
+    if (lines?.ofWorkspace.size === 0) this.#shards.delete(shard);
   }
 
   /** Must be called after each change of a line's events or nack. */

@@ -21,16 +21,21 @@ export function createPendingAcks(
   async function writeBatch(shard: number): Promise<void> {
     const acks = pending.get(shard);
     if (acks === undefined) return;
-    const batch = [...acks].slice(0, BATCH_MAX);
-    const letters = batch.flatMap(([, letter]) => letter ?? []);
-    const processed = batch.filter(([, letter]) => letter === undefined).map(([entryId]) => entryId);
+    const processed: string[] = [];
+    const letters: DeadLetter[] = [];
+    for (const [entryId, letter] of acks) {
+      if (processed.length + letters.length >= BATCH_MAX) break;
+      if (letter === undefined) processed.push(entryId);
+      else letters.push(letter);
+    }
     if (processed.length > 0) await log.ack(group, shard, processed);
     for (const letter of letters) await log.deadLetter(group, letter);
     // A parallel call may already have stored and deleted these acks. Storing an ack twice does no harm.
-    for (const [entryId, letter] of batch) {
-      if (!acks.delete(entryId)) continue;
+    for (const entryId of processed) size -= acks.delete(entryId) ? 1 : 0;
+    for (const letter of letters) {
+      if (!acks.delete(letter.entryId)) continue;
       size -= 1;
-      if (letter !== undefined) onDeadLetter?.(letter);
+      onDeadLetter?.(letter);
     }
     if (acks.size === 0 && pending.get(shard) === acks) pending.delete(shard);
   }
