@@ -15,30 +15,25 @@ const BATCH_MAX = 200;
  */
 const WEIGHT_LENGTH = 2_048;
 
-/** Returns the argument for a fence: fields without spaces, separated by spaces. */
-function toFence(fence: Publication["fence"]): string {
-  if (fence === undefined) return "";
+/**
+ * Returns the traceparent and the fence as one argument, whose fields have no spaces. A space is before each field of the
+ * fence.
+ */
+function toOrigin({ traceparent = "", fence }: Publication): string {
+  if (fence === undefined) return traceparent;
   const { group, token, delivery } = fence;
-  return delivery === undefined
-    ? `${group} ${token}`
-    : `${group} ${token} ${delivery.entryId} ${delivery.attempt}`;
+  const stream = `${traceparent} ${group} ${token}`;
+  return delivery === undefined ? stream : `${stream} ${delivery.entryId} ${delivery.attempt}`;
 }
 
 function toArguments(publication: Publication): readonly Argument[] {
-  const { workspaceId, idempotencyKey, eventId, traceparent = "" } = publication;
-  const { messageId, expiresAtMs, type, push, fence } = publication;
+  const { workspaceId, idempotencyKey, eventId } = publication;
+  const { messageId, expiresAtMs, type, push } = publication;
   // The key in Redis contains the workspace's id and this digest. The digest limits the length of the key.
   const key =
     idempotencyKey === "" ? "" : createHash("sha256").update(idempotencyKey).digest("base64url").slice(0, 22);
   const expiry = expiresAtMs === null ? "" : String(expiresAtMs);
-  return [
-    workspaceId,
-    key,
-    eventId,
-    packArguments([messageId, expiry, type, push]),
-    traceparent,
-    toFence(fence),
-  ];
+  return [workspaceId, key, eventId, packArguments([messageId, expiry, type, push]), toOrigin(publication)];
 }
 
 /** The outcome of an event that was dropped because the push queue was full: the event still counts as published. */

@@ -189,10 +189,11 @@ end
 -- the push queue; maximum bytes of the held events of a workspace; memory of a Redis without
 -- maxmemory in bytes, 0 for no limit. Then for each event: workspace; idempotency key ('' for none); event id; and a
 -- list, packed in the same way as arguments: message id, expiry in ms ('' for never), type,
--- push; then the traceparent ('' for none), which only the push queue stores. When the push queue is full, further
--- events are kept as failed events, and logged with the reason "overloaded".
--- The last argument of each event is its fence ('' for none): the group and the token of a stream and, if a delivery
--- caused the event, the entry id and the attempt of the delivery. Spaces separate these fields.
+-- push; then the origin ('' for none). When the push queue is full, further events are kept as failed events, and logged
+-- with the reason "overloaded".
+-- The origin is the traceparent ('' for none), which only the push queue stores; then, if the event has a fence, the
+-- group and the token of a stream and, if a delivery caused the event, the entry id and the attempt of the delivery. A
+-- space is before each field of the fence. Most events have no origin, so it is only one argument.
 -- `push` says how a push workspace gets the event. `retried`: from the queue, with retries. `once`: from the queue,
 -- without retries. `direct`: the caller of `publish` pushes the event.
 -- Bodies, for each event: the parts of the envelope before and after the sequence.
@@ -217,7 +218,6 @@ register('publish', function(keys, args, next_body)
   local queue
 
   local function is_stale(fence)
-    if fence == '' then return false end
     if stale[fence] == nil then stale[fence] = not is_current(prefix, fence) end
     return stale[fence]
   end
@@ -242,9 +242,11 @@ register('publish', function(keys, args, next_body)
     return reserve_held(prefix, workspace, bytes, most, state.pending)
   end
 
-  for i = 6, #args, 6 do
+  for i = 6, #args, 5 do
     local workspace, key = args[i], args[i + 1]
     local before, after = next_body(), next_body()
+    local traceparent, fence = args[i + 4], ''
+    if traceparent ~= '' then traceparent, fence = string.match(traceparent, '^(%S*) ?(.*)$') end
     local state = states[workspace]
     if not state then
       state = read_publish_state(prefix, workspace)
@@ -257,7 +259,7 @@ register('publish', function(keys, args, next_body)
       answer = { 'unknown' }
     elseif known then
       answer = { 'repeated', cmsgpack.unpack(known) }
-    elseif is_stale(args[i + 5]) then
+    elseif fence ~= '' and is_stale(fence) then
       answer = { 'stale' }
     elseif mode == 'poll' then
       local bytes = #before + #after + HELD_ENTRY_BYTES
@@ -279,7 +281,7 @@ register('publish', function(keys, args, next_body)
       end
       if is_direct then answer = { mode, number }
       elseif mode == 'poll' then answer = number
-      else answer = send(workspace, event, sequence, rest, before, after, args[i + 4]) end
+      else answer = send(workspace, event, sequence, rest, before, after, traceparent) end
       if key ~= '' then
         local message, expires = unpack(unpack_fields(rest))
         redis.call('SET', prefix .. ':key:' .. workspace .. ':' .. key,
