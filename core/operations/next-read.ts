@@ -14,11 +14,11 @@ interface Free {
 }
 
 /**
- * A workspace is slow if its first event in flight is older than this: its consumer acks fewer than about 1,000 of its
+ * A workspace is slow if its first event in flight is older than this: its consumer acks fewer than about 2,000 of its
  * events per second.
  */
 const SLOW_AFTER_MS = 20;
-const SLOW_PER_EVENT_MS = 1;
+const SLOW_PER_EVENT_MS = 0.5;
 
 /**
  * Returns the `performance.now()` time until which a stream waits before it reads the next events of a shard; `now` if it

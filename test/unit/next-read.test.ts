@@ -10,7 +10,7 @@ describe("a stream reads past a workspace that has used up its share", () => {
   });
 
   test("later if its events were delivered a short time ago, because acks probably make room", () => {
-    expect(readsAfter([{ inFlight: 50, since: 990 }], share(100, 50), 1_000)).toBe(1_060);
+    expect(readsAfter([{ inFlight: 50, since: 990 }], share(100, 50), 1_000)).toBe(1_035);
   });
 
   test("and does not wait for workspaces that have room", () => {
