@@ -1,7 +1,7 @@
 import { createMetrics, SECONDS_BUCKETS, type Metrics, type Sample } from "../../runtime/metrics";
 import type { RunCounts } from "./run-counts";
 
-/** What the metrics of a game read at each scrape. */
+/** The sources that the metrics of a game read at each scrape. */
 export interface MetricSources {
   readonly counts: Readonly<RunCounts>;
   /** Refused events, by reason. */
@@ -52,7 +52,7 @@ export class GameMetrics implements Pick<Metrics, "contentType" | "text"> {
     const by = (label: string, values: Iterable<readonly [string, number]>): readonly Sample[] =>
       [...values].map(([name, value]) => ({ labels: { game: this.#game, [label]: name }, value }));
 
-    counter("chatbridge_game_events_total", "Events, by what the game did with them.", () =>
+    counter("chatbridge_game_events_total", "Events from core, by outcome.", () =>
       by("outcome", [
         ["handled", counts.handled],
         ["ignored", counts.ignored],
@@ -80,7 +80,7 @@ export class GameMetrics implements Pick<Metrics, "contentType" | "text"> {
     );
     counter(
       "chatbridge_game_dropped_updates_total",
-      "Updates of messages that were dropped because the id of the message is not known.",
+      "Updates of messages that were dropped because the id of the message is unknown.",
       () => one(counts.droppedUpdates),
     );
     counter("chatbridge_game_save_conflicts_total", "Documents that another process has saved first.", () =>
