@@ -236,7 +236,7 @@ export class FollowedShards {
     if (followed.isFull) return;
     const counts = new Map(share.counts);
     for (const id of parked.workspaceIds) counts.set(id, Infinity);
-    // If other shards and streams use all places for parked events, this shard goes on without them.
+    // If other shards and streams use all places for parked events, this shard is read without parking.
     await this.#readFrom(shard, followed, () =>
       followed.read(this.#log, this.#options.member, count, hasPlaces ? { ...share, counts } : undefined),
     );
@@ -275,7 +275,7 @@ export class FollowedShards {
     for (const entry of read.entries) {
       if (isKnown(entry)) continue;
       this.inFlight.add(shard, entry);
-      // The consumer gave back an earlier event of the workspace. It gets this event after that event.
+      // The consumer gave back an earlier event of the workspace, so it gets this event after that event.
       if (this.inFlight.isGivenBack(shard, entry.entryId)) continue;
       this.#options.deliver(deliveryId(shard, entry.entryId), entry, shard);
     }
@@ -375,7 +375,7 @@ export class FollowedShards {
 
   #shareOf(shard: number): WindowShare {
     const counts = this.inFlight.countsIn(shard);
-    // The next events of a workspace come after the events that it was given back.
+    // A workspace gets its next events only after the events that were given back.
     for (const id of this.inFlight.givenBackIn(shard)) counts.set(id, Infinity);
     return shareOf(this.#options.window, this.#room, counts);
   }

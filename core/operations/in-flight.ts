@@ -206,8 +206,8 @@ export class InFlight {
   }
 
   /**
-   * Makes the events of a shard overdue that would keep the shard from its next holder: the events with a nack, and the
-   * events that have waited behind other events for longer than the ack deadline.
+   * Makes the events overdue that would delay the move of a shard to its next holder. These are the events with a nack,
+   * and the events that have waited behind other events for longer than the ack deadline.
    */
   hurry(shard: number): void {
     const now = performance.now();
@@ -237,8 +237,8 @@ export class InFlight {
    * events are redelivered together, so that a consumer always receives events in order. Events whose nack is not due
    * are left out: they are redelivered later. Shards for which `isLeftOut` returns true are skipped.
    *
-   * @param placesFor the number of given-back events that a workspace of a shard can get, by the number of its events
-   *   that it was not given back
+   * @param placesFor returns the number of given-back events that a workspace can get; `inFlight` is the number of its
+   *   other events
    */
   overdue(
     isLeftOut: (shard: number) => boolean = () => false,
