@@ -39,7 +39,7 @@ function guard(app: FastifyInstance, hosts: readonly string[]): void {
   const known = ["localhost", ...hosts.map((host) => host.toLowerCase())];
   app.addHook("onRequest", async (request) => {
     const { origin, "sec-fetch-site": site = "none" } = request.headers;
-    // A request of HTTP/1.0 can have no host.
+    // A request with HTTP/1.0 may contain no host.
     const host = (request.hostname ?? "").replace(/^\[(.*)\]$/, "$1").toLowerCase();
     // This check prevents DNS rebinding, with which a page could send requests without a foreign origin.
     if (isIP(host) === 0 && !known.includes(host)) {

@@ -149,7 +149,7 @@ export class FakeChat {
       if (!("action" in button)) {
         throw new Refused(
           409,
-          `the button "${label}" opens ${button.url}, so its press sends no event: open the page instead`,
+          `the button "${label}" opens ${button.url}, so a press sends no event: open the page instead`,
         );
       }
       return this.#report(
@@ -165,7 +165,7 @@ export class FakeChat {
     const choice = labels.length === 0 ? "no buttons" : `these buttons: ${labels.join(" ")}`;
     throw new Refused(
       409,
-      `${member} sees no button "${label}" in the channel, but ${choice}; wait until the button is shown, or name one that is`,
+      `${member} sees no button "${label}" in the channel, but ${choice}; wait until the button is shown, or press another button`,
     );
   }
 
@@ -207,7 +207,7 @@ export class FakeChat {
     this.changed();
   }
 
-  /** Must be called after everything that can end a wait. */
+  /** Must be called after each change that can end a wait. */
   changed(): void {
     for (const check of this.#waiting) check();
   }

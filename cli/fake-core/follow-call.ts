@@ -28,7 +28,7 @@ const NEXT: Readonly<Record<State["is"], readonly State["is"][]>> = {
 };
 
 /**
- * One stream.
+ * A stream of a game.
  *
  *             open request
  *   waiting ────────────────▶ following
@@ -115,7 +115,7 @@ class FollowCall {
     this.#close();
   }
 
-  /** The client has sent its last request. */
+  /** Called when the client has sent its last request. */
   #end(): void {
     if (this.#state.is === "over") return;
     this.#close();

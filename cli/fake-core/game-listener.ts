@@ -46,7 +46,7 @@ export async function listenForGames(
   const health = createHealthService({ whyNotReady: async () => undefined, isStopping: () => false }, report);
   server.addService(HEALTH_METHODS, health);
   addReflection(server);
-  // gRPC's own listener does not bound its connections.
+  // gRPC's own listener does not limit its connections.
   const injector = server.createConnectionInjector(ServerCredentials.createInsecure());
   const sockets = new Set<Socket>();
   const listener = createServer((socket) => {

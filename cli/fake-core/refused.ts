@@ -1,4 +1,4 @@
-/** A command that cannot be carried out. The message says what to do. `status` is the HTTP status of the answer. */
+/** A command that cannot be run. The message contains advice. `status` is the HTTP status of the answer. */
 export class Refused extends Error {
   override readonly name = "Refused";
   constructor(

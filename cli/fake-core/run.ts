@@ -22,7 +22,7 @@ export interface FakeCoreOptions {
   readonly isStrict: boolean;
 }
 
-/** Seconds for which the end waits for the last acks. */
+/** Seconds for which the fake core waits for the last acks before it stops. */
 const SETTLE_SECONDS = 1;
 
 /** Runs a fake core until `quit`, Ctrl-C or SIGTERM. */
@@ -64,7 +64,7 @@ export async function runFakeCore(cli: Cli, options: FakeCoreOptions): Promise<v
   }
 }
 
-/** Carries out the commands on stdin. Resolves at `quit` or when `interrupted` is aborted. */
+/** Runs the commands from stdin. Resolves at `quit` or when `interrupted` is aborted. */
 function acted({ terminal, options }: Cli, chat: FakeChat, interrupted: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     const commands = new TypedCommands(chat, options().json === true ? terminal.tell : terminal.print, end);

@@ -23,8 +23,9 @@ export class ShiftedClock implements GameClock {
   }
 
   /**
-   * Moves the clock forward. The timers that become due run in the order of their times, and all see the new time. So an
-   * ack deadline passes at most once, even if the clock moves by several deadlines: meanwhile, the game could not ack.
+   * Moves the clock forward. The timers that become due run in the order of their times, and all see the new time. So
+   * an ack deadline passes at most once, even if the clock moves by several deadlines, because the game cannot ack in
+   * between.
    */
   advance(ms: number): void {
     this.#aheadMs += ms;

@@ -19,12 +19,12 @@ Faults:
   advance 20 s          moves this program's clock forward: ms, s, m, h or d
   redeliver             delivers the newest event again
   lose                  ends all streams, as a lost connection does
-  slow 2                allows at most 2 unacked events on a stream; "slow" alone ends this
-  down, up              makes publishing fail with UNAVAILABLE, and work again
+  slow 2                allows at most 2 unacked events on a stream; "slow" alone removes the limit
+  down, up              makes publishing fail with UNAVAILABLE; makes it work again
   reset                 forgets messages, events and the report
   help, quit`;
 
-/** Carries out commands that are typed, one per line. */
+/** Runs typed commands, one per line. */
 export class TypedCommands {
   readonly #chat: FakeChat;
   readonly #print: (...lines: readonly string[]) => void;
@@ -85,7 +85,7 @@ export class TypedCommands {
     lose: () => this.#chat.core.endStreams(),
     slow: (window) => {
       if (window !== "" && !/^[1-9]\d{0,2}$/.test(window))
-        throw new Refused(400, "give a number from 1 to 999, such as slow 2");
+        throw new Refused(400, "give a number from 1 to 999, e.g. slow 2");
       this.#chat.core.setSlow(window === "" ? undefined : Number(window));
     },
     down: () => this.#chat.core.setUnavailable(true),
@@ -96,7 +96,7 @@ export class TypedCommands {
 
 function needed(rest: string, example: string): string {
   if (rest !== "") return rest;
-  throw new Refused(400, `something is missing: type e.g. ${example}`);
+  throw new Refused(400, `an argument is missing: type e.g. ${example}`);
 }
 
 function split(line: string, at: RegExp): readonly string[] {
