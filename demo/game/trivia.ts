@@ -131,7 +131,10 @@ class Trivia {
     else turn.ephemeral(showGameIsOver(turn), turn.user.id, { about: turn.message });
   }
 
-  /** Changes a game, and tells the member what `change` returns. The data names the phase, so a chat can drop it later. */
+  /**
+   * Changes a game, and shows the returned notice to the member. The notice contains the phase, so a chat can remove
+   * it.
+   */
   #play(turn: MemberTurn<State>, game: Game, change: () => MessageContent | undefined): void {
     const where = whereIn(game);
     const content = change();
@@ -147,7 +150,7 @@ class Trivia {
     this.#refresh(turn, game);
   }
 
-  /** Shows what has changed in a game, and sets the timer for what comes next. */
+  /** Shows the changes of a game, and sets the timer for its next change. */
   #refresh(turn: Turn<State>, game: Game): void {
     advance(game, this.#rules, turn.now);
     if (game.showAtMs !== undefined && turn.now >= game.showAtMs) this.#show(turn, game);

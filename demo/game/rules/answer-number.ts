@@ -5,8 +5,8 @@ import type { Game } from "./game-state";
 import { readNumber } from "./read-number";
 
 /**
- * Accepts a typed number for the current question, and returns what to tell the member. A bridge can report every message
- * of a channel, so most messages are ignored.
+ * Accepts a typed number for the current question, and returns the notice for the member. A bridge can report every
+ * message of a channel, so most messages are ignored.
  *
  * @param isReply whether the text is a reply to the live message; some chats have no replies
  */

@@ -97,7 +97,7 @@ export interface Game {
   shownAtMs: number;
   /** Time from which the next update can be shown; undefined if nothing has changed. */
   showAtMs?: number | undefined;
-  /** Id of the timer for what comes next. */
+  /** Id of the timer for the next change. */
   timer?: string | undefined;
 }
 

@@ -4,7 +4,7 @@ import { showReceipt } from "../view/game-message";
 import type { EndReason, Game, Phase, PhaseOf, Rules } from "./game-state";
 import { score } from "./scoring";
 
-// These functions change a game. A function that returns a message returns what to tell the member.
+// These functions change a game. A message that a function returns is a notice for the member.
 
 /** Minimum milliseconds between two updates of a live message within a phase. */
 const UPDATE_GAP_MS = 500;
