@@ -31,7 +31,7 @@ interface SizedMessage {
   readonly data?: object | null | undefined;
 }
 
-/** Returns what some chats do not show well. */
+/** Returns the parts of a message that some chats do not show well. */
 export function findSizeProblems({ text, buttons, data }: SizedMessage): readonly SizeProblem[] {
   const problems: SizeProblem[] = [];
   const characters = lengthOf(text, TEXT_CHARACTERS);

@@ -5,12 +5,12 @@ import { escapeLine } from "../message-text-escape";
 import { millisecondsOf, type Duration } from "./duration";
 import { copyJson, type Json } from "./json";
 
-/** A button. `game.action` makes buttons whose presses come back to the game; `link` makes buttons that open a page. */
+/** A button. `game.action` makes buttons whose presses the game handles; `link` makes buttons that open a page. */
 export type Button =
   | { readonly label: string; readonly action: string }
   | { readonly label: string; readonly url: string };
 
-/** A message to show: chat-flavoured Markdown (`md` escapes other texts in it), and what belongs to it. */
+/** A message: its text in Markdown, its buttons, and its other parts. `md` escapes other texts in Markdown. */
 export interface MessageContent {
   /** The default is `card`. */
   readonly kind?: MessageKind | undefined;
@@ -21,7 +21,7 @@ export interface MessageContent {
   readonly image?: string | undefined;
   /** The view model, for bridges that draw messages themselves. */
   readonly data?: { readonly [key: string]: Json } | undefined;
-  /** How long the message is worth showing; by default, as long as its kind says. */
+  /** How long the message is worth showing; by default, the lifetime of its kind. */
   readonly lifetime?: Duration | undefined;
   /** Whether the next message that a member types is the answer to this message. `turn.ask` sets it. */
   readonly awaitsReply?: boolean | undefined;
@@ -53,8 +53,8 @@ export function lifetimeNear(duration: Duration): number {
 }
 
 /**
- * Returns a copy of the content that can be stored. Throws if no message can be made from it: after the document was
- * saved, it would be too late.
+ * Returns a copy of the content that can be stored. Throws if the content is not a valid message, because an error
+ * after the save would be too late.
  */
 export function copyContent(content: Content): MessageContent {
   const { data, lifetime, ...rest } =

@@ -1,6 +1,6 @@
 import type { Delivery, OutboundEvent, PublishResult } from "../../proto/gen/chatbridge/v1/game";
 
-/** What a game needs from core. `grpc-link.ts` connects to a real core; the tests' chat is a core in memory. */
+/** The connection of a game to core. `GrpcLink` connects to a real core, and `MemoryLink` to a core in memory. */
 export interface CoreLink {
   /** Follows the events of the game's group, and keeps following until `close` is called. */
   follow(listener: FollowListener): void;
@@ -8,9 +8,9 @@ export interface CoreLink {
   ack(deliveryIds: readonly string[]): void;
   /** Starts the ack deadline of deliveries again. */
   extend(deliveryIds: readonly string[]): void;
-  /** Gives deliveries back, so that core delivers them again after the delay. */
+  /** Gives deliveries back, so that core redelivers them after the delay. */
   nack(deliveryIds: readonly string[], delayMs: number): void;
-  /** Gives up a delivery. `reason` has 1 to 200 characters. */
+  /** Drops a delivery as a dead letter. `reason` has 1 to 200 characters. */
   deadLetter(deliveryId: string, reason: string): void;
   /**
    * Publishes 1 to 100 events, and retries while core is unavailable. Rejects with `LinkClosed` after `close`, and with
@@ -23,7 +23,7 @@ export interface CoreLink {
   close(): Promise<void>;
 }
 
-/** Receives what core sends on a stream. The methods must not throw. */
+/** Handles the messages of a stream. The methods must not throw. */
 export interface FollowListener {
   /** A stream is open. It owns no shard yet. */
   opened(stream: OpenStream): void;
@@ -44,8 +44,8 @@ export interface OpenStream {
 }
 
 /**
- * Core rejects the game, so retries fail until a setting is changed; or only a call, and then each retry of this call
- * fails.
+ * Core rejects the game or a call. If core rejects the game, retries fail until a setting is changed. If core rejects a
+ * call, each retry of this call fails.
  */
 export class CoreRejects extends Error {
   override readonly name = "CoreRejects";

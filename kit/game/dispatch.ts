@@ -11,7 +11,7 @@ type Done = unknown;
 
 /** A handler that is ready to run. */
 export interface Call<State> {
-  /** What runs, for logs: never a text of a member. */
+  /** The name of the handler, for logs. It never contains a text of a member. */
   readonly name: string;
   readonly place: Place;
   readonly message?: MessageRef | undefined;
@@ -154,7 +154,7 @@ function messageCall<State>(
   );
 }
 
-/** Returns a message as the game knows it: with the number that the turn returned, if the game has posted it. */
+/** Returns the reference that the turn returned when the game posted the message; otherwise one with the id. */
 function refOf(id: string, channel: string, { messages }: WorkspaceDocument): MessageRef {
   const number = messages.find(([, known]) => known === id)?.[0];
   return `${number ?? id}@${channel}`;
@@ -162,8 +162,8 @@ function refOf(id: string, channel: string, { messages }: WorkspaceDocument): Me
 
 /**
  * Returns the newest question that a typed message answers: the question that it replies to, or, if it is not a reply,
- * a question to this member in the channel. In a DM, the next message answers the question even if it replies to another
- * message, as the contract says of `awaits_reply`. A blank message answers nothing.
+ * a question to this member in the channel. In a DM, the next message answers the question even if it replies to
+ * another message, as the contract requires for `awaits_reply`. A blank message is no answer.
  */
 function questionFor(
   { channel, user, text, replyTo }: Typed,
@@ -183,7 +183,7 @@ function questionFor(
 }
 
 /**
- * Runs a call in a draft. Rejects if the handler fails; the draft must then be thrown away.
+ * Runs a call in a draft. Rejects if the handler fails; the draft must then be discarded.
  *
  * @param within limits the time of an asynchronous handler
  */

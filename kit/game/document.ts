@@ -1,7 +1,7 @@
 import type { MessageContent } from "./content";
 import type { Json } from "./json";
 
-/** Everything that a game knows about a workspace. It is saved as one JSON text. */
+/** Everything that a game saves about a workspace, as one JSON text. */
 export interface WorkspaceDocument {
   /** A random id, so that the ids and keys of this document differ from those of an earlier document of the workspace. */
   readonly id: string;
@@ -12,7 +12,7 @@ export interface WorkspaceDocument {
   timers: WaitingTimer[];
   /** Questions that wait for an answer, oldest first. */
   asked: AskedQuestion[];
-  /** The newest messages and those that the game mentions, with the ids that core gave them, oldest first. */
+  /** The ids of messages by their numbers, oldest first: the newest messages, and those that the document mentions. */
   messages: (readonly [number: number, id: string])[];
   /** The newest deliveries whose effect this document contains, oldest first. */
   handled: string[];
@@ -22,7 +22,7 @@ export interface WorkspaceDocument {
   goneSinceMs?: number;
 }
 
-/** Where a handler works: the channel, and the member whose event led to it. */
+/** The channel of a turn, and the member whose event led to the turn. */
 export interface Place {
   /** Id of the channel; `dm:` and a member's id in a direct conversation. */
   readonly channel?: string | undefined;
@@ -36,7 +36,7 @@ export interface WaitingTimer {
   readonly payload?: Json | undefined;
   readonly place: Place;
   readonly atMs: number;
-  /** How often its handler has failed. */
+  /** Number of failures of its handler. */
   readonly failures?: number | undefined;
 }
 
@@ -56,7 +56,7 @@ export interface AskedQuestion {
 export interface OutboxEntry {
   /** The idempotency key without the group. */
   readonly key: string;
-  /** When the entry was written. Keys are valid for 24 hours. */
+  /** Time at which the entry was written, ms since the epoch. Keys are valid for 24 hours. */
   readonly atMs: number;
   /** The delivery that caused the event; undefined for a timer. */
   readonly deliveryId?: string | undefined;
@@ -64,7 +64,7 @@ export interface OutboxEntry {
   readonly output: Output;
 }
 
-/** What an event shows, and where. `message` is a `MessageRef`. */
+/** The content of an event, and the place where it is shown. `message` is a `MessageRef`. */
 export type Output =
   | {
       readonly type: "create";
@@ -102,7 +102,7 @@ export function emptyDocument(id: string): WorkspaceDocument {
   };
 }
 
-/** Returns whether a draft contains nothing new but ids of deliveries: its handlers had no effect. */
+/** Returns whether a draft differs from its document only in the ids of deliveries: its handlers had no effect. */
 export function hasOnlyHandled(document: WorkspaceDocument, draft: WorkspaceDocument): boolean {
   const isSame = (a: readonly unknown[], b: readonly unknown[]): boolean =>
     a.length === b.length && a.every((each, i) => each === b[i]);
@@ -115,7 +115,7 @@ export function hasOnlyHandled(document: WorkspaceDocument, draft: WorkspaceDocu
   );
 }
 
-/** Returns a draft of a document: a handler can change the draft, and the document stays as it is. */
+/** Returns a draft of a document. Changes of the draft do not change the document. */
 export function draftOf(document: WorkspaceDocument): WorkspaceDocument {
   return {
     ...document,

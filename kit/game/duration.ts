@@ -10,6 +10,6 @@ export function millisecondsOf(duration: Duration): number {
     typeof duration === "number" ? duration : Number(number) * UNITS[(unit ?? "ms") as keyof typeof UNITS];
   if (ms > 0 && Number.isFinite(ms)) return Math.ceil(ms);
   throw new RangeError(
-    `a duration is a positive number of milliseconds, or a text like "20 s": ${String(duration)}`,
+    `a duration is a positive number of milliseconds, or a text such as "20 s": ${String(duration)}`,
   );
 }

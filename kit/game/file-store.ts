@@ -32,7 +32,7 @@ export function fileStore(folder: string, { report = warn }: FileStoreOptions = 
   const slots = new Slots(CALLS_AT_ONCE);
   let prepared: Promise<void> | undefined;
 
-  /** Runs `act` after the folder was prepared. Errors name the folder, and say what to do. */
+  /** Runs `act` once the folder is prepared. Errors contain the path of the folder and advice. */
   async function within<T>(what: string, act: () => Promise<T>): Promise<T> {
     await slots.take();
     try {
@@ -57,7 +57,7 @@ export function fileStore(folder: string, { report = warn }: FileStoreOptions = 
   };
 }
 
-/** A number of slots, which are taken in order. */
+/** A fixed number of slots. Callers acquire them in order. */
 class Slots {
   #free: number;
   readonly #waiting: (() => void)[] = [];
@@ -92,7 +92,7 @@ interface Header {
 
 /** Age at which an unfinished file belongs to a process that has crashed. */
 const UNFINISHED_FOR_MS = 600_000;
-/** Number of calls in progress. Further calls wait, so that many workspaces do not need many open files. */
+/** Maximum number of calls in progress. Further calls wait, so that many workspaces do not need many open files. */
 const CALLS_AT_ONCE = 32;
 /** Number of workspaces that `wakes` reads at the same time. */
 const READ_AT_ONCE = 32;
@@ -117,8 +117,8 @@ const FILE_FORM = /^([1-9][0-9]{0,15})\.json$/;
  * 2. The process renames `5-<random>` to `6-<other random>`, and removes `5.json`. If it crashes before the rename, the
  *    next process that saves the workspace performs the rename.
  *
- * A name of the form `5-<random>` is never used again. So a process that still believes that version 5 is current
- * cannot add a file, even if later versions have been stored and removed in the meantime.
+ * A name of the form `5-<random>` is never used again. So a process that has read version 5 cannot add a file after
+ * later versions were stored, even if these versions were removed.
  */
 class DocumentFiles {
   readonly #folder: string;
@@ -232,13 +232,13 @@ class DocumentFiles {
     return true;
   }
 
-  /** Adds a version to a folder without later versions. Resolves to false if another process was faster. */
+  /** Adds a version to a folder without later versions. Resolves to false if another process has added the version. */
   async #add(workspaceId: string, { path, version }: Found, text: string): Promise<boolean> {
     const written = this.#newPath();
     let step: FileHandle | undefined;
     try {
       await createDurably(written, text);
-      // Another process may rename the folder right after the link, so the folder is opened before.
+      // Another process can rename the folder right after the link, so the folder is opened before the link.
       if (process.platform !== "win32") step = await unlessMissing(open(path, "r"));
       const isAdded = await unlessMissing(link(written, join(path, `${version}.json`)).then(() => true));
       if (isAdded === undefined) return false;
@@ -342,8 +342,8 @@ const NAME_FORM = /^(?:[a-z0-9_-]|%[0-9a-f]{2})+$/;
 const EMPTY_NAME = "%";
 
 /**
- * Returns the name of a workspace's folder. All bytes but lower-case letters, digits, "_" and "-" are escaped, so no id
- * leads out of the folder, and ids that differ only in case have different names on every file system.
+ * Returns the name of a workspace's folder. Escapes all bytes except lower-case letters, digits, "_" and "-". So no
+ * name is a path out of the folder. Ids that differ only in case have different names on every file system.
  */
 function nameOf(workspaceId: string): string {
   if (workspaceId === "") return EMPTY_NAME;

@@ -19,7 +19,7 @@ export interface GameRunOptions {
   readonly group: string;
   /** The names of all games of the workspaces. The first one also answers commands that do not begin with a name. */
   readonly games?: readonly string[];
-  /** Called with the time that each handler took, in ms. */
+  /** Called with the duration of each handler, in ms. */
   readonly onHandled?: (ms: number) => void;
   /** Called for each part of a message that some chats do not show well. */
   readonly onSizeProblem?: (problem: SizeProblem) => void;
@@ -33,7 +33,7 @@ const RETRY_DELAY_MS = 1_000;
 /** Maximum time for the work in progress when the game stops, ms. */
 const STOP_WITHIN_MS = 4_000;
 
-/** Runs a game: hands the events of each workspace to its `WorkspaceRun`, and wakes workspaces for their timers. */
+/** Runs a game: passes the events of each workspace to its `WorkspaceRun`, and wakes workspaces for their timers. */
 export class GameRun<State> implements FollowListener {
   readonly counts: RunCounts = zeroCounts();
   readonly #context: RunContext<State>;
@@ -49,7 +49,7 @@ export class GameRun<State> implements FollowListener {
   #cancelRetry = (): void => undefined;
   #cancelFlush: (() => void) | undefined;
   #stream: OpenStream | undefined;
-  /** The id of the newest stream, also after its end: core then refuses what is published. */
+  /** The id of the newest stream. It is kept after the stream has ended, so that core refuses stale events. */
   #streamId: string | undefined;
   #isStopping = false;
 
@@ -93,7 +93,7 @@ export class GameRun<State> implements FollowListener {
     this.#context.link.follow(this);
   }
 
-  /** Finishes the work in progress, and closes the link. Events that were not handled go to another process. */
+  /** Finishes the work in progress, and closes the link. Core redelivers unhandled events to another process. */
   async stop(): Promise<void> {
     if (this.#isStopping) return;
     this.#isStopping = true;
@@ -106,7 +106,7 @@ export class GameRun<State> implements FollowListener {
     await link.close();
   }
 
-  /** Ends everything at once, as a crash does. */
+  /** Stops everything at once, as a crash does. */
   kill(): void {
     this.#isStopping = true;
     this.#cancelTimers();
@@ -126,7 +126,7 @@ export class GameRun<State> implements FollowListener {
   opened(stream: OpenStream): void {
     this.#stream = stream;
     this.#streamId = stream.streamId;
-    // A core without assignments names no stream. Then this process runs the timers of all workspaces.
+    // A core that does not support assignments sends no stream id. This process then runs the timers of all workspaces.
     if (stream.streamId === "")
       this.gained(Array.from({ length: Math.max(1, stream.shards) }, (_, shard) => shard));
   }
@@ -214,7 +214,7 @@ export class GameRun<State> implements FollowListener {
   }
 
   async #loadGained(): Promise<void> {
-    // Core reports shards one after the other when a stream opens.
+    // Core can report several shards one after the other, which are loaded together.
     await Promise.resolve();
     while (this.#gained.size > 0 && !this.#isStopping) {
       // A shard that is lost and gained during the load is loaded again.
@@ -236,13 +236,13 @@ export class GameRun<State> implements FollowListener {
         if (stream === this.#stream) {
           for (const shard of shards) if (this.#owned.has(shard)) this.#gained.add(shard);
         }
-        this.#context.log.warn({ error: String(error) }, "the timers cannot be loaded, retrying");
+        this.#context.log.warn({ error: String(error) }, "cannot load the timers, retrying");
         this.#cancelRetry();
         this.#cancelRetry = this.#clock.at(this.#clock.now() + RETRY_DELAY_MS, () => this.#loadWakes());
         break;
       }
     }
-    // In the same step as the last check, so that shards that are gained from now on start another load.
+    // This is in the same step as the last check, so shards that are gained later start another load.
     this.#loading = undefined;
   }
 

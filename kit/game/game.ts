@@ -17,7 +17,7 @@ export interface GameOptions<State> {
   readonly state?: () => State;
   /** Whether `turn.state` belongs to the workspace or to the channel of the turn. The default is "workspace". */
   readonly per?: "workspace" | "channel";
-  /** Older events are ignored: after an outage, nobody waits for their results. The default is 5 minutes. */
+  /** Maximum age of an event. Older events are ignored, e.g. after an outage. The default is 5 minutes. */
   readonly maxEventAge?: Duration;
 }
 
@@ -43,9 +43,9 @@ export function createGame<State = undefined>(options: GameOptions<State>): Game
 }
 
 /**
- * A game: its name, its first state, and its handlers. Each handler gets a turn, changes `turn.state`, and says what the
- * chat should show. Both take effect when the handler returns or resolves; neither does if it throws. The kit then runs
- * the handler again later, up to 5 times.
+ * A game: its name, its initial state, and its handlers. Each handler gets a turn, changes `turn.state`, and posts
+ * messages. Both take effect when the handler returns or its promise resolves. Neither takes effect if the handler
+ * throws: the kit then retries the handler up to 4 times.
  *
  * The payload of a button, timer or answer is saved as JSON with it, so the handler gets the payload in every process.
  */
@@ -139,8 +139,8 @@ export class Game<State = undefined> {
   }
 
   /**
-   * Handles the stop of the process, once for each workspace or channel in its memory or with a timer. Use it only if the state is not
-   * stored, e.g. to say that a game ends: with a store, the next process continues the games.
+   * Runs when the process stops, once for each workspace or channel that is in memory or has a timer. Use it only for
+   * games without a store, e.g. to announce the end of a game. With a store, the next process continues the games.
    */
   onStop(run: NonNullable<Handlers<State>["stop"]>): this {
     this.handlers.stop = run;
@@ -168,7 +168,7 @@ function writeAction(name: string, payload: Json | undefined): string {
   const most = ACTION_MAX_CHARACTERS - NAME_ROOM;
   if (action.length <= most) return action;
   throw new RangeError(
-    `the action "${name}" with its payload has ${action.length} characters, and the most are ${most}: keep large values in the state, and put their id into the payload`,
+    `the action "${name}" with its payload has ${action.length} characters, but the maximum is ${most}: keep large values in the state, and put their id into the payload`,
   );
 }
 
@@ -181,6 +181,6 @@ export function readAction(
   try {
     return { name: text.slice(0, colon), payload: JSON.parse(text.slice(colon + 1)) as Json };
   } catch {
-    return undefined; // a press of a button that an older version of the game has posted
+    return undefined; // an older version of the game has posted the button
   }
 }

@@ -73,7 +73,7 @@ export class GrpcLink implements CoreLink {
   readonly #options: GrpcLinkOptions;
   readonly #client: GameServiceClient;
   readonly #over = new AbortController();
-  /** Deliveries of the current stream that the game has not acked, given back or given up, and their shards. */
+  /** Deliveries of the current stream that the game has not acked, given back or dropped, and their shards. */
   readonly #unacked = new Map<string, number>();
   readonly #refusals = new Map<string, number>();
   #stream: Stream | undefined;
@@ -141,7 +141,7 @@ export class GrpcLink implements CoreLink {
   }
 
   async close(): Promise<void> {
-    // Before the stream ends, events whose handling has just ended are acked.
+    // Events whose handlers have just finished are acked before the stream ends.
     await setImmediate();
     this.#over.abort();
     this.#reject(new LinkClosed());
@@ -176,7 +176,7 @@ export class GrpcLink implements CoreLink {
             ...(await this.#publish(events.slice(half))),
           ];
         }
-        // The other events of the call are published.
+        // This result is only for the large event: the other events of the call are published.
         if (code === status.RESOURCE_EXHAUSTED && events.some(isLarge)) return [tooLarge(cause)];
         if (CALL_REJECTIONS.includes(code)) {
           throw new CoreRejects(`core rejects a call: ${cause} (${status[code]})`, "call");
@@ -224,7 +224,7 @@ export class GrpcLink implements CoreLink {
         }),
       );
       this.#unacked.clear();
-      // The wait grows only while streams end soon.
+      // The delay grows only while streams end early.
       if (this.#isFollowing && performance.now() - beganAt > BACK_OFF.mostMs) failures = 1;
       if (this.#isFollowing) {
         this.#isFollowing = false;
@@ -232,7 +232,7 @@ export class GrpcLink implements CoreLink {
       }
       if (signal.aborted) return;
       this.#report(code, details);
-      // Two processes with the same name replace each other's streams, so they wait long to do that rarely.
+      // Two processes with the same name replace each other's streams. A long delay makes this rare.
       const plain = backOffMs(failures, BACK_OFF, REAL_TIMING.random());
       await REAL_TIMING.pause(code === status.ABORTED ? Math.max(plain, BACK_OFF.mostMs) : plain, signal);
       if (signal.aborted) return;

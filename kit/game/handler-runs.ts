@@ -13,11 +13,11 @@ export interface HandlerContext<State> {
   readonly clock: GameClock;
   readonly log: GameLog;
   readonly counts: RunCounts;
-  /** Called with the time that a handler took, in ms. */
+  /** Called with the duration of each handler, in ms. */
   readonly onHandled: (ms: number) => void;
 }
 
-/** What handling an event has led to. */
+/** The result of handling an event. */
 export type Handled =
   | { readonly outcome: "done"; readonly document: WorkspaceDocument }
   /** The handler has failed: core must deliver the event again after the delay. */
@@ -34,12 +34,15 @@ const EVENT_RETRY_MS = [250, 500, 1_500, 5_000];
 const TIMER_RETRY_MS = [1_000, 5_000, 15_000, 60_000];
 /** Maximum number of failing events in a workspace whose failures are counted. */
 const FAILING_MAX = 100;
-/** Time after which a handler that has not ended is logged, and after which it has failed, ms. */
+/** Time after which an unfinished handler is logged, and time after which the handler has failed, ms. */
 const SLOW_MS = 10_000;
 const HANDLER_MOST_MS = 120_000;
-/** Maximum number of timers that run before the workspace is saved. The others run soon afterwards. */
+/** Maximum number of timers that run before the workspace is saved. The other timers run soon afterwards. */
 const TIMERS_AT_ONCE = 50;
-/** Newest deliveries whose ids are kept: more than core can redeliver, because only unacked events are redelivered. */
+/**
+ * Number of the newest delivery ids that are kept. Core cannot redeliver more events, because it redelivers only
+ * unacked ones.
+ */
 const HANDLED_MAX = 400;
 
 /** Runs the handlers of one workspace, in drafts of its document. */
@@ -129,12 +132,13 @@ export class HandlerRuns<State> {
     this.#failures.delete(deliveryId);
     const [oldest] = this.#failures.keys();
     if (oldest !== undefined && this.#failures.size >= FAILING_MAX) this.#failures.delete(oldest);
-    // The number is kept after the last attempt too, because the document may have to be saved again.
+    // The number is kept after the last attempt too. If the save fails, core redelivers the event, which is dropped
+    // again.
     this.#failures.set(deliveryId, failures);
     if (failures < ATTEMPTS_MAX) return { outcome: "retry", delayMs: EVENT_RETRY_MS[failures - 1] ?? 0 };
     counts.deadLettered += 1;
     const reason = `the handler of ${name} has failed ${failures} times`;
-    log.error({ workspaceId: this.#workspaceId, deliveryId, reason }, "an event is given up");
+    log.error({ workspaceId: this.#workspaceId, deliveryId, reason }, "an event is dropped as a dead letter");
     return { outcome: "dead-letter", reason };
   }
 
@@ -174,7 +178,7 @@ export class HandlerRuns<State> {
     }
   }
 
-  /** Resolves or rejects as `work` does. Rejects if that takes too long, because the workspace waits meanwhile. */
+  /** Settles as `work` does. Rejects if `work` takes too long, because the workspace waits for it. */
   #within({ name }: Call<State>, work: PromiseLike<unknown>): Promise<unknown> {
     const { clock, log } = this.#context;
     const beganAtMs = clock.now();
@@ -182,10 +186,10 @@ export class HandlerRuns<State> {
       let cancel = clock.at(beganAtMs + SLOW_MS, () => {
         log.warn(
           { workspaceId: this.#workspaceId, handler: name },
-          "a handler is slow: its workspace waits for it",
+          "a handler is slow, and its workspace waits: shorten the handler",
         );
         cancel = clock.at(beganAtMs + HANDLER_MOST_MS, () =>
-          reject(new Error(`the handler has not ended within ${HANDLER_MOST_MS / 1_000} seconds`)),
+          reject(new Error(`the handler has not finished within ${HANDLER_MOST_MS / 1_000} seconds`)),
         );
       });
       work.then(resolve, reject);
@@ -197,7 +201,7 @@ export class HandlerRuns<State> {
   }
 }
 
-/** Returns the timer that is due first. */
+/** Returns the timer with the earliest time. */
 export function firstTimer({ timers }: WorkspaceDocument): WaitingTimer | undefined {
   let first: WaitingTimer | undefined;
   for (const timer of timers) if (first === undefined || timer.atMs < first.atMs) first = timer;

@@ -5,18 +5,18 @@ import { millisecondsOf, type Duration } from "./duration";
 import { copyJson } from "./json";
 import type { AnswerToken, AskOptions, EphemeralOptions, Member, MessageRef, TimerToken, Turn } from "./turn";
 
-/** Maximum number of events that one turn publishes, of waiting timers, and of questions, in a workspace. */
+/** Maximum numbers: events that a turn publishes, and the waiting timers and open questions of a workspace. */
 const OUTPUTS_MAX = 100;
 const TIMERS_MAX = 1_000;
 const ASKED_MAX = 1_000;
 
-/** The part of a game that gives a turn its state. */
+/** The part of a game that determines the state of a turn. */
 export interface StateSource<State> {
   readonly per: "workspace" | "channel";
   readonly newState: () => State;
 }
 
-/** Facts about a turn that the run of the workspace knows. */
+/** The facts about a turn that the run of the workspace provides. */
 export interface TurnFacts {
   readonly workspaceId: string;
   readonly place: Place;
@@ -156,7 +156,7 @@ export class HandlerTurn<State> implements Turn<State> {
     if (!Number.isFinite(atMs)) throw new RangeError("the time of a timer is a number of ms since the epoch");
     if (draft.timers.length >= TIMERS_MAX) {
       throw new RangeError(
-        `a workspace can have ${TIMERS_MAX} waiting timers: cancel timers, or use one for several things`,
+        `a workspace can have ${TIMERS_MAX} waiting timers: cancel timers, or use one timer for several purposes`,
       );
     }
     const id = `${draft.id}.${++draft.counter}`;

@@ -7,7 +7,7 @@ export type Json =
   | readonly Json[]
   | { readonly [key: string]: Json | undefined };
 
-/** Maximum number of levels of a value. A deeper value is usually one that contains itself. */
+/** Maximum number of levels of a value. A deeper value usually contains itself. */
 const LEVELS_MAX = 100;
 
 /**

@@ -19,27 +19,27 @@ export interface PublishContext {
   readonly group: string;
   /** The name of the game. */
   readonly game: string;
-  /** Returns the fence for what a delivery has caused, or for what no delivery has caused. */
+  /** Returns the fence of an event. `deliveryId` is undefined if no delivery caused the event. */
   readonly fenceOf: (deliveryId: string | undefined) => Fence | undefined;
   /** Called for each part of a message that some chats do not show well. */
   readonly onSizeProblem: (problem: SizeProblem) => void;
 }
 
-/** What `publishOutbox` has done. */
+/** The result of `publishOutbox`. */
 export type PublishOutcome = "published" | "stale" | "unknown-workspace";
 
 const CALL_MAX_EVENTS = 100;
-/** Messages of a workspace whose ids are kept, and those of them that are kept in any case: the newest. */
+/** Number of message ids in a document above which old ids are forgotten, and number of newest ids that are kept. */
 const MESSAGES_MAX = 500;
 const MESSAGES_KEPT = 250;
-/** Messages whose ids are kept even if the game still mentions more. */
+/** Maximum number of message ids that are kept, even if the document mentions more messages. */
 const MENTIONED_MAX = 5_000;
 /** Entries older than this are dropped, because their keys may have expired (24 hours). */
 const ENTRY_MAX_AGE_MS = 23 * 3_600_000;
 
 /**
  * Publishes the outbox of a document in order, and records the ids of new messages. The outbox is empty afterwards,
- * unless another process has to publish it (`stale`). Rejects if core rejects the game, or if the link is closed.
+ * unless another process must publish it (`stale`). Rejects if core rejects the game, or if the link is closed.
  */
 export async function publishOutbox(
   workspaceId: string,
@@ -118,7 +118,7 @@ function toEvent(
   const content = toContent(output, document, game);
   if (content === undefined) {
     counts.droppedUpdates += 1;
-    log.warn({ workspaceId, key }, "an update is dropped, because the id of its message is not known");
+    log.warn({ workspaceId, key }, "an update is dropped, because the id of its message is unknown");
     return undefined;
   }
   const { lifetime } = output.content;
@@ -160,7 +160,7 @@ function toContent(
   }
 }
 
-/** Returns the channel of a message, and its id; the id is undefined if it is not known (any more). */
+/** Returns the channel of a message, and its id; the id is undefined if it is unknown. */
 export function readRef(message: string, { messages }: Pick<WorkspaceDocument, "messages">) {
   const at = message.indexOf("@");
   const name = message.slice(0, at);

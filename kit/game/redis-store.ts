@@ -112,7 +112,7 @@ async function run(
   try {
     return await commands.evalSha(sha, call);
   } catch (error) {
-    // Redis has not seen the script since its start, so it has not run it.
+    // Redis has not loaded the script since it started, so the script has not run.
     if (!(error instanceof ErrorReply && error.message.startsWith("NOSCRIPT"))) throw error;
     return commands.eval(code, call);
   }
@@ -163,7 +163,7 @@ const ANSWER_WITHIN_MS = 3_000;
 const PING_EVERY_MS = 1_000;
 const RECONNECT_FIRST_MS = 20;
 const RECONNECT_MOST_MS = 500;
-/** Bound of the calls without an answer. */
+/** Maximum number of calls without an answer. */
 const CALLS_MOST = 10_000;
 
 function connect(redis: string | RedisClientOptions | RedisClusterOptions): Client {
@@ -224,7 +224,7 @@ class Connection {
   async call<T>(act: (commands: Commands) => Promise<T>): Promise<T> {
     if (this.#isClosed) throw new Error("the store is closed");
     if (this.#calls >= CALLS_MOST)
-      throw new Error(`${CALLS_MOST} calls of the store wait for Redis: retry later`);
+      throw new Error(`${CALLS_MOST} calls of the store already wait for Redis: retry later`);
     this.#calls++;
     let isLate = false;
     let timer: NodeJS.Timeout | undefined;
@@ -235,7 +235,7 @@ class Connection {
       }, ANSWER_WITHIN_MS);
     });
     const answered = this.#connect().then(() => {
-      // The caller has given up, so nothing may change.
+      // The call has already been rejected, so it must not change anything.
       if (isLate) throw new Error("connected too late");
       return act(this.#client);
     });
@@ -254,7 +254,7 @@ class Connection {
     if (this.#client.isOpen) this.#client.destroy();
   }
 
-  /** Waits for the first connection. The client itself repairs a lost connection. */
+  /** Waits for the first connection. The client itself reconnects after a lost connection. */
   async #connect(): Promise<void> {
     if (this.#connecting === undefined && this.#client.isOpen) return;
     this.#connecting ??= this.#client.connect().finally(() => (this.#connecting = undefined));

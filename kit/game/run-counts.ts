@@ -1,8 +1,8 @@
-/** What a run has done since it started. The metrics of a game show these numbers. */
+/** The counters of a run since its start. The metrics of a game contain them. */
 export interface RunCounts {
   /** Events whose handler has ended without an error. */
   handled: number;
-  /** Events that no handler of the game is for. */
+  /** Events without a handler in the game. */
   ignored: number;
   /** Events that are older than `maxEventAge`. */
   tooOld: number;
@@ -10,7 +10,7 @@ export interface RunCounts {
   failed: number;
   deadLettered: number;
   timersRun: number;
-  /** Timers that were given up after errors. */
+  /** Timers that were dropped after errors. */
   timersDropped: number;
   published: number;
   /** Events that core has refused, except as stale. */

@@ -17,7 +17,10 @@ export interface SettingOptions {
   readonly games?: readonly string[] | undefined;
   /** Group that follows the events; replaces `FOLLOW_GROUP`. The default is the name of the game. */
   readonly group?: string | undefined;
-  /** Name of this process in the group; replaces `FOLLOW_CONSUMER`. The default is made from the host and the process. */
+  /**
+   * Name of this process in the group; replaces `FOLLOW_CONSUMER`. The default consists of the host name and the
+   * process id.
+   */
   readonly consumer?: string | undefined;
   /** host:port of the listener for probes and metrics; replaces `HEALTH_LISTEN`. The default is no listener. */
   readonly healthListen?: string | undefined;
@@ -25,7 +28,7 @@ export interface SettingOptions {
   readonly logLevel?: LogLevel | undefined;
 }
 
-/** Where a game keeps its state. */
+/** The kind and the place of a game's store. */
 export type StoreChoice =
   | { readonly type: "memory" }
   | { readonly type: "files"; readonly folder: string }
@@ -43,7 +46,7 @@ export function readGameSettings(
   }));
 }
 
-/** Reads the settings of a game, except `GAME_STORE`. A program with more settings reads all of them together. */
+/** Reads the settings of a game, except `GAME_STORE`. A program with further settings reads all settings together. */
 export function readCommonSettings(
   settings: Settings,
   game: string,
@@ -81,7 +84,7 @@ function variablesOf(options: SettingOptions & { readonly store?: string | undef
   return Object.fromEntries(Object.entries(variables).filter(([, value]) => value !== undefined));
 }
 
-/** Returns a name for a process that no other process of the group has. */
+/** Returns a name for a process. The name is unique in the group. */
 export function defaultConsumer(host: string, pid: number): string {
   // The end of the name is kept, because it differs between the processes.
   return `${host}-${pid}`.replaceAll(/[^A-Za-z0-9._-]/g, "-").slice(-64);
@@ -103,7 +106,7 @@ function parseName(text: string): string {
   return text;
 }
 
-/** Reads where a game keeps its state. Throws for a URL that is not a URL of Redis. */
+/** Parses `GAME_STORE`. Throws if the text is a URL, but not a valid URL of Redis. */
 export function parseStore(text: string): StoreChoice {
   if (text === "") return { type: "memory" };
   const [, scheme] = /^([A-Za-z][A-Za-z0-9+.-]*):\/\//.exec(text) ?? [];

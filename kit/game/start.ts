@@ -20,18 +20,18 @@ import {
 } from "./settings";
 import { memoryStore, type GameStore } from "./store";
 
-/** Options of `startGame`. Each one that is not set is read from the environment. */
+/** Options of `startGame`. Options that are not set are read from the environment. */
 export interface StartOptions extends SettingOptions {
   /**
-   * Where the state is kept: a store, or a text as in `GAME_STORE`. An empty text means memory, a text with `redis://` or
-   * `rediss://` means Redis, and any other text is a folder.
+   * The place of the state: a store, or a text as in `GAME_STORE`. An empty text means memory, and a URL with
+   * `redis://` or `rediss://` means Redis. Any other text is a folder.
    */
   readonly store?: GameStore | string | undefined;
   /** Replaces the log on standard output. A pino logger fits. */
   readonly log?: GameLog | undefined;
   /**
-   * Whether the game is the whole program, which is the default. Then SIGTERM and SIGINT stop the game and end the
-   * process, and a failed start ends the process too. Otherwise, a failed start rejects.
+   * Whether the game is the whole program, which is the default. If true, SIGTERM and SIGINT stop the game and the
+   * process, and a failed start stops the process. If false, a failed start rejects.
    */
   readonly isProgram?: boolean | undefined;
   /** If `isProgram` is false: stops the game when it is aborted. A start in progress then rejects. */
@@ -42,7 +42,7 @@ export interface StartOptions extends SettingOptions {
   readonly environment?: Readonly<Record<string, string | undefined>> | undefined;
 }
 
-/** A game that runs. */
+/** A running game. */
 export interface RunningGame {
   /** True while core delivers events to the game. */
   readonly isFollowing: boolean;
@@ -135,7 +135,7 @@ async function start<State>(game: Game<State>, options: StartOptions, stopping: 
     run.run();
     await link.opened;
   } catch (error) {
-    // The first error says why the game does not start.
+    // The first error is the reason why the game does not start.
     await close().catch(() => undefined);
     throw error;
   }
@@ -171,13 +171,13 @@ function adviseOnce(log: GameLog): (problem: SizeProblem) => void {
 async function openStore({ store }: GameSettings, game: string, log: GameLog): Promise<GameStore> {
   switch (store.type) {
     case "memory":
-      log.warn({}, "GAME_STORE is not set, so the state is lost when the process ends");
+      log.warn({}, "GAME_STORE is not set, so the state is lost when the process stops");
       return memoryStore();
     case "redis":
       return redisStore(store.url, { game });
     case "files": {
       const files = fileStore(store.folder);
-      // A folder that cannot be used is a fault of the settings, and a retry would fail too.
+      // An unusable folder is an invalid setting: a retry would fail too.
       await files.wakes().catch((error: unknown) => {
         throw new SettingsError([
           `GAME_STORE cannot be used: ${error instanceof Error ? error.message : String(error)}`,

@@ -2,12 +2,12 @@ import type { WorkspaceDocument } from "./document";
 
 /** A document, and the version under which it is stored. */
 export interface StoredDocument {
-  /** Rises by 1 with each save. */
+  /** Increases by 1 with each save. */
   readonly version: number;
   readonly document: WorkspaceDocument;
 }
 
-/** A workspace with something to do at a time. */
+/** A workspace, and the time at which it must be woken. */
 export interface Wake {
   readonly workspaceId: string;
   /** ms since the epoch. */
@@ -24,18 +24,19 @@ export interface GameStore {
    * Stores a document if the stored version is `version - 1` (0: nothing is stored). Resolves to false if it is not,
    * because another process has saved the workspace. When it resolves to true, the document is durable.
    *
-   * @param wakeAtMs the time for `wakes`; undefined if there is nothing to do
+   * @param wakeAtMs the time for `wakes`; undefined if the workspace need not be woken
    */
   save(workspaceId: string, stored: StoredDocument, wakeAtMs: number | undefined): Promise<boolean>;
   remove(workspaceId: string): Promise<void>;
-  /** Returns the workspaces with something to do, as their last saves said. */
+  /** Returns the workspaces whose last save had a `wakeAtMs`. */
   wakes(): Promise<readonly Wake[]>;
   /** Closes connections. The kit does not use the store afterwards. */
   close?(): Promise<void>;
 }
 
 /**
- * Returns a store in memory. The state is lost when the process ends, so use it in tests and for games without history.
+ * Returns a store in memory. The state is lost when the process stops, so use this store only in tests and for short
+ * games.
  *
  * @param workspacesMax the number of workspaces above which the one that was saved least recently is dropped
  */

@@ -29,7 +29,7 @@ export interface AskOptions {
   readonly to?: string | undefined;
   /** Who may answer in the channel: a member's id, or "anyone". The default is the member of the turn. */
   readonly from?: string | undefined;
-  /** How long the answer is awaited. The default is until it comes. */
+  /** How long the question is open. By default, it is open until a member answers. */
   readonly within?: Duration | undefined;
 }
 
@@ -41,11 +41,11 @@ export interface EphemeralOptions {
   readonly about?: MessageRef | undefined;
 }
 
-/** What a handler knows and can do. A turn ends when its handler returns or its promise settles. */
+/** The argument of each handler. A turn ends when its handler returns or the handler's promise settles. */
 export interface Turn<State> {
   /**
-   * The same in every attempt of this turn, and in no other turn. Use it as the seed of random choices, so that each
-   * attempt makes the same choices.
+   * The id of the turn, which is the same in each attempt. Use it as the seed of random choices, so that each attempt
+   * makes the same choices.
    */
   readonly id: string;
   readonly workspaceId: string;
@@ -70,15 +70,16 @@ export interface Turn<State> {
   /** Replaces a message. */
   update(content: Content, message: MessageRef): void;
   /**
-   * Posts a question. The answer that `token` names gets the next message that is a reply to it. In a direct conversation,
-   * the question replaces an earlier one with the same answer, and the next message answers it, whatever it replies to.
+   * Posts a question. The handler in `token` gets the next message that replies to the question or to no message. In a
+   * direct conversation, the question replaces an earlier one with the same handler. The next message there is the
+   * answer, even if it replies to another message.
    */
   ask(content: Content, token: AnswerToken, options?: AskOptions): MessageRef;
   /** Sets a timer, which survives a restart and runs in one process. Returns its id for `cancel`. */
   after(delay: Duration, token: TimerToken): string;
   /** Sets a timer for a time in ms since the epoch. */
   at(atMs: number, token: TimerToken): string;
-  /** Cancels a timer. Returns whether it was still waiting. */
+  /** Cancels a timer. Returns false if it has run or was canceled. */
   cancel(timerId: string): boolean;
   /** Returns the command for `verb` as a member types it after the chat's own command, e.g. `start` or `quiz start`. */
   usage(verb: string): string;

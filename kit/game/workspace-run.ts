@@ -8,7 +8,7 @@ import { publishOutbox, type PublishOutcome } from "./publish-outbox";
 import type { GameStore, StoredDocument } from "./store";
 import { TimerHold } from "./timer-hold";
 
-/** What all workspaces of a run share. */
+/** The context that all workspaces of a run share. */
 export interface RunContext<State> extends HandlerContext<State> {
   readonly group: string;
   readonly link: CoreLink;
@@ -17,9 +17,11 @@ export interface RunContext<State> extends HandlerContext<State> {
   readonly onSizeProblem: (problem: SizeProblem) => void;
   /** Returns the id of the newest stream; undefined if core does not support fences. */
   readonly streamId: () => string | undefined;
-  /** Called when the time at which the workspace must be woken may have changed; undefined: not at all. */
+  /**
+   * Called when the wake time of a workspace may have changed. `atMs` is undefined if the workspace need not be woken.
+   */
   readonly onWake: (workspaceId: string, atMs: number | undefined) => void;
-  /** Called when nothing is in progress any more. */
+  /** Called when a workspace has finished all work in progress. */
   readonly onIdle: (workspaceId: string) => void;
 }
 
@@ -44,7 +46,7 @@ interface Batch {
   readonly era: number;
 }
 
-/** What the handlers have done with a batch. */
+/** The result of the handlers of a batch. */
 interface Worked {
   readonly document: WorkspaceDocument;
   /** Deliveries to ack. */
@@ -60,7 +62,7 @@ interface Worked {
  *
  *     load ─▶ handlers work on drafts ─▶ save with the outbox ─▶ publish ─▶ ack
  *
- * A crash at any point loses nothing and doubles nothing. Core redelivers the events that were not acked. If the saved
+ * A crash at any point loses and duplicates nothing. Core redelivers the events that were not acked. If the saved
  * document contains the effect of such an event, only the outbox is published again, with the same idempotency keys.
  */
 export class WorkspaceRun<State> {
@@ -70,7 +72,7 @@ export class WorkspaceRun<State> {
   readonly #timerHold = new TimerHold();
   #queue: Job[] = [];
   #isDue = false;
-  /** Rises with each `drop`. A batch of an earlier era must not change the queue: its events are delivered again. */
+  /** Increases with each `drop`. A batch of an earlier era must not change the queue: core redelivers its events. */
   #era = 0;
   #isStopping = false;
   /** The id of an event that was given back. Until core redelivers it, later events are ignored, to keep the order. */
@@ -86,12 +88,12 @@ export class WorkspaceRun<State> {
     this.#handlers = new HandlerRuns(id, context);
   }
 
-  /** Resolves when nothing is in progress. Undefined if nothing is. */
+  /** Resolves when the work in progress has finished. Undefined if no work is in progress. */
   get running(): Promise<void> | undefined {
     return this.#running;
   }
 
-  /** Whether this run can be dropped without work for the next process, and without a change of the order. */
+  /** Whether this run can be dropped: it has no work in progress, no unsaved change, and no event that it gave back. */
   get isClean(): boolean {
     return this.#running === undefined && !this.#isDirty && this.#givenBack === undefined;
   }
@@ -105,15 +107,15 @@ export class WorkspaceRun<State> {
     this.#start();
   }
 
-  /** Runs the timers that are due, and publishes what an earlier process has left. */
+  /** Runs the due timers, and publishes the outbox that an earlier process has left. */
   wake(): void {
     this.#isDue = true;
     this.#start();
   }
 
   /**
-   * Drops the queued events, which core redelivers, and the document, which another process may change. Work in progress
-   * goes on, and is refused if it is stale.
+   * Drops the queued events, which core redelivers, and the document, which another process may change. Work in
+   * progress continues, but stale results are refused.
    */
   drop(): void {
     this.#era += 1;
@@ -123,12 +125,12 @@ export class WorkspaceRun<State> {
     this.#forgetDocument();
   }
 
-  /** Saves that the outbox was published. Failures need no retry: the next process then publishes with the same keys. */
+  /** Saves the empty outbox. A failure needs no retry, because the next process publishes with the same keys. */
   flush(): void {
     if (this.#isDirty) this.#exclusively(() => this.#saveClean());
   }
 
-  /** Drops the events whose handlers have not started: they go to another process. */
+  /** Drops the events whose handlers have not started. Core redelivers them to another process. */
   stopTaking(): void {
     this.#isStopping = true;
     this.#queue = [];
@@ -249,8 +251,8 @@ export class WorkspaceRun<State> {
   }
 
   /**
-   * Saves a document if it contains an effect. Returns undefined if another process has saved one. Without an effect, the
-   * ids of the deliveries are saved with the next effect: until then, a repetition has no effect either.
+   * Saves a document if it contains an effect. Returns undefined if another process has saved one. Without an effect,
+   * the ids of the deliveries are saved with the next effect. Until then, a redelivery has no effect either.
    */
   async #saveEffect(
     before: StoredDocument,
@@ -334,15 +336,12 @@ export class WorkspaceRun<State> {
   #giveUp({ jobs, era }: Batch, error: unknown): void {
     const { counts, log } = this.#context;
     counts.outages += 1;
-    log.warn(
-      { workspaceId: this.id, error: String(error) },
-      "a workspace cannot be saved or published, retrying",
-    );
+    log.warn({ workspaceId: this.id, error: String(error) }, "cannot save or publish a workspace, retrying");
     this.#giveBack(jobs, era, OUTAGE_DELAY_MS);
     this.#reload();
   }
 
-  /** Gives events back to core, which redelivers them in order, and with them the queued events. */
+  /** Gives these events and the queued events back to core, which redelivers them in order. */
   #giveBack(jobs: readonly Job[], era: number, delayMs: number): void {
     if (era !== this.#era) return;
     const [first] = [...jobs, ...this.#queue];
@@ -352,14 +351,14 @@ export class WorkspaceRun<State> {
     this.#context.link.nack([first.delivery.deliveryId], delayMs);
   }
 
-  /** Removes settled events from the queue: core does not take a second ack, and does not take them back. */
+  /** Removes settled events from the queue, because core ignores a second ack and a later nack. */
   #removeQueued(deliveryIds: readonly string[]): void {
     if (this.#queue.length === 0) return;
     const settled = new Set(deliveryIds);
     this.#queue = this.#queue.filter(({ delivery }) => !settled.has(delivery.deliveryId));
   }
 
-  /** Forgets the document, and loads it later for what an event or a timer has left to do. */
+  /** Forgets the document. A later wake loads it again, and finishes the remaining work. */
   #reload(): void {
     const { clock, onWake } = this.#context;
     this.#forgetDocument();

@@ -4,7 +4,7 @@ import type { ShownMessage } from "./memory-core";
 const matches = (text: string, pattern: string | RegExp): boolean =>
   typeof pattern === "string" ? text.includes(pattern) : text.search(pattern) >= 0;
 
-/** Messages that somebody can see. */
+/** Messages that members can see. */
 export abstract class ChatPlace {
   /** The name of the place, for errors. */
   protected abstract readonly title: string;

@@ -19,13 +19,16 @@ export interface ShownMessage {
   readonly to: string | undefined;
   readonly content: MessageBody;
   readonly awaitsReply: boolean;
-  /** When the event with the newest version expires, ms since the epoch. Bridges drop an event that arrives later. */
+  /**
+   * Time at which the event with the newest version expires, ms since the epoch. Bridges drop an event that arrives
+   * later.
+   */
   readonly expiresAtMs: number | null;
-  /** How often the message was replaced. */
+  /** Number of updates of the message. */
   readonly updates: number;
 }
 
-/** An event that the workspace's bridge got. */
+/** An event that was sent to the workspace's bridge. */
 export interface SentEvent {
   readonly sequence: number;
   readonly eventId: string;
@@ -33,7 +36,7 @@ export interface SentEvent {
   readonly event: OutboundEvent;
 }
 
-/** What a chat shows, if its bridge shows every event at once. */
+/** The messages of a chat whose bridge shows every event at once. */
 export class ChatView {
   readonly workspaceId: string;
   readonly #findings: Findings;
@@ -42,7 +45,7 @@ export class ChatView {
   readonly #log: SentEvent[] = [];
   /** The channels of members' events. */
   readonly #channels = new Set<string>();
-  /** The id of the newest message that was forgotten. Ids rise. */
+  /** The id of the newest message that was forgotten. Later messages have higher ids. */
   #forgottenId = "";
 
   constructor(workspaceId: string, findings: Findings) {

@@ -1,11 +1,11 @@
 import { BUTTON_ROWS, LABEL_CHARACTERS, ROW_BUTTONS, TEXT_CHARACTERS } from "../chat-sizes";
 
-/** "broken": the game broke a rule of the contract. "advice": the game works, but should be better. */
+/** "broken": the game broke a rule of the contract. "advice": the game works, but can be improved. */
 export type Severity = "broken" | "advice";
 
 interface Rule {
   readonly severity: Severity;
-  /** What the game's developer should do. */
+  /** Advice for the game's developer. */
   readonly advice: string;
 }
 
@@ -16,7 +16,7 @@ const RULES = {
       "ack each event within the ack deadline, or extend the deadline while the game still works on the event",
   },
   unacked: { severity: "broken", advice: "ack every event, also those that the game ignores" },
-  "invalid-event": { severity: "broken", advice: "fix the field: core publishes the event only then" },
+  "invalid-event": { severity: "broken", advice: "fix the field, because core refuses the event" },
   "unknown-workspace": {
     severity: "broken",
     advice:
@@ -53,8 +53,7 @@ const RULES = {
   },
   "no-fence": {
     severity: "advice",
-    advice:
-      "give each event a fence: without a fence, a suspended process can disturb a game that another continues",
+    advice: "give each event a fence: without a fence, a suspended process can publish stale events",
   },
   "long-text": {
     severity: "advice",
@@ -71,7 +70,7 @@ const RULES = {
   "many-rows": { severity: "advice", advice: `use at most ${BUTTON_ROWS} rows: some chats show no more` },
   "data-without-text": {
     severity: "advice",
-    advice: "say the same in the text: most bridges do not show data",
+    advice: "repeat the information in the text: most bridges do not show data",
   },
 } as const satisfies Record<string, Rule>;
 
@@ -80,9 +79,9 @@ export type FindingCode = keyof typeof RULES;
 /** A rule that the game broke, or advice. */
 export interface Finding extends Rule {
   readonly code: FindingCode;
-  /** How often it happened. */
+  /** Number of cases. */
   readonly count: number;
-  /** The first time it happened. */
+  /** Details of the first case. */
   readonly example: string;
 }
 
@@ -112,7 +111,7 @@ export class Findings {
     this.#found.clear();
   }
 
-  /** Returns the findings, broken rules first. `extra` are cases that exist only now. */
+  /** Returns the findings, broken rules first. `extra` contains cases that exist only now. */
   list(
     extra: readonly { readonly code: FindingCode; readonly count: number; readonly example: string }[],
   ): Finding[] {

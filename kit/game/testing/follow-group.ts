@@ -22,9 +22,9 @@ export interface StreamOpen {
   readonly assignments: boolean;
 }
 
-/** Is called with each response. Must not throw. */
+/** Called with each response. Must not throw. */
 export type Send = (say: NonNullable<FollowResponse["say"]>) => void;
-/** Is called when core ends the stream. */
+/** Called when core ends the stream. */
 export type End = (code: "ABORTED" | "UNAVAILABLE", details: string) => void;
 
 /** A stream of a consumer. The methods do nothing once the stream has ended. */
@@ -275,7 +275,7 @@ export class FollowGroup {
     }
   }
 
-  /** Redelivers an event and all later events of its workspace that are out, once the time has come. */
+  /** Redelivers an event and all later events of its workspace that are out, at `untilMs` at the earliest. */
   #giveBack(line: FollowLine, event: HeldEvent, untilMs: number): void {
     for (const each of line.outFrom(event)) this.#setState(line, each, "back");
     if (untilMs > this.#context.clock.now()) line.hold = { position: event.position, untilMs };
@@ -305,7 +305,7 @@ export class FollowGroup {
     if (first) owner[first.state === "back" ? "again" : "ready"].add(line);
   }
 
-  /** Gives back the events of a leaving shard that have waited behind other events for the whole ack deadline. */
+  /** Gives back the events of a moving shard that have waited behind other events for the whole ack deadline. */
   #hurry(line: FollowLine): void {
     const sinceMs = this.#context.clock.now() - this.#deadlineOf(line);
     const late = line.events.find(
@@ -318,7 +318,7 @@ export class FollowGroup {
     return this.#shards[line.shard]?.owner?.open.ackDeadlineMs ?? 0;
   }
 
-  /** Sets the line's timer to the next time at which something happens. An early timer does no harm. */
+  /** Sets the line's timer to the next time at which something happens. An early timer has no effect. */
   #schedule(line: FollowLine): void {
     const { running, hold, events, shard } = line;
     let atMs = Math.min(running?.deadlineMs ?? Infinity, hold?.untilMs ?? Infinity);

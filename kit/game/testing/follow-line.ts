@@ -7,11 +7,11 @@ export interface HeldEvent {
   readonly deliveryId: string;
   readonly received: ReceivedEvent;
   readonly traceparent: string;
-  /** How often the event was delivered. */
+  /** Number of deliveries of the event. */
   attempt: number;
   /**
-   * "waiting": not delivered to the current stream. "out": delivered. "back": given back by the consumer, or its deadline
-   * passed; it still takes room in the stream's window.
+   * "waiting": not delivered to the current stream. "out": delivered. "back": given back by the consumer, or its
+   * deadline passed; it still uses a place in the stream's window.
    */
   state: "waiting" | "out" | "back";
   /** The time of the last delivery. */

@@ -33,7 +33,7 @@ export interface MemoryWorkspace {
   addChannel(id: string): void;
 }
 
-/** `setUnavailable` has made publishing fail. A core answers UNAVAILABLE. */
+/** Publishing fails, because `setUnavailable` was called. A real core returns UNAVAILABLE. */
 export class CoreUnavailable extends Error {
   override readonly name = "CoreUnavailable";
   constructor() {
@@ -41,17 +41,17 @@ export class CoreUnavailable extends Error {
   }
 }
 
-/** A call or an event is invalid. A core answers INVALID_ARGUMENT. */
+/** A call or an event is invalid. A real core returns INVALID_ARGUMENT. */
 export class InvalidCall extends Error {
   override readonly name = "InvalidCall";
 }
 
 /**
- * The service as a game sees it, in memory and without a network: groups and streams, publishing with core's rules, and the
- * chats of the workspaces. Every call takes effect at once. The clock determines deadlines and delays.
+ * The service in memory, without a network: groups and streams, publishing with core's rules, and the chats of the
+ * workspaces. Every call takes effect at once. The clock determines deadlines and delays.
  *
  * Memory is bounded: at most 64 groups with 10,000 unacked events each; and for each workspace 2,000 messages, 1,000
- * published events, 1,000 channels and 10,000 idempotency keys. The caller bounds the number of workspaces.
+ * published events, 1,000 channels and 10,000 idempotency keys. The caller must limit the number of workspaces.
  */
 export class MemoryCore {
   readonly #clock: GameClock;
@@ -67,7 +67,7 @@ export class MemoryCore {
   #isUnavailable = false;
   #onAvailable: (() => void)[] = [];
 
-  /** @param onFinding is called for each broken rule and each piece of advice */
+  /** @param onFinding called for each broken rule and each piece of advice */
   constructor(clock: GameClock, onFinding?: (occurrence: Occurrence) => void) {
     this.#clock = clock;
     this.#findings = new Findings(onFinding);
@@ -159,8 +159,8 @@ export class MemoryCore {
   }
 
   /**
-   * Redelivers the newest delivered event of each group, even if it was acked: events are delivered at least once. Returns
-   * false if no event was delivered.
+   * Redelivers the newest delivered event of each group, even if the event was acked. Returns false if no event was
+   * delivered.
    */
   redeliver(): boolean {
     return [...this.#groups.values()].map((group) => group.redeliver()).includes(true);
@@ -183,7 +183,7 @@ export class MemoryCore {
     for (const group of this.#groups.values()) group.resume();
   }
 
-  /** The groups, and how many streams each has. */
+  /** The groups, and the number of streams of each group. */
   get groups(): readonly { readonly name: string; readonly streams: number }[] {
     return [...this.#groups.values()].map(({ name, streams }) => ({ name, streams }));
   }
@@ -213,7 +213,7 @@ export class MemoryCore {
     this.#findings.clear();
   }
 
-  /** Returns what the game did wrong or could do better, broken rules first. */
+  /** Returns the rules that the game broke, and then advice. */
   report(): readonly Finding[] {
     const unacked = [...this.#groups.values()]
       .flatMap((group) => group.unacked())

@@ -19,7 +19,7 @@ export class MemoryLink implements CoreLink {
   #stream: MemoryStream | undefined;
   #isPaused = false;
   #isClosed = false;
-  /** Called on `close`. */
+  /** Called by `kill`. */
   readonly #closers = new Set<() => void>();
 
   constructor(core: MemoryCore, options: MemoryLinkOptions) {
@@ -49,7 +49,7 @@ export class MemoryLink implements CoreLink {
   }
 
   async publish(events: readonly OutboundEvent[]): Promise<readonly PublishResult[]> {
-    // A call takes time, and the game may be killed meanwhile.
+    // A real call takes time, in which the game can be killed.
     await Promise.resolve();
     for (;;) {
       if (this.#isClosed) throw new LinkClosed();
@@ -83,7 +83,8 @@ export class MemoryLink implements CoreLink {
   #open(): void {
     if (this.#isClosed || this.#isPaused) return;
     const { group, consumer, window = 100, ackDeadlineMs = 30_000 } = this.#options;
-    // Core sends the first responses before it returns the stream, but the listener may ack a delivery at once.
+    // Core sends the first responses before it returns the stream. They are kept until then, because the listener can
+    // ack a delivery at once.
     const heard: Parameters<Send>[0][] = [];
     let stream: MemoryStream | undefined;
     let isHearing = false;

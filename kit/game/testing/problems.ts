@@ -4,7 +4,7 @@ import type { Occurrence } from "./findings";
 /** Maximum number of problems that are kept. */
 const PROBLEMS_MAX = 100;
 
-/** Collects what a game does wrong: from its log, and from core. */
+/** Collects the problems of a game from its log and from core. */
 export class Problems implements GameLog {
   readonly #all: string[] = [];
   /** The problems since the last call of `takeNew`. */
@@ -15,7 +15,7 @@ export class Problems implements GameLog {
     return this.#all;
   }
 
-  /** Notes a finding of core, if the game broke a rule. The log has the refused events already. */
+  /** Adds a finding of core if the game broke a rule. The log already contains refused events. */
   note({ code, severity, detail, advice }: Occurrence): void {
     if (severity === "broken" && code !== "invalid-event") this.#add(`${detail}: ${advice}`, undefined);
   }
@@ -31,7 +31,7 @@ export class Problems implements GameLog {
   }
 
   info(): void {
-    // Nothing is wrong.
+    // This is not a problem.
   }
 
   warn(fields: object, message: string): void {

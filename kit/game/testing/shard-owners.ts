@@ -3,7 +3,10 @@ export interface OwnedShard<Stream> {
   readonly shard: number;
   /** The stream that owns the shard. */
   owner: Stream | undefined;
-  /** The stream that gets the shard as soon as the owner has no unacked event of it. The owner gets no more of its events. */
+  /**
+   * The stream that gets the shard as soon as the owner has no unacked event of it. The owner gets no further events of
+   * the shard.
+   */
   next: Stream | undefined;
 }
 

@@ -38,14 +38,17 @@ const WORKSPACE = "workspace";
 const STUCK_AFTER_MS = 4_000;
 
 /**
- * A chat in memory with a game. Every asynchronous method resolves when the game has finished what the call led to, and
- * rejects if the game failed meanwhile: a handler threw, core refused an event, or the game broke a rule of the contract.
+ * A chat in memory with a game. Every asynchronous method resolves when the game has finished the work that the call
+ * led to. The method rejects if a handler threw, core refused an event, or the game broke a rule of the contract.
  */
 export class TestChat {
   readonly clock: TestClock;
   /** The channel in which members are by default. */
   readonly room: TestChannel;
-  /** The service in memory: for faults, e.g. `core.endStreams()`, and for what it has seen. Call `settle` afterwards. */
+  /**
+   * The service in memory: for faults, e.g. `core.endStreams()`, and for checks of events and messages. Call `settle`
+   * after a fault.
+   */
   readonly core: MemoryCore;
   readonly #game: Game<unknown>;
   readonly #options: TestGameOptions;
@@ -84,7 +87,7 @@ export class TestChat {
     return new TestChannel(id, where);
   }
 
-  /** Kills the process of the game without a warning, and starts a new one with the same store. */
+  /** Kills the process of the game, and starts a new one with the same store. */
   async restart(): Promise<void> {
     await this.#act(() => {
       const { run, link } = this.#process;
@@ -101,7 +104,7 @@ export class TestChat {
     });
   }
 
-  /** Stops the game as a signal does. What the chat shows can still be checked. */
+  /** Stops the game as a signal does. The messages in the chat can still be checked. */
   async stop(): Promise<void> {
     if (this.#isStopped) return;
     this.#isStopped = true;
@@ -120,7 +123,7 @@ export class TestChat {
     this.#throwProblems();
   }
 
-  /** What the game did wrong, if `tolerate` is set. */
+  /** All problems of the game so far. */
   get problems(): readonly string[] {
     return this.#problems.all;
   }
@@ -156,7 +159,7 @@ export class TestChat {
     let timer: NodeJS.Timeout | undefined;
     const stuck = new Promise<never>((_, reject) => {
       const fail = (): void =>
-        reject(new Error("a handler has not ended after 4 s of real time: does it wait for something?"));
+        reject(new Error("a handler has not finished after 4 s of real time: find out what it waits for"));
       timer = setTimeout(fail, STUCK_AFTER_MS);
     });
     try {
@@ -198,7 +201,7 @@ export class TestClock {
     return this.#virtual.now();
   }
 
-  /** Lets time pass. The timers that become due run in order; each sees its own time. */
+  /** Moves the clock forward. The timers that become due run in order, each at its own time. */
   async advance(duration: Duration): Promise<void> {
     await this.#virtual.advanceSettled(millisecondsOf(duration), this.#settle);
   }
@@ -283,8 +286,8 @@ export class TestMember extends ChatPlace {
   }
 
   /**
-   * Types in the channel. A text that begins with "/" is a command; "/play dice roll" is the same as "/dice roll", as bridges
-   * have one command.
+   * Types in the channel. A text that begins with "/" is a command; "/play dice roll" is the same as "/dice roll",
+   * because bridges have one command.
    */
   async types(text: string): Promise<void> {
     if (!text.startsWith("/")) return this.#say(this.#channel, text);

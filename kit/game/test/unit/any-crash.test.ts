@@ -75,7 +75,7 @@ interface Log {
   board?: MessageRef;
 }
 
-/** Processes of a game, and what they should have shown in the end. */
+/** Processes of a game, and the expected messages. */
 class Scenario {
   readonly world: World<Log>;
   readonly processes: UnsafeProcess<Log>[] = [];
@@ -83,7 +83,7 @@ class Scenario {
   /** Handlers that wait for a release. */
   #slow = gate();
   #isReleased = false;
-  /** How often each handler of a failing event has failed. */
+  /** Number of failures of each failing event. */
   readonly #failures = new Map<string, number>();
   /** The events of each workspace that change the state, in order, and those with a timer. */
   readonly events = WORKSPACES.map((): string[] => []);
@@ -126,7 +126,7 @@ class Scenario {
     return game;
   }
 
-  /** Only the first two attempts are slow, because an event is given up after five attempts that last too long. */
+  /** Only the first two attempts are slow, because an event is dropped after five attempts that last too long. */
   #isSlow(id: string): boolean {
     const attempts = (this.#failures.get(id) ?? 0) + 1;
     this.#failures.set(id, attempts);
@@ -185,7 +185,7 @@ class Scenario {
       case "resume":
         return this.#process(step.process)?.resume();
       case "replace": {
-        // A new process with the name of a suspended process takes over from it.
+        // A new process with the name of a suspended process replaces it.
         const replaced = this.#process(step.process);
         replaced?.suspend();
         if (replaced !== undefined) this.#start(replaced.consumer);
@@ -238,7 +238,7 @@ class Scenario {
   }
 }
 
-/** Returns the events that core takes from a process that does not own their shard at that time. */
+/** Returns the events that core accepts from a process that does not own their shard at that time. */
 function watchStale({ world, processes }: Scenario): readonly string[] {
   const { core } = world;
   const stale: string[] = [];
@@ -262,7 +262,7 @@ async function turns(count: number): Promise<void> {
 
 const TIME_LIMIT_MS = 4_000;
 
-test("whatever crashes, each event and timer takes effect once, in order, if the processes share a store", async () => {
+test("with a shared store, each event and timer takes effect once and in order, even after crashes", async () => {
   await fc.assert(
     fc.asyncProperty(steps, async (todo) => {
       const store = memoryStore();
@@ -300,7 +300,7 @@ test("whatever crashes, each event and timer takes effect once, in order, if the
   );
 });
 
-test("whatever crashes, a process without a common store publishes only what it owns, and each event is acked", async () => {
+test("without a shared store, a process publishes only events of its own shards, and each event is acked, even after crashes", async () => {
   await fc.assert(
     fc.asyncProperty(steps, async (todo) => {
       const scenario = new Scenario(() => memoryStore());

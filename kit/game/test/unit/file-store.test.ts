@@ -31,7 +31,7 @@ beforeAll(() => {
   execFileSync(esbuild, [source, ...options]);
 });
 
-/** Starts a process that saves the workspace "w". `versions` are those that it has stored and printed. */
+/** Starts a process that saves the workspace "w". `versions` contains the versions that it has stored and printed. */
 function startSaving(folder: string, environment: Record<string, string> = {}) {
   const child = spawn(process.execPath, [PROGRAM], {
     env: { FOLDER: folder, ...environment },

@@ -57,7 +57,7 @@ function press(world: World<Count>, label = "Up"): Promise<void> {
 }
 
 describe("a game", () => {
-  test("keeps the state of a workspace, and posts where the member is", async () => {
+  test("keeps the state of a workspace, and posts in the channel of the member", async () => {
     const world = new World(counter());
     world.start();
     await world.command("count start");
@@ -65,7 +65,7 @@ describe("a game", () => {
     expect(world.shown).toEqual(["room: count 1", "room: count 2"]);
   });
 
-  test("gets the payload of a pressed button, and replaces the message with the button", async () => {
+  test("receives the payload of a pressed button, and replaces the message with the button", async () => {
     const world = new World(counter());
     world.start();
     await world.command("start");
@@ -316,12 +316,12 @@ function crashing(
       const isNow = ++saves === at.save;
       if (isNow && at.when === "before") {
         crash();
-        throw new Error("the process is gone");
+        throw new Error("the process has crashed");
       }
       const isSaved = await store.save(...args);
       if (isNow) {
         crash();
-        throw new Error("the process is gone");
+        throw new Error("the process has crashed");
       }
       return isSaved;
     },
@@ -423,7 +423,7 @@ test("the saved document has no outbox after a second", async () => {
   expect((await world.store.load(WORKSPACE))?.document.outbox).toEqual([]);
 });
 
-test("`onStop` says goodbye when the process stops", async () => {
+test("`onStop` can post messages when the process stops", async () => {
   const game = counter();
   game.onStop((turn) => {
     if (turn.state.board) turn.update("bye", turn.state.board);

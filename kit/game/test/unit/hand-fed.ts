@@ -7,7 +7,7 @@ import { memoryStore, type GameStore } from "../../store";
 import { VirtualClock } from "../../testing/virtual-clock";
 import { WORKSPACE } from "./world";
 
-/** A process of a game on a core that does only what the test says. It has one shard. */
+/** A process of a game on a core with one shard, whose responses come from the test. */
 export class HandFed<State> {
   readonly clock = new VirtualClock();
   readonly acked: string[] = [];

@@ -76,7 +76,7 @@ function textOf({ received }: Delivery): string {
   return kind?.$case === "message" ? kind.value.text : "";
 }
 
-/** Returns the shards that a stream owns, as its assignments say. */
+/** Returns the shards that a stream owns according to its assignments. */
 function shardsOf({ said }: Follower): readonly number[] {
   const owned = new Set<number>();
   for (const say of said) {
@@ -121,7 +121,7 @@ describe("streams", () => {
     expect(shardsOf(a)).toEqual(ALL_SHARDS);
   });
 
-  it("gives a group the events from its first opening on, also while it has no stream", () => {
+  it("collects events for a group from its first stream on, even while the group has no stream", () => {
     const { follow, type } = setUp();
     type("before");
     const a = follow();
@@ -145,7 +145,7 @@ describe("streams", () => {
     expect(follow().texts).toEqual(["y#3"]);
   });
 
-  it("ends a stream with ABORTED when its consumer opens another", () => {
+  it("ends a stream with ABORTED when its consumer opens another stream", () => {
     const { follow } = setUp();
     const a = follow("a");
     const b = follow("a");
@@ -313,7 +313,7 @@ describe("deadlines", () => {
 });
 
 describe("publishing", () => {
-  it("returns ids in the form of the contract, and rising sequences", () => {
+  it("returns ids in the form of the contract, and increasing sequences", () => {
     const { core } = setUp();
     const [first, second] = core.publish([create("a"), create("b")]);
     expect(first?.outcome?.value).toMatchObject({
@@ -336,7 +336,7 @@ describe("publishing", () => {
     expect(core.workspace(ONE)?.outbound.map(({ sequence }) => sequence)).toEqual([1, 2]);
   });
 
-  it("has the first result for 24 hours if an idempotency key is repeated", () => {
+  it("returns the first result of a repeated idempotency key for 24 hours", () => {
     const { clock, core } = setUp();
     const event = create("a", { idempotencyKey: "k" });
     const [first] = core.publish([event]);
@@ -445,7 +445,7 @@ describe("report", () => {
     expect(core.workspace(ONE)?.messages).toMatchObject([{ content: { text: "a" } }]);
   });
 
-  it("advises about texts and channels that chats may not show", () => {
+  it("gives advice about texts and channels that chats may not show", () => {
     const { core } = setUp();
     core.publish([create("x".repeat(2_001), { idempotencyKey: "k" })]);
     expect(codes(core)).toEqual(["no-fence", "long-text", "unknown-channel"]);

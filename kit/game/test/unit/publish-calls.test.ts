@@ -28,6 +28,6 @@ test("the events of a call have at most 4 MB, unless one event has more", () => 
   ]);
 });
 
-test("no events need no call", () => {
+test("without events, there is no call", () => {
   expect(publishCalls([])).toEqual([]);
 });

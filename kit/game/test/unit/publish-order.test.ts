@@ -39,7 +39,7 @@ function game() {
     const target = message === undefined ? turn.state.message : (`${message}@c1` as const);
     if (target !== undefined) turn.update(text, target);
   });
-  trivia.command("notice", "shows notices about the message, and about one that is not known", (turn) => {
+  trivia.command("notice", "shows notices about the message, and about an unknown message", (turn) => {
     const content = { text: "notice", data: { answer: 2 } };
     turn.ephemeral(content, turn.user.id, { about: turn.state.message });
     turn.ephemeral(content, turn.user.id, { about: "999@c1" });
@@ -98,7 +98,7 @@ function start() {
       listener?.delivered(Delivery.create({ deliveryId: `k${++deliveries}`, attempt, received }));
     }
   }
-  /** Delivers the given commands again, as the first deliveries. */
+  /** Delivers the given commands again, with the ids of the first deliveries. */
   function redeliver(texts: readonly string[]): void {
     deliveries = 0;
     deliver(texts, "w1", 2);
@@ -172,7 +172,7 @@ test("the data of a notice contains the id of the message that the notice is abo
   await run.settled();
 });
 
-test("a call carries at most 100 events, in order", async () => {
+test("a call contains at most 100 events, in order", async () => {
   const { deliver, call, run } = start();
   deliver(["many 75", "many 75"]);
   for (const [i, [size, key]] of (

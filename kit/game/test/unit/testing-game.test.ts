@@ -59,11 +59,14 @@ it("plays a command, a button and a timer", async () => {
   expect(chat.report()).toEqual([]);
 });
 
-it.each(["/dice roll", "/play dice roll", "/roll", "/play   roll"])("takes %s as a command", async (text) => {
-  const chat = testGame(createDice());
-  await chat.member("Ada").types(text);
-  chat.room.shows("throws");
-});
+it.each(["/dice roll", "/play dice roll", "/roll", "/play   roll"])(
+  "recognizes %s as a command",
+  async (text) => {
+    const chat = testGame(createDice());
+    await chat.member("Ada").types(text);
+    chat.room.shows("throws");
+  },
+);
 
 it("runs timers in order, each at its own time", async () => {
   const chat = testGame(createDice());
@@ -72,7 +75,7 @@ it("runs timers in order, each at its own time", async () => {
   expect(chat.room.text).toBe("over at 1000\n\nover at 2000");
 });
 
-it("takes other texts as messages", async () => {
+it("recognizes other texts as messages", async () => {
   const chat = testGame(createDice());
   const ada = chat.member("Ada");
   await ada.types("echo");
@@ -139,7 +142,7 @@ it("continues after a lost stream", async () => {
   chat.room.shows("Ada throws **2**");
 });
 
-it("lists what is shown when something else is expected", async () => {
+it("lists the shown messages if an expected one is missing", async () => {
   const chat = testGame(createDice());
   const ada = chat.member("Ada");
   await ada.types("/roll");
@@ -223,14 +226,14 @@ describe("a failure of the game", () => {
     expect(error).toMatchObject({ cause: new Error("no dice") });
   });
 
-  it("is listed only, if it is tolerated", async () => {
+  it("is only listed if it is tolerated", async () => {
     const chat = testGame(createDice(), { tolerate: true });
     const ada = chat.member("Ada");
     await ada.types("/fail");
     await chat.clock.advance("2 m");
     await ada.types("/roll");
     chat.room.shows("throws");
-    expect(chat.problems.at(-1)).toContain("an event is given up");
+    expect(chat.problems.at(-1)).toContain("an event is dropped as a dead letter");
   });
 
   it("rejects an invalid event of a member", async () => {

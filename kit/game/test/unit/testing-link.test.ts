@@ -5,7 +5,7 @@ import { MemoryCore, MemoryLink, VirtualClock } from "../../testing";
 
 const WORKSPACE = "00000000-0000-4000-8000-000000000001";
 
-/** A listener that notes what it hears, e.g. "opened", "gained 16" and "x#1". */
+/** A listener that records its calls, e.g. "opened", "gained 16" and "x#1". */
 class Ear implements FollowListener {
   readonly heard: string[] = [];
   onDelivery: (delivery: Delivery) => void = () => undefined;
@@ -52,7 +52,7 @@ const event = OutboundEvent.fromPartial({
 });
 
 describe("MemoryLink", () => {
-  it("hears the stream, its shards, and deliveries", () => {
+  it("passes on the stream, its shards, and deliveries", () => {
     const { connect, type } = setUp();
     const { link, ear } = connect("a");
     ear.onDelivery = ({ deliveryId }) => link.ack([deliveryId]);
@@ -60,7 +60,7 @@ describe("MemoryLink", () => {
     expect(ear.heard).toEqual(["opened", "gained 16", "x#1"]);
   });
 
-  it("hears a backlog in order if it acks each delivery at once", () => {
+  it("passes on a backlog in order if the listener acks each delivery at once", () => {
     const { core, connect, type } = setUp();
     connect("a").link.kill();
     for (const text of ["x", "y", "z"]) type(text);
@@ -71,7 +71,7 @@ describe("MemoryLink", () => {
     expect(ear.heard).toEqual(["opened", "gained 16", "x#1", "y#1", "z#1"]);
   });
 
-  it("opens another stream after a lost one", async () => {
+  it("opens another stream after a stream was lost", async () => {
     const { core, connect, type } = setUp();
     const { ear } = connect("a");
     type("x");
@@ -89,7 +89,7 @@ describe("MemoryLink", () => {
     expect(ear.heard).toEqual(["opened", "gained 16", "ended"]);
   });
 
-  it("delivers nothing after a pause, but acks", async () => {
+  it("passes on no deliveries after a pause, but acks", async () => {
     const { core, connect, type } = setUp();
     const { link, ear } = connect("a");
     const ids: string[] = [];

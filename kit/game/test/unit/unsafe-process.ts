@@ -5,7 +5,7 @@ import type { GameRun } from "../../game-run";
 import type { GameStore } from "../../store";
 import type { World } from "./world";
 
-/** What goes wrong in the next call of a kind. */
+/** The fault of the next call of a kind. */
 export type Fault = "crash before" | "crash after" | "fail before" | "fail after";
 
 /** A process of a game that can be killed in the middle of a call, and be suspended. */
@@ -13,14 +13,14 @@ export class UnsafeProcess<State> {
   /** Faults of the next save, load and call to publish. */
   readonly faults: { save?: Fault; load?: Fault; publish?: Fault } = {};
   readonly consumer: string;
-  /** The shards that core has given to this process, also while it is suspended and does not know. */
+  /** The shards that core has assigned to this process, even while it is suspended. */
   readonly owned = new Set<number>();
   readonly run: GameRun<State>;
   readonly #world: World<State>;
   #isDead = false;
   #resumed = gate();
   #isSuspended = false;
-  /** What core has sent to the suspended process. */
+  /** The responses that core has sent to the suspended process. */
   #heard: (() => void)[] = [];
   readonly #published = new WeakSet<readonly OutboundEvent[]>();
 

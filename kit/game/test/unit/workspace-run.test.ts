@@ -5,10 +5,10 @@ import { HandFed } from "./hand-fed";
 import { UnsafeProcess } from "./unsafe-process";
 import { World, WORKSPACE } from "./world";
 
-/** Lets everything run that does not wait for the clock. */
+/** Waits for all work that does not depend on the clock. */
 const idle = () => new Promise(setImmediate);
 
-/** A game whose handlers note the words of commands, and wait or fail as `during` says. */
+/** A game whose handlers record the words of commands, and call `during`, which can wait or fail. */
 function noting(during: (word: string) => unknown) {
   const noted: string[] = [];
   const game = createGame<string[]>({ name: "note", state: () => [], maxEventAge: "1 h" });
@@ -88,7 +88,7 @@ test("a redelivered event that was acked meanwhile does not block the workspace"
   expect([fed.acked, fed.nacked.includes(id)]).toEqual([[id], false]);
 });
 
-test("an event that was given up is given up again if the rest of its batch cannot be saved", async () => {
+test("an event that was dropped as a dead letter is dropped again if the rest of its batch cannot be saved", async () => {
   const { game } = noting((word) => {
     if (word === "poison") throw new Error("always fails");
   });
@@ -105,7 +105,7 @@ test("an event that was given up is given up again if the rest of its batch cann
   expect(world.core.report().map(({ code }) => code)).toEqual(["dead-letter"]);
 });
 
-test("an event that arrives while another process's version is found is handled", async () => {
+test("an event is handled if it arrives during a save that fails because of another process", async () => {
   const { game } = noting(() => undefined);
   const store = memoryStore();
   const world = new World(game, store);
@@ -133,7 +133,7 @@ test("an event that arrives while another process's version is found is handled"
   expect(world.core.report().filter(({ severity }) => severity === "broken")).toEqual([]);
 });
 
-test("the events of a workspace that core no longer has are all acked", async () => {
+test("all events of a workspace that was deleted in core are acked", async () => {
   const blocked = gate();
   const { game } = noting((word) => (word === "a" ? blocked.opened : undefined));
   const store = memoryStore();
@@ -150,7 +150,7 @@ test("the events of a workspace that core no longer has are all acked", async ()
   expect((await store.load(WORKSPACE))?.document.goneSinceMs).toBeDefined();
 });
 
-test("a stop waits only for the handler in progress, and the other events go to the next process", async () => {
+test("a stop waits only for the handler in progress, and core redelivers the other events to the next process", async () => {
   const blocked = gate();
   const { game, noted } = noting((word) => (word === "a" ? blocked.opened : undefined));
   const world = new World(game);
