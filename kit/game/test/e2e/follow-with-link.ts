@@ -27,7 +27,7 @@ export function keptLog() {
   return { lines, info: at("info"), warn: at("warn"), error: at("error") };
 }
 
-/** Follows a new group with a link, and keeps what the listener gets. */
+/** Follows a new group with a link, and records the calls of the listener. */
 export function followWithLink(port: number, options: Partial<GrpcLinkOptions> = {}) {
   const log = keptLog();
   const link = new GrpcLink({

@@ -28,7 +28,7 @@ type Publish = handleUnaryCall<PublishEventsRequest, PublishEventsResponse>;
 type Follow = handleBidiStreamingCall<FollowRequest, FollowResponse>;
 type Answer = (keys: readonly string[], call: number) => status | "published" | "nothing";
 
-/** Starts a server that answers each call as `answer` says, and a link to it. */
+/** Starts a server that answers each call with the result of `answer`, and a link to the server. */
 async function linkTo(answer: Answer, follow: Follow = () => undefined) {
   const calls: (readonly string[])[] = [];
   const publishEvents: Publish = ({ request }, done) => {
@@ -64,8 +64,8 @@ test("a call that is too large is split in halves, and the results keep their or
   expect(calls.map(({ length }) => length)).toEqual([10, 5, 3, 2, 5, 3, 2]);
 });
 
-test("an event that is too large for a call of its own is refused, and the others are published", async () => {
-  // The server takes calls of up to 4 MB.
+test("an event that is too large even for a separate call is refused, and the others are published", async () => {
+  // The server accepts calls of up to 4 MB.
   const { link, calls } = await linkTo(() => "published");
   const large = messageEvent("w", "x".repeat(5_000_000), "large");
   const [before, after] = events(2) as [OutboundEvent, OutboundEvent];

@@ -32,7 +32,7 @@ test("a link owns all shards, and gets each event once if the events are acked",
   expect(one.log.lines.filter(({ level }) => level !== "info")).toEqual([]);
 });
 
-test("core redelivers an event that the game gives back, and not an event that it gives up", async () => {
+test("core redelivers an event that the game gives back, but not a dead letter", async () => {
   const one = followWithLink(service.core.port);
   await one.link.opened;
   await typeTo(service, workspace, "back", "up");
@@ -48,7 +48,7 @@ test("core redelivers an event that the game gives back, and not an event that i
 });
 
 // time: ordering
-test("core does not redeliver an event that the game works on longer than the ack deadline", async () => {
+test("core does not redeliver an event while the game works on it for longer than the ack deadline", async () => {
   const slow = followWithLink(service.core.port, { ackDeadlineMs: 1_000 });
   const other = await startConsumer(service.clients.games, {
     group: newGroup(),
@@ -62,7 +62,7 @@ test("core does not redeliver an event that the game works on longer than the ac
   expect(attemptsOf(slow.deliveries)).toEqual(["long/1"]);
 });
 
-test("the second stream of a consumer replaces the first, which says so and retries later", async () => {
+test("the second stream of a consumer replaces the first, which logs advice and retries later", async () => {
   const group = newGroup();
   const first = followWithLink(service.core.port, { group });
   await first.link.opened;
@@ -128,7 +128,7 @@ test("a paused link passes on no deliveries, and still acks and publishes", asyn
   expect(attemptsOf(one.deliveries)).toEqual(["before/1"]);
 });
 
-test("more events than a call can have are published in order, and each result has the index of its event", async () => {
+test("more events than fit in a call are published in order, and each result has the index of its event", async () => {
   const one = followWithLink(service.core.port);
   const run = newGroup();
   const events = Array.from({ length: 250 }, (_, i) => messageEvent(workspace.id, `n${i}`, `${run}/${i}`));
@@ -143,7 +143,7 @@ test("more events than a call can have are published in order, and each result h
   expect(sequences.toSorted((a, b) => a - b)).toEqual(sequences);
 });
 
-test("after core was killed, the link follows again, and publishes what it could not publish", async () => {
+test("after core was killed, the link follows again, and publishes the remaining events", async () => {
   const one = followWithLink(service.core.port);
   await one.link.opened;
   await typeTo(service, workspace, "unacked");

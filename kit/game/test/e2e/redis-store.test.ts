@@ -59,7 +59,7 @@ async function command(...words: readonly string[]): Promise<unknown> {
   }
 }
 
-/** Returns everything that a log could show of the error of a call. */
+/** Returns all texts of a call's error that a log could contain. */
 const errorText = (call: Promise<unknown>): Promise<string> =>
   call.then(
     () => "no error",
@@ -87,7 +87,7 @@ describe("one Redis", () => {
     expect(() => openStore(url, "a", "{a}")).toThrow("choose another prefix");
   });
 
-  test("a Redis that has lost its scripts runs them", async () => {
+  test("the store works after Redis has lost its scripts", async () => {
     const store = openStore(url, "scripts");
     expect(await save(store, "w", 1, 1)).toBe(true);
     await command("SCRIPT", "FLUSH");
@@ -158,7 +158,7 @@ describe("one Redis", () => {
     expect(await store.load("w")).toEqual({ version: 1, document: documentOf(1) });
   });
 
-  test("a closed store rejects calls, also those that wait", async () => {
+  test("a closed store rejects calls, including pending ones", async () => {
     const store = openStore(url, "closed");
     await save(store, "w", 1);
     await store.close?.();
@@ -173,7 +173,7 @@ describe("one Redis", () => {
     silent.close();
   });
 
-  test("calls to a server that does not answer reject, and only a bounded number of calls waits", async () => {
+  test("calls to a server that does not answer reject, and the number of pending calls is limited", async () => {
     const silent = await startSilentServer();
     const store = openStore(`redis://127.0.0.1:${silent.port}`);
     const calls = Array.from({ length: 10_000 }, () => errorText(store.load("w")));

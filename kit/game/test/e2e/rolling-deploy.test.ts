@@ -16,7 +16,7 @@ const EVENTS = 300;
 /** After this many events, the next process starts, and an old process stops. */
 const REPLACE_AFTER = [90, 180];
 
-test("a rolling deploy under play loses and doubles nothing, and each timer rings once", async () => {
+test("a rolling deploy during games loses and duplicates nothing, and each timer runs once", async () => {
   const program = buildPlayedGame(root);
   const group = newGroup();
   const folder = join(root, "state");
@@ -58,7 +58,7 @@ test("a rolling deploy under play loses and doubles nothing, and each timer ring
     const shown: string[] = [];
     const isDone = () => [...notes, ...rings].every((text) => shown.includes(text));
     while (!isDone()) shown.push((await chat.sees("message.create", "card")).message.text);
-    // A doubled event would be shown before this one.
+    // A duplicate event would be shown before this event.
     await chat.command("ann", "note end");
     const last = `end ${notes.length + 1}`;
     while (!shown.includes(last)) shown.push((await chat.sees("message.create", "card")).message.text);

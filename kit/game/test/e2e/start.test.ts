@@ -88,7 +88,7 @@ test("a game answers commands, presses and timers", async () => {
   await chat.shows("ring at 2");
 });
 
-test("a game on Redis continues in the next process, and its timers too", async () => {
+test("a game with a Redis store continues in the next process, including its timers", async () => {
   const port = await freePort();
   const redis = await startTestRedis(["--port", String(port)]);
   const group = newGroup();
@@ -108,7 +108,7 @@ test("a game on Redis continues in the next process, and its timers too", async 
   await redis.close();
 });
 
-test("probes and metrics are available at HEALTH_LISTEN, and the metrics have the label game", async () => {
+test("probes and metrics are available at HEALTH_LISTEN, and the metrics have the label `game`", async () => {
   const game = await start({ healthListen: "127.0.0.1:0" });
   const chat = await newChat();
   await chat.command("ann", "up");
@@ -194,7 +194,7 @@ describe("as a program", () => {
     }
   });
 
-  test("a rejected token ends it with exit code 1, and invalid settings with 78", async () => {
+  test("the exit code is 1 for a rejected token, and 78 for invalid settings", async () => {
     const cwd = script();
     const rejected = run(cwd, { CORE_TOKEN: "unknown-to-core" });
     expect(await rejected.exited).toBe(1);
@@ -206,13 +206,13 @@ describe("as a program", () => {
     expect(invalid.output()).toContain("- HEALTH_LISTEN must be host:port");
   });
 
-  test("a signal ends it while it waits for core", async () => {
+  test("a signal stops it while it waits for core", async () => {
     const program = run(script(), { CORE_ADDRESS: `127.0.0.1:${await freePort()}` });
     await until("the game retries", () => program.output().includes("not following, retrying"));
     expect(await program.stop("SIGTERM")).toBe(0);
   });
 
-  test("a second signal ends it at once while a handler hangs", async () => {
+  test("a second signal stops it at once while a handler hangs", async () => {
     const program = run(script(), { FOLLOW_GROUP: newGroup() });
     await ready(program);
     const chat = await newChat();

@@ -82,7 +82,7 @@ test.each(["the suspended process", "the other process"] as const)(
     const two = await start("two", service.core.port, releasedTwo);
     proxy.cut();
     await two.prints("handling b");
-    // The timer of the suspended process is due too when the process continues.
+    // When the suspended process continues, its timer is also due.
     await shows(ringChat, "ring d");
     writeFileSync(join(releasedOne, "b"), "");
     if (finisher === "the other process") {
@@ -101,7 +101,7 @@ test.each(["the suspended process", "the other process"] as const)(
     await ringChat.command("ann", "later f");
     await shows(ringChat, "f 2", "ring f");
     expect(await Promise.all([one.stop(), two.stop()])).toEqual([0, 0]);
-    // The next process finds everything done.
+    // The next process has nothing left to do.
     const three = await start("three", service.core.port, releasedTwo);
     await slowChat.command("ann", "note g");
     await ringChat.command("ann", "note h");

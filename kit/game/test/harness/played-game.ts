@@ -1,5 +1,5 @@
 /**
- * A game that notes the words of commands in its state and shows them. Its process follows with a short ack deadline.
+ * A game that records the words of commands in its state and shows them. Its process follows with a short ack deadline.
  *
  * - `note <id>` shows `<id> <number>`, where the number counts the notes of the workspace.
  * - `slow <id>` does the same with two messages, but first prints `handling <id>` and waits for a file of the name `<id>`

@@ -1,7 +1,7 @@
 /**
  * A process that saves one workspace in the folder FOLDER as fast as it can, until it is killed or has stored SAVES
- * versions. For each accepted save, it prints the version. If WORKSPACES is set, it saves so many workspaces once, at the
- * same time, and prints how many it has saved.
+ * versions. For each accepted save, it prints the version. If WORKSPACES is set, it saves this number of workspaces
+ * once, at the same time, and prints the number of saved workspaces.
  */
 import { writeSync } from "node:fs";
 import { fileStore } from "../../file-store";

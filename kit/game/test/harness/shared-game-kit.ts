@@ -8,7 +8,7 @@ const PROJECT = join(__dirname, "../../../..");
 /** Folders and files that `npm pack` in kit/game reads. */
 const SOURCES =
   "contract core kit proto runtime scripts/write-build.mjs package.json tsconfig.json LICENSE".split(" ");
-/** Folders of a copy that the package is not made of. */
+/** Folders that the copy does not need. */
 const LEFT_OUT = /^kit\/(dist|test|template|game\/(dist|test))$/;
 
 /**

@@ -68,7 +68,7 @@ test("the README's test of its game passes", () => {
   expect([status, stdout]).toEqual([0, expect.stringMatching(/pass 1$/m)]);
 });
 
-test("the README's game answers with the real service, and keeps its state in a folder", async () => {
+test("the README's game works with the real service, and keeps its state in a folder", async () => {
   const environment = {
     CORE_ADDRESS: `127.0.0.1:${service.core.port}`,
     CORE_TOKEN: TOKENS.game,

@@ -42,7 +42,7 @@ async function startCopy() {
   return program;
 }
 
-test("a copy of the template plays with the service, and continues after it was killed", async () => {
+test("a copy of the template works with the service, and continues after the game was killed", async () => {
   const killed = await startCopy();
   const chat = openChat(service.url, await service.workspaces.make());
   await chat.command("ann", "word start");
