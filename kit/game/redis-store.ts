@@ -58,7 +58,7 @@ export function redisStore(
 /**
  * Number of parts into which the workspaces of a game are divided; it never changes. All keys of a part have the same
  * hash tag, so they are in the same slot of a Redis Cluster. So one script can change a document and the wake time of
- * its workspace atomically, the load of a game is spread over the masters, and `wakes` reads only a few keys.
+ * its workspace atomically. The parts spread the load of a game over the masters, and `wakes` reads only a few keys.
  */
 const PARTS = 16;
 
