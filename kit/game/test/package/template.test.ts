@@ -56,7 +56,7 @@ test("a copy of the template works with the service, and continues after the gam
   await killed.stop("SIGKILL");
   const next = await startCopy();
   await chat.types("bob", "tiger", {});
-  const ended = await chat.sees("message.update", "card");
+  const ended = await chat.sees("message.update", "game_end");
   expect(ended.message).toMatchObject({ text: "**\\*bob\\*** knew it: **tiger**", buttons: [] });
   expect(await next.stop()).toBe(0);
 });
