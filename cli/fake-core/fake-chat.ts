@@ -9,7 +9,7 @@ import {
 import { millisecondsOf, type Duration } from "../../kit/game/duration";
 import type { InboundEvent } from "../../proto/gen/chatbridge/v1/event";
 import type { OutboundEvent, PublishResult } from "../../proto/gen/chatbridge/v1/game";
-import { listMessages, type PlacedMessage } from "./message-lines";
+import { listMessages, noButton, type PlacedMessage } from "./message-lines";
 import { Refused } from "./refused";
 import { ShiftedClock } from "./shifted-clock";
 
@@ -140,10 +140,14 @@ export class FakeChat {
     this.#say({ member, text, channel: asked.place, where, replyTo: asked.id });
   }
 
-  /** Presses the button with the label on the newest message that has such a button and that the member sees. */
-  presses(member: string, label: string, where: ActsIn = {}): void {
+  /**
+   * Presses the button with the label: on the message with the id, or else on the newest message that has such a button
+   * and that the member sees.
+   */
+  presses(member: string, label: string, where: ActsIn = {}, messageId?: string): void {
     const seen = this.#seenBy(member, where);
-    for (const { id, place, content } of seen.toReversed()) {
+    const choice = messageId === undefined ? seen : [this.#seenMessage(member, messageId, where)];
+    for (const { id, place, content } of choice.toReversed()) {
       const button = content.buttons.flat().find((each) => each.label === label);
       if (button === undefined) continue;
       if (!("action" in button)) {
@@ -152,21 +156,16 @@ export class FakeChat {
           `the button "${label}" opens ${button.url}, so a press sends no event: open the page instead`,
         );
       }
-      return this.#report(
-        member,
-        place,
-        { $case: "action", value: { messageId: id, action: button.action } },
-        where,
-      );
+      return this.#pressed(member, place, id, button.action, where);
     }
-    const labels = [
-      ...new Set(seen.flatMap(({ content }) => content.buttons.flat().map((each) => `[${each.label}]`))),
-    ];
-    const choice = labels.length === 0 ? "no buttons" : `these buttons: ${labels.join(" ")}`;
-    throw new Refused(
-      409,
-      `${member} sees no button "${label}" in the channel, but ${choice}; wait until the button is shown, or press another button`,
-    );
+    throw new Refused(409, noButton(member, label, choice, messageId));
+  }
+
+  /** Presses a button with any action on any message, as a forged or an outdated button does. */
+  pressesAction(member: string, messageId: string, action: string, where: ActsIn = {}): void {
+    const { channel = ROOM } = where;
+    const place = this.#workspace(where.workspace).find(messageId)?.place ?? channel;
+    this.#pressed(member, place, messageId, action, where);
   }
 
   messages({ workspace, place, member, contains, after }: MessageFilter = {}): readonly PlacedMessage[] {
@@ -243,6 +242,19 @@ export class FakeChat {
     return this.#workspace(workspace).messages.filter(
       (message) => isSeenBy(message, id) && [channel, `${DM_PREFIX}${id}`].includes(message.place),
     );
+  }
+
+  #seenMessage(member: string, id: string, { workspace }: ActsIn): ShownMessage {
+    const found = this.#workspace(workspace).find(id);
+    if (found !== undefined && isSeenBy(found, idOf(member))) return found;
+    throw new Refused(
+      409,
+      `${member} sees no message with the id "${id}": use the id of a message in GET /messages, or "action" for a forged press`,
+    );
+  }
+
+  #pressed(member: string, place: string, messageId: string, action: string, where: ActsIn): void {
+    this.#report(member, place, { $case: "action", value: { messageId, action } }, where);
   }
 
   #workspace(id: string | undefined): MemoryWorkspace {

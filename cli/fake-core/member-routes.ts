@@ -9,6 +9,12 @@ const MESSAGES_MAX = 1_000;
 const WHERE = { workspace: NAME, channel: NAME, name: NAME };
 
 type Acts<Body> = { Params: { member: string }; Body: Body & ActsIn };
+interface Press {
+  readonly label?: string;
+  readonly messageId?: string;
+  /** Of a forged or outdated button. */
+  readonly action?: string;
+}
 interface Query extends Omit<MessageFilter, "after"> {
   readonly after?: string;
   readonly wait?: string;
@@ -24,10 +30,16 @@ export function addMemberRoutes(app: FastifyInstance, chat: FakeChat): void {
       return { position };
     });
   }
-  const pressing = fields("body", { label: NAME, ...WHERE }, ["label"]);
-  app.post<Acts<{ label: string }>>("/members/:member/presses", pressing, async ({ params, body }) => {
+  const press = { label: NAME, messageId: NAME, action: { ...TEXT, minLength: 1 }, ...WHERE };
+  app.post<Acts<Press>>("/members/:member/presses", fields("body", press), async ({ params, body }) => {
     const { position } = chat;
-    chat.presses(params.member, body.label, body);
+    const { label, messageId, action } = body;
+    if (action === undefined && label !== undefined) chat.presses(params.member, label, body, messageId);
+    else if (action !== undefined && label === undefined && messageId !== undefined) {
+      chat.pressesAction(params.member, messageId, action, body);
+    } else {
+      throw new Refused(400, 'give "label", "label" and "messageId", or "action" and "messageId"');
+    }
     return { position };
   });
   const filter = { workspace: NAME, place: NAME, member: NAME, contains: TEXT, after: COUNT, wait: WAIT };

@@ -30,6 +30,19 @@ export function listMessages(messages: readonly ShownMessage[]): string {
   return `the chat shows these ${which}:\n${listed.map((message) => `  ${messageLine(message)}`).join("\n")}`;
 }
 
+/** Returns the error for a button that a member does not see on the messages. */
+export function noButton(
+  member: string,
+  label: string,
+  messages: readonly ShownMessage[],
+  messageId: string | undefined,
+): string {
+  const where = messageId === undefined ? "in the channel" : `on the message ${messageId}`;
+  const labels = messages.flatMap(({ content }) => content.buttons.flat().map((each) => `[${each.label}]`));
+  const choice = labels.length === 0 ? "no buttons" : `these buttons: ${[...new Set(labels)].join(" ")}`;
+  return `${member} sees no button "${label}" ${where}, but ${choice}; wait until the button is shown, or name one that is`;
+}
+
 /** A message as JSON. */
 export function messageJson({ workspace, message, position, isExpired }: PlacedMessage): object {
   const { id, place, to, content, awaitsReply, updates, expiresAtMs } = message;

@@ -8,12 +8,14 @@ export const COMMANDS_HELP = `Members act:
   ada: /play dice       Ada runs a command; "/dice" is the same
   ada: hello            Ada types a message
   ada presses Again     Ada presses the newest button with this label
+  ada presses Again on <message id>
+                        Ada presses this button of an older message: see "show"
   ada replies 42        Ada replies to the newest message that awaits a reply
   ada dm hello          Ada types in her direct conversation with the game
   in lobby              members act in the channel "lobby" from now on (at first: room)
   workspace <id>        members act in this workspace from now on (at first: the first one)
 What the chat shows:
-  show                  the messages in their newest versions
+  show                  the messages in their newest versions, with their ids
   report                rules that the game broke, and advice
 Faults:
   advance 20 s          moves this program's clock forward: ms, s, m, h or d
@@ -24,7 +26,10 @@ Faults:
   reset                 forgets messages, events and the report
   help, quit`;
 
-/** Runs typed commands, one per line. */
+/** A label and the id of a message. */
+const ON_MESSAGE = /^(.+) on (msg_\w+)$/u;
+
+/** Carries out commands that are typed, one per line. */
 export class TypedCommands {
   readonly #chat: FakeChat;
   readonly #print: (...lines: readonly string[]) => void;
@@ -51,8 +56,10 @@ export class TypedCommands {
   #act(line: string): boolean {
     const [, member = "", verb, told = ""] = /^(\S+)\s+(presses|replies|dms?)\s+(.+)$/u.exec(line) ?? [];
     const [, speaker, text = ""] = /^([^\s:]+):\s*(.+)$/u.exec(line) ?? [];
-    if (verb === "presses") this.#chat.presses(member, told, this.#where);
-    else if (verb === "replies") this.#chat.replies(member, told, this.#where);
+    if (verb === "presses") {
+      const [, label = told, messageId] = ON_MESSAGE.exec(told) ?? [];
+      this.#chat.presses(member, label, this.#where, messageId);
+    } else if (verb === "replies") this.#chat.replies(member, told, this.#where);
     else if (verb !== undefined) this.#chat.dms(member, told, this.#where);
     else if (speaker !== undefined) this.#chat.types(speaker, text, this.#where);
     else return false;
@@ -73,7 +80,7 @@ export class TypedCommands {
       this.#print(
         ...(shown.length === 0
           ? ["The chat shows no messages."]
-          : shown.map(({ message }) => messageLine(message))),
+          : shown.map(({ message }) => `${message.id} ${messageLine(message)}`)),
       );
     },
     report: () => this.#print(...reportLines(this.#chat.core.report())),

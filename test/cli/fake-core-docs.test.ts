@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import { PROGRAM } from "../harness/cli";
 import { docBlocks, docProgram } from "../harness/doc-blocks";
+import { freePort } from "../harness/processes";
 import { playDice, startFakeCore, type FakeCore } from "../harness/fake-core";
 
 const run = promisify(execFile);
@@ -21,7 +22,7 @@ afterAll(async () => {
 });
 
 test("the page's curl commands play a game", async () => {
-  const block = docBlocks(PAGE, "sh").find((each) => each.includes("curl")) ?? "";
+  const block = docBlocks(PAGE, "sh").find((each) => each.includes("/members/")) ?? "";
   const { stdout } = await run("sh", ["-e", "-c", block.replace("http://127.0.0.1:50062", core.url)]);
   expect(stdout).toContain('"text":"**Ada** throws a 4"');
   expect(stdout).toContain('"groups":[{"group":"dice","streams":1}]');
@@ -30,7 +31,18 @@ test("the page's curl commands play a game", async () => {
 test("the page's test in Python passes", async () => {
   await playDice(core);
   const program = docProgram(PAGE, "python", "test_dice.py");
-  await run("python3", ["-c", program], { env: { PATH: process.env["PATH"], FAKE_CORE_HTTP: core.url } });
+  await run("python3", ["-c", program], { env: { PATH: process.env["PATH"], FAKE_CORE: core.url } });
+});
+
+test("the page's commands for scripts start and stop the fake core", async () => {
+  const block = docBlocks(PAGE, "sh").find((each) => each.includes("kill $core")) ?? "";
+  // Other programs can use the ports of the page.
+  const [listen, http] = [await freePort(), await freePort()];
+  const script = block
+    .replace("--strict", `--strict --listen 127.0.0.1:${listen} --http 127.0.0.1:${http}`)
+    .replace(":50062", `:${http}`);
+  const { stdout } = await run("bash", ["-e", "-c", script], { cwd: ROOT });
+  expect(stdout).toContain("Report: the game broke no rule.");
 });
 
 test("the page lists all calls, options, commands and codes", async () => {

@@ -3,6 +3,7 @@ import { request, type IncomingMessage } from "node:http";
 import { connect } from "node:net";
 import { createGame } from "../../kit/game/index";
 import { startGame } from "../../kit/game/start";
+import { CARD, create, published } from "../harness/contents";
 import { playDice, startFakeCore, WORKSPACE, type FakeCore } from "../harness/fake-core";
 
 const running: FakeCore[] = [];
@@ -64,6 +65,30 @@ test("members act over HTTP, and a test waits for what the chat shows", async ()
   expect(ofBo.json["messages"]).toEqual([]);
 });
 
+test("a member presses the button of an older message, or sends a forged action", async () => {
+  const core = await start();
+  const game = await core.follow().opened();
+  game.ackAll();
+  const rows = [{ buttons: [{ label: "Again", press: { $case: "action" as const, value: "dice:again" } }] }];
+  const show = (text: string) => core.show(create("room", { ...CARD, text, rows }));
+  const older = published(await show("older")).messageId;
+  await show("newer");
+  const pressed = await act(core, "ada", "presses", { label: "Again", messageId: older });
+  expect(pressed.status).toBe(200);
+  await act(core, "ada", "presses", { action: "dice:cheat", messageId: older });
+  await act(core, "ada", "presses", { action: "dice:again", messageId: "msg_none", channel: "lobby" });
+  const seen = await game.sees(3);
+  const action = (messageId: string, value: string) => ({
+    kind: { $case: "action", value: { messageId, action: value } },
+  });
+  expect(seen.map(({ received }) => received?.event)).toMatchObject([
+    { channel: { id: "room" }, ...action(older, "dice:again") },
+    { channel: { id: "room" }, ...action(older, "dice:cheat") },
+    { channel: { id: "lobby" }, ...action("msg_none", "dice:again") },
+  ]);
+  game.cancel();
+});
+
 // time: ordering
 test("a wait that ends without a result says what the chat shows", async () => {
   const core = await startPlayed();
@@ -120,6 +145,15 @@ describe("errors:", () => {
     ],
     ["an empty text", "POST", "/members/ada/types", { text: "" }, 400, "text has 0 characters"],
     ["a command in a DM", "POST", "/members/ada/dms", { text: "/dice" }, 400, "type it in a channel"],
+    ["a press of nothing", "POST", "/members/ada/presses", { messageId: "m" }, 400, 'give "label"'],
+    [
+      "an older button that nobody sees",
+      "POST",
+      "/members/ada/presses",
+      { label: "Go", messageId: "msg_none" },
+      409,
+      "use the id of a message in GET /messages",
+    ],
     ["a button that nobody sees", "POST", "/members/ada/presses", { label: "Go" }, 409, "but no buttons"],
     [
       "an unknown parameter",

@@ -144,6 +144,23 @@ describe("stdin:", () => {
     expect(core.errors()).toBe("");
   });
 
+  test("a member presses the button of an older message, whose id `show` prints", async () => {
+    const core = await startPlayed();
+    core.type("ada: /play dice");
+    await core.says("throws a 4");
+    core.type("ada: /play dice");
+    await until(
+      "two messages are shown",
+      () => core.lines.filter((line) => /throws a 4/.test(line)).length === 2,
+    );
+    core.type("show");
+    const [id = ""] = (await core.says("msg_")).split(" ");
+    core.type(`bo presses Again on ${id}`);
+    await core.says("room (edited): throws a 5");
+    const { json } = await core.control("GET", "/messages");
+    expect(json).toMatchObject({ messages: [{ id, updates: 1 }, { updates: 0 }] });
+  });
+
   test("an invalid command says what to do", async () => {
     const core = await startPlayed();
     const said = (text: string) => until(`stderr has ${text}`, () => core.errors().includes(text));
