@@ -1,11 +1,19 @@
-import { execFileSync } from "node:child_process";
-import { cpSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { execFileSync, spawnSync } from "node:child_process";
+import { cpSync, mkdirSync, readFileSync, rmdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { docBlocks, docProgram } from "../harness/doc-blocks";
-import { startFakeCore, type FakeCore } from "../harness/fake-core";
+import { startFakeCore, WORKSPACE, type FakeCore } from "../harness/fake-core";
 import { testFolder } from "../harness/folder";
 import { startProgram } from "../harness/program";
-import { endRoundInSecondProcess, giveUpAnEvent, playWithFaults, type WordGame } from "../harness/word-game";
+import {
+  endRoundInSecondProcess,
+  giveUpAnEvent,
+  guessWhileTheGameIsDown,
+  keepsStateOfDisconnected,
+  playWithFaults,
+  survivesFailingStore,
+  type WordGame,
+} from "../harness/word-game";
 import { findGo, goEnvironment } from "../programs/go";
 
 const PAGE = "docs/games/go.md";
@@ -33,7 +41,7 @@ afterAll(() => core.stop());
 
 const start =
   (program: string): WordGame["start"] =>
-  (store, roundSeconds) =>
+  (store, roundSeconds, aheadSeconds) =>
     startProgram([join(folder, program)], {
       cwd: folder,
       environment: {
@@ -41,6 +49,7 @@ const start =
         CORE_TOKEN: "any",
         GAME_STORE: store,
         ROUND_TIME: `${roundSeconds}s`,
+        CLOCK_AHEAD: `${aheadSeconds}s`,
       },
     });
 const game = (program = "word"): WordGame => ({ name: "word-go", core, start: start(program) });
@@ -63,6 +72,82 @@ test("the page's Go game loses and doubles nothing in outages and crashes", asyn
 test("the page's Go game ends a round once, in one of the processes that follow a crash", async () => {
   await endRoundInSecondProcess(game());
 });
+
+test("in the page's Go game, a guess in time wins although the game was down at the end of the round", async () => {
+  await guessWhileTheGameIsDown(game());
+});
+
+test("the page's Go game continues after a failure of the disk", async () => {
+  await survivesFailingStore(game(), async (store) => {
+    const path = join(folder, store, `${WORKSPACE}.json.new`);
+    mkdirSync(path);
+    return async () => rmdirSync(path);
+  });
+});
+
+test("the page's Go game keeps the state of a disconnected workspace", async () => {
+  await keepsStateOfDisconnected(game());
+});
+
+test("without a token, the page's Go game says what to do", () => {
+  const { status, stderr } = spawnSync(join(folder, "word"), { cwd: folder, env: {}, encoding: "utf8" });
+  expect({ status, stderr }).toMatchObject({ status: 1 });
+  expect(stderr).toContain("CORE_TOKEN is not set: give a token of the role game");
+});
+
+test(
+  "the page's Go game shows names safely, keeps several questions, and rejects an empty message",
+  () => {
+    const check = String.raw`package main
+
+import (
+	"testing"
+
+	pb "example.com/word/chatbridge/v1"
+)
+
+func TestUnits(t *testing.T) {
+	for name, shown := range map[string]string{
+		"A*\u202e b": "A\\* b", "": "u1", "\u200b": "\\(no name\\)", "\u3164": "\\(no name\\)",
+		"\u0301": "\\(no name\\)", "\u05d0": "\u2068\u05d0\u2069",
+	} {
+		if found := displayName(&pb.User{Id: "u1", Name: &name}); found != shown {
+			t.Errorf("%q: %q", name, found)
+		}
+	}
+	turn := &turn{state: newState()}
+	for _, id := range "012345678" {
+		turn.id = string(id)
+		ask(turn, "u1", "room", "?")
+	}
+	reply := "m5"
+	turn.state.Asked[1].MessageID = reply
+	answer(turn, "u1", &pb.TypedMessage{Text: "tiger", ReplyTo: &reply})
+	if ids := turn.state.Asked; len(ids) != 4 || ids[0].ID != "4" || ids[1].ID != "6" {
+		t.Error(ids)
+	}
+	if turn.state.Rounds["room"] == nil {
+		t.Error("no round")
+	}
+	defer func() {
+		if recover() == nil {
+			t.Error("an empty message is accepted")
+		}
+	}()
+	tell(turn, "u1", " ")
+}
+`;
+    const path = join(folder, "units_test.go");
+    writeFileSync(path, check);
+    execFileSync("go", ["test", "-run", "TestUnits", "."], {
+      cwd: folder,
+      env: { ...env, FAKE_CORE: core.url },
+      stdio: "pipe",
+    });
+    rmSync(path);
+  },
+  COMPILE_MS,
+);
 
 test(
   "the page's Go game gives back an event that it cannot handle, and then gives it up",

@@ -1,11 +1,20 @@
-import { execFileSync } from "node:child_process";
+import { execFileSync, spawn, spawnSync } from "node:child_process";
+import { once } from "node:events";
 import { cpSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { docBlocks, docProgram } from "../harness/doc-blocks";
 import { startFakeCore, type FakeCore } from "../harness/fake-core";
 import { testFolder } from "../harness/folder";
 import { startProgram } from "../harness/program";
-import { endRoundInSecondProcess, giveUpAnEvent, playWithFaults, type WordGame } from "../harness/word-game";
+import {
+  endRoundInSecondProcess,
+  giveUpAnEvent,
+  guessWhileTheGameIsDown,
+  keepsStateOfDisconnected,
+  playWithFaults,
+  survivesFailingStore,
+  type WordGame,
+} from "../harness/word-game";
 
 const PAGE = "docs/games/python.md";
 const ROOT = join(__dirname, "../..");
@@ -29,7 +38,7 @@ afterAll(() => core.stop());
 
 const start =
   (file: string): WordGame["start"] =>
-  (store, roundSeconds) =>
+  (store, roundSeconds, aheadSeconds) =>
     startProgram(["venv/bin/python3", file], {
       cwd: folder,
       environment: {
@@ -37,6 +46,7 @@ const start =
         CORE_TOKEN: "any",
         GAME_STORE: `${store}.sqlite`,
         ROUND_SECONDS: String(roundSeconds),
+        CLOCK_AHEAD: String(aheadSeconds),
       },
     });
 const game = (file = "word.py"): WordGame => ({ name: "word-python", core, start: start(file) });
@@ -48,7 +58,7 @@ test("the page's test of the Python game passes", () => {
     env,
     encoding: "utf8",
   });
-  expect(output).toContain("2 passed");
+  expect(output).toContain("4 passed");
 });
 
 test("the page's Python game loses and doubles nothing in outages and crashes", async () => {
@@ -57,6 +67,66 @@ test("the page's Python game loses and doubles nothing in outages and crashes", 
 
 test("the page's Python game ends a round once, in one of the processes that follow a crash", async () => {
   await endRoundInSecondProcess(game());
+});
+
+test("in the page's Python game, a guess in time wins although the game was down at the end of the round", async () => {
+  await guessWhileTheGameIsDown(game());
+});
+
+test("the page's Python game continues after another process held the lock of the store", async () => {
+  const lock = `
+import sqlite3, sys
+db = sqlite3.connect(sys.argv[1], isolation_level=None)
+db.execute("BEGIN EXCLUSIVE")
+print("locked", flush=True)
+sys.stdin.read()
+`;
+  await survivesFailingStore(game(), async (store) => {
+    const holder = spawn(join(folder, "venv/bin/python3"), ["-c", lock, `${store}.sqlite`], { cwd: folder });
+    await once(holder.stdout, "data");
+    return async () => {
+      const closed = once(holder, "close");
+      holder.stdin.end();
+      await closed;
+    };
+  });
+});
+
+test("the page's Python game keeps the state of a disconnected workspace", async () => {
+  await keepsStateOfDisconnected(game());
+});
+
+test("without a token, the page's Python game says what to do", () => {
+  const program = join(folder, "venv/bin/python3");
+  const { status, stderr } = spawnSync(program, ["word.py"], { cwd: folder, env: {}, encoding: "utf8" });
+  expect({ status, stderr }).toMatchObject({ status: 1 });
+  expect(stderr).toContain("CORE_TOKEN is not set: give a token of the role game");
+});
+
+test("the page's Python game shows names safely, keeps several questions, and rejects an empty message", () => {
+  const check = String.raw`
+from types import SimpleNamespace as User
+import word, game_run
+name = lambda text: word.display_name(User(id="u1", name=text))
+assert name("A*\u202e b") == "A\\* b", name("A*\u202e b")
+assert name("") == "u1"
+assert name("\u200b") == name("\u3164") == name("\u0301") == "\\(no name\\)"
+assert name("\u05d0") == "\u2068\u05d0\u2069"
+document = {"state": word.Word().new_state(), "outbox": []}
+for id in range(9):
+    word.Word().ask(game_run.Turn(document, str(id), 0, "word"), "u1", "room", "?")
+assert list(document["state"]["asked"]) == ["4", "5", "6", "7", "8"]
+document["state"]["asked"]["5"]["id"] = "m5"
+turn = game_run.Turn(document, "9", 0, "word")
+word.Word().answer(turn, "u1", User(text="tiger", reply_to="m5"))
+assert list(document["state"]["asked"]) == ["4", "6", "7", "8"] and document["state"]["rounds"]
+try:
+    turn.publish({"message_create": {"channel": "room", "message": {"text": " "}}})
+except ValueError:
+    print("fine")
+`;
+  const program = join(folder, "venv/bin/python3");
+  expect(execFileSync(program, ["-c", check], { cwd: folder, encoding: "utf8" })).toBe("fine\n");
 });
 
 test("the page's Python game gives back an event that it cannot handle, and then gives it up", async () => {

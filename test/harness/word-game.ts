@@ -15,16 +15,18 @@ interface Report {
   readonly findings: readonly { readonly code: string; readonly count: number; readonly example: string }[];
 }
 
-/** Seconds that a round lasts in the tests that wait for its end; other tests use a round that does not end. */
-const ROUND = { short: 3, endless: 3_600 };
+/** Seconds that a round lasts. */
+const ROUND = 3_600;
+/** Moves the clock of the fake core over the end of a round. */
+const OVER = { advance: "1 h" };
 
 /** A game of the guides that asks for a word, and lets members guess it. */
 export interface WordGame {
   /** The game's name: the first word of its commands. */
   readonly name: string;
   readonly core: FakeCore;
-  /** Starts the game with a store, which several calls can name. */
-  readonly start: (store: string, roundSeconds: number) => Program;
+  /** Starts the game with a store, which several calls can name. The game's clock is ahead by `aheadSeconds`. */
+  readonly start: (store: string, roundSeconds: number, aheadSeconds: number) => Program;
 }
 
 function chatOf({ name, core, start }: WordGame) {
@@ -47,16 +49,18 @@ function chatOf({ name, core, start }: WordGame) {
     /** Waits until the chat shows the text, and returns the messages with the text. */
     shows: (text: string) => find({ contains: text, wait: "30" }),
     report: async () => (await call("GET", "/report")) as Report,
-    async start(store: string, roundSeconds = ROUND.endless): Promise<Program> {
-      const program = start(store, roundSeconds);
+    /** Starts the game with the clock of the fake core. */
+    async start(store: string): Promise<Program> {
+      const { now } = (await call("GET", "/time")) as { now: string };
+      const program = start(store, ROUND, (Date.parse(now) - Date.now()) / 1_000);
       await until("the game follows", () => /following$/m.test(program.output()));
       return program;
     },
     /** Starts a round with the word "tiger", and waits until the first letter is shown. */
-    async startRound(channel = "room"): Promise<void> {
-      await act("ada", "types", { text: `/play ${name}`, channel });
+    async startRound(channel = "room", workspace?: string): Promise<void> {
+      await act("ada", "types", { text: `/play ${name}`, channel, workspace });
       await settled();
-      await act("ada", "replies", { text: " Tiger ", channel });
+      await act("ada", "replies", { text: " Tiger ", channel, workspace });
       await find({ contains: "t····", place: channel, wait: "30" });
       await settled();
     },
@@ -103,6 +107,10 @@ export async function playWithFaults(game: WordGame): Promise<void> {
   await chat.shows("tig··");
   await chat.settled();
 
+  await chat.act("bo", "presses", { action: `${game.name}:hint`, messageId: "msg_old" });
+  await chat.settled();
+  expect(await chat.find({ contains: "tig··" })).toHaveLength(1);
+
   await chat.call("POST", "/unavailable", { unavailable: true });
   const outages = () => program.output().match(/longer following/g)?.length ?? 0;
   const earlier = outages();
@@ -124,14 +132,81 @@ export async function playWithFaults(game: WordGame): Promise<void> {
 export async function endRoundInSecondProcess(game: WordGame): Promise<void> {
   const chat = chatOf(game);
   await chat.call("POST", "/reset", {});
-  const first = await chat.start("timer", ROUND.short);
+  const first = await chat.start("timer");
   await chat.startRound();
   await first.stop("SIGKILL");
-  const next = [await chat.start("timer", ROUND.short), await chat.start("timer", ROUND.short)];
+  await chat.call("POST", "/time", OVER);
+  const next = [await chat.start("timer"), await chat.start("timer")];
   const [over] = await chat.shows("Time is up: **tiger**");
   expect(over).toMatchObject({ place: "room", updates: 1, buttons: [] });
   for (const program of next) expect(await program.stop()).toBe(0);
   await expectGoodReport(chat, ["stale-event"]);
+}
+
+/**
+ * Lets members guess while the game is down over the ends of two rounds: in time in one channel, too late in the other.
+ */
+export async function guessWhileTheGameIsDown(game: WordGame): Promise<void> {
+  const chat = chatOf(game);
+  await chat.call("POST", "/reset", {});
+  const first = await chat.start("down");
+  await chat.startRound("early");
+  await chat.startRound("late");
+  expect(await first.stop()).toBe(0);
+  for (let guess = 0; guess < 30; guess++) await chat.act("cy", "types", { text: "lion", channel: "early" });
+  await chat.act("bo", "types", { text: "tiger", channel: "early" });
+  await chat.call("POST", "/time", OVER);
+  await chat.act("bo", "types", { text: "tiger", channel: "late" });
+  const second = await chat.start("down");
+  await chat.shows("**Bo** knew it: **tiger**");
+  await chat.shows("Time is up: **tiger**");
+  await chat.settled();
+  expect(await chat.find({ place: "early" })).toMatchObject([{ text: "**Bo** knew it: **tiger**" }]);
+  expect(await chat.find({ place: "late" })).toMatchObject([{ text: "Time is up: **tiger**" }]);
+  expect(await second.stop()).toBe(0);
+  await expectGoodReport(chat);
+}
+
+/** Lets the store fail until the function that `failStore` returns is called. The game handles the event then. */
+export async function survivesFailingStore(
+  game: WordGame,
+  failStore: (store: string) => Promise<() => Promise<void>>,
+): Promise<void> {
+  const chat = chatOf(game);
+  await chat.call("POST", "/reset", {});
+  const program = await chat.start("store");
+  await chat.startRound();
+  const repair = await failStore("store");
+  await chat.act("bo", "types", { text: "tiger" });
+  await until("the game says that the store fails", () => program.output().includes("no longer following"));
+  await repair();
+  await chat.shows("**Bo** knew it: **tiger**");
+  await chat.settled();
+  expect(await program.stop()).toBe(0);
+  await expectGoodReport(chat);
+}
+
+/** Makes a workspace unknown to core for a while, as if it was disconnected: afterwards, the game still knows the round. */
+export async function keepsStateOfDisconnected(game: WordGame): Promise<void> {
+  const chat = chatOf(game);
+  await chat.call("POST", "/reset", {});
+  const { id } = (await chat.call("POST", "/workspaces", {})) as { id: string };
+  const program = await chat.start("unknown");
+  await chat.startRound("room", id);
+  await chat.call("POST", "/unavailable", { unavailable: true });
+  await chat.act("bo", "presses", { label: "Hint", workspace: id });
+  await until("the game cannot publish", () => program.output().includes("no longer following"));
+  await chat.call("DELETE", `/workspaces/${id}`);
+  await chat.call("POST", "/unavailable", { unavailable: false });
+  await until("the game learns that the workspace is unknown", () => program.output().includes(id));
+  await chat.call("POST", "/workspaces", { id });
+  await chat.act("bo", "types", { text: "tiger", workspace: id });
+  await until("the game ends the round", async () =>
+    (await chat.report()).findings.some(({ code }) => code === "unknown-message"),
+  );
+  await chat.settled();
+  await chat.call("DELETE", `/workspaces/${id}`);
+  expect(await program.stop()).toBe(0);
 }
 
 /**
