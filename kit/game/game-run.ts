@@ -201,9 +201,13 @@ export class GameRun<State> implements FollowListener {
     this.#wakes.get(workspaceId)?.();
     this.#wakes.delete(workspaceId);
     if (atMs === undefined || this.#isStopping || !this.#owns(workspaceId)) return;
-    const cancel = this.#clock.at(atMs, () => {
+    const dueAtMs = Math.max(atMs, this.#clock.now());
+    const cancel = this.#clock.at(dueAtMs, () => {
       this.#wakes.delete(workspaceId);
-      this.#runOf(workspaceId).wake();
+      const nowMs = this.#clock.now();
+      // A process that was suspended reads what core has sent meanwhile before it runs overdue timers.
+      if (nowMs > dueAtMs + QUIET_MS) this.#setWake(workspaceId, nowMs + QUIET_MS);
+      else this.#runOf(workspaceId).wake();
     });
     this.#wakes.set(workspaceId, cancel);
   }

@@ -17,13 +17,17 @@ export class TimerHold {
     if (receivedAtMs < nowMs - LATE_MS) this.#lateAtMs = nowMs;
   }
 
-  /** Returns the time up to which timers may run: `nowMs` unless they wait for a backlog. */
-  until(nowMs: number): number {
-    return nowMs >= this.#lateAtMs + QUIET_MS ? nowMs : nowMs - WAIT_MOST_MS;
+  /**
+   * Returns the time up to which timers may run: `nowMs` unless they wait for a backlog, or for an event that was given
+   * back (`isWaiting`).
+   */
+  until(nowMs: number, isWaiting: boolean): number {
+    return !isWaiting && nowMs >= this.#lateAtMs + QUIET_MS ? nowMs : nowMs - WAIT_MOST_MS;
   }
 
   /** Returns when a timer that is due at `atMs` may run. */
-  runsAt(atMs: number): number {
-    return Math.max(atMs, Math.min(this.#lateAtMs + QUIET_MS, atMs + WAIT_MOST_MS));
+  runsAt(atMs: number, nowMs: number, isWaiting: boolean): number {
+    const quietAtMs = isWaiting ? nowMs + QUIET_MS : this.#lateAtMs + QUIET_MS;
+    return Math.max(atMs, Math.min(quietAtMs, atMs + WAIT_MOST_MS));
   }
 }

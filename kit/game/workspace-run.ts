@@ -195,9 +195,10 @@ export class WorkspaceRun<State> {
     if (done.length > 0) link.ack(done);
     this.#removeQueued([...done, ...dead.map(({ deliveryId }) => deliveryId)]);
     if (retry !== undefined) this.#giveBack(retry.jobs, era, retry.delayMs);
+    const isWaiting = this.#givenBack !== undefined;
     onWake(
       this.id,
-      wakeAtOf(document, (atMs) => this.#timerHold.runsAt(atMs)),
+      wakeAtOf(document, (atMs) => this.#timerHold.runsAt(atMs, clock.now(), isWaiting)),
     );
   }
 
@@ -234,7 +235,8 @@ export class WorkspaceRun<State> {
       }
     }
     if (this.#queue.length === 0 && !this.#isStopping) {
-      document = await this.#handlers.runTimers(document, this.#timerHold.until(clock.now()));
+      const isWaiting = this.#givenBack !== undefined;
+      document = await this.#handlers.runTimers(document, this.#timerHold.until(clock.now(), isWaiting));
     }
     return { document, done, dead };
   }

@@ -262,11 +262,31 @@ describe("after an outage", () => {
     expect((await world.store.load(WORKSPACE))?.document.states[""]).toEqual({ guesses: 3 });
   });
 
+  test("a timer waits for an event that came before it and whose handler has failed", async () => {
+    const game = createGame({ name: "guess", state: () => ({ guesses: 0 }) });
+    const end = game.timer("end", (turn) => turn.reply(`${turn.state.guesses} guesses`));
+    game.command("start", "starts", (turn) => void turn.after("20 s", end()));
+    let failures = 2;
+    game.message((turn) => {
+      if (failures-- > 0) throw new Error("not yet");
+      turn.state.guesses += 1;
+    });
+    const world = new World(game);
+    world.start();
+    await world.command("start");
+    await world.advance(19_900);
+    await world.types("in time");
+    await world.advance(10_000);
+    expect(world.shown).toEqual(["room: 1 guesses"]);
+  });
+
   test("a due timer does not wait for ever for a backlog", async () => {
     const hold = new TimerHold();
     hold.note(0, 60_000);
-    expect([hold.until(60_500), hold.until(61_000)]).toEqual([50_500, 61_000]);
-    expect([hold.runsAt(60_200), hold.runsAt(55_000), hold.runsAt(40_000)]).toEqual([61_000, 61_000, 50_000]);
+    expect([hold.until(60_500, false), hold.until(61_000, false)]).toEqual([50_500, 61_000]);
+    const runsAt = [60_200, 55_000, 40_000].map((atMs) => hold.runsAt(atMs, 60_000, false));
+    expect(runsAt).toEqual([61_000, 61_000, 50_000]);
+    expect([hold.until(70_000, true), hold.runsAt(69_000, 70_000, true)]).toEqual([60_000, 71_000]);
   });
 });
 
