@@ -178,7 +178,7 @@ describe("one Redis", () => {
     const store = openStore(`redis://127.0.0.1:${silent.port}`);
     const calls = Array.from({ length: 10_000 }, () => errorText(store.load("w")));
     expect(await errorText(store.load("w"))).toContain(
-      "10000 calls of the store wait for Redis: retry later",
+      "10000 calls of the store already wait for Redis: retry later",
     );
     for (const text of await Promise.all(calls)) expect(text).toContain("Redis did not answer in time");
     silent.close();

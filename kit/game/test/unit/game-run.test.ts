@@ -1,5 +1,8 @@
 import { gate } from "../../../test/harness/gate";
 import { createGame, memoryStore, type GameStore, type MessageRef } from "../../index";
+import type { OutboundEvent } from "../../../../proto/gen/chatbridge/v1/game";
+import type { FollowListener } from "../../core-link";
+import type { MemoryLink } from "../../testing/memory-link";
 import { TimerHold } from "../../timer-hold";
 import { World, WORKSPACE } from "./world";
 
@@ -260,6 +263,35 @@ describe("after an outage", () => {
     await world.advance(5_000);
     expect(world.shown).toEqual(["room: 2 guesses"]);
     expect((await world.store.load(WORKSPACE))?.document.states[""]).toEqual({ guesses: 3 });
+  });
+
+  test("overdue timers wait until core has delivered the events that came before them", async () => {
+    const world = new World(guessing());
+    const first = world.start();
+    await world.command("start");
+    world.kill(first);
+    await world.advance(15_000);
+    await world.types("in time");
+    await world.advance(15_000);
+    // Deliveries reach the next process half a second after it has gained the shard.
+    world.start(world.store, "slow", (link) => {
+      const delayed = (listener: FollowListener): FollowListener => ({
+        opened: (stream) => listener.opened(stream),
+        gained: (shards) => listener.gained(shards),
+        lost: (shards) => listener.lost(shards),
+        delivered: (delivery) =>
+          void world.clock.at(world.clock.now() + 500, () => listener.delivered(delivery)),
+        ended: () => listener.ended(),
+      });
+      const follow = (listener: FollowListener): void => link.follow(delayed(listener));
+      return Object.assign(Object.create(link) as MemoryLink, {
+        follow,
+        ack: (ids: readonly string[]) => link.ack(ids),
+        publish: (events: readonly OutboundEvent[]) => link.publish(events),
+      });
+    });
+    await world.advance(5_000);
+    expect(world.shown).toEqual(["room: 1 guesses"]);
   });
 
   test("a timer waits for an event that came before it and whose handler has failed", async () => {
