@@ -1,7 +1,7 @@
 import { Message, MessageKind as MessageCode, type ButtonRow } from "../../proto/gen/chatbridge/v1/event";
 import type { MessageKind } from "../../contract/messages";
 import { KIND_WORDS } from "../../proto/codes";
-import { escapeLine } from "../message-text-escape";
+import { displayName, escapeLine } from "../message-text-escape";
 import { millisecondsOf, type Duration } from "./duration";
 import { copyJson, type Json } from "./json";
 
@@ -37,10 +37,15 @@ export function link(label: string, url: string): Button {
 
 /**
  * A template tag for the text of a message. The values are escaped, so that chats show them literally and on one line:
- * `` md`**${user.name}** wins` ``.
+ * `` md`**${user.name}** wins` ``. A value cannot change the direction of the text around it, and a value without visible
+ * characters becomes a question mark.
  */
 export function md(parts: TemplateStringsArray, ...values: readonly (string | number)[]): string {
-  return parts.reduce((text, part, i) => text + escapeLine(String(values[i - 1])) + part);
+  return parts.reduce((text, part, i) => text + plain(String(values[i - 1])) + part);
+}
+
+function plain(value: string): string {
+  return value === "" ? "" : escapeLine(displayName(value, "?"));
 }
 
 /** Shortest and longest lifetime of a message, ms. */

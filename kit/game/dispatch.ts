@@ -21,13 +21,13 @@ export interface Call<State> {
   readonly run: (turn: HandlerTurn<State>) => Done;
 }
 
-/** Returns the call of the handler for an event; undefined if the event is not for this game. */
+/** Returns the call of the handler for an event that the service received at `receivedAtMs`; undefined if the event is not for this game. */
 export function callFor<State>(
   game: Game<State>,
   names: GameNames,
   { channel, user, kind }: InboundEvent,
   document: WorkspaceDocument,
-  nowMs: number,
+  receivedAtMs: number,
 ): Call<State> | undefined {
   if (channel === undefined || user === undefined) return undefined;
   const place = { channel: channel.id, user: { id: user.id, name: user.name ?? user.id } };
@@ -43,7 +43,7 @@ export function callFor<State>(
         game,
         { ...place, text: kind.value.text, replyTo: kind.value.replyTo },
         document,
-        nowMs,
+        receivedAtMs,
       );
     case undefined:
       return undefined;
@@ -131,12 +131,12 @@ function messageCall<State>(
   game: Game<State>,
   typed: Typed,
   document: WorkspaceDocument,
-  nowMs: number,
+  receivedAtMs: number,
 ): Call<State> | undefined {
   const { channel, user, text, replyTo: id } = typed;
   const place = { channel, user };
   const replyTo: MessageRef | undefined = id === undefined ? undefined : refOf(id, channel, document);
-  const asked = questionFor(typed, document, nowMs);
+  const asked = questionFor(typed, document, receivedAtMs);
   const answer = asked && game.handlers.answers.get(asked.name);
   if (asked !== undefined && answer !== undefined) {
     return {
@@ -168,13 +168,13 @@ function refOf(id: string, channel: string, { messages }: WorkspaceDocument): Me
 function questionFor(
   { channel, user, text, replyTo }: Typed,
   document: WorkspaceDocument,
-  nowMs: number,
+  receivedAtMs: number,
 ): AskedQuestion | undefined {
   if (text.trim() === "") return undefined;
   const open = document.asked.filter(
     (asked) =>
       asked.channel === channel &&
-      (asked.untilMs === undefined || nowMs < asked.untilMs) &&
+      (asked.untilMs === undefined || receivedAtMs < asked.untilMs) &&
       (asked.user === undefined || asked.user === user.id),
   );
   if (replyTo === undefined) return open.at(-1);

@@ -90,9 +90,11 @@ export class HandlerRuns<State> {
   ): Promise<Handled> {
     const { game, names, clock, counts } = this.#context;
     const event = received?.event;
-    const isOld = (received?.receivedAt?.getTime() ?? Infinity) < clock.now() - game.maxEventAgeMs;
+    const nowMs = clock.now();
+    const receivedAtMs = Math.min(received?.receivedAt?.getTime() ?? nowMs, nowMs);
+    const isOld = receivedAtMs < nowMs - game.maxEventAgeMs;
     const call =
-      event === undefined || isOld ? undefined : callFor(game, names, event, document, clock.now());
+      event === undefined || isOld ? undefined : callFor(game, names, event, document, receivedAtMs);
     if (call === undefined) {
       counts[isOld ? "tooOld" : "ignored"] += 1;
       return { outcome: "done", document };

@@ -20,6 +20,8 @@ export interface TestGameOptions {
 }
 
 export interface MemberOptions {
+  /** The id of the member. The default is the name in lower case. */
+  readonly id?: string | undefined;
   /** The name of the member's workspace, or its id. All members are in one workspace by default. */
   readonly workspace?: string | undefined;
   /** Id of the channel in which the member types. The default is "room". */
@@ -71,10 +73,11 @@ export class TestChat {
   }
 
   /** Returns a member. The id of the member is the name in lower case. */
-  member(name: string, { workspace = WORKSPACE, channel = ROOM }: MemberOptions = {}): TestMember {
+  member(name: string, { id, workspace = WORKSPACE, channel = ROOM }: MemberOptions = {}): TestMember {
     const where = this.#workspace(workspace);
     where.addChannel(channel);
     return new TestMember(name, where, channel, {
+      id: id ?? name.toLowerCase(),
       game: this.#game.name,
       report: (event) => this.#act(() => this.core.receive(where.id, event)),
     });
@@ -110,7 +113,10 @@ export class TestChat {
     this.#isStopped = true;
     await this.#process.run.stop();
     const unacked = this.core.report().find(({ code }) => code === "unacked");
-    if (unacked) this.#problems.note({ ...unacked, detail: unacked.example });
+    if (unacked && this.#process.run.counts.failed > 0) {
+      const advice = "let the time of the retries pass before the stop, e.g. with chat.clock.advance";
+      this.#problems.warn({}, `an event waits, because the handler of an event has failed: ${advice}`);
+    } else if (unacked) this.#problems.note({ ...unacked, detail: unacked.example });
     this.core.close();
     this.#throwProblems();
   }
@@ -245,6 +251,7 @@ export interface SeenButton {
 }
 
 interface MemberContext {
+  readonly id: string;
   readonly game: string;
   readonly report: (event: InboundEvent) => Promise<void>;
 }
@@ -264,7 +271,7 @@ export class TestMember extends ChatPlace {
     context: MemberContext,
   ) {
     super();
-    this.id = name.toLowerCase();
+    this.id = context.id;
     this.title = `${name} (ephemerals and DMs)`;
     this.#workspace = workspace;
     this.#channel = channel;
@@ -356,6 +363,10 @@ export class TestMember extends ChatPlace {
   }
 
   async #report(channel: string, kind: NonNullable<InboundEvent["kind"]>): Promise<void> {
-    await this.#context.report({ channel: { id: channel }, user: { id: this.id, name: this.name }, kind });
+    await this.#context.report({
+      channel: { id: channel },
+      user: { id: this.id, ...(this.name !== "" && { name: this.name }) },
+      kind,
+    });
   }
 }

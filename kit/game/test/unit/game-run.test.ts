@@ -168,6 +168,17 @@ describe("questions", () => {
     expect(world.shown[1]).toBe("room: name Ada");
   });
 
+  test("an answer that came in time counts, although the game was down until it was too late", async () => {
+    const world = new World(counter());
+    world.kill(await started(world, "ask"));
+    await world.advance(59_000);
+    await world.types("Ada", "ada", "dm:ada");
+    await world.advance(60_000);
+    world.start();
+    await world.settled();
+    expect(world.shown[1]).toBe("room: name Ada");
+  });
+
   test("an answer that comes too late is an ordinary message", async () => {
     const world = new World(counter());
     world.start();

@@ -197,6 +197,36 @@ it("gives a game a state in which a channel can have any id", async () => {
   await chat.stop();
 });
 
+it("says at the stop that an event still waits for the retry of a failed one", async () => {
+  const chat = testGame(createDice());
+  const ada = chat.member("Ada");
+  await expect(ada.types("/dice fail")).rejects.toThrow("no dice");
+  await ada.types("/dice roll");
+  chat.room.hides("throws");
+  await expect(chat.stop()).rejects.toThrow(
+    /an event waits, because the handler of an event has failed: let the time/,
+  );
+});
+
+it("plays with members of any name, with two of the same name, and with one without a name", async () => {
+  const game = createGame({ name: "names" });
+  game.command("hi", "greets", (turn) => turn.reply(md`**${turn.user.name}** ${turn.user.id} waves`));
+  const chat = testGame(game);
+  for (const [id, name] of [
+    ["a", "Ada"],
+    ["b", "Ada"],
+    ["c", ""],
+    ["d", "\u202eada*"],
+    ["e", "\u200b"],
+  ] as const) {
+    await chat.member(name, { id }).types("/names hi");
+  }
+  const texts = chat.room.messages.map(({ content }) => content.text);
+  const names = ["Ada** a", "Ada** b", "c** c", "ada\\*** d", "?** e"];
+  expect(texts).toEqual(names.map((each) => `**${each} waves`));
+  await chat.stop();
+});
+
 it("names the kinds when a kind does not exist", async () => {
   const game = createGame({ name: "kinds" });
   game.command("post", "posts", (turn) => turn.reply({ text: "x", kind: "result" as "card" }));
