@@ -54,7 +54,7 @@ const ARROWS = {
   "^kit/game/(?!test/|testing/|template/)": [
     "^contract/",
     "^proto/(gen/|codes\\.ts$)",
-    "^core/domain/shard\\.ts$",
+    "^core/domain/(bounds|shard)\\.ts$",
     KIT_OF_GAMES,
     RUNTIME_OF_GAMES,
   ],

@@ -32,6 +32,7 @@ export const DATA_DEPTH_MAX = 30;
 /** Seconds for which core keeps an idempotency key of `PublishEvents`. */
 export const IDEMPOTENCY_KEY_SECONDS = DAY_SECONDS;
 /** Maximum lifetime, in ms, that a game can set for an event: the longest time for which an event is held. */
+export const LIFETIME_MIN_MS = 1_000;
 export const LIFETIME_MAX_MS = HELD_SECONDS * 1_000;
 
 /**
@@ -108,8 +109,9 @@ export const CORE_STREAMS_MAX = 256;
 
 /**
  * Maximum number of parked events: events that a stream has read, but not delivered, because their workspaces have no
- * room in its window. A parked event takes up to 60 bytes in core: 30 MB per core, and 1.2 MB per shard of a stream. The
- * last two are for the streams of one token, so that one game cannot use up the places of the others.
+ * room in its window. A parked event takes about 50 bytes in core, or 180 bytes if it is the only one of its workspace:
+ * at most 90 MB per core, and 3.6 MB per shard of a stream. The last two are for the streams of one token, so that one game
+ * cannot use up the places of the others.
  */
 export const PARKED_EVENTS_MAX = {
   all: 500_000,

@@ -1,7 +1,7 @@
 import { isBlank } from "./blank-text";
 import { ACTION_MAX_CHARACTERS, ID_MAX_CHARACTERS } from "../../contract/numbers";
 import { DM_CHANNEL_MAX_CHARACTERS, DM_PREFIX, MESSAGE_ID_FORM } from "../../contract/forms";
-import { LIFETIME_MAX_MS } from "./bounds";
+import { LIFETIME_MAX_MS, LIFETIME_MIN_MS } from "./bounds";
 import type { Button, MessageBody, OutboundEvent } from "./outbound-event";
 
 /**
@@ -75,7 +75,8 @@ function idempotencyKeyFault(key: string): OutboundFault | undefined {
 }
 
 function lifetimeFault(lifetimeMs: number | undefined): OutboundFault | undefined {
-  if (lifetimeMs === undefined || (lifetimeMs >= 1000 && lifetimeMs <= LIFETIME_MAX_MS)) return undefined;
+  if (lifetimeMs === undefined || (lifetimeMs >= LIFETIME_MIN_MS && lifetimeMs <= LIFETIME_MAX_MS))
+    return undefined;
   return fault("lifetime", "must be 1 second to 24 hours");
 }
 

@@ -1,5 +1,6 @@
 import { Message, MessageKind as MessageCode, type ButtonRow } from "../../proto/gen/chatbridge/v1/event";
 import type { MessageKind } from "../../contract/messages";
+import { LIFETIME_MAX_MS, LIFETIME_MIN_MS } from "../../core/domain/bounds";
 import { KIND_WORDS } from "../../proto/codes";
 import { displayName, escapeLine } from "../message-text-escape";
 import { millisecondsOf, type Duration } from "./duration";
@@ -47,10 +48,6 @@ export function md(parts: TemplateStringsArray, ...values: readonly (string | nu
 function plain(value: string): string {
   return value === "" ? "" : escapeLine(displayName(value, "?"));
 }
-
-/** Shortest and longest lifetime of a message, ms. */
-const LIFETIME_MIN_MS = 1_000;
-const LIFETIME_MAX_MS = 86_400_000;
 
 /** Returns the nearest lifetime that a message can have, in ms. */
 export function lifetimeNear(duration: Duration): number {

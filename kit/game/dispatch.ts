@@ -21,7 +21,10 @@ export interface Call<State> {
   readonly run: (turn: HandlerTurn<State>) => Done;
 }
 
-/** Returns the call of the handler for an event that the service received at `receivedAtMs`; undefined if the event is not for this game. */
+/**
+ * Returns the call of the handler for an event that the service received at `receivedAtMs`; undefined if the event is not
+ * for this game.
+ */
 export function callFor<State>(
   game: Game<State>,
   names: GameNames,

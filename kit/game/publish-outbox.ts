@@ -1,4 +1,5 @@
 import { MESSAGE_ID_FORM } from "../../contract/forms";
+import { PUBLISH_BATCH_MAX } from "../../core/domain/bounds";
 import {
   PublishRefusal,
   OutboundEvent,
@@ -28,7 +29,6 @@ export interface PublishContext {
 /** The result of `publishOutbox`. */
 export type PublishOutcome = "published" | "stale" | "unknown-workspace";
 
-const CALL_MAX_EVENTS = 100;
 /** Number of message ids in a document above which old ids are forgotten, and number of newest ids that are kept. */
 const MESSAGES_MAX = 500;
 const MESSAGES_KEPT = 250;
@@ -96,7 +96,7 @@ function withoutReplaced(entries: readonly OutboxEntry[]): readonly OutboxEntry[
 function nextCall(entries: readonly OutboxEntry[], from: number): OutboxEntry[] {
   const call: OutboxEntry[] = [];
   const created = new Set<string>();
-  for (const entry of entries.slice(from, from + CALL_MAX_EVENTS)) {
+  for (const entry of entries.slice(from, from + PUBLISH_BATCH_MAX)) {
     const { output } = entry;
     const needed =
       output.type === "update" ? output.message : output.type === "ephemeral" ? output.about : undefined;
