@@ -22,6 +22,7 @@ export {
 export { BRIDGE_SETTINGS, type BridgeSettings } from "./bridge-settings";
 export { kitOptions } from "./kit-options";
 export type { ConnectionState } from "./health";
+export type { RoomState } from "./rooms";
 export { runBridgeProgram, type BridgeProgram, type RunningBridge, type Tools } from "./run-bridge-program";
 export { readChoice, readCommand } from "./typed-text";
 export { isInBlocks, whyNotPublic, type AddressBlock } from "../../runtime/public-address";

@@ -8,6 +8,7 @@ import { runProcess } from "../../runtime/run-process";
 import { readSettings, SettingsError, type Read, type Settings } from "../../runtime/settings";
 import { listenForHealth, type ConnectionState } from "./health";
 import { settingsHelp } from "./help";
+import type { RoomState } from "./rooms";
 import { readText, withSecretFiles, type SettingTable, type ValuesOf } from "./setting";
 
 const EXIT_USAGE = 64; // EX_USAGE
@@ -18,6 +19,8 @@ const FAIL_WITHIN_MS = 5_000;
 export interface RunningBridge {
   /** The state of each connection, by name, for `GET /health`. */
   states(): Readonly<Record<string, ConnectionState>>;
+  /** The rooms of the bridge, for `GET /health`. */
+  rooms?(): readonly RoomState[];
   /** Stops the bridge gracefully. The program exits within 10 seconds even if `close` takes longer. */
   close(): Promise<void>;
 }
@@ -73,7 +76,13 @@ export async function runBridgeProgram<Table extends SettingTable>(
     const running = await program.start(settings, { log, stopping, fail });
     bridge = running;
     const at = settings.HEALTH_LISTEN;
-    const health = at && (await listenForHealth(at, () => running.states()));
+    const health =
+      at &&
+      (await listenForHealth(
+        at,
+        () => running.states(),
+        () => running.rooms?.() ?? [],
+      ));
     log.info({ version, ...(health && { healthPort: health.port }) }, `${name} is running`);
     const close = async (): Promise<void> => {
       await running.close();
