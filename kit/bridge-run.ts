@@ -102,7 +102,8 @@ export class BridgeRun {
 
   get status(): BridgeStatus {
     const { status } = this.#status;
-    return { ...status, isConnected: status.isConnected && this.#state.is !== "stopping" };
+    const waiting = this.#opened?.catchUp.waiting ?? [];
+    return { ...status, waiting, isConnected: status.isConnected && this.#state.is !== "stopping" };
   }
 
   async start(): Promise<void> {
@@ -225,11 +226,11 @@ export class BridgeRun {
   }
 
   #pollForever(
-    { handlePage }: CatchUp,
+    { takePage }: CatchUp,
     how: Pick<PollForeverOptions, "isPatient" | "onPage" | "onProblem">,
   ): Promise<void> {
     const { cursors } = this.#options.store;
-    return pollForever({ ...this.#options, cursors, signal: this.#polls.signal, handle: handlePage, ...how });
+    return pollForever({ ...this.#options, cursors, signal: this.#polls.signal, handle: takePage, ...how });
   }
 
   async #stop(started: Promise<void> | undefined): Promise<void> {

@@ -1,3 +1,5 @@
+import type { WaitingPlace } from "./waiting-places";
+
 export interface BridgeStatus {
   /** Whether the last poll succeeded; in push mode, whether the bridge accepts pushes. */
   readonly isConnected: boolean;
@@ -5,14 +7,16 @@ export interface BridgeStatus {
   readonly lastContactAt: Date | undefined;
   /**
    * Message of the last problem. A successful poll in poll mode, and an accepted push, reset `problem` to undefined. In
-   * poll mode, `problem` stays until the chat has accepted the previous page and that page's cursor is saved.
+   * poll mode, `problem` stays while a message waits because the chat refuses it, and until the cursor is saved.
    */
   readonly problem: string | undefined;
+  /** The channels and direct conversations whose messages wait because the chat refuses them, at most 20. */
+  readonly waiting: readonly WaitingPlace[];
 }
 
 /** Keeps the status of a bridge. */
 export class StatusKeeper {
-  #status: BridgeStatus = { isConnected: false, lastContactAt: undefined, problem: undefined };
+  #status: BridgeStatus = { isConnected: false, lastContactAt: undefined, problem: undefined, waiting: [] };
   readonly #report: (problem: Error) => void;
 
   /** Passes each problem to `report`. */

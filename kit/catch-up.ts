@@ -8,10 +8,13 @@ import type {
   MessageUpdate,
   OutboundEvent,
 } from "./events";
-import { errorOf, warn } from "./problem";
+import type { PageProgress, UnfinishedPage } from "./page-progress";
+import { errorOf, reasonOf, warn } from "./problem";
 import { reduce } from "./reduce";
 import type { BridgeEffect, BridgeInput } from "./reduce-effect";
-import { initialState, isSettled, type BridgeState } from "./reduce-state";
+import { hasRoom, placeOf, skipKeys } from "./reduce-places";
+import { cursorHolders, initialState, isSettled, type BridgeState, type CursorHolders } from "./reduce-state";
+import { WaitingPlaces, type WaitingPlace } from "./waiting-places";
 
 /**
  * Calls to the chat tool, for the bridge's author to implement. A call that rejects counts as refused by the
@@ -49,13 +52,24 @@ export interface CatchUpOptions {
 /** Applies the events of one workspace to its chat. */
 export interface CatchUp {
   /**
-   * The `handle` of a receiver. Resolves once `state` contains the event. Waits only while too many events are pending.
+   * The `handle` of a receiver. Resolves once `state` contains the event. Waits only while too many events of the channel
+   * or DM are pending.
    */
   handleEvent(event: OutboundEvent): Promise<void>;
   /**
-   * The `handle` of a poller. Rejects if the cursor must not move past the page yet, so that the page is polled again.
+   * The `handle` of `runPoller`. Does not wait for the chat, so that a slow or silent channel delays no other channel.
+   * Returns undefined if the cursor may move past the page.
+   *
+   * @throws if the catch-up is closed
+   */
+  takePage(page: EventPage): UnfinishedPage | undefined;
+  /**
+   * For a loop of your own that polls one page at a time: waits until the chat has answered all calls, and then rejects
+   * if the cursor must not move past the page yet, so that the page is polled again.
    */
   handlePage(page: EventPage): Promise<void>;
+  /** The channels and DMs whose messages wait because the chat refuses them, at most 20. */
+  readonly waiting: readonly WaitingPlace[];
   readonly state: BridgeState;
   /** Starts no more calls to the chat, and resolves when all pending calls are answered. */
   close(): Promise<void>;
@@ -65,6 +79,8 @@ type ForChat = Exclude<BridgeEffect, { type: "skip" | "missed" }>;
 
 /** Milliseconds after which an event that was skipped as `full` is passed to `reduce` again. */
 const FULL_PAUSE_MS = 100;
+const NOT_ACCEPTED = new Error("the chat has not accepted all events of the page");
+const NO_ROOM = new Error("too many events wait for the chat");
 
 /** Returns a `CatchUp`, which connects `reduce` to a chat, the clock and a timer. */
 export function createCatchUp(options: CatchUpOptions): CatchUp {
@@ -73,7 +89,11 @@ export function createCatchUp(options: CatchUpOptions): CatchUp {
     get state() {
       return catchUp.state;
     },
+    get waiting() {
+      return catchUp.waiting;
+    },
     handleEvent: (event) => catchUp.handleEvent(event),
+    takePage: (page) => catchUp.takePage(page),
     handlePage: (page) => catchUp.handlePage(page),
     close: () => catchUp.close(),
   };
@@ -87,6 +107,10 @@ class ChatCatchUp implements CatchUp {
   #state: BridgeState;
   #timer: NodeJS.Timeout | undefined;
   #isClosed = false;
+  readonly #waiting = new WaitingPlaces();
+  /** Keys of the creates that `takePage` skipped, until their pages are read again. */
+  readonly #skipped = new Set<string>();
+  #holders: { readonly of: BridgeState; readonly holders: CursorHolders } | undefined;
   /**
    * `next` of the last page, if that page had a gap. Until a new event arrives, each further page has the same `next`
    * and reports the same gap again.
@@ -108,17 +132,38 @@ class ChatCatchUp implements CatchUp {
       if (this.#isClosed) throw new Error("the catch-up is closed: the event was not accepted");
       return this.#feed({ type: "events", events: [event], nowMs: Date.now() });
     };
-    while (isFull(offer())) await sleep(FULL_PAUSE_MS);
+    while (skippedAsFull(offer()).length > 0) await sleep(FULL_PAUSE_MS);
   }
 
-  async handlePage({ events, gap, next }: EventPage): Promise<void> {
-    if (this.#isClosed) throw new Error("the catch-up is closed: the page was not accepted");
-    const isNewGap = gap && next !== this.#missedAt;
-    const effects = this.#feed({ type: "events", events, gap: isNewGap, nowMs: Date.now() });
-    this.#missedAt = gap ? next : undefined;
+  get waiting(): readonly WaitingPlace[] {
+    return this.#waiting.list(this.#state);
+  }
+
+  takePage(page: EventPage): UnfinishedPage | undefined {
+    const full = skippedAsFull(this.#offerPage(page, this.#skipped));
+    for (const event of full) {
+      const isCreate = event.type === "message.create" || event.type === "dm.create";
+      if (isCreate) for (const key of skipKeys(event)) this.#skipped.add(key);
+    }
+    const places = [...new Set(full.map(placeOf))];
+    let ids = page.events.map(({ id }) => id);
+    const progress = (): PageProgress => {
+      const { busy, refused } = this.#cursorHolders();
+      ids = ids.filter((id) => busy.has(id) || refused.has(id));
+      if (places.some((place) => hasRoom(this.#state, place))) return { is: "again", problem: NO_ROOM };
+      if (places.length > 0) return { is: "waiting", problem: NO_ROOM };
+      if (ids.some((id) => refused.has(id))) return { is: "waiting", problem: NOT_ACCEPTED };
+      return { is: ids.length > 0 ? "busy" : "done" };
+    };
+    if (progress().is === "done") return undefined;
+    return { progress, idle: () => this.#idle(), onReread: () => this.#skipped.clear() };
+  }
+
+  async handlePage(page: EventPage): Promise<void> {
+    const effects = this.#offerPage(page);
     await this.#idle();
-    if (isFull(effects) || !isSettled(this.#state)) {
-      throw new Error("the chat has not accepted all events of the page");
+    if (skippedAsFull(effects).length > 0 || !isSettled(this.#state)) {
+      throw new Error(NOT_ACCEPTED.message);
     }
   }
 
@@ -126,6 +171,22 @@ class ChatCatchUp implements CatchUp {
     this.#isClosed = true;
     clearTimeout(this.#timer);
     await this.#idle();
+  }
+
+  #offerPage({ events, gap, next }: EventPage, skipped?: ReadonlySet<string>): readonly BridgeEffect[] {
+    if (this.#isClosed) throw new Error("the catch-up is closed: the page was not accepted");
+    const isNewGap = gap && next !== this.#missedAt;
+    this.#missedAt = gap ? next : undefined;
+    const input = { type: "events", events, gap: isNewGap, nowMs: Date.now() } as const;
+    return this.#feed(skipped === undefined ? input : { ...input, skipped });
+  }
+
+  /** Returns the events that hold the cursor. Many pages ask for them while the state stays the same. */
+  #cursorHolders(): CursorHolders {
+    if (this.#holders?.of !== this.#state) {
+      this.#holders = { of: this.#state, holders: cursorHolders(this.#state) };
+    }
+    return this.#holders.holders;
   }
 
   #feed(input: BridgeInput): readonly BridgeEffect[] {
@@ -167,6 +228,8 @@ class ChatCatchUp implements CatchUp {
         // The event stays open, so the next run handles it again.
         if (this.#isClosed) return resolve();
         answer({ type: "refused", eventId, ...retryAfterOf(error), nowMs: Date.now() });
+        if (type !== "message.create" && type !== "dm.create") return;
+        this.#waiting.note(placeOf(effect.event), reasonOf(error), this.#state);
       };
       signal.addEventListener("abort", () => refuse(signal.reason));
       callChat(chat, effect, signal).then(answer, refuse);
@@ -198,8 +261,10 @@ async function callChat(chat: Chat, effect: ForChat, signal: AbortSignal): Promi
   return { type: "done", eventId, nowMs: Date.now() };
 }
 
-function isFull(effects: readonly BridgeEffect[]): boolean {
-  return effects.some((effect) => effect.type === "skip" && effect.reason === "full");
+function skippedAsFull(effects: readonly BridgeEffect[]) {
+  return effects.flatMap((effect) =>
+    effect.type === "skip" && effect.reason === "full" && effect.event.type !== "ping" ? [effect.event] : [],
+  );
 }
 
 function isForChat(effect: BridgeEffect): effect is ForChat {

@@ -50,3 +50,4 @@ export { withoutByteOrderMark } from "./secret-form";
 export type { Secrets } from "./secrets";
 export type { SendResult } from "./sender";
 export type { ShownMessage } from "./shown-messages";
+export type { WaitingPlace } from "./waiting-places";

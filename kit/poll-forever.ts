@@ -1,14 +1,9 @@
 import { REAL_TIMING } from "./back-off";
-import type { CursorStore } from "./cursor-store";
+import type { EventPage } from "./events";
 import { createPoll, PollFailed, PollRefused, type PollOptions } from "./poll";
-import { runPoller, type PollerOptions } from "./poller";
+import { runWatchedPoller, type PollerOptions, type WatchedPollerOptions } from "./poller";
 
-export interface PollForeverOptions extends Omit<PollerOptions, "report"> {
-  /**
-   * Called with each page, before the page is handled. `isSolved` is false if the previous page was not handled, or its
-   * cursor was not saved. The poller reports such a problem only once, not for each page.
-   */
-  readonly onPage: (isSolved: boolean) => void;
+export interface PollForeverOptions extends Omit<WatchedPollerOptions, "report"> {
   /** Called for each problem. `isConnected` is false if the service did not answer the poll with a page. */
   readonly onProblem: (problem: Error, isConnected: boolean) => void;
   /** Whether polling continues even if the first poll is refused; false by default. */
@@ -17,41 +12,29 @@ export interface PollForeverOptions extends Omit<PollerOptions, "report"> {
 
 /** Milliseconds before the next poll after a refusal, such as a 404 while the workspace is disconnected. */
 const REFUSED_PAUSE_MS = 30_000;
+/** Statuses of refusals that end by themselves: a proxy's timeout, and a wrong clock. */
+const PASSING: ReadonlySet<number> = new Set([408, 409]);
 
 /**
  * Polls like `runPoller`, but also continues after a refusal, once a poll has succeeded. Rejects like `runPoller` if no
- * poll has succeeded, unless `isPatient` is true.
+ * poll has succeeded, unless `isPatient` is true or the refusal can end by itself.
  */
 export async function pollForever(options: PollForeverOptions): Promise<void> {
-  const { signal, onPage, onProblem, isPatient = false, timing = REAL_TIMING } = options;
+  const { signal, onProblem, isPatient = false, timing = REAL_TIMING } = options;
   let hasPolled = false;
-  let isHandled = true;
-  let isSaved = true;
 
-  async function handle(...[page, stop]: Parameters<PollerOptions["handle"]>): Promise<void> {
+  const onPage = (isSolved: boolean): void => {
     hasPolled = true;
-    onPage(isHandled && isSaved);
-    isHandled = false;
-    await options.handle(page, stop);
-    isHandled = true;
-  }
-
-  const cursors: CursorStore = {
-    load: () => options.cursors.load(),
-    async save(cursor) {
-      isSaved = false;
-      await options.cursors.save(cursor);
-      isSaved = true;
-    },
+    options.onPage(isSolved);
   };
-
   const report = (problem: Error): void => onProblem(problem, !(problem instanceof PollFailed));
 
   while (!signal.aborted) {
     try {
-      await runPoller({ ...options, cursors, handle, report });
+      await runWatchedPoller({ ...options, onPage, report });
     } catch (error) {
-      if (!hasPolled && !isPatient) throw error;
+      const isPassing = error instanceof PollRefused && PASSING.has(error.status);
+      if (!hasPolled && !isPatient && !isPassing) throw error;
       onProblem(error as Error, false);
       await timing.pause(REFUSED_PAUSE_MS, signal);
     }
@@ -64,7 +47,11 @@ export async function pollForever(options: PollForeverOptions): Promise<void> {
  * fails.
  */
 export async function pollHeld(
-  options: PollOptions & Pick<PollerOptions, "cursors" | "handle" | "start" | "signal">,
+  options: PollOptions &
+    Pick<PollerOptions, "cursors" | "start" | "signal"> & {
+      /** Resolves when the cursor may move past the page. */
+      readonly handle: (page: EventPage, signal: AbortSignal) => Promise<void> | void;
+    },
 ): Promise<void> {
   const { cursors, handle, start, signal } = options;
   if (start === "latest" && (await cursors.load()) === undefined) return;

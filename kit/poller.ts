@@ -1,19 +1,26 @@
 import { POLL_INTERVAL_MS } from "../contract/numbers";
-import { backOffMs, REAL_TIMING } from "./back-off";
+import { backOffMs, REAL_TIMING, type Timing } from "./back-off";
 import type { CursorStore } from "./cursor-store";
 import type { EventPage } from "./events";
+import type { UnfinishedPage } from "./page-progress";
 import { createPoll, PollFailed, type PollOptions } from "./poll";
 import { errorOf, warn } from "./problem";
+import { ReadAhead } from "./read-ahead";
+
+export type { PageProgress, UnfinishedPage } from "./page-progress";
 
 export interface PollerOptions extends PollOptions {
   /** Store of the cursor, such as `cursorFile("/var/lib/bridge/cursor")`. */
   readonly cursors: CursorStore;
   /**
-   * Shows a page of events. The cursor moves to the end of the page once `handle` resolves. If `handle` rejects, or the
-   * process stops earlier, the page is polled again, possibly with more events. Therefore, skip events whose `id` was
-   * already handled, as `eachEvent` does.
+   * Shows a page of events. The cursor moves to the end of the page once `handle` resolves to nothing. If `handle`
+   * rejects, or the process stops earlier, the page is polled again, possibly with more events, and nothing after the
+   * page is read. Therefore, skip events whose `id` was already handled, as `eachEvent` does.
+   *
+   * If a channel's chat does not accept an event, other channels need not wait: resolve to an `UnfinishedPage`, as
+   * `eachEvent` and the `takePage` of a `CatchUp` do. The cursor then stays before the page, and the poller reads on.
    */
-  handle(page: EventPage, signal: AbortSignal): Promise<void> | void;
+  handle(page: EventPage, signal: AbortSignal): Promise<UnfinishedPage | void> | UnfinishedPage | void;
   /** Events to fetch if no cursor is saved: all held events (the default), or only new events. */
   readonly start?: "oldest" | "latest";
   /**
@@ -29,14 +36,25 @@ export interface PollerOptions extends PollOptions {
   readonly report?: (problem: Error) => void;
   /**
    * When this signal is aborted, the poller aborts a pending poll and stops. The signal is also passed to `handle`: if
-   * `handle` is running, the poller stops only after `handle` has settled.
+   * `handle` is running, or calls of an `UnfinishedPage` are in progress, the poller stops only after these have settled.
    */
   readonly signal: AbortSignal;
+}
+
+/** Options of the kit's own pollers. */
+export interface WatchedPollerOptions extends PollerOptions {
+  /**
+   * Called with each page, before the page is handled. `isSolved` is false while the chat does not accept an event, or
+   * the cursor is not saved. The poller reports such a problem only once, not for each page.
+   */
+  readonly onPage: (isSolved: boolean) => void;
 }
 
 /** Minimum and default of `intervalMs`, ms: the interval that the contract recommends. */
 const INTERVAL_LEAST_MS = POLL_INTERVAL_MS;
 const BACK_OFF_MOST_MS = 30_000;
+/** Maximum number of different skipped events that are remembered, so that each is reported only once. */
+const SKIPPED_MOST = 100;
 
 /**
  * Polls until `signal` is aborted. Fetches the next page immediately while `hasMore` is true, and otherwise after the
@@ -47,71 +65,210 @@ const BACK_OFF_MOST_MS = 30_000;
  * waits do not grow, because a message that the chat refuses must not delay the events of other channels (bridge guide,
  * "Poll").
  *
+ * While a page is unfinished, each round polls the saved cursor again, and then reads on past the pages in memory, up to
+ * `READ_AHEAD_LIMITS`.
+ *
  * Resolves after an abort. Rejects with `PollRefused` for any status except `200`, `429` and `5xx`. Rejects with
  * RangeError or TypeError for an invalid option, and with the errors of `cursors.load` and `secrets`. A rejection
  * leaves the saved cursor unchanged: a later run continues from that cursor.
  */
-export async function runPoller(options: PollerOptions): Promise<void> {
-  const { cursors, handle, signal, start = "oldest", timing = REAL_TIMING } = options;
-  const { intervalMs = INTERVAL_LEAST_MS, report = warn } = options;
+export function runPoller(options: PollerOptions): Promise<void> {
+  return runWatchedPoller({ ...options, onPage: () => undefined });
+}
+
+/** The same as `runPoller`, with the callback `onPage`. */
+export async function runWatchedPoller(options: WatchedPollerOptions): Promise<void> {
+  const { intervalMs = INTERVAL_LEAST_MS } = options;
   if (!(intervalMs >= INTERVAL_LEAST_MS))
     throw new RangeError(`intervalMs must be ${INTERVAL_LEAST_MS} or more`);
-  const backOff = { firstMs: intervalMs, mostMs: Math.max(intervalMs, BACK_OFF_MOST_MS) };
-  const poll = createPoll(options);
-  let after = await cursors.load();
-  let saved = after;
-  let failures = 0;
-  // Problems that repeat at each poll. Each is reported once, and again only after it has been solved or a poll has
-  // failed.
-  let isRefused = false;
-  let isUnsaved = false;
-  let skipped: readonly string[] = [];
+  const rounds = new PollRounds(options, intervalMs);
+  await rounds.run();
+}
 
-  /** Moves and saves the cursor. If saving fails, polling continues, but a restart would poll some events again. */
-  async function moveTo(cursor: string): Promise<void> {
-    after = cursor;
-    if (cursor === saved) return;
+/**
+ * The polls of a poller. The first poll of each round begins at the saved cursor. The next polls of the round begin at
+ * the read position, at the end of the last page in memory:
+ *
+ *      ┌──────────────────────────wait──────────────────────────┐
+ *      ▼                                                        │
+ *     saved ──hasMore──▶ ahead ──not hasMore, or too many events─┤
+ *      │                 ▲   └──hasMore──┐                      │
+ *      │                 └───────────────┘                      │
+ *      └──not hasMore, or too many events───────────────────────┘
+ *
+ * If no page is unfinished, the read position is the saved cursor. A failed poll is repeated in the same state.
+ */
+class PollRounds {
+  readonly #options: WatchedPollerOptions;
+  readonly #timing: Timing;
+  readonly #intervalMs: number;
+  readonly #report: (problem: Error) => void;
+  readonly #poll: ReturnType<typeof createPoll>;
+  readonly #ahead = new ReadAhead();
+  #at: "saved" | "ahead" = "saved";
+  /** The cursor that is saved, or that could not be saved. */
+  #cursor: string | undefined;
+  #stored: string | undefined;
+  /** Resolves when the cursor is saved. Saves must not overlap: the older cursor could be saved last. */
+  #saving = Promise.resolve();
+  #watching: Promise<void> | undefined;
+  #isOver = false;
+  #failures = 0;
+  /** Whether `handle` rejected the last page. */
+  #isRejected = false;
+  // Whether a problem that repeats at each poll was reported. Each is reported once, and again only after it has been
+  // solved or a poll has failed.
+  #isRefused = false;
+  #isUnsaved = false;
+  #isFullReported = false;
+  #skipped = new Set<string>();
+  /** The `after` of the last page that had a gap. Until the cursor moves, each such page reports the same gap again. */
+  #gapAfter: string | undefined;
+
+  constructor(options: WatchedPollerOptions, intervalMs: number) {
+    this.#options = options;
+    this.#timing = options.timing ?? REAL_TIMING;
+    this.#report = options.report ?? warn;
+    this.#intervalMs = intervalMs;
+    this.#poll = createPoll(options);
+  }
+
+  async run(): Promise<void> {
+    const { cursors, signal } = this.#options;
+    this.#cursor = this.#stored = await cursors.load();
     try {
-      await cursors.save(cursor);
-      saved = cursor;
-      isUnsaved = false;
-    } catch (error) {
-      if (!isUnsaved) report(errorOf("cannot save the cursor", error));
-      isUnsaved = true;
+      while (!signal.aborted) await this.#timing.pause(await this.#turn(), signal);
+      await this.#ahead.idle();
+      this.#pass();
+      await this.#persist();
+    } finally {
+      // A later poller may use the same store.
+      this.#isOver = true;
+      await this.#saving;
     }
   }
 
   /** Polls once and handles the page. Returns the milliseconds to wait before the next poll. */
-  async function turn(): Promise<number> {
-    const polled = await poll(after ?? (start === "latest" ? "latest" : undefined), signal);
+  async #turn(): Promise<number> {
+    const { start, signal } = this.#options;
+    if (this.#pass()) await this.#persist();
+    if (this.#at === "saved") this.#ahead.forgetIfNeeded();
+    const after = (this.#at === "ahead" ? this.#ahead.end : undefined) ?? this.#cursor;
+    const polled = await this.#poll(after ?? (start === "latest" ? "latest" : undefined), signal);
     if (signal.aborted) return 0;
-    if ("problem" in polled) {
-      report(new PollFailed(polled.problem));
-      isRefused = isUnsaved = false;
-      return Math.max(backOffMs(++failures, backOff, timing.random()), polled.notForMs);
-    }
-    for (const what of polled.leftOut) {
-      if (!skipped.includes(what)) report(new Error(`an event was skipped: ${what}`));
-    }
-    skipped = polled.leftOut;
-    failures = 0;
+    if ("problem" in polled) return this.#fail(new PollFailed(polled.problem), polled.notForMs);
+    this.#failures = 0;
+    this.#tellSkipped(polled.leftOut);
+    const pauseMs = Math.ceil(this.#intervalMs * (1 + this.#timing.random() / 10));
     const { page } = polled;
-    const pauseMs = Math.ceil(intervalMs * (1 + timing.random() / 10));
-    try {
-      await handle(page, signal);
-    } catch (error) {
-      if (!signal.aborted && !isRefused) {
-        report(errorOf("a page was not handled and will be polled again", error));
-      }
-      isRefused = true;
+    if (!(await this.#handle(page, after))) {
+      this.#at = "saved";
       return pauseMs;
     }
-    isRefused = false;
-    skipped = [];
     const isFurther = page.next !== null && page.next !== after;
-    if (page.next !== null) await moveTo(page.next);
-    return page.hasMore && isFurther ? 0 : pauseMs;
+    const isMore = page.hasMore && isFurther && !this.#isFull();
+    this.#at = isMore ? "ahead" : "saved";
+    return isMore ? 0 : pauseMs;
   }
 
-  while (!signal.aborted) await timing.pause(await turn(), signal);
+  #fail(problem: PollFailed, notForMs: number): number {
+    const backOff = { firstMs: this.#intervalMs, mostMs: Math.max(this.#intervalMs, BACK_OFF_MOST_MS) };
+    this.#report(problem);
+    this.#isRefused = this.#isUnsaved = false;
+    return Math.max(backOffMs(++this.#failures, backOff, this.#timing.random()), notForMs);
+  }
+
+  /** Passes the new events of a page to the handler. Returns false if the handler rejects. */
+  async #handle(page: EventPage, after: string | undefined): Promise<boolean> {
+    const { handle, signal, onPage } = this.#options;
+    onPage(!this.#hasProblem() && this.#cursor === this.#stored);
+    const isFirst = this.#ahead.isEmpty;
+    const events = this.#ahead.unread(page.events);
+    const gap = page.gap && this.#gapAfter !== after;
+    if (page.gap) this.#gapAfter = after;
+    try {
+      const unfinished = (await handle({ ...page, events, gap }, signal)) ?? undefined;
+      // If all events of a page are known, the page ends at the read position or before.
+      const isAhead = isFirst || events.length > 0 || !page.hasMore || this.#at === "ahead";
+      if (page.next !== null && isAhead) this.#ahead.add({ events, next: page.next, unfinished });
+      this.#isRejected = false;
+    } catch (error) {
+      this.#isRejected = true;
+      if (!signal.aborted) this.#tellOnce(error);
+      return false;
+    }
+    this.#pass();
+    await this.#persist();
+    this.#hasProblem();
+    if (this.#ahead.isEmpty) this.#skipped.clear();
+    else this.#saveWhenIdle();
+    return true;
+  }
+
+  /** Moves the cursor past the finished pages. Returns whether the cursor moved. */
+  #pass(): boolean {
+    const cursor = this.#ahead.pass();
+    this.#cursor = cursor ?? this.#cursor;
+    return cursor !== undefined;
+  }
+
+  /** Resolves when the cursor is saved. If saving fails, polling continues, but a restart polls some events again. */
+  #persist(): Promise<void> {
+    this.#saving = this.#saving.then(() => this.#save());
+    return this.#saving;
+  }
+
+  async #save(): Promise<void> {
+    const cursor = this.#cursor;
+    if (cursor === undefined || cursor === this.#stored || this.#isOver) return;
+    try {
+      await this.#options.cursors.save(cursor);
+      this.#stored = cursor;
+      this.#isUnsaved = false;
+    } catch (error) {
+      if (!this.#isUnsaved) this.#report(errorOf("cannot save the cursor", error));
+      this.#isUnsaved = true;
+    }
+  }
+
+  /** Saves the cursor once the calls to the chat are answered, so that a killed bridge reads fewer events again. */
+  #saveWhenIdle(): void {
+    this.#watching ??= this.#ahead.idle().then(async () => {
+      this.#watching = undefined;
+      if (!this.#isOver && this.#pass()) await this.#persist();
+    });
+  }
+
+  #isFull(): boolean {
+    const { isFull, size } = this.#ahead;
+    if (isFull && !this.#isFullReported) {
+      const words = "no further events are read until the chat accepts the oldest of them or it expires";
+      this.#report(
+        new Error(`${size} events were read after an event that the chat has not accepted: ${words}`),
+      );
+    }
+    this.#isFullReported = isFull;
+    return isFull;
+  }
+
+  /** Returns whether events wait for the chat or must be polled again. Reports the problem once. */
+  #hasProblem(): boolean {
+    const problem = this.#ahead.problem();
+    if (problem !== undefined) this.#tellOnce(problem);
+    else if (!this.#isRejected) this.#isRefused = false;
+    return this.#isRejected || problem !== undefined;
+  }
+
+  #tellOnce(problem: unknown): void {
+    if (!this.#isRefused) this.#report(errorOf("a page was not handled and will be polled again", problem));
+    this.#isRefused = true;
+  }
+
+  #tellSkipped(leftOut: readonly string[]): void {
+    for (const what of leftOut) {
+      if (!this.#skipped.has(what)) this.#report(new Error(`an event was skipped: ${what}`));
+    }
+    if (this.#skipped.size >= SKIPPED_MOST) this.#skipped.clear();
+    for (const what of leftOut) this.#skipped.add(what);
+  }
 }

@@ -1,8 +1,8 @@
-import { DM_PREFIX } from "../contract/forms";
 import type { DmCreate, MessageCreate } from "./events";
 import { drop, freshUntilMs, retryAtMs, settle, wakeBy, type Draft } from "./reduce-draft";
 import { recall, remember } from "./reduce-memory";
-import { NEVER_STALE_TRY_MS, type OpenCreate } from "./reduce-state";
+import { placeOf } from "./reduce-places";
+import { NEVER_STALE_TRY_MS } from "./reduce-state";
 
 /** Returns whether a create of the same message is pending, posted or dropped, even under a different event id. */
 export function isKnownCreate(draft: Draft, { message }: MessageCreate | DmCreate): boolean {
@@ -51,9 +51,9 @@ export function advanceCreates(draft: Draft): void {
       dropCreate(draft, create.event);
     }
   }
-  const busy = new Set(draft.creates.filter(({ isPosting }) => isPosting).map(placeOf));
+  const busy = new Set(draft.creates.filter(({ isPosting }) => isPosting).map(({ event }) => placeOf(event)));
   draft.creates = draft.creates.map((create) => {
-    const place = placeOf(create);
+    const place = placeOf(create.event);
     if (busy.has(place)) return create;
     busy.add(place);
     if (draft.nowMs < create.retryAtMs) {
@@ -64,12 +64,4 @@ export function advanceCreates(draft: Draft): void {
     draft.toDo.push(event.type === "dm.create" ? { type: "dm", event } : { type: "post", event });
     return { ...create, isPosting: true };
   });
-}
-
-/**
- * Returns a key for the channel or DM in which a create is shown. A DM's key cannot equal a channel's key, because a
- * channel's id never begins with "dm:".
- */
-function placeOf({ event }: OpenCreate): string {
-  return event.type === "dm.create" ? DM_PREFIX + event.user : event.channel;
 }

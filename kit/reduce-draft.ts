@@ -2,7 +2,14 @@ import { backOffMs } from "./back-off";
 import type { OutboundEvent } from "./events";
 import type { BridgeEffect, SkipReason } from "./reduce-effect";
 import { remember, type Memory } from "./reduce-memory";
-import type { BridgeState, MessageFate, OpenCreate, OpenEphemeral, OpenUpdate } from "./reduce-state";
+import {
+  BRIDGE_LIMITS,
+  type BridgeState,
+  type MessageFate,
+  type OpenCreate,
+  type OpenEphemeral,
+  type OpenUpdate,
+} from "./reduce-state";
 
 type ToDo = Exclude<BridgeEffect, { type: "skip" }>;
 
@@ -15,6 +22,8 @@ export interface Draft {
   creates: readonly OpenCreate[];
   readonly updates: Map<string, OpenUpdate>;
   readonly ephemerals: Map<string, OpenEphemeral>;
+  /** Keys of the creates that were skipped as `full`: see `skipKeys`. */
+  readonly full: Set<string>;
   readonly skips: BridgeEffect[];
   readonly toDo: ToDo[];
   /** Time at which the next `time` input is due, ms since the epoch; Infinity for never. */
@@ -30,8 +39,14 @@ export interface Reduced {
   readonly wakeAtMs: number | undefined;
 }
 
-export function openDraft(state: BridgeState, nowMs: number): Draft {
-  const copies = { updates: new Map(state.updates), ephemerals: new Map(state.ephemerals) };
+export function openDraft(state: BridgeState, nowMs: number, full: Iterable<string> = []): Draft {
+  const copies = {
+    // A state that an older release of the kit saved has fewer limits.
+    limits: { ...BRIDGE_LIMITS, ...state.limits },
+    updates: new Map(state.updates),
+    ephemerals: new Map(state.ephemerals),
+    full: new Set(full),
+  };
   return { ...state, ...copies, nowMs, skips: [], toDo: [], wakeAtMs: Infinity };
 }
 

@@ -2,11 +2,16 @@ import type { DmCreate, MessageCreate, MessageEphemeral, MessageUpdate, Outbound
 
 /** An input of the reducer. `nowMs` is the time on the bridge's clock, in ms since the epoch. */
 export type BridgeInput =
-  /** Events arrived, by push or by poll, in any order. `gap` is the `gap` of the page. */
+  /**
+   * Events arrived, by push or by poll, in any order. `gap` is the `gap` of the page. `skipped` contains `skipKeys` of
+   * earlier creates that were skipped as `full`: later creates of the same places, and updates of the same messages,
+   * are skipped too, because they must not overtake the skipped creates.
+   */
   | {
       readonly type: "events";
       readonly events: readonly OutboundEvent[];
       readonly gap?: boolean;
+      readonly skipped?: ReadonlySet<string>;
       readonly nowMs: number;
     }
   /** The chat accepted a `post` or a `dm`; `chatMessageId` is the chat's id for the message. */
@@ -73,6 +78,7 @@ export type SkipReason =
   /** The event is a ping, which shows nothing. */
   | "ping"
   /**
-   * The state has no room for the event. If the event was pushed, answer with `503`; if it was polled, poll it again.
+   * The state has no room for the event, or for an earlier create that the event must not overtake. Events of other
+   * channels may have room. If the event was pushed, answer with `503`; if it was polled, poll it again.
    */
   | "full";

@@ -13,9 +13,15 @@ export interface BridgeLimits {
   readonly events: number;
   /** Maximum number of events that wait for the chat, for a create, or for a retry. */
   readonly open: number;
+  /** Maximum number of these events in one channel or DM. The number is lower while there is little room in total. */
+  readonly place: number;
 }
 
-export const BRIDGE_LIMITS: BridgeLimits = { messages: 10_000, events: 10_000, open: 1_000 };
+/**
+ * An event takes at most about 64 KB, so the pending events take less than 64 MB, and those of a place less than 16 MB.
+ * A typical event takes 2 KB. A channel of 200 players gets up to 200 ephemerals at once.
+ */
+export const BRIDGE_LIMITS: BridgeLimits = { messages: 10_000, events: 10_000, open: 1_000, place: 250 };
 
 /** Time for which an update waits for its create to arrive, ms. */
 export const HOLD_MS = UPDATE_HOLD_MS;
@@ -95,15 +101,34 @@ export function lastingState({ limits, settled, messages }: BridgeState): Bridge
   return { ...initialState(limits), settled, messages };
 }
 
+/** The ids of the events that a poller's cursor must not pass. */
+export interface CursorHolders {
+  /** Events whose calls to the chat are in progress, and events that wait for these calls. */
+  readonly busy: ReadonlySet<string>;
+  /** Creates that the chat has refused at least once. */
+  readonly refused: ReadonlySet<string>;
+}
+
 /**
- * Returns whether a poller's cursor may move past all events that the reducer was given:
- * no call to the chat is in progress, and no create waits. An update that waits for a
- * missing create does not stop the cursor, and neither does an ephemeral that waits for a retry.
+ * Returns the events that a poller's cursor must not pass. An update that waits for a missing create does not stop the
+ * cursor, and neither does an ephemeral that waits for a retry.
  */
-export function isSettled({ creates, updates, ephemerals }: BridgeState): boolean {
-  const isEditing = [...updates.values()].some(({ editing }) => editing !== undefined);
-  const isWhispering = [...ephemerals.values()].some(({ isShowing }) => isShowing);
-  return creates.length === 0 && !isWhispering && !isEditing;
+export function cursorHolders({ creates, updates, ephemerals }: BridgeState): CursorHolders {
+  const [busy, refused] = [new Set<string>(), new Set<string>()];
+  const created = new Set(creates.map(({ event }) => event.message.id));
+  for (const { event, refusals } of creates) (refusals > 0 ? refused : busy).add(event.id);
+  for (const { event, isShowing } of ephemerals.values()) if (isShowing) busy.add(event.id);
+  for (const [messageId, { editing, next }] of updates) {
+    if (editing === undefined && !created.has(messageId)) continue;
+    for (const open of [editing, next]) if (open !== undefined) busy.add(open.event.id);
+  }
+  return { busy, refused };
+}
+
+/** Returns whether a poller's cursor may move past all events that the reducer was given. */
+export function isSettled(state: BridgeState): boolean {
+  const { busy, refused } = cursorHolders(state);
+  return busy.size === 0 && refused.size === 0;
 }
 
 /** Returns the ids of the events that wait for the chat, for a create, or for a retry. */

@@ -11,6 +11,7 @@ import { closeDraft, drop, openDraft, type Draft, type Reduced } from "./reduce-
 import type { BridgeInput } from "./reduce-effect";
 import { advanceEphemerals, noteRefusedEphemeral, noteShown, takeEphemeral } from "./reduce-ephemerals";
 import { recall } from "./reduce-memory";
+import { isBehindSkipped, isPlaceFull, placeOf, skipKeys } from "./reduce-places";
 import type { BridgeState } from "./reduce-state";
 import { advanceUpdates, isKnownUpdate, noteEdit, takeUpdate } from "./reduce-updates";
 
@@ -34,7 +35,7 @@ import { advanceUpdates, isKnownUpdate, noteEdit, takeUpdate } from "./reduce-up
  * Never throws. Ignores an answer of the chat for an event that is not pending.
  */
 export function reduce(state: BridgeState, input: BridgeInput): Reduced {
-  const draft = openDraft(state, input.nowMs);
+  const draft = openDraft(state, input.nowMs, input.type === "events" ? input.skipped : undefined);
   switch (input.type) {
     case "events":
       if (input.gap === true) draft.toDo.push({ type: "missed" });
@@ -64,9 +65,15 @@ export function reduce(state: BridgeState, input: BridgeInput): Reduced {
 function take(draft: Draft, event: OutboundEvent): void {
   if (isKnown(draft, event)) draft.skips.push({ type: "skip", event, reason: "duplicate" });
   else if (isExpired(event, draft.nowMs)) takeExpired(draft, event);
-  // The event is not marked as completed, so it can be redelivered.
-  else if (isFullFor(draft, event)) draft.skips.push({ type: "skip", event, reason: "full" });
+  else if (isFullFor(draft, event)) skipAsFull(draft, event);
   else takeFresh(draft, event);
+}
+
+/** Skips an event without marking it as completed, so the event can be redelivered. */
+function skipAsFull(draft: Draft, event: OutboundEvent): void {
+  draft.skips.push({ type: "skip", event, reason: "full" });
+  if (event.type !== "message.create" && event.type !== "dm.create") return;
+  for (const key of skipKeys(event)) draft.full.add(key);
 }
 
 function isKnown(draft: Draft, event: OutboundEvent): boolean {
@@ -90,13 +97,13 @@ function takeExpired(draft: Draft, event: OutboundEvent): void {
 }
 
 /**
- * Returns whether there is no room for an event. There is always room for an update if another update of its message
- * is pending.
+ * Returns whether there is no room for an event, in total or in its place. There is always room for an update if another
+ * update of its message is pending.
  */
 function isFullFor(draft: Draft, event: OutboundEvent): boolean {
   if (event.type === "ping") return false;
   if (event.type === "message.update" && draft.updates.has(event.message.id)) return false;
-  return draft.creates.length + draft.updates.size + draft.ephemerals.size >= draft.limits.open;
+  return isBehindSkipped(draft.full, event) || isPlaceFull(draft, placeOf(event));
 }
 
 function takeFresh(draft: Draft, event: OutboundEvent): void {

@@ -1,0 +1,132 @@
+import type { OutboundEvent } from "./events";
+import type { UnfinishedPage } from "./page-progress";
+
+/** Limits of the pages that are read past the saved cursor. */
+export interface ReadAheadLimits {
+  readonly events: number;
+  /** Maximum length of the events, as JSON in UTF-16 code units. */
+  readonly characters: number;
+}
+
+/**
+ * A bridge must recognize all events that it reads again. The reducer remembers 10,000 event ids and 10,000 messages,
+ * and the store keeps 10,000 messages of 16 Mi characters in total: see `BRIDGE_LIMITS` and `SHOWN_LIMITS`. Half of
+ * these numbers leaves room for a last page of 8 MB. The ids and cursors in memory take less than 2 MB.
+ */
+export const READ_AHEAD_LIMITS: ReadAheadLimits = { events: 5_000, characters: 8 * 1024 * 1024 };
+
+/** A page that the handler was given. */
+export interface PageRead {
+  readonly events: readonly OutboundEvent[];
+  /** Cursor at the end of the page. */
+  readonly next: string;
+  /** Undefined if the handler has finished the page. */
+  readonly unfinished: UnfinishedPage | undefined;
+}
+
+interface Kept {
+  readonly ids: readonly string[];
+  readonly characters: number;
+  next: string;
+  /** Undefined once the page is done. */
+  unfinished: UnfinishedPage | undefined;
+}
+
+/**
+ * The pages between the saved cursor and the read position, oldest first:
+ *
+ *     saved cursor ─▶ unfinished page ─▶ done page ─▶ unfinished page ─▶ read position
+ *
+ *     unfinished ──the handler finishes──▶ done ──all earlier pages are done──▶ passed by the cursor
+ *         └───────the handler needs an event again───────▶ all pages are forgotten, and are read again
+ */
+export class ReadAhead {
+  readonly #limits: ReadAheadLimits;
+  readonly #ids = new Set<string>();
+  #pages: Kept[] = [];
+  #characters = 0;
+
+  constructor(limits: ReadAheadLimits = READ_AHEAD_LIMITS) {
+    this.#limits = limits;
+  }
+
+  get isEmpty(): boolean {
+    return this.#pages.length === 0;
+  }
+
+  get isFull(): boolean {
+    return this.#ids.size >= this.#limits.events || this.#characters >= this.#limits.characters;
+  }
+
+  /** Number of events. */
+  get size(): number {
+    return this.#ids.size;
+  }
+
+  /** Cursor at the end of the last page; undefined without pages. */
+  get end(): string | undefined {
+    return this.#pages.at(-1)?.next;
+  }
+
+  /** Returns the events that were not read yet. */
+  unread(events: readonly OutboundEvent[]): readonly OutboundEvent[] {
+    return events.filter(({ id }) => !this.#ids.has(id));
+  }
+
+  /** Adds the page that begins at the read position. */
+  add({ events, next, unfinished }: PageRead): void {
+    const last = this.#pages.at(-1);
+    if (events.length === 0 && unfinished === undefined && last !== undefined) {
+      last.next = next;
+      return;
+    }
+    const ids = events.map(({ id }) => id);
+    let characters = 0;
+    // A page that the cursor passes immediately need not be measured.
+    const isPassed = last === undefined && unfinished === undefined;
+    if (!isPassed) for (const event of events) characters += JSON.stringify(event).length;
+    for (const id of ids) this.#ids.add(id);
+    this.#characters += characters;
+    this.#pages.push({ ids, characters, next, unfinished });
+  }
+
+  /** Removes the done pages before the first unfinished page. Returns the cursor at their end; undefined for none. */
+  pass(): string | undefined {
+    let cursor: string | undefined;
+    for (let first = this.#pages[0]; first !== undefined && isDone(first); first = this.#pages[0]) {
+      this.#pages.shift();
+      this.#characters -= first.characters;
+      for (const id of first.ids) this.#ids.delete(id);
+      cursor = first.next;
+    }
+    return cursor;
+  }
+
+  /** Returns the problem of the first page whose events wait or must be read again; undefined for none. */
+  problem(): Error | undefined {
+    for (const page of this.#pages) {
+      const progress = page.unfinished?.progress();
+      if (progress !== undefined && "problem" in progress) return progress.problem;
+    }
+    return undefined;
+  }
+
+  /** Forgets all pages if an event of any page must be read again. */
+  forgetIfNeeded(): void {
+    if (!this.#pages.some(({ unfinished }) => unfinished?.progress().is === "again")) return;
+    for (const { unfinished } of this.#pages) unfinished?.onReread?.();
+    this.#pages = [];
+    this.#ids.clear();
+    this.#characters = 0;
+  }
+
+  /** Resolves when no page has a call in progress. */
+  async idle(): Promise<void> {
+    await Promise.all(this.#pages.map(({ unfinished }) => unfinished?.idle?.()));
+  }
+}
+
+function isDone(page: Kept): boolean {
+  if (page.unfinished?.progress().is === "done") page.unfinished = undefined;
+  return page.unfinished === undefined;
+}

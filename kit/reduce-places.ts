@@ -1,0 +1,61 @@
+import { DM_PREFIX } from "../contract/forms";
+import type { DmCreate, MessageCreate, OutboundEvent } from "./events";
+import type { BridgeState } from "./reduce-state";
+
+type PlacedEvent = Exclude<OutboundEvent, { type: "ping" }>;
+type Open = Pick<BridgeState, "limits" | "creates" | "updates" | "ephemerals">;
+
+/** A place may use at most this multiple of the free room, so there is always room for the events of other places. */
+const MULTIPLE_OF_FREE = 4;
+
+/**
+ * Returns a key for the place in which an event is shown: a channel, or a member's DM. A DM's key cannot equal a
+ * channel's key, because a channel's id never begins with "dm:".
+ */
+export function placeOf(event: PlacedEvent): string {
+  return event.type === "dm.create" ? DM_PREFIX + event.user : event.channel;
+}
+
+/** Returns the keys of a create that was skipped as `full`: its place and its message. */
+export function skipKeys(event: MessageCreate | DmCreate): readonly string[] {
+  return [`place ${placeOf(event)}`, `message ${event.message.id}`];
+}
+
+/**
+ * Returns whether an event would overtake a create that was skipped as `full`: a later create of the same place, or an
+ * update of the create's message, which would be dropped after 5 seconds.
+ */
+export function isBehindSkipped(keys: ReadonlySet<string>, event: PlacedEvent): boolean {
+  if (event.type === "message.update") return keys.has(`message ${event.message.id}`);
+  return event.type !== "message.ephemeral" && keys.has(`place ${placeOf(event)}`);
+}
+
+/** Returns whether the state has no room for another event of the place. */
+export function isPlaceFull(open: Open, place: string): boolean {
+  return openIn(open, place) >= shareOf(open);
+}
+
+/**
+ * Returns whether at least half of a place's share is free. A poller reads skipped events again only then, and not
+ * after each event that the chat accepts.
+ */
+export function hasRoom(open: Open, place: string): boolean {
+  return 2 * openIn(open, place) < shareOf(open);
+}
+
+function shareOf({ limits, creates, updates, ephemerals }: Open): number {
+  const free = limits.open - creates.length - updates.size - ephemerals.size;
+  return Math.min(limits.place, MULTIPLE_OF_FREE * free);
+}
+
+/** Returns the number of pending events of a place. */
+function openIn({ creates, updates, ephemerals }: Open, place: string): number {
+  let count = 0;
+  for (const { event } of creates) if (placeOf(event) === place) count++;
+  for (const { event } of ephemerals.values()) if (placeOf(event) === place) count++;
+  for (const { editing, next } of updates.values()) {
+    const event = (editing ?? next)?.event;
+    if (event !== undefined && placeOf(event) === place) count++;
+  }
+  return count;
+}
