@@ -141,10 +141,7 @@ class ChatCatchUp implements CatchUp {
 
   takePage(page: EventPage): UnfinishedPage | undefined {
     const full = skippedAsFull(this.#offerPage(page, this.#skipped));
-    for (const event of full) {
-      const isCreate = event.type === "message.create" || event.type === "dm.create";
-      if (isCreate) for (const key of skipKeys(event)) this.#skipped.add(key);
-    }
+    for (const key of full.flatMap(skipKeys)) this.#skipped.add(key);
     const places = [...new Set(full.map(placeOf))];
     let ids = page.events.map(({ id }) => id);
     const progress = (): PageProgress => {

@@ -20,3 +20,25 @@ export interface UnfinishedPage {
   /** Called before the events of the page are read again. */
   onReread?(): void;
 }
+
+/**
+ * The rejection of a handler that has not finished a page. A poller that does not know this class treats the page as not
+ * handled, and so does not lose an event.
+ */
+export class PageUnfinished extends Error implements UnfinishedPage {
+  override readonly name = "PageUnfinished";
+  readonly #onReread: () => void;
+
+  constructor(problem: Error, onReread: () => void) {
+    super(problem.message, { cause: problem });
+    this.#onReread = onReread;
+  }
+
+  progress(): PageProgress {
+    return { is: "again", problem: this };
+  }
+
+  onReread(): void {
+    this.#onReread();
+  }
+}

@@ -2,12 +2,12 @@ import { POLL_INTERVAL_MS } from "../contract/numbers";
 import { backOffMs, REAL_TIMING, type Timing } from "./back-off";
 import type { CursorStore } from "./cursor-store";
 import type { EventPage } from "./events";
-import type { UnfinishedPage } from "./page-progress";
+import { PageUnfinished, type UnfinishedPage } from "./page-progress";
 import { createPoll, PollFailed, type PollOptions } from "./poll";
 import { errorOf, warn } from "./problem";
-import { ReadAhead } from "./read-ahead";
+import { ReadAhead, type ReadAheadLimits } from "./read-ahead";
 
-export type { PageProgress, UnfinishedPage } from "./page-progress";
+export { PageUnfinished, type PageProgress, type UnfinishedPage } from "./page-progress";
 
 export interface PollerOptions extends PollOptions {
   /** Store of the cursor, such as `cursorFile("/var/lib/bridge/cursor")`. */
@@ -17,8 +17,9 @@ export interface PollerOptions extends PollOptions {
    * rejects, or the process stops earlier, the page is polled again, possibly with more events, and nothing after the
    * page is read. Therefore, skip events whose `id` was already handled, as `eachEvent` does.
    *
-   * If a channel's chat does not accept an event, other channels need not wait: resolve to an `UnfinishedPage`, as
-   * `eachEvent` and the `takePage` of a `CatchUp` do. The cursor then stays before the page, and the poller reads on.
+   * If the chat does not accept an event, other channels need not wait: resolve to an `UnfinishedPage`, as the `takePage`
+   * of a `CatchUp` does, or reject with `PageUnfinished`, as `eachEvent` does. The cursor then stays before the page, and
+   * the poller reads on.
    */
   handle(page: EventPage, signal: AbortSignal): Promise<UnfinishedPage | void> | UnfinishedPage | void;
   /** Events to fetch if no cursor is saved: all held events (the default), or only new events. */
@@ -48,6 +49,8 @@ export interface WatchedPollerOptions extends PollerOptions {
    * the cursor is not saved. The poller reports such a problem only once, not for each page.
    */
   readonly onPage: (isSolved: boolean) => void;
+  /** `READ_AHEAD_LIMITS` by default. */
+  readonly aheadLimits?: ReadAheadLimits;
 }
 
 /** Minimum and default of `intervalMs`, ms: the interval that the contract recommends. */
@@ -104,7 +107,7 @@ class PollRounds {
   readonly #intervalMs: number;
   readonly #report: (problem: Error) => void;
   readonly #poll: ReturnType<typeof createPoll>;
-  readonly #ahead = new ReadAhead();
+  readonly #ahead: ReadAhead;
   #at: "saved" | "ahead" = "saved";
   /** The cursor that is saved, or that could not be saved. */
   #cursor: string | undefined;
@@ -131,6 +134,7 @@ class PollRounds {
     this.#report = options.report ?? warn;
     this.#intervalMs = intervalMs;
     this.#poll = createPoll(options);
+    this.#ahead = new ReadAhead(options.aheadLimits);
   }
 
   async run(): Promise<void> {
@@ -180,14 +184,14 @@ class PollRounds {
 
   /** Passes the new events of a page to the handler. Returns false if the handler rejects. */
   async #handle(page: EventPage, after: string | undefined): Promise<boolean> {
-    const { handle, signal, onPage } = this.#options;
+    const { signal, onPage } = this.#options;
     onPage(!this.#hasProblem() && this.#cursor === this.#stored);
     const isFirst = this.#ahead.isEmpty;
     const events = this.#ahead.unread(page.events);
     const gap = page.gap && this.#gapAfter !== after;
     if (page.gap) this.#gapAfter = after;
     try {
-      const unfinished = (await handle({ ...page, events, gap }, signal)) ?? undefined;
+      const unfinished = await this.#unfinished({ ...page, events, gap });
       // If all events of a page are known, the page ends at the read position or before.
       const isAhead = isFirst || events.length > 0 || !page.hasMore || this.#at === "ahead";
       if (page.next !== null && isAhead) this.#ahead.add({ events, next: page.next, unfinished });
@@ -203,6 +207,16 @@ class PollRounds {
     if (this.#ahead.isEmpty) this.#skipped.clear();
     else this.#saveWhenIdle();
     return true;
+  }
+
+  /** Resolves to undefined if the handler has finished the page. Rejects if the handler did not handle the page. */
+  async #unfinished(page: EventPage): Promise<UnfinishedPage | undefined> {
+    try {
+      return (await this.#options.handle(page, this.#options.signal)) ?? undefined;
+    } catch (error) {
+      if (error instanceof PageUnfinished) return error;
+      throw error;
+    }
   }
 
   /** Moves the cursor past the finished pages. Returns whether the cursor moved. */

@@ -4,6 +4,8 @@ import type { UnfinishedPage } from "./page-progress";
 /** Limits of the pages that are read past the saved cursor. */
 export interface ReadAheadLimits {
   readonly events: number;
+  /** Maximum number of events while an event must be read again, because then each round reads all events again. */
+  readonly eventsAgain: number;
   /** Maximum length of the events, as JSON in UTF-16 code units. */
   readonly characters: number;
 }
@@ -13,7 +15,11 @@ export interface ReadAheadLimits {
  * and the store keeps 10,000 messages of 16 Mi characters in total: see `BRIDGE_LIMITS` and `SHOWN_LIMITS`. Half of
  * these numbers leaves room for a last page of 8 MB. The ids and cursors in memory take less than 2 MB.
  */
-export const READ_AHEAD_LIMITS: ReadAheadLimits = { events: 5_000, characters: 8 * 1024 * 1024 };
+export const READ_AHEAD_LIMITS: ReadAheadLimits = {
+  events: 5_000,
+  eventsAgain: 1_000,
+  characters: 8 * 1024 * 1024,
+};
 
 /** A page that the handler was given. */
 export interface PageRead {
@@ -55,7 +61,9 @@ export class ReadAhead {
   }
 
   get isFull(): boolean {
-    return this.#ids.size >= this.#limits.events || this.#characters >= this.#limits.characters;
+    const { events, eventsAgain, characters } = this.#limits;
+    const isLong = this.#ids.size >= events || this.#characters >= characters;
+    return isLong || (this.#ids.size >= eventsAgain && this.#isNeededAgain());
   }
 
   /** Number of events. */
@@ -113,11 +121,15 @@ export class ReadAhead {
 
   /** Forgets all pages if an event of any page must be read again. */
   forgetIfNeeded(): void {
-    if (!this.#pages.some(({ unfinished }) => unfinished?.progress().is === "again")) return;
+    if (!this.#isNeededAgain()) return;
     for (const { unfinished } of this.#pages) unfinished?.onReread?.();
     this.#pages = [];
     this.#ids.clear();
     this.#characters = 0;
+  }
+
+  #isNeededAgain(): boolean {
+    return this.#pages.some(({ unfinished }) => unfinished?.progress().is === "again");
   }
 
   /** Resolves when no page has a call in progress. */

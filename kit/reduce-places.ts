@@ -1,5 +1,5 @@
 import { DM_PREFIX } from "../contract/forms";
-import type { DmCreate, MessageCreate, OutboundEvent } from "./events";
+import type { OutboundEvent } from "./events";
 import type { BridgeState } from "./reduce-state";
 
 type PlacedEvent = Exclude<OutboundEvent, { type: "ping" }>;
@@ -16,9 +16,21 @@ export function placeOf(event: PlacedEvent): string {
   return event.type === "dm.create" ? DM_PREFIX + event.user : event.channel;
 }
 
+/** Returns a key for the place of an event, which differs from all keys of messages. */
+export function placeKey(event: PlacedEvent): string {
+  return `place ${placeOf(event)}`;
+}
+
+/** Returns a key for the message of an event. */
+export function messageKey({ message }: PlacedEvent): string {
+  return `message ${message.id}`;
+}
+
 /** Returns the keys of a create that was skipped as `full`: its place and its message. */
-export function skipKeys(event: MessageCreate | DmCreate): readonly string[] {
-  return [`place ${placeOf(event)}`, `message ${event.message.id}`];
+export function skipKeys(event: OutboundEvent): readonly string[] {
+  return event.type === "message.create" || event.type === "dm.create"
+    ? [placeKey(event), messageKey(event)]
+    : [];
 }
 
 /**
@@ -26,8 +38,8 @@ export function skipKeys(event: MessageCreate | DmCreate): readonly string[] {
  * update of the create's message, which would be dropped after 5 seconds.
  */
 export function isBehindSkipped(keys: ReadonlySet<string>, event: PlacedEvent): boolean {
-  if (event.type === "message.update") return keys.has(`message ${event.message.id}`);
-  return event.type !== "message.ephemeral" && keys.has(`place ${placeOf(event)}`);
+  if (event.type === "message.update") return keys.has(messageKey(event));
+  return event.type !== "message.ephemeral" && keys.has(placeKey(event));
 }
 
 /** Returns whether the state has no room for another event of the place. */

@@ -72,7 +72,6 @@ function take(draft: Draft, event: OutboundEvent): void {
 /** Skips an event without marking it as completed, so the event can be redelivered. */
 function skipAsFull(draft: Draft, event: OutboundEvent): void {
   draft.skips.push({ type: "skip", event, reason: "full" });
-  if (event.type !== "message.create" && event.type !== "dm.create") return;
   for (const key of skipKeys(event)) draft.full.add(key);
 }
 

@@ -65,6 +65,7 @@ const PLACES = ["c1", "c2", "dm:u1"] as const;
 /** Generates the events of one run of the service: a few messages in a few places, with rising sequences. */
 export function serviceRun(
   expiresAtMs: fc.Arbitrary<number | undefined>,
+  eventsMost = 14,
 ): fc.Arbitrary<readonly OutboundEvent[]> {
   const step = fc.record({
     what: fc.constantFrom("create", "create", "update", "update", "update", "ephemeral", "ping"),
@@ -72,7 +73,7 @@ export function serviceRun(
     which: fc.nat(),
     expiresAtMs,
   });
-  return fc.array(step, { minLength: 1, maxLength: 14 }).map((steps) => {
+  return fc.array(step, { minLength: 1, maxLength: eventsMost }).map((steps) => {
     const made: { messageId: string; place: string }[] = [];
     return steps.map(({ what, place, which, expiresAtMs }, index) => {
       const sketch = { sequence: index + 1, ...(expiresAtMs !== undefined && { expiresAtMs }) };
