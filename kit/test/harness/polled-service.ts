@@ -1,6 +1,6 @@
 import { cursorInMemory, type CursorStore } from "../../cursor-store";
 import type { EventPage } from "../../events";
-import { runPoller, type PollerOptions } from "../../poller";
+import { runWatchedPoller, type WatchedPollerOptions } from "../../poller";
 import { sayNothing, status, type Behaviour } from "../../../test/harness/behaviours";
 import { signatureOf } from "../../../test/harness/bridge";
 import { startReceiver } from "../../../test/harness/receiver";
@@ -44,7 +44,7 @@ export async function startPolledService() {
   });
 
   /** Runs a poller, and answers its requests with `answers` in turn. The first further request stops the poller. */
-  async function run(answers: readonly Behaviour[], change: Partial<PollerOptions> = {}) {
+  async function run(answers: readonly Behaviour[], change: Partial<WatchedPollerOptions> = {}) {
     const timing = skipTime();
     const abort = new AbortController();
     const problems: string[] = [];
@@ -55,8 +55,8 @@ export async function startPolledService() {
       return answer ?? sayNothing();
     });
     const report = ({ message }: Error) => void problems.push(message);
-    const all = { ...options(), timing, report, ...change, signal: abort.signal };
-    const error: unknown = await runPoller(all).catch((reason: unknown) => reason);
+    const all = { ...options(), timing, report, onPage: () => undefined, ...change, signal: abort.signal };
+    const error: unknown = await runWatchedPoller(all).catch((reason: unknown) => reason);
     const requests = service.requests.slice(requestsBefore);
     return {
       requests,

@@ -1,8 +1,10 @@
 import { cursorInMemory, type CursorStore } from "../../cursor-store";
+import type { EventPage } from "../../events";
 import { PollRefused } from "../../poll";
-import { runPoller } from "../../poller";
+import { runPoller, type PageProgress } from "../../poller";
 import { garbage, reset, sayNothing, status } from "../../../test/harness/behaviours";
 import { nowSeconds, signatureOf } from "../../../test/harness/bridge";
+import { gate } from "../harness/gate";
 import { cursorAt, pageOf, SECRET, startPolledService, type PolledService } from "../harness/polled-service";
 import { create } from "../../../test/harness/sample-events";
 import { fakeTimeouts, skipTime } from "../harness/skipped-time";
@@ -180,6 +182,138 @@ test("the cursor moves only after the handler succeeds; after each failure, the 
   expect(kept).toEqual(["1", "1", "1"]);
   expect(pauses.slice(0, 3)).toEqual([2000, 2000, 2000]);
   expect(problems).toEqual(["a page was not handled and will be polled again: the chat says no"]);
+});
+
+/** Returns a page that a handler does not finish until `finish` is called. */
+function unfinishedPage() {
+  let progress: PageProgress = { is: "busy" };
+  return {
+    progress: () => progress,
+    set: (next: PageProgress) => void (progress = next),
+    onReread: jest.fn<void, []>(),
+  };
+}
+const CHAT_SAYS_NO = { is: "waiting", problem: new Error("the chat says no") } as const;
+const textsOf = (pages: readonly EventPage[]) =>
+  pages.map(({ events }) => events.map(({ sequence }) => sequence));
+
+// time: controlled
+// contract: kit-refused-create
+test("while a page is unfinished, the poller polls the saved cursor every 2 seconds, reads on past the page, and handles each event once", async () => {
+  const handled: EventPage[] = [];
+  const cursors = await cursorAt("0");
+  const unfinished = unfinishedPage();
+  const [full, rest] = [
+    [create(1), create(2)],
+    [create(3), create(4)],
+  ];
+  const { queries, pauses, problems, cursor } = await service.run(
+    [
+      pageOf({ events: full, next: "2", hasMore: true }),
+      pageOf({ events: rest.slice(0, 1), next: "3" }),
+      // The next round. The page at the saved cursor contains only known events.
+      pageOf({ events: full, next: "2", hasMore: true }),
+      pageOf({ events: rest.slice(1), next: "4" }),
+      pageOf({ events: [...full, ...rest, create(5)], next: "5" }),
+    ],
+    {
+      cursors,
+      handle(page) {
+        handled.push(page);
+        if (handled.length === 1) return unfinished;
+        unfinished.set(CHAT_SAYS_NO);
+        if (page.events[0]?.id === create(5).id) unfinished.set({ is: "done" });
+        return undefined;
+      },
+    },
+  );
+  expect(queries).toEqual(["?after=0", "?after=2", "?after=0", "?after=3", "?after=0", "?after=5"]);
+  expect(pauses.slice(0, 5)).toEqual([0, 2000, 0, 2000, 2000]);
+  expect(textsOf(handled)).toEqual(
+    [full, [create(3)], [], [create(4)], [create(5)]].map((page) => page.map(({ sequence }) => sequence)),
+  );
+  expect(problems).toEqual(["a page was not handled and will be polled again: the chat says no"]);
+  expect(cursor).toBe("5");
+});
+
+// time: controlled
+test("the poller stops reading on at its limit, and continues when the oldest page is done", async () => {
+  const unfinished = unfinishedPage();
+  let polls = 0;
+  const first = pageOf({ events: [create(1)], next: "1", hasMore: true });
+  const { queries, problems } = await service.run(
+    [first, pageOf({ events: [create(2)], next: "2", hasMore: true }), first, first, pageOf({ next: "2" })],
+    {
+      handle(page) {
+        if (page.events[0]?.id === create(1).id) return unfinished;
+        if (page.events.length === 0) polls++;
+        if (polls === 2) unfinished.set({ is: "done" });
+        return undefined;
+      },
+      aheadLimits: { events: 2, eventsAgain: 2, characters: 1_000_000 },
+    },
+  );
+  expect(queries).toEqual(["", "?after=1", "", "", "?after=2", "?after=2"]);
+  expect(problems).toEqual([expect.stringMatching("^2 events were read after an event")]);
+});
+
+// time: controlled
+test("if a page must be read again, the next round passes all events after the saved cursor to the handler again", async () => {
+  const handled: EventPage[] = [];
+  const unfinished = unfinishedPage();
+  unfinished.set({ ...CHAT_SAYS_NO, is: "again" });
+  const pages = [
+    pageOf({ events: [create(1)], next: "1", hasMore: true }),
+    pageOf({ events: [create(2)], next: "2" }),
+  ];
+  const { queries, cursor } = await service.run([...pages, ...pages], {
+    handle(page) {
+      handled.push(page);
+      return handled.length === 1 ? unfinished : undefined;
+    },
+  });
+  expect(queries).toEqual(["", "?after=1", "", "?after=1", "?after=2"]);
+  expect(textsOf(handled)).toEqual([1, 2, 1, 2].map((number) => [create(number).sequence]));
+  expect([unfinished.onReread.mock.calls.length, cursor]).toEqual([1, "2"]);
+});
+
+test("while the cursor stays before a gap, the handler is notified of the gap once", async () => {
+  const gaps: boolean[] = [];
+  const unfinished = unfinishedPage();
+  const page = pageOf({ events: [create(1)], next: "9", hasMore: true, gap: true });
+  const rest = pageOf({ next: "9" });
+  await service.run([page, rest, page, rest], {
+    cursors: await cursorAt("1"),
+    handle({ gap }) {
+      gaps.push(gap);
+      return gaps.length === 1 ? unfinished : undefined;
+    },
+  });
+  expect(gaps).toEqual([true, false, false, false]);
+});
+
+// time: ordering
+test("the cursor is saved once the chat has answered all calls, before the next poll, and a stopping poller waits for the answers", async () => {
+  const cursors = cursorInMemory();
+  const abort = new AbortController();
+  const unfinished = { ...unfinishedPage(), idle: () => answered };
+  const { open, opened: answered } = gate();
+  service.behave(pageOf({ events: [create(1)], next: "1" }));
+  const saves: string[] = [];
+  const save = async (cursor: string) => void saves.push(cursor);
+  const running = runPoller({
+    ...service.options(),
+    cursors: { load: () => cursors.load(), save },
+    signal: abort.signal,
+    handle: () => unfinished,
+  });
+  await until("the page is handled", () => service.requests.length === 1);
+  unfinished.set({ is: "done" });
+  open();
+  await until("the cursor is saved", () => saves.length > 0);
+  expect([saves, service.requests.length]).toEqual([["1"], 1]);
+  abort.abort();
+  await running;
 });
 
 // time: controlled

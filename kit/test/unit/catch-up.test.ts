@@ -1,12 +1,13 @@
 import { deserialize, serialize } from "node:v8";
 import { createCatchUp, type CatchUp, type CatchUpOptions } from "../../catch-up";
+import { RetryLater } from "../../chat-errors";
 import type { OutboundEvent } from "../../events";
 import { initialState, lastingState, type BridgeState } from "../../reduce-state";
 import { gate } from "../harness/gate";
 import { fakeTimeouts } from "../harness/skipped-time";
 import { until } from "../../../test/harness/wait";
 import { create, dm, ephemeral, ping, START_MS, update } from "./reduce-events";
-import { createChat, type ChatCall } from "./reduce-world";
+import { createChat, placeOf, type ChatCall } from "./reduce-world";
 
 const started: CatchUp[] = [];
 beforeEach(() => fakeTimeouts(START_MS));
@@ -101,6 +102,75 @@ test("a refused create is not retried before the `retryAfterMs` of the chat's er
   expect(judge).toHaveBeenCalledTimes(2);
 });
 
+test("takePage does not wait for the chat, and the page is done when the chat has answered", async () => {
+  const { open, opened } = gate();
+  const { catchUp, chat } = start({}, ({ event }) => (placeOf(event) === "c1" ? opened : undefined));
+  const slow = catchUp.takePage(page(create("c1", 1), create("c2", 2)));
+  const next = catchUp.takePage(page(create("c2", 3)));
+  await until("the other channel is shown", () => chat.posts.length === 2);
+  expect(textsOf(chat)).toEqual(["text 2", "text 3"]);
+  expect(slow?.progress()).toEqual({ is: "busy" });
+  open();
+  await slow?.idle?.();
+  expect([slow?.progress(), next?.progress()]).toEqual([{ is: "done" }, { is: "done" }]);
+  expect(catchUp.takePage(page(create("c1", 1), ping(4)))).toBeUndefined();
+});
+
+// time: controlled
+// contract: kit-refused-create
+test("a DM that the chat limits delays only the DMs of its member, and status lists the DM until it is shown", async () => {
+  let isLimited = true;
+  const { catchUp, chat } = start({}, ({ type, event }) => {
+    if (isLimited && type === "dm" && placeOf(event) === "dm:u1")
+      throw new RetryLater(60_000, "wait a minute");
+  });
+  const events = [dm("u1", 1), dm("u1", 2), dm("u2", 3), create("c1", 4), ephemeral("c1", 5)];
+  const taken = catchUp.takePage(page(...events));
+  await taken?.idle?.();
+  expect(textsOf(chat)).toEqual(["text 3", "text 4"]);
+  expect(chat.whispers).toEqual([5]);
+  expect(taken?.progress()).toMatchObject({ is: "waiting" });
+  const since = new Date(START_MS);
+  expect(catchUp.waiting).toEqual([{ channel: "dm:u1", messages: 2, since, problem: "wait a minute" }]);
+  isLimited = false;
+  await jest.advanceTimersByTimeAsync(59_999);
+  expect(chat.posts).toHaveLength(2);
+  await jest.advanceTimersByTimeAsync(1);
+  expect(textsOf(chat)).toEqual(["text 3", "text 4", "text 1", "text 2"]);
+  expect([taken?.progress(), catchUp.waiting]).toEqual([{ is: "done" }, []]);
+});
+
+test("a channel's waiting creates fill only the channel's share, and no later create overtakes a create that was skipped", async () => {
+  const gates = [gate(), gate()];
+  const { catchUp, chat } = start({ state: initialState({ open: 10, place: 2 }) }, ({ event }) =>
+    placeOf(event) === "c1" ? gates[event.sequence - 1]?.opened : undefined,
+  );
+  const first = page(
+    create("c1", 1),
+    create("c1", 2),
+    create("c1", 3),
+    update({ sequence: 4, messageId: "msg_3" }),
+  );
+  const second = page(create("c2", 5), create("c1", 6));
+  const skipped = catchUp.takePage(first);
+  expect(skipped?.progress()).toMatchObject({ is: "waiting" });
+  gates[0]?.open();
+  await until("the first create is posted", () => chat.posts.length === 1);
+  // There is room for one create of c1.
+  const behind = catchUp.takePage(second);
+  await until("the other channel is shown", () => chat.posts.length === 2);
+  expect(catchUp.state.creates.map(({ event }) => event.sequence)).toEqual([2]);
+  gates[1]?.open();
+  await until("the second create is posted", () => chat.posts.length === 3);
+  expect([skipped?.progress().is, behind?.progress().is]).toEqual(["again", "again"]);
+  skipped?.onReread?.();
+  catchUp.takePage(first);
+  await until("the skipped create is posted and updated", () => chat.posts.at(-1)?.sequences.length === 2);
+  catchUp.takePage(second);
+  await until("all messages are posted", () => chat.posts.length === 5);
+  expect(chat.posts.map(({ sequences }) => sequences)).toEqual([[1], [5], [2], [3, 4], [6]]);
+});
+
 // contract: kit-highest-update
 test("pushed events are accepted immediately, and only the newest of several waiting updates is applied", async () => {
   const { open, opened } = gate();
@@ -165,6 +235,7 @@ test("close waits for calls in progress, and later events are rejected", async (
   const closed = catchUp.close();
   await expect(catchUp.handleEvent(create("c1", 2))).rejects.toThrow("closed");
   await expect(catchUp.handlePage(page())).rejects.toThrow("closed");
+  expect(() => catchUp.takePage(page())).toThrow("closed");
   open();
   await closed;
   expect(textsOf(chat)).toEqual(["text 1"]);
