@@ -30,9 +30,22 @@ export function numberedChoices(rows: readonly (readonly Button[])[]): readonly 
   });
 }
 
-/** Returns a line of plain text for each button: "1. Join" for an action, and "Read more: https://…" for a link. */
-export function choiceLines(rows: readonly (readonly Button[])[]): readonly string[] {
-  return numberedChoices(rows).map((choice) =>
+/**
+ * Returns a line of plain text for each button: "1. Join" for an action, and "Read more: https://…" for a link. With a
+ * `prefix`, e.g. "!", a last line says how members answer: "(answer with !1 to !4)".
+ */
+export function choiceLines(rows: readonly (readonly Button[])[], prefix?: string): readonly string[] {
+  const choices = numberedChoices(rows);
+  const lines = choices.map((choice) =>
     choice.number === undefined ? `${choice.label}: ${choice.url}` : `${choice.number}. ${choice.label}`,
   );
+  const count = choices.filter(({ number }) => number !== undefined).length;
+  return prefix === undefined || count === 0 ? lines : [...lines, `(${howToAnswer(count, prefix)})`];
+}
+
+/** Returns the instruction for `count` choices, e.g. "answer with !1 to !4". */
+export function howToAnswer(count: number, prefix: string): string {
+  const last = `${prefix}${count}`;
+  if (count === 1) return `answer with ${last}`;
+  return `answer with ${prefix}1 ${count === 2 ? "or" : "to"} ${last}`;
 }

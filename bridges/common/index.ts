@@ -24,7 +24,7 @@ export { kitOptions } from "./kit-options";
 export type { ConnectionState } from "./health";
 export type { RoomState } from "./rooms";
 export { runBridgeProgram, type BridgeProgram, type RunningBridge, type Tools } from "./run-bridge-program";
-export { readChoice, readCommand } from "./typed-text";
+export { readChoice, readCommand } from "chat-bridge-kit";
 export { isInBlocks, whyNotPublic, type AddressBlock } from "../../runtime/public-address";
 export { formatHostPort, isLoopback, SettingsError, type HostPort } from "../../runtime/settings";
 export type { Logger } from "pino";

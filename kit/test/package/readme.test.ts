@@ -57,7 +57,7 @@ test("the package contains the kit's code, types, README and licence; all export
 test("the README's examples compile with strict options, and no page of the package contains a relative link", () => {
   // `compileExamples` throws if the examples do not compile.
   expect(examples).toEqual(expect.arrayContaining(["poll-bridge.mts", "push-bridge.mts"]));
-  expect(examples).toHaveLength(5);
+  expect(examples).toHaveLength(6);
   expect(kit.readme).not.toContain("```js");
   const template = readFileSync(join(kit.folder, "node_modules/chat-bridge-kit/template/README.md"), "utf8");
   for (const page of [kit.readme, template]) {

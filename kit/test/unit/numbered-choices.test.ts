@@ -17,3 +17,10 @@ test("buttons are shown as one line of plain text each", () => {
   expect(choiceLines(ROWS)).toEqual(["1. Join", "Read more: https://a.example/rules", "2. Leave"]);
   expect(choiceLines([])).toEqual([]);
 });
+
+test("with a prefix, the last line says how members answer", () => {
+  expect(choiceLines(ROWS, "!").at(-1)).toBe("(answer with !1 or !2)");
+  expect(choiceLines([[JOIN]], "#").at(-1)).toBe("(answer with #1)");
+  expect(choiceLines([[JOIN, LEAVE, JOIN]], "!").at(-1)).toBe("(answer with !1 to !3)");
+  expect(choiceLines([[RULES]], "!")).toEqual(["Read more: https://a.example/rules"]);
+});

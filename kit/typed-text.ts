@@ -1,6 +1,8 @@
 /** The settings for commands and choices that members type. */
-interface Typing {
+export interface Typing {
+  /** Prefix of commands and choices, e.g. "!". */
   readonly COMMAND_PREFIX: string;
+  /** Command that members type after the prefix, e.g. "play". */
   readonly COMMAND_WORD: string;
 }
 

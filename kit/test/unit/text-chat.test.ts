@@ -1,0 +1,151 @@
+import type { Message } from "../../events";
+import { dmChannel } from "../../inbound-event";
+import { createReports } from "../../bridge-reports";
+import { PendingCalls } from "../../pending-calls";
+import { createShownMessages } from "../../shown-messages";
+import { TextChat } from "../../text-chat";
+
+const ANN = { id: "ann@chat.example", name: "Ann" };
+const BOB = { id: "bob@chat.example", name: "Bob" };
+const QUIZ = { id: "quiz@rooms.example", name: "Quiz" };
+const DM = dmChannel(ANN.id);
+const UNSENT = "That did not reach the games. Try again in a minute.";
+const choices = (...labels: readonly string[]) => ({
+  buttons: [labels.map((label) => ({ label, action: `do:${label}` }))],
+});
+
+type Shown = Partial<Message> & { readonly user?: string; readonly channel?: string };
+
+/** Returns a text chat that shows messages, the oldest first, and the events that it has sent. */
+function setUp(messages: readonly Shown[], outcome = "accepted") {
+  const sent: unknown[] = [];
+  const shown = createShownMessages();
+  messages.forEach(({ user = null, channel = QUIZ.id, ...fields }, i) => {
+    const id = `m${i}`;
+    const plain = { kind: "card", text: "", buttons: [], image: null, awaitsReply: false, data: null };
+    const message = { id, ...plain, ...fields };
+    shown.put({ messageId: id, channel, user, message, chatMessageIds: [id], eventId: id, sequence: i });
+  });
+  const { reports } = createReports({
+    sender: {
+      async send(event: unknown) {
+        sent.push(event);
+        return { outcome, status: 500, message: "" } as never;
+      },
+    } as never,
+    shown,
+    calls: new PendingCalls(),
+    signal: new AbortController().signal,
+    report: () => undefined,
+  });
+  const chat = new TextChat({
+    bridge: { ...reports, shownIn: (channel) => shown.inChannel(channel) },
+    settings: { COMMAND_PREFIX: "!", COMMAND_WORD: "play" },
+    channelWord: "room",
+  });
+  return {
+    sent,
+    types: (text: string, user = ANN) => chat.report({ user, channel: QUIZ, text }),
+    whispers: (text: string, sharedChannels: readonly string[] = []) =>
+      chat.report({ user: ANN, channel: undefined, text, sharedChannels }),
+  };
+}
+
+beforeEach(() => jest.useFakeTimers());
+afterEach(() => jest.useRealTimers());
+
+test("!play is a command of the channel", async () => {
+  const { sent, types } = setUp([]);
+  expect(await types("!PLAY start now")).toBeUndefined();
+  expect(sent).toEqual([{ type: "command", channel: QUIZ, user: ANN, text: "start now" }]);
+});
+
+test("!2 presses the second button of the newest message that the member sees, and other members' buttons are not pressed", async () => {
+  const { sent, types } = setUp([choices("a", "b"), { ...choices("c", "d"), user: BOB.id }]);
+  await types("!2");
+  expect(sent).toEqual([{ type: "action", channel: QUIZ.id, user: ANN, messageId: "m0", action: "do:b" }]);
+});
+
+test("a number that is no choice is explained, and !3 in a channel without choices is not for the games", async () => {
+  const { sent, types } = setUp([choices("a", "b", "c", "d")]);
+  expect(await types("!9")).toBe("There is no choice 9: answer with !1 to !4.");
+  const without = setUp([]);
+  expect(await without.types("!3")).toBeUndefined();
+  expect([...sent, ...without.sent]).toEqual([]);
+});
+
+test("text is sent only while the newest message waits for it, and a private receipt does not end the wait", async () => {
+  const waiting = setUp([{ awaitsReply: true }, { user: ANN.id }]);
+  expect(await waiting.types("42")).toBeUndefined();
+  expect(waiting.sent).toEqual([{ type: "message", channel: QUIZ, user: ANN, text: "42" }]);
+  const over = setUp([{ awaitsReply: true }, {}]);
+  expect(await over.types("42")).toBeUndefined();
+  expect(over.sent).toEqual([]);
+});
+
+// time: controlled
+test("a member who types a number without the prefix is told once how to answer", async () => {
+  const { sent, types } = setUp([choices("a", "b")]);
+  expect(await types("2")).toBe("To answer, type !2.");
+  expect(await types("3")).toBeUndefined();
+  jest.advanceTimersByTime(60_000);
+  expect(await types("2")).toBeUndefined();
+  expect(await types("2", BOB)).toBe("To answer, type !2.");
+  expect(sent).toEqual([]);
+});
+
+test("a member who answers a question without choices with the prefix is told to leave the prefix out", async () => {
+  const { sent, types } = setUp([{ awaitsReply: true }]);
+  expect(await types("!42")).toBe("This question has no choices: type 42 without !.");
+  expect(sent).toEqual([]);
+});
+
+test("a private number presses a button of the direct conversation, and answers a newer prompt there", async () => {
+  const offer = { channel: DM, ...choices("yes", "no") };
+  const offered = setUp([offer]);
+  expect(await offered.whispers("2")).toBeUndefined();
+  expect(await offered.whispers("3")).toBe("There is no choice 3: answer with 1 or 2.");
+  expect(offered.sent).toMatchObject([{ type: "action", channel: DM, action: "do:no" }]);
+  const asked = setUp([offer, { channel: DM, awaitsReply: true }]);
+  expect([await asked.whispers("1"), await asked.whispers("!1")]).toEqual([undefined, undefined]);
+  expect(asked.sent).toMatchObject([
+    { type: "message", channel: DM, text: "1" },
+    { type: "action", channel: DM, action: "do:yes" },
+  ]);
+});
+
+test.each([
+  ["2", "Numbers count in the room of the question: type !2 in Quiz, Chess."],
+  ["!2", "Numbers count in the room of the question: type !2 in Quiz, Chess."],
+  ["hello", "No question waits for an answer here. To play, type !play in Quiz, Chess."],
+  ["!play start", "Commands work in a room: type !play in Quiz, Chess."],
+])("a private %p without a question there is explained", async (text, hint) => {
+  const { whispers } = setUp([choices("a", "b")]);
+  expect(await whispers(text, ["Quiz", "Chess"])).toBe(hint);
+});
+
+test("private hints without known rooms name no room", async () => {
+  expect(await setUp([]).whispers("hi")).toBe(
+    "No question waits for an answer here. To play, type !play in a room.",
+  );
+  expect(await setUp([]).whispers("1")).toBe("Numbers count in the room of the question: type !1 there.");
+});
+
+// time: controlled
+test("a member gets at most one hint in 10 seconds, and one explanation in 10 minutes", async () => {
+  const { whispers } = setUp([]);
+  expect(await whispers("hi")).toBeDefined();
+  expect(await whispers("!play")).toBeUndefined();
+  jest.advanceTimersByTime(10_000);
+  expect(await whispers("!play")).toBeDefined();
+  jest.advanceTimersByTime(60_000);
+  expect(await whispers("hi")).toBeUndefined();
+  jest.advanceTimersByTime(10 * 60_000);
+  expect(await whispers("hi")).toBeDefined();
+});
+
+test.each(["refused", "given-up"])("a member learns that a command was %s", async (outcome) => {
+  const { types } = setUp([choices("a")], outcome);
+  expect(await types("!play")).toBe(UNSENT);
+  expect(await types("!1", BOB)).toBe(UNSENT);
+});

@@ -1,0 +1,171 @@
+import type { Bridge } from "./bridge";
+import { dmChannel, type User } from "./inbound-event";
+import { howToAnswer, numberedChoices } from "./numbered-choices";
+import { createSeenIds } from "./seen-ids";
+import type { ShownMessage } from "./shown-messages";
+import { readChoice, readCommand, type Typing } from "./typed-text";
+
+/** A line that a member typed. */
+export interface TypedLine {
+  readonly user: User;
+  /** The channel; undefined if the member wrote to the bridge privately. */
+  readonly channel: { readonly id: string; readonly name?: string | null } | undefined;
+  readonly text: string;
+  /** The chat's id of the line, if the chat can deliver the line twice. */
+  readonly id?: string | undefined;
+  /** For a private line: names of the channels that the member and the bridge share, for hints. */
+  readonly sharedChannels?: readonly string[];
+}
+
+export interface TextChatOptions {
+  readonly bridge: Pick<Bridge, "command" | "choose" | "message" | "shownIn">;
+  readonly settings: Typing;
+  /** The chat's word for a channel, in the singular, e.g. "room". */
+  readonly channelWord?: string;
+}
+
+/** Maximum number of members whose last hints are remembered. */
+const HINTED_MAX = 1_000;
+/** Minimum milliseconds between two hints to a member. */
+const HINT_GAP_MS = 10_000;
+/** Minimum milliseconds between two explanations to a member. The long wait also ends a loop between two bots. */
+const EXPLAIN_GAP_MS = 10 * 60_000;
+/** A prompt waits for an answer only while it is among this many of the newest messages of a direct conversation. */
+const PROMPTS_SEEN = 5;
+const CHANNELS_NAMED = 3;
+
+type Hint = { readonly type: "fault" | "explanation"; readonly text: string };
+
+/**
+ * Reports what members type in a chat without buttons: "!play start" is a command, "!2" presses the second button of
+ * the newest message, and other text is sent while a game waits for text.
+ */
+export class TextChat {
+  readonly #bridge: TextChatOptions["bridge"];
+  readonly #settings: Typing;
+  readonly #channelWord: string;
+  readonly #hinted = createSeenIds({ forMs: HINT_GAP_MS, most: HINTED_MAX });
+  readonly #explained = createSeenIds({ forMs: EXPLAIN_GAP_MS, most: HINTED_MAX });
+
+  constructor({ bridge, settings, channelWord = "channel" }: TextChatOptions) {
+    this.#bridge = bridge;
+    this.#settings = settings;
+    this.#channelWord = channelWord;
+  }
+
+  /**
+   * Reports a line to the service. Resolves to a hint for the member, which no other member should see; undefined if
+   * there is nothing to say, or the member got a hint just before. Never rejects.
+   */
+  async report(line: TypedLine): Promise<string | undefined> {
+    const text = line.text.trim();
+    if (text === "") return undefined;
+    const hint =
+      line.channel === undefined
+        ? await this.#private(line, text)
+        : await this.#public(line, line.channel, text);
+    return hint && this.#limited(line.user.id, hint);
+  }
+
+  async #public(
+    line: TypedLine,
+    channel: NonNullable<TypedLine["channel"]>,
+    text: string,
+  ): Promise<Hint | undefined> {
+    const { COMMAND_PREFIX: prefix } = this.#settings;
+    const command = readCommand(text, this.#settings);
+    if (command !== undefined) return unsent(this.#bridge.command({ ...head(line), channel, text: command }));
+    const number = readChoice(text, this.#settings);
+    const pressed = number === undefined ? undefined : await this.#press(line, channel.id, number, prefix);
+    if (pressed?.isChoice) return pressed.hint;
+    const visible = this.#visibleTo(line.user.id, channel.id);
+    const newest = (isOwn: boolean) => visible.find(({ user }) => (user !== null) === isOwn);
+    const isAwaited = [newest(false), newest(true)].some((shown) => shown?.message.awaitsReply === true);
+    if (!isAwaited) {
+      const isBare = number === undefined && hasChoice(visible[0], readChoice(text, this.#settings, true));
+      return isBare ? { type: "explanation", text: `To answer, type ${prefix}${text}.` } : undefined;
+    }
+    return number === undefined
+      ? unsent(this.#bridge.message({ ...head(line), channel, text }))
+      : { type: "explanation", text: `This question has no choices: type ${number} without ${prefix}.` };
+  }
+
+  async #private(line: TypedLine, text: string): Promise<Hint | undefined> {
+    const { COMMAND_PREFIX: prefix, COMMAND_WORD: word } = this.#settings;
+    const { sharedChannels = [], user } = line;
+    const names = sharedChannels.slice(0, CHANNELS_NAMED).join(", ");
+    const where = names === "" ? "there" : `in ${names}`;
+    if (readCommand(text, this.#settings) !== undefined) {
+      return {
+        type: "fault",
+        text: `Commands work in a ${this.#channelWord}: type ${prefix}${word} ${where}.`,
+      };
+    }
+    const channel = dmChannel(user.id);
+    const shown = this.#bridge.shownIn(channel);
+    // A number without prefix can be the answer to a prompt.
+    const isPrompt = shown[0]?.message.awaitsReply === true;
+    const number = readChoice(text, this.#settings, !isPrompt);
+    if (number !== undefined) {
+      const pressed = await this.#press(line, channel, number, "");
+      if (pressed.isChoice) return pressed.hint;
+    }
+    // The service ignores text for which no game waits, so all text is sent.
+    const fault = await unsent(this.#bridge.message({ ...head(line), channel, text }));
+    if (fault !== undefined) return fault;
+    if (shown.slice(0, PROMPTS_SEEN).some(({ message }) => message.awaitsReply)) return undefined;
+    const there =
+      number === undefined
+        ? `No question waits for an answer here. To play, type ${prefix}${word} ${names === "" ? `in a ${this.#channelWord}` : where}.`
+        : `Numbers count in the ${this.#channelWord} of the question: type ${prefix}${number} ${where}.`;
+    return { type: "explanation", text: there };
+  }
+
+  /** Presses a button. `isChoice` is false if no message has buttons. */
+  async #press(
+    line: TypedLine,
+    channel: string,
+    number: number,
+    prefix: string,
+  ): Promise<{ readonly isChoice: boolean; readonly hint: Hint | undefined }> {
+    const result = await this.#bridge.choose({ ...head(line), channel, number });
+    if (result.outcome !== "unknown-choice") return { isChoice: true, hint: faultOf(result.outcome) };
+    const { highest } = result;
+    if (highest === 0) return { isChoice: false, hint: undefined };
+    const text = `There is no choice ${number}: ${howToAnswer(highest, prefix)}.`;
+    return { isChoice: true, hint: { type: "fault", text } };
+  }
+
+  #visibleTo(userId: string, channel: string): readonly ShownMessage[] {
+    return this.#bridge.shownIn(channel).filter(({ user }) => user === null || user === userId);
+  }
+
+  /** Returns the text of a hint, or undefined if the member got a hint just before. */
+  #limited(userId: string, { type, text }: Hint): string | undefined {
+    const nowMs = Date.now();
+    const isExplanation = type === "explanation";
+    if (this.#hinted.has(userId, nowMs) || (isExplanation && this.#explained.has(userId, nowMs)))
+      return undefined;
+    this.#hinted.add(userId, nowMs);
+    if (isExplanation) this.#explained.add(userId, nowMs);
+    return text;
+  }
+}
+
+function head({ user, id }: TypedLine): Pick<TypedLine, "user"> & { readonly id?: string } {
+  return id === undefined ? { user } : { user, id };
+}
+
+async function unsent(sending: Promise<{ readonly outcome: string }>): Promise<Hint | undefined> {
+  return faultOf((await sending).outcome);
+}
+
+function faultOf(outcome: string): Hint | undefined {
+  if (outcome === "accepted") return undefined;
+  return { type: "fault", text: "That did not reach the games. Try again in a minute." };
+}
+
+function hasChoice(shown: ShownMessage | undefined, number: number | undefined): boolean {
+  if (shown === undefined || number === undefined) return false;
+  return numberedChoices(shown.message.buttons).some((choice) => choice.number === number);
+}
