@@ -1,6 +1,7 @@
 import { once } from "node:events";
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
+import { FolderInUse, lockFolder, type FolderLock } from "../../kit/folder-lock";
 import type { HostPort } from "../../runtime/settings";
 import { makeCertificate } from "./certificate";
 import { chatTargetUrl, childEnvironments, SWITCH_SOCKET } from "./child-environments";
@@ -18,7 +19,6 @@ import { freeAddresses, reachable, reachableHost } from "./listen-addresses";
 import { createOperator, demoWorkspace, signInLink, type Operator } from "./operator";
 import { holdsData, startPrivateRedis } from "./private-redis";
 import { findRedisServer } from "./redis-server";
-import { takeRunLock } from "./run-lock";
 import { readKeptSettings, writeKeptSettings, type DemoWorkspace } from "./settings-file";
 import { StartFault } from "./start-fault";
 import type { ListenAddresses, StartSettings } from "./start-settings";
@@ -38,10 +38,10 @@ const LEFTOVER_WITHIN_MS = 15_000;
  */
 export async function runService(settings: StartSettings, over: AbortController): Promise<void> {
   enter(settings.dataDir, join(settings.dataDir, "logs"));
-  const lock = await takeRunLock();
+  const lock = await lockRun();
   const service = new LocalService(settings, over);
   try {
-    console.log(whatNext(await service.start(lock.wasKilled ? LEFTOVER_WITHIN_MS : 0)));
+    console.log(whatNext(await service.start(lock.wasAbandoned ? LEFTOVER_WITHIN_MS : 0)));
     if (!over.signal.aborted) await once(over.signal, "abort");
   } catch (error) {
     // If `over` is already aborted, the reason for the abort is the cause, and this error is only a consequence.
@@ -216,6 +216,19 @@ function enter(dataDir: string, logs: string): void {
     process.chdir(dataDir);
   } catch (error) {
     throw new StartFault(`DATA_DIR: cannot use ${dataDir} (${(error as Error).message})`);
+  }
+}
+
+/** Allows one run at a time in the current folder. */
+async function lockRun(): Promise<FolderLock> {
+  try {
+    return await lockFolder(".");
+  } catch (error) {
+    if (!(error instanceof FolderInUse)) throw new StartFault(`DATA_DIR: ${(error as Error).message}`);
+    throw new StartFault(
+      `The service is already running in ${error.folder} (process ${error.pid ?? "unknown"}). ` +
+        "Stop it first, or start with another DATA_DIR and other addresses (npm start -- --help).",
+    );
   }
 }
 
