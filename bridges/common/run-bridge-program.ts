@@ -1,6 +1,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { parseArgs, parseEnv } from "node:util";
+import { FolderInUse, holderOf, lockFolder, type FolderLock } from "chat-bridge-kit/folder-lock";
 import type { Logger } from "pino";
 import { BRIDGE_SETTINGS, checkBridgeSettings, type BridgeSettings } from "./bridge-settings";
 import { createLogger } from "../../runtime/logger";
@@ -66,6 +67,7 @@ export async function runBridgeProgram<Table extends SettingTable>(
     const settings = readTable(program, environmentOf(options.config));
     const log = createLogger(name, settings.LOG_LEVEL);
     for (const line of settings.misspelled) log.warn(line);
+    const lock = await lockState(settings.STATE_FOLDER);
     let bridge: RunningBridge | undefined;
     const fail = (problem: string): void => {
       log.fatal({ problem }, "the bridge cannot continue");
@@ -87,6 +89,7 @@ export async function runBridgeProgram<Table extends SettingTable>(
     const close = async (): Promise<void> => {
       await running.close();
       await health?.close();
+      lock.release();
     };
     return { running: { close }, log };
   });
@@ -142,6 +145,20 @@ function readTable<Table extends SettingTable>(
   check?.(values, settings);
   if (faults.length > 0) throw new SettingsError(faults);
   return values;
+}
+
+/** Locks the state folder, so that only one process uses it. Throws `SettingsError` if that is not possible. */
+async function lockState(folder: string): Promise<FolderLock> {
+  try {
+    return await lockFolder(folder);
+  } catch (error) {
+    if (!(error instanceof FolderInUse)) {
+      throw new SettingsError([`STATE_FOLDER cannot be used: ${(error as Error).message}`]);
+    }
+    throw new SettingsError([
+      `${holderOf(error.pid)} uses STATE_FOLDER ${error.folder}: stop it, or give this bridge its own STATE_FOLDER`,
+    ]);
+  }
 }
 
 function helpPage(name: string, description: string, table: SettingTable): string {

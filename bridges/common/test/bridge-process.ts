@@ -31,6 +31,7 @@ export function startBridgeProcess(name: "irc" | "matrix", settings: Readonly<Re
 
   const bridge = {
     log: log as readonly LogLine[],
+    pid: child.pid,
     /** Resolves to the exit code, or to null when a signal ended the process. */
     exited,
     get errors() {
