@@ -7,6 +7,7 @@ import type { BridgeOptions } from "./bridge-options";
 import { createReports, type BridgeReports } from "./bridge-reports";
 import { StatusKeeper, type BridgeStatus } from "./bridge-status";
 import { createCatchUp, type CatchUp } from "./catch-up";
+import { FolderInUse } from "./folder-lock";
 import { listenForPushes } from "./listen";
 import { PollRefused } from "./poll";
 import { PendingCalls } from "./pending-calls";
@@ -63,6 +64,8 @@ export class BridgeRun {
   #opened: { readonly catchUp: CatchUp; readonly resumed: Promise<void> } | undefined;
   #closeServer: (() => Promise<void>) | undefined;
   #polling: Promise<void> | undefined;
+  /** The lock of the store, from the start until the bridge has stopped or has failed to start. */
+  #lock: { release(): void } | undefined;
 
   constructor(options: BridgeOptions) {
     const { store, secrets, onlyReported, report = warn } = options;
@@ -110,13 +113,18 @@ export class BridgeRun {
     if (this.#state.is !== "new") throw new Error("a bridge can be started only once");
     const started = this.#start();
     this.#enter({ is: "started", started });
-    await started;
+    try {
+      await started;
+    } catch (error) {
+      this.#lock?.release();
+      throw error;
+    }
   }
 
   stop(): Promise<void> {
     if (this.#state.is === "stopping") return this.#state.stopped;
     const started = this.#state.is === "started" ? this.#state.started : undefined;
-    const stopped = within(STOP_WITHIN_MS, this.#stop(started));
+    const stopped = within(STOP_WITHIN_MS, this.#stop(started)).finally(() => this.#lock?.release());
     this.#enter({ is: "stopping", stopped });
     return stopped;
   }
@@ -152,6 +160,8 @@ export class BridgeRun {
     const { chat, store, chatTimeoutMs } = this.#options;
     const [shown, reported, calls] = [this.shown, this.#reported, this.#calls];
     const report = this.#status.noteProblem;
+    // A store repairs its files when it loads them, so no other process may use these files.
+    this.#lock = await locked(store);
     const saved = await loaded("messages", store.messages.load());
     await loaded("pushes", this.#accepted.load());
     for (const each of saved) shown.put(each);
@@ -254,6 +264,16 @@ export class BridgeRun {
     if (this.#options.mode !== "push" || this.#opened === undefined) return;
     const { catchUp } = this.#opened;
     while (!isSettled(catchUp.state) && !this.#over.signal.aborted) await sleep(SETTLE_LOOK_MS);
+  }
+}
+
+async function locked({ lock }: BridgeOptions["store"]): Promise<{ release(): void } | undefined> {
+  try {
+    return await lock?.();
+  } catch (error) {
+    if (error instanceof FolderInUse) throw error;
+    // Without the lock, the bridge does not load its messages.
+    throw errorOf("cannot load the messages from the store", error);
   }
 }
 

@@ -30,6 +30,7 @@ export type {
   MessageUpdate,
   OutboundEvent,
 } from "./events";
+export { FolderInUse } from "./folder-lock";
 export { displayName } from "./display-name";
 export { dmChannel } from "./inbound-event";
 export type { Channel, User } from "./inbound-event";

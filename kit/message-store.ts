@@ -1,5 +1,6 @@
 import { join } from "node:path";
 import { cursorFile, cursorInMemory, type CursorStore } from "./cursor-store";
+import { lockFolder } from "./folder-lock";
 import { openJournal } from "./journal";
 import { pushFile, type PushStore } from "./push-store";
 import { reportedFile, reportedInMemory, type ReportedStore } from "./reported-store";
@@ -24,11 +25,17 @@ export interface BridgeStore {
   readonly pushes?: PushStore;
   /** Needed only for `onlyReported`. */
   readonly reported?: ReportedStore;
+  /**
+   * Called once, before all other calls. Rejects while another process uses the store. The bridge calls `release` when
+   * it stops, or when it cannot start. Without this function, the caller must run only one process.
+   */
+  lock?(): Promise<{ release(): void }>;
 }
 
 /**
  * Returns a store that keeps its files in a folder: `cursor`, `messages.jsonl`, `pushes.jsonl`, and `reported.jsonl` for
- * `onlyReported`. Loading a part creates the folder. Only one process at a time may use the folder.
+ * `onlyReported`. `lock` and `load` create the folder. While a bridge uses the folder, another bridge does not start
+ * with it: `start` rejects with `FolderInUse`. A crash of the process releases this lock.
  */
 export function folderStore(path: string): Required<BridgeStore> {
   return {
@@ -36,6 +43,7 @@ export function folderStore(path: string): Required<BridgeStore> {
     messages: messageFile(join(path, "messages.jsonl")),
     pushes: pushFile(join(path, "pushes.jsonl")),
     reported: reportedFile(join(path, "reported.jsonl")),
+    lock: () => lockFolder(path),
   };
 }
 

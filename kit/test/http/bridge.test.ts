@@ -1,9 +1,9 @@
 import { execFile } from "node:child_process";
-import { rmSync } from "node:fs";
+import { rmSync, statSync } from "node:fs";
 import { createServer } from "node:http";
 import { resolve } from "node:path";
 import { promisify } from "node:util";
-import { dmChannel, folderStore, CannotShow, RetryLater } from "../../index";
+import { dmChannel, folderStore, CannotShow, FolderInUse, RetryLater } from "../../index";
 import { MessageKind } from "../../../proto/gen/chatbridge/v1/event";
 import { startConsumer, type Consumer } from "../../../test/harness/consumer";
 import {
@@ -216,6 +216,24 @@ test("start rejects with a hint if the service refuses the first poll", async ()
   await expect(polling.bridge.start()).rejects.toThrow(
     'clear the URL in the dashboard, or set mode to "push"',
   );
+});
+
+test("while a bridge uses a folder, another bridge does not start with it, and leaves the files unchanged", async () => {
+  const path = `${folder}/shared`;
+  const first = makeBridge({ ...optionsOf(), store: folderStore(path) });
+  await first.bridge.start();
+  const file = `${path}/messages.jsonl`;
+  const before = statSync(file).ino;
+  const second = makeBridge({ ...optionsOf(), store: folderStore(path) });
+  await expect(second.bridge.start()).rejects.toThrow(FolderInUse);
+  expect(statSync(file).ino).toBe(before);
+  await second.bridge.stop();
+  await first.bridge.stop();
+  // A bridge that the service refuses releases its folder, too.
+  const refused = makeBridge({ ...optionsOf(), secrets: "another secret", store: folderStore(path) });
+  await expect(refused.bridge.start()).rejects.toThrow("401");
+  const next = makeBridge({ ...optionsOf(), store: folderStore(path) });
+  await next.bridge.start();
 });
 
 test("start rejects with the reason if the store cannot be loaded", async () => {
