@@ -1,9 +1,10 @@
 import { DM_PREFIX } from "../../contract/forms";
 import type { InboundEvent } from "../../proto/gen/chatbridge/v1/event";
 import type { AskedQuestion, Place, WaitingTimer, WorkspaceDocument } from "./document";
-import { readAction, type Game } from "./game";
+import { readAction, type Game, type GameAction } from "./game";
 import { isFirst, readCommand, writeCommand, type GameNames } from "./names";
 import { readRef } from "./publish-outbox";
+import type { RunCounts } from "./run-counts";
 import { HandlerTurn, type TurnFacts } from "./handler-turn";
 import type { Member, MemberTurn, MessageRef, PressTurn } from "./turn";
 
@@ -14,6 +15,8 @@ export interface Call<State> {
   /** The name of the handler, for logs. It never contains a text of a member. */
   readonly name: string;
   readonly place: Place;
+  /** Whether a member meant this game, so the member learns it if the event is dropped. */
+  readonly isAddressed?: boolean | undefined;
   readonly message?: MessageRef | undefined;
   readonly replyTo?: MessageRef | undefined;
   /** Changes the draft before the handler runs. */
@@ -31,6 +34,7 @@ export function callFor<State>(
   { channel, user, kind }: InboundEvent,
   document: WorkspaceDocument,
   receivedAtMs: number,
+  counts: Pick<RunCounts, "invalidPresses">,
 ): Call<State> | undefined {
   if (channel === undefined || user === undefined) return undefined;
   const place = { channel: channel.id, user: { id: user.id, name: user.name ?? user.id } };
@@ -40,7 +44,7 @@ export function callFor<State>(
       return words && commandCall(game, names, place, words);
     }
     case "action":
-      return actionCall(game, names, place, kind.value, document);
+      return actionCall(game, names, place, kind.value, document, counts);
     case "message":
       return messageCall(
         game,
@@ -80,15 +84,18 @@ function commandCall<State>(
     return {
       name: `command "${verb.toLowerCase()}"`,
       place,
+      isAddressed: true,
       run: (turn) => own.run(turn as MemberTurn<State>, rest),
     };
   }
   if (unknown !== undefined) {
-    return { name: "other command", place, run: (turn) => unknown(turn as MemberTurn<State>, words) };
+    const run = (turn: unknown): Done => unknown(turn as MemberTurn<State>, words);
+    return { name: "other command", place, isAddressed: true, run };
   }
   return {
     name: "help",
     place,
+    isAddressed: true,
     run: (turn) => turn.ephemeral({ kind: "help", text: helpText(game, names) }),
   };
 }
@@ -100,7 +107,7 @@ export function helpText<State>({ name, handlers }: Game<State>, names: GameName
   );
   const others = names.all.filter((each) => each !== names.own);
   const more = isFirst(names) && others.length > 0 ? `\n\nOther games: ${others.join(", ")}` : "";
-  return `**${name}**: send the command with one of these words:\n\n${lines.join("\n")}${more}`;
+  return `**${name}**: type the chat's command for games, and after it one of these:\n\n${lines.join("\n")}${more}`;
 }
 
 function actionCall<State>(
@@ -109,19 +116,29 @@ function actionCall<State>(
   place: Here,
   { action, messageId }: { readonly action: string; readonly messageId: string },
   document: WorkspaceDocument,
+  counts: Pick<RunCounts, "invalidPresses">,
 ): Call<State> | undefined {
   const prefix = `${names.own}:`;
-  const read = action.startsWith(prefix) ? readAction(action.slice(prefix.length)) : undefined;
-  const run = read && game.handlers.actions.get(read.name);
-  if (run === undefined) return undefined;
-  const message = refOf(messageId, place.channel, document);
-  const name = `action "${read?.name}"`;
-  return {
-    name,
-    place,
-    message,
-    run: (turn) => run(turn as unknown as PressTurn<State>, read?.payload as never),
-  };
+  if (!action.startsWith(prefix)) return undefined;
+  const read = readAction(action.slice(prefix.length));
+  const known = read && game.handlers.actions.get(read.name);
+  const { otherAction } = game.handlers;
+  const pressed = { place, isAddressed: true, message: refOf(messageId, place.channel, document) };
+  if (read !== undefined && known !== undefined && passes(known, read.payload)) {
+    const run = (turn: unknown): Done => known.run(turn as PressTurn<State>, read.payload as never);
+    return { name: `action "${read.name}"`, ...pressed, run };
+  }
+  counts.invalidPresses += 1;
+  if (otherAction === undefined) return undefined;
+  return { name: "other action", ...pressed, run: (turn) => otherAction(turn as PressTurn<State>) };
+}
+
+function passes<State>({ check }: GameAction<State>, payload: unknown): boolean {
+  try {
+    return check === undefined || check(payload);
+  } catch {
+    return false; // the check has read a field of another value, e.g. of null
+  }
 }
 
 interface Typed extends Here {
@@ -145,6 +162,7 @@ function messageCall<State>(
     return {
       name: `answer "${asked.name}"`,
       place,
+      isAddressed: true,
       message: asked.message as MessageRef,
       replyTo,
       prepare: (draft) => void (draft.asked = draft.asked.filter((each) => each !== asked)),
@@ -152,9 +170,10 @@ function messageCall<State>(
     };
   }
   const { message } = game.handlers;
-  return (
-    message && { name: "message", place, replyTo, run: (turn) => message(turn as MemberTurn<State>, text) }
-  );
+  if (message === undefined) return undefined;
+  const isAddressed = document.messages.some(([, known]) => known === id);
+  const run = (turn: unknown): Done => message(turn as MemberTurn<State>, text);
+  return { name: "message", place, isAddressed, replyTo, run };
 }
 
 /** Returns the reference that the turn returned when the game posted the message; otherwise one with the id. */

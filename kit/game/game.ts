@@ -19,6 +19,11 @@ export interface GameOptions<State> {
   readonly per?: "workspace" | "channel";
   /** Maximum age of an event. Older events are ignored, e.g. after an outage. The default is 5 minutes. */
   readonly maxEventAge?: Duration;
+  /**
+   * The text that a member sees when the kit drops the member's command, press or answer, because its handler has failed
+   * 5 times. `false` shows nothing. The default is "That did not work. Try again in a moment."
+   */
+  readonly failureNotice?: string | false;
 }
 
 export interface GameCommand<State> {
@@ -26,13 +31,27 @@ export interface GameCommand<State> {
   readonly run: (turn: MemberTurn<State>, words: readonly string[]) => Done;
 }
 
+export interface ActionOptions<P> {
+  /**
+   * Returns whether the payload of a press is valid. A bridge can send any text as an action, so without a check, the
+   * payload can be any JSON value. `game.otherAction` handles a press whose payload is invalid.
+   */
+  readonly check?: ((payload: unknown) => payload is P) | undefined;
+}
+
+export interface GameAction<State> {
+  readonly run: (turn: PressTurn<State>, payload: never) => Done;
+  readonly check: ((payload: unknown) => boolean) | undefined;
+}
+
 /** The handlers of a game. `GameRun` calls them. */
 export interface Handlers<State> {
   readonly commands: Map<string, GameCommand<State>>;
-  readonly actions: Map<string, (turn: PressTurn<State>, payload: never) => Done>;
+  readonly actions: Map<string, GameAction<State>>;
   readonly timers: Map<string, (turn: Turn<State>, payload: never) => Done>;
   readonly answers: Map<string, (turn: PressTurn<State>, text: string, payload: never) => Done>;
   unknown: ((turn: MemberTurn<State>, words: readonly string[]) => Done) | undefined;
+  otherAction: ((turn: PressTurn<State>) => Done) | undefined;
   message: ((turn: MemberTurn<State>, text: string) => Done) | undefined;
   stop: ((turn: Turn<State>) => Done) | undefined;
 }
@@ -53,6 +72,7 @@ export class Game<State = undefined> {
   readonly name: string;
   readonly per: "workspace" | "channel";
   readonly maxEventAgeMs: number;
+  readonly failureNotice: string | false;
   /** Returns a new state. */
   readonly newState: () => State;
   readonly handlers: Handlers<State> = {
@@ -61,6 +81,7 @@ export class Game<State = undefined> {
     timers: new Map(),
     answers: new Map(),
     unknown: undefined,
+    otherAction: undefined,
     message: undefined,
     stop: undefined,
   };
@@ -70,12 +91,16 @@ export class Game<State = undefined> {
     per = "workspace",
     state = () => undefined as State,
     maxEventAge = "5 m",
+    failureNotice = "That did not work. Try again in a moment.",
   }: GameOptions<State>) {
     if (!NAME_FORM.test(name))
       throw new RangeError(`the name of a game is 1 to 32 characters of a-z 0-9 -: "${name}"`);
+    if (failureNotice !== false && failureNotice.trim() === "")
+      throw new RangeError("the notice about a failure is empty: set failureNotice to false to show none");
     this.name = name;
     this.per = per;
     this.maxEventAgeMs = millisecondsOf(maxEventAge);
+    this.failureNotice = failureNotice;
     this.newState = state;
   }
 
@@ -109,9 +134,19 @@ export class Game<State = undefined> {
   action<P extends Json | undefined = undefined>(
     name: string,
     run: (turn: PressTurn<State>, payload: P) => Done,
+    { check }: ActionOptions<P> = {},
   ): (label: string, ...payload: Payload<P>) => Button {
-    define(this.handlers.actions, "action", tokenName(name), run);
+    define(this.handlers.actions, "action", tokenName(name), { run, check });
     return (label, ...[payload]) => ({ label, action: writeAction(name, payload) });
+  }
+
+  /**
+   * Handles presses of this game's buttons that have no valid handler: the check of `action` rejects the payload, or an
+   * older version of the game has posted the button. By default, these presses have no effect.
+   */
+  otherAction(run: NonNullable<Handlers<State>["otherAction"]>): this {
+    this.handlers.otherAction = run;
+    return this;
   }
 
   /** Handles timers. Returns the function that makes tokens for `turn.after` and `turn.at`. */

@@ -1,6 +1,7 @@
 import type { Delivery } from "../../proto/gen/chatbridge/v1/game";
 import type { GameClock } from "./clock";
 import { callFor, callForTimer, runCall, type Call } from "./dispatch";
+import { HandlerTurn } from "./handler-turn";
 import { draftOf, type WaitingTimer, type WorkspaceDocument } from "./document";
 import type { Game } from "./game";
 import type { GameLog } from "./log";
@@ -22,8 +23,8 @@ export type Handled =
   | { readonly outcome: "done"; readonly document: WorkspaceDocument }
   /** The handler has failed: core must deliver the event again after the delay. */
   | { readonly outcome: "retry"; readonly delayMs: number }
-  /** The handler has failed too often. */
-  | { readonly outcome: "dead-letter"; readonly reason: string };
+  /** The handler has failed too often. The document contains the notice for the member. */
+  | { readonly outcome: "dead-letter"; readonly reason: string; readonly document: WorkspaceDocument };
 
 /**
  * Attempts of a handler, and the delay before each further attempt, ms. After the last one, the event is dead-lettered,
@@ -94,7 +95,7 @@ export class HandlerRuns<State> {
     const receivedAtMs = Math.min(received?.receivedAt?.getTime() ?? nowMs, nowMs);
     const isOld = receivedAtMs < nowMs - game.maxEventAgeMs;
     const call =
-      event === undefined || isOld ? undefined : callFor(game, names, event, document, receivedAtMs);
+      event === undefined || isOld ? undefined : callFor(game, names, event, document, receivedAtMs, counts);
     if (call === undefined) {
       counts[isOld ? "tooOld" : "ignored"] += 1;
       return { outcome: "done", document };
@@ -105,7 +106,11 @@ export class HandlerRuns<State> {
       deliveryId,
       ...(traceparent !== "" && { traceparent }),
     });
-    if (!isHandled) return this.#failed(deliveryId, call);
+    if (!isHandled) {
+      const failed = this.#failed(deliveryId, call);
+      if (failed.outcome === "retry") return failed;
+      return { ...failed, document: this.#withNotice(document, deliveryId, call) };
+    }
     counts.handled += 1;
     this.#failures.delete(deliveryId);
     draft.handled.push(deliveryId);
@@ -128,7 +133,7 @@ export class HandlerRuns<State> {
     return result;
   }
 
-  #failed(deliveryId: string, { name }: Call<State>): Handled {
+  #failed(deliveryId: string, { name }: Call<State>) {
     const { counts, log } = this.#context;
     const failures = (this.#failures.get(deliveryId) ?? 0) + 1;
     this.#failures.delete(deliveryId);
@@ -137,11 +142,34 @@ export class HandlerRuns<State> {
     // The number is kept after the last attempt too. If the save fails, core redelivers the event, which is dropped
     // again.
     this.#failures.set(deliveryId, failures);
-    if (failures < ATTEMPTS_MAX) return { outcome: "retry", delayMs: EVENT_RETRY_MS[failures - 1] ?? 0 };
+    if (failures < ATTEMPTS_MAX) {
+      return { outcome: "retry", delayMs: EVENT_RETRY_MS[failures - 1] ?? 0 } as const;
+    }
     counts.deadLettered += 1;
     const reason = `the handler of ${name} has failed ${failures} times`;
     log.error({ workspaceId: this.#workspaceId, deliveryId, reason }, "an event is dropped as a dead letter");
-    return { outcome: "dead-letter", reason };
+    return { outcome: "dead-letter", reason } as const;
+  }
+
+  /**
+   * Returns the document with the notice that tells the member about the dropped event. A redelivery of the event adds
+   * the same notice, with the same idempotency key, so the member sees the notice once.
+   */
+  #withNotice(document: WorkspaceDocument, deliveryId: string, call: Call<State>): WorkspaceDocument {
+    const { game, names, clock } = this.#context;
+    const { place, message } = call;
+    if (game.failureNotice === false || !call.isAddressed) return document;
+    const draft = draftOf(document);
+    const turn = new HandlerTurn<State>(game, draft, {
+      workspaceId: this.#workspaceId,
+      nowMs: clock.now(),
+      // The notice is not the effect of this attempt, so it has no fence that names the attempt.
+      cause: `${deliveryId}/dropped`,
+      place,
+      usage: (verb) => writeCommand(verb, names),
+    });
+    turn.ephemeral(game.failureNotice, undefined, { about: message });
+    return draft;
   }
 
   #withRetry(draft: WorkspaceDocument, timer: WaitingTimer, nowMs: number): WorkspaceDocument {

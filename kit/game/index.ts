@@ -1,4 +1,4 @@
-export { createGame, Game, type GameOptions } from "./game";
+export { createGame, Game, type ActionOptions, type GameOptions } from "./game";
 export { link, md, type Button, type Content, type MessageContent } from "./content";
 export { SYSTEM_CLOCK, type GameClock } from "./clock";
 export { CoreRejects, type CoreLink, type FollowListener, type OpenStream } from "./core-link";

@@ -60,6 +60,11 @@ export class GameMetrics implements Pick<Metrics, "contentType" | "text"> {
         ["dead_lettered", counts.deadLettered],
       ]),
     );
+    counter(
+      "chatbridge_game_invalid_presses_total",
+      "Presses of buttons without a handler, or with an invalid payload.",
+      () => one(counts.invalidPresses),
+    );
     counter("chatbridge_game_handler_failures_total", "Errors of handlers.", () => one(counts.failed));
     counter("chatbridge_game_timers_total", "Timers that were run, or dropped after errors.", () =>
       by("outcome", [

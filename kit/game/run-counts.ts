@@ -6,6 +6,8 @@ export interface RunCounts {
   ignored: number;
   /** Events that are older than `maxEventAge`. */
   tooOld: number;
+  /** Presses of this game's buttons that have no handler, or an invalid payload. */
+  invalidPresses: number;
   /** Errors of handlers. */
   failed: number;
   deadLettered: number;
@@ -29,6 +31,7 @@ export function zeroCounts(): RunCounts {
     handled: 0,
     ignored: 0,
     tooOld: 0,
+    invalidPresses: 0,
     failed: 0,
     deadLettered: 0,
     timersRun: 0,

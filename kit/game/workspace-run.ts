@@ -230,9 +230,9 @@ export class WorkspaceRun<State> {
       if (handled.outcome === "dead-letter") {
         dead.push({ deliveryId, reason: handled.reason });
       } else {
-        document = handled.document;
         done.push(deliveryId);
       }
+      document = handled.document;
     }
     if (this.#queue.length === 0 && !this.#isStopping) {
       const isWaiting = this.#givenBack !== undefined;

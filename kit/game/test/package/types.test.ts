@@ -23,12 +23,17 @@ const up = game.action("up", (turn, by: number) => {
   turn.state.count += by;
   turn.update({ text: md\`now \${turn.state.count}\`, buttons: [[up("More", by), link("Help", "https://example.org")]] });
 });
+const isRow = (payload: unknown): payload is { row: number } => typeof payload === "object";
+const move = game.action("move", (turn, payload: { row: number }) => turn.reply(String(payload.row)), { check: isRow });
+const old = game.otherAction((turn) => turn.ephemeral(move("Again", { row: 1 }).label));
 game.command("start", "starts", (turn, words) => {
   turn.state.last = turn.reply({ text: \`begin \${words.join(" ")}\`, buttons: [[up("More", 2)]] });
 });
 const count = (turn: Turn<State>): number => turn.state.count;
 const store = (folder: string): GameStore => fileStore(folder);
 const json: Json = { a: [1, "b", null] };
+// @ts-expect-error: the check is of another payload.
+game.action("other", (turn, payload: number) => payload, { check: isRow });
 // @ts-expect-error: the payload of the button is a number.
 const wrong = () => up("More", "2");
 
@@ -40,7 +45,7 @@ void (async () => {
   await ada.presses("More");
   chat.room.shows(/^now 2$/m);
   await chat.stop();
-  console.log("played", typeof kit.startGame, typeof count, typeof store, typeof json, typeof wrong);
+  console.log("played", typeof kit.startGame, typeof count, typeof store, typeof json, typeof wrong, typeof old);
 })();
 `;
 
@@ -63,7 +68,7 @@ function compile(tsc: (typeof COMPILERS)[number], files: readonly string[], opti
 function expectRuns(folder: string, compiled: readonly string[]): void {
   for (const name of compiled) {
     const printed = execFileSync(process.execPath, [join(folder, name)], { encoding: "utf8" });
-    expect(printed).toBe("played function function function object function\n");
+    expect(printed).toBe("played function function function object function object\n");
   }
 }
 

@@ -8,6 +8,8 @@ import { UnsafeProcess, type Fault } from "./unsafe-process";
 import { World } from "./world";
 
 const WORKSPACES = [1, 2, 3].map((n) => `00000000-0000-4000-8000-00000000000${n}`);
+/** The text that a member sees when an event is dropped. */
+const DROPPED = "dropped";
 /** Milliseconds that the last process gets. All waits of the kit are shorter. */
 const LAST_MS = 600_000;
 
@@ -88,6 +90,8 @@ class Scenario {
   /** The events of each workspace that change the state, in order, and those with a timer. */
   readonly events = WORKSPACES.map((): string[] => []);
   readonly timers = WORKSPACES.map((): string[] => []);
+  /** The number of events of each workspace whose handler always fails. */
+  readonly poisoned = WORKSPACES.map(() => 0);
   #events = 0;
   #consumers = 0;
   readonly #newStore: () => GameStore;
@@ -104,6 +108,7 @@ class Scenario {
       name: "log",
       state: () => ({ done: [], rung: [] }),
       maxEventAge: "7 d",
+      failureNotice: DROPPED,
     });
     const ring = game.timer<{ id: string; fails: boolean }>("ring", (turn, { id, fails }) => {
       turn.state.rung.push(id);
@@ -203,7 +208,8 @@ class Scenario {
 
   #event(workspace: number, kind: Kind, delay: number): void {
     const id = `e${++this.#events}`;
-    if (kind !== "poison") this.events[workspace]?.push(id);
+    if (kind === "poison") this.poisoned[workspace] = (this.poisoned[workspace] ?? 0) + 1;
+    else this.events[workspace]?.push(id);
     if (kind === "timer" || kind === "failing timer") this.timers[workspace]?.push(id);
     const text = `do ${id} ${kind.replace(" ", "-")} ${delay}`;
     this.world.core.receive(WORKSPACES[workspace] ?? "", {
@@ -280,7 +286,9 @@ test("with a shared store, each event and timer takes effect once and in order, 
         expect(state?.done ?? []).toEqual(events);
         expect((state?.rung ?? []).toSorted()).toEqual(timers.toSorted());
         expect(document?.outbox ?? []).toEqual([]);
-        const published = scenario.published(i);
+        const all = scenario.published(i);
+        expect(all.filter((text) => text === DROPPED)).toHaveLength(scenario.poisoned[i] ?? 0);
+        const published = all.filter((text) => text !== DROPPED);
         const rings = published.filter((text) => text.startsWith("ring "));
         expect(rings.toSorted()).toEqual(timers.map((timer) => `ring ${timer}`).toSorted());
         expect(published.filter((text) => !text.startsWith("ring "))).toEqual([

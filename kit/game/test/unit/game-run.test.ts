@@ -342,7 +342,7 @@ describe("a handler that fails", () => {
     await world.advance(120_000);
     expect(run.counts).toMatchObject({ failed: 5, deadLettered: 1 });
     await world.command("start");
-    expect(world.shown).toEqual(["room: count 1"]);
+    expect(world.shown).toEqual(["room (ada): That did not work. Try again in a moment.", "room: count 1"]);
     expect(world.core.report().map(({ code }) => code)).toContain("dead-letter");
   });
 

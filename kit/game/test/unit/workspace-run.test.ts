@@ -5,6 +5,9 @@ import { HandFed } from "./hand-fed";
 import { UnsafeProcess } from "./unsafe-process";
 import { World, WORKSPACE } from "./world";
 
+/** The notice about an event whose handler has failed 5 times. */
+const DROPPED = "room (ada): That did not work. Try again in a moment.";
+
 /** Waits for all work that does not depend on the clock. */
 const idle = () => new Promise(setImmediate);
 
@@ -101,7 +104,7 @@ test("an event that was dropped as a dead letter is dropped again if the rest of
   await world.advance(6_000);
   await world.command("do c");
   await world.advance(120_000);
-  expect(world.shown).toEqual(["room: b", "room: c"]);
+  expect(world.shown).toEqual([DROPPED, "room: b", "room: c"]);
   expect(world.core.report().map(({ code }) => code)).toEqual(["dead-letter"]);
 });
 
@@ -196,7 +199,7 @@ test("a handler that never ends is logged, and fails after 2 minutes", async () 
     await idle();
   }
   expect(run.counts).toMatchObject({ failed: 5, deadLettered: 1 });
-  expect(world.shown).toEqual(["room: b"]);
+  expect(world.shown).toEqual([DROPPED, "room: b"]);
 });
 
 test("timers that start each other at once do not stop the events", async () => {
@@ -264,7 +267,7 @@ test.each<[string, unknown]>([
   await world.command("hi");
   await world.settled();
   expect(run.counts).toMatchObject({ failed: 5, deadLettered: 1, outages: 0 });
-  expect(world.shown).toEqual(["room: hi"]);
+  expect(world.shown).toEqual([DROPPED, "room: hi"]);
 });
 
 test("a question can wait for days", async () => {
