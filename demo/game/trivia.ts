@@ -1,5 +1,3 @@
-import { DM_PREFIX } from "../../contract/forms";
-import { ID_MAX_CHARACTERS } from "../../contract/numbers";
 import {
   createGame,
   type Button,
@@ -10,14 +8,16 @@ import {
   type TimerToken,
   type Turn,
 } from "../../kit/game/index";
+import { isInChannel, isInGame, isPressedOption, type InChannel } from "./payloads";
 import { answerNumber } from "./rules/answer-number";
-import { advance, answer, begin, end, join, newGame, nextTickOf } from "./rules/game";
+import { advance, answer, begin, end, join, newGame, nextTickOf, noteRepost } from "./rules/game";
 import { standings, type Game, type Rules, type State } from "./rules/game-state";
 import {
   COMMANDS,
   notice,
   showGameIsOver,
   showHelp,
+  showMoved,
   showNoGame,
   showRematchAnswer,
   showRematchOffer,
@@ -27,6 +27,7 @@ import {
   TOPIC_PROMPT,
 } from "./view/cards";
 import { showGame, type GameButtons, type InGame, type PressedOption } from "./view/game-message";
+import { showNow } from "./view/progress";
 import { whereIn } from "./view/view-model";
 
 /** Maximum number of live games in a workspace. */
@@ -34,9 +35,8 @@ const GAMES_MAX = 100;
 /** Maximum number of tied winners who are offered a rematch. */
 const OFFERS_MAX = 3;
 const TOPIC_MAX = 300;
-
-/** The payload of buttons and questions in a direct conversation: the channel that they belong to. */
-type InChannel = { readonly channel: string };
+/** Minimum milliseconds between two posts of a game's message in its channel. */
+const REPOST_GAP_MS = 30_000;
 
 /** Returns the trivia game. */
 export function createTrivia(rules: Rules): KitGame<State> {
@@ -57,20 +57,28 @@ class Trivia {
     this.game = game;
     this.#rules = rules;
     this.#buttons = {
-      join: game.action<InGame>("join", (turn, payload) =>
-        this.#press(turn, payload, (live) => join(live, turn.user)),
+      join: game.action<InGame>(
+        "join",
+        (turn, payload) => this.#press(turn, payload, (live) => join(live, turn.user, turn.now)),
+        { check: isInGame },
       ),
-      begin: game.action<InGame>("begin", (turn, payload) =>
-        this.#press(turn, payload, (live) => begin(live, turn.user, turn.now)),
+      begin: game.action<InGame>(
+        "begin",
+        (turn, payload) => this.#press(turn, payload, (live) => begin(live, turn.user, turn.now)),
+        { check: isInGame },
       ),
-      answer: game.action<PressedOption>("answer", (turn, payload) =>
-        this.#press(turn, payload, (live) => pressOption(live, turn, payload)),
+      answer: game.action<PressedOption>(
+        "answer",
+        (turn, payload) => this.#press(turn, payload, (live) => pressOption(live, turn, payload)),
+        { check: isPressedOption },
       ),
     };
-    this.#rematch = game.action<InChannel>("rematch", (turn, payload) => {
-      if (!isChannel(payload?.channel)) return;
-      turn.update(showRematchAnswer(this.#open(turn, payload.channel) ?? "opened"));
-    });
+    this.#rematch = game.action<InChannel>(
+      "rematch",
+      (turn, { channel }) => turn.update(showRematchAnswer(this.#open(turn, channel) ?? "opened")),
+      { check: isInChannel },
+    );
+    game.otherAction((turn) => this.#sayGameIsOver(turn));
     this.#noRematch = game.action("no-rematch", (turn) => turn.update(showRematchAnswer("declined")));
     this.#tick = game.timer<string>("tick", (turn, channel) => {
       const live = gameIn(turn, channel);
@@ -79,8 +87,9 @@ class Trivia {
     this.#addCommands();
     game.message((turn, text) => {
       const live = gameIn(turn);
-      if (live === undefined || (turn.replyTo !== undefined && turn.replyTo !== live.message)) return;
       const isReply = turn.replyTo !== undefined;
+      if (live === undefined || (isReply && ![live.message, live.formerMessage].includes(turn.replyTo)))
+        return;
       this.#play(turn, live, () => answerNumber(live, turn.user, text, isReply, turn.now));
     });
     game.onStop((turn) => {
@@ -95,7 +104,9 @@ class Trivia {
     }
     game.command("start", COMMANDS.start, (turn) => {
       const why = this.#open(turn, turn.channel);
-      if (why !== undefined) turn.ephemeral(notice(why));
+      const live = gameIn(turn);
+      if (why === "game-is-on" && live !== undefined) this.#showAgain(turn, live);
+      else if (why !== undefined) turn.ephemeral(notice(why));
     });
     game.command("stop", COMMANDS.stop, (turn) => {
       const live = gameIn(turn);
@@ -127,8 +138,25 @@ class Trivia {
 
   #press(turn: PressTurn<State>, payload: InGame, change: (game: Game) => MessageContent | undefined): void {
     const game = gameIn(turn);
-    if (game !== undefined && game.id === payload?.game) this.#play(turn, game, () => change(game));
-    else turn.ephemeral(showGameIsOver(turn), turn.user.id, { about: turn.message });
+    if (game !== undefined && game.id === payload.game) this.#play(turn, game, () => change(game));
+    else this.#sayGameIsOver(turn);
+  }
+
+  #sayGameIsOver(turn: PressTurn<State>): void {
+    turn.ephemeral(showGameIsOver(turn), turn.user.id, { about: turn.message });
+  }
+
+  /**
+   * Answers `start` while a game runs. The chat may not show the game's message, e.g. because the bridge could not post
+   * it, or because other messages followed. So the message is posted again, unless it is new.
+   */
+  #showAgain(turn: MemberTurn<State>, game: Game): void {
+    turn.ephemeral(notice("game-is-on", showNow(game, turn.user.id, turn.now)));
+    if (turn.now < game.postedAtMs + REPOST_GAP_MS || game.message === undefined) return;
+    turn.update(showMoved(), game.message);
+    game.formerMessage = game.message;
+    noteRepost(game, turn.now);
+    this.#refresh(turn, game);
   }
 
   /**
@@ -164,8 +192,11 @@ class Trivia {
     game.shownAtMs = turn.now;
     game.showAtMs = undefined;
     const content = showGame(game, this.#buttons);
-    if (game.message === undefined) game.message = turn.post(game.channel, content);
-    else turn.update(content, game.message);
+    if (game.message !== undefined) return turn.update(content, game.message);
+    // A message that is posted again is a question to its readers, even if it already has answers.
+    const isQuestion = game.phase.name === "question";
+    game.message = turn.post(game.channel, isQuestion ? { ...content, kind: "question" } : content);
+    game.postedAtMs = turn.now;
   }
 
   #remove(turn: Turn<State>, game: Game): void {
@@ -192,10 +223,4 @@ function pressOption(
   { question, option }: PressedOption,
 ): MessageContent | undefined {
   return game.questions[question]?.kind === "choice" ? answer(game, user, question, option, now) : undefined;
-}
-
-/** Returns whether a payload, which a bridge has returned, names a channel. A direct conversation is not a channel. */
-function isChannel(id: unknown): id is string {
-  const length = typeof id === "string" && !id.startsWith(DM_PREFIX) ? [...id].length : 0;
-  return length > 0 && length <= ID_MAX_CHARACTERS;
 }

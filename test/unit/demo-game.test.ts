@@ -257,13 +257,13 @@ test("a typed number with two meanings is not accepted, and the notice says how 
   expect(texts(await here.types("bob", "99 bits", here.live))).toContain("Locked in: **99 keys**");
 });
 
-test("a member who joins during a game is told that the game has started", async () => {
+test("a member who joins in the lobby waits for the start; a member who joins during a question is told to answer it", async () => {
   const here = table();
   await here.command("ann", "start");
   expect(texts(await here.press("bob", "Join"))).toContain("The first question comes when the game starts.");
   await here.press("ann", "Start");
   expect(texts(ephemeralsOf(await here.press("cyd", "Join")))).toBe(
-    "You are in. The game has already started.",
+    "You are in. Question 1 of 2 is open: answer now. Seconds left: 10.",
   );
 });
 

@@ -24,6 +24,8 @@ export interface Player {
   readonly id: string;
   name: string;
   points: number;
+  /** Index of the question during which the member was last active; -1 in the lobby. Unanswered questions add 1. */
+  activeAt: number;
 }
 
 interface Text {
@@ -57,6 +59,9 @@ export interface Answer {
 /** Why a game ended. */
 export type EndReason = "played" | "stopped" | "nobody-answers" | "closing";
 
+/** Why a question was closed: all players have answered, all active players have answered, or its time is up. */
+export type RevealReason = "everyone" | "active" | "time";
+
 /**
  * The phase of a game. Every phase except the last has a time limit:
  *
@@ -64,8 +69,13 @@ export type EndReason = "played" | "stopped" | "nobody-answers" | "closing";
  */
 export type Phase =
   | { readonly name: "lobby"; readonly untilMs: number }
-  | (Asked & { readonly name: "question"; readonly fromMs: number })
-  | (Asked & { readonly name: "reveal" })
+  | (Asked & {
+      readonly name: "question";
+      readonly fromMs: number;
+      /** Seconds that were left when the question was posted again. */
+      readonly secondsLeft?: number | undefined;
+    })
+  | (Asked & { readonly name: "reveal"; readonly why: RevealReason })
   | { readonly name: "over"; readonly why: EndReason };
 
 export type PhaseOf<Name extends Phase["name"]> = Extract<Phase, { name: Name }>;
@@ -93,6 +103,10 @@ export interface Game {
   unanswered: number;
   /** The live message; undefined until it is posted. */
   message?: MessageRef | undefined;
+  /** The live message that `message` has replaced. A reply to it is still an answer. */
+  formerMessage?: MessageRef | undefined;
+  /** Time at which the live message was posted, in ms since the epoch. */
+  postedAtMs: number;
   /** Time of the last update of the live message, in ms since the epoch. */
   shownAtMs: number;
   /** Time from which the next update can be shown; undefined if nothing has changed. */

@@ -18,8 +18,8 @@ export function showHelp(turn: Usage, otherGames: readonly string[]): MessageCon
   return {
     kind: "help",
     text: paragraphs(
-      "**Trivia** asks questions; press a button to answer, the faster the better. At the end the closest number wins.",
-      "Send the command with one of these words:",
+      "**Trivia** asks questions. Answer with a button, a reaction or a number, as the question says: the faster, the better. At the end, the closest number wins.",
+      "Type the chat's command for games, and after it one of these:",
       Object.entries(COMMANDS)
         .map(([verb, what]) => `\`${turn.usage(verb)}\` · ${what}`)
         .join("\n"),
@@ -54,23 +54,30 @@ export function showUnclearNumber(number: { readonly whole: string; readonly dec
   return { text };
 }
 
+/** Returns the message that replaces a live message which was posted again. It has no buttons. */
+export function showMoved(): MessageContent {
+  return { text: "**Trivia**: the game goes on in a newer message." };
+}
+
 /** Messages that only one member sees. */
 const NOTICES = {
   joined: "You are in. The first question comes when the game starts.",
-  "joined-late": "You are in. The game has already started.",
+  "joined-late": "You are in.",
   "already-in": "You have already joined.",
   full: "This game is full. Join the next game.",
-  "has-begun": "The game has already started. Answer a question to join the game.",
+  "has-begun": "The game has already started.",
+  "answer-to-join": "The game has already started. To join the game, answer a question.",
   "join-first": "Join the game first, then start it.",
-  "too-late": "Too late: the time is up.",
+  "too-late": "Too late: the question is closed.",
   "not-a-number": "That is not a number. Answer with a number, e.g. 42.",
   "game-is-on": "A game is already running in this channel.",
   "only-host": "Only the member who opened the game can stop it.",
   "too-many-games": "Too many games are running. Try again later.",
 } as const;
 
-export function notice(name: keyof typeof NOTICES): MessageContent {
-  return { text: NOTICES[name] };
+/** Returns a notice, followed by a sentence about the game if there is one. */
+export function notice(name: keyof typeof NOTICES, now = ""): MessageContent {
+  return { text: [NOTICES[name], now].filter(Boolean).join(" ") };
 }
 
 /** Returns the direct message that offers a rematch to a winner. */

@@ -5,9 +5,12 @@ import {
   type EndReason,
   type Game,
   type PhaseOf,
+  type Player,
   type Question,
+  type RevealReason,
 } from "../rules/game-state";
 import { paragraphs, plain, plainName } from "./content";
+import { progress } from "./progress";
 import { BOARD_SHOWN, viewModel } from "./view-model";
 
 /** The functions that make the buttons of a live message. */
@@ -66,14 +69,16 @@ function showLobby(
 
 function showQuestion(
   game: Game,
-  { index, question, answers }: PhaseOf<"question">,
+  { index, question, answers, secondsLeft }: PhaseOf<"question">,
   buttons: GameButtons,
 ): MessageContent {
+  const time =
+    secondsLeft === undefined ? `${game.secondsPerQuestion} seconds` : `${secondsLeft} seconds left`;
   const unit = question.kind === "number" && question.unit !== "" ? ` of ${plain(question.unit)}` : "";
   return {
     kind: answers.length === 0 ? "question" : "answer_update",
     text: paragraphs(
-      `**${progress(game, index)}** · ${game.secondsPerQuestion} seconds`,
+      `**${progress(game, index)}** · ${time}`,
       `> ${plain(question.text)}`,
       question.kind === "number" ? `_The closest wins: type a number${unit}._` : undefined,
       answers.length === 0 ? undefined : `${answers.length} of ${game.players.length} have answered`,
@@ -99,7 +104,7 @@ function optionRows(
 }
 
 function showReveal(game: Game, phase: PhaseOf<"reveal">): MessageContent {
-  const { index, question, answers } = phase;
+  const { index, question, answers, why } = phase;
   const nameOf = (user: string): string => game.players.find(({ id }) => id === user)?.name ?? "";
   const winners = answers
     .filter(({ points }) => points > 0)
@@ -107,7 +112,7 @@ function showReveal(game: Game, phase: PhaseOf<"reveal">): MessageContent {
   return {
     kind: "time_up",
     text: paragraphs(
-      `**${progress(game, index)}** · ${answers.length === game.players.length ? "Everyone has answered" : "Time is up"}`,
+      `**${progress(game, index)}** · ${CLOSED[why]}`,
       `> ${plain(question.text)}`,
       `The answer: **${nameOfAnswer(question, question.right)}**`,
       winners.length === 0
@@ -119,6 +124,11 @@ function showReveal(game: Game, phase: PhaseOf<"reveal">): MessageContent {
   };
 }
 
+const CLOSED: Readonly<Record<RevealReason, string>> = {
+  everyone: "Everyone has answered",
+  active: "All active players have answered",
+  time: "Time is up",
+};
 const NO_WINNERS = { unanswered: "Nobody answered.", wrong: "Nobody got it right." } as const;
 
 const END_LINES: Readonly<Record<EndReason, string>> = {
@@ -129,16 +139,26 @@ const END_LINES: Readonly<Record<EndReason, string>> = {
 };
 const MEDALS = ["🥇", "🥈", "🥉"];
 
-/** Returns the mark before a player's name on the board. The best place is 0; a player without points has no place. */
-function markOf(place: number, points: number): string {
-  return points > 0 ? (MEDALS[place] ?? `${place + 1}th`) : "–";
+/**
+ * Returns the mark before a player's name on the board. Players with equal points share a place. A player without points
+ * has no place.
+ */
+function markOf({ points }: Player, players: readonly Player[]): string {
+  if (points === 0) return "–";
+  const place = players.filter((other) => other.points > points).length;
+  return MEDALS[place] ?? `${place + 1}th`;
 }
 
 function showEnd(game: Game, why: EndReason): MessageContent {
-  const board = standings(game)
+  const players = standings(game);
+  const board = players
     .slice(0, BOARD_SHOWN)
-    .map(({ name, points }, i) => `${markOf(i, points)} **${plainName(name)}** · ${points} points`);
-  return { kind: "game_end", text: paragraphs(END_LINES[why], board.join("\n")) };
+    .map((player) => `${markOf(player, players)} **${plainName(player.name)}** · ${player.points} points`);
+  const isScoreless = why === "played" && players.every(({ points }) => points === 0);
+  return {
+    kind: "game_end",
+    text: paragraphs(END_LINES[why], isScoreless ? "Nobody scored this time." : undefined, board.join("\n")),
+  };
 }
 
 /** Returns the message that tells a member which of their answers counts. Its data contains this answer. */
@@ -148,10 +168,6 @@ export function showReceipt(
   { value }: Answer,
 ): MessageContent {
   return { text: `${before}: **${nameOfAnswer(question, value)}**`, data: { answer: value } };
-}
-
-function progress({ questions }: Game, index: number): string {
-  return `Question ${index + 1} of ${questions.length}`;
 }
 
 /** Returns an answer in words, as Markdown. */
