@@ -112,7 +112,9 @@ describe("`start` while a game runs", () => {
     await here.command("ann", "start");
     const lobby = await here.command("bob", "start");
     expect(kinds(lobby)).toEqual(["message.ephemeral card"]);
-    expect(texts(lobby)).toBe(`${running} The game starts in 30 seconds or sooner.`);
+    const soon = `${running} The game starts in 30 seconds or sooner`;
+    expect(texts(lobby)).toBe(`${soon}. To play, join it, or answer a question.`);
+    expect(texts(await here.command("ann", "start"))).toBe(`${soon}, and you are in.`);
     await here.press("ann", "Start");
     const open = `${running} Question 1 of 2 is open: answer now. Seconds left: 10.`;
     expect(texts(await here.command("bob", "start"))).toBe(open);

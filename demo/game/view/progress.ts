@@ -9,8 +9,11 @@ export function progress({ questions }: Game, index: number): string {
 export function showNow(game: Game, user: string, nowMs: number): string {
   const { phase } = game;
   switch (phase.name) {
-    case "lobby":
-      return `The game starts in ${secondsLeft(phase.untilMs, nowMs)} seconds or sooner.`;
+    case "lobby": {
+      const start = `The game starts in ${secondsLeft(phase.untilMs, nowMs)} seconds or sooner`;
+      const isPlayer = game.players.some(({ id }) => id === user);
+      return isPlayer ? `${start}, and you are in.` : `${start}. To play, join it, or answer a question.`;
+    }
     case "question": {
       const hasAnswered = phase.answers.some((answer) => answer.user === user);
       if (hasAnswered) return `${progress(game, phase.index)} is open, and you have answered it.`;
