@@ -111,14 +111,13 @@ export function nextTickOf(game: Game): number | undefined {
 }
 
 /**
- * Returns when a question ends if nobody else answers, ms since the epoch. A question without an answer stays open for
- * its whole time. Otherwise, it waits for each player who has not answered, but not long for a player who has left: half
- * as long for each earlier question that others have answered since the player was active, and at least a quarter of its
- * time.
+ * Returns when a question ends if nobody else answers, ms since the epoch. The question waits for each player who has not
+ * answered, but not long for a player who has left: half as long for each earlier question that others have answered since
+ * the player was active, and at least a quarter of its time. A question without an answer stays open for its whole time,
+ * because one of the players has answered the last answered question.
  */
-export function closesAt({ players }: Game, phase: PhaseOf<"question">): number {
+function closesAt({ players }: Game, phase: PhaseOf<"question">): number {
   const { index, answers, fromMs, untilMs } = phase;
-  if (answers.length === 0) return untilMs;
   const answered = new Set(answers.map(({ user }) => user));
   const waits = players.filter(({ id }) => !answered.has(id)).map((player) => patience(player, index));
   return fromMs + Math.max(0, ...waits) * (untilMs - fromMs);
