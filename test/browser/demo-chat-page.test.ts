@@ -234,7 +234,7 @@ test("three players play a game while the bridge polls, while the network is cut
 
   await ada.type("See [the rules](https://example.com/rules) and `this`:\n```\na = 1\n```\n> quoted");
   await ada.page.getByRole("button", { name: "Help" }).click();
-  await each((player) => player.sees("press a button to answer"));
+  await each((player) => player.sees("Answer with a button"));
   await bob.openBridge();
   await bob.page.getByRole("button", { name: "Cut the network" }).click();
   for (const { page, bridge } of [ada, bob]) {
