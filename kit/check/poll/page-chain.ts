@@ -6,9 +6,19 @@ export interface ChainedPage {
   readonly next: string;
 }
 
-/** The pages of the fake service. Each page begins at the cursor where the page before it ends. */
+/** Number of passed pages that are kept for bridges whose chat has not yet shown their events. */
+const PASSED_MOST = 100;
+
+/**
+ * The pages of the fake service. Each page begins at the cursor where the page before it ends. The bridge may read a
+ * passed page again while its chat has not shown the page's events:
+ *
+ *     added ──the bridge polls with the page's next──▶ passed ──more than 100 passed pages──▶ removed
+ */
 export class PageChain {
   readonly #pages = new Map<string, ChainedPage>();
+  /** Cursors at which the passed pages begin, oldest first. */
+  readonly #passed = new Set<string>();
   /**
    * Cursors have a leading 0 and are larger than 2^53: if a bridge parses a cursor as a number, the cursor is altered.
    */
@@ -53,9 +63,28 @@ export class PageChain {
     if (page !== undefined) this.#pages.set(cursor, { content: { events: [] }, next: page.next });
   }
 
-  /** Removes the page that begins at a cursor. */
-  remove(cursor: string): void {
-    this.#pages.delete(cursor);
+  /** Notes that the bridge has passed the page that begins at a cursor. */
+  pass(cursor: string): void {
+    if (this.#pages.has(cursor)) this.#passed.add(cursor);
+    for (const oldest of this.#passed) {
+      if (this.#passed.size <= PASSED_MOST) break;
+      this.#passed.delete(oldest);
+      this.#pages.delete(oldest);
+    }
+  }
+
+  /**
+   * Returns whether the bridge may poll from a passed cursor again: a passed page that is there, or before it, has an
+   * event that the chat may not have shown yet.
+   */
+  mayReread(cursor: string): boolean {
+    if (!this.#passed.has(cursor)) return false;
+    for (const from of this.#passed) {
+      const { events = [] } = this.#pages.get(from)?.content ?? {};
+      if (events.some((event) => !("type" in event && event.type === "ping"))) return true;
+      if (from === cursor) return false;
+    }
+    return false;
   }
 
   /** Returns a new cursor, which belongs to no page. */

@@ -42,6 +42,9 @@ const plain =
   (place, chat) =>
     startPlainPoller(place, chat, change);
 
+/** Starts the kit's bridge, whose chat shows each message only after 5 seconds. */
+const startSlowKitPoller: Start = (place, chat) => startKitPoller(place, chat, 5_000);
+
 const EVENT = { type: "action", id: "1", channel: "dm:u1", user: { id: "u1" }, messageId: "m", action: "a" };
 const printed = { output: "", waiting: "" };
 const into = (stream: keyof typeof printed) => ({ write: (text: string) => (printed[stream] += text) });
@@ -52,6 +55,7 @@ beforeAll(async () => {
   results = await onFakeClock(async () => {
     const checks: [string, Promise<CheckResult>][] = [
       ["kit", check(startKitPoller, { progress })],
+      ["kit with a slow chat", check(startSlowKitPoller, { withinMs: 20_000 })],
       ["plain", check(plain({ sends: EVENT }))],
       [
         "a limit of one",
@@ -74,7 +78,7 @@ const idsOf = (what: string, wanted: string) =>
   (results.get(what)?.rules ?? []).flatMap(({ id, verdict }) => (verdict === wanted ? [id] : []));
 
 // time: controlled
-test.each(["kit", "plain"])("a correct bridge passes every rule (%s)", (what) => {
+test.each(["kit", "kit with a slow chat", "plain"])("a correct bridge passes every rule (%s)", (what) => {
   expect(idsOf(what, "failed")).toEqual([]);
   expect([results.get(what)?.ok, verdictsOf(what)]).toEqual([true, RULES.poller.map(() => "passed")]);
 });

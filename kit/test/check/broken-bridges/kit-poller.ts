@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import { REAL_TIMING } from "../../../back-off";
 import { createCatchUp } from "../../../catch-up";
 import type { PollerPlace } from "../../../check/poll/check-poller";
@@ -11,9 +12,25 @@ export interface RunningPoller {
   stop(): Promise<void>;
 }
 
-/** Starts a bridge that polls and is built with the kit. The bridge also sends one event. */
-export function startKitPoller({ baseUrl, workspace }: PollerPlace, chat: MemoryChat): RunningPoller {
-  const catchUp = createCatchUp({ chat: chatCalls(chat) });
+/**
+ * Starts a bridge that polls and is built with the kit. The bridge also sends one event. Each call to the chat takes
+ * `tookMs` milliseconds.
+ */
+export function startKitPoller(
+  { baseUrl, workspace }: PollerPlace,
+  chat: MemoryChat,
+  tookMs = 0,
+): RunningPoller {
+  const { post, dm, edit, ephemeral } = chatCalls(chat);
+  const slow = (): Promise<void> => sleep(tookMs);
+  const catchUp = createCatchUp({
+    chat: {
+      post: (...call) => slow().then(() => post(...call)),
+      dm: (...call) => slow().then(() => dm(...call)),
+      edit: (...call) => slow().then(() => edit(...call)),
+      ephemeral: (...call) => slow().then(() => ephemeral(...call)),
+    },
+  });
   const stopping = new AbortController();
   const { signal } = stopping;
   // `REAL_TIMING.now` still refers to the real `Date.now`, because it was read before the test faked the clock.
@@ -24,7 +41,7 @@ export function startKitPoller({ baseUrl, workspace }: PollerPlace, chat: Memory
   const polled = runPoller({
     ...where,
     cursors: cursorInMemory(),
-    handle: catchUp.handlePage,
+    handle: catchUp.takePage,
     report: () => undefined,
     signal,
   });
