@@ -95,6 +95,47 @@ testWith(["python3", "--version"])(
   },
 );
 
+// contract: kit-refused-create
+testWith(["python3", "--version"])(
+  "while the chat refuses the messages of one channel, the guide's Python bridge shows other channels, even if a page is full of waiting messages, and keeps its cursor",
+  async () => {
+    const workspace = await push.workspaces.make();
+    const { id: workspaceId } = workspace;
+    const cursor = join(folder, "cursor.txt");
+    const silence = join(folder, "silent");
+    rmSync(cursor, { force: true });
+    writeFileSync(silence, "");
+    const program = docProgram(GUIDE, "python", "bridge.py");
+    // The chat refuses messages in the channel c1 while the file `silent` exists.
+    const shows = '        print(f"{where}: {message';
+    const refuses = 'where == "c1" and pathlib.Path("silent").exists()';
+    expect(program.split(shows)).toHaveLength(2);
+    const silent = program.replace(
+      shows,
+      `        if ${refuses}:\n            raise OSError("silent")\n${shows}`,
+    );
+    writeFileSync(join(folder, "silent-bridge.py"), silent);
+    const waiting = Array.from({ length: 110 }, (_, i) => `text ${i + 1}`);
+    for (let i = 0; i < waiting.length; i += 50) {
+      await push.publish(...waiting.slice(i, i + 50).map((text) => textEvent(workspaceId, text)));
+    }
+    await push.publish({ workspaceId, content: create("c2", { text: "another channel", kind: 1 }) });
+    const bridge = start(["python3", "silent-bridge.py"], environmentOf(workspace));
+    await until("the other channel is shown", () => bridge.output().includes("c2: another channel\n"));
+    await until("a second round begins", () => bridge.output().split("refused by the chat").length > 2);
+    expect(existsSync(cursor)).toBe(false);
+    rmSync(silence);
+    await until("all messages are shown", () => bridge.output().includes(`c1: ${waiting.at(-1)}\n`));
+    await until("the bridge has saved its cursor", () => existsSync(cursor));
+    const shown = bridge
+      .output()
+      .split("\n")
+      .filter((line) => /^c\d: /.test(line));
+    expect(shown).toEqual(["c2: another channel", ...waiting.map((text) => `c1: ${text}`)]);
+    await bridge.stop();
+  },
+);
+
 // time: smoke
 testWith(["python3", "--version"])(
   "the guide's Python bridge passes the rules for polls, and applies an update that arrived before its create",
