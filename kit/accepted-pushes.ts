@@ -3,6 +3,7 @@ import type { OutboundEvent } from "./events";
 import { errorOf } from "./problem";
 import type { PushStore } from "./push-store";
 import { openEventIds, type BridgeState } from "./reduce-state";
+import { queueOf } from "./serial-queues";
 
 /** Maximum total size of the events, in bytes of JSON. */
 export const ACCEPTED_MAX_BYTES = 16 * 1024 * 1024;
@@ -20,6 +21,8 @@ export class AcceptedPushes {
   readonly #sizes = new Map<string, number>();
   readonly #passedOn = new Set<string>();
   readonly #removals = new Set<Promise<void>>();
+  /** For each channel and DM: resolves when its last loaded event is passed on. */
+  readonly #resuming = new Map<string, Promise<void>>();
   #unfinished: readonly OutboundEvent[] = [];
   #bytes = 0;
 
@@ -36,20 +39,31 @@ export class AcceptedPushes {
   }
 
   /**
-   * Passes the loaded events on, in the order of their acceptance. Resolves when `catchUp` has all loaded events, or is
-   * closed. If it is closed, the other events stay stored for the next run.
+   * Passes the loaded events on, in the order of their acceptance. A full channel delays only its own events. Resolves
+   * when all loaded events are passed on, or `catchUp` is closed: then the remaining events stay stored for the next run.
    */
   async resume(catchUp: CatchUp): Promise<void> {
-    const events = this.#unfinished;
-    this.#unfinished = [];
-    try {
-      for (const event of events) {
+    for (const event of this.#unfinished) {
+      const queue = queueOf(event);
+      const before = this.#resuming.get(queue) ?? Promise.resolve();
+      const passed = before.then(async () => {
         await catchUp.handleEvent(event);
         this.passOn(event.id, catchUp.state);
-      }
-    } catch {
-      // `handleEvent` rejects only when `catchUp` is closed.
+      });
+      this.#resuming.set(queue, passed);
     }
+    for (const [queue, passed] of this.#resuming) {
+      // `handleEvent` rejects only when `catchUp` is closed.
+      const settled = passed.catch(() => undefined).finally(() => this.#resuming.delete(queue));
+      this.#resuming.set(queue, settled);
+    }
+    this.#unfinished = [];
+    await Promise.all(this.#resuming.values());
+  }
+
+  /** Resolves when all loaded events of the event's channel or DM are passed on. */
+  async resumed(event: OutboundEvent): Promise<void> {
+    await this.#resuming.get(queueOf(event));
   }
 
   /** Resolves once the event is stored. Rejects if there is no room for the event, or if the store rejects. */

@@ -60,7 +60,7 @@ export class BridgeRun {
   readonly #over = new AbortController();
   readonly #polls = new AbortController();
   #state: State = { is: "new" };
-  /** Undefined until the store is loaded. `resumed` resolves when `catchUp` has the events that an earlier run accepted. */
+  /** Undefined until the store is loaded. `resumed` resolves when the events that an earlier run accepted are being passed on. */
   #opened: { readonly catchUp: CatchUp; readonly resumed: Promise<void> } | undefined;
   #closeServer: (() => Promise<void>) | undefined;
   #polling: Promise<void> | undefined;
@@ -98,6 +98,7 @@ export class BridgeRun {
       handle: async (event) => {
         this.#status.reached();
         await this.#opened?.resumed;
+        await this.#accepted.resumed(event);
         await this.#opened?.catchUp.handleEvent(event);
       },
     });
@@ -147,7 +148,7 @@ export class BridgeRun {
     const listening = this.#listen();
     // If the port is in use, another process may already be handling the stored events, so they are not resumed here.
     const resumed = listening.then(
-      () => this.#accepted.resume(catchUp),
+      () => void this.#accepted.resume(catchUp),
       () => undefined,
     );
     this.#opened = { catchUp, resumed };

@@ -5,8 +5,8 @@ import type { BridgeState } from "./reduce-state";
 type PlacedEvent = Exclude<OutboundEvent, { type: "ping" }>;
 type Open = Pick<BridgeState, "limits" | "creates" | "updates" | "ephemerals">;
 
-/** A place may use at most this multiple of the free room, so there is always room for the events of other places. */
-const MULTIPLE_OF_FREE = 4;
+/** The least share of a place while there is any room: a create, and an update that waits for this create. */
+const SHARE_LEAST = 2;
 
 /**
  * Returns a key for the place in which an event is shown: a channel, or a member's DM. A DM's key cannot equal a
@@ -55,9 +55,14 @@ export function hasRoom(open: Open, place: string): boolean {
   return 2 * openIn(open, place) < shareOf(open);
 }
 
+/**
+ * Returns the maximum number of pending events of a place. The share falls with the square of the free room: of 1,000
+ * events, the first waiting place gets 250, and about 60 further places find room.
+ */
 function shareOf({ limits, creates, updates, ephemerals }: Open): number {
   const free = limits.open - creates.length - updates.size - ephemerals.size;
-  return Math.min(limits.place, MULTIPLE_OF_FREE * free);
+  if (free <= 0) return 0;
+  return Math.min(limits.place, Math.max(SHARE_LEAST, free ** 2 / (2 * limits.open)));
 }
 
 /** Returns the number of pending events of a place. */

@@ -6,7 +6,8 @@ import type { OutboundEvent } from "./events";
 export interface SerialQueues {
   /**
    * Queues `work`, which starts in a later turn of the event loop and must never reject. Returns false,
-   * without queueing `work`, when the maximum number of items is queued or running.
+   * without queueing `work`, when the maximum number of items is queued or running. One queue gets at most 80 percent of
+   * this number, and less while other queues are long.
    */
   offer(queue: string, work: () => Promise<void>): boolean;
   /** Number of queued and running items, over all queues. */
@@ -15,26 +16,34 @@ export interface SerialQueues {
   idle(): Promise<void>;
 }
 
+/** A queue may have at most this multiple of the room that is still free, so one long queue leaves room for others. */
+const MULTIPLE_OF_FREE = 4;
+
 /** @param most maximum number of queued and running items, over all queues */
 export function createSerialQueues(most: number): SerialQueues {
-  const tails = new Map<string, Promise<void>>();
+  /** The non-empty queues. `tail` resolves when the queue's last item has run. */
+  const queues = new Map<string, { size: number; tail: Promise<void> }>();
   let size = 0;
   return {
     get size() {
       return size;
     },
     offer(queue, work) {
-      if (size >= most) return false;
+      const known = queues.get(queue);
+      if ((known?.size ?? 0) >= MULTIPLE_OF_FREE * (most - size)) return false;
       size++;
-      const tail = runAfter(tails.get(queue) ?? nextTurn(), work).finally(() => {
+      const entry = known ?? { size: 0, tail: Promise.resolve() };
+      entry.size++;
+      entry.tail = runAfter(known?.tail ?? nextTurn(), work).finally(() => {
         size--;
-        if (tails.get(queue) === tail) tails.delete(queue);
+        entry.size--;
+        if (entry.size === 0) queues.delete(queue);
       });
-      tails.set(queue, tail);
+      queues.set(queue, entry);
       return true;
     },
     async idle() {
-      while (tails.size > 0) await Promise.all(tails.values());
+      while (queues.size > 0) await Promise.all([...queues.values()].map(({ tail }) => tail));
     },
   };
 }

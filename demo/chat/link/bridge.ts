@@ -106,6 +106,7 @@ export class Bridge {
     this.#sender = createSender({ ...service, attemptsMax: ATTEMPTS_MAX, timing });
     this.#polling = createPolling({
       ...service,
+      take: parts.catchUp.takePage,
       handle: parts.catchUp.handlePage,
       onProblem: (problem) => problem !== this.#state.problem && this.#change({ problem }),
     });

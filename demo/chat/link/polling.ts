@@ -1,10 +1,12 @@
 import { cursorInMemory } from "../../../kit/cursor-store";
 import type { EventPage } from "../../../kit/events";
 import type { PollOptions } from "../../../kit/poll";
-import { pollForever, pollHeld } from "../../../kit/poll-forever";
+import { pollForever, pollHeld, type PollForeverOptions } from "../../../kit/poll-forever";
 
 export interface PollingOptions extends PollOptions {
-  /** Applies a page. If the promise rejects, the same page is polled again. */
+  /** Applies the events of a page, without waiting for the chat. */
+  readonly take: PollForeverOptions["handle"];
+  /** Applies a page, and waits for the chat. If the promise rejects, the same page is polled again. */
   readonly handle: (page: EventPage) => Promise<void>;
   /**
    * Called with the reason when a poll or `handle` fails, and with null when the previous page was handled and a poll
@@ -38,7 +40,15 @@ export function createPolling(options: PollingOptions) {
       over = new AbortController();
       const { signal } = over;
       ended = ended.then(() =>
-        pollForever({ ...options, cursors, onPage, onProblem: report, isPatient: true, signal }),
+        pollForever({
+          ...options,
+          handle: options.take,
+          cursors,
+          onPage,
+          onProblem: report,
+          isPatient: true,
+          signal,
+        }),
       );
     },
 

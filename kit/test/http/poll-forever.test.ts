@@ -55,6 +55,27 @@ test("a refusal of the first poll rejects", async () => {
 });
 
 // time: controlled
+test.each([408, 409])(
+  "a %d to the first poll is reported, and the poll is repeated after 30 seconds",
+  async (code) => {
+    const abort = new AbortController();
+    const timing = skipTime();
+    const problems: string[] = [];
+    let pages = 0;
+    answerWith([status(code), pageOf()], () => abort.abort());
+    await pollForever({
+      ...service.options(),
+      timing,
+      signal: abort.signal,
+      onPage: () => pages++,
+      onProblem: ({ name }) => problems.push(name),
+    });
+    expect([pages, problems]).toEqual([1, ["PollRefused"]]);
+    expect(timing.pauses[0]).toBe(30_000);
+  },
+);
+
+// time: controlled
 test("a patient poller continues after each refusal, even of the first poll", async () => {
   const abort = new AbortController();
   const timing = skipTime();

@@ -1,9 +1,10 @@
 import { ACCEPTED_MAX_BYTES, AcceptedPushes } from "../../accepted-pushes";
 import { createCatchUp } from "../../catch-up";
-import type { OutboundEvent } from "../../events";
+import type { MessageCreate, OutboundEvent } from "../../events";
 import type { PushStore } from "../../push-store";
 import { initialState } from "../../reduce-state";
 import { create, message, ONE_OF_EACH } from "../../../test/harness/sample-events";
+import { until } from "../../../test/harness/wait";
 import { gate } from "../harness/gate";
 
 const idle = initialState();
@@ -118,4 +119,30 @@ test("if the catch-up is closed before loaded events are passed on, the events s
   await accepted.resume(catchUp);
   await accepted.idle();
   expect(calls).toEqual([]);
+});
+
+test("loaded events of a channel without room do not delay the loaded events of other channels", async () => {
+  const other = (number: number) => ({ ...create(number), channel: "c2" }) as OutboundEvent;
+  const events = [create(1), create(2), other(3)];
+  const { accepted } = start({ load: async () => events });
+  const { open, opened } = gate();
+  const shown: string[] = [];
+  const post = async ({ id, channel }: MessageCreate) => {
+    if (channel === "c1") await opened;
+    shown.push(id);
+    return id;
+  };
+  const nothing = async () => undefined;
+  const chat = { post, dm: async () => "1", edit: nothing, ephemeral: nothing };
+  const catchUp = createCatchUp({ chat, state: initialState({ place: 1 }) });
+  await accepted.load();
+  const resumed = accepted.resume(catchUp);
+  await accepted.resumed(other(4));
+  await until("the other channel is shown", () => shown.length === 1);
+  expect(shown).toEqual([create(3).id]);
+  open();
+  await resumed;
+  await until("all events are shown", () => shown.length === 3);
+  expect(shown.slice(1)).toEqual([create(1).id, create(2).id]);
+  await catchUp.close();
 });

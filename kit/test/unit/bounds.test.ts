@@ -6,6 +6,7 @@ import { hooksUrl } from "../../http-exchange";
 import { createSeenIds } from "../../seen-ids";
 import { createSerialQueues } from "../../serial-queues";
 import { forAll } from "../../../test/harness/for-all";
+import { gate } from "../harness/gate";
 
 const BOUNDS = { firstMs: 250, mostMs: 8_000 };
 
@@ -144,6 +145,21 @@ test("queued work begins in a later turn of the event loop, so an answer can be 
   done.push("the caller");
   await queues.idle();
   expect(done).toEqual(["the caller", "work"]);
+});
+
+test("a long queue leaves room for other queues", async () => {
+  const queues = createSerialQueues(100);
+  const { open, opened } = gate();
+  const fill = (queue: string) => {
+    let count = 0;
+    while (queues.offer(queue, () => opened)) count++;
+    return count;
+  };
+  expect([fill("a"), fill("b"), fill("c")]).toEqual([80, 16, 4]);
+  open();
+  await queues.idle();
+  expect([queues.size, fill("a")]).toEqual([0, 80]);
+  await queues.idle();
 });
 
 test("the work of one queue runs in order and never overlaps", async () => {

@@ -176,6 +176,33 @@ describe("the state is bounded", () => {
     expect(bridge.events(1, update(3))).toEqual(["skip 2: superseded"]);
   });
 
+  test("although 60 channels wait for more messages than there is room, there is room for a message of another channel", () => {
+    const bridge = run();
+    let sequence = 0;
+    for (let place = 0; place < 60; place++) {
+      const events = Array.from({ length: 300 }, () => create(`c${place}`, ++sequence));
+      const effects = bridge.events(0, ...events);
+      expect(effects.at(-1)).toBe(`post ${sequence - 299}`);
+    }
+    expect(bridge.events(0, dm("u1", 90_000))).toEqual(["dm 90000"]);
+  });
+
+  test("a create is skipped if an earlier create of its channel was skipped, and so is an update of a skipped create", () => {
+    const bridge = run({ open: 10, place: 1 });
+    const events = [
+      create("c1", 1),
+      create("c1", 2),
+      update({ sequence: 3, messageId: "msg_2" }),
+      create("c2", 4),
+    ];
+    const skipped = ["skip 2: full", "skip 3: full"];
+    expect(bridge.events(0, ...events)).toEqual([...skipped, "post 1", "post 4"]);
+    bridge.posted(1, 1);
+    expect(bridge.events(2, ...events.slice(1, 3))).toEqual(["skip 3: full", "post 2"]);
+    bridge.posted(3, 2);
+    expect(bridge.events(4, ...events.slice(2, 3))).toEqual(["edit 3 of chat2"]);
+  });
+
   const upTo = (last: number) => Array.from({ length: last }, (_, i) => i + 1);
 
   test("a repeated create is detected by its event id or its message id, even if only one of the ids is still kept", () => {
