@@ -43,22 +43,30 @@ export class AcceptedPushes {
    * when all loaded events are passed on, or `catchUp` is closed: then the remaining events stay stored for the next run.
    */
   async resume(catchUp: CatchUp): Promise<void> {
+    const byQueue = new Map<string, OutboundEvent[]>();
     for (const event of this.#unfinished) {
       const queue = queueOf(event);
-      const before = this.#resuming.get(queue) ?? Promise.resolve();
-      const passed = before.then(async () => {
-        await catchUp.handleEvent(event);
-        this.passOn(event.id, catchUp.state);
-      });
-      this.#resuming.set(queue, passed);
+      const events = byQueue.get(queue) ?? [];
+      events.push(event);
+      byQueue.set(queue, events);
     }
-    for (const [queue, passed] of this.#resuming) {
-      // `handleEvent` rejects only when `catchUp` is closed.
-      const settled = passed.catch(() => undefined).finally(() => this.#resuming.delete(queue));
-      this.#resuming.set(queue, settled);
+    for (const [queue, events] of byQueue) {
+      const passed = this.#passAll(events, catchUp).finally(() => this.#resuming.delete(queue));
+      this.#resuming.set(queue, passed);
     }
     this.#unfinished = [];
     await Promise.all(this.#resuming.values());
+  }
+
+  async #passAll(events: readonly OutboundEvent[], catchUp: CatchUp): Promise<void> {
+    try {
+      for (const event of events) {
+        await catchUp.handleEvent(event);
+        this.passOn(event.id, catchUp.state);
+      }
+    } catch {
+      // `handleEvent` rejects only when `catchUp` is closed.
+    }
   }
 
   /** Resolves when all loaded events of the event's channel or DM are passed on. */

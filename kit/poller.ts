@@ -114,7 +114,8 @@ class PollRounds {
   #stored: string | undefined;
   /** Resolves when the cursor is saved. Saves must not overlap: the older cursor could be saved last. */
   #saving = Promise.resolve();
-  #watching: Promise<void> | undefined;
+  /** Whether the cursor will be saved once the calls to the chat are answered. */
+  #isWatching = false;
   #isOver = false;
   #failures = 0;
   /** Whether `handle` rejected the last page. */
@@ -205,7 +206,7 @@ class PollRounds {
     await this.#persist();
     this.#hasProblem();
     if (this.#ahead.isEmpty) this.#skipped.clear();
-    else this.#saveWhenIdle();
+    else void this.#saveWhenIdle();
     return true;
   }
 
@@ -246,11 +247,12 @@ class PollRounds {
   }
 
   /** Saves the cursor once the calls to the chat are answered, so that a killed bridge reads fewer events again. */
-  #saveWhenIdle(): void {
-    this.#watching ??= this.#ahead.idle().then(async () => {
-      this.#watching = undefined;
-      if (!this.#isOver && this.#pass()) await this.#persist();
-    });
+  async #saveWhenIdle(): Promise<void> {
+    if (this.#isWatching) return;
+    this.#isWatching = true;
+    await this.#ahead.idle();
+    this.#isWatching = false;
+    if (!this.#isOver && this.#pass()) await this.#persist();
   }
 
   #isFull(): boolean {

@@ -134,7 +134,7 @@ export class ReadAhead {
 
   /** Resolves when no page has a call in progress. */
   async idle(): Promise<void> {
-    await Promise.all(this.#pages.map(({ unfinished }) => unfinished?.idle?.()));
+    await Promise.all(this.#pages.flatMap(({ unfinished }) => unfinished?.idle?.() ?? []));
   }
 }
 

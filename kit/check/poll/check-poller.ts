@@ -42,6 +42,7 @@ const BLIND: readonly string[] = [
   "that digests are compared in constant time, and that secrets are kept safe",
   "that the cursor and the map from message.id to the chat's message ids survive a restart of the bridge",
   "how the bridge handles messages that the chat refuses: a refused create must not be passed by the cursor",
+  "that a refused message, or a slow call to the chat, delays no other channel (bridge guide, When a channel waits)",
   "that an update whose create does not arrive within 5 seconds is ignored (`--url` checks it for pushes)",
 ];
 
