@@ -296,6 +296,7 @@ test("while the cursor stays before a gap, the handler is notified of the gap on
 test("the cursor is saved once the chat has answered all calls, before the next poll, and a stopping poller waits for the answers", async () => {
   const cursors = cursorInMemory();
   const abort = new AbortController();
+  let isHandled = false;
   const unfinished = { ...unfinishedPage(), idle: () => answered };
   const { open, opened: answered } = gate();
   service.behave(pageOf({ events: [create(1)], next: "1" }));
@@ -305,9 +306,12 @@ test("the cursor is saved once the chat has answered all calls, before the next 
     ...service.options(),
     cursors: { load: () => cursors.load(), save },
     signal: abort.signal,
-    handle: () => unfinished,
+    handle() {
+      isHandled = true;
+      return unfinished;
+    },
   });
-  await until("the page is handled", () => service.requests.length === 1);
+  await until("the page is handled", () => isHandled);
   unfinished.set({ is: "done" });
   open();
   await until("the cursor is saved", () => saves.length > 0);
