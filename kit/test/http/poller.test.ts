@@ -311,13 +311,16 @@ test("the cursor is saved once the chat has answered all calls, before the next 
       return unfinished;
     },
   });
-  await until("the page is handled", () => isHandled);
-  unfinished.set({ is: "done" });
-  open();
-  await until("the cursor is saved", () => saves.length > 0);
-  expect([saves, service.requests.length]).toEqual([["1"], 1]);
-  abort.abort();
-  await running;
+  try {
+    await until("the page is handled", () => isHandled);
+    unfinished.set({ is: "done" });
+    open();
+    await until("the cursor is saved", () => saves.length > 0);
+    expect([saves, service.requests.length]).toEqual([["1"], 1]);
+  } finally {
+    abort.abort();
+    await running;
+  }
 });
 
 // time: controlled
