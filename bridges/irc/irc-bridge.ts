@@ -14,6 +14,7 @@ import { Channels } from "./connection/channels";
 import { createFloodGate } from "./connection/flood-gate";
 import { IrcConnection, type IrcSession } from "./connection/irc-connection";
 import { followMembers, readWhox } from "./connection/member-events";
+import { LineRoom } from "./connection/line-room";
 import { Outbox } from "./connection/outbox";
 import { refusalOf } from "./connection/refusal-of";
 import type { IrcSettings } from "./irc-settings";
@@ -65,6 +66,7 @@ export async function startIrcBridge(
 class IrcBridge implements RunningBridge {
   readonly #log: Tools["log"];
   readonly #members = new Members();
+  readonly #room = new LineRoom();
   readonly #journal: Journal;
   readonly #irc: IrcConnection;
   readonly #outbox: Outbox;
@@ -101,10 +103,12 @@ class IrcBridge implements RunningBridge {
     this.#printer = new MessagePrinter({
       outbox,
       journal,
+      room: this.#room,
       text: { isStyled: settings.IRC_FORMATTING, prefix },
       maxLines: settings.IRC_MAX_LINES,
       gapMs: settings.IRC_UPDATE_SECONDS * 1_000,
       nickOf: (userId) => this.#nickOf(userId),
+      shown: (messageId) => this.#bridge.shown(messageId),
       isSaved: (messageId, sequence) => (this.#bridge.shown(messageId)?.sequence ?? 0) >= sequence,
       log,
     });
@@ -181,6 +185,7 @@ class IrcBridge implements RunningBridge {
 
   #onUp(session: IrcSession): void {
     this.#upAtMs = performance.now();
+    this.#room.up(session);
     followMembers(session, this.#members, this.#outbox);
     const onEcho = ({ nick, target, message }: TextEvent): void => {
       if (session.isOwn(nick)) this.#outbox.echoed(session.lower(target), message);

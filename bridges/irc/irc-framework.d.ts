@@ -23,7 +23,17 @@ declare module "irc-framework" {
     "socket close": [error?: Error | false];
     privmsg: [event: TextEvent];
     notice: [event: TextEvent];
-    join: [event: { readonly nick: string; readonly channel: string; readonly account?: string | false }];
+    join: [
+      event: {
+        readonly nick: string;
+        readonly ident?: string;
+        readonly hostname?: string;
+        readonly channel: string;
+        readonly account?: string | false;
+      },
+    ];
+    /** The server has changed the host name that members see. */
+    "displayed host": [event: { readonly nick: string; readonly hostname: string }];
     part: [event: { readonly nick: string; readonly channel: string }];
     kick: [event: { readonly kicked: string; readonly nick: string; readonly channel: string }];
     quit: [event: { readonly nick: string }];

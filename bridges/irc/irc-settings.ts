@@ -47,7 +47,7 @@ export const IRC_SETTINGS = {
     { min: 1, max: 3600 },
     10,
   ),
-  IRC_BURST_LINES: integer("number of lines that may be sent at once", { min: 1, max: 100 }, 4),
+  IRC_BURST_LINES: integer("number of lines that may be sent at once", { min: 1, max: 100 }, 5),
   IRC_LINE_MS: integer("milliseconds per further line", { min: 1, max: 60_000 }, 1_000),
 };
 

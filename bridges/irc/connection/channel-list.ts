@@ -4,7 +4,7 @@ export interface WantedChannel {
   readonly key: string | undefined;
 }
 
-/** Maximum bytes of the name of a channel: `TEXT_MAX_BYTES` leaves 64 bytes of a line for the target. */
+/** Maximum bytes of the name of a channel. A longer name would leave little room for text in a line. */
 const NAME_MAX_BYTES = 64;
 const NAME_FORM = /^[#&+!][^\p{Cc} ,:]+$/u;
 

@@ -15,23 +15,29 @@ export function createFloodGate(burst: number, everyMs: number, now = () => perf
     tokens = Math.min(burst, tokens + (at - countedAt) / everyMs);
     countedAt = at;
   }
-  function take(least: number): boolean {
+  function least(reserve: number): number {
+    return Math.min(burst, 1 + reserve);
+  }
+  function take(needed: number): boolean {
     count();
-    if (tokens < least) return false;
+    if (tokens < needed) return false;
     tokens -= 1;
     return true;
   }
   return {
-    /** Returns whether a line may be sent now. If so, counts the line. */
-    tryTake: (): boolean => take(1),
+    /**
+     * Returns whether a line may be sent now. If so, counts the line. The line leaves `reserve` tokens for other lines,
+     * or all tokens but one if the burst is smaller.
+     */
+    tryTake: (reserve = 0): boolean => take(least(reserve)),
     /**
      * Works like `tryTake`, but can borrow one token when none is left. After a loan, the next line must wait longer.
      */
     tryBorrow: (): boolean => take(0),
     /** Returns the milliseconds until a line may be sent. */
-    waitMs(): number {
+    waitMs(reserve = 0): number {
       count();
-      return tokens >= 1 ? 0 : Math.ceil((1 - tokens) * everyMs);
+      return Math.max(0, Math.ceil((least(reserve) - tokens) * everyMs));
     },
   };
 }

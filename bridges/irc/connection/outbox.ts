@@ -2,7 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { RetryLater } from "chat-bridge-kit";
 import type { Journal } from "../state/journal";
 import type { FloodGate } from "./flood-gate";
-import { PostQueue, RETRY_MS, type Post, type QueuedPost, type Readiness } from "./post-queue";
+import { Canceled, PostQueue, RETRY_MS, type Post, type QueuedPost, type Readiness } from "./post-queue";
 import { SentLines } from "./sent-lines";
 
 export interface OutboxParts {
@@ -13,16 +13,23 @@ export interface OutboxParts {
   readiness(target: string): Readiness;
 }
 
-const POSTS_MAX = 500;
 /** When this many posts are pending, the outbox drops hints to members. */
 const POSTS_MAX_FOR_HINTS = 20;
 const CONTROLS_MAX = 200;
+/** Number of lines of the burst that notices leave for the lines that the whole channel sees. */
+const NOTICE_RESERVE = 2;
 /** Maximum number of lines that are sent but not yet confirmed. */
 const UNCONFIRMED_MAX = 40;
 /** Number of unconfirmed lines after which a `PING` is sent before further lines. */
 const PING_AFTER_LINES = 6;
 /** Milliseconds within which an echo should arrive. If no echo arrives, the bridge sends a `PING`. */
 const ECHO_WITHIN_MS = 2_000;
+
+/** A line that can be sent when the flood gate has `reserve` more tokens than it takes. */
+interface Step {
+  readonly reserve: number;
+  run(): void;
+}
 
 /**
  * Sends lines over the connection, within the limits of the flood gate. A post is done when the server has confirmed
@@ -44,18 +51,25 @@ export class Outbox {
 
   /**
    * Sends the lines of a post. Resolves when the server has confirmed all lines. Rejects with `RetryLater` if the
-   * target stays unavailable, or if too many posts are waiting. Rejects with `CannotShow` if a retry is useless.
+   * target stays unavailable, or if too many posts are waiting. Rejects with `CannotShow` if a retry is useless, and
+   * with `Canceled` after `cancel`.
    */
   post(post: Post): Promise<void> {
     const known = this.#posts.get(post.id);
     if (known !== undefined) return known.done;
     const sent = this.#parts.journal.sentOf(post.id);
     if (sent >= post.lines.length) return Promise.resolve();
-    if (this.#posts.size >= POSTS_MAX)
+    if (!this.#posts.hasRoomFor(post))
       return Promise.reject(new RetryLater(RETRY_MS, "too many lines are waiting"));
     const done = this.#posts.add(post, sent);
     this.wake();
     return done;
+  }
+
+  /** Drops the lines of a post that are not sent, because a newer event has replaced them. */
+  cancel(id: string): void {
+    this.#posts.cancel(id);
+    this.wake();
   }
 
   /** Sends a hint to a member, unless many lines are waiting. */
@@ -84,7 +98,8 @@ export class Outbox {
     for (const post of this.#posts.all()) {
       if (post.next === post.confirmed) continue;
       post.next = post.confirmed;
-      this.#parts.journal.noteSent(post.id, post.next);
+      this.#noteSent(post);
+      if (post.isCanceled) this.#posts.settle(post, new Canceled());
     }
   }
 
@@ -104,7 +119,8 @@ export class Outbox {
   refused(target: string, error: Error): void {
     const post = this.#sent.refused(target);
     if (post === undefined || this.#posts.get(post.id) === undefined) return;
-    this.#parts.journal.noteSent(post.id, post.confirmed);
+    post.next = post.confirmed;
+    this.#noteSent(post);
     this.#posts.settle(post, error);
   }
 
@@ -122,26 +138,29 @@ export class Outbox {
     const { gate } = this.#parts;
     while (this.#connection !== undefined) {
       const step = this.#nextStep(this.#connection.hasEcho);
-      if (typeof step === "function" && gate.tryTake()) step();
+      if (typeof step === "object" && gate.tryTake(step.reserve)) step.run();
       else if (!this.#pingEarly(this.#connection.hasEcho)) {
-        const waitMs = typeof step === "function" ? gate.waitMs() : step;
+        const waitMs = typeof step === "object" ? gate.waitMs(step.reserve) : step;
         if (waitMs !== undefined) this.#timer = setTimeout(() => this.wake(), waitMs);
         return;
       }
     }
   }
 
-  /**
-   * Returns a function that sends the next line, the milliseconds to wait before the next step, or undefined if the
-   * outbox must wait for an event.
-   */
-  #nextStep(hasEcho: boolean): (() => void) | number | undefined {
-    if (this.#controls.length > 0) return () => this.#parts.write(this.#controls.shift() ?? "");
+  /** Returns the next step, the milliseconds to wait before it, or undefined if the outbox must wait for an event. */
+  #nextStep(hasEcho: boolean): Step | number | undefined {
+    const ping: Step = { reserve: 0, run: () => this.#ping() };
+    if (this.#controls.length > 0) {
+      return { reserve: 0, run: () => this.#parts.write(this.#controls.shift() ?? "") };
+    }
     const pingIn = this.#pingInMs(hasEcho);
-    if (pingIn === 0 && this.#sent.unpinged().length >= PING_AFTER_LINES) return () => this.#ping();
+    if (pingIn === 0 && this.#sent.unpinged().length >= PING_AFTER_LINES) return ping;
     const post = this.#sent.size < UNCONFIRMED_MAX ? this.#posts.next() : undefined;
-    if (post !== undefined) return () => this.#sendLine(post);
-    return pingIn === 0 ? () => this.#ping() : pingIn;
+    if (post !== undefined) {
+      const reserve = post.command === "NOTICE" ? NOTICE_RESERVE : 0;
+      return { reserve, run: () => this.#sendLine(post) };
+    }
+    return pingIn === 0 ? ping : pingIn;
   }
 
   /**
@@ -173,11 +192,16 @@ export class Outbox {
 
   #sendLine(post: QueuedPost): void {
     const text = post.lines[post.next] ?? "";
+    this.#posts.noteLine(post);
     post.next += 1;
     // The journal notes the line before the line is sent. If the outbox noted the line only afterwards, and the bridge
     // were killed between the two steps, the next run would repeat the line.
-    this.#parts.journal.noteSent(post.id, post.next);
+    this.#noteSent(post);
     this.#parts.write(`${post.command} ${post.target} :${text}`);
     this.#sent.add({ post, target: post.target, text, atMs: Date.now() });
+  }
+
+  #noteSent({ id, next, lineBytes }: QueuedPost): void {
+    this.#parts.journal.noteSent(id, next, lineBytes);
   }
 }

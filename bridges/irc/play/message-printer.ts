@@ -2,28 +2,30 @@ import { setTimeout as sleep } from "node:timers/promises";
 import {
   CannotShow,
   dmChannel,
-  RetryLater,
   type BridgeChat,
   type DmCreate,
   type Message,
   type MessageCreate,
   type MessageEphemeral,
-  type MessageUpdate,
   type ShownMessage,
 } from "chat-bridge-kit";
 import type { Logger } from "chat-bridge-runner";
 import { isChannelName } from "../connection/channel-list";
+import type { LineRoom } from "../connection/line-room";
 import type { Outbox } from "../connection/outbox";
+import { Canceled } from "../connection/post-queue";
 import { printLines } from "../print/print-lines";
-import { printedOf, whatToPrint } from "../print/what-to-print";
+import { isUrgent, printedOf } from "../print/what-to-print";
 import type { Journal } from "../state/journal";
 import { messageParts, type Part, type TextOptions } from "../text/message-parts";
 import type { SentMessage } from "./find-choices";
-import { WaitingUpdates } from "./waiting-updates";
+import { LiveMessages, type Update } from "./live-messages";
+import { Receipts } from "./receipts";
 
 export interface MessagePrinterOptions {
-  readonly outbox: Pick<Outbox, "post">;
+  readonly outbox: Pick<Outbox, "post" | "cancel">;
   readonly journal: Journal;
+  readonly room: Pick<LineRoom, "bytesFor">;
   readonly text: TextOptions;
   readonly maxLines: number;
   /** Minimum milliseconds between two prints of a message that does not start a phase. */
@@ -32,6 +34,8 @@ export interface MessagePrinterOptions {
    * Returns the current nick of a member, in lower case. Throws `CannotShow` or `RetryLater` if the nick is unknown.
    */
   nickOf(userId: string): string;
+  /** Returns a message as the kit has saved it. */
+  shown(messageId: string): ShownMessage | undefined;
   /** Whether the kit has saved the message as the event with this sequence shows it, or a later version. */
   isSaved(messageId: string, sequence: number): boolean;
   readonly log: Logger;
@@ -39,7 +43,6 @@ export interface MessagePrinterOptions {
 
 /** The fields of an event that printing needs. */
 type Printable = Pick<MessageCreate, "id" | "sequence" | "expiresAt" | "message">;
-type Update = Printable & Pick<MessageUpdate, "channel">;
 
 /**
  * Where a message is shown: the channel or direct conversation, and the only member who sees it (null if all members
@@ -54,6 +57,8 @@ interface Printing {
   readonly sequence: number;
   /** The number of lines. */
   readonly lines: number;
+  /** The version that members see before the first line is sent; undefined for a new message. */
+  readonly before: SentMessage | undefined;
   readonly done: Promise<void>;
 }
 
@@ -67,48 +72,64 @@ export class MessagePrinter implements BridgeChat {
   readonly #options: MessagePrinterOptions;
   /** Keyed by the id of the message. */
   readonly #printing = new Map<string, Printing>();
-  /** The last update of each message that is being applied. */
-  readonly #updating = new Map<string, Promise<void>>();
-  readonly #waiting = new WaitingUpdates<Update>((event) => this.#updateLate(event));
+  readonly #receipts = new Receipts();
+  readonly #live: LiveMessages;
 
   constructor(options: MessagePrinterOptions) {
+    const { journal, gapMs, log, outbox } = options;
     this.#options = options;
+    this.#live = new LiveMessages({
+      journal,
+      gapMs,
+      log,
+      partsOf: (message) => this.#partsOf(message),
+      print: (update, parts) =>
+        this.#print(update, parts, { channel: update.channel, user: null }, this.#visibleBefore(update)),
+      cancel: (eventId) => outbox.cancel(eventId),
+    });
   }
 
-  post(event: MessageCreate): Promise<string> {
-    return this.#print(event, this.#partsOf(event.message), { channel: event.channel, user: null });
+  async post(event: MessageCreate): Promise<string> {
+    this.#receipts.overtakenBy(event);
+    await this.#print(event, this.#partsOf(event.message), { channel: event.channel, user: null });
+    return event.message.id;
   }
 
-  dm(event: DmCreate): Promise<string> {
-    return this.#print(event, this.#partsOf(event.message), { channel: dmChannel(event.user), user: null });
+  async dm(event: DmCreate): Promise<string> {
+    await this.#print(event, this.#partsOf(event.message), { channel: dmChannel(event.user), user: null });
+    return event.message.id;
   }
 
-  ephemeral({ channel, user, ...event }: MessageEphemeral): Promise<string> {
-    return this.#print(event, this.#partsOf(event.message), { channel, user });
+  /** Resolves without an id if the notice is overtaken, and therefore not printed. */
+  async ephemeral({ channel, user, ...event }: MessageEphemeral): Promise<string | undefined> {
+    if (this.#receipts.isOvertaken(event)) return undefined;
+    this.#receipts.add(event);
+    try {
+      await this.#print(event, this.#partsOf(event.message), { channel, user });
+      return event.message.id;
+    } catch (error) {
+      if (error instanceof Canceled) return undefined;
+      throw error;
+    } finally {
+      this.#receipts.remove(event.id);
+    }
   }
 
   /**
-   * Applies the updates of a message one at a time, because each update depends on the lines that were printed before.
+   * Resolves when the update is noted in the journal, without waiting until it is printed: the kit passes the next update
+   * of the message only then, and the next update can replace this one.
    */
-  update(event: Update): Promise<void> {
-    const { id } = event.message;
-    const before = this.#updating.get(id)?.catch(() => undefined) ?? Promise.resolve();
-    const run = before
-      .then(() => this.#apply(event))
-      .finally(() => this.#updating.get(id) === run && this.#updating.delete(id));
-    this.#updating.set(id, run);
-    return run;
+  async update(event: Update): Promise<void> {
+    for (const eventId of this.#receipts.overtakenBy(event)) this.#options.outbox.cancel(eventId);
+    this.#live.put(event);
   }
 
   /**
-   * Returns the messages whose lines are all sent, but that the kit has not saved yet, newest first. Members can already
-   * answer these messages, although the kit does not list them yet.
+   * Returns messages that differ from what the kit lists, as members see them, newest first: the kit lists a new message
+   * late, and an update before its lines are sent.
    */
   sent(): readonly SentMessage[] {
-    return [...this.#printing.values()]
-      .filter(({ eventId, lines }) => this.#options.journal.sentOf(eventId) >= lines)
-      .map(({ shown }) => shown)
-      .toReversed();
+    return [...this.#printing.values()].flatMap((each) => this.#visible(each) ?? []).toReversed();
   }
 
   /** Resolves when the lines of a message are confirmed, or refused. */
@@ -118,36 +139,33 @@ export class MessagePrinter implements BridgeChat {
 
   /** Prints the updates that an earlier run of the bridge has not printed. */
   resume(shown: (messageId: string) => ShownMessage | undefined): void {
-    for (const { messageId, sequence, expiresAt } of this.#options.journal.waiting()) {
-      const known = shown(messageId);
-      if (known?.sequence !== sequence) continue;
-      const { channel, message, eventId: id } = known;
-      this.#waiting.put(messageId, { id, channel, message, sequence, expiresAt }, 0);
-    }
+    this.#live.resume(shown);
   }
 
   /** Stops all waits. The next run prints the updates that are still waiting. */
   close(): void {
-    this.#waiting.close();
+    this.#live.close();
   }
 
   #partsOf(message: Message): readonly Part[] {
     return messageParts(message, this.#options.text);
   }
 
-  async #print(event: Printable, parts: readonly Part[], place: Place): Promise<string> {
-    const { outbox, journal, maxLines } = this.#options;
+  async #print(event: Printable, parts: readonly Part[], place: Place, before?: SentMessage): Promise<void> {
+    const { outbox, journal, maxLines, room } = this.#options;
     const { id, sequence, message, expiresAt } = event;
-    const lines = printLines(parts, maxLines);
+    const command = place.user === null ? "PRIVMSG" : "NOTICE";
+    const target = this.#targetOf(place.user === null ? place.channel : `${DM}${place.user}`);
+    // After a restart, the lines must be the same as before: the journal has only the number of sent lines.
+    const lineBytes = journal.lineBytesOf(id) ?? room.bytesFor(command, target);
+    const lines = printLines(parts, { maxLines, maxBytes: lineBytes });
+    const expiresAtMs = expiresAt === null ? null : Date.parse(expiresAt);
     const done = outbox.post({
-      id,
-      command: place.user === null ? "PRIVMSG" : "NOTICE",
-      target: this.#targetOf(place.user === null ? place.channel : `${DM}${place.user}`),
-      lines,
-      expiresAtMs: expiresAt === null ? null : Date.parse(expiresAt),
+      ...{ id, command, target, lines, lineBytes, expiresAtMs },
+      isUrgent: isUrgent(message),
     });
     const shown = { ...place, messageId: message.id, message, chatMessageIds: [message.id] };
-    const printing = { shown, eventId: id, sequence, lines: lines.length, done };
+    const printing = { shown, eventId: id, sequence, lines: lines.length, before, done };
     // The map is in order of printing, so an earlier entry of the message must not keep its position.
     this.#printing.delete(message.id);
     this.#printing.set(message.id, printing);
@@ -155,11 +173,30 @@ export class MessagePrinter implements BridgeChat {
       await done;
       journal.notePrinted(message.id, printedOf(message, this.#partsOf(message), Date.now()));
     } catch (error) {
-      this.#forget(printing);
+      // The next version of a canceled message is printed at once, and needs the entry.
+      if (error instanceof Canceled) setImmediate(() => this.#forget(printing));
+      else this.#forget(printing);
       throw error;
     }
     void this.#forgetWhenSaved(printing);
-    return message.id;
+  }
+
+  /** Returns a message that is being printed as members see it; undefined if they see nothing that they can answer. */
+  #visible({ shown, eventId, lines, before }: Printing): SentMessage | undefined {
+    const sent = this.#options.journal.sentOf(eventId);
+    if (sent >= lines) return shown;
+    return sent > 0 && before !== undefined ? withoutChoices(before) : before;
+  }
+
+  /** Returns the version of a message that members see before an update of it is printed. */
+  #visibleBefore({ channel, sequence, message }: Update): SentMessage {
+    const { id: messageId } = message;
+    const closed = withoutChoices({ channel, user: null, messageId, message, chatMessageIds: [messageId] });
+    const printing = this.#printing.get(messageId);
+    if (printing !== undefined) return this.#visible(printing) ?? closed;
+    const known = this.#options.shown(messageId);
+    // The kit lists the update itself if an earlier run has accepted it.
+    return known !== undefined && known.sequence < sequence ? known : closed;
   }
 
   /** The kit saves a message only after this class has printed it, and the disk may be slow. */
@@ -186,40 +223,8 @@ export class MessagePrinter implements BridgeChat {
     if (!isChannelName(channel)) throw new CannotShow("the target is not a channel");
     return channel;
   }
+}
 
-  async #apply(event: Update): Promise<void> {
-    const { journal, gapMs } = this.#options;
-    const { message, channel } = event;
-    this.#waiting.forget(message.id);
-    const parts = this.#partsOf(message);
-    const before = journal.printedOf(message.id);
-    const decision = whatToPrint({ message, parts, before, nowMs: Date.now(), gapMs });
-    if (decision.type === "wait") return this.#printLater(event, decision.ms);
-    if (decision.type === "nothing") return;
-    try {
-      await this.#print(event, decision.parts, { channel, user: null });
-    } catch (error) {
-      if (!(error instanceof RetryLater)) throw error;
-      // This function must not reject, because the kit would then drop the update.
-      this.#printLater(event, error.retryAfterMs);
-    }
-  }
-
-  /** Prints an update after a wait, unless a newer update of the message arrives earlier. */
-  #printLater(event: Update, ms: number): void {
-    const { id: eventId, message, sequence, expiresAt } = event;
-    this.#options.journal.noteWaiting(message.id, { eventId, sequence, expiresAt });
-    this.#waiting.put(message.id, event, ms);
-  }
-
-  /** Applies an update that has waited. Never rejects. */
-  async #updateLate(event: Update): Promise<void> {
-    const { journal, log } = this.#options;
-    try {
-      await this.update(event);
-    } catch (error) {
-      log.warn({ messageId: event.message.id, problem: String(error) }, "an update was not printed");
-      journal.noteWaiting(event.message.id, undefined);
-    }
-  }
+function withoutChoices(shown: SentMessage): SentMessage {
+  return { ...shown, message: { ...shown.message, buttons: [], awaitsReply: false } };
 }

@@ -1,34 +1,43 @@
-/** Maximum number of updates that wait to be printed. */
+/** Maximum number of updates that wait to be printed, and the share of one channel. */
 const WAITING_MAX = 500;
+const WAITING_PER_CHANNEL_MAX = 50;
+
+/** The fields of an update that select the wait to replace. */
+interface Waiting {
+  readonly channel: string;
+  readonly message: { readonly id: string };
+}
 
 /**
  * Updates that are printed after a wait: at most one for each message. If too many updates are waiting, the oldest are
  * dropped.
  */
-export class WaitingUpdates<Event> {
-  readonly #print: (event: Event) => Promise<void>;
+export class WaitingUpdates<Update extends Waiting> {
+  readonly #print: (update: Update) => void;
   /** Keyed by the id of the message. */
-  readonly #timers = new Map<string, NodeJS.Timeout>();
+  readonly #timers = new Map<string, { readonly channel: string; readonly timer: NodeJS.Timeout }>();
 
-  /** @param print prints an update, and never rejects */
-  constructor(print: (event: Event) => Promise<void>) {
+  constructor(print: (update: Update) => void) {
     this.#print = print;
   }
 
   /** Prints an update after `ms`. If an earlier update of the message is waiting, the new update replaces it. */
-  put(messageId: string, event: Event, ms: number): void {
-    this.forget(messageId);
-    const [oldest] = this.#timers.keys();
-    if (oldest !== undefined && this.#timers.size >= WAITING_MAX) this.forget(oldest);
+  put(update: Update, ms: number): void {
+    const { channel, message } = update;
+    this.forget(message.id);
+    const others = [...this.#timers].filter(([, each]) => each.channel === channel);
+    const isChannelFull = others.length >= WAITING_PER_CHANNEL_MAX;
+    const [oldest] = isChannelFull ? others.map(([id]) => id) : this.#timers.keys();
+    if (oldest !== undefined && (isChannelFull || this.#timers.size >= WAITING_MAX)) this.forget(oldest);
     const due = (): void => {
-      this.#timers.delete(messageId);
-      void this.#print(event);
+      this.#timers.delete(message.id);
+      this.#print(update);
     };
-    this.#timers.set(messageId, setTimeout(due, ms));
+    this.#timers.set(message.id, { channel, timer: setTimeout(due, ms) });
   }
 
   forget(messageId: string): void {
-    clearTimeout(this.#timers.get(messageId));
+    clearTimeout(this.#timers.get(messageId)?.timer);
     this.#timers.delete(messageId);
   }
 

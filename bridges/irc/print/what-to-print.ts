@@ -51,11 +51,26 @@ export function whatToPrint({ message, parts, before, nowMs, gapMs }: Update): D
   const hasSameChoices = choicesDigest(message) === before.choices;
   if (hasSameChoices && isTally(message, parts, isNew)) return { type: "nothing" };
   const due = before.atMs + gapMs - nowMs;
-  const isUrgent = PHASES.has(message.kind) || WHOLE.has(message.kind) || !hasSameChoices;
-  if (!isUrgent && due > 0) return { type: "wait", ms: Math.min(due, gapMs) };
+  const isNow = PHASES.has(message.kind) || WHOLE.has(message.kind) || !hasSameChoices;
+  if (!isNow && due > 0) return { type: "wait", ms: Math.min(due, gapMs) };
   // The choices are repeated, because another message may have been printed since.
   const changed = parts.filter((part) => isNew(part) || part.type === "choices");
   return { type: "print", parts: WHOLE.has(message.kind) ? parts : changed };
+}
+
+/** Returns whether members can answer a message: it has choices, or waits for text. */
+export function isOpen({ buttons, awaitsReply }: Message): boolean {
+  return awaitsReply || choicesOf(buttons).length > 0;
+}
+
+/** Returns whether a message must reach the members within seconds, because they can answer it or a phase starts. */
+export function isUrgent(message: Message): boolean {
+  return isOpen(message) || PHASES.has(message.kind);
+}
+
+/** Returns whether a message announces a result, which members must see even if the next phase has started. */
+export function isResult(message: Message): boolean {
+  return PHASES.has(message.kind) && !isOpen(message);
 }
 
 /** Returns whether an update only changes the count of answers or the list of joined members. */
@@ -85,7 +100,7 @@ function digestOf({ type, lines }: Part): string {
 }
 
 /** Returns the digest of everything that an answer to a message depends on. */
-function choicesDigest({ buttons, awaitsReply }: Message): string {
+export function choicesDigest({ buttons, awaitsReply }: Message): string {
   return digest([String(awaitsReply), ...choicesOf(buttons).flatMap(({ label, action }) => [label, action])]);
 }
 

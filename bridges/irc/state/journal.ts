@@ -21,9 +21,15 @@ interface MessageRecord {
   readonly waiting?: WaitingEvent | undefined;
 }
 
-type JournalLine =
-  | { readonly e: string; readonly n: number }
-  | { readonly m: string; readonly r: MessageRecord };
+/** The sent lines of an event. */
+interface SentEvent {
+  /** Number of lines that were sent. */
+  readonly n: number;
+  /** Maximum bytes of a line when the message was divided into lines; missing if that is unknown. */
+  readonly w?: number | undefined;
+}
+
+type JournalLine = ({ readonly e: string } & SentEvent) | { readonly m: string; readonly r: MessageRecord };
 
 /**
  * The journal in the state folder. The journal stores how many lines of each event were sent, and which parts of each
@@ -33,7 +39,7 @@ type JournalLine =
 export class Journal {
   readonly #path: string;
   readonly #report: (problem: Error) => void;
-  readonly #events = new LRUCache<string, number>({ max: EVENTS_MAX });
+  readonly #events = new LRUCache<string, SentEvent>({ max: EVENTS_MAX });
   readonly #messages = new LRUCache<string, MessageRecord>({ max: MESSAGES_MAX });
   /** Number of records in the file. */
   #records = 0;
@@ -58,11 +64,19 @@ export class Journal {
 
   /** Returns the number of lines of an event that were sent. */
   sentOf(eventId: string): number {
-    return this.#events.peek(eventId) ?? 0;
+    return this.#events.peek(eventId)?.n ?? 0;
   }
 
-  noteSent(eventId: string, lines: number): void {
-    this.#write({ e: eventId, n: lines });
+  /**
+   * Returns the maximum bytes of the lines into which the message of an event was divided; undefined if no line was
+   * sent. With a different maximum, the next line could begin at another word.
+   */
+  lineBytesOf(eventId: string): number | undefined {
+    return this.#events.peek(eventId)?.w;
+  }
+
+  noteSent(eventId: string, lines: number, lineBytes?: number): void {
+    this.#write({ e: eventId, n: lines, w: lineBytes });
   }
 
   printedOf(messageId: string): Printed | undefined {
@@ -93,7 +107,7 @@ export class Journal {
   }
 
   #apply(line: JournalLine): void {
-    if ("e" in line) this.#events.set(line.e, line.n);
+    if ("e" in line) this.#events.set(line.e, { n: line.n, w: line.w });
     else this.#messages.set(line.m, line.r);
   }
 
@@ -115,7 +129,7 @@ export class Journal {
   /** Replaces the file with the current records. */
   #compact(): void {
     const lines: JournalLine[] = [
-      ...[...this.#events.rkeys()].map((e) => ({ e, n: this.#events.peek(e) ?? 0 })),
+      ...[...this.#events.rkeys()].map((e) => ({ e, ...(this.#events.peek(e) ?? { n: 0 }) })),
       ...[...this.#messages.rkeys()].map((m) => ({ m, r: this.#messages.peek(m) ?? {} })),
     ];
     // If compacting fails, the next attempt waits for further records.

@@ -1,4 +1,4 @@
-import { parseMessageText, type Message } from "chat-bridge-kit";
+import { parseMessageText, type Block, type Message } from "chat-bridge-kit";
 import { choicesLine, linkLines } from "./choices-line";
 import { linesOf, withoutControls } from "./styled-lines";
 
@@ -14,17 +14,36 @@ export interface Part {
   readonly type: "block" | "image" | "links" | "choices";
   /** Lines of any length. */
   readonly lines: readonly string[];
+  /** How the lines can share a line of the chat with other lines. */
+  readonly shape: Shape;
 }
+
+/**
+ * Lines of a `text` can follow each other in one line. A `quote` can do this if it is one line, and is marked where it
+ * begins. The lines of a `drawing` never share a line.
+ */
+export type Shape = "text" | "quote" | "drawing";
+
+const SHAPES: Readonly<Record<Block["type"], Shape>> = {
+  paragraph: "text",
+  quote: "quote",
+  "code-block": "drawing",
+};
 
 /** Returns the parts of a message from top to bottom. */
 export function messageParts(message: Message, { isStyled, prefix }: TextOptions): readonly Part[] {
-  const blocks = parseMessageText(message.text).map((block) => linesOf(block, isStyled));
   const choices = choicesLine(message.buttons, prefix);
   const parts: Part[] = [
-    ...blocks.map((lines) => ({ type: "block", lines }) as const),
-    { type: "image", lines: message.image === null ? [] : [withoutControls(message.image).trim()] },
-    { type: "links", lines: linkLines(message.buttons) },
-    { type: "choices", lines: choices === undefined ? [] : [choices] },
+    ...parseMessageText(message.text).map((block): Part => {
+      return { type: "block", lines: linesOf(block, isStyled), shape: SHAPES[block.type] };
+    }),
+    {
+      type: "image",
+      lines: message.image === null ? [] : [withoutControls(message.image).trim()],
+      shape: "text",
+    },
+    { type: "links", lines: linkLines(message.buttons), shape: "text" },
+    { type: "choices", lines: choices === undefined ? [] : [choices], shape: "drawing" },
   ];
   return parts.filter(({ lines }) => lines.length > 0);
 }

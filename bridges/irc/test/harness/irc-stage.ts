@@ -11,6 +11,12 @@ import type { IrcServer } from "./irc-server";
 const PRINTING = { IRC_BURST_LINES: "1", IRC_LINE_MS: "300" };
 const PACE = { QUESTION_SECONDS: "60", REVEAL_SECONDS: "8", LOBBY_SECONDS: "120" };
 
+/** Settings of the bridge's limits on lines, and of the game's pace. Empty settings mean the defaults of the programs. */
+interface Limits {
+  readonly printing?: Readonly<Record<string, string>>;
+  readonly pace?: Readonly<Record<string, string>>;
+}
+
 /**
  * Starts the service, the trivia game, and a bridge between a workspace and the channel #games of an IRC server. The
  * service, the game, the bridge and the server can each be killed and restarted.
@@ -19,6 +25,7 @@ export async function openStage(
   server: IrcServer,
   folder: string,
   more: Readonly<Record<string, string>> = {},
+  { printing = PRINTING, pace = PACE }: Limits = {},
 ) {
   const ports = {
     CORE_LISTEN: `127.0.0.1:${await freePort()}`,
@@ -26,7 +33,7 @@ export async function openStage(
   };
   const service: TestService = await startService({ core: ports, edge: ports });
   const workspace = await service.workspaces.make();
-  const game = await startGame(service.core.port, PACE);
+  const game = await startGame(service.core.port, pace);
   const members: IrcMember[] = [];
   const started: TestProcess[] = [];
   const settings = {
@@ -38,7 +45,7 @@ export async function openStage(
     IRC_PORT: String(server.port),
     ...(server.caPath === undefined ? { IRC_TLS: "off" } : { IRC_CA: server.caPath }),
     IRC_CHANNELS: "games",
-    ...PRINTING,
+    ...printing,
     ...more,
   };
   let bridge: BridgeProcess = startBridgeProcess("irc", settings);

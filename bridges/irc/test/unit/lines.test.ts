@@ -1,7 +1,7 @@
 import * as fc from "fast-check";
 import type { Message } from "chat-bridge-kit";
 import { ANY_CHARACTER, forAll } from "../../../../test/harness/for-all";
-import { printLines, TEXT_MAX_BYTES } from "../../print/print-lines";
+import { printLines } from "../../print/print-lines";
 import { choicesLine } from "../../text/choices-line";
 import { messageParts } from "../../text/message-parts";
 import { plainText } from "../../text/plain-text";
@@ -18,8 +18,9 @@ const message = (fields: Partial<Message>): Message => ({
   data: null,
   ...fields,
 });
+const MAX_BYTES = 400;
 const linesOf = (fields: Partial<Message>, maxLines = 20, isStyled = true): readonly string[] =>
-  printLines(messageParts(message(fields), { isStyled, prefix: "!" }), maxLines);
+  printLines(messageParts(message(fields), { isStyled, prefix: "!" }), { maxLines, maxBytes: MAX_BYTES });
 
 const words = fc.stringMatching(/^[a-zäß€😀 ]{0,200}$/u);
 
@@ -48,14 +49,13 @@ test("Markdown becomes lines with codes for bold and italic text, or plain lines
   const text =
     "**Bold** and _italic_\nnext `line`\n\n> quoted\n\n[label](https://example.org)\n\n```\n +--+\n  |\n```";
   expect(linesOf({ text })).toEqual([
-    `${BOLD}Bold${BOLD} and ${ITALIC}italic${ITALIC}`,
-    "next line",
-    "> quoted",
-    "label (https://example.org)",
+    `${BOLD}Bold${BOLD} and ${ITALIC}italic${ITALIC} · next line > quoted · label (https://example.org)`,
     " +--+",
     "  |",
   ]);
-  expect(linesOf({ text }, 20, false)[0]).toBe("Bold and italic");
+  expect(linesOf({ text }, 20, false)[0]).toBe(
+    "Bold and italic · next line > quoted · label (https://example.org)",
+  );
 });
 
 test("an image, links and choices follow the text", () => {
@@ -67,16 +67,70 @@ test("an image, links and choices follow the text", () => {
     [{ label: "Read more", url: "https://example.org/more" }],
   ];
   expect(linesOf({ text: "Where?", image: "https://example.org/1.png", buttons })).toEqual([
-    "Where?",
-    "https://example.org/1.png",
-    "Read more: https://example.org/more",
+    "Where? https://example.org/1.png · Read more: https://example.org/more",
     "1 A · Paris  2 B · Rome  (answer with !1 or !2)",
   ]);
   expect(choicesLine([[{ label: "Go", action: "go" }]], "")).toBe("1 Go  (answer with 1)");
 });
 
+/** The phases of a game, as the trivia game publishes them. */
+const GAME = {
+  lobby: {
+    text: "**Trivia!** Ann opens a game.\n\n5 questions, 20 seconds each\n\n_Players:_ **Ann**, **Bob**",
+    lines: ["Trivia! Ann opens a game. 5 questions, 20 seconds each · Players: Ann, Bob"],
+  },
+  question: {
+    text: "**Question 1 of 5** · 20 seconds\n\n> Which country has this flag?",
+    image: "https://example.org/1.png",
+    lines: ["Question 1 of 5 · 20 seconds > Which country has this flag? | https://example.org/1.png"],
+  },
+  number: {
+    text: "**Question 5 of 5** · 20 seconds\n\n> How long is a marathon?\n\n_The closest wins: type a number._",
+    lines: ["Question 5 of 5 · 20 seconds > How long is a marathon? | The closest wins: type a number."],
+  },
+  answer: {
+    text: "**Question 1 of 5** · Time is up\n\nThe answer: **C · Chad**\n\nBob +141 · Cid +120",
+    buttons: [[{ label: "Read more", url: "https://example.org/chad" }]],
+    lines: [
+      "Question 1 of 5 · Time is up | The answer: C · Chad | Bob +141 · Cid +120 | Read more: https://example.org/chad",
+    ],
+  },
+  board: {
+    text: "**Final board**\n\n🥇 **Bob** · 150 points\n🥈 **Cid** · 147 points\n– **Ann** · 0 points",
+    lines: ["Final board | 🥇 Bob · 150 points | 🥈 Cid · 147 points | – Ann · 0 points"],
+  },
+};
+
+test.each(Object.entries(GAME))("short lines of a %s share a line", (_phase, { lines, ...fields }) => {
+  expect(linesOf(fields, 20, false)).toEqual(lines);
+});
+
+test("a list with long lines, a drawing and the lines of a long quote stay separate", () => {
+  const list = [
+    "start · open a game in this channel",
+    "suggest · suggest a topic for the channel to talk about",
+  ];
+  expect(linesOf({ text: `Send one of these words:\n\n${list.join("\n")}\n\nOther games: hangman` })).toEqual(
+    ["Send one of these words:", ...list, "Other games: hangman"],
+  );
+  const rows = ["a _ _", "b"];
+  expect(
+    linesOf({ text: `Guess\n\n\`\`\`\n${rows.join("\n")}\n\`\`\`\n\n> one\n> two\n\nYour turn` }),
+  ).toEqual(["Guess", ...rows, "> one", "> two", "Your turn"]);
+});
+
+test("lines that do not fit in one line begin a new line, and no text is lost", () => {
+  forAll(fc.array(words, { maxLength: 12 }), fc.integer({ min: 64, max: 400 }), (paragraphs, maxBytes) => {
+    const parts = messageParts(message({ text: paragraphs.join("\n\n") }), { isStyled: false, prefix: "!" });
+    const lines = printLines(parts, { maxLines: 100, maxBytes });
+    for (const line of lines) expect(Buffer.byteLength(line)).toBeLessThanOrEqual(maxBytes);
+    const letters = (texts: readonly string[]) => texts.join("").replaceAll(/[^a-zäß€😀]/gu, "");
+    expect(letters(lines)).toBe(letters(parts.flatMap((part) => part.lines)));
+  });
+});
+
 test("a long message is cut, with the number of missing lines, and keeps its choices", () => {
-  const text = Array.from({ length: 30 }, (_, i) => `line ${i}`).join("\n");
+  const text = `\`\`\`\n${Array.from({ length: 30 }, (_, i) => `line ${i}`).join("\n")}\n\`\`\``;
   const lines = linesOf({ text, buttons: [[{ label: "Go", action: "go" }]] }, 5);
   expect(lines).toEqual(["line 0", "line 1", "line 2", "… (27 more lines)", "1 Go  (answer with !1)"]);
 });
@@ -91,7 +145,7 @@ test("no text can end a line or begin a command of the protocol", () => {
       ],
     ];
     for (const line of linesOf({ text: hostile, buttons, image: hostile }, 100)) {
-      expect(Buffer.byteLength(line)).toBeLessThanOrEqual(TEXT_MAX_BYTES);
+      expect(Buffer.byteLength(line)).toBeLessThanOrEqual(MAX_BYTES);
       expect(line.replaceAll(BOLD, "").replaceAll(ITALIC, "")).toMatch(/^[^\p{Cc}\u2028\u2029]+$/u);
     }
   });

@@ -5,17 +5,24 @@ import type { Journal } from "../../state/journal";
 
 const LINES_SENT = 10;
 
-function setUp(outbox: MessagePrinterOptions["outbox"] = { post: async () => undefined }) {
+function setUp(post: MessagePrinterOptions["outbox"]["post"] = async () => undefined) {
   /** The sequence of the version of each message that the kit has saved. */
   const saved = new Map<string, number>();
-  const journal = { sentOf: () => LINES_SENT, notePrinted: () => undefined, printedOf: () => undefined };
+  const journal = {
+    sentOf: () => LINES_SENT,
+    lineBytesOf: () => undefined,
+    notePrinted: () => undefined,
+    printedOf: () => undefined,
+  };
   const printer = new MessagePrinter({
-    outbox,
+    outbox: { post, cancel: () => undefined },
+    room: { bytesFor: () => 400 },
     journal: journal as unknown as Journal,
     text: { isStyled: false, prefix: "!" },
     maxLines: LINES_SENT,
     gapMs: 0,
     nickOf: (userId) => userId,
+    shown: () => undefined,
     isSaved: (messageId, sequence) => (saved.get(messageId) ?? 0) >= sequence,
     log: { warn: () => undefined } as unknown as MessagePrinterOptions["log"],
   });
@@ -63,7 +70,7 @@ test("a message that is printed again is the newest, until the kit has saved thi
 });
 
 test("a message whose lines are refused is not listed", async () => {
-  const { printer, sent } = setUp({ post: () => Promise.reject(new Error("refused")) });
+  const { printer, sent } = setUp(() => Promise.reject(new Error("refused")));
   await expect(printer.post(create("a"))).rejects.toThrow("refused");
   expect(sent()).toEqual([]);
 });

@@ -1,7 +1,7 @@
 import { CannotShow, RetryLater } from "chat-bridge-kit";
 import { createFloodGate } from "../../connection/flood-gate";
 import { Outbox } from "../../connection/outbox";
-import type { Post, Readiness } from "../../connection/post-queue";
+import { Canceled, type Post, type Readiness } from "../../connection/post-queue";
 
 beforeEach(() => jest.useFakeTimers());
 afterEach(() => jest.useRealTimers());
@@ -161,6 +161,82 @@ test("notices are sent after lines that the whole channel sees, and one PING con
 
 test("the number of waiting posts is limited", async () => {
   const { outbox } = setUp();
-  for (let i = 0; i < 500; i += 1) void outbox.post(post(`p${i}`));
+  for (let i = 0; i < 500; i += 1) void outbox.post(post(`p${i}`, { target: `#c${i % 10}` }));
   expect(await outcome(outbox.post(post("one more")))).toBeInstanceOf(RetryLater);
+});
+
+test("one channel, or the notices of all members, cannot take the places of all waiting posts", async () => {
+  const { outbox } = setUp();
+  for (let i = 0; i < 100; i += 1) void outbox.post(post(`p${i}`));
+  expect(await outcome(outbox.post(post("one more")))).toBeInstanceOf(RetryLater);
+  const notice = (i: number) => post(`n${i}`, { command: "NOTICE", target: `member${i}` });
+  for (let i = 0; i < 300; i += 1) void outbox.post(notice(i));
+  expect(await outcome(outbox.post(notice(300)))).toBeInstanceOf(RetryLater);
+  const question = outcome(outbox.post(post("question", { target: "#two", isUrgent: true })));
+  outbox.up({ hasEcho: true });
+  for (const line of ["question.1", "question.2"]) outbox.echoed("#two", line);
+  expect(await question).toBe("done");
+});
+
+/** Returns the texts of the lines in `written`. */
+const texts = (written: readonly string[]) =>
+  written.filter((line) => !line.startsWith("PING")).map((line) => line.slice(line.indexOf(":") + 1));
+
+// time: controlled
+test("a question is sent before other channels' news, and two channels with news take turns", async () => {
+  const { outbox, written } = setUp({ burst: 1 });
+  outbox.up({ hasEcho: true });
+  const lines = (id: string, count: number) => Array.from({ length: count }, (_, i) => `${id}${i}`);
+  void outbox.post(post("a", { lines: lines("a", 7) }));
+  void outbox.post(post("b", { target: "#two", lines: lines("b", 4) }));
+  await jest.advanceTimersByTimeAsync(1_000);
+  void outbox.post(post("c", { target: "#three", lines: lines("c", 2), isUrgent: true }));
+  await jest.advanceTimersByTimeAsync(20_000);
+  expect(texts(written)).toEqual("a0 a1 c0 c1 b0 b1 b2 a2 a3 a4 b3 a5 a6".split(" "));
+});
+
+// time: controlled
+test("the lines of a channel stay in order: an urgent post also hurries the posts before it", async () => {
+  const { outbox, written } = setUp({ burst: 1 });
+  outbox.up({ hasEcho: true });
+  void outbox.post(post("first", { target: "#two", lines: ["first"] }));
+  void outbox.post(post("other", { target: "#two", lines: ["other"] }));
+  void outbox.post(post("news", { lines: ["news"] }));
+  void outbox.post(post("question", { lines: ["question"], isUrgent: true }));
+  await jest.advanceTimersByTimeAsync(20_000);
+  expect(texts(written)).toEqual(["first", "news", "question", "other"]);
+});
+
+// time: controlled
+test("notices leave a part of the burst for questions", async () => {
+  const { outbox, written } = setUp({ burst: 5 });
+  outbox.up({ hasEcho: true });
+  for (let i = 0; i < 5; i += 1) {
+    void outbox.post(post(`n${i}`, { command: "NOTICE", target: `member${i}`, lines: [`n${i}`] }));
+  }
+  void outbox.post(post("question", { isUrgent: true }));
+  expect(texts(written)).toEqual(["n0", "n1", "n2", "question.1", "question.2"]);
+  await jest.advanceTimersByTimeAsync(20_000);
+  expect(texts(written)).toEqual(["n0", "n1", "n2", "question.1", "question.2", "n3", "n4"]);
+});
+
+// time: controlled
+test("the lines of a canceled post that are not sent are dropped, also if the connection is lost", async () => {
+  const { outbox, written } = setUp({ burst: 1 });
+  outbox.up({ hasEcho: true });
+  const begun = outcome(outbox.post(post("a")));
+  const waiting = outcome(outbox.post(post("b")));
+  outbox.cancel("a");
+  outbox.cancel("b");
+  expect(await begun).toBeInstanceOf(Canceled);
+  expect(await waiting).toBeInstanceOf(Canceled);
+  const sent = outcome(outbox.post(post("c", { lines: ["c"] })));
+  await jest.advanceTimersByTimeAsync(10_000);
+  expect(texts(written)).toEqual(["a.1", "c"]);
+  outbox.cancel("c");
+  outbox.down();
+  expect(await sent).toBeInstanceOf(Canceled);
+  outbox.up({ hasEcho: true });
+  await jest.advanceTimersByTimeAsync(10_000);
+  expect(texts(written)).toEqual(["a.1", "c"]);
 });

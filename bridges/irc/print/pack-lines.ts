@@ -1,0 +1,64 @@
+import type { Part } from "../text/message-parts";
+import { splitLine } from "../text/split-line";
+import { BOLD, ITALIC } from "../text/styled-lines";
+
+/** Maximum bytes of a line that is joined from several: five rows of a window with 60 columns. */
+const JOINED_MAX_BYTES = 300;
+/** Maximum bytes of a line of a list whose lines are joined, e.g. of a board. The lines of other lists stay separate. */
+const ITEM_MAX_BYTES = 48;
+/** Separators of joined lines. The second is for lines that contain the first. */
+const SEPARATOR = " · ";
+const OTHER_SEPARATOR = " | ";
+const SENTENCE_END = /[.!?…:]$/u;
+
+/**
+ * Returns the lines of some parts, each with at most `maxBytes` bytes. A chat limits the number of lines per second, so
+ * short lines are joined: a header and a question, an answer and its points, or the places of a board.
+ *
+ * @param maxBytes at least 16
+ */
+export function packLines(parts: readonly Part[], maxBytes: number): readonly string[] {
+  const joinedMax = Math.min(maxBytes, JOINED_MAX_BYTES);
+  const separator = parts.some(({ lines }) => lines.some((line) => line.includes(SEPARATOR)))
+    ? OTHER_SEPARATOR
+    : SEPARATOR;
+  const packed: string[] = [];
+  /** The last line of `packed`, if further lines can follow in it. */
+  let open: { readonly isQuote: boolean } | undefined;
+
+  for (const part of parts) {
+    const isQuote = part.shape === "quote";
+    if (!canJoin(part)) {
+      packed.push(...part.lines);
+      open = undefined;
+      continue;
+    }
+    for (const line of part.lines) {
+      const before = packed.at(-1) ?? "";
+      const joined = `${before}${between(before, line)}${line}`;
+      if (open !== undefined && Buffer.byteLength(joined) <= joinedMax) packed[packed.length - 1] = joined;
+      else packed.push(line);
+      open = { isQuote };
+    }
+  }
+  return packed.flatMap((line) => splitLine(line, maxBytes));
+
+  function between(before: string, line: string): string {
+    // A quote begins with a mark, but the end of a quote must be visible too.
+    if (line.startsWith("> ")) return " ";
+    return !open?.isQuote && SENTENCE_END.test(withoutCodes(before)) ? " " : separator;
+  }
+}
+
+/** Returns whether the lines of a part can share a line with each other and with other parts. */
+function canJoin({ shape, lines }: Part): boolean {
+  if (shape === "drawing") return false;
+  return (
+    lines.length === 1 ||
+    (shape === "text" && lines.every((line) => Buffer.byteLength(line) <= ITEM_MAX_BYTES))
+  );
+}
+
+function withoutCodes(line: string): string {
+  return line.replaceAll(BOLD, "").replaceAll(ITALIC, "");
+}

@@ -1,0 +1,170 @@
+import { appendFileSync } from "node:fs";
+import { poll } from "../../../test/harness/bridge";
+import { testFolder } from "../../../test/harness/folder";
+import { until } from "../../../test/harness/wait";
+import { joinIrc, type IrcMember } from "./harness/irc-member";
+import { startNgircd } from "./harness/irc-server";
+import { openStage } from "./harness/irc-stage";
+
+const folder = testFolder();
+/** The pace of the game that `npm start` runs. */
+const PACE = { ROUNDS: "5", QUESTION_SECONDS: "20", REVEAL_SECONDS: "6", LOBBY_SECONDS: "60" };
+const QUESTIONS = [1, 2, 3, 4, 5];
+const CHANNELS = ["#games", "#two"];
+/** Milliseconds after which a member answers a question that is visible. */
+const THINK_MS = 1_000;
+
+type Stage = Awaited<ReturnType<typeof openStage>>;
+
+/** A line of the bridge in a channel. */
+interface TimedLine {
+  readonly text: string;
+  readonly atMs: number;
+}
+
+/** A channel with three members, who answer each question one second after they see how to answer. */
+class Table {
+  readonly lines: TimedLine[] = [];
+  readonly #members: readonly IrcMember[];
+
+  constructor(channel: string, members: readonly IrcMember[]) {
+    this.#members = members;
+    members[0]?.client.on("privmsg", ({ nick, target, message }) => {
+      if (nick !== "games" || target !== channel) return;
+      this.lines.push({ text: message.replaceAll(/[\u0002\u001D]/g, ""), atMs: Date.now() });
+      if (message.includes("answer with !1 to !4")) this.#answer((i) => `!${i + 1}`);
+      if (message.includes("type a number")) this.#answer((i) => String(100 * (i + 1)));
+    });
+  }
+
+  async start(): Promise<void> {
+    const [host, ...guests] = this.#members as readonly [IrcMember, ...IrcMember[]];
+    host.say("!play start");
+    await host.sees("(answer with !1 or !2)");
+    for (const guest of guests) guest.say("!1");
+    await Promise.all(guests.map((guest) => guest.sees("You are in")));
+    host.say("!2");
+  }
+
+  isOver = (): boolean => this.lines.some(({ text }) => text.includes("Final board"));
+
+  #answer(answerOf: (index: number) => string): void {
+    this.#members.forEach((member, i) => setTimeout(() => member.say(answerOf(i)), THINK_MS));
+  }
+}
+
+/** An update that shows a question. */
+interface Asked {
+  readonly type: string;
+  readonly channel: string;
+  readonly message: {
+    readonly kind: string;
+    readonly text: string;
+    readonly data: { endsAt: string; question: number };
+  };
+}
+
+/** Returns all questions that the games have published, from the service. */
+async function questionsOf({ service, workspace }: Stage): Promise<readonly Asked[]> {
+  const events: Asked[] = [];
+  for (let after = "", hasMore = true; hasMore;) {
+    const { json } = await poll(service.url, workspace, after);
+    const page = json as { events: Asked[]; next: string; hasMore: boolean };
+    events.push(...page.events);
+    after = `after=${page.next}`;
+    hasMore = page.hasMore;
+  }
+  return events.filter(({ message }) => message?.kind === "question");
+}
+
+/** Returns the text of a question without Markdown. */
+function wordsOf({ message }: Asked): string {
+  const [, quoted = ""] = /^> (.*)$/m.exec(message.text) ?? [];
+  return quoted.replaceAll("\\", "");
+}
+
+/** Returns the seconds that were left for a question when its line with `how` was visible. */
+function secondsLeft(question: Asked, lines: readonly TimedLine[]): string {
+  const isReveal = (text: string): boolean =>
+    text.includes("Everyone has answered") || text.includes("Time is up");
+  const at = lines.findIndex(({ text }) => text.includes(wordsOf(question)) && !isReveal(text));
+  const how = lines
+    .slice(Math.max(0, at))
+    .find(({ text }) => /answer with !1 to !4|type a number/.test(text));
+  if (at === -1 || how === undefined) return "never";
+  return ((Date.parse(question.message.data.endsAt) - how.atMs) / 1000).toFixed(1);
+}
+
+interface Played {
+  readonly channel: string;
+  readonly lines: readonly TimedLine[];
+  readonly questions: readonly Asked[];
+}
+
+/**
+ * Prints the seconds that were left for each question. If `IRC_REPORT` is the path of a file, also appends all lines of
+ * the games to this file.
+ */
+function report(played: readonly Played[]): void {
+  const rows = played.map(({ channel, lines, questions }) => {
+    return `  ${channel.padEnd(8)}${questions.map((each) => secondsLeft(each, lines).padStart(6)).join("")}\n`;
+  });
+  process.stdout.write(
+    `\nseconds left of 20 when the choices of questions 1 to 5 were visible:\n${rows.join("")}`,
+  );
+  const path = process.env["IRC_REPORT"];
+  if (path === undefined) return;
+  const all = played.flatMap(({ channel, lines }) => lines.map((line) => ({ channel, ...line })));
+  const text = all.map(({ channel, atMs, text: line }) => `${atMs / 1000} ${channel} ${line}\n`);
+  appendFileSync(path, `${rows.join("")}${text.join("")}`);
+}
+
+// time: ordering
+test("with default settings, two games in two channels at the same time print each question, and no question after its answer", async () => {
+  const stage = await openStage(
+    await startNgircd(folder),
+    folder,
+    { IRC_CHANNELS: "games,two" },
+    { printing: {}, pace: PACE },
+  );
+  const members: IrcMember[] = [];
+  try {
+    const tables: Table[] = [];
+    for (const [i, channel] of CHANNELS.entries()) {
+      const server = {
+        host: stage.settings.IRC_HOST,
+        port: Number(stage.settings.IRC_PORT),
+        caPath: undefined,
+      };
+      const joined = await Promise.all(
+        ["Ann", "Bob", "Cid"].map((nick) => joinIrc(server, `${nick}${i}`, channel)),
+      );
+      members.push(...joined);
+      tables.push(new Table(channel, joined));
+    }
+    await Promise.all(tables.map((table) => table.start()));
+    await until("both games are over", () => tables.every((table) => table.isOver()), 400_000);
+
+    const asked = await questionsOf(stage);
+    const played = CHANNELS.map((channel, i) => ({
+      channel,
+      lines: tables[i]?.lines ?? [],
+      questions: asked.filter((each) => each.channel === channel),
+    }));
+    report(played);
+    for (const { lines, questions } of played) {
+      expect(questions.map(({ message }) => message.data.question)).toEqual(QUESTIONS);
+      const order = lines.flatMap(({ text }) => {
+        const [, number, rest = ""] = /^Question (\d) of 5 · (.*)$/.exec(text) ?? [];
+        return number === undefined ? [] : [`${number} ${/^\d+ seconds/.test(rest) ? "question" : "answer"}`];
+      });
+      expect(order).toEqual(QUESTIONS.flatMap((number) => [`${number} question`, `${number} answer`]));
+      for (const question of questions) {
+        expect(lines.filter(({ text }) => text.includes(wordsOf(question)))).toHaveLength(1);
+      }
+    }
+  } finally {
+    for (const member of members) member.leave();
+    await stage.close();
+  }
+});
