@@ -128,7 +128,7 @@ test("the IRC bridge, if it is killed in the middle of a message, continues with
   const { start, push } = await setUp("irc");
   const killed = await start({ IRC_BURST_LINES: "1", IRC_LINE_MS: "300" });
   const lines = Array.from({ length: 8 }, (_, i) => `line ${i} of a long message`);
-  for (const text of [lines.join("\n"), "a short message"]) {
+  for (const text of [`\`\`\`\n${lines.join("\n")}\n\`\`\``, "a short message"]) {
     expect(await push(post("#games", text))).toBe(true);
   }
   await cid.sees("line 2 of");

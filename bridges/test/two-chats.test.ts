@@ -102,7 +102,7 @@ test("a Matrix room and an IRC channel play separate games at the same time", as
   // Players without points have no medal.
   const players = (lines: readonly string[]) =>
     lines.flatMap((line) => /^(?:🥇|🥈|–) (\w+) · \d+ points$/u.exec(line)?.[1] ?? []).toSorted();
-  const seenBy = ({ lines }: IrcMember) => players(lines.map(({ text }) => text));
+  const seenBy = ({ lines }: IrcMember) => players(lines.flatMap(({ text }) => text.split(" | ")));
   await until("both see the board", () => [cid, dan].every((member) => seenBy(member).length === 2));
   expect(players(board.body.split("\n"))).toEqual(["ann", "bob"]);
   for (const member of [cid, dan]) expect(seenBy(member)).toEqual(["cid", "dan"]);

@@ -6,9 +6,8 @@ import { BOLD, ITALIC } from "../text/styled-lines";
 const JOINED_MAX_BYTES = 300;
 /** Maximum bytes of a line of a list whose lines are joined, e.g. of a board. The lines of other lists stay separate. */
 const ITEM_MAX_BYTES = 48;
-/** Separators of joined lines. The second is for lines that contain the first. */
-const SEPARATOR = " · ";
-const OTHER_SEPARATOR = " | ";
+/** Separators of joined lines. A message uses the first one that its lines do not contain. */
+const SEPARATORS = [" · ", " | ", " — "];
 const SENTENCE_END = /[.!?…:]$/u;
 
 /**
@@ -19,9 +18,9 @@ const SENTENCE_END = /[.!?…:]$/u;
  */
 export function packLines(parts: readonly Part[], maxBytes: number): readonly string[] {
   const joinedMax = Math.min(maxBytes, JOINED_MAX_BYTES);
-  const separator = parts.some(({ lines }) => lines.some((line) => line.includes(SEPARATOR)))
-    ? OTHER_SEPARATOR
-    : SEPARATOR;
+  const isUsed = (each: string): boolean =>
+    parts.some(({ lines }) => lines.some((line) => line.includes(each)));
+  const separator = SEPARATORS.find((each) => !isUsed(each)) ?? SEPARATORS[0];
   const packed: string[] = [];
   /** The last line of `packed`, if further lines can follow in it. */
   let open: { readonly isQuote: boolean } | undefined;
@@ -43,7 +42,7 @@ export function packLines(parts: readonly Part[], maxBytes: number): readonly st
   }
   return packed.flatMap((line) => splitLine(line, maxBytes));
 
-  function between(before: string, line: string): string {
+  function between(before: string, line: string): string | undefined {
     // A quote begins with a mark, but the end of a quote must be visible too.
     if (line.startsWith("> ")) return " ";
     return !open?.isQuote && SENTENCE_END.test(withoutCodes(before)) ? " " : separator;

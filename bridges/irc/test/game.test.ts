@@ -14,21 +14,21 @@ const SERVERS: readonly (readonly [string, () => Promise<IrcServer>])[] = [
   ["InspIRCd, with TLS and echoes", () => startInspircd(folder, ca.issue(["127.0.0.1"]), ca.certPath)],
 ];
 
-/** A line of the final board. Players without points have no medal. */
-const PLACE = /^(?:🥇|🥈|🥉|–) .* points$/u;
+/** The final board. Players without points have no medal. */
+const BOARD = /^Final board(?: \| (?:🥇|🥈|🥉|–) [^|]* points){3}$/u;
 
 /** Returns the lines that the bridge printed in the channel. */
 function printed({ lines }: IrcMember): readonly string[] {
   return lines.filter(({ from, target }) => from === "games" && target === "#games").map(({ text }) => text);
 }
 
-const QUESTION = [/^Question 1 of 2 · 60 seconds$/, /^> /, /^1 A · .* 4 D · .*\(answer with !1 to !4\)$/];
-const reveal = (number: number): readonly RegExp[] => [
-  new RegExp(`^Question ${number} of 2 · Everyone has answered$`),
-  /^The answer: /,
-  /\+\d|^Nobody/,
-  /^Read more: https:/,
-];
+const QUESTION = [/^Question 1 of 2 · 60 seconds > ./, /^1 A · .* 4 D · .*\(answer with !1 to !4\)$/];
+const reveal = (number: number): RegExp => {
+  const points = String.raw`(?:.*\+\d.* [|—]|Nobody.*\.)`;
+  return new RegExp(
+    `^Question ${number} of 2 · Everyone has answered [|—] The answer: .* [|—] ${points} Read more: https:[^ ]*$`,
+  );
+};
 
 // time: ordering
 test.each(SERVERS)(
@@ -52,13 +52,14 @@ test.each(SERVERS)(
       await stage.startBridge();
       await ann.sees("(answer with !1 to !4)");
       ann.say("!1");
+      await ann.sees("Locked in");
+      // The answer to the question can arrive before the notices to these members, which are then not printed.
       bob.say("!2");
       cid.say("!3");
-      await Promise.all(members.map((member) => member.sees("Locked in")));
       await ann.sees("Read more");
 
       // On a server without echoes, the bridge would resend lines that are still unconfirmed when the server is killed.
-      await until("the server has confirmed the answer", () => stage.hasShown("Everyone has answered"));
+      await until("the server has confirmed the answer", () => stage.hasConfirmed());
       await server.stop("SIGKILL");
       await server.start();
       await Promise.all(members.map((member) => member.inChannel()));
@@ -67,28 +68,21 @@ test.each(SERVERS)(
       // The bridge retries this member's answer until the service is available again.
       ann.say("8000");
       await stage.startService();
+      await ann.sees("Locked in");
       bob.say("100");
       cid.say("20000");
-      await Promise.all(members.map((member) => member.sees("Locked in")));
-      const hasBoard = (member: IrcMember) => printed(member).filter((line) => PLACE.test(line)).length === 3;
+      const hasBoard = (member: IrcMember) => printed(member).some((line) => BOARD.test(line));
       await until("each member sees the final board", () => members.every(hasBoard));
 
       const lines = printed(ann).filter((line) => !line.startsWith("http"));
       const expected = [
-        /^Trivia! Ann opens a game\.$/,
-        /^2 questions, 60 seconds each$/,
-        /^Players: Ann$/,
+        /^Trivia! Ann opens a game\. 2 questions, 60 seconds each · Players: Ann$/,
         /^1 Join {2}2 Start {2}\(answer with !1 or !2\)$/,
         ...QUESTION,
-        ...reveal(1),
-        /^Question 2 of 2 · 60 seconds$/,
-        /^> /,
-        /^The closest wins: type a number/,
-        ...reveal(2),
-        /^Final board$/,
-        PLACE,
-        PLACE,
-        PLACE,
+        reveal(1),
+        /^Question 2 of 2 · 60 seconds > .* [|—] The closest wins: type a number/,
+        reveal(2),
+        BOARD,
       ];
       expect(lines.map((line, i) => [line, expected[i]?.test(line)])).toEqual(
         expected.map((_, i) => [lines[i], true]),

@@ -19,7 +19,7 @@ test("a bridge that is stopped in the middle of a long message sends QUIT, and t
     const quits: string[] = [];
     ann.client.on("quit", ({ nick }) => quits.push(nick));
     const expected = Array.from({ length: 10 }, (_, i) => `line ${i}`);
-    const message = { kind: MessageKind.TEXT, text: expected.join("\n") };
+    const message = { kind: MessageKind.TEXT, text: `\`\`\`\n${expected.join("\n")}\n\`\`\`` };
     await publish(stage.service.clients, {
       workspaceId: stage.workspace.id,
       content: create("#games", message),

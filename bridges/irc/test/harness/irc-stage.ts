@@ -62,9 +62,12 @@ export async function openStage(
       bridge = startBridgeProcess("irc", settings);
       await bridge.ready();
     },
-    /** Whether the bridge has saved a message with this text, which it does only when all lines are confirmed. */
-    hasShown: (text: string): boolean =>
-      readFileSync(join(settings.STATE_FOLDER, "messages.jsonl"), "utf8").includes(text),
+    /** Whether the server has confirmed all lines of the message that the bridge has printed last. */
+    hasConfirmed(): boolean {
+      const lines = readFileSync(join(settings.STATE_FOLDER, "printed.jsonl"), "utf8").trim().split("\n");
+      const record = JSON.parse(lines.at(-1) ?? "{}") as { r?: { printed?: unknown; waiting?: unknown } };
+      return record.r?.printed !== undefined && record.r.waiting === undefined;
+    },
     async join(...nicks: readonly string[]): Promise<readonly IrcMember[]> {
       const joined = await Promise.all(nicks.map((nick) => joinIrc(server, nick, "#games")));
       members.push(...joined);
