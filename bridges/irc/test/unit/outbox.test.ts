@@ -199,7 +199,7 @@ test("a question is sent before other channels' news, and two channels with news
 test("the lines of a channel stay in order: an urgent post also hurries the posts before it", async () => {
   const { outbox, written } = setUp({ burst: 1 });
   outbox.up({ hasEcho: true });
-  void outbox.post(post("first", { target: "#two", lines: ["first"] }));
+  void outbox.post(post("first", { target: "#three", lines: ["first"] }));
   void outbox.post(post("other", { target: "#two", lines: ["other"] }));
   void outbox.post(post("news", { lines: ["news"] }));
   void outbox.post(post("question", { lines: ["question"], isUrgent: true }));
