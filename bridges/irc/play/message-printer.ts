@@ -1,4 +1,4 @@
-import { setTimeout as sleep } from "node:timers/promises";
+import { setImmediate as nextTurn, setTimeout as sleep } from "node:timers/promises";
 import {
   CannotShow,
   dmChannel,
@@ -102,6 +102,8 @@ export class MessagePrinter implements BridgeChat {
 
   /** Resolves without an id if the notice is overtaken, and therefore not printed. */
   async ephemeral({ channel, user, ...event }: MessageEphemeral): Promise<string | undefined> {
+    // Often the same page contains the update that overtakes the notice. The kit passes it in this turn of the event loop.
+    await nextTurn();
     if (this.#receipts.isOvertaken(event)) return undefined;
     this.#receipts.add(event);
     try {

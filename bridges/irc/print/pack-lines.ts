@@ -2,7 +2,10 @@ import type { Part } from "../text/message-parts";
 import { splitLine } from "../text/split-line";
 import { BOLD, ITALIC } from "../text/styled-lines";
 
-/** Maximum bytes of a line that is joined from several: five rows of a window with 60 columns. */
+/**
+ * Maximum bytes of a line that is joined from several parts: about six rows of a window with 60 columns. The items of a
+ * list can fill a whole line.
+ */
 const JOINED_MAX_BYTES = 300;
 /** Maximum bytes of a line of a list whose lines are joined, e.g. of a board. The lines of other lists stay separate. */
 const ITEM_MAX_BYTES = 48;
@@ -32,10 +35,11 @@ export function packLines(parts: readonly Part[], maxBytes: number): readonly st
       open = undefined;
       continue;
     }
-    for (const line of part.lines) {
+    for (const [i, line] of part.lines.entries()) {
       const before = packed.at(-1) ?? "";
       const joined = `${before}${between(before, line)}${line}`;
-      if (open !== undefined && Buffer.byteLength(joined) <= joinedMax) packed[packed.length - 1] = joined;
+      if (open !== undefined && Buffer.byteLength(joined) <= (i === 0 ? joinedMax : maxBytes))
+        packed[packed.length - 1] = joined;
       else packed.push(line);
       open = { isQuote };
     }

@@ -90,6 +90,7 @@ export class Journal {
 
   /** Notes the event of a message that still has to be printed; undefined if that event was dropped. */
   noteWaiting(messageId: string, waiting: WaitingEvent | undefined): void {
+    if (waiting === undefined && this.#messages.peek(messageId)?.waiting === undefined) return;
     this.#write({ m: messageId, r: { printed: this.printedOf(messageId), waiting } });
   }
 

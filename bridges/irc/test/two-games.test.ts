@@ -10,7 +10,11 @@ const folder = testFolder();
 /** The pace of the game that `npm start` runs. */
 const PACE = { ROUNDS: "5", QUESTION_SECONDS: "20", REVEAL_SECONDS: "6", LOBBY_SECONDS: "60" };
 const QUESTIONS = [1, 2, 3, 4, 5];
-const CHANNELS = ["#games", "#two"];
+/** `IRC_GAMES` sets the number of games, to find out how many a bridge carries. */
+const CHANNELS = ["#games", "#two", "#three", "#four", "#five", "#six"].slice(
+  0,
+  Number(process.env["IRC_GAMES"] ?? 2),
+);
 /** Milliseconds after which a member answers a question that is visible. */
 const THINK_MS = 1_000;
 
@@ -83,11 +87,15 @@ function wordsOf({ message }: Asked): string {
   return quoted.replaceAll("\\", "");
 }
 
+/** Returns whether a line shows a question, and not its answer. */
+function isQuestion(line: string, question: Asked): boolean {
+  const begin = `Question ${question.message.data.question} of 5 · 20 seconds`;
+  return line.startsWith(begin) && line.includes(wordsOf(question));
+}
+
 /** Returns the seconds that were left for a question when its line with `how` was visible. */
 function secondsLeft(question: Asked, lines: readonly TimedLine[]): string {
-  const isReveal = (text: string): boolean =>
-    text.includes("Everyone has answered") || text.includes("Time is up");
-  const at = lines.findIndex(({ text }) => text.includes(wordsOf(question)) && !isReveal(text));
+  const at = lines.findIndex(({ text }) => isQuestion(text, question));
   const how = lines
     .slice(Math.max(0, at))
     .find(({ text }) => /answer with !1 to !4|type a number/.test(text));
@@ -124,7 +132,7 @@ test("with default settings, two games in two channels at the same time print ea
   const stage = await openStage(
     await startNgircd(folder),
     folder,
-    { IRC_CHANNELS: "games,two" },
+    { IRC_CHANNELS: CHANNELS.map((name) => name.slice(1)).join(",") },
     { printing: {}, pace: PACE },
   );
   const members: IrcMember[] = [];
@@ -143,7 +151,7 @@ test("with default settings, two games in two channels at the same time print ea
       tables.push(new Table(channel, joined));
     }
     await Promise.all(tables.map((table) => table.start()));
-    await until("both games are over", () => tables.every((table) => table.isOver()), 400_000);
+    await until("all games are over", () => tables.every((table) => table.isOver()), 400_000);
 
     const asked = await questionsOf(stage);
     const played = CHANNELS.map((channel, i) => ({
@@ -160,7 +168,7 @@ test("with default settings, two games in two channels at the same time print ea
       });
       expect(order).toEqual(QUESTIONS.flatMap((number) => [`${number} question`, `${number} answer`]));
       for (const question of questions) {
-        expect(lines.filter(({ text }) => text.includes(wordsOf(question)))).toHaveLength(1);
+        expect(lines.filter(({ text }) => isQuestion(text, question))).toHaveLength(1);
       }
     }
   } finally {

@@ -1,5 +1,6 @@
 import { mkdtempSync } from "node:fs";
 import { join } from "node:path";
+import { setImmediate as nextTurn } from "node:timers/promises";
 import type { Message, MessageEphemeral, ShownMessage } from "chat-bridge-kit";
 import { testFolder } from "../../../../test/harness/folder";
 import { createFloodGate } from "../../connection/flood-gate";
@@ -180,6 +181,17 @@ const notice = (
     user: "ann",
   }) as unknown as MessageEphemeral;
 
+test("a notice is not printed if the event that overtakes it arrives at the same time", async () => {
+  const { update, printer, written, lines } = setUp();
+  await update(question(1, 1));
+  await lines(3);
+  const receipt = printer.ephemeral(notice(2, GAME));
+  await update(answer(3, 1));
+  expect(await receipt).toBeUndefined();
+  await lines(3);
+  expect(written).toEqual([asked(1), choose(1), answered(1)]);
+});
+
 test("a notice about a message is dropped when the choices of the message have changed", async () => {
   const { update, printer, written, lines } = setUp();
   await update(question(1, 1));
@@ -191,6 +203,7 @@ test("a notice about a message is dropped when the choices of the message have c
   ];
   const receipt = printer.ephemeral(notice(5, GAME));
   const printed = others.map((each) => printer.ephemeral(each));
+  await nextTurn();
   await update(tally(6, 1));
   await update(answer(7, 1));
   expect(await receipt).toBeUndefined();
