@@ -10,21 +10,27 @@ import {
 } from "chat-bridge-runner";
 import type { ServerLine, TextEvent } from "irc-framework";
 import { clientOptions } from "./client-options";
+import { ChannelUnable } from "./connection/channel-unable";
 import { Channels } from "./connection/channels";
 import { createFloodGate } from "./connection/flood-gate";
 import { IrcConnection, type IrcSession } from "./connection/irc-connection";
+import { mayInvite } from "./connection/may-invite";
 import { followMembers, readWhox } from "./connection/member-events";
 import { LineRoom } from "./connection/line-room";
 import { Outbox } from "./connection/outbox";
 import { refusalOf } from "./connection/refusal-of";
 import type { IrcSettings } from "./irc-settings";
+import { ChannelChat } from "./play/channel-chat";
 import { withSent } from "./play/find-choices";
 import { MemberTexts } from "./play/member-texts";
 import { MessagePrinter } from "./play/message-printer";
+import { Prints } from "./play/prints";
+import { SilenceHints } from "./play/silence-hints";
 import { typedLines } from "./play/typed-lines";
 import { invitedChannels } from "./state/invited-channels";
 import { Journal } from "./state/journal";
 import { isNick, Members, type MemberIdentity } from "./state/members";
+import { noticePrefix } from "./text/notice-prefix";
 
 /**
  * Milliseconds after which the kit treats a message as refused. The limit is high, because lines can wait for the flood
@@ -72,6 +78,8 @@ class IrcBridge implements RunningBridge {
   readonly #outbox: Outbox;
   readonly #channels: Channels;
   readonly #printer: MessagePrinter;
+  readonly #chat: ChannelChat;
+  readonly #silence: SilenceHints;
   readonly #bridge: Bridge;
   readonly #texts: MemberTexts;
   #upAtMs = performance.now();
@@ -89,16 +97,23 @@ class IrcBridge implements RunningBridge {
       gate: createFloodGate(settings.IRC_BURST_LINES, settings.IRC_LINE_MS),
       journal,
       readiness: (target) => (isNick(target) ? "now" : this.#channels.readiness(target)),
+      delivered: (target) => this.#channels.delivered(target),
     });
-    const mayInvite = (nick: string): boolean =>
-      settings.IRC_ALLOW_INVITES.some((entry) => entry === "*" || entry === members.identityOf(nick).id);
     this.#channels = new Channels({
       wanted: settings.IRC_CHANNELS,
       invitedBefore: invited.load(),
-      mayInvite,
+      mayInvite: (nick) =>
+        mayInvite(settings.IRC_ALLOW_INVITES, nick, {
+          members,
+          lower: (name) => this.#lower(name),
+          lookUp: (each) => this.#texts.lookUp(each),
+        }),
       log,
       outbox,
       saveInvited: invited.save,
+      onSilent: (id) => this.#silence.silenced(id),
+      onWritable: (id) => this.#chat.release(id),
+      onForgotten: (id) => this.#chat.forget(id),
     });
     this.#printer = new MessagePrinter({
       outbox,
@@ -110,13 +125,25 @@ class IrcBridge implements RunningBridge {
       nickOf: (userId) => this.#nickOf(userId),
       shown: (messageId) => this.#bridge.shown(messageId),
       isSaved: (messageId, sequence) => (this.#bridge.shown(messageId)?.sequence ?? 0) >= sequence,
+      hold: (event, error) => this.#chat.hold(event, error),
       log,
     });
+    const prints = new Prints({
+      shown: (messageId) => this.#bridge.shown(messageId),
+      hasBegun: (eventId) => journal.sentOf(eventId) > 0,
+      isSent: (message) => this.#printer.sent().some((sent) => sent.message === message),
+    });
+    this.#chat = new ChannelChat({ printer: this.#printer, prints, journal, log });
     this.#bridge = createBridge({
       ...kitOptions(settings, log),
-      chat: this.#printer,
+      chat: this.#chat,
       chatTimeoutMs: CHAT_TIMEOUT_MS,
       onlyReported: "members",
+    });
+    this.#silence = new SilenceHints({
+      silenceOf: (channel) => this.#channels.silenceOf(channel),
+      text: (channel) => this.#silenceText(channel),
+      hint: (member, text) => this.#hint(member, text),
     });
     const report = typedLines({
       settings,
@@ -124,10 +151,16 @@ class IrcBridge implements RunningBridge {
       view: {
         shownIn: (channel) => withSent(this.#printer.sent(), this.#bridge.shownIn(channel), channel),
         printedAtMs: (id) => this.#printedAtMs(id),
+        isHidden: (shown) => this.#chat.isHeld(shown) || prints.isClosed(shown),
+        areChoicesComing: (channel) => prints.areChoicesComing(channel),
+        justClosed: (channel) => prints.justClosed(channel),
       },
       log,
       untilKnown: (messageId) => this.#untilKnown(messageId),
-      hint: (member, text) => this.#hint(member, text),
+      hint: (member, text, channel) => this.#hint(member, text, channel),
+      onTyped: (member, channel) => this.#silence.typed(member, channel),
+      sharedChannels: ({ name }) =>
+        members.channelsOf(name).flatMap((channel) => this.#channels.nameOf(channel) ?? []),
     });
     this.#texts = new MemberTexts({
       members,
@@ -172,6 +205,10 @@ class IrcBridge implements RunningBridge {
     };
   }
 
+  rooms() {
+    return this.#channels.rooms;
+  }
+
   async close(): Promise<void> {
     this.#isStopping = true;
     if (this.#irc.session !== undefined) await within(LAST_TEXTS_MS, this.#untilTextsAreReported());
@@ -207,8 +244,11 @@ class IrcBridge implements RunningBridge {
     const token = line.command === "PONG" ? (line.params.at(-1) ?? "") : undefined;
     if (token === STOP_TOKEN) this.#onStopPong?.();
     else if (token !== undefined) this.#outbox.ponged(token);
-    const refusal = refusalOf(line);
-    if (refusal !== undefined) this.#outbox.refused(session.lower(refusal.target), refusal.error);
+    const refusal = refusalOf(line, (target) => this.#channels.has(session.lower(target)));
+    if (refusal === undefined) return;
+    const target = session.lower(refusal.target);
+    this.#outbox.refused(target, refusal.error);
+    if (refusal.error instanceof ChannelUnable) this.#channels.refused(target, refusal.reason);
   }
 
   /** Resolves when the bridge has read and reported everything that members have typed so far. */
@@ -247,11 +287,19 @@ class IrcBridge implements RunningBridge {
   }
 
   /** Sends a hint that only the member sees. */
-  #hint(member: MemberIdentity, text: string): void {
+  #hint(member: MemberIdentity, text: string, channel = ""): void {
     const id = `hint-${randomUUID()}`;
     const target = this.#lower(member.name);
     const expiresAtMs = Date.now() + HINT_EXPIRES_MS;
-    this.#outbox.hint({ id, command: "NOTICE", target, lines: [text], expiresAtMs });
+    const name = this.#channels.nameOf(channel);
+    const lines = [name === undefined ? text : `${noticePrefix(name)}${text}`];
+    this.#outbox.hint({ id, command: "NOTICE", target, lines, expiresAtMs });
+  }
+
+  #silenceText(channel: string): string {
+    const name = this.#channels.nameOf(channel) ?? channel;
+    const nick = this.#irc.session?.client.user.nick ?? "the bridge";
+    return `The bridge cannot write in ${name}: an operator must give it voice (/mode ${name} +v ${nick}).`;
   }
 }
 

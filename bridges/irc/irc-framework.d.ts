@@ -17,6 +17,12 @@ declare module "irc-framework" {
     readonly account?: string;
   }
 
+  interface Mode {
+    /** The sign and the letter, e.g. "+m". */
+    readonly mode: string;
+    readonly param?: string;
+  }
+
   interface ClientEvents {
     registered: [event: { readonly nick: string }];
     /** The connection is closed, or could not be opened. */
@@ -40,6 +46,9 @@ declare module "irc-framework" {
     nick: [event: { readonly nick: string; readonly new_nick: string }];
     account: [event: { readonly nick: string; readonly account: string | false }];
     invite: [event: { readonly nick: string; readonly invited: string; readonly channel: string }];
+    mode: [event: { readonly target: string; readonly modes?: readonly Mode[] }];
+    /** The modes of a channel, which the server lists on request. */
+    "channel info": [event: { readonly channel: string; readonly modes?: readonly Mode[] }];
     pong: [event: { readonly message?: string }];
     userlist: [event: { readonly channel: string; readonly users: readonly { readonly nick: string }[] }];
     whois: [event: { readonly nick: string; readonly account?: string; readonly error?: string }];

@@ -11,6 +11,8 @@ export interface OutboxParts {
   readonly gate: FloodGate;
   readonly journal: Pick<Journal, "sentOf" | "noteSent">;
   readiness(target: string): Readiness;
+  /** Called when the server has confirmed a line to a target. */
+  delivered?(target: string): void;
 }
 
 /** When this many posts are pending, the outbox drops hints to members. */
@@ -105,13 +107,13 @@ export class Outbox {
 
   /** Called with the token of each answer to a `PING`. */
   ponged(token: string): void {
-    for (const post of this.#sent.ponged(token)) this.#posts.confirm(post);
+    for (const post of this.#sent.ponged(token)) this.#confirm(post);
     this.wake();
   }
 
   /** Called when the server echoes a line of this bridge. */
   echoed(target: string, text: string): void {
-    this.#posts.confirm(this.#sent.echoed(target, text));
+    this.#confirm(this.#sent.echoed(target, text));
     this.wake();
   }
 
@@ -184,6 +186,11 @@ export class Outbox {
     const [oldest] = this.#sent.unpinged();
     if (oldest === undefined) return undefined;
     return hasEcho ? Math.max(0, oldest.atMs + ECHO_WITHIN_MS - Date.now()) : 0;
+  }
+
+  #confirm(post: QueuedPost | undefined): void {
+    this.#posts.confirm(post);
+    if (post !== undefined) this.#parts.delivered?.(post.target);
   }
 
   #ping(): void {

@@ -1,5 +1,6 @@
 import { CannotShow, RetryLater } from "chat-bridge-kit";
 import { LRUCache } from "lru-cache";
+import { ChannelUnable } from "./channel-unable";
 
 /** One or more lines to one target. */
 export interface Post {
@@ -22,8 +23,16 @@ export interface Post {
   readonly expiresAtMs: number | null;
 }
 
-/** When lines to a target can be sent: now, soon, after a longer wait, or never. */
-export type Readiness = "now" | "soon" | "later" | { readonly never: string };
+/**
+ * When lines to a target can be sent: now, soon, after a longer wait, when an operator changes something (`unable`), or
+ * never.
+ */
+export type Readiness =
+  | "now"
+  | "soon"
+  | "later"
+  | { readonly unable: string; readonly never?: undefined }
+  | { readonly never: string };
 
 /** The error of a post whose remaining lines were canceled. */
 export class Canceled extends Error {
@@ -181,13 +190,14 @@ export class PostQueue {
     }
     const ready = this.#readiness(post.target);
     if (ready === "now" || ready === "soon") return ready === "now";
-    const error =
-      ready === "later"
-        ? new RetryLater(RETRY_MS, "the bridge is not in the channel")
-        : new CannotShow(ready.never);
-    this.settle(post, error);
+    this.settle(post, errorFor(ready));
     return false;
   }
+}
+
+function errorFor(ready: Exclude<Readiness, "now" | "soon">): Error {
+  if (ready === "later") return new RetryLater(RETRY_MS, "the bridge is not in the channel");
+  return ready.never === undefined ? new ChannelUnable(ready.unable) : new CannotShow(ready.never);
 }
 
 function keyOf({ command, target }: Pick<Post, "command" | "target">): string {

@@ -1,19 +1,44 @@
 import { CannotShow, RetryLater } from "chat-bridge-kit";
 import type { ServerLine } from "irc-framework";
+import { ChannelUnable } from "./channel-unable";
 
 const REFUSED_RETRY_MS = 15_000;
 const NO_SUCH_NICK = "401";
-/** Numeric replies to a line that was not delivered. The second parameter is the target. */
-const NOT_DELIVERED = new Set([NO_SUCH_NICK, ..."403 404 407 408 415 442 477 486 531 716".split(" ")]);
+/**
+ * Numeric replies to a line that the server would also refuse later: a mode, a ban, or a member's setting forbids it.
+ * The second parameter is the target.
+ */
+const FORBIDDEN = new Set("404 408 415 477 486 531 716".split(" "));
+/** Numeric replies to a line that the server may accept later, e.g. because the bridge wrote to many targets. */
+const FOR_NOW = new Set("403 407 439 442 707".split(" "));
 
-/** Returns the target and the error of a reply to a line that was not delivered; undefined for other lines. */
-export function refusalOf({ command, params }: ServerLine): { target: string; error: Error } | undefined {
+export interface Refusal {
+  readonly target: string;
+  readonly error: Error;
+  /** The server's words. */
+  readonly reason: string;
+}
+
+/**
+ * Returns what a reply to a line that was not delivered says; undefined for other lines. The error is `ChannelUnable`
+ * if the server forbids lines to a channel, `CannotShow` if lines do not reach a member, and `RetryLater` otherwise.
+ */
+export function refusalOf(
+  { command, params }: ServerLine,
+  isChannel: (target: string) => boolean,
+): Refusal | undefined {
   const [, target] = params;
-  if (!NOT_DELIVERED.has(command) || target === undefined) return undefined;
+  const isForbidden = FORBIDDEN.has(command);
+  if (target === undefined || !(isForbidden || FOR_NOW.has(command) || command === NO_SUCH_NICK)) {
+    return undefined;
+  }
   const reason = params.at(-1) ?? command;
-  const error =
-    command === NO_SUCH_NICK
-      ? new CannotShow("the member is not connected")
-      : new RetryLater(REFUSED_RETRY_MS, `the server did not deliver a line: ${reason}`);
-  return { target, error };
+  return { target, reason, error: errorFor() };
+
+  function errorFor(): Error {
+    if (command === NO_SUCH_NICK) return new CannotShow("the member is not connected");
+    const problem = `the server did not deliver a line: ${reason}`;
+    if (!isForbidden) return new RetryLater(REFUSED_RETRY_MS, problem);
+    return isChannel(target ?? "") ? new ChannelUnable(problem) : new CannotShow(problem);
+  }
 }

@@ -4,13 +4,35 @@ import { choicesOf } from "../text/choices-line";
 /** The fields of a message that are needed to read answers. */
 export type SentMessage = Pick<ShownMessage, "messageId" | "channel" | "user" | "message" | "chatMessageIds">;
 
-/** Looks up the messages of a channel, and the times at which messages were printed. */
+/** Looks up the messages of a channel, and what members see of them. */
 export interface ShownView {
   /** The messages of a channel, the most recently updated first. */
   shownIn(channel: string): readonly SentMessage[];
   /** Time at which a message was last printed, ms since the epoch; undefined if the time is unknown. */
   printedAtMs(messageId: string): number | undefined;
+  /** Whether members do not see the choices of a message: they are not printed yet, or a newer version replaces them. */
+  isHidden(shown: SentMessage): boolean;
+  /** Whether choices will be printed soon in a channel. */
+  areChoicesComing(channel: string): boolean;
+  /** The last replacement of choices in a channel, if it was a moment ago. */
+  justClosed(channel: string): Closing | undefined;
 }
+
+/** A newer version of a message replaces the choices that members see. */
+export interface Closing {
+  readonly messageId: string;
+  /** Time at which the newer version arrived, ms since the epoch. */
+  readonly atMs: number;
+}
+
+/** What a typed number means: a choice of a message, no choice because of the time, or nothing. */
+export type NumberMeaning =
+  | { readonly type: "choice"; readonly shown: SentMessage }
+  /** The member typed the number before the bridge printed the choices. */
+  | { readonly type: "too early" }
+  /** The choices that the member saw were replaced a moment ago. */
+  | { readonly type: "too late" }
+  | { readonly type: "none" };
 
 /**
  * Returns the messages of a channel: first the messages that are sent but not confirmed, then the messages that the kit
@@ -29,18 +51,27 @@ export function withSent(
 }
 
 /**
- * Returns the message to which a typed number applies: of the messages with choices that the member sees in the
- * channel, the one that was printed last.
+ * Returns what a typed number means. A number counts for the choices that the member saw last: the choices of the
+ * message that was printed last. If a newer version has replaced these choices, a number does not count for an older
+ * message, whose choices the member had stopped looking at.
  */
-export function messageWithChoices(
-  view: ShownView,
-  channel: string,
-  userId: string,
-): SentMessage | undefined {
-  return lastPrinted(
+export function meaningOfNumber(view: ShownView, channel: string, userId: string): NumberMeaning {
+  const shown = lastPrinted(
     view,
-    visibleTo(view, channel, userId).filter(({ message }) => choicesOf(message.buttons).length > 0),
+    visibleTo(view, channel, userId).filter(
+      (each) => choicesOf(each.message.buttons).length > 0 && !view.isHidden(each),
+    ),
   );
+  const closed = view.justClosed(channel);
+  if (shown !== undefined && (closed === undefined || isSeenAfter(closed, shown, view))) {
+    return { type: "choice", shown };
+  }
+  if (view.areChoicesComing(channel)) return { type: "too early" };
+  return closed === undefined ? { type: "none" } : { type: "too late" };
+}
+
+function isSeenAfter({ messageId, atMs }: Closing, shown: SentMessage, view: ShownView): boolean {
+  return shown.messageId === messageId || (view.printedAtMs(shown.messageId) ?? 0) >= atMs;
 }
 
 /**
@@ -58,6 +89,13 @@ export function isPromptWaiting(view: ShownView, channel: string, userId: string
 export function isPromptNewest(view: ShownView, userId: string): boolean {
   const [newest] = view.shownIn(dmChannel(userId));
   return newest?.message.awaitsReply === true;
+}
+
+/** Returns whether a message of a direct conversation waits for an answer: for text, or for a choice. */
+export function isTalking(view: ShownView, userId: string): boolean {
+  return view
+    .shownIn(dmChannel(userId))
+    .some(({ message }) => message.awaitsReply === true || choicesOf(message.buttons).length > 0);
 }
 
 function visibleTo(view: ShownView, channel: string, userId: string): readonly SentMessage[] {

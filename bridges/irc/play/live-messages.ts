@@ -1,8 +1,10 @@
 import { RetryLater, type Message, type MessageUpdate, type ShownMessage } from "chat-bridge-kit";
 import type { Logger } from "chat-bridge-runner";
+import { ChannelUnable } from "../connection/channel-unable";
 import { Canceled } from "../connection/post-queue";
 import { isResult, printedOf, whatToPrint, type Decision, type Printed } from "../print/what-to-print";
 import type { Journal } from "../state/journal";
+import { choicesOf } from "../text/choices-line";
 import type { Part } from "../text/message-parts";
 import { WaitingUpdates } from "./waiting-updates";
 
@@ -18,6 +20,8 @@ export interface LiveMessagesOptions {
   print(update: Update, parts: readonly Part[]): Promise<void>;
   /** Drops the lines of an event that are not sent. `print` then rejects with `Canceled`. */
   cancel(eventId: string): void;
+  /** Called with an update of a channel in which the bridge cannot write now. */
+  hold(update: Update, error: ChannelUnable): void;
   readonly log: Logger;
 }
 
@@ -80,6 +84,13 @@ export class LiveMessages {
     }
   }
 
+  /** Whether an update with choices in a channel waits for an older update of its message. */
+  areChoicesNext(channel: string): boolean {
+    return [...this.#jobs.values()].some(({ next }) =>
+      next.some((each) => each.channel === channel && choicesOf(each.message.buttons).length > 0),
+    );
+  }
+
   /** Stops all waits. The next run prints the updates that are still waiting. */
   close(): void {
     this.#waiting.close();
@@ -98,12 +109,13 @@ export class LiveMessages {
   }
 
   async #run({ update, next }: Job, parts: readonly Part[]): Promise<void> {
-    const { print, log } = this.#options;
+    const { print, hold, log } = this.#options;
     const messageId = update.message.id;
     try {
       await print(update, parts);
     } catch (error) {
-      if (error instanceof RetryLater && next.length === 0) this.#printLater(update, error.retryAfterMs);
+      if (error instanceof ChannelUnable) hold(update, error);
+      else if (error instanceof RetryLater && next.length === 0) this.#printLater(update, error.retryAfterMs);
       else if (!(error instanceof Canceled)) {
         log.warn({ messageId, problem: String(error) }, "an update was not printed");
         if (next.length === 0) this.#noteNothingWaits(messageId);

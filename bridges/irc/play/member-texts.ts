@@ -25,6 +25,7 @@ const STALE_MS = 300_000;
 export class MemberTexts {
   readonly #options: MemberTextsOptions;
   readonly #reports = new Set<Promise<void>>();
+  #lookUp: (nick: string) => Promise<void> = () => Promise.resolve();
 
   constructor(options: MemberTextsOptions) {
     this.#options = options;
@@ -33,9 +34,9 @@ export class MemberTexts {
   /** Called for each connection. */
   up(session: IrcSession): void {
     const { members, outbox, log } = this.#options;
-    const lookUp = accountLookup(session, members, outbox);
+    this.#lookUp = accountLookup(session, members, outbox);
     session.client.on("privmsg", (event) => {
-      const reported = this.#read(session, event, lookUp)
+      const reported = this.#read(session, event)
         .catch((error: unknown) => log.error({ err: error }, "a line was not reported"))
         .finally(() => this.#reports.delete(reported));
       this.#reports.add(reported);
@@ -47,7 +48,12 @@ export class MemberTexts {
     while (this.#reports.size > 0) await Promise.all(this.#reports);
   }
 
-  async #read(session: IrcSession, event: TextEvent, lookUp: (nick: string) => Promise<void>): Promise<void> {
+  /** Asks the server for the account of a member. */
+  lookUp(nick: string): Promise<void> {
+    return this.#lookUp(nick);
+  }
+
+  async #read(session: IrcSession, event: TextEvent): Promise<void> {
     const { members, channels, bridge, report } = this.#options;
     const { nick, target, message: text, tags, time } = event;
     if (event.from_server || session.isOwn(nick)) return;
@@ -56,7 +62,7 @@ export class MemberTexts {
     const name = isDirect ? undefined : channels.nameOf(session.lower(target));
     if (!isDirect && name === undefined) return;
     if (session.hasAccountTag) members.hasAccount(nick, event.account ?? false);
-    else if (members.isUnknown(nick)) await lookUp(nick);
+    else if (members.isUnknown(nick)) await this.#lookUp(nick);
     const channel = name === undefined ? undefined : { id: session.lower(name), name };
     const member = members.identityOf(nick);
     // Games may write to reported members, so a network service such as NickServ must not be reported. A private line

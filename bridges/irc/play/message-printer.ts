@@ -11,6 +11,7 @@ import {
 } from "chat-bridge-kit";
 import type { Logger } from "chat-bridge-runner";
 import { isChannelName } from "../connection/channel-list";
+import type { ChannelUnable } from "../connection/channel-unable";
 import type { LineRoom } from "../connection/line-room";
 import type { Outbox } from "../connection/outbox";
 import { Canceled } from "../connection/post-queue";
@@ -18,6 +19,8 @@ import { printLines } from "../print/print-lines";
 import { isUrgent, printedOf } from "../print/what-to-print";
 import type { Journal } from "../state/journal";
 import { messageParts, type Part, type TextOptions } from "../text/message-parts";
+import { choicesOf } from "../text/choices-line";
+import { noticePrefix } from "../text/notice-prefix";
 import type { SentMessage } from "./find-choices";
 import { LiveMessages, type Update } from "./live-messages";
 import { Receipts } from "./receipts";
@@ -38,6 +41,10 @@ export interface MessagePrinterOptions {
   shown(messageId: string): ShownMessage | undefined;
   /** Whether the kit has saved the message as the event with this sequence shows it, or a later version. */
   isSaved(messageId: string, sequence: number): boolean;
+  /** Called with an update of a channel in which the bridge cannot write now. */
+  hold(update: Update, error: ChannelUnable): void;
+  /** Called when all lines of a message for a whole channel are printed. */
+  onPrinted(update: Update): void;
   readonly log: Logger;
 }
 
@@ -86,6 +93,7 @@ export class MessagePrinter implements BridgeChat {
       print: (update, parts) =>
         this.#print(update, parts, { channel: update.channel, user: null }, this.#visibleBefore(update)),
       cancel: (eventId) => outbox.cancel(eventId),
+      hold: (update, error) => options.hold(update, error),
     });
   }
 
@@ -134,6 +142,16 @@ export class MessagePrinter implements BridgeChat {
     return [...this.#printing.values()].flatMap((each) => this.#visible(each) ?? []).toReversed();
   }
 
+  /** Whether choices will be printed soon in a channel. */
+  areChoicesComing(channel: string): boolean {
+    const isComing = ({ shown, eventId, lines }: Printing): boolean =>
+      shown.channel === channel &&
+      shown.user === null &&
+      choicesOf(shown.message.buttons).length > 0 &&
+      this.#options.journal.sentOf(eventId) < lines;
+    return [...this.#printing.values()].some(isComing) || this.#live.areChoicesNext(channel);
+  }
+
   /** Resolves when the lines of a message are confirmed, or refused. */
   async settled(messageId: string): Promise<void> {
     await this.#printing.get(messageId)?.done.catch(() => undefined);
@@ -160,7 +178,9 @@ export class MessagePrinter implements BridgeChat {
     const target = this.#targetOf(place.user === null ? place.channel : `${DM}${place.user}`);
     // After a restart, the lines must be the same as before: the journal has only the number of sent lines.
     const lineBytes = journal.lineBytesOf(id) ?? room.bytesFor(command, target);
-    const lines = printLines(parts, { maxLines, maxBytes: lineBytes });
+    const prefix = place.user === null || isDirect(place) ? "" : noticePrefix(place.channel);
+    const maxBytes = lineBytes - Buffer.byteLength(prefix);
+    const lines = printLines(parts, { maxLines, maxBytes }).map((line) => `${prefix}${line}`);
     const expiresAtMs = expiresAt === null ? null : Date.parse(expiresAt);
     const done = outbox.post({
       ...{ id, command, target, lines, lineBytes, expiresAtMs },
@@ -174,6 +194,7 @@ export class MessagePrinter implements BridgeChat {
     try {
       await done;
       journal.notePrinted(message.id, printedOf(message, this.#partsOf(message), Date.now()));
+      if (place.user === null) this.#options.onPrinted({ ...event, channel: place.channel });
     } catch (error) {
       // The next version of a canceled message is printed at once, and needs the entry.
       if (error instanceof Canceled) setImmediate(() => this.#forget(printing));
@@ -225,6 +246,10 @@ export class MessagePrinter implements BridgeChat {
     if (!isChannelName(channel)) throw new CannotShow("the target is not a channel");
     return channel;
   }
+}
+
+function isDirect({ channel }: Place): boolean {
+  return channel.startsWith(DM);
 }
 
 function withoutChoices(shown: SentMessage): SentMessage {

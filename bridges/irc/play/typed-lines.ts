@@ -4,7 +4,14 @@ import { LRUCache } from "lru-cache";
 import type { MemberIdentity } from "../state/members";
 import { choicesOf, howToAnswer } from "../text/choices-line";
 import { plainText } from "../text/plain-text";
-import { isPromptNewest, isPromptWaiting, messageWithChoices, type ShownView } from "./find-choices";
+import {
+  isPromptNewest,
+  isPromptWaiting,
+  isTalking,
+  meaningOfNumber,
+  type SentMessage,
+  type ShownView,
+} from "./find-choices";
 
 /** A line that a member typed. */
 export interface TypedLine {
@@ -23,84 +30,142 @@ export interface TypedLinesOptions {
   readonly log: Logger;
   /** Resolves when the kit has saved a message, or soon after the message was dropped. */
   untilKnown(messageId: string): Promise<void>;
-  /** Sends a hint that only the member sees. */
-  hint(member: MemberIdentity, text: string): void;
+  /** Sends a hint that only the member sees. `channel` is the id of the channel that the hint is about. */
+  hint(member: MemberIdentity, text: string, channel?: string): void;
+  /** Called when a member has typed a command or a choice in a channel. */
+  onTyped?(member: MemberIdentity, channel: string): void;
+  /** Returns the names of the channels that a member shares with the bridge. */
+  sharedChannels?(member: MemberIdentity): readonly string[];
 }
 
 /** Minimum milliseconds between two hints to a member. */
 const HINT_GAP_MS = 10_000;
 const HINTED_MAX = 1_000;
 const ID_MAX = 100;
+/** Maximum number of channels that a hint names. */
+const NAMED_MAX = 5;
 
 /** Returns a function that reports what a member typed: a command, a choice, or an answer to a prompt. */
-export function typedLines({ settings, bridge, view, log, untilKnown, hint }: TypedLinesOptions) {
-  const { COMMAND_PREFIX: prefix, COMMAND_WORD: word } = settings;
-  const hinted = new LRUCache<string, true>({ max: HINTED_MAX, ttl: HINT_GAP_MS });
+export function typedLines(options: TypedLinesOptions) {
+  const lines = new TypedLines(options);
+  return (line: TypedLine): Promise<void> => lines.read(line);
+}
 
-  function tell(member: MemberIdentity, text: string): void {
-    if (hinted.has(member.id)) return;
-    hinted.set(member.id, true);
-    hint(member, text);
+class TypedLines {
+  readonly #options: TypedLinesOptions;
+  readonly #hinted = new LRUCache<string, true>({ max: HINTED_MAX, ttl: HINT_GAP_MS });
+
+  constructor(options: TypedLinesOptions) {
+    this.#options = options;
   }
 
-  async function report(member: MemberIdentity, type: string, sending: Promise<{ outcome: string }>) {
-    const { outcome } = await sending;
-    if (outcome === "accepted") return;
-    log.warn({ type, outcome }, "the service did not accept what a member did");
-    tell(member, "That did not reach the games. Try again in a minute.");
+  async read(line: TypedLine): Promise<void> {
+    const { settings, view, onTyped } = this.#options;
+    const text = plainText(line.text);
+    const { member, channel } = line;
+    if (text === "") return;
+    if (channel === undefined) return this.#direct(line, text);
+    const command = readCommand(text, settings);
+    const number = readChoice(text, settings);
+    if (command !== undefined) await this.#command(line, channel, command);
+    else if (number !== undefined) await this.#number(number, channel.id, line);
+    else if (isPromptWaiting(view, channel.id, member.id)) return this.#send(line, channel, text);
+    if (command !== undefined || number !== undefined) onTyped?.(member, channel.id);
   }
 
-  function press(number: number, place: string, { member, id }: TypedLine): Promise<void> | undefined {
-    const shown = messageWithChoices(view, place, member.id);
-    if (shown === undefined) return undefined;
+  async #direct(line: TypedLine, text: string): Promise<void> {
+    const { settings, view } = this.#options;
+    const { COMMAND_PREFIX: prefix } = settings;
+    const { member } = line;
+    const place = dmChannel(member.id);
+    if (readCommand(text, settings) !== undefined) return this.#tell(member, this.#whereCommandsWork(member));
+    const hasPrefix = text.startsWith(prefix);
+    const isChoice = hasPrefix || !isPromptNewest(view, member.id);
+    const number = readChoice(text, settings, isChoice);
+    if (number !== undefined && meaningOfNumber(view, place, member.id).type === "choice") {
+      return this.#number(number, place, line);
+    }
+    await this.#send(line, place, text);
+    // A game that has written to the member may be waiting for this text.
+    if (isTalking(view, member.id)) return;
+    const [first] = this.#sharedChannels(member);
+    if (number === undefined || first === undefined) this.#tell(member, this.#whereCommandsWork(member));
+    else this.#tell(member, `Numbers count in the channel: type ${prefix}${number} in ${first}.`);
+  }
+
+  #whereCommandsWork(member: MemberIdentity): string {
+    const { COMMAND_PREFIX: prefix, COMMAND_WORD: word } = this.#options.settings;
+    const names = this.#sharedChannels(member);
+    if (names.length === 0) return `Commands work in a channel: type ${prefix}${word} there.`;
+    const named = names.slice(0, NAMED_MAX).join(", ") + (names.length > NAMED_MAX ? ", …" : "");
+    return `I run games in ${named}. Type ${prefix}${word} there.`;
+  }
+
+  #sharedChannels(member: MemberIdentity): readonly string[] {
+    return this.#options.sharedChannels?.(member) ?? [];
+  }
+
+  #command(line: TypedLine, channel: { id: string; name: string }, text: string): Promise<void> {
+    const { member: user, id } = line;
+    return this.#report(
+      line,
+      "command",
+      this.#options.bridge.command({ channel, user, text, ...requestId(id) }),
+    );
+  }
+
+  async #number(number: number, place: string, line: TypedLine): Promise<void> {
+    const { view, settings } = this.#options;
+    const { member } = line;
+    const typed = `${settings.COMMAND_PREFIX}${number}`;
+    const meaning = meaningOfNumber(view, place, member.id);
+    switch (meaning.type) {
+      case "choice":
+        return this.#press(number, place, meaning.shown, line);
+      case "too early":
+        return this.#tell(member, `The choices are not printed yet: type ${typed} when you see them.`, place);
+      case "too late":
+        return this.#tell(member, "Too late: these choices are closed. Wait for the next ones.", place);
+      case "none":
+        return undefined;
+    }
+  }
+
+  async #press(number: number, place: string, shown: SentMessage, line: TypedLine): Promise<void> {
+    const { bridge, settings, untilKnown } = this.#options;
+    const { member, id } = line;
     const choices = choicesOf(shown.message.buttons);
     const choice = choices[number - 1];
     const [chatMessageId] = shown.chatMessageIds;
     if (choice === undefined || chatMessageId === undefined) {
-      const inChannel = place.startsWith("dm:") ? "" : prefix;
-      tell(member, `There is no choice ${number}: ${howToAnswer(choices.length, inChannel)}.`);
-      return Promise.resolve();
+      const prefix = place.startsWith("dm:") ? "" : settings.COMMAND_PREFIX;
+      const how = howToAnswer(choices.length, prefix);
+      return this.#tell(member, `There is no choice ${number}: ${how}.`, place);
     }
     const sending = untilKnown(shown.messageId).then(() =>
       bridge.action({ chatMessageId, user: member, action: choice.action, ...requestId(id) }),
     );
-    return report(member, "action", sending);
+    return this.#report(line, "action", sending);
   }
 
-  function send(line: TypedLine, channel: string | { id: string; name: string }, text: string) {
+  #send(line: TypedLine, channel: string | { id: string; name: string }, text: string): Promise<void> {
     const { member: user, id } = line;
-    return report(user, "message", bridge.message({ channel, user, text, ...requestId(id) }));
+    const sending = this.#options.bridge.message({ channel, user, text, ...requestId(id) });
+    return this.#report(line, "message", sending);
   }
 
-  async function direct(line: TypedLine, text: string): Promise<void> {
-    const { member } = line;
-    const place = dmChannel(member.id);
-    if (readCommand(text, settings) !== undefined) {
-      return tell(member, `Commands work in a channel: type ${prefix}${word} there.`);
-    }
-    const hasPrefix = text.startsWith(prefix);
-    const number = readChoice(text, settings, hasPrefix || !isPromptNewest(view, member.id));
-    const pressed = number === undefined ? undefined : press(number, place, line);
-    return pressed ?? send(line, place, text);
+  async #report({ member, channel }: TypedLine, type: string, sending: Promise<{ outcome: string }>) {
+    const { outcome } = await sending;
+    if (outcome === "accepted") return;
+    this.#options.log.warn({ type, outcome }, "the service did not accept what a member did");
+    this.#tell(member, "That did not reach the games. Try again in a minute.", channel?.id);
   }
 
-  return async (line: TypedLine): Promise<void> => {
-    const text = plainText(line.text);
-    const { member, channel, id } = line;
-    if (text === "") return;
-    if (channel === undefined) return direct(line, text);
-    const command = readCommand(text, settings);
-    if (command !== undefined) {
-      return report(
-        member,
-        "command",
-        bridge.command({ channel, user: member, text: command, ...requestId(id) }),
-      );
-    }
-    const number = readChoice(text, settings);
-    if (number !== undefined) return press(number, channel.id, line);
-    if (isPromptWaiting(view, channel.id, member.id)) return send(line, channel, text);
-  };
+  #tell(member: MemberIdentity, text: string, place?: string): void {
+    if (this.#hinted.has(member.id)) return;
+    this.#hinted.set(member.id, true);
+    this.#options.hint(member, text, place);
+  }
 }
 
 /** Returns the request id for the server's id of a line, so that the service ignores a repeated line. */

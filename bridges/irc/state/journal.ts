@@ -94,6 +94,11 @@ export class Journal {
     this.#write({ m: messageId, r: { printed: this.printedOf(messageId), waiting } });
   }
 
+  /** Notes that a message must be printed as a whole, because its channel has shown only parts of this version, or none. */
+  noteUnprinted(messageId: string, waiting: WaitingEvent): void {
+    this.#write({ m: messageId, r: { waiting } });
+  }
+
   /** Returns the events that still have to be printed, at most one of each message. */
   waiting(): readonly (WaitingEvent & { readonly messageId: string })[] {
     return [...this.#messages.rkeys()].flatMap((messageId) => {

@@ -75,6 +75,11 @@ export class Members {
     this.#seen(nick).account = account;
   }
 
+  forgetAccount(nick: string): void {
+    const member = this.#members.get(this.#lower(nick));
+    if (member !== undefined) member.account = undefined;
+  }
+
   /** Returns whether the account of a member is unknown. */
   isUnknown(nick: string): boolean {
     const member = this.#members.get(this.#lower(nick));
@@ -85,6 +90,11 @@ export class Members {
   /** Returns whether a member is in a channel of the bridge. */
   isPresent(nick: string): boolean {
     return (this.#members.peek(this.#lower(nick))?.channels.size ?? 0) > 0;
+  }
+
+  /** Returns the channels that the bridge shares with a member, in lower case. */
+  channelsOf(nick: string): readonly string[] {
+    return [...(this.#members.peek(this.#lower(nick))?.channels ?? [])];
   }
 
   identityOf(nick: string): MemberIdentity {

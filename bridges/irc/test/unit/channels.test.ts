@@ -33,6 +33,9 @@ function setUp(options: Partial<ChannelsOptions>) {
     log: log as unknown as ChannelsOptions["log"],
     outbox: { control: (line) => void sent.push(line), wake: () => undefined },
     saveInvited: (names) => saved.push(names),
+    onSilent: () => undefined,
+    onWritable: () => undefined,
+    onForgotten: () => undefined,
     ...options,
   });
   channels.up(session);

@@ -1,7 +1,7 @@
 import type { Message } from "chat-bridge-kit";
 import { pino } from "pino";
-import type { SentMessage } from "../../play/find-choices";
-import { typedLines } from "../../play/typed-lines";
+import type { SentMessage, ShownView } from "../../play/find-choices";
+import { typedLines, type TypedLinesOptions } from "../../play/typed-lines";
 
 const ANN = { id: "nick:ann", name: "Ann" };
 const GAMES = { id: "#games", name: "#Games" };
@@ -26,6 +26,7 @@ function setUp(
   messages: readonly SentMessage[],
   times: Readonly<Record<string, number>> = {},
   outcome = "accepted",
+  { sharedChannels, ...view }: Partial<ShownView> & Pick<TypedLinesOptions, "sharedChannels"> = {},
 ) {
   const sent: unknown[] = [];
   const hints: string[] = [];
@@ -39,10 +40,15 @@ function setUp(
     view: {
       shownIn: (channel) => messages.filter((each) => each.channel === channel),
       printedAtMs: (id) => times[id],
+      isHidden: () => false,
+      areChoicesComing: () => false,
+      justClosed: () => undefined,
+      ...view,
     },
     log: pino({ level: "silent" }),
     untilKnown: async () => undefined,
     hint: (_member, text) => void hints.push(text),
+    ...(sharedChannels && { sharedChannels }),
   });
   return {
     sent,

@@ -1,0 +1,94 @@
+import type { BridgeChat, DmCreate, MessageCreate, MessageEphemeral, ShownUpdate } from "chat-bridge-kit";
+import type { Logger } from "chat-bridge-runner";
+import { ChannelUnable } from "../connection/channel-unable";
+import type { Journal } from "../state/journal";
+import { HeldMessages, type HeldEvent } from "./held-messages";
+import type { MessagePrinter } from "./message-printer";
+import type { Prints } from "./prints";
+
+export interface ChannelChatOptions {
+  readonly printer: Pick<MessagePrinter, "post" | "dm" | "ephemeral" | "update">;
+  readonly prints: Pick<Prints, "follow">;
+  readonly journal: Pick<Journal, "noteSent" | "noteUnprinted" | "noteWaiting">;
+  readonly log: Logger;
+}
+
+/**
+ * Prints messages, and holds the newest messages of channels in which the bridge cannot write. A game in such a channel
+ * goes on. When the bridge can write again, it prints the current state of the game as a whole. Until then, the service
+ * gets no errors, so nothing is retried, and other channels do not wait.
+ */
+export class ChannelChat implements BridgeChat {
+  readonly #options: ChannelChatOptions;
+  readonly #held = new HeldMessages();
+
+  constructor(options: ChannelChatOptions) {
+    this.#options = options;
+  }
+
+  async post(event: MessageCreate): Promise<string> {
+    await this.#print(event, () => this.#options.printer.post(event));
+    return event.message.id;
+  }
+
+  async update(event: ShownUpdate): Promise<void> {
+    await this.#print(event, () => this.#options.printer.update(event));
+  }
+
+  dm(event: DmCreate): Promise<string> {
+    return this.#options.printer.dm(event);
+  }
+
+  ephemeral(event: MessageEphemeral): Promise<string> {
+    return this.#options.printer.ephemeral(event);
+  }
+
+  /** Whether members do not see the newest version of a message, because the bridge could not print it. */
+  isHeld(shown: { readonly messageId: string; readonly channel: string }): boolean {
+    return this.#held.isHeld(shown);
+  }
+
+  /** Holds an event if `error` says that the bridge cannot write in the channel. Returns whether the event is held. */
+  hold(event: HeldEvent, error: unknown): boolean {
+    if (!(error instanceof ChannelUnable)) return false;
+    const { journal } = this.#options;
+    const dropped = this.#held.hold(event);
+    if (dropped === undefined) return true;
+    const { id: eventId, message, sequence, expiresAt } = event;
+    // Members may have seen the first lines, but long ago.
+    journal.noteSent(eventId, 0);
+    journal.noteUnprinted(message.id, { eventId, sequence, expiresAt });
+    this.#drop(dropped);
+    return true;
+  }
+
+  /** Prints the held messages of a channel in which the bridge can write again. */
+  release(channel: string): void {
+    const { printer, log } = this.#options;
+    for (const event of this.#held.of(channel)) {
+      this.#print(event, () => printer.update(event)).catch((error: unknown) => {
+        log.warn({ messageId: event.message.id, problem: String(error) }, "a held message was not printed");
+        this.#held.printed(event);
+        this.#drop([event.message.id]);
+      });
+    }
+  }
+
+  /** Drops the held messages of a channel that the bridge has left. */
+  forget(channel: string): void {
+    this.#drop(this.#held.drop(channel));
+  }
+
+  async #print(event: HeldEvent, printing: () => Promise<unknown>): Promise<void> {
+    try {
+      await this.#options.prints.follow(event, printing);
+      this.#held.printed(event);
+    } catch (error) {
+      if (!this.hold(event, error)) throw error;
+    }
+  }
+
+  #drop(messageIds: readonly string[]): void {
+    for (const messageId of messageIds) this.#options.journal.noteWaiting(messageId, undefined);
+  }
+}
