@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
-import { CannotShow, createBridge, RetryLater, type Bridge } from "chat-bridge-kit";
+import { CannotShow, createBridge, RetryLater, type Bridge, type Message } from "chat-bridge-kit";
 import {
   isLoopback,
   kitOptions,
@@ -131,7 +131,7 @@ class IrcBridge implements RunningBridge {
     const prints = new Prints({
       shown: (messageId) => this.#bridge.shown(messageId),
       hasBegun: (eventId) => journal.sentOf(eventId) > 0,
-      isSent: (message) => this.#printer.sent().some((sent) => sent.message === message),
+      isSent: (message) => this.#isSent(message),
     });
     this.#chat = new ChannelChat({ printer: this.#printer, prints, journal, log });
     this.#bridge = createBridge({
@@ -151,7 +151,8 @@ class IrcBridge implements RunningBridge {
       view: {
         shownIn: (channel) => withSent(this.#printer.sent(), this.#bridge.shownIn(channel), channel),
         printedAtMs: (id) => this.#printedAtMs(id),
-        isHidden: (shown) => this.#chat.isHeld(shown) || prints.isClosed(shown),
+        isHidden: (shown) =>
+          prints.isClosed(shown) || (this.#chat.isHeld(shown) && !this.#isSent(shown.message)),
         areChoicesComing: (channel) => prints.areChoicesComing(channel),
         justClosed: (channel) => prints.justClosed(channel),
       },
@@ -270,6 +271,11 @@ class IrcBridge implements RunningBridge {
 
   #lower(name: string): string {
     return this.#irc.session?.lower(name) ?? name.toLowerCase();
+  }
+
+  /** Whether all lines of a version of a message were sent, although the kit may not have saved this version yet. */
+  #isSent(message: Message): boolean {
+    return this.#printer.sent().some((sent) => sent.message === message);
   }
 
   #printedAtMs(messageId: string): number | undefined {

@@ -23,6 +23,8 @@ export interface Closing {
   readonly messageId: string;
   /** Time at which the newer version arrived, ms since the epoch. */
   readonly atMs: number;
+  /** End of the moment in which members may not have noticed the newer version, ms since the epoch. */
+  readonly untilMs: number;
 }
 
 /** What a typed number means: a choice of a message, no choice because of the time, or nothing. */

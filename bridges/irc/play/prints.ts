@@ -33,7 +33,7 @@ export class Prints {
   readonly #options: PrintsOptions;
   readonly #prints = new Set<Print>();
   /** The last replacement of choices in each channel. */
-  readonly #closings = new LRUCache<string, Closing>({ max: CHANNELS_MAX, ttl: JUST_CLOSED_MS });
+  readonly #closings = new LRUCache<string, Closing>({ max: CHANNELS_MAX });
 
   constructor(options: PrintsOptions) {
     this.#options = options;
@@ -47,7 +47,7 @@ export class Prints {
     const before = this.#options.shown(message.id)?.message;
     const isClosing = before !== undefined && !isSubset(before, message);
     const print = { eventId, channel, message, isClosing };
-    const closing = { messageId: message.id, atMs: Date.now() };
+    const closing = { messageId: message.id, atMs: Date.now(), untilMs: Date.now() + JUST_CLOSED_MS };
     this.#prints.add(print);
     if (isClosing) this.#closings.set(channel, closing);
     try {
@@ -55,7 +55,7 @@ export class Prints {
     } finally {
       this.#prints.delete(print);
       // The moment begins when members have seen the replacement.
-      if (this.#closings.get(channel) === closing) this.#closings.set(channel, closing);
+      closing.untilMs = Date.now() + JUST_CLOSED_MS;
     }
   }
 
@@ -82,7 +82,8 @@ export class Prints {
 
   /** Returns the last replacement of choices in a channel, if it was a moment ago. */
   justClosed(channel: string): Closing | undefined {
-    return this.#closings.get(channel);
+    const closing = this.#closings.get(channel);
+    return closing !== undefined && closing.untilMs > Date.now() ? closing : undefined;
   }
 }
 

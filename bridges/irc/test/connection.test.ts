@@ -1,4 +1,4 @@
-import { mkdtempSync } from "node:fs";
+import { mkdtempSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { startConsumer } from "../../../test/harness/consumer";
 import { testFolder } from "../../../test/harness/folder";
@@ -102,6 +102,79 @@ test("the bridge rejoins after a kick, joins if a member who may invite it does 
   await until("the bridge is in #quiz again", () => joins.filter((each) => each === "#quiz").length === 2);
   ann.leave();
   eve.leave();
+});
+
+test("a kick from a channel of an invitation means leave: the bridge forgets the channel, and returns only after another invitation", async () => {
+  const server = await newServer(() => startNgircd(folder));
+  const ann = await joinIrc(server, "Ann", "#quiz");
+  const state = mkdtempSync(join(folder, "state-"));
+  const more = { IRC_ALLOW_INVITES: "nick:Ann", STATE_FOLDER: state };
+  const bridge = bridgeTo(server, more);
+  await bridge.ready();
+  const joins: string[] = [];
+  ann.client.on("join", ({ nick, channel }) => nick === "games" && joins.push(channel));
+  const saved = (): unknown => JSON.parse(readFileSync(join(state, "channels.json"), "utf8"));
+
+  ann.client.raw("INVITE games #quiz");
+  await until("the bridge is in #quiz", () => joins.length === 1);
+  expect(saved()).toEqual(["#quiz"]);
+  ann.client.raw("KICK #quiz games :goodbye");
+  await bridge.logs(
+    "removed from a channel of an invitation: the bridge returns only after another invitation",
+  );
+  expect(saved()).toEqual([]);
+  expect(await bridge.stop()).toBe(0);
+  const restarted = bridgeTo(server, more);
+  await restarted.ready();
+  const { rooms } = (await restarted.health()).body as { rooms: unknown };
+  expect(rooms).toEqual([{ id: "#games", name: "#games" }]);
+  await ann.roundTrip();
+  expect(joins).toHaveLength(1);
+
+  ann.client.raw("INVITE games #quiz");
+  await until("the bridge is in #quiz again", () => joins.length === 2);
+  ann.leave();
+});
+
+test("a forced part from a channel of an invitation means leave, and a kick from a channel of the settings does not", async () => {
+  const server = await newFakeServer();
+  const bridge = bridgeTo(server, { IRC_ALLOW_INVITES: "*" });
+  await bridge.ready();
+  server.say(":Ann!a@host INVITE games #parted");
+  await until("the bridge joins", () => server.received.includes("JOIN #parted"));
+  server.say(":games!games@host PART #parted :SAPART");
+  server.say(":games!games@host KICK #games games :out");
+  await bridge.logs("removed from a channel: joining again");
+  const { rooms } = (await bridge.health()).body as { rooms: readonly { id: string }[] };
+  expect(rooms.map(({ id }) => id)).toEqual(["#games"]);
+  await until(
+    "the bridge joins",
+    () => server.received.filter((line) => line === "JOIN #games").length === 2,
+  );
+});
+
+test("an account in IRC_ALLOW_INVITES matches in any case, and for a member who shares no channel with the bridge", async () => {
+  const server = await newFakeServer();
+  const bridge = bridgeTo(server, { IRC_ALLOW_INVITES: "account:AnnSmith" });
+  await bridge.ready();
+  server.say(":Ann!a@host JOIN #games AnnSmith :Ann");
+  server.say(":Ann!a@host INVITE games #one");
+  await until("the bridge joins", () => server.received.includes("JOIN #one"));
+
+  const isAsked = (nick: string) => until("the bridge asks", () => server.received.includes(`WHOIS ${nick}`));
+  server.say(":Eve!e@host INVITE games #eves");
+  await isAsked("Eve");
+  server.say(":irc.test 311 games Eve e host * :Eve");
+  server.say(":irc.test 330 games Eve Eve :is logged in as");
+  server.say(":irc.test 318 games Eve :End");
+  await bridge.logs("ignored an invitation: IRC_ALLOW_INVITES does not allow it");
+  server.say(":Away!a@host INVITE games #two");
+  await isAsked("Away");
+  server.say(":irc.test 311 games Away a host * :Ann");
+  server.say(":irc.test 330 games Away ANNSMITH :is logged in as");
+  server.say(":irc.test 318 games Away :End");
+  await until("the bridge joins", () => server.received.includes("JOIN #two"));
+  expect(server.received).not.toContain("JOIN #eves");
 });
 
 test("the bridge logs in with SASL, and a member's id is the account", async () => {

@@ -120,7 +120,7 @@ ${[...modules, ...more].map((name) => `<module name="${name}">`).join("\n")}
 <path configdir="${folder}" datadir="${data}" logdir="${data}" runtimedir="${data}"
   moduledir="/usr/lib/inspircd/modules">
 <pid file="${join(data, "inspircd.pid")}">
-<options defaultmodes="">
+<options defaultmodes="o">
 `,
   );
   const args = ["--nofork", "--runasroot", "--nopid", "--config", config];

@@ -12,8 +12,10 @@ function setUp(options: Partial<ChannelsOptions>) {
   const sent: string[] = [];
   const saved: (readonly string[])[] = [];
   const warnings: unknown[][] = [];
+  const told: string[] = [];
   const handlers = new Map<string, (event: object) => void>();
   const client = {
+    user: { nick: "games" },
     on(name: string, handler: (event: object) => void) {
       handlers.set(name, handler);
       return client;
@@ -33,14 +35,14 @@ function setUp(options: Partial<ChannelsOptions>) {
     log: log as unknown as ChannelsOptions["log"],
     outbox: { control: (line) => void sent.push(line), wake: () => undefined },
     saveInvited: (names) => saved.push(names),
-    onSilent: () => undefined,
-    onWritable: () => undefined,
-    onForgotten: () => undefined,
+    onSilent: (id) => void told.push(`silent ${id}`),
+    onWritable: (id) => void told.push(`writable ${id}`),
+    onForgotten: (id) => void told.push(`forgotten ${id}`),
     ...options,
   });
   channels.up(session);
   const on = (name: string, event: object) => handlers.get(name)?.(event);
-  return { channels, sent, saved, warnings, on, session };
+  return { channels, sent, saved, warnings, told, on, session };
 }
 
 test("a channel from an earlier invitation that is also in the settings is joined once, with its key", () => {
@@ -102,4 +104,105 @@ test("messages for a channel are dropped once the bridge has failed to join the 
   const isDropped = () => typeof channels.readiness("#games") === "object";
   for (let seconds = 0; seconds < 300 && !isDropped(); seconds++) jest.advanceTimersByTime(1_000);
   expect(channels.readiness("#games")).toEqual({ never: "the bridge cannot join the channel" });
+});
+
+/** Returns a channel that the bridge has joined, and functions with which the server changes it. */
+function joined(isInvited = false) {
+  const set = setUp(isInvited ? { invitedBefore: [PLAIN] } : { wanted: [PLAIN] });
+  set.on("join", { nick: "games", channel: "#games" });
+  set.told.length = 0;
+  const mode = (change: string, param?: string) =>
+    set.on("mode", { target: "#games", modes: [{ mode: change, param }] });
+  return { ...set, mode };
+}
+const problemOf = ({ channels }: { channels: Channels }) => channels.rooms[0]?.problem;
+
+test("a refused line makes a channel silent until the bridge gets voice, and only the first refusal is logged", () => {
+  const set = joined();
+  const { channels, told, warnings, sent, mode } = set;
+  channels.refused("#games", "Cannot send to channel");
+  channels.refused("#games", "Cannot send to channel");
+  expect(channels.readiness("#games")).toEqual({ unable: problemOf(set) });
+  expect(problemOf(set)).toContain("(Cannot send to channel)");
+  expect(sent.at(-1)).toBe("MODE #games");
+  set.on("channel info", { channel: "#games", modes: [{ mode: "+n" }, { mode: "+m" }] });
+  expect(problemOf(set)).toBe(
+    "the channel is moderated (+m) and the bridge has no voice: give it voice (/mode #games +v games)",
+  );
+  mode("+v", "ann");
+  expect(problemOf(set)).toContain("moderated");
+  channels.refused("#games", "Cannot send to channel");
+  mode("+v", "games");
+  expect(problemOf(set)).toBeUndefined();
+  expect(channels.readiness("#games")).toBe("now");
+  expect(warnings).toHaveLength(1);
+  expect(told).toEqual(["silent #games", "writable #games", "writable #games"]);
+});
+
+// time: controlled
+test("a silent channel is tried again after a minute, and a delivered line ends the silence", () => {
+  const set = joined();
+  const { channels, warnings } = set;
+  channels.refused("#games", "banned");
+  jest.advanceTimersByTime(59_000);
+  expect(channels.readiness("#games")).toHaveProperty("unable");
+  jest.advanceTimersByTime(1_000);
+  expect(channels.readiness("#games")).toBe("now");
+  expect(problemOf(set)).toContain("banned");
+  channels.refused("#games", "banned");
+  jest.advanceTimersByTime(60_000);
+  channels.delivered("#games");
+  expect(problemOf(set)).toBeUndefined();
+  channels.refused("#games", "banned");
+  expect(warnings).toHaveLength(2);
+});
+
+test("lines do not wait for a channel that rejects the bridge, except for a reason that ends soon", () => {
+  for (const [command, reason, expected] of [
+    ["474", "Banned from channel", { unable: "the bridge cannot join the channel: Banned from channel" }],
+    ["475", "Wrong channel key", { unable: "the bridge cannot join the channel: Wrong channel key" }],
+    ["437", "Temporarily unavailable", "later"],
+  ] as const) {
+    const set = setUp({ wanted: [PLAIN] });
+    set.channels.onLine({ command, params: ["games", "#games", reason] });
+    expect(set.channels.readiness("#games")).toEqual(expected);
+    expect(problemOf(set)).toBe(`the bridge cannot join the channel: ${reason}`);
+  }
+});
+
+test("a channel of an invitation is forgotten after a kick, a forced part or a ban, and a channel of the settings is not", () => {
+  const kick = { kicked: "games", nick: "ann", channel: "#games" };
+  for (const leave of [
+    ({ on }: ReturnType<typeof joined>) => on("kick", kick),
+    ({ on }: ReturnType<typeof joined>) => on("part", { nick: "games", channel: "#games" }),
+    ({ channels, session }: ReturnType<typeof joined>) => {
+      channels.down();
+      channels.up(session);
+      channels.onLine({ command: "474", params: ["games", "#games", "banned"] });
+    },
+  ]) {
+    const invited = joined(true);
+    leave(invited);
+    expect([invited.channels.rooms, invited.saved.at(-1)]).toEqual([[], []]);
+    expect(invited.told).toContain("forgotten #games");
+    expect(invited.channels.readiness("#games")).toHaveProperty("never");
+    const wanted = joined();
+    leave(wanted);
+    expect([wanted.channels.rooms.length, wanted.saved]).toEqual([1, []]);
+  }
+});
+
+// time: controlled
+test("a channel of an invitation that cannot be joined for a day is forgotten", () => {
+  const { channels, told, saved } = setUp({ invitedBefore: [PLAIN] });
+  const reject = () => channels.onLine({ command: "473", params: ["games", "#games", "Invite only"] });
+  let hours = 0;
+  for (; hours < 100 && channels.rooms.length > 0; hours += 1) {
+    for (let minutes = 0; minutes < 60; minutes += 1) {
+      reject();
+      jest.advanceTimersByTime(60_000);
+    }
+  }
+  expect(hours).toBeGreaterThan(20);
+  expect([channels.rooms, saved.at(-1), told.at(-1)]).toEqual([[], [], "forgotten #games"]);
 });

@@ -135,3 +135,48 @@ test("if a command does not reach the service, the member gets a hint", async ()
   await types("!play start");
   expect(hints).toEqual(["That did not reach the games. Try again in a minute."]);
 });
+
+test("a number that is typed before the choices are printed is not reported, and the member learns why", async () => {
+  const { sent, hints, types } = setUp([], {}, "accepted", { areChoicesComing: () => true });
+  await types("!2");
+  expect([sent, hints]).toEqual([[], ["The choices are not printed yet: type !2 when you see them."]]);
+});
+
+test("just after choices are replaced, a number counts only for choices that were printed later, or that replace them", async () => {
+  const older = shown("older", { buttons: choices("a") });
+  const question = shown("question", { buttons: choices("b") });
+  const view = { justClosed: () => ({ messageId: "question", atMs: 5, untilMs: Infinity }) };
+  const before = setUp([older], { older: 4 }, "accepted", view);
+  await before.types("!1");
+  expect([before.sent, before.hints]).toEqual([
+    [],
+    ["Too late: these choices are closed. Wait for the next ones."],
+  ]);
+  for (const [messages, times] of [
+    [[older], { older: 6 }],
+    [[question, older], { older: 4, question: 5 }],
+  ] as const) {
+    const after = setUp(messages, times, "accepted", view);
+    await after.types("!1");
+    expect(after.sent).toHaveLength(1);
+  }
+});
+
+test("a number does not press a choice that is hidden", async () => {
+  const hidden = shown("hidden", { buttons: choices("a") });
+  const { sent, types } = setUp([hidden], {}, "accepted", { isHidden: () => true });
+  await types("!1");
+  expect(sent).toEqual([]);
+});
+
+test("a private line gets an answer that names the channels, unless a game waits for it", async () => {
+  const sharedChannels = () => ["#a", "#b"];
+  const noGame = setUp([], {}, "accepted", { sharedChannels });
+  await noGame.whispers("!3");
+  expect(noGame.hints).toEqual(["Numbers count in the channel: type !3 in #a."]);
+  const prompt = shown("p", { channel: `dm:${ANN.id}`, awaitsReply: true });
+  const game = setUp([prompt], {}, "accepted", { sharedChannels });
+  await game.whispers("hello");
+  expect(game.hints).toEqual([]);
+  expect(game.sent).toHaveLength(1);
+});
