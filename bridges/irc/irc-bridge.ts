@@ -1,6 +1,5 @@
-import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
-import { CannotShow, createBridge, RetryLater, type Bridge, type Message } from "chat-bridge-kit";
+import { CannotShow, createBridge, RetryLater, type Bridge } from "chat-bridge-kit";
 import {
   isLoopback,
   kitOptions,
@@ -20,17 +19,17 @@ import { LineRoom } from "./connection/line-room";
 import { Outbox } from "./connection/outbox";
 import { refusalOf } from "./connection/refusal-of";
 import type { IrcSettings } from "./irc-settings";
+import { Closings } from "./play/closings";
 import { ChannelChat } from "./play/channel-chat";
 import { withSent } from "./play/find-choices";
+import { Hints } from "./play/hints";
 import { MemberTexts } from "./play/member-texts";
 import { MessagePrinter } from "./play/message-printer";
-import { Prints } from "./play/prints";
 import { SilenceHints } from "./play/silence-hints";
 import { typedLines } from "./play/typed-lines";
 import { invitedChannels } from "./state/invited-channels";
 import { Journal } from "./state/journal";
-import { isNick, Members, type MemberIdentity } from "./state/members";
-import { noticePrefix } from "./text/notice-prefix";
+import { isNick, Members } from "./state/members";
 
 /**
  * Milliseconds after which the kit treats a message as refused. The limit is high, because lines can wait for the flood
@@ -47,7 +46,6 @@ const LAST_TEXTS_MS = 1_000;
  */
 const STOP_TOKEN = "last-lines";
 const QUIT_WITHIN_MS = 1_500;
-const HINT_EXPIRES_MS = 30_000;
 const KNOWN_TRIES = 250;
 const KNOWN_EVERY_MS = 20;
 /** Milliseconds from the start of a connection until the server has surely listed the members of the channels. */
@@ -125,25 +123,34 @@ class IrcBridge implements RunningBridge {
       nickOf: (userId) => this.#nickOf(userId),
       shown: (messageId) => this.#bridge.shown(messageId),
       isSaved: (messageId, sequence) => (this.#bridge.shown(messageId)?.sequence ?? 0) >= sequence,
-      hold: (event, error) => this.#chat.hold(event, error),
+      hold: (update) => this.#chat.hold(update),
+      onPrinted: (update) => this.#chat.printed(update),
       log,
     });
-    const prints = new Prints({
-      shown: (messageId) => this.#bridge.shown(messageId),
-      hasBegun: (eventId) => journal.sentOf(eventId) > 0,
-      isSent: (message) => this.#isSent(message),
+    const closings = new Closings();
+    this.#chat = new ChannelChat({
+      printer: this.#printer,
+      journal,
+      onUpdate: ({ channel, message }) =>
+        closings.note(channel, message, this.#bridge.shown(message.id)?.message),
+      log,
     });
-    this.#chat = new ChannelChat({ printer: this.#printer, prints, journal, log });
     this.#bridge = createBridge({
       ...kitOptions(settings, log),
       chat: this.#chat,
       chatTimeoutMs: CHAT_TIMEOUT_MS,
       onlyReported: "members",
     });
+    const hints = new Hints({
+      outbox,
+      channels: this.#channels,
+      lower: (name) => this.#lower(name),
+      ownNick: () => this.#irc.session?.client.user.nick ?? settings.IRC_NICK,
+    });
     this.#silence = new SilenceHints({
       silenceOf: (channel) => this.#channels.silenceOf(channel),
-      text: (channel) => this.#silenceText(channel),
-      hint: (member, text) => this.#hint(member, text),
+      text: (channel) => hints.silence(channel),
+      hint: (member, text) => hints.send(member, text),
     });
     const report = typedLines({
       settings,
@@ -151,14 +158,13 @@ class IrcBridge implements RunningBridge {
       view: {
         shownIn: (channel) => withSent(this.#printer.sent(), this.#bridge.shownIn(channel), channel),
         printedAtMs: (id) => this.#printedAtMs(id),
-        isHidden: (shown) =>
-          prints.isClosed(shown) || (this.#chat.isHeld(shown) && !this.#isSent(shown.message)),
-        areChoicesComing: (channel) => prints.areChoicesComing(channel),
-        justClosed: (channel) => prints.justClosed(channel),
+        isHidden: (shown) => this.#chat.isHeld(shown) && !this.#isBeingPrinted(shown.messageId),
+        areChoicesComing: (channel) => this.#printer.areChoicesComing(channel),
+        justClosed: (channel) => closings.just(channel),
       },
       log,
       untilKnown: (messageId) => this.#untilKnown(messageId),
-      hint: (member, text, channel) => this.#hint(member, text, channel),
+      hint: (member, text, channel) => hints.send(member, text, channel),
       onTyped: (member, channel) => this.#silence.typed(member, channel),
       sharedChannels: ({ name }) =>
         members.channelsOf(name).flatMap((channel) => this.#channels.nameOf(channel) ?? []),
@@ -273,14 +279,12 @@ class IrcBridge implements RunningBridge {
     return this.#irc.session?.lower(name) ?? name.toLowerCase();
   }
 
-  /** Whether all lines of a version of a message were sent, although the kit may not have saved this version yet. */
-  #isSent(message: Message): boolean {
-    return this.#printer.sent().some((sent) => sent.message === message);
+  #isBeingPrinted(messageId: string): boolean {
+    return this.#printer.sent().some((sent) => sent.messageId === messageId);
   }
 
   #printedAtMs(messageId: string): number | undefined {
-    const isBeingPrinted = this.#printer.sent().some((sent) => sent.messageId === messageId);
-    return isBeingPrinted ? Infinity : this.#journal.printedOf(messageId)?.atMs;
+    return this.#isBeingPrinted(messageId) ? Infinity : this.#journal.printedOf(messageId)?.atMs;
   }
 
   /** Resolves when the kit has saved a message, or soon after the message was dropped. */
@@ -290,22 +294,6 @@ class IrcBridge implements RunningBridge {
     await this.#printer.settled(messageId);
     // The kit saves a message shortly after all its lines are confirmed, so a few short waits are enough.
     for (let tries = 0; tries < KNOWN_TRIES && !isKnown(); tries += 1) await sleep(KNOWN_EVERY_MS);
-  }
-
-  /** Sends a hint that only the member sees. */
-  #hint(member: MemberIdentity, text: string, channel = ""): void {
-    const id = `hint-${randomUUID()}`;
-    const target = this.#lower(member.name);
-    const expiresAtMs = Date.now() + HINT_EXPIRES_MS;
-    const name = this.#channels.nameOf(channel);
-    const lines = [name === undefined ? text : `${noticePrefix(name)}${text}`];
-    this.#outbox.hint({ id, command: "NOTICE", target, lines, expiresAtMs });
-  }
-
-  #silenceText(channel: string): string {
-    const name = this.#channels.nameOf(channel) ?? channel;
-    const nick = this.#irc.session?.client.user.nick ?? "the bridge";
-    return `The bridge cannot write in ${name}: an operator must give it voice (/mode ${name} +v ${nick}).`;
   }
 }
 

@@ -4,12 +4,12 @@ import { ChannelUnable } from "../connection/channel-unable";
 import type { Journal } from "../state/journal";
 import { HeldMessages, type HeldEvent } from "./held-messages";
 import type { MessagePrinter } from "./message-printer";
-import type { Prints } from "./prints";
 
 export interface ChannelChatOptions {
   readonly printer: Pick<MessagePrinter, "post" | "dm" | "ephemeral" | "update">;
-  readonly prints: Pick<Prints, "follow">;
   readonly journal: Pick<Journal, "noteSent" | "noteUnprinted" | "noteWaiting">;
+  /** Called before an update is printed. */
+  onUpdate(event: ShownUpdate): void;
   readonly log: Logger;
 }
 
@@ -27,19 +27,25 @@ export class ChannelChat implements BridgeChat {
   }
 
   async post(event: MessageCreate): Promise<string> {
-    await this.#print(event, () => this.#options.printer.post(event));
-    return event.message.id;
+    try {
+      return await this.#options.printer.post(event);
+    } catch (error) {
+      if (!(error instanceof ChannelUnable)) throw error;
+      this.hold(event);
+      return event.message.id;
+    }
   }
 
-  async update(event: ShownUpdate): Promise<void> {
-    await this.#print(event, () => this.#options.printer.update(event));
+  update(event: ShownUpdate): Promise<void> {
+    this.#options.onUpdate(event);
+    return this.#options.printer.update(event);
   }
 
   dm(event: DmCreate): Promise<string> {
     return this.#options.printer.dm(event);
   }
 
-  ephemeral(event: MessageEphemeral): Promise<string> {
+  ephemeral(event: MessageEphemeral): Promise<string | undefined> {
     return this.#options.printer.ephemeral(event);
   }
 
@@ -48,28 +54,30 @@ export class ChannelChat implements BridgeChat {
     return this.#held.isHeld(shown);
   }
 
-  /** Holds an event if `error` says that the bridge cannot write in the channel. Returns whether the event is held. */
-  hold(event: HeldEvent, error: unknown): boolean {
-    if (!(error instanceof ChannelUnable)) return false;
-    const { journal } = this.#options;
+  /** Holds an event of a channel in which the bridge cannot write now. */
+  hold(event: HeldEvent): void {
+    const { journal, log } = this.#options;
     const dropped = this.#held.hold(event);
-    if (dropped === undefined) return true;
-    const { id: eventId, message, sequence, expiresAt } = event;
+    if (dropped === undefined) return;
+    const { id: eventId, channel, message, sequence, expiresAt } = event;
+    log.debug({ eventId, channel }, "holding a message, because the bridge cannot write in its channel");
     // Members may have seen the first lines, but long ago.
     journal.noteSent(eventId, 0);
     journal.noteUnprinted(message.id, { eventId, sequence, expiresAt });
     this.#drop(dropped);
-    return true;
+  }
+
+  /** Called when a version of a message was printed. */
+  printed(event: HeldEvent): void {
+    this.#held.printed(event);
   }
 
   /** Prints the held messages of a channel in which the bridge can write again. */
   release(channel: string): void {
     const { printer, log } = this.#options;
     for (const event of this.#held.of(channel)) {
-      this.#print(event, () => printer.update(event)).catch((error: unknown) => {
+      printer.update(event).catch((error: unknown) => {
         log.warn({ messageId: event.message.id, problem: String(error) }, "a held message was not printed");
-        this.#held.printed(event);
-        this.#drop([event.message.id]);
       });
     }
   }
@@ -77,15 +85,6 @@ export class ChannelChat implements BridgeChat {
   /** Drops the held messages of a channel that the bridge has left. */
   forget(channel: string): void {
     this.#drop(this.#held.drop(channel));
-  }
-
-  async #print(event: HeldEvent, printing: () => Promise<unknown>): Promise<void> {
-    try {
-      await this.#options.prints.follow(event, printing);
-      this.#held.printed(event);
-    } catch (error) {
-      if (!this.hold(event, error)) throw error;
-    }
   }
 
   #drop(messageIds: readonly string[]): void {

@@ -21,7 +21,7 @@ export interface LiveMessagesOptions {
   /** Drops the lines of an event that are not sent. `print` then rejects with `Canceled`. */
   cancel(eventId: string): void;
   /** Called with an update of a channel in which the bridge cannot write now. */
-  hold(update: Update, error: ChannelUnable): void;
+  hold(update: Update): void;
   readonly log: Logger;
 }
 
@@ -114,7 +114,7 @@ export class LiveMessages {
     try {
       await print(update, parts);
     } catch (error) {
-      if (error instanceof ChannelUnable) hold(update, error);
+      if (error instanceof ChannelUnable) hold(update);
       else if (error instanceof RetryLater && next.length === 0) this.#printLater(update, error.retryAfterMs);
       else if (!(error instanceof Canceled)) {
         log.warn({ messageId, problem: String(error) }, "an update was not printed");

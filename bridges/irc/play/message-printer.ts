@@ -11,7 +11,6 @@ import {
 } from "chat-bridge-kit";
 import type { Logger } from "chat-bridge-runner";
 import { isChannelName } from "../connection/channel-list";
-import type { ChannelUnable } from "../connection/channel-unable";
 import type { LineRoom } from "../connection/line-room";
 import type { Outbox } from "../connection/outbox";
 import { Canceled } from "../connection/post-queue";
@@ -42,9 +41,9 @@ export interface MessagePrinterOptions {
   /** Whether the kit has saved the message as the event with this sequence shows it, or a later version. */
   isSaved(messageId: string, sequence: number): boolean;
   /** Called with an update of a channel in which the bridge cannot write now. */
-  hold(update: Update, error: ChannelUnable): void;
+  hold?(update: Update): void;
   /** Called when all lines of a message for a whole channel are printed. */
-  onPrinted(update: Update): void;
+  onPrinted?(update: Update): void;
   readonly log: Logger;
 }
 
@@ -93,7 +92,7 @@ export class MessagePrinter implements BridgeChat {
       print: (update, parts) =>
         this.#print(update, parts, { channel: update.channel, user: null }, this.#visibleBefore(update)),
       cancel: (eventId) => outbox.cancel(eventId),
-      hold: (update, error) => options.hold(update, error),
+      hold: (update) => options.hold?.(update),
     });
   }
 
@@ -194,7 +193,7 @@ export class MessagePrinter implements BridgeChat {
     try {
       await done;
       journal.notePrinted(message.id, printedOf(message, this.#partsOf(message), Date.now()));
-      if (place.user === null) this.#options.onPrinted({ ...event, channel: place.channel });
+      if (place.user === null) this.#options.onPrinted?.({ ...event, channel: place.channel });
     } catch (error) {
       // The next version of a canceled message is printed at once, and needs the entry.
       if (error instanceof Canceled) setImmediate(() => this.#forget(printing));

@@ -69,15 +69,18 @@ test("a number that is typed before the choices are printed, or after they are r
       create("#games", { kind: MessageKind.CARD, text: "an older card", rows: answers("old", "older") }),
     );
     await bob.sees("1 old");
-    const [kind, lines] = [MessageKind.QUESTION, "first line\n\nsecond line\n\nthird line\n\nfourth line"];
-    const { messageId: id } = await send(create("#games", { kind, text: lines, rows: answers("A", "B") }));
+    // Each paragraph is so long that it takes a line of its own.
+    const paragraphs = (word: string) =>
+      [1, 2, 3, 4].map((number) => `${word} ${number} `.repeat(25)).join("\n\n");
+    const kind = MessageKind.QUESTION;
+    const { messageId: id } = await send(
+      create("#games", { kind, text: paragraphs("asked"), rows: answers("A", "B") }),
+    );
     await bob.sees("1 A");
     bob.say("!1");
 
-    await send(
-      update("#games", { id, kind, text: lines.replaceAll("line", "row"), rows: answers("C", "D") }),
-    );
-    await cid.sees("first row");
+    await send(update("#games", { id, kind, text: paragraphs("changed"), rows: answers("C", "D") }));
+    await cid.sees("changed 1");
     cid.say("!2");
     expect((await cid.sees("not printed yet")).text).toBe(
       "[#games] The choices are not printed yet: type !2 when you see them.",

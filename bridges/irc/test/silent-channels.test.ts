@@ -141,7 +141,7 @@ test("if +m hides the end of a question, the bridge prints the whole state after
     op.say("!2");
     await op.sees("(answer with !1 to !4)");
     const before = printed(op, "#quiet");
-    const question = /^> .*/m.exec(before)?.[0] ?? "no question";
+    const question = /> [^|\n]*/.exec(before)?.[0].trim() ?? "no question";
     await setMode("+mv Bob");
     for (const member of [op, bob]) member.say("!1");
     await until("a line is refused", () => warnings().length > 0);

@@ -213,10 +213,10 @@ test("a notice about a message is dropped when the choices of the message have c
   expect(written).toEqual([
     asked(1),
     named(1),
-    "about nothing",
-    "about another message",
-    "with choices",
-    "1 yes  (answer with !1)",
-    "about the answer",
+    "[#games] about nothing",
+    "[#games] about another message",
+    "[#games] with choices",
+    "[#games] 1 yes  (answer with !1)",
+    "[#games] about the answer",
   ]);
 });
