@@ -61,6 +61,8 @@ interface Lane {
 }
 
 export const RETRY_MS = 10_000;
+/** A bridge that was kicked is back after a few seconds. */
+const REJOIN_RETRY_MS = 3_000;
 /** Maximum number of posts. With posts of 100 lines, the largest that the settings allow, the lines take 20 MB. */
 const POSTS_MAX = 500;
 /** Shares of `POSTS_MAX`: of one target, and of all notices together. */
@@ -196,7 +198,7 @@ export class PostQueue {
 }
 
 function errorFor(ready: Exclude<Readiness, "now" | "soon">): Error {
-  if (ready === "later") return new RetryLater(RETRY_MS, "the bridge is not in the channel");
+  if (ready === "later") return new RetryLater(REJOIN_RETRY_MS, "the bridge is not in the channel");
   return ready.never === undefined ? new ChannelUnable(ready.unable) : new CannotShow(ready.never);
 }
 
