@@ -42,7 +42,7 @@ declare module "irc-framework" {
     "displayed host": [event: { readonly nick: string; readonly hostname: string }];
     part: [event: { readonly nick: string; readonly channel: string }];
     kick: [event: { readonly kicked: string; readonly nick: string; readonly channel: string }];
-    quit: [event: { readonly nick: string }];
+    quit: [event: { readonly nick: string; readonly ident?: string; readonly hostname?: string }];
     nick: [event: { readonly nick: string; readonly new_nick: string }];
     account: [event: { readonly nick: string; readonly account: string | false }];
     invite: [event: { readonly nick: string; readonly invited: string; readonly channel: string }];

@@ -16,8 +16,8 @@ type Controls = Pick<Outbox, "control">;
 export function followMembers(session: IrcSession, members: Members, outbox: Controls): void {
   members.begin(session.lower);
   session.client
-    .on("join", ({ nick, channel, account }) => {
-      members.joined(nick, channel);
+    .on("join", ({ nick, ident, hostname, channel, account }) => {
+      members.joined(nick, channel, addressOf(ident, hostname));
       if (account !== undefined) members.hasAccount(nick, account);
       if (session.isOwn(nick) && session.hasWhox) outbox.control(`WHO ${channel} %tna,${WHOX_TOKEN}`);
     })
@@ -26,9 +26,13 @@ export function followMembers(session: IrcSession, members: Members, outbox: Con
     })
     .on("part", ({ nick, channel }) => members.left(nick, channel))
     .on("kick", ({ kicked, channel }) => members.left(kicked, channel))
-    .on("quit", ({ nick }) => members.left(nick))
+    .on("quit", ({ nick, ident, hostname }) => members.quit(nick, addressOf(ident, hostname)))
     .on("nick", ({ nick, new_nick: newNick }) => members.renamed(nick, newNick))
     .on("account", ({ nick, account }) => members.hasAccount(nick, account));
+}
+
+function addressOf(ident: string | undefined, hostname: string | undefined): string | undefined {
+  return ident === undefined || hostname === undefined ? undefined : `${ident}@${hostname}`;
 }
 
 /** Reads the answers to the `WHO` of `followMembers`. */

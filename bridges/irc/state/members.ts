@@ -17,6 +17,9 @@ interface Member {
 }
 
 const MEMBERS_MAX = 10_000;
+const QUITS_MAX = 1_000;
+/** Milliseconds within which a member who was disconnected, e.g. by a netsplit, usually returns. */
+const RETURNS_WITHIN_MS = 600_000;
 const ACCOUNT = "account:";
 const NICK = "nick:";
 /**
@@ -37,6 +40,8 @@ export function isNick(name: string): boolean {
 export class Members {
   /** Keyed by the nick in lower case. */
   readonly #members: LRUCache<string, Member>;
+  /** The ids of members without an account who have left the server, by nick and address. */
+  readonly #quits = new LRUCache<string, string>({ max: QUITS_MAX, ttl: RETURNS_WITHIN_MS });
   #lower = (name: string): string => name.toLowerCase();
 
   constructor(max = MEMBERS_MAX) {
@@ -49,8 +54,19 @@ export class Members {
     this.#members.clear();
   }
 
-  joined(nick: string, channel: string): void {
-    this.#seen(nick).channels.add(this.#lower(channel));
+  /** @param address user and host, if known: a member who returns with the same nick and address keeps the id */
+  joined(nick: string, channel: string, address?: string): void {
+    const member = this.#seen(nick);
+    member.channels.add(this.#lower(channel));
+    const ownId = address === undefined ? undefined : this.#quits.get(this.#quitKey(nick, address));
+    if (ownId !== undefined && !this.#ownIds().has(ownId)) member.ownId ??= ownId;
+  }
+
+  /** Called when a member left the server. */
+  quit(nick: string, address?: string): void {
+    const ownId = this.#members.peek(this.#lower(nick))?.ownId;
+    if (ownId !== undefined && address !== undefined) this.#quits.set(this.#quitKey(nick, address), ownId);
+    this.left(nick);
   }
 
   /** Called with `channel` when a member left a channel, and without it when a member left the server. */
@@ -130,6 +146,14 @@ export class Members {
     return member;
   }
 
+  #quitKey(nick: string, address: string): string {
+    return `${this.#lower(nick)}!${address}`;
+  }
+
+  #ownIds(): ReadonlySet<string | undefined> {
+    return new Set([...this.#members.values()].map(({ ownId }) => ownId));
+  }
+
   #idOf(member: Member): string {
     if (member.account) return `${ACCOUNT}${this.#lower(member.account)}`;
     return (member.ownId ??= this.#freshId(member.nick));
@@ -140,7 +164,7 @@ export class Members {
    * id.
    */
   #freshId(nick: string): string {
-    const used = new Set([...this.#members.values()].map(({ ownId }) => ownId));
+    const used = this.#ownIds();
     const plain = `${NICK}${this.#lower(nick)}`;
     for (let number = 2, id = plain; ; number += 1) {
       if (!used.has(id)) return id;

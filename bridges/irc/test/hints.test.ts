@@ -105,7 +105,7 @@ test("a number that is typed before the choices are printed, or after they are r
   }
 });
 
-test("a member who is lost in a netsplit and returns with the same nick is the same player", async () => {
+test("a member who is lost in a netsplit and returns with the same nick is the same player, even after a change of the nick", async () => {
   const consumer = await startConsumer(stage.service.clients.games, { group: "irc-split" }).opened();
   consumer.ackAll();
   try {
@@ -116,9 +116,17 @@ test("a member who is lost in a netsplit and returns with the same nick is the s
     const again = await joinIrc(server, "Eve", "#games");
     again.say("!play nonsense");
     await again.sees("Unknown command");
+    again.client.raw("NICK Eva");
+    again.say("!play more nonsense");
+    await again.sees("Unknown command");
     again.leave();
-    const users = consumer.seen.map(({ received: { event } }) => event?.user?.id);
-    expect(users).toEqual(["nick:eve", "nick:eve"]);
+    const renamed = await joinIrc(server, "Eva", "#games");
+    renamed.say("!play nonsense");
+    await renamed.sees("Unknown command");
+    renamed.leave();
+    const users = consumer.seen.map(({ received: { event } }) => event?.user);
+    expect(users.map((user) => user?.id)).toEqual(["nick:eve", "nick:eve", "nick:eve", "nick:eve"]);
+    expect(users.map((user) => user?.name)).toEqual(["Eve", "Eve", "Eva", "Eva"]);
   } finally {
     consumer.cancel();
   }

@@ -57,6 +57,27 @@ test("the number of members that are kept is limited", () => {
   expect(members.isUnknown("c")).toBe(false);
 });
 
+test("a member who changed the nick, and returns with the same nick and address, keeps the id, unless somebody else has it", () => {
+  const members = new Members();
+  const [home, elsewhere] = ["bob@home", "eve@elsewhere"];
+  members.joined("Bob", "#games", home);
+  members.identityOf("Bob");
+  members.renamed("Bob", "Bobby");
+  members.quit("Bobby", home);
+  members.joined("Bobby", "#games", elsewhere);
+  expect(members.identityOf("Bobby").id).toBe("nick:bobby");
+  members.quit("Bobby", elsewhere);
+  members.joined("Bobby", "#games", home);
+  expect(members.identityOf("Bobby").id).toBe("nick:bob");
+  expect(members.nickOf("nick:bob")).toBe("Bobby");
+
+  members.quit("Bobby", home);
+  members.joined("Bob", "#games", elsewhere);
+  expect(members.identityOf("Bob").id).toBe("nick:bob");
+  members.joined("Bobby", "#games", home);
+  expect(members.identityOf("Bobby").id).toBe("nick:bobby");
+});
+
 test("no member is found for an id if a different member now has the nick in the id", () => {
   const members = new Members();
   members.joined("Ann", "#games");
