@@ -12,7 +12,7 @@ test("a reopened journal returns the sent lines, the printed messages and the wa
   const path = mkdtempSync(join(folder, "journal-"));
   const first = new Journal(path, report);
   first.noteSent("e1", 1);
-  first.noteSent("e1", 2);
+  first.noteSent("e1", 2, 400);
   first.notePrinted("m1", PRINTED);
   first.noteWaiting("m1", { eventId: "e2", sequence: 7, expiresAt: null });
   first.close();
@@ -20,6 +20,7 @@ test("a reopened journal returns the sent lines, the printed messages and the wa
   appendFileSync(join(path, "printed.jsonl"), '{"e":"e1","n":');
   const second = new Journal(path, report);
   expect([second.sentOf("e1"), second.sentOf("e9")]).toEqual([2, 0]);
+  expect([second.lineBytesOf("e1"), second.lineBytesOf("e9")]).toEqual([400, undefined]);
   expect(second.printedOf("m1")).toEqual(PRINTED);
   expect(second.waiting()).toEqual([{ messageId: "m1", eventId: "e2", sequence: 7, expiresAt: null }]);
   second.notePrinted("m1", PRINTED);
