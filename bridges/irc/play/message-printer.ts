@@ -181,10 +181,8 @@ export class MessagePrinter implements BridgeChat {
     const maxBytes = lineBytes - Buffer.byteLength(prefix);
     const lines = printLines(parts, { maxLines, maxBytes }).map((line) => `${prefix}${line}`);
     const expiresAtMs = expiresAt === null ? null : Date.parse(expiresAt);
-    const done = outbox.post({
-      ...{ id, command, target, lines, lineBytes, expiresAtMs },
-      isUrgent: isUrgent(message),
-    });
+    const post = { id, command, target, lines, lineBytes, expiresAtMs, isUrgent: isUrgent(message) } as const;
+    const done = outbox.post(post);
     const shown = { ...place, messageId: message.id, message, chatMessageIds: [message.id] };
     const printing = { shown, eventId: id, sequence, lines: lines.length, before, done };
     // The map is in order of printing, so an earlier entry of the message must not keep its position.

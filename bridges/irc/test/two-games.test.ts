@@ -1,12 +1,22 @@
 import { appendFileSync } from "node:fs";
 import { poll } from "../../../test/harness/bridge";
 import { testFolder } from "../../../test/harness/folder";
+import { createTestCa } from "../../../test/harness/test-ca";
 import { until } from "../../../test/harness/wait";
+import { plainText } from "../text/plain-text";
 import { joinIrc, type IrcMember } from "./harness/irc-member";
-import { startNgircd } from "./harness/irc-server";
+import { startInspircd, startNgircd, type IrcServer } from "./harness/irc-server";
 import { openStage } from "./harness/irc-stage";
 
 const folder = testFolder();
+const ca = createTestCa();
+afterAll(() => ca.close());
+
+/** Both servers have their standard limits on lines. */
+const SERVERS: readonly (readonly [string, () => Promise<IrcServer>])[] = [
+  ["ngIRCd", () => startNgircd(folder)],
+  ["InspIRCd, with TLS and echoes", () => startInspircd(folder, ca.issue(["127.0.0.1"]), ca.certPath)],
+];
 /** The pace of the game that `npm start` runs. */
 const PACE = { ROUNDS: "5", QUESTION_SECONDS: "20", REVEAL_SECONDS: "6", LOBBY_SECONDS: "60" };
 const QUESTIONS = [1, 2, 3, 4, 5];
@@ -17,6 +27,7 @@ const CHANNELS = ["#games", "#two", "#three", "#four", "#five", "#six"].slice(
 );
 /** Milliseconds after which a member answers a question that is visible. */
 const THINK_MS = 1_000;
+const GAMES_WITHIN_MS = 240_000;
 
 type Stage = Awaited<ReturnType<typeof openStage>>;
 
@@ -35,7 +46,7 @@ class Table {
     this.#members = members;
     members[0]?.client.on("privmsg", ({ nick, target, message }) => {
       if (nick !== "games" || target !== channel) return;
-      this.lines.push({ text: message.replaceAll(/[\u0002\u001D]/g, ""), atMs: Date.now() });
+      this.lines.push({ text: plainText(message), atMs: Date.now() });
       if (message.includes("answer with !1 to !4")) this.#answer((i) => `!${i + 1}`);
       if (message.includes("type a number")) this.#answer((i) => String(100 * (i + 1)));
     });
@@ -87,15 +98,24 @@ function wordsOf({ message }: Asked): string {
   return quoted.replaceAll("\\", "");
 }
 
-/** Returns whether a line shows a question, and not its answer. */
-function isQuestion(line: string, question: Asked): boolean {
-  const begin = `Question ${question.message.data.question} of 5 · 20 seconds`;
-  return line.startsWith(begin) && line.includes(wordsOf(question));
+/** Returns whether a line contains a question: before its answer, or together with the answer. */
+function names(line: string, question: Asked): boolean {
+  return (
+    line.startsWith(`Question ${question.message.data.question} of 5 · `) && line.includes(wordsOf(question))
+  );
+}
+
+/** Returns the questions and the answers of a game in the order of their lines: "1 A asked", "1 B answered", … */
+function orderOf(lines: readonly TimedLine[]): readonly string[] {
+  return lines.flatMap(({ text }) => {
+    const [, number, rest = ""] = /^Question (\d) of 5 · (.*)$/.exec(text) ?? [];
+    return number === undefined ? [] : [`${number} ${/^\d+ seconds/.test(rest) ? "A asked" : "B answered"}`];
+  });
 }
 
 /** Returns the seconds that were left for a question when its line with `how` was visible. */
 function secondsLeft(question: Asked, lines: readonly TimedLine[]): string {
-  const at = lines.findIndex(({ text }) => isQuestion(text, question));
+  const at = lines.findIndex(({ text }) => names(text, question) && text.includes("20 seconds"));
   const how = lines
     .slice(Math.max(0, at))
     .find(({ text }) => /answer with !1 to !4|type a number/.test(text));
@@ -128,51 +148,42 @@ function report(played: readonly Played[]): void {
 }
 
 // time: ordering
-test("with default settings, two games in two channels at the same time print each question, and no question after its answer", async () => {
-  const stage = await openStage(
-    await startNgircd(folder),
-    folder,
-    { IRC_CHANNELS: CHANNELS.map((name) => name.slice(1)).join(",") },
-    { printing: {}, pace: PACE },
-  );
-  const members: IrcMember[] = [];
-  try {
-    const tables: Table[] = [];
-    for (const [i, channel] of CHANNELS.entries()) {
-      const server = {
-        host: stage.settings.IRC_HOST,
-        port: Number(stage.settings.IRC_PORT),
-        caPath: undefined,
-      };
-      const joined = await Promise.all(
-        ["Ann", "Bob", "Cid"].map((nick) => joinIrc(server, `${nick}${i}`, channel)),
-      );
-      members.push(...joined);
-      tables.push(new Table(channel, joined));
-    }
-    await Promise.all(tables.map((table) => table.start()));
-    await until("all games are over", () => tables.every((table) => table.isOver()), 400_000);
-
-    const asked = await questionsOf(stage);
-    const played = CHANNELS.map((channel, i) => ({
-      channel,
-      lines: tables[i]?.lines ?? [],
-      questions: asked.filter((each) => each.channel === channel),
-    }));
-    report(played);
-    for (const { lines, questions } of played) {
-      expect(questions.map(({ message }) => message.data.question)).toEqual(QUESTIONS);
-      const order = lines.flatMap(({ text }) => {
-        const [, number, rest = ""] = /^Question (\d) of 5 · (.*)$/.exec(text) ?? [];
-        return number === undefined ? [] : [`${number} ${/^\d+ seconds/.test(rest) ? "question" : "answer"}`];
-      });
-      expect(order).toEqual(QUESTIONS.flatMap((number) => [`${number} question`, `${number} answer`]));
-      for (const question of questions) {
-        expect(lines.filter(({ text }) => isQuestion(text, question))).toHaveLength(1);
+test.each(SERVERS)(
+  "on %s, with default settings, two games in two channels at the same time print each question, and no question after its answer",
+  async (_name, start) => {
+    const server = await start();
+    const channels = CHANNELS.map((name) => name.slice(1)).join(",");
+    const stage = await openStage(server, folder, { IRC_CHANNELS: channels }, { printing: {}, pace: PACE });
+    const members: IrcMember[] = [];
+    try {
+      const tables: Table[] = [];
+      for (const [i, channel] of CHANNELS.entries()) {
+        const nicks = ["Ann", "Bob", "Cid"].map((nick) => `${nick}${i}`);
+        const joined = await Promise.all(nicks.map((nick) => joinIrc(server, nick, channel)));
+        members.push(...joined);
+        tables.push(new Table(channel, joined));
       }
+      await Promise.all(tables.map((table) => table.start()));
+      await until("all games are over", () => tables.every((table) => table.isOver()), GAMES_WITHIN_MS);
+
+      const asked = await questionsOf(stage);
+      const played = CHANNELS.map((channel, i) => ({
+        channel,
+        lines: tables[i]?.lines ?? [],
+        questions: asked.filter((each) => each.channel === channel),
+      }));
+      report(played);
+      for (const { lines, questions } of played) {
+        expect(questions.map(({ message }) => message.data.question)).toEqual(QUESTIONS);
+        // On a slow machine, the line with the answer can name a question instead of the question's own lines.
+        for (const question of questions) expect(lines.some(({ text }) => names(text, question))).toBe(true);
+        const order = orderOf(lines);
+        expect(order).toEqual([...new Set(order)].toSorted());
+      }
+      expect(stage.bridge.logged("no connection to the IRC server: trying again")).toEqual([]);
+    } finally {
+      for (const member of members) member.leave();
+      await stage.close();
     }
-  } finally {
-    for (const member of members) member.leave();
-    await stage.close();
-  }
-});
+  },
+);

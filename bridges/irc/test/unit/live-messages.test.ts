@@ -19,10 +19,8 @@ afterEach(() => jest.useRealTimers());
 
 /** Returns the version of the game's message that the event with this sequence shows. */
 function version(sequence: number, text: string, fields: Partial<Message> = {}): Update {
-  const message: Message = {
-    ...{ id: GAME, kind: "question", text, buttons: [], image: null, awaitsReply: false, data: null },
-    ...fields,
-  };
+  const empty = { buttons: [], image: null, awaitsReply: false, data: null };
+  const message: Message = { id: GAME, kind: "question", text, ...empty, ...fields };
   return { id: `evt_${sequence}`, sequence, expiresAt: null, channel: "#games", message };
 }
 const choices = (...labels: readonly string[]) => [labels.map((label) => ({ label, action: label }))];
