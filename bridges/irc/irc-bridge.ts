@@ -19,9 +19,8 @@ import { LineRoom } from "./connection/line-room";
 import { Outbox } from "./connection/outbox";
 import { refusalOf } from "./connection/refusal-of";
 import type { IrcSettings } from "./irc-settings";
-import { Closings } from "./play/closings";
 import { ChannelChat } from "./play/channel-chat";
-import { withSent } from "./play/find-choices";
+import { withSent, type ShownView } from "./play/find-choices";
 import { Hints } from "./play/hints";
 import { MemberTexts } from "./play/member-texts";
 import { MessagePrinter } from "./play/message-printer";
@@ -86,9 +85,8 @@ class IrcBridge implements RunningBridge {
   #onStopPong: (() => void) | undefined;
 
   constructor(settings: BridgeSettings & IrcSettings, log: Tools["log"]) {
-    const { STATE_FOLDER: folder, COMMAND_PREFIX: prefix } = settings;
+    const { STATE_FOLDER: folder } = settings;
     const members = this.#members;
-    const invited = invitedChannels(folder);
     const journal = new Journal(folder, (err) => log.error({ err }, "the journal was not compacted"));
     const outbox = new Outbox({
       write: (line) => this.#irc.write(line),
@@ -97,44 +95,12 @@ class IrcBridge implements RunningBridge {
       readiness: (target) => (isNick(target) ? "now" : this.#channels.readiness(target)),
       delivered: (target) => this.#channels.delivered(target),
     });
-    this.#channels = new Channels({
-      wanted: settings.IRC_CHANNELS,
-      invitedBefore: invited.load(),
-      mayInvite: (nick) =>
-        mayInvite(settings.IRC_ALLOW_INVITES, nick, {
-          members,
-          lower: (name) => this.#lower(name),
-          lookUp: (each) => this.#texts.lookUp(each),
-        }),
-      log,
-      outbox,
-      saveInvited: invited.save,
-      onSilent: (id) => this.#silence.silenced(id),
-      onWritable: (id) => this.#chat.release(id),
-      onForgotten: (id) => this.#chat.forget(id),
-    });
-    this.#printer = new MessagePrinter({
-      outbox,
-      journal,
-      room: this.#room,
-      text: { isStyled: settings.IRC_FORMATTING, prefix },
-      maxLines: settings.IRC_MAX_LINES,
-      gapMs: settings.IRC_UPDATE_SECONDS * 1_000,
-      nickOf: (userId) => this.#nickOf(userId),
-      shown: (messageId) => this.#bridge.shown(messageId),
-      isSaved: (messageId, sequence) => (this.#bridge.shown(messageId)?.sequence ?? 0) >= sequence,
-      hold: (update) => this.#chat.hold(update),
-      onPrinted: (update) => this.#chat.printed(update),
-      log,
-    });
-    const closings = new Closings();
-    this.#chat = new ChannelChat({
-      printer: this.#printer,
-      journal,
-      onUpdate: ({ channel, message }) =>
-        closings.note(channel, message, this.#bridge.shown(message.id)?.message),
-      log,
-    });
+    this.#channels = this.#newChannels(settings, log, outbox);
+    this.#journal = journal;
+    this.#outbox = outbox;
+    this.#printer = this.#newPrinter(settings, log);
+    const shown = (messageId: string) => this.#bridge.shown(messageId);
+    this.#chat = new ChannelChat({ printer: this.#printer, journal, shown, log });
     this.#bridge = createBridge({
       ...kitOptions(settings, log),
       chat: this.#chat,
@@ -155,13 +121,7 @@ class IrcBridge implements RunningBridge {
     const report = typedLines({
       settings,
       bridge: this.#bridge,
-      view: {
-        shownIn: (channel) => withSent(this.#printer.sent(), this.#bridge.shownIn(channel), channel),
-        printedAtMs: (id) => this.#printedAtMs(id),
-        isHidden: (shown) => this.#chat.isHeld(shown) && !this.#isBeingPrinted(shown.messageId),
-        areChoicesComing: (channel) => this.#printer.areChoicesComing(channel),
-        justClosed: (channel) => closings.just(channel),
-      },
+      view: this.#view(),
       log,
       untilKnown: (messageId) => this.#untilKnown(messageId),
       hint: (member, text, channel) => hints.send(member, text, channel),
@@ -188,8 +148,6 @@ class IrcBridge implements RunningBridge {
       onLine: (session, line) => this.#onLine(session, line),
     });
     this.#log = log;
-    this.#journal = journal;
-    this.#outbox = outbox;
   }
 
   /** Connects to the server and to the service. Rejects like `Bridge.start`. */
@@ -225,6 +183,55 @@ class IrcBridge implements RunningBridge {
     await within(STOP_KIT_MS, stopped);
     await this.#irc.close("the bridge is stopping", QUIT_WITHIN_MS);
     this.#journal.close();
+  }
+
+  #newChannels(settings: BridgeSettings & IrcSettings, log: Tools["log"], outbox: Outbox): Channels {
+    const invited = invitedChannels(settings.STATE_FOLDER);
+    return new Channels({
+      wanted: settings.IRC_CHANNELS,
+      invitedBefore: invited.load(),
+      mayInvite: (nick) =>
+        mayInvite(settings.IRC_ALLOW_INVITES, nick, {
+          members: this.#members,
+          lower: (name) => this.#lower(name),
+          lookUp: (each) => this.#texts.lookUp(each),
+        }),
+      log,
+      outbox,
+      saveInvited: invited.save,
+      onSilent: (id) => this.#silence.silenced(id),
+      onWritable: (id) => this.#chat.release(id),
+      onForgotten: (id) => this.#chat.forget(id),
+    });
+  }
+
+  #newPrinter(settings: IrcSettings & BridgeSettings, log: Tools["log"]): MessagePrinter {
+    return new MessagePrinter({
+      outbox: this.#outbox,
+      journal: this.#journal,
+      room: this.#room,
+      text: { isStyled: settings.IRC_FORMATTING, prefix: settings.COMMAND_PREFIX },
+      maxLines: settings.IRC_MAX_LINES,
+      gapMs: settings.IRC_UPDATE_SECONDS * 1_000,
+      nickOf: (userId) => this.#nickOf(userId),
+      shown: (messageId) => this.#bridge.shown(messageId),
+      isSaved: (messageId, sequence) => (this.#bridge.shown(messageId)?.sequence ?? 0) >= sequence,
+      hold: (update) => this.#chat.hold(update),
+      onPrinted: (update) => this.#chat.printed(update),
+      log,
+    });
+  }
+
+  /** Returns what members see, for the numbers and texts that they type. */
+  #view(): ShownView {
+    const [printer, chat] = [this.#printer, this.#chat];
+    return {
+      shownIn: (channel) => withSent(printer.sent(), this.#bridge.shownIn(channel), channel),
+      printedAtMs: (id) => this.#printedAtMs(id),
+      isHidden: (shown) => chat.isHeld(shown) && !this.#isBeingPrinted(shown.messageId),
+      areChoicesComing: (channel) => printer.areChoicesComing(channel),
+      justClosed: (channel) => chat.justClosed(channel),
+    };
   }
 
   #onUp(session: IrcSession): void {

@@ -1,15 +1,24 @@
-import type { BridgeChat, DmCreate, MessageCreate, MessageEphemeral, ShownUpdate } from "chat-bridge-kit";
+import type {
+  BridgeChat,
+  DmCreate,
+  MessageCreate,
+  MessageEphemeral,
+  ShownMessage,
+  ShownUpdate,
+} from "chat-bridge-kit";
 import type { Logger } from "chat-bridge-runner";
 import { ChannelUnable } from "../connection/channel-unable";
 import type { Journal } from "../state/journal";
+import { Closings } from "./closings";
+import type { Closing } from "./find-choices";
 import { HeldMessages, type HeldEvent } from "./held-messages";
 import type { MessagePrinter } from "./message-printer";
 
 export interface ChannelChatOptions {
   readonly printer: Pick<MessagePrinter, "post" | "dm" | "ephemeral" | "update">;
   readonly journal: Pick<Journal, "noteSent" | "noteUnprinted" | "noteWaiting">;
-  /** Called before an update is printed. */
-  onUpdate(event: ShownUpdate): void;
+  /** Returns a message as the kit has saved it. */
+  shown(messageId: string): ShownMessage | undefined;
   readonly log: Logger;
 }
 
@@ -21,6 +30,7 @@ export interface ChannelChatOptions {
 export class ChannelChat implements BridgeChat {
   readonly #options: ChannelChatOptions;
   readonly #held = new HeldMessages();
+  readonly #closings = new Closings();
 
   constructor(options: ChannelChatOptions) {
     this.#options = options;
@@ -37,8 +47,10 @@ export class ChannelChat implements BridgeChat {
   }
 
   update(event: ShownUpdate): Promise<void> {
-    this.#options.onUpdate(event);
-    return this.#options.printer.update(event);
+    const { printer, shown } = this.#options;
+    const { channel, message } = event;
+    this.#closings.note(channel, message, shown(message.id)?.message);
+    return printer.update(event);
   }
 
   dm(event: DmCreate): Promise<string> {
@@ -47,6 +59,11 @@ export class ChannelChat implements BridgeChat {
 
   ephemeral(event: MessageEphemeral): Promise<string | undefined> {
     return this.#options.printer.ephemeral(event);
+  }
+
+  /** Returns the last replacement of choices in a channel, if it was a moment ago. */
+  justClosed(channel: string): Closing | undefined {
+    return this.#closings.just(channel);
   }
 
   /** Whether members do not see the newest version of a message, because the bridge could not print it. */

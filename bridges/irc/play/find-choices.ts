@@ -97,7 +97,7 @@ export function isPromptNewest(view: ShownView, userId: string): boolean {
 export function isTalking(view: ShownView, userId: string): boolean {
   return view
     .shownIn(dmChannel(userId))
-    .some(({ message }) => message.awaitsReply === true || choicesOf(message.buttons).length > 0);
+    .some(({ message }) => message.awaitsReply || choicesOf(message.buttons).length > 0);
 }
 
 function visibleTo(view: ShownView, channel: string, userId: string): readonly SentMessage[] {
