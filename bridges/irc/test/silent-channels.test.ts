@@ -1,3 +1,5 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
 import { MessageKind } from "../../../proto/gen/chatbridge/v1/event";
 import { create, published, update, type ContentInit } from "../../../test/harness/contents";
 import { testFolder } from "../../../test/harness/folder";
@@ -183,6 +185,27 @@ test("messages that a ban hides are printed when the ban is lifted: only the new
     await op.sees("news 5, corrected");
     await until("the health page has no problem", async () => (await problemOf("#quiet")) === undefined);
     expect(printed(op, "#quiet").split("\n")).toEqual(["news 3", "news 4", "news 5, corrected"]);
+  } finally {
+    await close();
+  }
+});
+
+test("a held message survives a kill of the bridge, and is printed as a whole when the next run gets voice", async () => {
+  const { op, stage, send, setMode, problemOf, warnings, close } = await setUp(() => startNgircd(folder));
+  try {
+    await setMode("+m");
+    const { messageId: id } = await send(create("#quiet", text("the first version")));
+    await until("a line is refused", () => warnings().length > 0);
+    await send(update("#quiet", { id, ...text("the second version") }));
+    const saved = () => readFileSync(join(stage.settings.STATE_FOLDER, "messages.jsonl"), "utf8");
+    await until("the update is saved", () => saved().includes("the second version"));
+    await stage.bridge.stop("SIGKILL");
+    await stage.startBridge();
+    await until("the next run learns that it cannot write", async () => problemOf("#quiet"));
+    await setMode("+v games");
+    await op.sees("the second version");
+    await until("the health page has no problem", async () => (await problemOf("#quiet")) === undefined);
+    expect(printed(op, "#quiet")).toBe("the second version");
   } finally {
     await close();
   }
