@@ -6,4 +6,6 @@ export interface RoomState {
   readonly name: string;
   /** Why members see no messages of games here, e.g. a ban; undefined if they do. Never contains secrets. */
   readonly problem: string | undefined;
+  /** A limit of the games here that members notice, e.g. a missing power; undefined if there is none. */
+  readonly note?: string | undefined;
 }

@@ -1,3 +1,4 @@
+import { join } from "node:path";
 import { createBridge, dmChannel, type Bridge } from "chat-bridge-kit";
 import { kitOptions, type BridgeSettings, type Logger } from "chat-bridge-runner";
 import { createBackground } from "./background";
@@ -5,6 +6,8 @@ import { readChatId } from "./chat/chat-id";
 import { keycapCount } from "./chat/choices";
 import { createDirectRooms, type DirectRoomIndex } from "./chat/direct-rooms";
 import { createEncryptedRooms } from "./chat/encrypted-rooms";
+import { createPowerNotice } from "./chat/power-notice";
+import { createRoomPowers } from "./chat/room-powers";
 import { createKeycapReactions, type KeycapReactions } from "./chat/keycap-reactions";
 import { MatrixChat } from "./chat/matrix-chat";
 import { createPictures } from "./chat/pictures";
@@ -12,11 +15,16 @@ import { createTimelineStates } from "./chat/timeline-states";
 import { createUnsavedEvents, type UnsavedEvents } from "./chat/unsaved-events";
 import type { MatrixApi } from "./client/matrix-api";
 import { createIds } from "./ids";
+import { createDirectHelp } from "./inbound/direct-help";
 import { createInvites } from "./inbound/invites";
 import { createNames } from "./inbound/names";
 import { Reporter } from "./inbound/reporter";
 import { SyncHandler } from "./inbound/sync-handler";
+import { Upgrades } from "./inbound/upgrades";
+import { RoomList } from "./room-list";
 import type { MatrixSettings } from "./settings";
+import { stateFile } from "./state-file";
+import { createToldRooms, type ToldRooms } from "./told";
 
 /** Milliseconds after which a call to the homeserver counts as refused, because a game's update is then stale. */
 const CHAT_TIMEOUT_MS = 10 * 60_000;
@@ -43,9 +51,14 @@ export class ConnectedRooms {
   readonly #direct: DirectRoomIndex;
   readonly #keycaps: KeycapReactions;
   readonly #unsaved: UnsavedEvents;
+  readonly #told: ToldRooms;
+  readonly #signal: AbortSignal;
+  /** The rooms that the bridge is in. */
+  readonly list: RoomList;
 
   constructor({ settings, api, userId, log, signal }: RoomsParts) {
     const ids = this.#ids;
+    this.#signal = signal;
     const warn = (message: string) => (error: unknown) =>
       log.warn({ problem: (error as Error).message }, message);
     const background = createBackground(signal, warn("a request to the homeserver was dropped"));
@@ -55,17 +68,23 @@ export class ConnectedRooms {
     const timeline = createTimelineStates();
     const unsaved = createUnsavedEvents(signal);
     const names = createNames(api);
+    const powers = createRoomPowers(api, userId);
+    const list = new RoomList({ direct, powers, names, ids });
+    const toldFile = stateFile<readonly string[]>(join(settings.STATE_FOLDER, "told-rooms.json"));
+    const told = createToldRooms(toldFile, warn("cannot save which rooms were told about missing powers"));
     const onFailure = (problem: string): void => log.warn({ problem }, "an image is shown as a link");
     const chat = new MatrixChat({
       api,
       ids,
       direct,
       encrypted,
-      pictures: createPictures({ api, allow: settings.MATRIX_IMAGE_ALLOW, onFailure }),
+      powers,
+      pictures: createPictures({ api, allow: settings.MATRIX_IMAGE_ALLOW, signal, onFailure }),
       keycaps,
       timeline,
       unsaved,
-      prefix: settings.COMMAND_PREFIX,
+      powerNotice: createPowerNotice({ api, powers, direct, told, background }),
+      settings,
       shown: (chatId) => this.bridge.shown(chatId),
     });
     const options = kitOptions(settings, log);
@@ -86,6 +105,8 @@ export class ConnectedRooms {
       onlyReported: "members",
     });
     const allowed = settings.MATRIX_ALLOW_INVITES;
+    const invites = createInvites({ api, own: userId, direct, encrypted, log, signal, allowed });
+    const directHelp = createDirectHelp({ api, rooms: list, names, background, typing: settings });
     this.sync = new SyncHandler({
       bridge,
       api,
@@ -96,8 +117,11 @@ export class ConnectedRooms {
       unsaved,
       names,
       ids,
-      invites: createInvites({ api, own: userId, direct, encrypted, log, signal, allowed }),
-      reporter: new Reporter({ bridge, api, names, ids, background, log, signal }),
+      invites,
+      upgrades: new Upgrades({ api, direct, typing: settings, settle: invites.settle, log, signal }),
+      powers,
+      roomList: list,
+      reporter: new Reporter({ bridge, api, names, ids, background, directHelp, log, signal }),
       log,
       signal,
     });
@@ -105,13 +129,18 @@ export class ConnectedRooms {
     this.#direct = direct;
     this.#keycaps = keycaps;
     this.#unsaved = unsaved;
+    this.#told = told;
+    this.list = list;
   }
 
   /** Reads the list of direct rooms from the homeserver, and registers the ids of rooms and members. */
   async open(joined: readonly string[]): Promise<void> {
     // Registers the digests of room ids that are too long for the service.
-    for (const roomId of joined) this.#ids.toService(roomId);
-    await this.#direct.load();
+    for (const roomId of joined) {
+      this.#ids.toService(roomId);
+      this.list.joined(roomId);
+    }
+    await Promise.all([this.#direct.load(), this.#told.load()]);
     for (const member of this.#direct.members()) this.#ids.toService(member);
   }
 
@@ -120,6 +149,7 @@ export class ConnectedRooms {
    * may already have answered it. Rejects like `Bridge.start`, and when the bridge stops.
    */
   async start(joined: readonly string[]): Promise<void> {
+    void this.list.read(this.#signal);
     await this.bridge.start();
     await this.#unsaved.untilAllSaved();
     this.#repairKeycaps(joined);
@@ -132,9 +162,12 @@ export class ConnectedRooms {
     for (const channel of channels.slice(0, REPAIRED_CHANNELS)) {
       const newest = this.bridge.shownIn(channel.startsWith("!") ? ids.toService(channel) : channel);
       for (const { chatMessageIds, message, eventId: cause } of newest.slice(0, REPAIRED_MESSAGES)) {
-        const [first] = chatMessageIds;
-        if (first === undefined) continue;
-        this.#keycaps.want({ ...readChatId(first), count: keycapCount(message), cause });
+        const [current, last] = chatMessageIds.toReversed();
+        if (current !== undefined) {
+          this.#keycaps.want({ ...readChatId(current), count: keycapCount(message), cause });
+        }
+        // The event before a new question is closed.
+        if (last !== undefined) this.#keycaps.want({ ...readChatId(last), count: 0, cause });
       }
     }
   }

@@ -77,6 +77,10 @@ class MatrixBridge implements RunningBridge {
     };
   }
 
+  rooms() {
+    return this.#rooms?.list.states() ?? [];
+  }
+
   async close(): Promise<void> {
     this.#over.abort();
     await Promise.race([this.#running, sleep(STOP_REPORTS_MS)]);

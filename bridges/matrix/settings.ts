@@ -1,4 +1,4 @@
-import { blocks, httpUrl, list, optional, optionalSecret, type ValuesOf } from "chat-bridge-runner";
+import { blocks, choice, httpUrl, list, optional, optionalSecret, type ValuesOf } from "chat-bridge-runner";
 
 /** The settings that only the Matrix bridge has. */
 export const MATRIX_SETTINGS = {
@@ -11,6 +11,16 @@ export const MATRIX_SETTINGS = {
   MATRIX_ALLOW_INVITES: list(
     "who may invite the bridge: servers, ids of rooms, or * for everybody; by default, members of its own server",
     "",
+  ),
+  MATRIX_QUESTIONS: choice(
+    "whether a new question is a new message, which notifies members, or an edit of the game's message",
+    ["new", "edit"],
+    "new",
+  ),
+  MATRIX_PICTURES: choice(
+    "whether an image is shown with its text as the caption, or as a link, for clients without captions",
+    ["caption", "link"],
+    "caption",
   ),
   MATRIX_IMAGE_ALLOW: blocks("CIDRs of non-public addresses from which images may be fetched"),
 };

@@ -8,10 +8,11 @@ import {
   type Message,
 } from "chat-bridge-kit";
 import { keycap, KEYCAPS_MAX } from "./choices";
+import type { Picture } from "./pictures";
 
-/** The content of an `m.room.message` event. */
+/** The content of an `m.room.message` event that is a text, or the caption of an image. */
 export interface TextContent {
-  readonly msgtype: "m.text" | "m.notice";
+  readonly msgtype: "m.text" | "m.notice" | "m.image";
   readonly body: string;
   readonly format?: "org.matrix.custom.html";
   readonly formatted_body?: string;
@@ -25,15 +26,15 @@ const CONTENT_MAX_BYTES = 28_000;
 const BELOW_MAX_BYTES = 20_000;
 
 /**
- * Returns a message as formatted text, with its choices and links below. `picture` is the URL of an image that could
- * not be uploaded.
+ * Returns a message as formatted text, with its choices and links below. `link` is the URL of an image that is not
+ * shown.
  *
  * The type is `m.text`, because clients show an `m.notice` less prominently and without a notification. Members must
  * notice the messages of a game.
  */
-export function toContent(message: Message, prefix: string, picture?: string): TextContent {
+export function toContent(message: Message, prefix: string, link?: string): TextContent {
   const lines = buttonLines(message, prefix);
-  if (picture !== undefined) lines.unshift(linkLine("🖼", "Picture", picture));
+  if (link !== undefined) lines.unshift(linkLine("🖼", "Picture", link));
   const below = lines.flatMap((line, i): readonly Inline[] =>
     i === 0 ? line : [{ type: "break" }, ...line],
   );
@@ -50,6 +51,27 @@ export function toContent(message: Message, prefix: string, picture?: string): T
   return bytesOf(content) <= CONTENT_MAX_BYTES
     ? content
     : cutContent(toPlainText(text), toPlainText(choices));
+}
+
+/**
+ * Returns the content of an image with a text as its caption (version 1.10 of the specification). A caption keeps the
+ * image and the question together, and one event notifies members once. An empty text is no caption.
+ */
+export function withPicture(text: TextContent, { mxc, extension, mimetype, size, measured }: Picture) {
+  const filename = `picture.${extension}`;
+  return {
+    ...text,
+    body: text.body === "" ? filename : text.body,
+    msgtype: "m.image",
+    filename,
+    url: mxc,
+    info: { mimetype, size, ...measured },
+  } as const;
+}
+
+/** Returns the content as a notice: by default, clients do not notify members of a notice. */
+export function asNotice(content: TextContent): TextContent {
+  return { ...content, msgtype: "m.notice" };
 }
 
 /**

@@ -10,39 +10,66 @@ import {
   type ShownUpdate,
 } from "chat-bridge-kit";
 import type { MatrixApi } from "../client/matrix-api";
-import { MatrixError } from "../client/matrix-error";
+import { isRejected } from "../client/matrix-error";
 import { untilAnswered } from "../client/retrying";
 import { withTimeLimit } from "../client/time-limit";
 import type { Ids } from "../ids";
 import { readChatId, toChatId } from "./chat-id";
 import { keycapCount } from "./choices";
-import { toContent, toEdit } from "./content";
+import { asNotice, toContent, toEdit, withPicture } from "./content";
 import type { DirectRoomIndex } from "./direct-rooms";
 import type { EncryptedRooms } from "./encrypted-rooms";
 import type { KeycapReactions } from "./keycap-reactions";
-import { toPictureContent, type Picture, type Pictures } from "./pictures";
-import { encryptedRoom, toChatError } from "./to-chat-error";
+import type { Pictures } from "./pictures";
+import type { PowerNotice } from "./power-notice";
+import { asks, closed, isNewQuestion } from "./questions";
+import type { RoomPowers } from "./room-powers";
+import { encryptedRoom, mutedRoom, toChatError } from "./to-chat-error";
 import type { TimelineStates } from "./timeline-states";
+import { closingTxn, questionTxn } from "./txn-id";
 import type { UnsavedEvents } from "./unsaved-events";
 
 export interface MatrixChatParts {
-  readonly api: Pick<MatrixApi, "send" | "redact">;
+  readonly api: Pick<MatrixApi, "send">;
   readonly ids: Ids;
   readonly direct: DirectRoomIndex;
   readonly encrypted: EncryptedRooms;
-  readonly pictures: Pictures;
+  readonly powers: Pick<RoomPowers, "of" | "changed">;
+  readonly pictures: Pick<Pictures, "upload">;
   readonly keycaps: KeycapReactions;
   readonly timeline: TimelineStates;
   readonly unsaved: Pick<UnsavedEvents, "begin" | "end">;
-  /** The prefix of typed choices. */
-  readonly prefix: string;
+  readonly powerNotice: Pick<PowerNotice, "afterQuestion">;
+  readonly settings: ChatSettings;
   /** Returns the message that the chat shows under an id: see `Bridge.shown`. */
   shown(chatId: string): ShownMessage | undefined;
+}
+
+/** The settings for messages of games. */
+export interface ChatSettings {
+  /** The prefix of typed choices. */
+  readonly COMMAND_PREFIX: string;
+  /** Whether a new question of a game is a new message, or an edit of the game's message. */
+  readonly MATRIX_QUESTIONS: "new" | "edit";
+  /** Whether an image is shown in the message with its text, or as a link. */
+  readonly MATRIX_PICTURES: "caption" | "link";
+}
+
+/** A message to show. */
+interface Showing {
+  /** Id of the service's event. */
+  readonly id: string;
+  readonly message: Message;
+  /** Whether only one member sees the message. */
+  readonly isEphemeral: boolean;
 }
 
 /**
  * Shows the service's messages in Matrix rooms. Every request has a transaction id that is derived from the id of the
  * service's event, so a repeat after a crash has no effect. Calls reject with the errors of `toChatError`.
+ *
+ * A message of the service is one event in the room, which edits change. Nobody is notified of an edit, so a new
+ * question is posted as another event. Members can then react and reply to any of these events.
  */
 export class MatrixChat implements BridgeChat {
   readonly #parts: MatrixChatParts;
@@ -51,12 +78,14 @@ export class MatrixChat implements BridgeChat {
     this.#parts = parts;
   }
 
-  post({ channel, id, message }: MessageCreate, signal: AbortSignal): Promise<string[]> {
-    return this.#show(id, () => this.#post(this.#parts.ids.toMatrix(channel), id, message, signal));
+  post({ channel, id, message, createdAt }: MessageCreate, signal: AbortSignal): Promise<string[]> {
+    const roomId = this.#parts.ids.toMatrix(channel);
+    const post = () => this.#post(roomId, { id, message, isEphemeral: false }, signal);
+    return this.#show(id, () => this.#whereMuted(roomId, createdAt, post));
   }
 
   dm({ user, id, message }: DmCreate, signal: AbortSignal): Promise<string[]> {
-    return this.#show(id, () => this.#postToMember(user, id, message, signal));
+    return this.#show(id, () => this.#postToMember(user, { id, message, isEphemeral: false }, signal));
   }
 
   /**
@@ -68,7 +97,8 @@ export class MatrixChat implements BridgeChat {
     // A wait longer than `TIMER_MOST_MS` needs no timer: Node's timers do not support such a wait, and the kit aborts
     // `signal` much earlier anyway.
     const withinMs = leftMs > TIMER_MOST_MS ? undefined : leftMs;
-    const call = (): Promise<string[]> => this.#postToMember(user, id, message, signal);
+    const call = (): Promise<string[]> =>
+      this.#postToMember(user, { id, message, isEphemeral: true }, signal);
     return this.#show(id, () =>
       withTimeLimit(withinMs, signal, (limited) => untilAnswered(call, { signal: limited })),
     );
@@ -92,84 +122,137 @@ export class MatrixChat implements BridgeChat {
     }
   }
 
-  async #postToMember(user: string, id: string, message: Message, signal: AbortSignal): Promise<string[]> {
-    const { direct, ids } = this.#parts;
-    return this.#post(await direct.open(ids.toMatrix(user), signal), id, message, signal);
+  /**
+   * Calls `post`. If the bridge is in the room but may not speak there, rejects with `mutedRoom`, because a moderator
+   * may be about to allow it.
+   */
+  async #whereMuted<T>(roomId: string, createdAt: string, post: () => Promise<T>): Promise<T> {
+    const { powers } = this.#parts;
+    if (!(await powers.of(roomId)).maySpeak) throw mutedRoom(createdAt);
+    try {
+      return await post();
+    } catch (error) {
+      if (!isRejected(error, "M_FORBIDDEN")) throw error;
+      powers.changed(roomId);
+      const { maySpeak } = await powers.of(roomId);
+      throw maySpeak ? error : mutedRoom(createdAt);
+    }
   }
 
-  async #post(roomId: string, id: string, message: Message, signal: AbortSignal): Promise<string[]> {
-    const { api, encrypted, pictures, keycaps, timeline, prefix } = this.#parts;
+  async #postToMember(user: string, showing: Showing, signal: AbortSignal): Promise<string[]> {
+    const { direct, ids } = this.#parts;
+    return this.#post(await direct.open(ids.toMatrix(user), signal), showing, signal);
+  }
+
+  async #post(roomId: string, showing: Showing, signal: AbortSignal): Promise<string[]> {
+    const { api, encrypted, timeline, keycaps } = this.#parts;
+    const { id, message } = showing;
     if (await encrypted.isEncrypted(roomId)) throw encryptedRoom();
-    const picture = message.image === null ? undefined : await pictures.upload(message.image, signal);
-    const unshown = picture === undefined ? (message.image ?? undefined) : undefined;
-    const pictureIds =
-      picture === undefined
-        ? []
-        : [await api.send(roomId, "m.room.message", `${id}.picture`, toPictureContent(picture), signal)];
-    const content = toContent(message, prefix, unshown);
-    const eventId = await api.send(roomId, "m.room.message", id, content, signal);
+    const eventId = await api.send(roomId, "m.room.message", id, await this.#toContent(showing), signal);
     timeline.begin({ eventId, txnId: id, before: undefined, after: message });
     keycaps.want({ roomId, eventId, count: keycapCount(message), cause: id, before: 0 });
-    // The id of the text is first, because members react and reply to the text.
-    return [eventId, ...pictureIds].map((each) => toChatId(roomId, each));
+    this.#afterQuestion(roomId, message);
+    return [toChatId(roomId, eventId)];
   }
 
   /**
    * Applies an update. The kit drops a refused update, so this function retries temporary failures. Resolves to the id
-   * of a new image event, if any.
+   * of a new message, if any.
    */
   async #update(event: ShownUpdate, signal: AbortSignal): Promise<string | undefined> {
-    const { api, pictures, keycaps, timeline, prefix, shown } = this.#parts;
-    const { roomId, eventId } = readChatId(event.chatMessageId);
-    const { id, message, chatMessageIds } = event;
-    const { image } = message;
-    const before = shown(event.chatMessageId)?.message;
-    const retried = <T>(call: () => Promise<T>) => untilAnswered(call, { signal });
-
-    const current = before?.image == null ? undefined : chatMessageIds.slice(1).at(-1);
-    const isSameImage = image === (before?.image ?? null);
-    const picture =
-      image === null || isSameImage ? undefined : await retried(() => pictures.upload(image, signal));
-    const isShown = isSameImage ? current !== undefined : picture !== undefined;
-    const content = toContent(message, prefix, isShown ? undefined : (image ?? undefined));
-
-    timeline.begin({ eventId, txnId: id, before, after: message });
-    try {
-      await retried(() => api.send(roomId, "m.room.message", id, toEdit(eventId, content), signal));
-    } catch (error) {
-      timeline.failed(eventId, id);
-      throw error;
+    const { keycaps, shown } = this.#parts;
+    const { id, message } = event;
+    const current = readChatId(event.chatMessageIds.at(-1) ?? event.chatMessageId);
+    const { roomId, eventId } = current;
+    const known = shown(event.chatMessageId);
+    const before = known?.message;
+    const content = await this.#toContent({ id, message, isEphemeral: (known?.user ?? null) !== null });
+    if (before !== undefined && isNewQuestion(before, message) && (await this.#isPosted(roomId, signal))) {
+      return this.#ask({ id, message, before, current, content }, signal);
     }
+    await this.#edit({ ...current, txnId: id, before, after: message, content }, signal);
     const wanted = { roomId, eventId, count: keycapCount(message), cause: id };
     keycaps.want({ ...wanted, ...(before !== undefined && { before: keycapCount(before) }) });
-    if (isSameImage) return undefined;
-    return retried(() => this.#changePicture(event, current, picture, signal)).catch((error: unknown) => {
-      // The text is already changed, so the update must not count as refused.
-      if (error instanceof MatrixError) return undefined;
-      throw error;
-    });
+    this.#afterQuestion(roomId, message);
+    return undefined;
   }
 
-  /**
-   * Replaces or removes the image `current` of a message, or shows a first image. Resolves to the id of a new image
-   * event.
-   */
-  async #changePicture(
-    { id, chatMessageId }: ShownUpdate,
-    current: string | undefined,
-    picture: Picture | undefined,
+  /** Posts a new question as a message, and closes the message before it. Resolves to the id of the new message. */
+  async #ask(
+    question: {
+      readonly id: string;
+      readonly message: Message;
+      /** The message as the room shows it, under the id `current`. */
+      readonly before: Message;
+      readonly current: ReturnType<typeof readChatId>;
+      readonly content: object;
+    },
     signal: AbortSignal,
-  ): Promise<string | undefined> {
-    const { api } = this.#parts;
-    const { roomId } = readChatId(chatMessageId);
-    const txnId = `${id}.picture`;
-    if (picture === undefined) {
-      if (current !== undefined) await api.redact(roomId, readChatId(current).eventId, txnId, signal);
-      return undefined;
+  ): Promise<string> {
+    const { api, timeline, keycaps, settings } = this.#parts;
+    const { id, message, before, current, content } = question;
+    const { roomId } = current;
+    const txnId = questionTxn(id);
+    const send = () => api.send(roomId, "m.room.message", txnId, content, signal);
+    const eventId = await untilAnswered(send, { signal });
+    timeline.begin({ eventId, txnId, before: undefined, after: message });
+    keycaps.want({ roomId, eventId, count: keycapCount(message), cause: id, before: 0 });
+    this.#afterQuestion(roomId, message);
+    // A message that asks nothing, e.g. the answer of the last question, stays as it is.
+    if (asks(before)) {
+      const after = closed(before);
+      const left = toContent(after, settings.COMMAND_PREFIX);
+      await this.#edit({ ...current, txnId: closingTxn(id), before, after, content: left }, signal);
+      keycaps.want({ ...current, count: 0, cause: id, before: keycapCount(before) });
     }
-    const content = toPictureContent(picture);
-    const sent = current === undefined ? content : toEdit(readChatId(current).eventId, content);
-    const eventId = await api.send(roomId, "m.room.message", txnId, sent, signal);
-    return current === undefined ? toChatId(roomId, eventId) : undefined;
+    return toChatId(roomId, eventId);
+  }
+
+  /** Whether a new question is posted as a message in a room. */
+  async #isPosted(roomId: string, signal: AbortSignal): Promise<boolean> {
+    const { settings, powers } = this.#parts;
+    if (settings.MATRIX_QUESTIONS === "new") return true;
+    // If the bridge may not remove the reactions of members, a member's reaction to the last question stays. The
+    // homeserver then refuses the same reaction to the next question on the same message.
+    return !(await untilAnswered(() => powers.of(roomId), { signal })).mayRedact;
+  }
+
+  async #edit(
+    edit: {
+      readonly roomId: string;
+      readonly eventId: string;
+      readonly txnId: string;
+      readonly before: Message | undefined;
+      readonly after: Message;
+      readonly content: { readonly body: string };
+    },
+    signal: AbortSignal,
+  ): Promise<void> {
+    const { api, timeline } = this.#parts;
+    const { roomId, eventId, txnId, before, after, content } = edit;
+    timeline.begin({ eventId, txnId, before, after });
+    const send = () => api.send(roomId, "m.room.message", txnId, toEdit(eventId, content), signal);
+    try {
+      await untilAnswered(send, { signal });
+    } catch (error) {
+      timeline.failed(eventId, txnId);
+      throw error;
+    }
+  }
+
+  /** Resolves to the content of a message. An image is uploaded first, so that it never follows its question. */
+  async #toContent({ message, isEphemeral }: Showing) {
+    const { pictures, settings } = this.#parts;
+    const { image } = message;
+    const { COMMAND_PREFIX: prefix, MATRIX_PICTURES: how } = settings;
+    const picture = image === null || how === "link" ? undefined : await pictures.upload(image);
+    if (picture !== undefined) return withPicture(toContent(message, prefix), picture);
+    const content = toContent(message, prefix, image ?? undefined);
+    // A receipt must not ring the member's phone, but a question may.
+    return isEphemeral && !asks(message) ? asNotice(content) : content;
+  }
+
+  #afterQuestion(roomId: string, message: Message): void {
+    if (keycapCount(message) > 0) this.#parts.powerNotice.afterQuestion(roomId);
   }
 }

@@ -1,7 +1,7 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import { disableTypes, imageSize, types } from "image-size";
 import { LRUCache } from "lru-cache";
 import type { MatrixApi } from "../client/matrix-api";
-import { isTransient } from "../client/matrix-error";
 import { createPublicFetch, type PublicFetchOptions } from "../client/public-fetch";
 
 /** An image on the homeserver. */
@@ -27,59 +27,84 @@ const TYPE_LIST = Object.values(TYPES);
 disableTypes(types.filter((type) => TYPES[type] === undefined));
 const BYTES_MAX = 8 * 1024 * 1024;
 const FETCH_WITHIN_MS = 5_000;
+/** Maximum wait for an image before its question, ms. Members have little time to answer. */
+const SHOWN_WITHIN_MS = 3_000;
 const PICTURES_KEPT = 500;
+/** Maximum number of images that wait or are being uploaded. Further images are shown as links. */
+const PENDING_MAX = 200;
+/** Milliseconds for which an image that failed is not fetched again: each edit of its message needs the image. */
+const FAILED_FOR_MS = 60_000;
 /** Maximum number of images that are kept in memory at the same time. */
 const PICTURES_AT_ONCE = 4;
 
 export interface PicturesParts extends Pick<PublicFetchOptions, "allow" | "resolve"> {
   readonly api: Pick<MatrixApi, "upload">;
+  /** Aborted when the bridge stops. */
+  readonly signal: AbortSignal;
   /** Called with the reason why an image is not shown. */
   onFailure(reason: string): void;
 }
 
 export type Pictures = ReturnType<typeof createPictures>;
 
-export function createPictures({ api, onFailure, ...addresses }: PicturesParts) {
+export function createPictures({ api, signal, onFailure, ...addresses }: PicturesParts) {
   const known = new LRUCache<string, Picture>({ max: PICTURES_KEPT });
+  const failed = new LRUCache<string, true>({ max: PICTURES_KEPT, ttl: FAILED_FOR_MS });
+  /** The uploads that are waiting or in progress, by URL. */
+  const pending = new Map<string, Promise<Picture | undefined>>();
   const accept = TYPE_LIST.join(", ");
   const get = createPublicFetch({ ...addresses, accept, bytesMax: BYTES_MAX, withinMs: FETCH_WITHIN_MS });
   const inTurn = createTurns(PICTURES_AT_ONCE);
 
-  async function fetchPicture(url: string, signal: AbortSignal) {
+  async function fetchPicture(url: string) {
     const { bytes, type } = await get(url, signal);
     if (!TYPE_LIST.includes(type)) throw new Error("the answer is not an image");
     return { bytes, ...measure(bytes) };
   }
 
-  async function fetchAndUpload(url: string, signal: AbortSignal): Promise<Picture | undefined> {
-    const failed = (error: unknown): undefined => {
-      signal.throwIfAborted();
-      onFailure((error as Error).message);
-      return undefined;
-    };
-    const fetched = await fetchPicture(url, signal).catch(failed);
-    if (fetched === undefined) return undefined;
-    const { bytes, extension, mimetype, measured } = fetched;
+  async function fetchAndUpload(url: string): Promise<Picture | undefined> {
     try {
+      const { bytes, extension, mimetype, measured } = await fetchPicture(url);
       const mxc = await api.upload(bytes, mimetype, `picture.${extension}`, signal);
       const picture = { mxc, extension, mimetype, size: bytes.byteLength, measured };
       known.set(url, picture);
       return picture;
     } catch (error) {
-      if (isTransient(error)) throw error;
-      return failed(error);
+      if (signal.aborted) return undefined;
+      failed.set(url, true);
+      onFailure((error as Error).message);
+      return undefined;
     }
+  }
+
+  /** Joins the upload in progress of the same image. */
+  async function uploadOnce(url: string): Promise<Picture | undefined> {
+    const found = pending.get(url);
+    if (found !== undefined) return found;
+    if (pending.size >= PENDING_MAX) {
+      onFailure(`${PENDING_MAX} images are already waiting`);
+      return undefined;
+    }
+    const upload = inTurn(() => fetchAndUpload(url)).finally(() => pending.delete(url));
+    pending.set(url, upload);
+    return upload;
   }
 
   return {
     /**
      * Resolves to the uploaded image of a URL. A cached image is not uploaded again. Resolves to undefined if the image
-     * cannot be fetched or the homeserver does not accept it. Rejects if the homeserver may accept the image later.
+     * cannot be fetched, if the homeserver does not accept it, or after 3 seconds. A slow upload continues: the next
+     * edit of the message can show the image.
      */
-    upload: async (url: string, signal: AbortSignal): Promise<Picture | undefined> =>
-      known.get(url) ??
-      // Another task may have uploaded the image while this task waited for its turn.
-      inTurn(async () => known.get(url) ?? fetchAndUpload(url, signal)),
+    async upload(url: string): Promise<Picture | undefined> {
+      const found = known.get(url);
+      if (found !== undefined || failed.has(url)) return found;
+      const isOver = new AbortController();
+      const limit = sleep(SHOWN_WITHIN_MS, undefined, { signal: isOver.signal });
+      const picture = await Promise.race([uploadOnce(url), limit.catch(() => undefined)]);
+      isOver.abort();
+      return picture;
+    },
   };
 }
 
@@ -112,18 +137,5 @@ function createTurns(most: number) {
       if (next === undefined) running -= 1;
       else next();
     }
-  };
-}
-
-/** Returns the content of an `m.room.message` event that shows an image. */
-export function toPictureContent({ mxc, extension, mimetype, size, measured }: Picture) {
-  const body = `picture.${extension}`;
-  return {
-    msgtype: "m.image",
-    body,
-    filename: body,
-    url: mxc,
-    info: { mimetype, size, ...measured },
-    "m.mentions": {},
   };
 }

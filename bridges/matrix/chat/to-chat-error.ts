@@ -3,6 +3,13 @@ import { isTransient, MatrixError } from "../client/matrix-error";
 
 /** Wait after a rate limit if the homeserver gives no wait, ms. */
 const RATE_LIMIT_WAIT_MS = 2_000;
+/**
+ * Milliseconds for which a message waits until the bridge may speak in its room. Games of a room are over after this
+ * time, and the kit must not keep a message that never expires.
+ */
+const MUTED_FOR_MS = 10 * 60_000;
+/** Minimum wait before a message is tried again in a room in which the bridge may not speak, ms. */
+const MUTED_WAIT_MS = 2_000;
 
 /** Returns the error that determines whether and when the kit retries a call. */
 export function toChatError(error: unknown): unknown {
@@ -15,4 +22,16 @@ export function toChatError(error: unknown): unknown {
 
 export function encryptedRoom(): CannotShow {
   return new CannotShow("the room is encrypted, and the bridge does not support encrypted rooms");
+}
+
+/**
+ * Returns the error for a message in a room in which the bridge may not speak. The message waits for 10 minutes, so
+ * that a game appears once a moderator has corrected the powers. Only the same room waits.
+ *
+ * @param createdAt time of the message's event, ISO 8601
+ */
+export function mutedRoom(createdAt: string): CannotShow | RetryLater {
+  const problem = "the bridge may not send messages in the room: raise the power level of its account";
+  const isOver = Date.now() - Date.parse(createdAt) >= MUTED_FOR_MS;
+  return isOver ? new CannotShow(problem) : new RetryLater(MUTED_WAIT_MS, problem);
 }

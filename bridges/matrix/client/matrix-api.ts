@@ -81,8 +81,20 @@ export class MatrixApi {
     return ifFound(this.#get(pathOf`/_matrix/client/v3/rooms/${roomId}/state/${type}/${key}`));
   }
 
-  join(roomId: string) {
-    return this.#post(pathOf`/_matrix/client/v3/rooms/${roomId}/join`, {});
+  /**
+   * Resolves to a whole state event, with its sender; undefined if the room has no such event. A homeserver that does
+   * not know the parameter `format` answers with the content only.
+   */
+  stateEvent(roomId: string, type: string, key = ""): Promise<unknown> {
+    const path = pathOf`/_matrix/client/v3/rooms/${roomId}/state/${type}/${key}`;
+    return ifFound(this.#get(path, { format: "event" }));
+  }
+
+  /** Joins a room. `via` is a server through which the homeserver can join, if it is not in the room yet. */
+  join(roomId: string, via?: string): Promise<unknown> {
+    const path = pathOf`/_matrix/client/v3/join/${roomId}`;
+    // Older homeservers read `server_name` instead of `via`.
+    return this.#request({ method: "POST", path, query: { via, server_name: via }, body: {} });
   }
 
   /** Leaves a room, or rejects the invite. */

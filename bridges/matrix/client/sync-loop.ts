@@ -18,6 +18,7 @@ const TYPES = [
   "m.room.member",
   "m.room.name",
   "m.room.power_levels",
+  "m.room.tombstone",
 ];
 const TIMELINE_EVENTS = 100;
 

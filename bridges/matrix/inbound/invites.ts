@@ -24,6 +24,9 @@ const ROOMS_NOTED = 1_000;
 const NO_ENCRYPTION =
   "I cannot play in an encrypted room, because I cannot read its messages. " +
   "Please invite me to a room without end-to-end encryption. I am leaving this room.";
+const GAME_OVER =
+  "Game over: this room is now encrypted, and I cannot read encrypted messages. A game in this room ends here. " +
+  "To play on, create a room without end-to-end encryption, and invite me there. I am leaving this room.";
 
 /**
  * Returns whether the bridge accepts an invite. An entry is a server (its members may invite the bridge), the id of a
@@ -56,22 +59,43 @@ export function createInvites({ api, own, allowed, direct, encrypted, log, signa
   /** Encrypted rooms that the bridge has left since the last invite. */
   const left = new LRUCache<string, true>({ max: ROOMS_NOTED });
 
-  /** Posts a notice that the room is encrypted, and leaves the room. Rejects only when the bridge stops. */
-  async function leaveEncrypted(roomId: string): Promise<void> {
+  /**
+   * Posts a notice that the room is encrypted, and leaves the room. Rejects only when the bridge stops.
+   *
+   * @param hadGames whether the bridge was in the room before it was encrypted
+   */
+  async function leaveEncrypted(roomId: string, hadGames: boolean): Promise<void> {
     if (left.has(roomId)) return;
     left.set(roomId, true);
     encrypted.add(roomId);
     log.warn({ roomId }, "left a room: encrypted rooms are not supported");
     const txnId = `encrypted.${Date.now()}`;
-    const say = () => api.send(roomId, "m.room.message", txnId, toNotice(NO_ENCRYPTION));
+    const say = () =>
+      api.send(roomId, "m.room.message", txnId, toNotice(hadGames ? GAME_OVER : NO_ENCRYPTION));
     await done("send a notice to an encrypted room", roomId, say);
     await done("leave an encrypted room", roomId, () => api.leave(roomId));
   }
 
+  /** Leaves a joined room if it is encrypted. Resolves to whether the bridge stays. Rejects only when the bridge stops. */
+  async function settle(roomId: string): Promise<boolean> {
+    let isEncrypted = false;
+    await done("read whether a room is encrypted", roomId, async () => {
+      isEncrypted = await encrypted.isEncrypted(roomId);
+    });
+    if (isEncrypted) await leaveEncrypted(roomId, false);
+    return !isEncrypted;
+  }
+
   return {
     leaveEncrypted,
-    /** Joins the room, or rejects the invite. Rejects only when the bridge stops. */
-    async answer(roomId: string, { invite_state: state }: InvitedRoom): Promise<void> {
+    settle,
+    /**
+     * Joins the room, or rejects the invite. Resolves to whether the bridge has joined. Rejects only when the bridge
+     * stops.
+     *
+     * @param isExpected whether the room replaces a room that the bridge is in
+     */
+    async answer(roomId: string, { invite_state: state }: InvitedRoom, isExpected = false): Promise<boolean> {
       const invite = state?.events?.find(
         (event) =>
           event.type === "m.room.member" &&
@@ -79,25 +103,22 @@ export function createInvites({ api, own, allowed, direct, encrypted, log, signa
           event.content["membership"] === "invite",
       );
       const inviter = invite?.sender ?? "";
-      if (!mayInvite(allowed, { own, inviter, roomId })) {
+      if (!isExpected && !mayInvite(allowed, { own, inviter, roomId })) {
         log.warn(
           { roomId, server: serverOf(inviter) },
           "rejected an invite: MATRIX_ALLOW_INVITES does not allow it",
         );
         await done("reject an invite", roomId, () => api.leave(roomId));
-        return;
+        return false;
       }
       left.delete(roomId);
-      if (!(await done("join a room", roomId, () => api.join(roomId)))) return;
+      if (!(await done("join a room", roomId, () => api.join(roomId)))) return false;
       log.info({ roomId }, "joined a room");
-      let isEncrypted = false;
-      await done("read whether a room is encrypted", roomId, async () => {
-        isEncrypted = await encrypted.isEncrypted(roomId);
-      });
-      if (isEncrypted) return leaveEncrypted(roomId);
+      if (!(await settle(roomId))) return false;
       if (invite?.content["is_direct"] === true) {
         await done("save a direct room", roomId, () => direct.add(inviter, roomId));
       }
+      return true;
     },
   };
 }

@@ -35,6 +35,8 @@ export function createNames(api: Pick<MatrixApi, "state">) {
         api.state<{ name: string }>(roomId, "m.room.name").then((state) => state?.name ?? "");
       return (await find(roomId, fetched)) || undefined;
     },
+    /** Returns the name of a room; undefined if the room has none, or if its name was not read yet. */
+    known: (roomId: string): string | undefined => known.get(roomId) || undefined,
     /** Reads the names in a state event. */
     read(roomId: string, { type, state_key: key, content }: MatrixEvent): void {
       if (type === "m.room.name") known.set(roomId, textOf(content["name"]));

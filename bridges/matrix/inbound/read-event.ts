@@ -2,6 +2,7 @@ import type { Message } from "chat-bridge-kit";
 import { readChoice, readCommand, type BridgeSettings } from "chat-bridge-runner";
 import { choicesOf, keycapNumber } from "../chat/choices";
 import { relationOf, type MatrixEvent } from "../client/events";
+import { editHint, NOT_IN_DIRECT_ROOMS, numberHint, reactionHint } from "./hints";
 
 /** The meaning of a member's event. `target` and `replyTo` are Matrix event ids, not message ids of the service. */
 export type MemberAct =
@@ -14,8 +15,11 @@ export type MemberAct =
       readonly action: string;
       readonly byReaction: boolean;
     }
-  /** The bridge replies to the member with an explanation, and reports nothing to the service. */
-  | { readonly type: "hint"; readonly text: string };
+  /**
+   * The bridge replies with an explanation, and reports nothing to the service. A hint with a `topic` is shown only
+   * once for each topic, member and room.
+   */
+  | { readonly type: "hint"; readonly text: string; readonly topic?: string };
 
 /** A message of the bridge, as it was when the member's event entered the timeline. */
 export interface ShownEvent {
@@ -29,6 +33,11 @@ export interface RoomView {
   readonly directMember: string | undefined;
   /** Returns a message of the bridge; undefined for other events. */
   shown(eventId: string): ShownEvent | undefined;
+  /**
+   * Returns the newest event of the message that an event shows: a game can post each question as another event.
+   * Undefined for other events.
+   */
+  newestOf(eventId: string): ShownEvent | undefined;
   /** Returns the messages of the bridge, the most recently changed first. */
   newest(): readonly ShownEvent[];
 }
@@ -46,17 +55,19 @@ const PROMPTS_SEEN = 5;
 /** Returns what a member did; undefined if the event is not for the service. Never throws. */
 export function readEvent(event: MatrixEvent, room: RoomView, typing: Typing): MemberAct | undefined {
   if (room.directMember !== undefined && event.sender !== room.directMember) return undefined;
-  if (event.type === "m.reaction") return readReaction(event, room);
+  if (event.type === "m.reaction") return readReaction(event, room, typing);
   if (event.type !== "m.room.message" || event.content["msgtype"] !== "m.text") return undefined;
   const relation = relationOf(event);
   const { body } = event.content;
   // An edit of a member's message is not a new message.
-  if (typeof body !== "string" || relation.type === "m.replace") return undefined;
+  if (relation.type === "m.replace")
+    return isStale(event, typing.nowMs) ? undefined : editHint(event, room, typing);
+  if (typeof body !== "string") return undefined;
   const { threadRoot = "" } = relation;
   const text = (relation.repliedTo === undefined ? body : withoutFallback(body)).trim();
   if (text === "") return undefined;
   // A message in a thread under one of the bridge's messages answers that message.
-  const repliedTo = relation.repliedTo ?? room.shown(threadRoot)?.eventId;
+  const repliedTo = relation.repliedTo ?? room.newestOf(threadRoot)?.eventId;
   return readText({ text, repliedTo, isStale: isStale(event, typing.nowMs) }, room, typing);
 }
 
@@ -65,12 +76,14 @@ export function isStale({ origin_server_ts: atMs = 0 }: MatrixEvent, nowMs: numb
   return nowMs - atMs > TYPED_MAX_AGE_MS;
 }
 
-function readReaction(event: MatrixEvent, room: RoomView): MemberAct | undefined {
+function readReaction(event: MatrixEvent, room: RoomView, typing: Typing): MemberAct | undefined {
   const { type, target = "", key = "" } = relationOf(event);
-  const number = type === "m.annotation" ? keycapNumber(key) : undefined;
-  const shown = number === undefined ? undefined : room.shown(target);
-  const choice = shown && choicesOf(shown.message).find((each) => each.number === number);
-  return choice && { type: "action", target: shown.eventId, action: choice.action, byReaction: true };
+  const shown = type === "m.annotation" ? room.shown(target) : undefined;
+  if (shown === undefined) return undefined;
+  const number = keycapNumber(key);
+  const choice = choicesOf(shown.message).find((each) => each.number === number);
+  if (choice === undefined) return isStale(event, typing.nowMs) ? undefined : reactionHint(shown, typing);
+  return { type: "action", target: shown.eventId, action: choice.action, byReaction: true };
 }
 
 interface Typed {
@@ -82,12 +95,12 @@ interface Typed {
 function readText(typed: Typed, room: RoomView, typing: Typing): MemberAct | undefined {
   const { text, repliedTo } = typed;
   const isDirect = room.directMember !== undefined;
-  const replied = repliedTo === undefined ? undefined : room.shown(repliedTo);
+  const replied = repliedTo === undefined ? undefined : room.newestOf(repliedTo);
   if (typed.isStale && !isDirect && replied === undefined) return undefined;
   const command = readCommand(text, typing);
   if (command !== undefined) {
     if (typed.isStale) return undefined;
-    if (isDirect) return { type: "hint", text: "Commands work in rooms, not in direct conversations." };
+    if (isDirect) return { type: "hint", text: NOT_IN_DIRECT_ROOMS };
     return { type: "command", text: command };
   }
   const press = readTypedChoice(typed, replied, room, typing);
@@ -100,7 +113,19 @@ function readText(typed: Typed, room: RoomView, typing: Typing): MemberAct | und
     .newest()
     .slice(0, PROMPTS_SEEN)
     .some(({ message }) => message.awaitsReply);
-  return isAwaited ? { type: "message", text } : undefined;
+  return isAwaited ? { type: "message", text } : numberHint(text, room, typing);
+}
+
+/**
+ * Returns whether a member's text in a direct room answers nothing: no message of the bridge there waits for a text.
+ */
+export function isUnasked(act: MemberAct, room: RoomView): boolean {
+  return (
+    room.directMember !== undefined &&
+    act.type === "message" &&
+    act.replyTo === undefined &&
+    !room.newest().some(({ message }) => message.awaitsReply)
+  );
 }
 
 function readTypedChoice(

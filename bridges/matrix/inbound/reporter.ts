@@ -1,13 +1,16 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { dmChannel, type Bridge } from "chat-bridge-kit";
 import type { Logger } from "chat-bridge-runner";
+import { LRUCache } from "lru-cache";
 import type { Background } from "../background";
 import { toChatId } from "../chat/chat-id";
 import { toNotice } from "../chat/content";
-import type { MatrixEvent } from "../client/events";
+import { relationOf, type MatrixEvent } from "../client/events";
 import type { MatrixApi } from "../client/matrix-api";
 import { isRejected } from "../client/matrix-error";
 import { shortId, type Ids } from "../ids";
+import type { DirectHelp } from "./direct-help";
+import { NOT_IN_DIRECT_ROOMS } from "./hints";
 import type { Names } from "./names";
 import { isStale, type MemberAct } from "./read-event";
 
@@ -17,6 +20,7 @@ export interface ReporterParts {
   readonly names: Names;
   readonly ids: Ids;
   readonly background: Background;
+  readonly directHelp: DirectHelp;
   readonly log: Logger;
   /** Aborted when the bridge stops. */
   readonly signal: AbortSignal;
@@ -29,6 +33,8 @@ export interface MemberReport {
   readonly directMember: string | undefined;
   readonly event: MatrixEvent;
   readonly act: MemberAct;
+  /** Whether the event is a text in a direct room, where no message waits for a text: see `isUnasked`. */
+  readonly isUnasked?: boolean;
 }
 
 /**
@@ -38,6 +44,9 @@ const REPEAT_MS = 1_000;
 /** Minimum milliseconds between two hints in a room. */
 const HINT_EVERY_MS = 5_000;
 const ROOMS_NOTED = 1_000;
+/** Maximum number of hints that are remembered, so that they are not repeated. */
+const HINTS_NOTED = 5_000;
+const GAMES_ARE_IN_ROOMS = "Games are played in rooms, not in direct conversations.";
 
 /** Reports members' events to the service, and shows hints and problems to these members in the room. */
 export class Reporter {
@@ -45,6 +54,7 @@ export class Reporter {
   /** Rooms in which the bridge is not allowed to remove reactions. */
   readonly #powerless = new Set<string>();
   readonly #hintedAt = new Map<string, number>();
+  readonly #hinted = new LRUCache<string, true>({ max: HINTS_NOTED });
 
   constructor(parts: ReporterParts) {
     this.#parts = parts;
@@ -55,9 +65,9 @@ export class Reporter {
    * stops.
    */
   async report(report: MemberReport): Promise<void> {
-    const { log, signal } = this.#parts;
-    const { roomId, event, act } = report;
-    if (act.type === "hint") return this.#hint(roomId, event.event_id, act.text);
+    const { directHelp, log, signal } = this.#parts;
+    const { roomId, event, act, isUnasked = false } = report;
+    if (act.type === "hint") return this.#hint(roomId, event, act);
     for (;;) {
       // When the bridge stops, the position of the sync is not saved, so the next run reports the event again.
       signal.throwIfAborted();
@@ -71,6 +81,7 @@ export class Reporter {
       await sleep(REPEAT_MS, undefined, { signal });
     }
     if (act.type === "action" && act.byReaction) this.#takeBack(roomId, event.event_id);
+    if (isUnasked) directHelp.explain(roomId, event.sender, event.event_id, GAMES_ARE_IN_ROOMS);
   }
 
   /** Called when the power levels of a room changed, because the bridge may now be allowed to remove reactions. */
@@ -121,13 +132,21 @@ export class Reporter {
     });
   }
 
-  #hint(roomId: string, eventId: string, text: string): void {
-    const { api, background } = this.#parts;
+  #hint(roomId: string, event: MatrixEvent, { text, topic }: Extract<MemberAct, { type: "hint" }>): void {
+    const { api, background, directHelp } = this.#parts;
+    const { event_id: eventId, sender } = event;
+    if (text === NOT_IN_DIRECT_ROOMS) return directHelp.explain(roomId, sender, eventId, text);
+    const hint = `${topic} ${roomId} ${sender}`;
+    if (topic !== undefined && this.#hinted.has(hint)) return;
     const now = performance.now();
     if (now - (this.#hintedAt.get(roomId) ?? -Infinity) < HINT_EVERY_MS) return;
     if (this.#hintedAt.size >= ROOMS_NOTED) this.#hintedAt.clear();
     this.#hintedAt.set(roomId, now);
-    const content = { ...toNotice(text), "m.relates_to": { "m.in_reply_to": { event_id: eventId } } };
+    if (topic !== undefined) this.#hinted.set(hint, true);
+    // Clients cannot show a reply to a reaction or to an edit, so the hint replies to the message itself.
+    const { type, target } = relationOf(event);
+    const repliedTo = type === "m.annotation" || type === "m.replace" ? target : eventId;
+    const content = { ...toNotice(text), "m.relates_to": { "m.in_reply_to": { event_id: repliedTo } } };
     background.add(`hint ${eventId}`, async (stopped) => {
       await api.send(roomId, "m.room.message", `${eventId}.hint`, content, stopped);
     });

@@ -1,9 +1,12 @@
-import { dmChannel, type Bridge } from "chat-bridge-kit";
+import { dmChannel, type Bridge, type ShownMessage } from "chat-bridge-kit";
 import type { Logger } from "chat-bridge-runner";
 import { LRUCache } from "lru-cache";
 import { readChatId, toChatId } from "../chat/chat-id";
 import type { DirectRoomIndex } from "../chat/direct-rooms";
+import { closed } from "../chat/questions";
+import type { RoomPowers } from "../chat/room-powers";
 import type { TimelineStates } from "../chat/timeline-states";
+import { causeOf } from "../chat/txn-id";
 import type { UnsavedEvents } from "../chat/unsaved-events";
 import {
   relationOf,
@@ -14,10 +17,12 @@ import {
 } from "../client/events";
 import type { MatrixApi } from "../client/matrix-api";
 import type { Ids } from "../ids";
+import type { RoomList } from "../room-list";
 import type { Invites } from "./invites";
 import type { Names } from "./names";
-import { readEvent, type RoomView, type ShownEvent, type Typing } from "./read-event";
+import { isUnasked, readEvent, type RoomView, type ShownEvent, type Typing } from "./read-event";
 import type { Reporter } from "./reporter";
+import type { Upgrades } from "./upgrades";
 import { runByMember, type MemberTask } from "./run-by-member";
 import { newEvents } from "./timeline";
 
@@ -33,6 +38,9 @@ export interface SyncHandlerParts {
   readonly names: Names;
   readonly ids: Ids;
   readonly invites: Invites;
+  readonly upgrades: Pick<Upgrades, "isExpected" | "follow" | "arrived">;
+  readonly powers: Pick<RoomPowers, "changed">;
+  readonly roomList: Pick<RoomList, "joined" | "left" | "readRoom">;
   readonly reporter: Pick<Reporter, "report" | "powersChanged">;
   readonly log: Logger;
   readonly signal: AbortSignal;
@@ -54,12 +62,20 @@ export class SyncHandler {
 
   /** Resolves once the events of all members are reported. Rejects only when the bridge stops. */
   async handle({ account_data: data, rooms = {} }: SyncAnswer, since: string | undefined): Promise<void> {
-    const { direct, invites } = this.#parts;
+    const { direct, invites, upgrades, powers, roomList } = this.#parts;
     for (const { type, content } of data?.events ?? []) {
       if (type === "m.direct") direct.replace(content as DirectRooms);
     }
-    for (const [roomId, invited] of Object.entries(rooms.invite ?? {})) await invites.answer(roomId, invited);
-    for (const roomId of Object.keys(rooms.leave ?? {})) direct.membershipChanged(roomId);
+    for (const [roomId, invited] of Object.entries(rooms.invite ?? {})) {
+      const hasJoined = await invites.answer(roomId, invited, upgrades.isExpected(roomId));
+      if (hasJoined) await upgrades.arrived(roomId);
+    }
+    for (const roomId of Object.keys(rooms.leave ?? {})) {
+      direct.membershipChanged(roomId);
+      powers.changed(roomId);
+      roomList.left(roomId);
+    }
+    for (const roomId of Object.keys(rooms.join ?? {})) roomList.joined(roomId);
     // At the first start, the answer contains events from before the start, which are not reported.
     if (since === undefined) return;
     const joined = Object.entries(rooms.join ?? {});
@@ -98,16 +114,24 @@ export class SyncHandler {
     if (event.sender === own || event.state_key !== undefined) return undefined;
     const act = readEvent(event, view, { ...typing, nowMs: Date.now() });
     const { directMember } = view;
-    return act && { member: event.sender, run: () => reporter.report({ roomId, directMember, event, act }) };
+    if (act === undefined) return undefined;
+    const report = { roomId, directMember, event, act, isUnasked: isUnasked(act, view) };
+    return { member: event.sender, run: () => reporter.report(report) };
   }
 
   /** Updates the cached state of a room from a state event. */
   async #readState(roomId: string, event: MatrixEvent): Promise<void> {
-    const { names, reporter, direct, invites } = this.#parts;
+    const { names, reporter, direct, invites, upgrades, powers, roomList } = this.#parts;
     names.read(roomId, event);
-    if (event.type === "m.room.power_levels") reporter.powersChanged(roomId);
+    if (event.type === "m.room.power_levels") {
+      powers.changed(roomId);
+      reporter.powersChanged(roomId);
+      // The list of rooms tells whether the bridge may speak. A failure is repaired when the next message is posted.
+      void roomList.readRoom(roomId);
+    }
     if (event.type === "m.room.member") direct.membershipChanged(roomId);
-    if (event.type === "m.room.encryption") await invites.leaveEncrypted(roomId);
+    if (event.type === "m.room.encryption") await invites.leaveEncrypted(roomId, true);
+    if (event.type === "m.room.tombstone") await upgrades.follow(roomId, event);
   }
 
   /** Reads one of the bridge's own events. Resolves once the kit has saved its message. */
@@ -118,8 +142,8 @@ export class SyncHandler {
     const txnId = event.unsigned?.transaction_id;
     if (txnId === undefined) return;
     timeline.echoed(txnId);
-    // The transaction id of a text is the id of the service's event. Members can answer the text from here on.
-    await unsaved.untilSaved(txnId);
+    // Members can answer the text from here on.
+    await unsaved.untilSaved(causeOf(txnId));
   }
 
   #viewOf(roomId: string): RoomView {
@@ -127,25 +151,49 @@ export class SyncHandler {
     const directMember = direct.memberOf(roomId);
     const channel =
       directMember === undefined ? ids.toService(roomId) : dmChannel(ids.toService(directMember));
-    const shown = (target: string): ShownEvent | undefined => this.#shownAt(roomId, target);
     return {
       directMember,
-      shown,
+      shown: (target) => this.#shownAt(roomId, target),
+      newestOf: (target) => {
+        const found = bridge.shown(toChatId(roomId, this.#originalOf(target)));
+        return found && this.#newestOf(roomId, found);
+      },
       newest: () =>
-        bridge.shownIn(channel).flatMap(({ user, chatMessageIds: [first = ""] }) => {
-          const { roomId: at, eventId } = readChatId(first);
+        bridge
+          .shownIn(channel)
           // The bridge shows an ephemeral message for the room in a direct room.
-          return user !== null || at !== roomId ? [] : [shown(eventId) ?? []].flat();
-        }),
+          .filter(({ user }) => user === null)
+          .flatMap((found) => this.#newestOf(roomId, found) ?? []),
     };
+  }
+
+  /** Returns the newest event of a message that was in the timeline of a room at the position that was read last. */
+  #newestOf(
+    roomId: string,
+    { chatMessageIds }: Pick<ShownMessage, "chatMessageIds">,
+  ): ShownEvent | undefined {
+    for (const id of chatMessageIds.toReversed()) {
+      const { roomId: at, eventId } = readChatId(id);
+      const found = at === roomId ? this.#shownAt(roomId, eventId) : undefined;
+      if (found !== undefined) return found;
+    }
+    return undefined;
+  }
+
+  #originalOf(target: string): string {
+    return this.#originals.get(target) ?? target;
   }
 
   /** Returns a message of the bridge, as it was at the position of the timeline that was read last. */
   #shownAt(roomId: string, target: string): ShownEvent | undefined {
     const { bridge, timeline } = this.#parts;
-    const eventId = this.#originals.get(target) ?? target;
-    const found = bridge.shown(toChatId(roomId, eventId));
-    const message = found && timeline.at(eventId, found.message);
+    const eventId = this.#originalOf(target);
+    const chatId = toChatId(roomId, eventId);
+    const found = bridge.shown(chatId);
+    if (found === undefined) return undefined;
+    // Only the last event of a message shows its current state. The events before it are closed questions.
+    const isLast = found.chatMessageIds.at(-1) === chatId;
+    const message = timeline.at(eventId, isLast ? found.message : closed(found.message));
     return message && { eventId, message };
   }
 }

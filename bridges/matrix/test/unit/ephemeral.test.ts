@@ -33,7 +33,9 @@ async function show(lifetimeMs: number, failures: { open?: Error[]; encrypted?: 
     timeline: { begin: () => undefined },
     unsaved: { begin: () => undefined, end: () => undefined },
     keycaps: { want: () => undefined },
-    prefix: "!",
+    powers: { of: async () => ({ maySpeak: true, mayRedact: true }), changed: () => undefined },
+    powerNotice: { afterQuestion: () => undefined },
+    settings: { COMMAND_PREFIX: "!", MATRIX_QUESTIONS: "new", MATRIX_PICTURES: "caption" },
   } as unknown as ConstructorParameters<typeof MatrixChat>[0]);
   const expiresAt = new Date(Date.now() + lifetimeMs).toISOString();
   const event = { id: "evt_1", channel: "!room:example.org", user: ANN, message: MESSAGE, expiresAt };

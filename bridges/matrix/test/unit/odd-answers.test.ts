@@ -3,14 +3,18 @@ import { pino } from "pino";
 import { createBackground } from "../../background";
 import { createDirectRooms } from "../../chat/direct-rooms";
 import { createEncryptedRooms } from "../../chat/encrypted-rooms";
+import { createRoomPowers } from "../../chat/room-powers";
 import { createTimelineStates } from "../../chat/timeline-states";
 import { MatrixApi } from "../../client/matrix-api";
 import { runSync } from "../../client/sync-loop";
 import { createIds } from "../../ids";
+import { createDirectHelp } from "../../inbound/direct-help";
 import { createInvites } from "../../inbound/invites";
 import { createNames } from "../../inbound/names";
 import { Reporter } from "../../inbound/reporter";
 import { SyncHandler } from "../../inbound/sync-handler";
+import { Upgrades } from "../../inbound/upgrades";
+import { RoomList } from "../../room-list";
 
 /** Makes the pauses before retries end immediately. */
 jest.mock("node:timers/promises", () => ({ setTimeout: () => new Promise(setImmediate) }));
@@ -56,6 +60,7 @@ const answer = () => ({
               { state_key: ANN, unsigned: { prev_content: {} } },
             ),
             event("$6", "m.room.power_levels", {}, { state_key: "" }),
+            event("$t", "m.room.tombstone", { replacement_room: "!next:example.org" }, { state_key: "" }),
             text("$7", "!play edited", { "m.relates_to": { rel_type: "m.replace", event_id: "$x" } }),
             text("$last", "!play help"),
           ],
@@ -107,18 +112,26 @@ async function follow(answers: readonly unknown[]) {
   const direct = createDirectRooms(api, OWN);
   const background = createBackground(signal, () => undefined);
   const invites = createInvites({ api, own: OWN, direct, encrypted, log, signal, allowed: [] });
-  const reporter = new Reporter({ bridge, api, names, ids, background, log, signal });
+  const typing = { COMMAND_PREFIX: "!", COMMAND_WORD: "play" };
+  const powers = createRoomPowers(api, OWN);
+  const roomList = new RoomList({ direct, powers, names, ids });
+  const directHelp = createDirectHelp({ api, rooms: roomList, names, background, typing });
+  const upgrades = new Upgrades({ api, direct, typing, settle: invites.settle, log, signal });
+  const reporter = new Reporter({ bridge, api, names, ids, background, directHelp, log, signal });
   const sync = new SyncHandler({
     bridge,
     api,
     own: OWN,
-    typing: { COMMAND_PREFIX: "!", COMMAND_WORD: "play" },
+    typing,
     direct,
     timeline: createTimelineStates(),
     unsaved: { untilSaved: async () => undefined },
     names,
     ids,
     invites,
+    upgrades,
+    powers,
+    roomList,
     reporter,
     log,
     signal,

@@ -2,7 +2,7 @@ import { once } from "node:events";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import ipaddr from "ipaddr.js";
-import { createPictures, toPictureContent } from "../../chat/pictures";
+import { createPictures } from "../../chat/pictures";
 
 const FILES: Readonly<Record<string, Buffer>> = {
   png: Buffer.from(
@@ -38,16 +38,14 @@ const failures: string[] = [];
 function pictures(allow = "127.0.0.0/8") {
   uploads.length = failures.length = 0;
   return createPictures({
+    signal: new AbortController().signal,
     allow: [ipaddr.parseCIDR(allow)],
     api: { upload: async (_bytes, type, name) => `mxc://s/${uploads.push(`${type} ${name}`)}` },
     onFailure: (reason) => failures.push(reason),
   });
 }
 const upload = (from: ReturnType<typeof pictures>, path: string) =>
-  from.upload(
-    `http://127.0.0.1:${(server.address() as AddressInfo).port}/${path}`,
-    new AbortController().signal,
-  );
+  from.upload(`http://127.0.0.1:${(server.address() as AddressInfo).port}/${path}`);
 
 test.each([
   ["png/png", "image/png picture.png"],
@@ -56,7 +54,7 @@ test.each([
   ["gif/png", "image/gif picture.gif"],
 ])("the content of %s is an image, and is uploaded with its type", async (path, uploaded) => {
   const picture = await upload(pictures(), path);
-  expect(picture && toPictureContent(picture).info).toMatchObject({ w: 1, h: 1 });
+  expect(picture?.measured).toEqual({ w: 1, h: 1 });
   expect(uploads).toEqual([uploaded]);
 });
 

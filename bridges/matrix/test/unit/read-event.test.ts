@@ -27,6 +27,7 @@ function view(newest: readonly ShownEvent[], directMember?: string): RoomView {
   return {
     directMember,
     shown: (eventId) => newest.find((each) => each.eventId === eventId),
+    newestOf: (eventId) => newest.find((each) => each.eventId === eventId),
     newest: () => newest,
   };
 }

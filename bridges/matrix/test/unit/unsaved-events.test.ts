@@ -35,13 +35,16 @@ function run(send: () => Promise<string>, saved: readonly ShownMessage[] = []) {
     keycaps: { want: () => undefined },
     timeline,
     unsaved,
-    prefix: "!",
+    powers: { of: async () => ({ maySpeak: true, mayRedact: true }), changed: () => undefined },
+    powerNotice: { afterQuestion: () => undefined },
+    settings: { COMMAND_PREFIX: "!", MATRIX_QUESTIONS: "new", MATRIX_PICTURES: "caption" },
     shown: bridge.shown,
   } as unknown as ConstructorParameters<typeof MatrixChat>[0]);
   const sync = new SyncHandler({
     bridge,
     own: OWN,
     typing: { COMMAND_PREFIX: "!", COMMAND_WORD: "play" },
+    roomList: { joined: () => undefined },
     direct,
     timeline,
     unsaved,

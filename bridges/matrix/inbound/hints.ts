@@ -1,0 +1,52 @@
+import { readChoice, readCommand } from "chat-bridge-runner";
+import { choicesOf, keycap, KEYCAPS_MAX } from "../chat/choices";
+import { asks } from "../chat/questions";
+import type { MatrixEvent } from "../client/events";
+import { fieldsOf } from "../client/fields";
+import type { MemberAct, RoomView, ShownEvent, Typing } from "./read-event";
+
+type Hint = Extract<MemberAct, { type: "hint" }>;
+
+export const NOT_IN_DIRECT_ROOMS = "Commands work in rooms, not in direct conversations.";
+
+/**
+ * The hints for what looks like an answer, but is none: a number without the prefix, another reaction, and an edit.
+ * Members get these hints only while a question waits for them.
+ */
+
+/** Returns the hint for a number without the prefix; undefined if the text is not a number of an open choice. */
+export function numberHint(text: string, room: RoomView, typing: Typing): Hint | undefined {
+  const number = readChoice(text, typing, true);
+  const [newest] = room.newest();
+  if (number === undefined || newest === undefined || number > choicesOf(newest.message).length) {
+    return undefined;
+  }
+  const typed = `${typing.COMMAND_PREFIX}${number}`;
+  const how = number > KEYCAPS_MAX ? `type ${typed}` : `type ${typed}, or add the reaction ${keycap(number)}`;
+  return { type: "hint", topic: "number", text: `That is no answer yet: ${how}.` };
+}
+
+/** Returns the hint for a reaction that is not the number of a choice; undefined if the message has no choices. */
+export function reactionHint({ message }: ShownEvent, { COMMAND_PREFIX: prefix }: Typing): Hint | undefined {
+  const count = choicesOf(message).length;
+  if (count === 0) return undefined;
+  const [first, last] = [keycap(1), keycap(Math.min(count, KEYCAPS_MAX))];
+  const reactions = count === 1 ? `the reaction ${first}` : `one of the reactions ${first} to ${last}`;
+  const typed = count === 1 ? `${prefix}1` : `${prefix}1 to ${prefix}${count}`;
+  return {
+    type: "hint",
+    topic: "reaction",
+    text: `Other reactions are no answer: add ${reactions}, or type ${typed}.`,
+  };
+}
+
+/** Returns the hint for an edit that would be an answer or a command; undefined for other edits. */
+export function editHint({ content }: MatrixEvent, room: RoomView, typing: Typing): Hint | undefined {
+  const { body } = fieldsOf(content["m.new_content"]);
+  if (typeof body !== "string") return undefined;
+  const isCommand = readCommand(body, typing) !== undefined;
+  const isAnswer = /^\d/.test(body.trim()) || readChoice(body, typing) !== undefined;
+  const [newest] = room.newest();
+  if (!isCommand && !(isAnswer && newest !== undefined && asks(newest.message))) return undefined;
+  return { type: "hint", topic: "edit", text: "I do not read edits: write a new message." };
+}

@@ -1,0 +1,114 @@
+import type { BridgeSettings, Logger } from "chat-bridge-runner";
+import { LRUCache } from "lru-cache";
+import { toNotice } from "../chat/content";
+import type { DirectRoomIndex } from "../chat/direct-rooms";
+import type { MatrixEvent } from "../client/events";
+import { fieldsOf } from "../client/fields";
+import type { MatrixApi } from "../client/matrix-api";
+import { untilAnswered } from "../client/retrying";
+import { serverOf } from "../ids";
+
+export interface UpgradeParts {
+  readonly api: Pick<MatrixApi, "join" | "leave" | "send" | "state">;
+  readonly direct: Pick<DirectRoomIndex, "memberOf" | "add">;
+  readonly typing: Pick<BridgeSettings, "COMMAND_PREFIX" | "COMMAND_WORD">;
+  /** Called when the bridge has joined a new room. Resolves to whether the bridge can play there. */
+  settle(roomId: string): Promise<boolean>;
+  readonly log: Logger;
+  readonly signal: AbortSignal;
+}
+
+const UPGRADES_KEPT = 1_000;
+
+/**
+ * Follows the upgrades of rooms: an upgrade replaces a room by another one. For the service, the new room is another
+ * channel, so a game in the old room ends.
+ *
+ * Only members with the power to do so can upgrade a room. The new room must name the old one as its predecessor, so
+ * that nobody can make the bridge join a stranger's room.
+ */
+export class Upgrades {
+  readonly #parts: UpgradeParts;
+  /** The replaced room, by the id of the new room, until the bridge has moved. */
+  readonly #expected = new LRUCache<string, string>({ max: UPGRADES_KEPT });
+
+  constructor(parts: UpgradeParts) {
+    this.#parts = parts;
+  }
+
+  /** Whether the bridge waits for an invite to this room. */
+  isExpected(roomId: string): boolean {
+    return this.#expected.has(roomId);
+  }
+
+  /** Follows the upgrade that a room's event `m.room.tombstone` announces. Rejects only when the bridge stops. */
+  async follow(roomId: string, { sender, content }: MatrixEvent): Promise<void> {
+    const { api, log, signal } = this.#parts;
+    const replacement = fieldsOf(content)["replacement_room"];
+    if (typeof replacement !== "string" || !replacement.startsWith("!") || replacement === roomId) return;
+    this.#expected.set(replacement, roomId);
+    try {
+      await untilAnswered(() => api.join(replacement, serverOf(sender)), { signal });
+    } catch (error) {
+      signal.throwIfAborted();
+      log.warn(
+        { roomId, replacement, problem: (error as Error).message },
+        "cannot join the room of an upgrade",
+      );
+      await this.#say(roomId, "This room was upgraded. Invite me to the new room to play there.");
+      return;
+    }
+    await this.arrived(replacement);
+  }
+
+  /** Called when the bridge has joined a room. Leaves the replaced room, if any, and informs members in both rooms. */
+  async arrived(roomId: string): Promise<void> {
+    const { api, direct, typing, settle, log } = this.#parts;
+    const replaced = this.#expected.get(roomId);
+    if (replaced === undefined) return;
+    this.#expected.delete(roomId);
+    if (!(await this.#isSuccessor(roomId, replaced))) {
+      log.warn({ roomId, replaced }, "left the room of an upgrade: it does not name the old room");
+      await this.#try("leave a room", roomId, () => api.leave(roomId));
+      return;
+    }
+    if (!(await settle(roomId))) return;
+    const member = direct.memberOf(replaced);
+    if (member !== undefined) await this.#try("save a direct room", roomId, () => direct.add(member, roomId));
+    log.info({ roomId, replaced }, "followed the upgrade of a room");
+    await this.#say(
+      replaced,
+      "This room was upgraded. I play on in the new room, and a game in this room ends here.",
+    );
+    const command = `${typing.COMMAND_PREFIX}${typing.COMMAND_WORD}`;
+    await this.#say(
+      roomId,
+      `I followed you into this room. A game in the old room ended there: type ${command} to play.`,
+    );
+    await this.#try("leave a replaced room", replaced, () => api.leave(replaced));
+  }
+
+  async #isSuccessor(roomId: string, replaced: string): Promise<boolean> {
+    const read = () => this.#parts.api.state<{ predecessor: unknown }>(roomId, "m.room.create");
+    const create = await this.#try("read who created a room", roomId, read);
+    return fieldsOf(create?.predecessor)["room_id"] === replaced;
+  }
+
+  async #say(roomId: string, text: string): Promise<void> {
+    const { api } = this.#parts;
+    const txnId = `upgrade.${Date.now()}`;
+    await this.#try("send a notice", roomId, () => api.send(roomId, "m.room.message", txnId, toNotice(text)));
+  }
+
+  /** Resolves to undefined if the homeserver rejects the request permanently. Rejects only when the bridge stops. */
+  async #try<T>(what: string, roomId: string, call: () => Promise<T>): Promise<T | undefined> {
+    const { log, signal } = this.#parts;
+    try {
+      return await untilAnswered(call, { signal });
+    } catch (error) {
+      signal.throwIfAborted();
+      log.warn({ roomId, problem: (error as Error).message }, `cannot ${what}`);
+      return undefined;
+    }
+  }
+}

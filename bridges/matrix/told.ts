@@ -1,0 +1,27 @@
+import { LRUCache } from "lru-cache";
+import type { StateFile } from "./state-file";
+
+const ROOMS_KEPT = 1_000;
+
+export type ToldRooms = ReturnType<typeof createToldRooms>;
+
+/** The rooms that the bridge has told something that it tells only once. Call `load` first. */
+export function createToldRooms(file: StateFile<readonly string[]>, onFailure: (error: unknown) => void) {
+  const told = new LRUCache<string, true>({ max: ROOMS_KEPT });
+  let saving: Promise<unknown> = Promise.resolve();
+  return {
+    async load(): Promise<void> {
+      for (const roomId of (await file.load()) ?? []) told.set(roomId, true);
+    },
+    /** Returns true at the first call for a room, also after a restart. */
+    isFirst(roomId: string): boolean {
+      if (told.has(roomId)) return false;
+      told.set(roomId, true);
+      // If the save fails, the next run of the bridge tells the room again.
+      saving = saving.then(() => file.save([...told.keys()])).catch(onFailure);
+      return true;
+    },
+    /** Resolves when all rooms are saved. */
+    idle: async (): Promise<void> => void (await saving),
+  };
+}
