@@ -77,9 +77,9 @@ export function isStale({ origin_server_ts: atMs = 0 }: MatrixEvent, nowMs: numb
 }
 
 function readReaction(event: MatrixEvent, room: RoomView, typing: Typing): MemberAct | undefined {
-  const { type, target = "", key = "" } = relationOf(event);
+  const { type, target = "", key } = relationOf(event);
   const shown = type === "m.annotation" ? room.shown(target) : undefined;
-  if (shown === undefined) return undefined;
+  if (shown === undefined || key === undefined) return undefined;
   const number = keycapNumber(key);
   const choice = choicesOf(shown.message).find((each) => each.number === number);
   if (choice === undefined) return isStale(event, typing.nowMs) ? undefined : reactionHint(shown, typing);

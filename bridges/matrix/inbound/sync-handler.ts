@@ -68,7 +68,10 @@ export class SyncHandler {
     }
     for (const [roomId, invited] of Object.entries(rooms.invite ?? {})) {
       const hasJoined = await invites.answer(roomId, invited, upgrades.isExpected(roomId));
-      if (hasJoined) await upgrades.arrived(roomId);
+      if (!hasJoined) continue;
+      roomList.joined(roomId);
+      void roomList.readRoom(roomId);
+      await upgrades.arrived(roomId);
     }
     for (const roomId of Object.keys(rooms.leave ?? {})) {
       direct.membershipChanged(roomId);

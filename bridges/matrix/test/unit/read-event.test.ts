@@ -1,5 +1,11 @@
 import type { Button, Message } from "chat-bridge-kit";
-import { readEvent, withoutFallback, type RoomView, type ShownEvent } from "../../inbound/read-event";
+import {
+  isUnasked,
+  readEvent,
+  withoutFallback,
+  type RoomView,
+  type ShownEvent,
+} from "../../inbound/read-event";
 
 const ANN = "@ann:example.org";
 const NOW_MS = 1_000_000_000;
@@ -58,6 +64,16 @@ const inThread = (root: string, inReplyTo: unknown, isFallback?: unknown) => ({
     "m.in_reply_to": { event_id: inReplyTo },
   },
 });
+const hint = (topic: string, text: string) => ({ type: "hint", topic, text });
+const OTHER_REACTION = hint(
+  "reaction",
+  "Other reactions are no answer: add one of the reactions 1️⃣ to 2️⃣, or type !1 to !2.",
+);
+const NO_EDITS = hint("edit", "I do not read edits: write a new message.");
+const edited = (body: string, ageMs = 0) => {
+  const relation = { rel_type: "m.replace", event_id: "$member" };
+  return typed(`* ${body}`, { "m.new_content": { body }, "m.relates_to": relation }, ageMs);
+};
 const answer = (text: string, replied?: string) => ({
   type: "message",
   text,
@@ -152,7 +168,15 @@ test.each<[string, Parameters<typeof readEvent>[0], readonly ShownEvent[], unkno
     answer("> g", "$prompt"),
   ],
   ["a typed choice", typed("!2"), [PLAIN, CHOICES], press("$choices", "B")],
-  ["a number without the prefix", typed("2"), [CHOICES], undefined],
+  [
+    "a number without the prefix",
+    typed("2"),
+    [CHOICES],
+    hint("number", "That is no answer yet: type !2, or add the reaction 2️⃣."),
+  ],
+  ["a number without the prefix, after the question", typed("2"), [PLAIN, CHOICES], undefined],
+  ["a number above the choices", typed("3"), [CHOICES], undefined],
+  ["an old number without the prefix", typed("2", {}, 360_000), [CHOICES], undefined],
   [
     "a typed choice as a reply",
     typed("!1", replyTo("$older")),
@@ -173,9 +197,22 @@ test.each<[string, Parameters<typeof readEvent>[0], readonly ShownEvent[], unkno
     [CHOICES],
     press("$choices", "B", true),
   ],
-  ["a keycap without a button", reaction("$choices", "3️⃣"), [CHOICES], undefined],
+  ["a keycap without a button", reaction("$choices", "3️⃣"), [CHOICES], OTHER_REACTION],
+  [
+    "another emoji under the only choice",
+    reaction("$one", "👍"),
+    [shown("$one", { labels: ["A"] })],
+    hint("reaction", "Other reactions are no answer: add the reaction 1️⃣, or type !1."),
+  ],
+  ["another emoji under a message without choices", reaction("$prompt", "👍"), [PROMPT], undefined],
   ["a keycap on a member's message", reaction("$other", "1️⃣"), [CHOICES], undefined],
-  ["another emoji", reaction("$choices", "👍"), [CHOICES], undefined],
+  ["another emoji", reaction("$choices", "👍"), [CHOICES], OTHER_REACTION],
+  ["an edit of a typed choice", edited("!3"), [CHOICES], NO_EDITS],
+  ["an edit of a number", edited("8849 m"), [PROMPT], NO_EDITS],
+  ["an edit of a command", edited("!play start"), [], NO_EDITS],
+  ["an old edit of a command", edited("!play start", 360_000), [], undefined],
+  ["an edit of a typed choice, after the question", edited("!3"), [PLAIN], undefined],
+  ["an edit of other text", edited("hello"), [PROMPT], undefined],
   ["a redacted reaction", event("m.reaction", {}), [CHOICES], undefined],
   ["a reaction with a key that is not text", reaction("$choices", { a: 1 }), [CHOICES], undefined],
   ["an event of another type", event("m.sticker", { body: "!play" }), [PROMPT], undefined],
@@ -202,6 +239,23 @@ test.each<[string, Parameters<typeof readEvent>[0], readonly ShownEvent[], unkno
   ],
 ])("in a direct room: %s", (_what, from, newest, act) => {
   expect(readEvent(from, view(newest, ANN), TYPING)).toEqual(act);
+});
+
+test.each<[string, Parameters<typeof readEvent>[0], readonly ShownEvent[], boolean]>([
+  ["text without a prompt", typed("hello"), [PLAIN, CHOICES], true],
+  ["text while a prompt waits", typed("hello"), [PLAIN, PROMPT], false],
+  ["a number for a button", typed("2"), [CHOICES], false],
+  ["a number without a button", typed("2"), [PLAIN], true],
+])("in a direct room, %s", (_what, from, newest, is) => {
+  const room = view(newest, ANN);
+  const act = readEvent(from, room, TYPING);
+  expect(act !== undefined && isUnasked(act, room)).toBe(is);
+});
+
+test("a reply to an earlier question of a message answers its newest question", () => {
+  const [first, second] = [shown("$first"), shown("$second", { awaitsReply: true })];
+  const room = { ...view([second, first]), newestOf: () => second };
+  expect(readEvent(typed("8849", replyTo("$first")), room, TYPING)).toEqual(answer("8849", "$second"));
 });
 
 test("in a direct room, only events of its member are reported", () => {

@@ -1,0 +1,139 @@
+import { MessageKind } from "../../../../proto/gen/chatbridge/v1/event";
+import { create, ephemeral, update } from "../../../../test/harness/contents";
+import { sharedService } from "../../../../test/harness/shared-service";
+import { until } from "../../../../test/harness/wait";
+import type { RoomMessage } from "../harness/fold-room";
+import type { MatrixMember } from "../harness/matrix-member";
+import { card, idOf, startScene } from "../harness/scene";
+
+const scene = startScene(sharedService());
+const { says } = scene;
+const isNotice = ({ sender, msgtype }: RoomMessage) => sender === scene.rig.id && msgtype === "m.notice";
+
+const notice = (member: MatrixMember, room: string, words: string) =>
+  member.sees(room, `the notice “${words}”`, (message) => isNotice(message) && message.body.includes(words));
+
+/** Resolves to the number of the bridge's notices in a room. */
+const noticesIn = async (room: string) => (await scene.ann.messages(room)).filter(isNotice).length;
+
+/** Opens a question with two choices in a room with two members. Resolves to the room and the message. */
+async function openQuestion() {
+  const { rig, ann, bob } = scene;
+  const room = await rig.room(ann);
+  await ann.invite(room, bob.id);
+  await bob.join(room);
+  const id = await idOf(rig.publish(create(room, card("Pick one", "Paris", "Rome"))));
+  const { eventId } = await scene.seesKeycaps(room, "Pick one", "1️⃣", "2️⃣");
+  return { room, id, eventId };
+}
+
+/** A member presses a button, which the bridge reports after all earlier events of the member. */
+async function presses(member: MatrixMember, room: string): Promise<void> {
+  await member.say(room, "!2");
+  await scene.rig.reports("a press", ({ channel, user }) => channel === room && user === member.id);
+}
+
+describe("what is no answer is explained once to each member, while a question waits:", () => {
+  type Act = (member: MatrixMember, room: string, eventId: string) => Promise<unknown>;
+  const edits: Act = async (member, room) => {
+    const original = await member.say(room, "I think it is Rome");
+    const relation = { rel_type: "m.replace", event_id: original };
+    const newer = { msgtype: "m.text", body: "!2" };
+    const content = { ...newer, body: "* !2", "m.new_content": newer, "m.relates_to": relation };
+    await member.send(room, "m.room.message", content);
+  };
+
+  test.each<[string, Act, string]>([
+    [
+      "a number without the prefix",
+      (member, room) => member.say(room, "2"),
+      "type !2, or add the reaction 2️⃣",
+    ],
+    [
+      "another reaction",
+      (member, room, eventId) => member.react(room, eventId, "👍"),
+      "add one of the reactions 1️⃣ to 2️⃣, or type !1 to !2",
+    ],
+    ["an edit", edits, "I do not read edits"],
+  ])("%s", async (_what, act, words) => {
+    const { rig, ann, bob } = scene;
+    const { room, id, eventId } = await openQuestion();
+    // Another bot's notices are not explained.
+    await bob.send(room, "m.room.message", { msgtype: "m.notice", body: "2" });
+    await act(ann, room, eventId);
+    const { body } = await notice(ann, room, words);
+    expect(body).not.toContain("undefined");
+    await act(ann, room, eventId).catch(() => undefined);
+    await presses(ann, room);
+    await rig.publish(update(room, { ...card("The end"), kind: MessageKind.TIME_UP, id }));
+    await ann.sees(room, "the end", says("The end"));
+    // After the question, the same has no meaning.
+    await act(bob, room, eventId).catch(() => undefined);
+    await bob.say(room, "!play help");
+    await rig.reports("a command", ({ channel, type }) => channel === room && type === "command");
+    expect(await noticesIn(room)).toBe(1);
+  });
+});
+
+test("an ephemeral message is a notice, unless it asks something", async () => {
+  const { rig, synapse, ann } = scene;
+  const room = await rig.room(ann);
+  const cat = await synapse.member("cat");
+  await ann.invite(room, cat.id);
+  await cat.join(room);
+  await cat.say(room, "!play help");
+  await rig.reports("the command", ({ user }) => user === cat.id);
+  await rig.publish(
+    ephemeral(room, cat.id, card("Locked in")),
+    ephemeral(room, cat.id, card("Sure?", "Yes")),
+  );
+  const direct = await cat.directRoomWith(rig.id);
+  const receipt = await cat.sees(direct, "the receipt", says("Locked in"));
+  const asked = await cat.sees(direct, "the question", says("Sure?"));
+  expect([receipt.msgtype, asked.msgtype]).toEqual(["m.notice", "m.text"]);
+});
+
+describe("in a direct room, the bridge explains where games are played", () => {
+  test.each(["hello", "help", "1", "!play"])("%s", async (text) => {
+    const { rig, synapse, ann } = scene;
+    const name = `dan${text.replaceAll(/\W/g, "-")}`;
+    const dan = await synapse.member(name);
+    const shared = await rig.room(ann, { name: `Quiz of ${name}` });
+    await rig.room(ann, { name: "Secret room" });
+    await ann.invite(shared, dan.id);
+    await dan.join(shared);
+    const direct = await dan.createRoom({ is_direct: true, preset: "trusted_private_chat" }, rig.id);
+    await until("the bridge has joined", async () => (await dan.membershipOf(direct, rig.id)) === "join");
+    await dan.say(direct, text);
+    const { body } = await notice(dan, direct, "Type !play in a room in which we both are");
+    expect(body).toContain(`e.g. Quiz of ${name}.`);
+    expect(body).not.toContain("Secret room");
+    // The explanation is not repeated for each message.
+    await dan.say(direct, "hello again");
+    await rig.reports(
+      "the text",
+      ({ channel, text: said }) => channel === `dm:${dan.id}` && said === "hello again",
+    );
+    await dan.say(shared, "!play help");
+    await rig.reports("the command", ({ channel }) => channel === shared);
+    expect((await dan.messages(direct)).filter(isNotice)).toHaveLength(1);
+  });
+
+  test("to a member with whom it shares no room", async () => {
+    const { rig, synapse } = scene;
+    const eve = await synapse.member("eve");
+    const direct = await eve.createRoom({ is_direct: true, preset: "trusted_private_chat" }, rig.id);
+    await until("the bridge has joined", async () => (await eve.membershipOf(direct, rig.id)) === "join");
+    await eve.say(direct, "hello");
+    await notice(eve, direct, "Invite me to a room, and type !play there.");
+  });
+});
+
+test("the bridge says that the game is over when its room becomes encrypted", async () => {
+  const { rig, ann } = scene;
+  const { room } = await openQuestion();
+  await ann.setState(room, "m.room.encryption", { algorithm: "m.megolm.v1.aes-sha2" });
+  const { body } = await notice(ann, room, "Game over");
+  expect(body).toContain("create a room without end-to-end encryption, and invite me there");
+  await until("the bridge has left", async () => (await ann.membershipOf(room, rig.id)) === "leave");
+});
