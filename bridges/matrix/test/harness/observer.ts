@@ -20,8 +20,8 @@ export async function startObserver(member: MatrixMember, bridge: string, room: 
     const all = await Promise.all(
       [room, ...direct].map(async (roomId) => {
         const channel = roomId === room ? room : `dm:${member.id}`;
-        const texts = (await member.messages(roomId)).filter(({ sender, msgtype }) => {
-          return sender === bridge && msgtype === "m.text";
+        const texts = (await member.messages(roomId)).filter((message) => {
+          return message.sender === bridge && !isRemark(message);
         });
         return texts.map((message) => ({ channel, text: message.body, buttons: labelsIn(message) }));
       }),
@@ -44,6 +44,11 @@ export async function startObserver(member: MatrixMember, bridge: string, room: 
       await once(server, "close");
     },
   };
+}
+
+/** Returns whether a notice is a remark of the bridge itself, and not an ephemeral message of a game. */
+function isRemark({ msgtype, body }: RoomMessage): boolean {
+  return msgtype === "m.notice" && body.startsWith("I may not remove reactions");
 }
 
 /** Returns the labels of the choices and links below a text. */

@@ -130,15 +130,17 @@ test(
     // the service is stopped.
     const first = await ann.sees(room, "the first question", says("Question 1 of 2"));
     const right = rightKeycap(first);
-    await seesKeycaps(ann, room, eventId, 4);
-    await bob.react(room, eventId, right);
+    await seesKeycaps(ann, room, first.eventId, 4);
+    // The question is a new message, and the lobby is closed.
+    await seesKeycaps(ann, room, eventId, 0);
+    await bob.react(room, first.eventId, right);
     await ann.sees(room, "one answer", says("1 of 3 have answered"));
     await bridge.stop("SIGKILL");
-    await cat.react(room, eventId, right);
+    await cat.react(room, first.eventId, right);
     bridge = await startBridge(environment);
     await ann.sees(room, "two answers", says("2 of 3 have answered"));
     const restarted = restartService();
-    await ann.react(room, eventId, right);
+    await ann.react(room, first.eventId, right);
     await restarted;
     // After the outage, the bridge may fetch the answer and the next question together, and show only the question.
     await ann.sees(room, "the answer", says(/The answer:|Question 2 of 2/));
@@ -151,9 +153,10 @@ test(
     const second = await ann.sees(room, "the second question", says("Question 2 of 2"));
     // The game asks about a number with three decimals, because it can have two meanings: 42.195 can be 42195.
     const number = String(bank.numbers.find(({ text }) => second.body.includes(text))?.right.toFixed(4));
-    await seesKeycaps(ann, room, eventId, 0);
+    await seesKeycaps(ann, room, first.eventId, 0);
     await ann.say(room, number);
-    await bob.reply(room, eventId, number);
+    // A reply to the message of an earlier question counts for the current question.
+    await bob.reply(room, first.eventId, number);
     await ann.sees(room, "two answers", says("2 of 3 have answered"));
     await bridge.stop("SIGKILL");
     await cat.say(room, number);
@@ -163,14 +166,16 @@ test(
     // Every member's answers count: at least 100 points for the first question, and 200 for the exact number.
     const points = [...board.body.matchAll(FULL_BOARD)].map(([, name, won]) => [name, Number(won) >= 300]);
     expect(Object.fromEntries(points)).toEqual({ ann: true, bob: true, cat: true });
-    expect(board.eventId).toBe(eventId);
+    expect(board.eventId).toBe(second.eventId);
 
-    // Every message is shown once: the game is one message in the room.
+    // Every message is shown once: the lobby, and one message for each question.
     const shown = (await ann.messages(room)).filter(fromBridge);
-    expect(shown.filter(({ msgtype }) => msgtype === "m.text").map((message) => message.eventId)).toEqual([
+    expect(shown.filter(({ msgtype }) => msgtype !== "m.notice").map((message) => message.eventId)).toEqual([
       eventId,
+      first.eventId,
+      second.eventId,
     ]);
-    await seesKeycaps(ann, room, eventId, 0);
+    for (const { eventId: each } of [{ eventId }, first, second]) await seesKeycaps(ann, room, each, 0);
     // A bridge that is killed while it creates a direct room may create a second one, so a member can have two.
     const directRooms = new Map<MatrixMember, string[]>(members.map((member) => [member, []]));
     async function directMessages(member: MatrixMember) {
