@@ -85,6 +85,9 @@ export class ConnectedRooms {
       unsaved,
       powerNotice: createPowerNotice({ api, powers, direct, told, background }),
       settings,
+      stopped: signal,
+      onMuted: (roomId) =>
+        log.warn({ roomId }, "an update waits: the bridge may not send messages in the room"),
       shown: (chatId) => this.bridge.shown(chatId),
     });
     const options = kitOptions(settings, log);

@@ -21,7 +21,5 @@ export function createToldRooms(file: StateFile<readonly string[]>, onFailure: (
       saving = saving.then(() => file.save([...told.keys()])).catch(onFailure);
       return true;
     },
-    /** Resolves when all rooms are saved. */
-    idle: async (): Promise<void> => void (await saving),
   };
 }

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import {
   CannotShow,
   TIMER_MOST_MS,
@@ -29,6 +30,9 @@ import type { TimelineStates } from "./timeline-states";
 import { closingTxn, questionTxn } from "./txn-id";
 import type { UnsavedEvents } from "./unsaved-events";
 
+/** Milliseconds between two checks of whether the bridge may speak. The powers are cached, so a check is cheap. */
+const MUTED_LOOK_MS = 1_000;
+
 export interface MatrixChatParts {
   readonly api: Pick<MatrixApi, "send">;
   readonly ids: Ids;
@@ -41,6 +45,10 @@ export interface MatrixChatParts {
   readonly unsaved: Pick<UnsavedEvents, "begin" | "end">;
   readonly powerNotice: Pick<PowerNotice, "afterQuestion">;
   readonly settings: ChatSettings;
+  /** Aborted when the bridge stops. */
+  readonly stopped: AbortSignal;
+  /** Called when an update waits until the bridge may speak in a room. */
+  onMuted(roomId: string): void;
   /** Returns the message that the chat shows under an id: see `Bridge.shown`. */
   shown(chatId: string): ShownMessage | undefined;
 }
@@ -105,7 +113,7 @@ export class MatrixChat implements BridgeChat {
   }
 
   update(event: ShownUpdate, signal: AbortSignal): Promise<string | readonly string[]> {
-    return this.#show(event.id, async () => (await this.#update(event, signal)) ?? []);
+    return this.#show(event.id, async () => (await this.#updateUnmuted(event, signal)) ?? []);
   }
 
   /** Shows an event. Rejects with the error that determines whether and when the kit retries the call. */
@@ -132,10 +140,37 @@ export class MatrixChat implements BridgeChat {
     try {
       return await post();
     } catch (error) {
-      if (!isRejected(error, "M_FORBIDDEN")) throw error;
-      powers.changed(roomId);
-      const { maySpeak } = await powers.of(roomId);
-      throw maySpeak ? error : mutedRoom(createdAt);
+      throw (await this.#isMuted(roomId, error)) ? mutedRoom(createdAt) : error;
+    }
+  }
+
+  /** Whether the homeserver rejected a request because the bridge may not speak in the room. */
+  async #isMuted(roomId: string, error: unknown): Promise<boolean> {
+    const { powers } = this.#parts;
+    if (!isRejected(error, "M_FORBIDDEN")) return false;
+    powers.changed(roomId);
+    return !(await powers.of(roomId)).maySpeak;
+  }
+
+  /**
+   * Applies an update. The kit does not retry updates, so the update waits here while the bridge may not speak in the
+   * room: otherwise, the room might show a game's question forever. Only updates of the same message wait, too.
+   */
+  async #updateUnmuted(event: ShownUpdate, signal: AbortSignal): Promise<string | undefined> {
+    const { powers, stopped, onMuted } = this.#parts;
+    const { roomId } = readChatId(event.chatMessageId);
+    for (let looks = 0; ; looks += 1) {
+      if ((await untilAnswered(() => powers.of(roomId), { signal })).maySpeak) {
+        try {
+          return await this.#update(event, signal);
+        } catch (error) {
+          if (!(await this.#isMuted(roomId, error))) throw error;
+        }
+      }
+      if (looks === 0) onMuted(roomId);
+      const muted = mutedRoom(event.createdAt);
+      if (muted instanceof CannotShow || stopped.aborted) throw muted;
+      await sleep(MUTED_LOOK_MS, undefined, { signal });
     }
   }
 

@@ -134,6 +134,7 @@ describe("with MATRIX_QUESTIONS=edit", () => {
 
 describe("in a room in which the bridge may not speak", () => {
   const MUTED = { events_default: 50 };
+  const MUTED_LINE = "an update waits: the bridge may not send messages in the room";
 
   test("a message waits until a moderator allows it, and then shows its current state", async () => {
     const { rig, ann } = scene;
@@ -160,5 +161,28 @@ describe("in a room in which the bridge may not speak", () => {
     await until("the room is playable", async () => (await stateOf())?.problem === undefined);
     expect(await stateOf()).toEqual({ id: room, name: "Muted" });
     expect((await ann.messages(room)).filter(fromBridge).length).toBeLessThanOrEqual(2);
+  });
+
+  test("an update waits, too, and does not keep the bridge from stopping", async () => {
+    const { rig, ann } = scene;
+    const room = await rig.room(ann);
+    const id = await idOf(rig.publish(create(room, question("Question 1", "Paris", "Rome"))));
+    await seesKeycaps(room, "Question 1", "1️⃣", "2️⃣");
+    const path = `rooms/${encodeURIComponent(room)}/state/m.room.power_levels/`;
+    const powers = await ann.call<object>("GET", path);
+    const mute = () => ann.call("PUT", path, { ...powers, ...MUTED, users: {} });
+    await mute();
+    await rig.publish(update(room, { ...reveal("The answer: Paris"), id }));
+    await rig.bridge.logs(MUTED_LINE);
+    await rig.publish(update(room, { ...card("Final board"), kind: MessageKind.GAME_END, id }));
+    await ann.promote(room, rig.id);
+    await seesKeycaps(room, "Final board");
+    expect(await lines(room)).toEqual(["Final board"]);
+
+    await mute();
+    await rig.publish(update(room, { ...card("Never shown"), id }));
+    await until("the update waits", () => rig.bridge.logged(MUTED_LINE).length === 2);
+    expect(await rig.bridge.stop("SIGTERM")).toBe(0);
+    await rig.restart();
   });
 });

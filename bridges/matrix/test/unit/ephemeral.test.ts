@@ -34,6 +34,7 @@ async function show(lifetimeMs: number, failures: { open?: Error[]; encrypted?: 
     unsaved: { begin: () => undefined, end: () => undefined },
     keycaps: { want: () => undefined },
     powers: { of: async () => ({ maySpeak: true, mayRedact: true }), changed: () => undefined },
+    stopped: new AbortController().signal,
     powerNotice: { afterQuestion: () => undefined },
     settings: { COMMAND_PREFIX: "!", MATRIX_QUESTIONS: "new", MATRIX_PICTURES: "caption" },
   } as unknown as ConstructorParameters<typeof MatrixChat>[0]);

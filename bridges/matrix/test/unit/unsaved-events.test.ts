@@ -36,6 +36,7 @@ function run(send: () => Promise<string>, saved: readonly ShownMessage[] = []) {
     timeline,
     unsaved,
     powers: { of: async () => ({ maySpeak: true, mayRedact: true }), changed: () => undefined },
+    stopped: new AbortController().signal,
     powerNotice: { afterQuestion: () => undefined },
     settings: { COMMAND_PREFIX: "!", MATRIX_QUESTIONS: "new", MATRIX_PICTURES: "caption" },
     shown: bridge.shown,
