@@ -1,6 +1,6 @@
 import { mkdtempSync } from "node:fs";
 import { join } from "node:path";
-import type { MessageCreate, OutboundEvent } from "../../kit/events";
+import type { MessageCreate, MessageUpdate, OutboundEvent } from "../../kit/events";
 import { pushTo, SECRET } from "../../kit/test/harness/kit-receiver";
 import { testFolder } from "../../test/harness/folder";
 import { KILL_STEPS, killAt } from "../../test/harness/kill-at";
@@ -122,6 +122,42 @@ describe.each(["irc", "matrix"] as const)("the bridge for %s, in push mode,", (n
     expect((await texts()).filter((each) => each === text)).toHaveLength(1);
     expect(await next.stop()).toBe(0);
   });
+});
+
+test.each([
+  "after the chat shows the event, before the kit records this",
+  "while the kit records that the chat shows the event",
+  "before the event is removed",
+] as const)("the Matrix bridge, if it is killed %s, posts a new question once", async (step) => {
+  const { start, push } = await setUp("matrix");
+  const shows = async (text: string) => (await CHATS.matrix.texts()).includes(text);
+  const lobby = post(room, `lobby, killed ${step}`);
+  const first = await start();
+  expect(await push(lobby)).toBe(true);
+  await until("the lobby is shown", () => shows(lobby.message.text));
+  await first.stop();
+
+  const text = `question, killed ${step}`;
+  const event = update(lobby, text) as MessageUpdate;
+  const question = { ...event, message: { ...event.message, kind: "question", awaitsReply: true } };
+  const killed = await start(killAt(KILL_STEPS[step]));
+  const isAccepted = await push(question);
+  expect(await killed.exited).toBeNull();
+  const next = await start();
+  if (!isAccepted) expect(await push(question)).toBe(true);
+  const last = `after ${text}`;
+  expect(await push(post(room, last))).toBe(true);
+  await until("the last event is shown", () => shows(last));
+  const texts = await CHATS.matrix.texts();
+  expect(texts.filter((each) => each === text || each === lobby.message.text)).toEqual([
+    lobby.message.text,
+    text,
+  ]);
+  // An update of the question edits the new message.
+  expect(await push(update(lobby, `answer, killed ${step}`))).toBe(true);
+  await until("the answer replaces the question", async () => !(await shows(text)));
+  expect(await shows(lobby.message.text)).toBe(true);
+  expect(await next.stop()).toBe(0);
 });
 
 test("the IRC bridge, if it is killed in the middle of a message, continues with the next line and shows all accepted events", async () => {

@@ -5,8 +5,9 @@ import { MatrixError } from "../../client/matrix-error";
 import { pathOf } from "../../client/request";
 import { createIds, serverOf } from "../../ids";
 import { mayInvite } from "../../inbound/invites";
+import { createToldRooms } from "../../told";
 import { runByMember } from "../../inbound/run-by-member";
-import { toChatError } from "../../chat/to-chat-error";
+import { mutedRoom, toChatError } from "../../chat/to-chat-error";
 
 test("ids of up to 128 characters stay unchanged, and longer ids become digests that map back to the ids", () => {
   const ids = createIds();
@@ -55,6 +56,25 @@ test("a rate-limited request is retried after the wait that the homeserver gave,
   expect(toChatError(new MatrixError(403, "M_FORBIDDEN"))).toMatchObject({ name: "CannotShow" });
   expect(toChatError(new MatrixError(502, ""))).toMatchObject({ name: "MatrixError" });
   expect(toChatError(new MatrixError(401, "M_UNKNOWN_TOKEN"))).toMatchObject({ name: "MatrixError" });
+});
+
+// time: controlled
+test("a message waits at most 10 minutes for a room in which the bridge may not speak", () => {
+  const created = (ageMs: number) => new Date(Date.now() - ageMs).toISOString();
+  expect(mutedRoom(created(9 * 60_000))).toMatchObject({ name: "RetryLater" });
+  expect(mutedRoom(created(10 * 60_000))).toMatchObject({ name: "CannotShow" });
+});
+
+test("rooms that were told something are remembered after a restart", async () => {
+  let saved: readonly string[] | undefined;
+  const file = { load: async () => saved, save: async (rooms: readonly string[]) => void (saved = rooms) };
+  const first = createToldRooms(file, () => undefined);
+  await first.load();
+  expect([first.isFirst("!a"), first.isFirst("!b"), first.isFirst("!a")]).toEqual([true, true, false]);
+  await new Promise(setImmediate);
+  const second = createToldRooms(file, () => undefined);
+  await second.load();
+  expect([second.isFirst("!a"), second.isFirst("!c")]).toEqual([false, true]);
 });
 
 // time: ordering

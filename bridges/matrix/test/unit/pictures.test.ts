@@ -73,6 +73,12 @@ test("an image at an address that is not public and not allowed is not fetched",
   expect(failures).toEqual(["the host has an address that is not public (loopback)"]);
 });
 
+test("an image that failed is not fetched again for each edit of its message", async () => {
+  const from = pictures();
+  for (let i = 0; i < 3; i += 1) expect(await upload(from, "text/png")).toBeUndefined();
+  expect(failures).toEqual(["the answer is not an image"]);
+});
+
 test("only a few images are in memory at the same time, and all are uploaded", async () => {
   mostOpen = 0;
   const from = pictures();
