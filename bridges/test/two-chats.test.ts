@@ -89,13 +89,13 @@ test("a Matrix room and an IRC channel play separate games at the same time", as
   // Both games have asked their only question before either game ends.
   await ann.react(room, eventId, "2️⃣");
   cid.say("!2");
-  await ann.sees(room, "the question", says("Question 1 of 1"));
+  const question = await ann.sees(room, "the question", says("Question 1 of 1"));
   await cid.sees("(answer with !1 to !4)");
-  await ann.react(room, eventId, "1️⃣");
+  await ann.react(room, question.eventId, "1️⃣");
   cid.say("!1");
   await Promise.all([ann.sees(room, "one answer", says("1 of 2 have answered")), cid.sees("Locked in")]);
   dan.say("!2");
-  await bob.react(room, eventId, "2️⃣");
+  await bob.react(room, question.eventId, "2️⃣");
   const board = await ann.sees(room, "the final board", says("Final board"));
   await Promise.all([cid.sees("Final board"), dan.sees("Final board")]);
 
