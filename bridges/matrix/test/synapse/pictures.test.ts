@@ -24,11 +24,12 @@ describe("images", () => {
     "base64",
   );
   beforeAll(async () => {
-    server = createServer(async (request, response) => {
+    server = createServer((request, response) => {
       requests.push(String(request.url));
-      if (request.url === "/slow.png") await released;
       const type = request.url?.endsWith(".png") ? "image/png" : "text/html";
-      response.writeHead(200, { "content-type": type }).end(PNG);
+      const answer = (): void => void response.writeHead(200, { "content-type": type }).end(PNG);
+      if (request.url === "/slow.png") void released.then(answer);
+      else answer();
     }).listen(0, "0.0.0.0");
     await once(server, "listening");
     base = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;

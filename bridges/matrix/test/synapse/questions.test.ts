@@ -68,7 +68,9 @@ test("members answer the newest question with replies and threads to any of its 
     await ann.send(room, "m.room.message", content);
     await rig.reports("the last answer", ({ text }) => text === `8850 ${when}`);
     const replies = rig.reported().filter(({ channel, text }) => channel === room && text.endsWith(when));
-    expect(replies.map(({ type, replyTo }) => [type, replyTo])).toEqual(Array(4).fill(["message", id]));
+    expect(replies.map(({ type, replyTo }) => [type, replyTo])).toEqual(
+      Array.from({ length: 4 }, () => ["message", id]),
+    );
     if (when === before) await rig.restart();
   }
 
