@@ -7,6 +7,9 @@ import type { MemberAct, RoomView, ShownEvent, Typing } from "./read-event";
 
 type Hint = Extract<MemberAct, { type: "hint" }>;
 
+/** A text that is only a number. A longer text may belong to a conversation, or to another bot. */
+const NUMBER = /^\s*-?\d[\d.,]{0,15}\s*$/;
+
 export const NOT_IN_DIRECT_ROOMS = "Commands work in rooms, not in direct conversations.";
 
 /**
@@ -45,7 +48,7 @@ export function editHint({ content }: MatrixEvent, room: RoomView, typing: Typin
   const { body } = fieldsOf(content["m.new_content"]);
   if (typeof body !== "string") return undefined;
   const isCommand = readCommand(body, typing) !== undefined;
-  const isAnswer = /^\d/.test(body.trim()) || readChoice(body, typing) !== undefined;
+  const isAnswer = NUMBER.test(body) || readChoice(body, typing) !== undefined;
   const [newest] = room.newest();
   if (!isCommand && !(isAnswer && newest !== undefined && asks(newest.message))) return undefined;
   return { type: "hint", topic: "edit", text: "I do not read edits: write a new message." };

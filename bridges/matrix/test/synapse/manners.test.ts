@@ -1,9 +1,10 @@
 import { MessageKind } from "../../../../proto/gen/chatbridge/v1/event";
-import { create, ephemeral, update } from "../../../../test/harness/contents";
+import { create, ephemeral, published, update } from "../../../../test/harness/contents";
 import { sharedService } from "../../../../test/harness/shared-service";
 import { until } from "../../../../test/harness/wait";
 import type { RoomMessage } from "../harness/fold-room";
 import type { MatrixMember } from "../harness/matrix-member";
+import { startRig } from "../harness/matrix-rig";
 import { card, idOf, startScene } from "../harness/scene";
 
 const scene = startScene(sharedService());
@@ -127,6 +128,46 @@ describe("in a direct room, the bridge explains where games are played", () => {
     await eve.say(direct, "hello");
     await notice(eve, direct, "Invite me to a room, and type !play there.");
   });
+});
+
+test("two bridges in a room do not answer each other, and a notice is not read", async () => {
+  const { rig, ann, bob, synapse, service } = scene;
+  const { room } = await openQuestion();
+  const other = await startRig(service, synapse, { account: "other", settings: { COMMAND_WORD: "fun" } });
+  await ann.invite(room, other.id);
+  await until("the other bridge has joined", async () => (await ann.membershipOf(room, other.id)) === "join");
+  await bob.send(room, "m.room.message", { msgtype: "m.notice", body: "!play start" });
+  const id = await idOf(other.publish(create(room, card("2", "Oslo", "Bern"))));
+  await ann.sees(room, "the question of the other bridge", ({ sender }) => sender === other.id);
+  await other.publish(update(room, { ...card("1", "Oslo", "Bern"), id }));
+  await ann.sees(room, "the update", ({ sender, body }) => sender === other.id && body.startsWith("1\n"));
+  await ann.say(room, "!play help");
+  await ann.say(room, "!fun help");
+  for (const each of [rig, other]) {
+    await each.reports("a command", ({ channel, type }) => channel === room && type === "command");
+    const reported = each.reported().filter(({ channel }) => channel === room);
+    expect(reported.map(({ user, text }) => [user, text])).toEqual([[ann.id, "help"]]);
+  }
+  expect(
+    (await ann.messages(room)).filter(({ msgtype }) => msgtype === "m.notice").map(({ sender }) => sender),
+  ).toEqual([bob.id, other.id]);
+  await other.close();
+});
+
+test("a bridge that was kicked and invited again continues the game", async () => {
+  const { rig, ann } = scene;
+  const { room, id, eventId } = await openQuestion();
+  const path = `rooms/${encodeURIComponent(room)}/kick`;
+  await ann.call("POST", path, { user_id: rig.id });
+  const [missed] = await rig.publish(update(room, { ...card("Missed"), id }));
+  await until("the update is dropped", () =>
+    rig.bridge.output().includes(`${published(missed).eventId} was dropped`),
+  );
+  await ann.invite(room, rig.id);
+  await until("the bridge has joined", async () => (await ann.membershipOf(room, rig.id)) === "join");
+  await rig.publish(update(room, { ...card("The end"), id }));
+  const message = await ann.sees(room, "the end", says("The end"));
+  expect(message.eventId).toBe(eventId);
 });
 
 test("the bridge says that the game is over when its room becomes encrypted", async () => {

@@ -75,6 +75,9 @@ async function answer(member: MatrixMember, room: string, { body, eventId }: Roo
 // time: smoke
 test("in a whole game, the homeserver notifies members of each question once, and never of receipts, answers and edits", async () => {
   const [ann, bob] = await Promise.all([synapse.member("ann"), synapse.member("bob")]);
+  // A name is shown as it is, and mentions nobody.
+  const name = "**Bob** <b>@room";
+  await bob.call("PUT", `profile/${encodeURIComponent(bob.id)}/displayname`, { displayname: name });
   const room = await ann.createRoom({ name: "Quiz night" }, GAMES, bob.id);
   await bob.join(room);
   await ann.promote(room, GAMES);
@@ -82,7 +85,7 @@ test("in a whole game, the homeserver notifies members of each question once, an
   await ann.say(room, "!play start");
   const lobby = await ann.sees(room, "the lobby", says("opens a game"));
   await bob.react(room, lobby.eventId, "1️⃣");
-  await ann.sees(room, "all members in the lobby", says("ann, bob"));
+  await ann.sees(room, "all members in the lobby", says(`ann, ${name}`));
   await ann.react(room, lobby.eventId, "2️⃣");
   const questions: string[] = [];
   for (let i = 1; i <= QUESTIONS; i += 1) {
