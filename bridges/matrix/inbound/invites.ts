@@ -5,6 +5,7 @@ import type { DirectRoomIndex } from "../chat/direct-rooms";
 import type { EncryptedRooms } from "../chat/encrypted-rooms";
 import type { InvitedRoom } from "../client/events";
 import type { MatrixApi } from "../client/matrix-api";
+import { joinRoom } from "../client/join-room";
 import { untilAnswered } from "../client/retrying";
 import { serverOf } from "../ids";
 
@@ -45,9 +46,13 @@ export type Invites = ReturnType<typeof createInvites>;
 
 export function createInvites({ api, own, allowed, direct, encrypted, log, signal }: InviteParts) {
   /** Resolves to false if the homeserver rejects the request permanently. */
-  async function done(what: string, roomId: string, call: () => Promise<unknown>): Promise<boolean> {
+  const done = (what: string, roomId: string, call: () => Promise<unknown>): Promise<boolean> =>
+    tried(what, roomId, () => untilAnswered(call, { signal }));
+
+  /** Resolves to false if the call rejects. */
+  async function tried(what: string, roomId: string, call: () => Promise<unknown>): Promise<boolean> {
     try {
-      await untilAnswered(call, { signal });
+      await call();
       return true;
     } catch (error) {
       signal.throwIfAborted();
@@ -112,7 +117,7 @@ export function createInvites({ api, own, allowed, direct, encrypted, log, signa
         return false;
       }
       left.delete(roomId);
-      if (!(await done("join a room", roomId, () => api.join(roomId)))) return false;
+      if (!(await tried("join a room", roomId, () => joinRoom(api, roomId, { signal })))) return false;
       log.info({ roomId }, "joined a room");
       if (!(await settle(roomId))) return false;
       if (invite?.content["is_direct"] === true) {

@@ -5,6 +5,7 @@ import type { DirectRoomIndex } from "../chat/direct-rooms";
 import type { MatrixEvent } from "../client/events";
 import { fieldsOf } from "../client/fields";
 import type { MatrixApi } from "../client/matrix-api";
+import { joinRoom } from "../client/join-room";
 import { untilAnswered } from "../client/retrying";
 import { serverOf } from "../ids";
 
@@ -48,7 +49,7 @@ export class Upgrades {
     if (typeof replacement !== "string" || !replacement.startsWith("!") || replacement === roomId) return;
     this.#expected.set(replacement, roomId);
     try {
-      await untilAnswered(() => api.join(replacement, serverOf(sender)), { signal });
+      await joinRoom(api, replacement, { signal, via: serverOf(sender) });
     } catch (error) {
       signal.throwIfAborted();
       log.warn(

@@ -1,6 +1,8 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
+import { joinRoom } from "../../client/join-room";
+import { MatrixError } from "../../client/matrix-error";
 import { withTimeLimit } from "../../client/time-limit";
 
 const LONG_MS = 60_000;
@@ -14,6 +16,13 @@ test("the limit still ends a task after a garbage collection", async () => {
   setFlagsFromString("--expose-gc");
   (runInNewContext("gc") as () => void)();
   expect(await waited).toBe("AbortError");
+});
+
+// time: smoke
+test("a join that needs a server that is down is dropped after a time, so that the bridge reads other rooms again", async () => {
+  const { signal } = new AbortController();
+  const join = () => Promise.reject(new MatrixError(502, "M_UNKNOWN"));
+  await expect(joinRoom({ join }, "!room:down.example", { signal, withinMs: 50 })).rejects.toThrow();
 });
 
 test("a task is aborted when the caller's signal is aborted; without a limit and a signal, it is never aborted", async () => {

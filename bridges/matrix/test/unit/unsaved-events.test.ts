@@ -127,6 +127,31 @@ test("the position of the sync stays before an edit until the kit has saved the 
   await handled;
 });
 
+// time: ordering
+test("the position of the sync stays before a new question until the kit has saved its id, and only then its reactions are read", async () => {
+  const sent: string[] = [];
+  const send = async (_room: string, _type: string, txnId: string) => (sent.push(txnId), `$${txnId}`);
+  const bridge = run(send as () => Promise<string>, [shownAs("evt_1", LOBBY)]);
+  const question = { ...LOBBY, kind: "question", buttons: [[{ label: "Rome", action: "rome" }]] };
+  const update = { ...create("evt_2", question), chatMessageId: toChatId(ROOM, "$m") };
+  const chatMessageIds = [toChatId(ROOM, "$m")];
+  const shownUpdate = { ...update, chatMessageIds } as unknown as ShownUpdate;
+  const newId = await bridge.chat.update(shownUpdate, signal);
+  // A repeat after a crash sends the same requests, which have no effect.
+  expect(await bridge.chat.update(shownUpdate, signal)).toBe(newId);
+  expect(sent).toEqual(["evt_2.question", "evt_2.closing", "evt_2.question", "evt_2.closing"]);
+
+  const relation = { rel_type: "m.annotation", event_id: "$evt_2.question", key: "1️⃣" };
+  const press = byAnn("$pressed", "m.reaction", { "m.relates_to": relation });
+  const handled = bridge.handle(own("$evt_2.question", "evt_2.question"), press);
+  for (let turns = 0; turns < 20; turns += 1) await setImmediate();
+  bridge.save({ ...shownAs("evt_2", question), chatMessageIds: [...chatMessageIds, String(newId)] });
+  await handled;
+  expect(bridge.acts).toEqual([
+    { type: "action", target: "$evt_2.question", action: "rome", byReaction: true },
+  ]);
+});
+
 test.each([
   ["is not waited for when the homeserver rejects it", new MatrixError(403, "M_FORBIDDEN"), ["evt_1"]],
   ["is waited for when the answer of the homeserver was lost", new MatrixError(502, ""), []],
