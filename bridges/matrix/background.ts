@@ -4,22 +4,41 @@ import { untilAnswered } from "./client/retrying";
 type Task = (signal: AbortSignal) => Promise<void>;
 
 const TASKS_MAX = 1_000;
+/** Maximum number of waiting tasks of a room, so that the reactions in one room do not use up all places. */
+const ROOM_TASKS_MAX = 200;
 
 export type Background = ReturnType<typeof createBackground>;
 
 /**
- * Runs tasks one at a time, so that the homeserver's rate limit leaves room for posts and edits.
+ * Runs tasks one at a time, so that the homeserver's rate limit leaves room for posts and edits. The rooms take turns,
+ * so that many reactions in one room do not delay the keycaps in another.
  *
  * @param onFailure called with the error of a task that was dropped
  */
 export function createBackground(signal: AbortSignal, onFailure: (error: unknown) => void) {
-  const waiting = new Map<string, Task>();
+  /** The waiting tasks of each room, by key. The room whose turn is next is first. */
+  const rooms = new Map<string, Map<string, Task>>();
+  let size = 0;
   let running: Promise<void> | undefined;
 
+  /** Removes and returns the next task of the room whose turn it is, and moves the room to the end. */
+  function next(): Task | undefined {
+    for (const [roomId, tasks] of rooms) {
+      rooms.delete(roomId);
+      for (const [key, task] of tasks) {
+        tasks.delete(key);
+        size -= 1;
+        if (tasks.size > 0) rooms.set(roomId, tasks);
+        return task;
+      }
+    }
+    return undefined;
+  }
+
   async function run(): Promise<void> {
-    for (const [key, task] of waiting) {
-      waiting.delete(key);
-      await untilAnswered(() => task(signal), { signal }).catch((error: unknown) => {
+    for (let task = next(); task !== undefined; task = next()) {
+      const call = task;
+      await untilAnswered(() => call(signal), { signal }).catch((error: unknown) => {
         if (!signal.aborted) onFailure(error);
       });
     }
@@ -28,16 +47,22 @@ export function createBackground(signal: AbortSignal, onFailure: (error: unknown
 
   return {
     /**
-     * Adds a task, which replaces a waiting task with the same key. A task that fails temporarily is repeated. If
-     * `TASKS_MAX` other tasks are already waiting, the new task is dropped.
+     * Adds a task of a room, which replaces a waiting task of the room with the same key. A task that fails temporarily
+     * is repeated. If `ROOM_TASKS_MAX` other tasks of the room are already waiting, or `TASKS_MAX` of all rooms, the
+     * new task is dropped.
      */
-    add(key: string, task: Task): void {
+    add(roomId: string, key: string, task: Task): void {
       if (signal.aborted) return;
-      if (waiting.size >= TASKS_MAX && !waiting.has(key)) {
-        onFailure(new Error(`more than ${TASKS_MAX} requests are waiting for the homeserver`));
+      const tasks = rooms.get(roomId) ?? new Map<string, Task>();
+      const isNew = !tasks.has(key);
+      if (isNew && (size >= TASKS_MAX || tasks.size >= ROOM_TASKS_MAX)) {
+        const most = size >= TASKS_MAX ? `${TASKS_MAX} requests` : `${ROOM_TASKS_MAX} requests of a room`;
+        onFailure(new Error(`more than ${most} are waiting for the homeserver`));
         return;
       }
-      waiting.set(key, task);
+      if (isNew) size += 1;
+      tasks.set(key, task);
+      rooms.set(roomId, tasks);
       running ??= Promise.resolve().then(run);
     },
     /** Resolves when no task is waiting or running. */

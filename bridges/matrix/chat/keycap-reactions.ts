@@ -74,12 +74,12 @@ export function createKeycapReactions(
   return {
     /** Changes the keycaps in the background. Makes no request if the keycaps are already correct. */
     want(wanted: WantedKeycaps): void {
-      const { eventId, count, before } = wanted;
+      const { roomId, eventId, count, before } = wanted;
       const present = known.get(eventId);
       const isRight = present === undefined ? before === count : present.size === count;
       if (isRight && !newest.has(eventId)) return;
       newest.set(eventId, wanted);
-      background.add(`keycaps ${eventId}`, (signal) => change(wanted, signal));
+      background.add(roomId, `keycaps ${eventId}`, (signal) => change(wanted, signal));
     },
   };
 }

@@ -27,7 +27,7 @@ export function createPowerNotice({ api, powers, direct, told, background }: Pow
       if (direct.memberOf(roomId) !== undefined) return;
       const txnId = `powers.${Date.now()}`;
       let mustTell: boolean | undefined;
-      background.add(`powers of ${roomId}`, async (signal) => {
+      background.add(roomId, "powers", async (signal) => {
         // The background repeats the task if the homeserver does not answer.
         mustTell ??= !(await powers.of(roomId)).mayRedact && told.isFirst(roomId);
         if (mustTell) await api.send(roomId, "m.room.message", txnId, toNotice(NO_POWER), signal);

@@ -53,7 +53,7 @@ export function createDirectHelp({ api, rooms, names, background, typing }: Dire
     explain(roomId: string, user: string, eventId: string, why: string): void {
       if (explained.has(user)) return;
       explained.set(user, true);
-      background.add(`explain ${user}`, async (signal) => {
+      background.add(roomId, `explain ${user}`, async (signal) => {
         const shared = await sharedRooms(user);
         const where =
           shared.length > 0

@@ -121,7 +121,7 @@ export class Reporter {
   #takeBack(roomId: string, eventId: string): void {
     const { api, background, log } = this.#parts;
     if (this.#powerless.has(roomId)) return;
-    background.add(`take back ${eventId}`, async (stopped) => {
+    background.add(roomId, `take back ${eventId}`, async (stopped) => {
       try {
         await api.redact(roomId, eventId, `${eventId}.back`, stopped);
       } catch (error) {
@@ -147,7 +147,7 @@ export class Reporter {
     const { type, target } = relationOf(event);
     const repliedTo = type === "m.annotation" || type === "m.replace" ? target : eventId;
     const content = { ...toNotice(text), "m.relates_to": { "m.in_reply_to": { event_id: repliedTo } } };
-    background.add(`hint ${eventId}`, async (stopped) => {
+    background.add(roomId, `hint ${eventId}`, async (stopped) => {
       await api.send(roomId, "m.room.message", `${eventId}.hint`, content, stopped);
     });
   }

@@ -101,17 +101,17 @@ describe("the background", () => {
   const ran: string[] = [];
 
   test("tasks run one after another, and a waiting task is replaced by a task with the same key", async () => {
-    background.add("first", async () => void ran.push("first"));
-    background.add("second", async () => void ran.push("replaced"));
-    background.add("second", async () => void ran.push("second"));
+    background.add("!a", "first", async () => void ran.push("first"));
+    background.add("!a", "second", async () => void ran.push("replaced"));
+    background.add("!a", "second", async () => void ran.push("second"));
     await background.idle();
     expect(ran).toEqual(["first", "second"]);
   });
 
   test("a task that failed for good is dropped and reported, and a task that failed temporarily is repeated", async () => {
     let attempts = 0;
-    background.add("rejected", () => Promise.reject(new MatrixError(403, "M_FORBIDDEN")));
-    background.add("limited", async () => {
+    background.add("!a", "rejected", () => Promise.reject(new MatrixError(403, "M_FORBIDDEN")));
+    background.add("!a", "limited", async () => {
       attempts += 1;
       if (attempts === 1) throw new MatrixError(429, "M_LIMIT_EXCEEDED", 1);
     });
@@ -123,8 +123,19 @@ describe("the background", () => {
   test("the number of waiting tasks is bounded", async () => {
     failures.length = 0;
     let count = 0;
-    for (let i = 0; i < 1_500; i += 1) background.add(`task ${i}`, async () => void (count += 1));
+    for (let i = 0; i < 1_500; i += 1)
+      background.add(`!room${i % 10}`, `task ${i}`, async () => void (count += 1));
     await background.idle();
     expect([count, failures.length]).toEqual([1_000, 500]);
+  });
+
+  // time: ordering
+  test("the rooms take turns, and each has a share", async () => {
+    failures.length = ran.length = 0;
+    for (let i = 0; i < 250; i += 1) background.add("!busy", `task ${i}`, async () => void ran.push("busy"));
+    background.add("!quiet", "task", async () => void ran.push("quiet"));
+    await background.idle();
+    expect(ran.indexOf("quiet")).toBe(1);
+    expect([ran.length, failures.length]).toEqual([201, 50]);
   });
 });
