@@ -3,6 +3,8 @@ import { isTransient, MatrixError } from "./matrix-error";
 
 const FIRST_WAIT_MS = 500;
 const WAIT_MAX_MS = 30_000;
+/** Maximum wait while the homeserver gives no answer, e.g. while it restarts: the rooms wait for it. */
+const NO_ANSWER_WAIT_MAX_MS = 5_000;
 
 export interface RetryOptions {
   /** Stops the retries. */
@@ -12,9 +14,9 @@ export interface RetryOptions {
 }
 
 /**
- * Calls `call` until the homeserver answers. The waits grow up to 30 s, and are never shorter than the wait that the
- * homeserver asks for (see `readRetryAfter`). Rejects when the homeserver rejects the request permanently, or when the
- * signal is aborted.
+ * Calls `call` until the homeserver answers. The waits grow up to 30 s, or 5 s while the homeserver cannot be reached.
+ * They are never shorter than the wait that the homeserver asks for (see `readRetryAfter`). Rejects when the homeserver
+ * rejects the request permanently, or when the signal is aborted.
  */
 export async function untilAnswered<T>(
   call: () => Promise<T>,
@@ -38,7 +40,8 @@ export async function untilAnswered<T>(
  * retries spread out.
  */
 function waitMs(error: unknown, failures: number): number {
-  const growing = Math.min(WAIT_MAX_MS, FIRST_WAIT_MS * 2 ** (failures - 1));
+  const most = error instanceof MatrixError ? WAIT_MAX_MS : NO_ANSWER_WAIT_MAX_MS;
+  const growing = Math.min(most, FIRST_WAIT_MS * 2 ** (failures - 1));
   const asked = error instanceof MatrixError ? error.retryAfterMs : 0;
   // If the homeserver gives a wait, e.g. for a rate limit, that wait replaces the growing wait.
   return (asked > 0 ? asked : growing) * (1 + Math.random() / 4);

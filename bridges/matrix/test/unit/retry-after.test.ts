@@ -3,6 +3,7 @@ import { once } from "node:events";
 import type { AddressInfo } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import * as fc from "fast-check";
+import { MatrixError } from "../../client/matrix-error";
 import { createRequests } from "../../client/request";
 import { readRetryAfter, RETRY_AFTER_MOST_MS } from "../../client/retry-after";
 import { untilAnswered } from "../../client/retrying";
@@ -77,4 +78,28 @@ test.each([
   server.closeAllConnections();
   server.close();
   await once(server, "close");
+});
+
+// time: controlled
+test.each<[string, Error, number]>([
+  [
+    "the homeserver cannot be reached, the bridge tries again after 5 seconds",
+    new Error("ECONNREFUSED"),
+    5_000,
+  ],
+  [
+    "the homeserver answers with an error, the bridge tries again after 30 seconds",
+    new MatrixError(502, ""),
+    30_000,
+  ],
+])("as long as %s", async (_what, error, mostMs) => {
+  const pause = jest.mocked(sleep);
+  pause.mockClear();
+  for (let i = 0; i < 10; i += 1) pause.mockResolvedValueOnce(undefined);
+  const call = untilAnswered(() => Promise.reject(error), { signal: new AbortController().signal });
+  await expect(call).rejects.toThrow("the bridge stops");
+  const waits = pause.mock.calls.map(([waitMs = 0]) => waitMs);
+  expect(Math.max(...waits)).toBeGreaterThanOrEqual(mostMs);
+  // A random quarter spreads the retries.
+  expect(Math.max(...waits)).toBeLessThanOrEqual(mostMs * 1.25);
 });
