@@ -158,6 +158,14 @@ describe("in a room in which the bridge may not speak", () => {
       problem: "the bridge may not send messages here: raise the power level of its account",
       note: expect.stringContaining("may not remove reactions"),
     });
+    // Another room does not wait.
+    const other = await rig.room(ann);
+    const otherId = await idOf(rig.publish(create(other, lobby())));
+    await seesKeycaps(other, "Trivia!", "1️⃣", "2️⃣");
+    await rig.publish(update(other, { ...reveal("The end"), id: otherId }));
+    await seesKeycaps(other, "The end");
+    expect((await ann.messages(room)).filter(fromBridge)).toEqual([]);
+
     await ann.promote(room, rig.id);
     await seesKeycaps(room, "Question 1", "1️⃣", "2️⃣");
     await until("the room is playable", async () => (await stateOf())?.problem === undefined);
