@@ -6,8 +6,8 @@ import type { EncryptedRooms } from "../chat/encrypted-rooms";
 import type { InvitedRoom } from "../client/events";
 import type { MatrixApi } from "../client/matrix-api";
 import { joinRoom } from "../client/join-room";
-import { untilAnswered } from "../client/retrying";
 import { serverOf } from "../ids";
+import { createAttempts } from "./attempts";
 
 export interface InviteParts {
   readonly api: Pick<MatrixApi, "join" | "leave" | "send">;
@@ -45,22 +45,7 @@ export function mayInvite(
 export type Invites = ReturnType<typeof createInvites>;
 
 export function createInvites({ api, own, allowed, direct, encrypted, log, signal }: InviteParts) {
-  /** Resolves to false if the homeserver rejects the request permanently. */
-  const done = (what: string, roomId: string, call: () => Promise<unknown>): Promise<boolean> =>
-    tried(what, roomId, () => untilAnswered(call, { signal }));
-
-  /** Resolves to false if the call rejects. */
-  async function tried(what: string, roomId: string, call: () => Promise<unknown>): Promise<boolean> {
-    try {
-      await call();
-      return true;
-    } catch (error) {
-      signal.throwIfAborted();
-      log.warn({ roomId, problem: (error as Error).message }, `cannot ${what}`);
-      return false;
-    }
-  }
-
+  const attempts = createAttempts({ log, signal });
   /** Encrypted rooms that the bridge has left since the last invite. */
   const left = new LRUCache<string, true>({ max: ROOMS_NOTED });
 
@@ -77,18 +62,16 @@ export function createInvites({ api, own, allowed, direct, encrypted, log, signa
     const txnId = `encrypted.${Date.now()}`;
     const say = () =>
       api.send(roomId, "m.room.message", txnId, toNotice(hadGames ? GAME_OVER : NO_ENCRYPTION));
-    await done("send a notice to an encrypted room", roomId, say);
-    await done("leave an encrypted room", roomId, () => api.leave(roomId));
+    await attempts.untilAnswered("send a notice to an encrypted room", roomId, say);
+    await attempts.untilAnswered("leave an encrypted room", roomId, () => api.leave(roomId));
   }
 
   /** Leaves a joined room if it is encrypted. Resolves to whether the bridge stays. Rejects only when the bridge stops. */
   async function settle(roomId: string): Promise<boolean> {
-    let isEncrypted = false;
-    await done("read whether a room is encrypted", roomId, async () => {
-      isEncrypted = await encrypted.isEncrypted(roomId);
-    });
-    if (isEncrypted) await leaveEncrypted(roomId, false);
-    return !isEncrypted;
+    const read = () => encrypted.isEncrypted(roomId);
+    const found = await attempts.untilAnswered("read whether a room is encrypted", roomId, read);
+    if (found?.value === true) await leaveEncrypted(roomId, false);
+    return found?.value !== true;
   }
 
   return {
@@ -113,15 +96,16 @@ export function createInvites({ api, own, allowed, direct, encrypted, log, signa
           { roomId, server: serverOf(inviter) },
           "rejected an invite: MATRIX_ALLOW_INVITES does not allow it",
         );
-        await done("reject an invite", roomId, () => api.leave(roomId));
+        await attempts.untilAnswered("reject an invite", roomId, () => api.leave(roomId));
         return false;
       }
       left.delete(roomId);
-      if (!(await tried("join a room", roomId, () => joinRoom(api, roomId, { signal })))) return false;
+      const join = () => joinRoom(api, roomId, { signal });
+      if ((await attempts.once("join a room", roomId, join)) === undefined) return false;
       log.info({ roomId }, "joined a room");
       if (!(await settle(roomId))) return false;
       if (invite?.content["is_direct"] === true) {
-        await done("save a direct room", roomId, () => direct.add(inviter, roomId));
+        await attempts.untilAnswered("save a direct room", roomId, () => direct.add(inviter, roomId));
       }
       return true;
     },

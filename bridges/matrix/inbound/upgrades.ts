@@ -6,8 +6,8 @@ import type { MatrixEvent } from "../client/events";
 import { fieldsOf } from "../client/fields";
 import type { MatrixApi } from "../client/matrix-api";
 import { joinRoom } from "../client/join-room";
-import { untilAnswered } from "../client/retrying";
 import { serverOf } from "../ids";
+import { createAttempts, type Attempts } from "./attempts";
 
 export interface UpgradeParts {
   readonly api: Pick<MatrixApi, "join" | "leave" | "send" | "state">;
@@ -30,11 +30,13 @@ const UPGRADES_KEPT = 1_000;
  */
 export class Upgrades {
   readonly #parts: UpgradeParts;
+  readonly #attempts: Attempts;
   /** The replaced room, by the id of the new room, until the bridge has moved. */
   readonly #expected = new LRUCache<string, string>({ max: UPGRADES_KEPT });
 
   constructor(parts: UpgradeParts) {
     this.#parts = parts;
+    this.#attempts = createAttempts(parts);
   }
 
   /** Whether the bridge waits for an invite to this room. */
@@ -44,18 +46,12 @@ export class Upgrades {
 
   /** Follows the upgrade that a room's event `m.room.tombstone` announces. Rejects only when the bridge stops. */
   async follow(roomId: string, { sender, content }: MatrixEvent): Promise<void> {
-    const { api, log, signal } = this.#parts;
+    const { api, signal } = this.#parts;
     const replacement = fieldsOf(content)["replacement_room"];
     if (typeof replacement !== "string" || !replacement.startsWith("!") || replacement === roomId) return;
     this.#expected.set(replacement, roomId);
-    try {
-      await joinRoom(api, replacement, { signal, via: serverOf(sender) });
-    } catch (error) {
-      signal.throwIfAborted();
-      log.warn(
-        { roomId, replacement, problem: (error as Error).message },
-        "cannot join the room of an upgrade",
-      );
+    const join = () => joinRoom(api, replacement, { signal, via: serverOf(sender) });
+    if ((await this.#attempts.once("join the room of an upgrade", replacement, join)) === undefined) {
       await this.#say(roomId, "This room was upgraded. Invite me to the new room to play there.");
       return;
     }
@@ -70,12 +66,13 @@ export class Upgrades {
     this.#expected.delete(roomId);
     if (!(await this.#isSuccessor(roomId, replaced))) {
       log.warn({ roomId, replaced }, "left the room of an upgrade: it does not name the old room");
-      await this.#try("leave a room", roomId, () => api.leave(roomId));
+      await this.#attempts.untilAnswered("leave a room", roomId, () => api.leave(roomId));
       return;
     }
     if (!(await settle(roomId))) return;
     const member = direct.memberOf(replaced);
-    if (member !== undefined) await this.#try("save a direct room", roomId, () => direct.add(member, roomId));
+    if (member !== undefined)
+      await this.#attempts.untilAnswered("save a direct room", roomId, () => direct.add(member, roomId));
     log.info({ roomId, replaced }, "followed the upgrade of a room");
     await this.#say(
       replaced,
@@ -86,30 +83,20 @@ export class Upgrades {
       roomId,
       `I followed you into this room. A game in the old room ended there: type ${command} to play.`,
     );
-    await this.#try("leave a replaced room", replaced, () => api.leave(replaced));
+    await this.#attempts.untilAnswered("leave a replaced room", replaced, () => api.leave(replaced));
   }
 
   async #isSuccessor(roomId: string, replaced: string): Promise<boolean> {
     const read = () => this.#parts.api.state<{ predecessor: unknown }>(roomId, "m.room.create");
-    const create = await this.#try("read who created a room", roomId, read);
-    return fieldsOf(create?.predecessor)["room_id"] === replaced;
+    const found = await this.#attempts.untilAnswered("read who created a room", roomId, read);
+    return fieldsOf(found?.value?.predecessor)["room_id"] === replaced;
   }
 
   async #say(roomId: string, text: string): Promise<void> {
     const { api } = this.#parts;
     const txnId = `upgrade.${Date.now()}`;
-    await this.#try("send a notice", roomId, () => api.send(roomId, "m.room.message", txnId, toNotice(text)));
-  }
-
-  /** Resolves to undefined if the homeserver rejects the request permanently. Rejects only when the bridge stops. */
-  async #try<T>(what: string, roomId: string, call: () => Promise<T>): Promise<T | undefined> {
-    const { log, signal } = this.#parts;
-    try {
-      return await untilAnswered(call, { signal });
-    } catch (error) {
-      signal.throwIfAborted();
-      log.warn({ roomId, problem: (error as Error).message }, `cannot ${what}`);
-      return undefined;
-    }
+    await this.#attempts.untilAnswered("send a notice", roomId, () =>
+      api.send(roomId, "m.room.message", txnId, toNotice(text)),
+    );
   }
 }
