@@ -68,7 +68,7 @@ const ARROWS = {
   ],
   // The bridges for chat tools import only the kit's package (its root, or `durable-file`) and the bridges' shared
   // code.
-  "^bridges/common/(?!test/)": ["^kit/(index|folder-lock)\\.ts$", RUNTIME_OF_BRIDGES],
+  "^bridges/common/(?!test/)": ["^kit/(index|durable-file|folder-lock|poll)\\.ts$", RUNTIME_OF_BRIDGES],
   "^bridges/irc/(?!test/)": ["^kit/index\\.ts$", "^bridges/common/index\\.ts$"],
   "^bridges/matrix/(?!test/)": ["^kit/(index|durable-file)\\.ts$", "^bridges/common/index\\.ts$"],
   "^proto/": ["^contract/"],

@@ -23,6 +23,7 @@ export { BRIDGE_SETTINGS, type BridgeSettings } from "./bridge-settings";
 export { kitOptions } from "./kit-options";
 export type { ConnectionState } from "./health";
 export type { RoomState } from "./rooms";
+export type { Answers, BridgeInit, Finding, Question } from "./init/bridge-init";
 export { runBridgeProgram, type BridgeProgram, type RunningBridge, type Tools } from "./run-bridge-program";
 export { readChoice, readCommand } from "chat-bridge-kit";
 export { isInBlocks, whyNotPublic, type AddressBlock } from "../../runtime/public-address";

@@ -1,18 +1,27 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { parseArgs, parseEnv } from "node:util";
+import { parseArgs } from "node:util";
 import { FolderInUse, holderOf, lockFolder, type FolderLock } from "chat-bridge-kit/folder-lock";
 import type { Logger } from "pino";
-import { BRIDGE_SETTINGS, checkBridgeSettings, type BridgeSettings } from "./bridge-settings";
+import { BRIDGE_SETTINGS, type BridgeSettings } from "./bridge-settings";
 import { createLogger } from "../../runtime/logger";
 import { runProcess } from "../../runtime/run-process";
-import { readSettings, SettingsError, type Read, type Settings } from "../../runtime/settings";
+import { SettingsError } from "../../runtime/settings";
 import { listenForHealth, type ConnectionState } from "./health";
 import { settingsHelp } from "./help";
+import type { BridgeInit } from "./init/bridge-init";
+import { readInitArguments } from "./init/init-arguments";
+import { initHelp } from "./init/init-help";
+import { Interrupted } from "./init/prompter";
+import { Init, standardFile, type InitProgram } from "./init/run-init";
+import { environmentOf, readAll, type OwnSettings } from "./read-table";
 import type { RoomState } from "./rooms";
-import { readText, withSecretFiles, type SettingTable, type ValuesOf } from "./setting";
+import type { SettingTable, ValuesOf } from "./setting";
 
+const EXIT_FAULT = 1;
 const EXIT_USAGE = 64; // EX_USAGE
+const EXIT_BAD_SETTINGS = 78; // EX_CONFIG
+const EXIT_INTERRUPTED = 130;
 /** Milliseconds within which a bridge that cannot continue must stop. */
 const FAIL_WITHIN_MS = 5_000;
 
@@ -35,13 +44,11 @@ export interface Tools {
   fail(problem: string): void;
 }
 
-export interface BridgeProgram<Table extends SettingTable> {
+export interface BridgeProgram<Table extends SettingTable> extends OwnSettings<Table> {
   /** The folder of `package.json`, from which the name, version and description of the program are read. */
   readonly packageFolder: string;
-  /** The settings that only this bridge has. */
-  readonly settings: Table;
-  /** Reports invalid combinations of settings. */
-  check?(values: ValuesOf<Table>, settings: Pick<Settings, "fault">): void;
+  /** The questions and the check of the command `init`; undefined if the bridge has no such command. */
+  readonly init?: BridgeInit<Table>;
   /**
    * Starts the bridge. Resolves before the bridge is connected, so a bridge can start while the service or the chat is
    * down.
@@ -59,19 +66,22 @@ export async function runBridgeProgram<Table extends SettingTable>(
 ): Promise<void> {
   const { name, version, description } = readPackage(program.packageFolder);
   const table = { ...BRIDGE_SETTINGS, ...program.settings };
+  const [command, ...more] = process.argv.slice(2);
+  const { init } = program;
+  if (command === "init" && init !== undefined) return initialize({ ...program, init }, name, more);
   const options = readArguments(name);
   if (options.version) return void process.stdout.write(`${name} ${version}\n`);
   if (options.help) return void process.stdout.write(`${helpPage(name, description, table)}\n`);
 
   await runProcess(async (stopping) => {
-    const settings = readTable(program, environmentOf(options.config));
+    const settings = readAll(program, environmentOf(options.config));
     const log = createLogger(name, settings.LOG_LEVEL);
     for (const line of settings.misspelled) log.warn(line);
     const lock = await lockState(settings.STATE_FOLDER);
     let bridge: RunningBridge | undefined;
     const fail = (problem: string): void => {
       log.fatal({ problem }, "the bridge cannot continue");
-      const exit = (): never => process.exit(1);
+      const exit = (): never => process.exit(EXIT_FAULT);
       setTimeout(exit, FAIL_WITHIN_MS);
       Promise.resolve(bridge?.close()).then(exit, exit);
     };
@@ -106,45 +116,45 @@ function readArguments(name: string) {
       help: { type: "boolean", short: "h" },
       version: { type: "boolean" },
     } as const;
-    return parseArgs({ options, strict: true }).values;
+    const { values, positionals } = parseArgs({ options, strict: true, allowPositionals: true });
+    const [unknown] = positionals;
+    if (unknown !== undefined) throw new Error(`unknown command ${unknown}: the only command is init`);
+    return values;
   } catch (error) {
-    process.stderr.write(`${(error as Error).message}\n${name} --help lists the options.\n`);
-    process.exit(EXIT_USAGE);
+    return endUsage(name, error);
   }
 }
 
-/** Returns the environment variables, and the settings from the file. An environment variable overrides the file. */
-function environmentOf(file: string | undefined): NodeJS.Dict<string> {
-  if (file === undefined) return process.env;
+function endUsage(name: string, error: unknown): never {
+  process.stderr.write(`${(error as Error).message}\n${name} --help lists the options.\n`);
+  process.exit(EXIT_USAGE);
+}
+
+/** Runs the command `init`, and exits. */
+async function initialize<Table extends SettingTable>(
+  program: InitProgram<Table>,
+  name: string,
+  args: readonly string[],
+): Promise<void> {
+  const file = standardFile(name);
+  let options;
   try {
-    return { ...parseEnv(readText(file)), ...process.env };
+    options = readInitArguments(args, { ...BRIDGE_SETTINGS, ...program.settings }, file);
   } catch (error) {
-    const { code = "invalid" } = error as NodeJS.ErrnoException;
-    throw new SettingsError([`--config names a file that cannot be read (${code}): give the path of a file`]);
+    return endUsage(`${name} init`, error);
   }
-}
-
-type Misspelled = Pick<Read<object>, "misspelled">;
-
-/** Returns the values of all settings. Throws `SettingsError` with all faults. */
-function readTable<Table extends SettingTable>(
-  { settings: own, check }: BridgeProgram<Table>,
-  environment: NodeJS.Dict<string>,
-): BridgeSettings & ValuesOf<Table> & Misspelled {
-  const table = { ...BRIDGE_SETTINGS, ...own };
-  const unread: string[] = [];
-  const complete = withSecretFiles(table, environment, (line) => unread.push(line));
-  const values = readSettings(complete, (settings) => {
-    for (const line of unread) settings.fault(line);
-    const read = Object.entries(table).map(([name, setting]) => [name, setting.read(settings, name)]);
-    return Object.fromEntries(read) as object;
-  }) as BridgeSettings & ValuesOf<Table> & Misspelled;
-  const faults: string[] = [];
-  const settings = { fault: (line: string) => void faults.push(line) };
-  checkBridgeSettings(values, settings);
-  check?.(values, settings);
-  if (faults.length > 0) throw new SettingsError(faults);
-  return values;
+  if (options.help) return void process.stdout.write(`${initHelp(name, file)}\n`);
+  try {
+    process.exit(await new Init(program, name, options).run());
+  } catch (error) {
+    if (error instanceof Interrupted) process.exit(EXIT_INTERRUPTED);
+    const isOfSettings = error instanceof SettingsError;
+    const message = isOfSettings
+      ? `${process.stdin.isTTY ? "" : "init cannot ask, because stdin is not a terminal; "}these answers are missing or invalid:\n${error.faults.map((fault) => `  - ${fault}`).join("\n")}`
+      : `init failed: ${(error as Error).message}`;
+    process.stderr.write(`${message}\n`);
+    process.exit(isOfSettings ? EXIT_BAD_SETTINGS : EXIT_FAULT);
+  }
 }
 
 /** Locks the state folder, so that only one process uses it. Throws `SettingsError` if that is not possible. */
@@ -164,6 +174,7 @@ async function lockState(folder: string): Promise<FolderLock> {
 function helpPage(name: string, description: string, table: SettingTable): string {
   return `${name}: ${description}
 
+  ${name} init             set up the bridge: ask for the settings, check them, and write them to a file
   ${name}                  run with the settings of the environment
   ${name} --config <file>  run with the settings of a file, one NAME=value in each line
   ${name} --help           print this page

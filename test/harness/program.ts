@@ -27,6 +27,8 @@ export function startProgram(
     /** Resolves to the exit code, or to null when a signal ended the program. */
     exited: ended.then(([code]) => code),
     type: (line: string) => void child.stdin.write(`${line}\n`),
+    /** Closes the program's input. */
+    end: () => void child.stdin.end(),
     /** Sends a signal that does not end the program. */
     signal: (signal: NodeJS.Signals) => void child.kill(signal),
     /** Stops the program. Returns the exit code, or null when a signal ended the program. */

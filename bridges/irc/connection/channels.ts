@@ -31,7 +31,7 @@ const CHANNELS_ARE_MAX =
   `the bridge already has ${CHANNELS_MAX} channels, the maximum; stop the bridge, and remove channels from ` +
   "IRC_CHANNELS, or from channels.json in STATE_FOLDER";
 /** Numeric replies that reject a `JOIN`. The second parameter is the channel. */
-const REJECTIONS = new Set("403 405 437 471 473 474 475 476 477 480 489 520".split(" "));
+export const JOIN_REJECTIONS = new Set("403 405 437 471 473 474 475 476 477 480 489 520".split(" "));
 /** Rejections that end without an operator's help: the channel is unavailable, or too many users join at once. */
 const REJECTIONS_FOR_NOW = new Set(["437", "480"]);
 const BANNED = "474";
@@ -112,7 +112,7 @@ export class Channels {
   }
 
   onLine({ command, params }: ServerLine): void {
-    const channel = REJECTIONS.has(command) ? this.#get(params[1] ?? "") : undefined;
+    const channel = JOIN_REJECTIONS.has(command) ? this.#get(params[1] ?? "") : undefined;
     // The same reply can refuse a line to a channel that the bridge is in.
     if (channel === undefined || channel.isJoined) return;
     channel.rejected(params.at(-1) ?? command, REJECTIONS_FOR_NOW.has(command));

@@ -19,6 +19,7 @@ test("--help lists every setting with its default, and --version prints the vers
   const help = run(["--help"]);
   await until("the help is printed", () => help.output().includes("IRC_LINE_MS"));
   expect(help.output()).toMatch(/IRC_PORT .*Default: 6697/);
+  expect(help.output()).toContain("chat-bridge-irc init ");
   expect(help.output()).toMatch(/SIGNING_SECRET_FILE:\s+a file that contains it\. Required\./);
   const version = run(["--version"]);
   await until("the version is printed", () => /^chat-bridge-irc \d/.test(version.output()));
@@ -84,10 +85,13 @@ test("a signing secret with quotation marks around it stops the bridge, and the 
   expect(program.output()).not.toContain("never-shown");
 });
 
-test("for an unknown argument, the program prints a hint to use --help", async () => {
-  const program = run(["--unknown"]);
-  await until("the hint is printed", () =>
-    program.output().includes("chat-bridge-irc --help lists the options."),
-  );
-  expect(await program.exited).toBe(64);
-});
+test.each(["--unknown", "inti"])(
+  "for an unknown argument, the program prints a hint to use --help: %s",
+  async (arg) => {
+    const program = run([arg]);
+    await until("the hint is printed", () =>
+      program.output().includes("chat-bridge-irc --help lists the options."),
+    );
+    expect(await program.exited).toBe(64);
+  },
+);

@@ -1,0 +1,16 @@
+/** Returns the page of `init --help`. */
+export function initHelp(name: string, file: string): string {
+  return `${name} init: asks for the settings, checks the chat and the workspace, and writes a settings file.
+
+  --file <path>            the settings file (${file}); an existing file gives the defaults
+  --replace                replace an existing file without asking
+  --ignore-problems        write the file even if a check finds a problem
+  --workspace-name <name>  name of the workspace that is created
+  --<setting> <value>      an answer, e.g. --base-url for BASE_URL; a secret needs a file: --signing-secret-file <path>
+
+Variables of the environment are answers, too. If stdin is not a terminal, nothing is asked, and missing answers are
+listed. A workspace is created if WORKSPACE_ID is not given, and this checkout's service runs (npm start), or
+CORE_ADDRESS and CORE_TOKEN or CORE_TOKEN_FILE (an operator's token) are set.
+
+${name} --help lists all settings.`;
+}

@@ -1,0 +1,120 @@
+import { isLoopback, type BridgeInit, type Finding } from "chat-bridge-runner";
+import { AccountProbe, type Account, type RateLimit } from "./client/account-probe";
+import { findHomeserver } from "./client/find-homeserver";
+import { MatrixError } from "./client/matrix-error";
+import type { MATRIX_SETTINGS, MatrixSettings } from "./settings";
+
+const hasToken = (answers: Readonly<Record<string, string>>): boolean =>
+  "MATRIX_ACCESS_TOKEN" in answers || "MATRIX_ACCESS_TOKEN_FILE" in answers;
+const hasNoToken = (answers: Readonly<Record<string, string>>): boolean => !hasToken(answers);
+
+/** The questions and the check of `chat-bridge-matrix init`. */
+export const MATRIX_INIT: BridgeInit<typeof MATRIX_SETTINGS> = {
+  questions: [
+    {
+      name: "MATRIX_HOMESERVER",
+      what: "name of the homeserver, e.g. example.org, or the URL of its client API",
+      resolve: findHomeserver,
+    },
+    {
+      name: "MATRIX_ACCESS_TOKEN",
+      what: "access token of the bridge's account, or nothing to log in with a password",
+    },
+    { name: "MATRIX_USER", isRequired: true, isNeeded: hasNoToken },
+    { name: "MATRIX_PASSWORD", isRequired: true, isNeeded: hasNoToken },
+  ],
+  check: checkMatrix,
+};
+
+/** Number of events that a question with four choices consists of. */
+const EVENTS_OF_QUESTION = 5;
+
+/** Logs in, and looks what the account may do. Yields each finding. */
+async function* checkMatrix(settings: MatrixSettings): AsyncGenerator<Finding> {
+  const { MATRIX_HOMESERVER: homeserver, MATRIX_ACCESS_TOKEN: token } = settings;
+  const { hostname, protocol } = new URL(homeserver);
+  if (protocol === "http:" && !isLoopback(hostname)) {
+    yield {
+      is: "note",
+      text: "MATRIX_HOMESERVER begins with http://: the access token is sent without encryption",
+    };
+  }
+  const probe = new AccountProbe(homeserver, token);
+  try {
+    if (token === undefined) await probe.logIn(settings.MATRIX_USER ?? "", settings.MATRIX_PASSWORD ?? "");
+    const account = await probe.account();
+    yield { is: "ok", text: `signed in to ${homeserver} as ${account.userId}` };
+    yield kindOf(account);
+    yield await speedOf(probe, homeserver, account.userId);
+    yield invitationOf(account);
+  } catch (error) {
+    yield {
+      is: "problem",
+      text: `cannot sign in to ${homeserver}: ${(error as Error).message}`,
+      advice: signInAdvice(error, token),
+    };
+  } finally {
+    await probe.close().catch(() => undefined);
+  }
+}
+
+function kindOf({ isGuest, isAdministrator, userId }: Account): Finding {
+  if (isGuest)
+    return { is: "problem", text: `${userId} is a guest`, advice: ["register an ordinary account"] };
+  if (isAdministrator !== true) return { is: "ok", text: "the account is an ordinary account" };
+  const advice = [
+    "use an ordinary account, because the bridge keeps a token of the account in its state folder",
+  ];
+  return { is: "note", text: `${userId} is an administrator of the homeserver`, advice };
+}
+
+function invitationOf({ rooms, userId }: Account): Finding {
+  const text =
+    rooms === 0
+      ? "the account is in no room yet"
+      : `the account is in ${rooms} room${rooms === 1 ? "" : "s"}`;
+  return { is: "ok", text: `${text}: invite ${userId} to a room without encryption` };
+}
+
+async function speedOf(probe: AccountProbe, homeserver: string, userId: string): Promise<Finding> {
+  let limit: RateLimit | undefined;
+  try {
+    limit = await probe.rateLimit();
+  } catch (error) {
+    const isForbidden = error instanceof MatrixError && error.status === 403;
+    const advice = isForbidden
+      ? ["without the right to create rooms, the bridge can send no direct messages"]
+      : [];
+    return { is: "note", text: `the rate limit was not measured: ${(error as Error).message}`, advice };
+  }
+  if (limit === undefined) return { is: "ok", text: "the account may send messages as fast as a game needs" };
+  const { atOnce, perSecond } = limit;
+  const speed =
+    perSecond === 0 ? "then rejects messages for some time" : `then ${perSecond.toFixed(1)} in each second`;
+  if (perSecond >= EVENTS_OF_QUESTION) {
+    return { is: "ok", text: `the homeserver accepts ${atOnce} messages at once, ${speed}` };
+  }
+  const user = encodeURIComponent(userId);
+  return {
+    is: "note",
+    text: `the homeserver accepts ${atOnce} messages at once, ${speed}; a question with four choices consists of ${EVENTS_OF_QUESTION}`,
+    advice: [
+      "if you run the Synapse server, lift the limit of the account with an administrator's token:",
+      `  curl -X POST -H "Authorization: Bearer $ADMIN_TOKEN" -d '{"messages_per_second":0,"burst_count":0}' '${homeserver}/_synapse/admin/v1/users/${user}/override_ratelimit'`,
+      "this command prints the access_token of an administrator:",
+      `  curl -X POST -d '{"type":"m.login.password","identifier":{"type":"m.id.user","user":"admin"},"password":"…"}' '${homeserver}/_matrix/client/v3/login'`,
+      "otherwise, games are slow, and some messages are late",
+    ],
+  };
+}
+
+function signInAdvice(error: unknown, token: string | undefined): readonly string[] {
+  if (!(error instanceof MatrixError)) return ["check MATRIX_HOMESERVER, and that the homeserver is running"];
+  if (error.isRateLimit) {
+    const seconds = Math.ceil(error.retryAfterMs / 1_000);
+    return [
+      `the homeserver limits logins: try again in ${seconds > 0 ? `${seconds} seconds` : "a few minutes"}`,
+    ];
+  }
+  return [token === undefined ? "check MATRIX_USER and MATRIX_PASSWORD" : "check MATRIX_ACCESS_TOKEN"];
+}
