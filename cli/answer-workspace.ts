@@ -3,13 +3,14 @@ import { toWorkspaceShape } from "../proto/json/workspace-json";
 import { answer, type Cli } from "./cli";
 import { workspaceFacts } from "./workspace-text";
 
-/** Prints a workspace after a change, with the signing secret `secret` if given. */
+/** Prints a workspace after a change, with the signing secret `secret` if given, and then `more` lines of text. */
 export function answerWorkspace(
   cli: Cli,
   { workspace: changed }: { readonly workspace?: Workspace | undefined },
   secret?: string,
+  more: readonly string[] = [],
 ): void {
   const workspace = toWorkspaceShape(changed);
   const value = { workspace, ...(secret === undefined ? {} : { signingSecret: secret }) };
-  answer(cli, value, workspaceFacts(workspace, secret));
+  answer(cli, value, [...workspaceFacts(workspace, secret), ...more]);
 }

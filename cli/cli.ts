@@ -33,6 +33,9 @@ export class CliCommand extends Command {
   }
 }
 
+/** The base address of a service that `npm start` runs. */
+export const DEFAULT_BASE_URL = "http://127.0.0.1:8080";
+
 /** Name and description of the argument that most commands have. */
 export const WORKSPACE_ARGUMENT = ["<workspace>", "id of the workspace"] as const;
 

@@ -4,7 +4,7 @@ import type { EventPage } from "../kit/events";
 import { createPoll, PollRefused } from "../kit/poll";
 import { runPoller } from "../kit/poller";
 import { PUSH_DEADLINE_MS } from "../contract/numbers";
-import { answer, type Cli, type CliCommand } from "./cli";
+import { answer, DEFAULT_BASE_URL, type Cli, type CliCommand } from "./cli";
 import { EXIT, type ExitCode } from "./exit-code";
 import { CliFailure } from "./failure";
 import { createForwarder, type Forwarded } from "./forward-events";
@@ -19,9 +19,6 @@ interface ListenOptions {
   readonly replay?: true;
   readonly ca?: string;
 }
-
-/** The base address of a service that `npm start` runs. */
-const BASE_URL = "http://127.0.0.1:8080";
 
 /**
  * `chat-bridge listen` polls a workspace, and forwards the workspace's events as pushes, e.g. to a bridge on this
@@ -119,7 +116,7 @@ function readPolledAt({ environment }: Cli, options: ListenOptions): PolledAt {
       "the workspace is missing: give its id with --workspace or WORKSPACE_ID",
     );
   }
-  const given = options.baseUrl ?? (environment["BASE_URL"] || BASE_URL);
+  const given = options.baseUrl ?? (environment["BASE_URL"] || DEFAULT_BASE_URL);
   return { baseUrl: readUrl(given, "BASE_URL or --base-url", EXIT.SETTINGS).href, workspaceId };
 }
 

@@ -1,3 +1,4 @@
+import { resolve } from "node:path";
 import { InvalidArgumentError } from "commander";
 import {
   Platform,
@@ -8,7 +9,7 @@ import {
 import type { WorkspaceShape } from "../proto/json/shapes";
 import { toHealthShape, toWorkspaceShape } from "../proto/json/workspace-json";
 import { answerWorkspace } from "./answer-workspace";
-import { answer, WORKSPACE_ARGUMENT, type Cli, type CliCommand } from "./cli";
+import { answer, DEFAULT_BASE_URL, WORKSPACE_ARGUMENT, type Cli, type CliCommand } from "./cli";
 import { asOperator, type Core } from "./core";
 import { EXIT } from "./exit-code";
 import { CliFailure } from "./failure";
@@ -151,7 +152,7 @@ function change(
 function addSecretCommands(workspace: CliCommand, cli: Cli): void {
   const answerNew = async (options: SecretOptions, make: () => Promise<CreateWorkspaceResponse>) => {
     const { made, shown } = await makeSecret(options, make);
-    answerWorkspace(cli, made, shown);
+    answerWorkspace(cli, made, shown, bridgeSettings(cli, made.workspace?.id ?? "", options, shown));
   };
   const addRenewal = (
     name: string,
@@ -198,6 +199,30 @@ Examples:
     "reconnect a workspace that is disconnected or has an unreadable secret, with a new signing secret",
     ({ call, methods }, workspaceId) => call(methods.connectWorkspace, { workspaceId }),
   );
+}
+
+/** Returns the lines for the settings of a bridge. */
+function bridgeSettings(
+  { environment }: Cli,
+  workspaceId: string,
+  { secretFile }: SecretOptions,
+  secret: string | undefined,
+): readonly string[] {
+  const baseUrl = environment["BASE_URL"] || DEFAULT_BASE_URL;
+  return [
+    "",
+    "For the settings of the bridge:",
+    `BASE_URL=${baseUrl}`,
+    `WORKSPACE_ID=${workspaceId}`,
+    secret === undefined
+      ? `SIGNING_SECRET_FILE=${quoted(resolve(secretFile ?? ""))}`
+      : `SIGNING_SECRET=${secret}`,
+  ];
+}
+
+/** Returns a path as a settings file and a shell read it. */
+function quoted(path: string): string {
+  return /^[\w@%+=:,./-]+$/.test(path) ? path : `'${path}'`;
 }
 
 /** Prints at most `limit` workspaces, and a note on stderr if there are more. */

@@ -44,6 +44,21 @@ test("the `create`, `rotate` and `connect` commands write the secret to a new pr
   expect([await pollStatus(id, newest), await pollStatus(id, rotated)]).toEqual([200, 401]);
 });
 
+test("the `create` command prints the three settings of a bridge", async () => {
+  const environment = { BASE_URL: "https://bridges.example.org" };
+  const options = { corePort, environment };
+  const shown = await runCli("workspace create Shown --show-secret", options);
+  const settings =
+    /\nBASE_URL=https:\/\/bridges\.example\.org\nWORKSPACE_ID=(\S+)\nSIGNING_SECRET=(\S+)\n$/.exec(
+      shown.stdout,
+    );
+  expect(await pollStatus(settings?.[1] ?? "", settings?.[2] ?? "")).toBe(200);
+  const file = join(folder, "of a bridge");
+  const kept = await runCli(["workspace", "create", "Kept", "--secret-file", file], { corePort });
+  expect(kept.stdout).toContain("\nBASE_URL=http://127.0.0.1:8080\nWORKSPACE_ID=");
+  expect(kept.stdout).toContain(`\nSIGNING_SECRET_FILE='${file}'\n`);
+});
+
 const WITHOUT_PLACE = ["create Nobody's", `rotate ${UNKNOWN}`, `connect ${UNKNOWN}`];
 test.each(WITHOUT_PLACE)("%s does nothing without --show-secret or --secret-file", async (args) => {
   const { code, stdout, stderr } = await workspace(args);
