@@ -30,6 +30,10 @@ export const BRIDGE_SETTINGS = {
   HEALTH_LISTEN: hostPort("address of GET /health, e.g. 127.0.0.1:9090"),
   COMMAND_PREFIX: typedWord("prefix of commands and choices", "!"),
   COMMAND_WORD: typedWord("command that members type after the prefix", "play"),
+  STATUS_COMMAND: typedWord(
+    "text after the command with which members ask for the state of the bridge; off for none",
+    "status",
+  ),
   LOG_LEVEL: choice("how much is logged", LOG_LEVELS, "info"),
 };
 

@@ -38,6 +38,8 @@ export interface RunningBridge {
 /** The functions and the signal that a program passes to its bridge. */
 export interface Tools {
   readonly log: Logger;
+  /** Name and version of the program. */
+  readonly program: string;
   /** Aborted if the program is asked to stop while `start` is still running. */
   readonly stopping: AbortSignal;
   /** Stops the program with exit code 1, because the bridge cannot continue. Logs `problem`. */
@@ -85,7 +87,7 @@ export async function runBridgeProgram<Table extends SettingTable>(
       setTimeout(exit, FAIL_WITHIN_MS);
       Promise.resolve(bridge?.close()).then(exit, exit);
     };
-    const running = await program.start(settings, { log, stopping, fail });
+    const running = await program.start(settings, { log, program: `${name} ${version}`, stopping, fail });
     bridge = running;
     const at = settings.HEALTH_LISTEN;
     const health =

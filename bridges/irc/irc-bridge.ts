@@ -3,6 +3,7 @@ import { CannotShow, createBridge, RetryLater, type Bridge } from "chat-bridge-k
 import {
   isLoopback,
   kitOptions,
+  withStatus,
   type BridgeSettings,
   type RunningBridge,
   type Tools,
@@ -28,7 +29,7 @@ import { SilenceHints } from "./play/silence-hints";
 import { typedLines } from "./play/typed-lines";
 import { invitedChannels } from "./state/invited-channels";
 import { Journal } from "./state/journal";
-import { isNick, Members } from "./state/members";
+import { isNick, Members, type MemberIdentity } from "./state/members";
 
 /**
  * Milliseconds after which the kit treats a message as refused. The limit is high, because lines can wait for the flood
@@ -53,14 +54,14 @@ const LISTED_AFTER_MS = 20_000;
 /** Starts the bridge between an IRC server and a workspace. Resolves without waiting for connections. */
 export async function startIrcBridge(
   settings: BridgeSettings & IrcSettings,
-  { log, fail }: Tools,
+  { log, program, fail }: Tools,
 ): Promise<RunningBridge> {
   if (!settings.IRC_TLS && !isLoopback(settings.IRC_HOST)) {
     log.warn(
       "IRC_TLS=off: everybody on the network path can read and change what members and the bridge send",
     );
   }
-  const bridge = new IrcBridge(settings, log);
+  const bridge = new IrcBridge(settings, log, program);
   bridge.start().catch((error: unknown) => fail(error instanceof Error ? error.message : String(error)));
   return bridge;
 }
@@ -84,7 +85,7 @@ class IrcBridge implements RunningBridge {
   /** Called when the server answers the `PING` of a stopping bridge. */
   #onStopPong: (() => void) | undefined;
 
-  constructor(settings: BridgeSettings & IrcSettings, log: Tools["log"]) {
+  constructor(settings: BridgeSettings & IrcSettings, log: Tools["log"], program: string) {
     const { STATE_FOLDER: folder } = settings;
     const members = this.#members;
     const journal = new Journal(folder, (err) => log.error({ err }, "the journal was not compacted"));
@@ -120,7 +121,13 @@ class IrcBridge implements RunningBridge {
     });
     const report = typedLines({
       settings,
-      bridge: this.#bridge,
+      bridge: withStatus(this.#bridge, {
+        program,
+        settings,
+        rooms: () => this.rooms(),
+        answer: (text, { user, channel }) =>
+          hints.send(user as MemberIdentity, text, typeof channel === "string" ? channel : channel.id),
+      }),
       view: this.#view(),
       log,
       untilKnown: (messageId) => this.#untilKnown(messageId),
@@ -160,12 +167,12 @@ class IrcBridge implements RunningBridge {
   }
 
   states() {
-    const { isConnected, problem } = this.#bridge.status;
+    const { isConnected, problem, waiting } = this.#bridge.status;
     const irc = { ...this.#irc.state, ...this.#channels.counts };
     // A bridge that is not in any of its channels counts as disconnected.
     const isOut = irc.isConnected && irc.joined === 0 && irc.wanted > 0;
     return {
-      service: { isConnected, problem },
+      service: { isConnected, problem, waiting },
       irc: isOut ? { ...irc, isConnected: false, problem: "not in any channel" } : irc,
     };
   }

@@ -1,9 +1,10 @@
 import { join } from "node:path";
 import { createBridge, dmChannel, type Bridge } from "chat-bridge-kit";
-import { kitOptions, type BridgeSettings, type Logger } from "chat-bridge-runner";
+import { kitOptions, withStatus, type BridgeSettings, type Logger } from "chat-bridge-runner";
 import { createBackground } from "./background";
 import { readChatId } from "./chat/chat-id";
 import { keycapCount } from "./chat/choices";
+import { toNotice } from "./chat/content";
 import { createDirectRooms, type DirectRoomIndex } from "./chat/direct-rooms";
 import { createEncryptedRooms } from "./chat/encrypted-rooms";
 import { createPowerNotice } from "./chat/power-notice";
@@ -34,6 +35,8 @@ const REPAIRED_MESSAGES = 3;
 
 export interface RoomsParts {
   readonly settings: BridgeSettings & MatrixSettings;
+  /** Name and version of the program. */
+  readonly program: string;
   readonly api: MatrixApi;
   /** Id of the bridge's account. */
   readonly userId: string;
@@ -56,7 +59,7 @@ export class ConnectedRooms {
   /** The rooms that the bridge is in. */
   readonly list: RoomList;
 
-  constructor({ settings, api, userId, log, signal }: RoomsParts) {
+  constructor({ settings, program, api, userId, log, signal }: RoomsParts) {
     const ids = this.#ids;
     this.#signal = signal;
     const warn = (message: string) => (error: unknown) =>
@@ -107,6 +110,17 @@ export class ConnectedRooms {
       // The kit checks members, because the homeserver lets the bridge invite anyone from any server.
       onlyReported: "members",
     });
+    const reported = withStatus(bridge, {
+      program,
+      settings,
+      rooms: () => list.states(),
+      answer: (text, { channel, id = "" }) => {
+        const roomId = ids.toMatrix(typeof channel === "string" ? channel : channel.id);
+        background.add(roomId, `status ${id}`, async (stopped) => {
+          await api.send(roomId, "m.room.message", `${id}.status`, toNotice(text), stopped);
+        });
+      },
+    });
     const allowed = settings.MATRIX_ALLOW_INVITES;
     const invites = createInvites({ api, own: userId, direct, encrypted, log, signal, allowed });
     const directHelp = createDirectHelp({ api, rooms: list, names, background, typing: settings });
@@ -124,7 +138,7 @@ export class ConnectedRooms {
       upgrades: new Upgrades({ api, direct, typing: settings, settle: invites.settle, log, signal }),
       powers,
       roomList: list,
-      reporter: new Reporter({ bridge, api, names, ids, background, directHelp, log, signal }),
+      reporter: new Reporter({ bridge: reported, api, names, ids, background, directHelp, log, signal }),
       log,
       signal,
     });

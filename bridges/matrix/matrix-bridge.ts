@@ -21,19 +21,20 @@ const REJECTED_PAUSE_MS = 30_000;
 /** Starts the bridge. Resolves at once, and connects in the background: the service and the homeserver may be down. */
 export async function startMatrixBridge(
   settings: BridgeSettings & MatrixSettings,
-  { log, fail }: Tools,
+  { log, program, fail }: Tools,
 ): Promise<RunningBridge> {
   const { hostname, protocol } = new URL(settings.MATRIX_HOMESERVER);
   if (protocol === "http:" && !isLoopback(hostname)) {
     log.warn("MATRIX_HOMESERVER begins with http://: the access token is sent without encryption");
   }
-  return new MatrixBridge(settings, { log, fail });
+  return new MatrixBridge(settings, { log, program, fail });
 }
 
 /** Follows the rooms of an account until `close` is called. */
 class MatrixBridge implements RunningBridge {
   readonly #settings: BridgeSettings & MatrixSettings;
   readonly #log: Tools["log"];
+  readonly #program: string;
   readonly #over = new AbortController();
   readonly #api: MatrixApi;
   readonly #session: Session;
@@ -44,7 +45,10 @@ class MatrixBridge implements RunningBridge {
   /** Reason why the homeserver is unreachable; undefined while the bridge is connected. */
   #problem: string | undefined = "not yet connected";
 
-  constructor(settings: BridgeSettings & MatrixSettings, { log, fail }: Pick<Tools, "log" | "fail">) {
+  constructor(
+    settings: BridgeSettings & MatrixSettings,
+    { log, program, fail }: Pick<Tools, "log" | "program" | "fail">,
+  ) {
     const { STATE_FOLDER: folder, MATRIX_HOMESERVER: homeserver, WORKSPACE_ID: workspaceId } = settings;
     const credentials = {
       homeserver,
@@ -55,6 +59,7 @@ class MatrixBridge implements RunningBridge {
     const file = stateFile<SavedSession>(join(folder, "session.json"));
     this.#settings = settings;
     this.#log = log;
+    this.#program = program;
     this.#api = new MatrixApi(
       createRequests(homeserver, () => this.#session.token()),
       (eventId) => log.warn({ eventId }, "skipped an event of the homeserver: a field is missing or invalid"),
@@ -94,7 +99,14 @@ class MatrixBridge implements RunningBridge {
     const [api, log, retry] = [this.#api, this.#log, this.#retry];
     const userId = await this.#session.open(retry);
     const joined = await untilAnswered(() => api.joinedRooms(), retry);
-    const rooms = new ConnectedRooms({ settings: this.#settings, api, userId, log, signal });
+    const rooms = new ConnectedRooms({
+      settings: this.#settings,
+      program: this.#program,
+      api,
+      userId,
+      log,
+      signal,
+    });
     this.#rooms = rooms;
     await untilAnswered(() => rooms.open(joined), retry);
     this.#onContact(undefined);

@@ -131,3 +131,16 @@ test("the bridge starts while the homeserver does not answer, and stops graceful
   await rig.close();
   silent.close();
 });
+
+test("a member who types !play status gets a notice with the state of the bridge, and the service gets no command", async () => {
+  const { rig } = await newRig();
+  const member = await synapse.member("asker");
+  const room = await rig.room(member);
+  await member.say(room, "!play status");
+  const seen = await member.sees(room, "the status", ({ body }) => /^chat-bridge-matrix \d/.test(body));
+  expect(seen.body).toContain("The game service is connected.");
+  await member.say(room, "!play help");
+  await rig.reports("the next command", ({ text }) => text === "help");
+  expect(rig.reported().map(({ text }) => text)).toEqual(["help"]);
+  await rig.close();
+});

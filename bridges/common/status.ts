@@ -1,0 +1,86 @@
+import type { Bridge, BridgeStatus, CommandReport } from "chat-bridge-kit";
+import type { BridgeSettings } from "./bridge-settings";
+import type { RoomState } from "./rooms";
+
+/** The facts about a bridge that a member may know. */
+export interface StatusFacts {
+  /** Name and version of the program. */
+  readonly program: string;
+  /** The id of the member's room. */
+  readonly here: string;
+  readonly rooms: readonly RoomState[];
+  readonly service: BridgeStatus;
+}
+
+export interface StatusOptions {
+  readonly program: string;
+  readonly settings: Pick<BridgeSettings, "STATUS_COMMAND">;
+  rooms(): readonly RoomState[];
+  /** Shows the text to the member, and to nobody else if the chat can do that. */
+  answer(text: string, report: CommandReport): void;
+}
+
+/** Minimum milliseconds between two answers to a member. */
+const ANSWER_GAP_MS = 10_000;
+const MEMBERS_NOTED = 1_000;
+
+/**
+ * Returns a bridge that answers the command `STATUS_COMMAND` itself, and reports all other commands to the service. So
+ * members get this answer also while the service is unreachable.
+ */
+export function withStatus<Kit extends Pick<Bridge, "command" | "status">>(
+  bridge: Kit,
+  options: StatusOptions,
+): Kit {
+  const { program, settings, rooms, answer } = options;
+  const answeredAt = new Map<string, number>();
+  const isTooEarly = (member: string): boolean => {
+    const now = performance.now();
+    if (now - (answeredAt.get(member) ?? -Infinity) < ANSWER_GAP_MS) return true;
+    if (answeredAt.size >= MEMBERS_NOTED) answeredAt.clear();
+    answeredAt.set(member, now);
+    return false;
+  };
+  const command: Bridge["command"] = async (report) => {
+    if (!isStatusCommand(report.text, settings)) return bridge.command(report);
+    const { channel, user } = report;
+    if (!isTooEarly(idOf(user))) {
+      answer(statusText({ program, here: idOf(channel), rooms: rooms(), service: bridge.status }), report);
+    }
+    return { outcome: "accepted", id: report.id ?? "", attempts: 0 };
+  };
+  return Object.create(bridge, { command: { value: command } }) as Kit;
+}
+
+/** Returns whether the text after the command word asks for the status of the bridge. */
+function isStatusCommand(text: string, { STATUS_COMMAND: word }: StatusOptions["settings"]): boolean {
+  return word !== "off" && text.trim().toLowerCase() === word.toLowerCase();
+}
+
+/** Returns one line for a member. It names no other room, and contains no address of the service. */
+export function statusText({ program, here, rooms, service }: StatusFacts): string {
+  const room = rooms.find(({ id }) => id === here);
+  const playable = rooms.filter(({ problem }) => problem === undefined).length;
+  const waiting = service.waiting.find(({ channel }) => channel === here);
+  return [
+    `${program}.`,
+    room && (room.problem === undefined ? "Games work here." : `Games do not work here: ${room.problem}.`),
+    waiting && "Messages for this room wait, because the chat refuses them.",
+    rooms.length > 1 && `Games work in ${playable} of ${rooms.length} rooms of this bridge.`,
+    serviceText(service),
+  ]
+    .filter((each) => typeof each === "string")
+    .join(" ");
+}
+
+function serviceText({ isConnected, lastContactAt, problem = "" }: BridgeStatus): string {
+  if (isConnected) return "The game service is connected.";
+  const since = lastContactAt === undefined ? "" : ` since ${lastContactAt.toISOString().slice(11, 16)} UTC`;
+  const isRefused = /\b40[0-9]\b/.test(problem);
+  const why = isRefused ? "it rejects this bridge" : "it does not answer";
+  return `The game service is not connected${since}: ${why}.`;
+}
+
+function idOf(named: string | { readonly id: string }): string {
+  return typeof named === "string" ? named : named.id;
+}

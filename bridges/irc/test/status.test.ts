@@ -1,0 +1,27 @@
+import { testFolder } from "../../../test/harness/folder";
+import { until } from "../../../test/harness/wait";
+import type { IrcMember } from "./harness/irc-member";
+import { startNgircd } from "./harness/irc-server";
+import { openStage } from "./harness/irc-stage";
+
+const folder = testFolder();
+
+test("a member who types !play status gets a notice with the state of the bridge, also while the service is down", async () => {
+  const stage = await openStage(await startNgircd(folder), folder);
+  try {
+    const [ann, bob] = (await stage.join("Ann", "Bob")) as [IrcMember, IrcMember];
+    ann.say("!play status");
+    const seen = await ann.sees(/^chat-bridge-irc \d/);
+    expect(seen).toMatchObject({ target: "Ann", isNotice: true });
+    expect(seen.text).toContain("The game service is connected.");
+    await stage.killService();
+    await until("the bridge is not connected", async () => (await stage.bridge.health()).status === 503);
+    bob.say("!play Status");
+    expect((await bob.sees(/^chat-bridge-irc \d/)).text).toMatch(
+      /The game service is not connected since \d\d:\d\d UTC/,
+    );
+    expect(ann.lines.filter(({ text }) => text.includes("chat-bridge-irc"))).toHaveLength(1);
+  } finally {
+    await stage.close();
+  }
+});
