@@ -38,7 +38,7 @@ export function readAll<Table extends SettingTable>(
       },
     },
     environment,
-  ) as BridgeSettings & ValuesOf<Table> & Misspelled;
+  );
 }
 
 /** Returns the values of the settings of a table. Throws `SettingsError` with all faults. */

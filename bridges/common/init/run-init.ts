@@ -218,7 +218,6 @@ export class Init<Table extends SettingTable> {
   async #write(answers: Answers): Promise<void> {
     const { file } = this.#options;
     await writeSettingsFile(file, `# Settings of ${this.#name}, written by init`, answers);
-    say(`\nWrote ${file}. Only you can read this file.`);
   }
 
   /** Prints a finding. Returns whether it is no problem. */
@@ -229,7 +228,8 @@ export class Init<Table extends SettingTable> {
   }
 
   #sayStart(words: string): void {
-    say(`\n${words}:\n\n  ${startLine(this.#name, this.#options.file)}`);
+    const { file } = this.#options;
+    say(`\nWrote ${file}. Only you can read this file.\n\n${words}:\n\n  ${startLine(this.#name, file)}`);
   }
 }
 

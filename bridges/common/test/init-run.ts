@@ -1,4 +1,5 @@
 import { join } from "node:path";
+import { stripVTControlCharacters } from "node:util";
 import { startProgram, type Program } from "../../../test/harness/program";
 import { TOKENS } from "../../../test/harness/processes";
 import type { Service } from "../../../test/harness/service";
@@ -56,7 +57,7 @@ export function startInitInTerminal(
 }
 
 /** Returns a terminal's output without control sequences. */
-export const visible = (output: string): string => output.replaceAll(/\u001b\[[0-9;?]*[A-Za-z]/g, "");
+export const visible = (output: string): string => stripVTControlCharacters(output);
 
 /** Starts a bridge with the last line that `init` printed. */
 export function startPrinted(

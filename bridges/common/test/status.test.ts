@@ -54,7 +54,7 @@ async function send(word: string, ...commands: readonly (readonly [user: string,
     program: "bridge 1.0.0",
     settings: { STATUS_COMMAND: word },
     rooms: () => ROOMS,
-    answer: (text, { user }) => answered.push(`${String(user)}: ${text}`),
+    answer: (text, { user }) => answered.push(`${typeof user === "string" ? user : user.id}: ${text}`),
   });
   for (const [user, text] of commands) await bridge.command({ channel: "#games", user, text });
   return { reported, answered };

@@ -199,8 +199,14 @@ test("without a terminal, init lists all missing answers, and how to give them",
   expect(init.output()).toContain("init cannot ask, because stdin is not a terminal");
   const names = [...init.output().matchAll(/^ {2}- (\w+)/gm)].map(([, name]) => name);
   expect(names).toEqual([
-    ...["BASE_URL", "WORKSPACE_ID", "SIGNING_SECRET", "IRC_HOST", "IRC_NICK", "IRC_CHANNELS"],
-    ...["IRC_SASL_ACCOUNT", "IRC_SASL_PASSWORD"],
+    "BASE_URL",
+    "WORKSPACE_ID",
+    "SIGNING_SECRET",
+    "IRC_HOST",
+    "IRC_NICK",
+    "IRC_CHANNELS",
+    "IRC_SASL_ACCOUNT",
+    "IRC_SASL_PASSWORD",
   ]);
   expect(init.output()).toMatch(/IRC_HOST is missing: .* \(--irc-host, or the variable IRC_HOST\)/);
   expect(init.output()).toMatch(/SIGNING_SECRET is missing: .*--signing-secret-file <path>/);

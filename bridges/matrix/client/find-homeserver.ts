@@ -26,7 +26,9 @@ export async function findHomeserver(answer: string): Promise<string> {
     return await first();
   } catch (error) {
     return second().catch(() => {
-      throw new Error(`cannot be used: no homeserver answers at ${site} (${reasonOf(error)})`);
+      throw new Error(`cannot be used: no homeserver answers at ${site} (${reasonOf(error)})`, {
+        cause: error,
+      });
     });
   }
 }
