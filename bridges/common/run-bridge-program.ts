@@ -12,7 +12,7 @@ import { settingsHelp } from "./help";
 import type { BridgeInit } from "./init/bridge-init";
 import { readInitArguments } from "./init/init-arguments";
 import { initHelp } from "./init/init-help";
-import { Interrupted } from "./init/prompter";
+import { EXIT_INTERRUPTED, Interrupted } from "./init/prompter";
 import { Init, standardFile, type InitProgram } from "./init/run-init";
 import { environmentOf, readAll, type OwnSettings } from "./read-table";
 import type { RoomState } from "./rooms";
@@ -21,7 +21,6 @@ import type { SettingTable, ValuesOf } from "./setting";
 const EXIT_FAULT = 1;
 const EXIT_USAGE = 64; // EX_USAGE
 const EXIT_BAD_SETTINGS = 78; // EX_CONFIG
-const EXIT_INTERRUPTED = 130;
 /** Milliseconds within which a bridge that cannot continue must stop. */
 const FAIL_WITHIN_MS = 5_000;
 

@@ -6,6 +6,7 @@ export class Interrupted extends Error {
   override readonly name = "Interrupted";
 }
 
+export const EXIT_INTERRUPTED = 130;
 /** Lines that the user typed or pasted before the question. */
 const LINES_MAX = 100;
 
@@ -30,7 +31,11 @@ export class Prompter {
     this.#terminal = createInterface({ input: stdin, output, terminal: true, historySize: 0 });
     this.#terminal
       .on("line", (line) => this.#take(line))
-      .on("SIGINT", () => this.#terminal.close())
+      .on("SIGINT", () => {
+        // Between two questions, e.g. during a check, nobody waits for the rejection.
+        if (this.#waiting === undefined) process.exit(EXIT_INTERRUPTED);
+        this.#terminal.close();
+      })
       .on("close", () => {
         this.#isClosed = true;
         this.#waiting?.reject(new Interrupted("interrupted"));

@@ -1,4 +1,4 @@
-import { mkdtempSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { parseEnv } from "node:util";
 import { testFolder } from "../../../test/harness/folder";
@@ -130,6 +130,15 @@ test("in a terminal, init asks, hides the secret, asks again after a problem, an
   expect(await flagged.exited).toBe(78);
   expect(flagged.output()).toContain("add --replace");
   expect(readFileSync(file, "utf8")).toBe(before);
+});
+
+test("Ctrl-C ends init, and nothing is written", async () => {
+  const folder = newFolder();
+  const { program, answer } = startInitInTerminal("irc", folder, await values());
+  await answer("IRC_HOST", "irc.example.org");
+  await answer("IRC_TLS", "\u0003");
+  expect(await program.exited).toBe(130);
+  expect(readdirSync(folder)).toEqual([]);
 });
 
 test("init says in words why the bridge could not play in a channel, and writes nothing", async () => {

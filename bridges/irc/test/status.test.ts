@@ -14,6 +14,7 @@ test("a member who types !play status gets a notice with the state of the bridge
     const seen = await ann.sees(/^chat-bridge-irc \d/);
     expect(seen).toMatchObject({ target: "Ann", isNotice: true });
     expect(seen.text).toContain("The game service is connected.");
+    expect((await stage.bridge.health()).body).toMatchObject({ connections: { service: { waiting: [] } } });
     await stage.killService();
     await until("the bridge is not connected", async () => (await stage.bridge.health()).status === 503);
     bob.say("!play Status");
