@@ -45,6 +45,7 @@ async function* checkMatrix(settings: MatrixSettings): AsyncGenerator<Finding> {
     const account = await probe.account();
     yield { is: "ok", text: `signed in to ${homeserver} as ${account.userId}` };
     yield kindOf(account);
+    yield { is: "note", text: "measuring the rate limit of the account, which takes up to 20 seconds" };
     yield await speedOf(probe, homeserver, account.userId);
     yield invitationOf(account);
   } catch (error) {
