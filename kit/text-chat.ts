@@ -67,6 +67,22 @@ export class TextChat {
     return hint && this.#limited(line.user.id, hint);
   }
 
+  /** Whether a line in a channel is a command or a number with the prefix. */
+  isForGames({ text }: Pick<TypedLine, "text">): boolean {
+    return readCommand(text, this.#settings) !== undefined || readChoice(text, this.#settings) !== undefined;
+  }
+
+  /** Returns an explanation for a member; undefined if the member got one in the last 10 minutes. */
+  explain(userId: string, text: string): string | undefined {
+    return this.#limited(userId, { type: "explanation", text });
+  }
+
+  /** Returns an explanation for a member who changed a line after sending it, if the line was for the games. */
+  explainCorrection(line: TypedLine): string | undefined {
+    if (line.channel !== undefined && !this.isForGames(line)) return undefined;
+    return this.explain(line.user.id, "Corrections do not count: what you typed first does.");
+  }
+
   async #public(
     line: TypedLine,
     channel: NonNullable<TypedLine["channel"]>,

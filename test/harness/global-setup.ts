@@ -2,10 +2,12 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import {
   findChromium,
+  findEjabberd,
   findHaproxy,
   findInspircd,
   findNgircd,
   findPromtool,
+  findProsody,
   findShellcheck,
 } from "../programs/apt";
 import {
@@ -16,7 +18,7 @@ import {
   installHelm,
 } from "../programs/go";
 import { installTypeScripts } from "../programs/npm";
-import { installKubernetesValidate, installSynapse, preparePython } from "../programs/pypi";
+import { installKubernetesValidate, installSlixmpp, installSynapse, preparePython } from "../programs/pypi";
 import type { Say } from "../programs/tools-folder";
 import { shareGameKit } from "../../kit/game/test/harness/shared-game-kit";
 import { shareKit } from "../../kit/test/harness/shared-kit";
@@ -55,6 +57,9 @@ const PROGRAMS: readonly (readonly [RegExp, (say: Say) => Promise<unknown>])[] =
   [/\btestBrowser\(/, findChromium],
   [/ngircd/i, findNgircd],
   [/inspircd/i, findInspircd],
+  [/prosody/i, findProsody],
+  [/ejabberd/i, findEjabberd],
+  [/prosody|ejabberd/i, installSlixmpp],
   [/\bfindHaproxy\(/, findHaproxy],
   [/\bfindPromtool\(/, findPromtool],
   [/\bfindShellcheck\(/, findShellcheck],

@@ -32,6 +32,8 @@ const CHROMIUM: AptProgram = {
 };
 const NGIRCD = { name: "ngIRCd", command: "ngircd", package: "ngircd", size: "1 MB" };
 const INSPIRCD = { name: "InspIRCd", command: "inspircd", package: "inspircd", size: "10 MB" };
+const PROSODY = { name: "Prosody", command: "prosody", package: "prosody", size: "5 MB" };
+const EJABBERD = { name: "ejabberd", command: "ejabberdctl", package: "ejabberd", size: "55 MB" };
 /** The program that checks Prometheus's files. */
 const PROMTOOL = { name: "promtool", command: "promtool", package: "prometheus", size: "150 MB" };
 const SHELLCHECK = { name: "ShellCheck", command: "shellcheck", package: "shellcheck", size: "20 MB" };
@@ -42,6 +44,8 @@ export const APT_PROGRAMS: readonly AptProgram[] = [
   CHROMIUM,
   NGIRCD,
   INSPIRCD,
+  PROSODY,
+  EJABBERD,
   PROMTOOL,
   SHELLCHECK,
   HAPROXY,
@@ -52,6 +56,8 @@ export const APT_PROGRAMS: readonly AptProgram[] = [
 export const findChromium = (say?: Say): Promise<string> => findAptProgram(CHROMIUM, say);
 export const findNgircd = (say?: Say): Promise<string> => findAptProgram(NGIRCD, say);
 export const findInspircd = (say?: Say): Promise<string> => findAptProgram(INSPIRCD, say);
+export const findProsody = (say?: Say): Promise<string> => findAptProgram(PROSODY, say);
+export const findEjabberd = (say?: Say): Promise<string> => findAptProgram(EJABBERD, say);
 export const findPromtool = (say?: Say): Promise<string> => findAptProgram(PROMTOOL, say);
 export const findShellcheck = (say?: Say): Promise<string> => findAptProgram(SHELLCHECK, say);
 export const findHaproxy = (say?: Say): Promise<string> => findAptProgram(HAPROXY, say);

@@ -5,7 +5,7 @@ import { findRedisServer } from "../../deploy/local/redis-server";
 import { APT_PROGRAMS, installMissing } from "./apt";
 import { findGatewayApi, findPrometheusOperator, installActionlint, installHelm } from "./go";
 import { installNode, installTypeScripts } from "./npm";
-import { installKubernetesValidate, installSynapse, preparePython } from "./pypi";
+import { installKubernetesValidate, installSlixmpp, installSynapse, preparePython } from "./pypi";
 import { REDIS_SERVERS } from "./redis-servers";
 import type { Say } from "./tools-folder";
 
@@ -64,6 +64,7 @@ export function installAll(nodes: readonly string[], stores: readonly string[], 
     inTurn([
       installKubernetesValidate,
       installSynapse,
+      installSlixmpp,
       ...stores.map((name) => (each: Say) => REDIS_SERVERS[name]?.(each) ?? Promise.resolve()),
     ]),
   );

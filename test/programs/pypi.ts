@@ -22,6 +22,7 @@ export interface PypiProgram {
 }
 
 const SYNAPSE = { name: "Synapse", package: "matrix-synapse", version: "1.163.2", size: "150 MB" };
+const SLIXMPP = { name: "slixmpp", package: "slixmpp", version: "1.17.0", size: "40 MB" };
 const VALIDATOR = {
   name: "kubernetes-validate",
   package: "kubernetes-validate",
@@ -31,6 +32,8 @@ const VALIDATOR = {
 
 /** Returns the path of the Python that runs Synapse, the Matrix homeserver of the tests. Installs Synapse if it is missing. */
 export const installSynapse = (say: Say): Promise<string> => installFromPypi(SYNAPSE, say);
+/** Returns the path of the Python that runs slixmpp, the XMPP client of the tests. Installs slixmpp if it is missing. */
+export const installSlixmpp = (say?: Say): Promise<string> => installFromPypi(SLIXMPP, say);
 /** Returns the path of the Python that runs kubernetes-validate. Installs kubernetes-validate if it is missing. */
 export const installKubernetesValidate = (say?: Say): Promise<string> => installFromPypi(VALIDATOR, say);
 

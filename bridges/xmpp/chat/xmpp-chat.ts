@@ -1,0 +1,119 @@
+import {
+  CannotShow,
+  choiceLines,
+  toMarkdown,
+  type BridgeChat,
+  type DmCreate,
+  type Message,
+  type MessageCreate,
+  type MessageEphemeral,
+  type ShownUpdate,
+} from "chat-bridge-kit";
+import { Room } from "../rooms/room";
+import type { Rooms } from "../rooms/rooms";
+import type { Accounts } from "./accounts";
+
+export interface XmppChatOptions {
+  readonly rooms: Pick<Rooms, "get" | "find">;
+  readonly accounts: Pick<Accounts, "send">;
+  /** The prefix of typed choices in rooms. */
+  readonly prefix: string;
+  readonly hasNewQuestions: boolean;
+}
+
+/** Maximum bytes of a text. Servers allow stanzas of at least 64 KB. */
+const TEXT_MAX_BYTES = 16_000;
+/** Updates of these kinds begin something that members must not miss above the lines that they type. */
+const POSTED_AGAIN = new Set(["question", "gotcha_bait", "game_end"]);
+const DM = "dm:";
+const ACCOUNT = "jid:";
+
+/**
+ * Shows the service's messages in rooms. The id of a message in the chat is the id of the event, so the bridge finds its
+ * messages in the room's history after a crash, and does not send them twice.
+ */
+export class XmppChat implements BridgeChat {
+  readonly #options: XmppChatOptions;
+
+  constructor(options: XmppChatOptions) {
+    this.#options = options;
+  }
+
+  async post({ id, channel, message }: MessageCreate, signal: AbortSignal): Promise<string> {
+    await this.#room(channel).post(id, this.#text(message), signal);
+    return id;
+  }
+
+  async dm({ id, user, message }: DmCreate, signal: AbortSignal): Promise<string> {
+    await this.#sendTo(user, id, messageText(message, ""), signal);
+    return id;
+  }
+
+  async ephemeral(event: MessageEphemeral, signal: AbortSignal): Promise<string> {
+    const { id, channel, user, message } = event;
+    const room = this.#room(channel);
+    const nick = room.occupants.nickOf(user);
+    if (nick === undefined) return this.dm({ ...event, type: "dm.create" }, signal);
+    await room.whisper(id, nick, this.#text(message), signal);
+    return id;
+  }
+
+  /** Corrects the newest message that shows the game. A correction has an id of its own, which nobody needs. */
+  async update(event: ShownUpdate, signal: AbortSignal): Promise<string | void> {
+    const { id, channel, message, chatMessageIds } = event;
+    const newest = chatMessageIds.at(-1);
+    if (channel.startsWith(DM)) {
+      return this.#sendTo(channel.slice(DM.length), id, messageText(message, ""), signal, newest);
+    }
+    const room = this.#room(channel);
+    // A refused update is dropped, so the update waits while the bridge joins the room again.
+    await room.untilJoined(signal);
+    const isNew = this.#options.hasNewQuestions && POSTED_AGAIN.has(message.kind);
+    await room.post(id, this.#text(message), signal, isNew ? undefined : newest);
+    return isNew ? id : undefined;
+  }
+
+  #room(channel: string): Room {
+    const room = this.#options.rooms.get(channel);
+    if (room === undefined) throw new CannotShow("the bridge is not configured to join the room");
+    return room;
+  }
+
+  #text(message: Message): string {
+    return messageText(message, this.#options.prefix);
+  }
+
+  /** Sends a private text in a room of the member, or else to the account. */
+  async #sendTo(
+    user: string,
+    id: string,
+    text: string,
+    signal: AbortSignal,
+    replaces?: string,
+  ): Promise<void> {
+    const { rooms, accounts } = this.#options;
+    if (user.startsWith(ACCOUNT)) {
+      return accounts.send({ id, to: user.slice(ACCOUNT.length), text, replaces }, signal);
+    }
+    const found = rooms.find(user);
+    if (found === undefined) throw new CannotShow("the member is not in a room of the bridge");
+    await found.room.whisper(id, found.nick, text, signal, replaces);
+  }
+}
+
+/** Returns a message as text: the text with message styling, the address of the picture, and the choices. */
+export function messageText(message: Message, prefix: string): string {
+  const below = [message.image ?? [], ...choiceLines(message.buttons, prefix)].flat().join("\n");
+  const room = TEXT_MAX_BYTES - Buffer.byteLength(below);
+  return [cut(toMarkdown(message.text, "xmpp"), room), below].filter((part) => part !== "").join("\n");
+}
+
+function cut(text: string, maxBytes: number): string {
+  const bytes = Buffer.from(text);
+  if (bytes.length <= maxBytes) return text;
+  // A character that is cut becomes U+FFFD.
+  return `${bytes
+    .subarray(0, Math.max(0, maxBytes))
+    .toString()
+    .replace(/\uFFFD$/, "")}…`;
+}

@@ -1,0 +1,419 @@
+import { CannotShow, RetryLater } from "chat-bridge-kit";
+import type { Logger, RoomState } from "chat-bridge-runner";
+import type { Element } from "ltx";
+import { LRUCache } from "lru-cache";
+import { readJid } from "../jid";
+import {
+  cancelRoom,
+  delayedAtMs,
+  joinPresence,
+  leavePresence,
+  NS,
+  occupantId,
+  pingRequest,
+  privateMessage,
+  roomMessage,
+  statusCodes,
+} from "../stanzas";
+import { Occupants } from "./occupants";
+import { PendingSends } from "./pending-sends";
+import { isTemporary, refusalOf, toChatError, whyNotJoined } from "./refusal";
+
+/** The connection of a room. */
+export interface RoomLink {
+  send(stanza: Element): Promise<void>;
+  /** Resolves to the answer. Rejects with `condition` if the answer is an error. */
+  request(iq: Element): Promise<Element>;
+}
+
+export interface RoomOptions {
+  readonly jid: string;
+  readonly password: string | undefined;
+  /** The nick that the bridge tries first. */
+  readonly nick: string;
+  /** Whether the bridge rejoins after a kick. */
+  readonly isConfigured: boolean;
+  readonly link: RoomLink;
+  readonly log: Logger;
+  /** Seconds of the room's history that the room repeats when the bridge joins. */
+  historySeconds(): number;
+  /** Called with each message of a member; `atMs` is the time of a repeated message. */
+  onLine(room: Room, message: Element, atMs: number | undefined): void;
+  /** Called when the bridge has joined, and the room has repeated its history. */
+  onJoined(): void;
+  /** Called when the bridge must not join the room again, e.g. because it was kicked from an invited room. */
+  onForget(room: Room): void;
+}
+
+/**
+ * The state of a room. A lost connection that is resumed keeps the room. `problem` is the reason for an administrator.
+ * If `isFinal`, only an administrator or a moderator can change the reason.
+ *
+ *     offline ──▶ joining ──▶ joined ──▶ out ──▶ joining
+ *        │           │                   ▲          │
+ *        │           └───────────────────┘          │
+ *        └──▶ joined (resumed)      each state ──▶ offline, gone
+ */
+type State =
+  | { readonly type: "offline"; readonly wasJoined: boolean }
+  | { readonly type: "joining"; readonly isPresent: boolean }
+  | { readonly type: "joined" }
+  | { readonly type: "out"; readonly problem: string; readonly isFinal: boolean }
+  | { readonly type: "gone" };
+
+const NEXT: Readonly<Record<State["type"], readonly State["type"][]>> = {
+  offline: ["joining", "joined", "offline", "gone"],
+  joining: ["joining", "joined", "out", "offline", "gone"],
+  joined: ["out", "offline", "gone", "joining"],
+  out: ["joining", "offline", "gone", "out"],
+  gone: [],
+};
+
+/** Milliseconds before the bridge joins again, after one failure, two failures, … */
+const REJOIN_MS = [1_000, 5_000, 15_000, 60_000, 300_000];
+const REJOIN_FINAL_MS = 60_000;
+/** Milliseconds in a room after which an earlier failure no longer counts. */
+const CALM_MS = 600_000;
+/** Milliseconds without the room's subject, which ends a join, after which the join counts as complete or failed. */
+const JOIN_WITHIN_MS = 10_000;
+/** Milliseconds without a confirmation after which the bridge asks the room whether the bridge is still in it. */
+const UNSHOWN_MS = 10_000;
+const RETRY_MS = 1_000;
+const SHOWN_IDS_MAX = 500;
+const NICKS_TRIED = 4;
+
+/** A room that the bridge is in, or should be in. */
+export class Room {
+  readonly jid: string;
+  readonly occupants: Occupants;
+  readonly isConfigured: boolean;
+  readonly password: string | undefined;
+  readonly #options: RoomOptions;
+  readonly #pending = new PendingSends();
+  /** Ids of the newest messages of the bridge that the room has shown, also before a restart. */
+  readonly #shown = new LRUCache<string, true>({ max: SHOWN_IDS_MAX });
+  /** Called when the room is joined. */
+  readonly #waiting = new Set<() => void>();
+  #state: State = { type: "offline", wasJoined: false };
+  #nick: string;
+  #nickTries = 0;
+  #hasVoice = true;
+  #failures = 0;
+  #joinedAtMs = 0;
+  #timer: NodeJS.Timeout | undefined;
+  /** Time of the last stanza from the room, on the clock of `performance`. */
+  #heardAtMs = 0;
+
+  constructor(options: RoomOptions) {
+    this.jid = options.jid;
+    this.isConfigured = options.isConfigured;
+    this.password = options.password;
+    this.occupants = new Occupants(options.jid);
+    this.#options = options;
+    this.#nick = options.nick;
+  }
+
+  get isJoined(): boolean {
+    return this.#state.type === "joined";
+  }
+
+  /** Whether the room lets the bridge speak. */
+  get hasVoice(): boolean {
+    return this.#hasVoice;
+  }
+
+  get name(): string {
+    return readJid(this.jid).local;
+  }
+
+  get quietMs(): number {
+    return performance.now() - this.#heardAtMs;
+  }
+
+  get state(): RoomState {
+    return { id: this.jid, name: this.name, problem: this.#problem() };
+  }
+
+  #problem(): string | undefined {
+    switch (this.#state.type) {
+      case "offline":
+        return "not connected";
+      case "joining":
+        return "joining";
+      case "out":
+        return this.#state.problem;
+      case "gone":
+        return "left";
+      case "joined":
+        return this.#hasVoice
+          ? undefined
+          : `the room is moderated, and the bridge has no voice: a moderator must give voice to "${this.#nick}"`;
+    }
+  }
+
+  /** Joins the room in a new session. */
+  join(): void {
+    this.#to({ type: "joining", isPresent: false });
+    this.#pending.refuseAll("the bridge is joining the room again");
+    this.occupants.clear();
+    this.#later(JOIN_WITHIN_MS, () => this.#onJoinTimeout());
+    const { link, password, historySeconds } = this.#options;
+    // If the connection is lost meanwhile, the next session joins again.
+    link.send(joinPresence(this.#address(), password, historySeconds())).catch(() => undefined);
+  }
+
+  /** Called when the connection is lost. The session can be resumed. */
+  disconnected(): void {
+    clearTimeout(this.#timer);
+    const { type } = this.#state;
+    this.#to({ type: "offline", wasJoined: type === "joined" });
+  }
+
+  /** Called when the session is resumed. */
+  resumed(): void {
+    if (this.#state.type !== "offline") return;
+    if (this.#state.wasJoined) this.#to({ type: "joined" });
+    else this.join();
+  }
+
+  /** Leaves the room for good. */
+  leave(): void {
+    clearTimeout(this.#timer);
+    if (this.isJoined) this.#options.link.send(leavePresence(this.#address())).catch(() => undefined);
+    this.#to({ type: "gone" });
+    this.#pending.refuseAll("the bridge has left the room");
+  }
+
+  /** Reads a presence or a message of the room. */
+  read(stanza: Element): void {
+    if (this.#state.type === "gone" || this.#state.type === "offline") return;
+    this.#heardAtMs = performance.now();
+    if (stanza.name === "presence") this.#onPresence(stanza);
+    if (stanza.name === "message") this.#onMessage(stanza);
+  }
+
+  /** Sends a message to everybody. Resolves when the room shows it. Does nothing if the room has shown the id before. */
+  async post(id: string, text: string, signal: AbortSignal, replaces?: string): Promise<void> {
+    this.#checkJoined();
+    if (!this.#hasVoice) throw new CannotShow(this.#problem());
+    if (this.#shown.has(id)) return;
+    const slow = setTimeout(() => void this.ask(), UNSHOWN_MS);
+    const stanza = roomMessage({ id, to: this.jid, text, replaces });
+    await this.#pending
+      .send(id, () => this.#options.link.send(stanza), signal)
+      .finally(() => clearTimeout(slow));
+  }
+
+  /** Sends a message to one member. Resolves when the room has handled the message without an error. */
+  async whisper(
+    id: string,
+    nick: string,
+    text: string,
+    signal: AbortSignal,
+    replaces?: string,
+  ): Promise<void> {
+    this.#checkJoined();
+    const stanza = privateMessage({ id, to: `${this.jid}/${nick}`, text, replaces }, true);
+    const send = async (): Promise<void> => {
+      await this.#options.link.send(stanza);
+      // The room handles stanzas in order, so an error arrives before the answer to this request.
+      void this.ask().then(() => this.#pending.confirm(id));
+    };
+    await this.#pending.send(id, send, signal);
+  }
+
+  /** Resolves when the room is joined, or when `signal` is aborted. */
+  async untilJoined(signal: AbortSignal): Promise<void> {
+    if (this.isJoined || signal.aborted) return;
+    await new Promise<void>((resolve) => {
+      this.#waiting.add(resolve);
+      signal.addEventListener("abort", () => resolve(), { once: true });
+      signal.addEventListener("abort", () => this.#waiting.delete(resolve), { once: true });
+    });
+  }
+
+  /** Asks the room whether the bridge is still in it (XEP-0410). Joins again if it is not. */
+  async ask(): Promise<void> {
+    if (!this.isJoined) return;
+    try {
+      await this.#options.link.request(pingRequest(this.#address()));
+    } catch (error) {
+      const { condition } = error as { condition?: string };
+      if (condition === "not-acceptable" && this.isJoined) this.#out("the room forgot the bridge", false);
+    }
+  }
+
+  #checkJoined(): void {
+    const state = this.#state;
+    if (state.type === "joined") return;
+    const problem = this.#problem();
+    if (state.type === "gone" || (state.type === "out" && state.isFinal)) throw new CannotShow(problem);
+    throw new RetryLater(RETRY_MS, `the bridge is not in the room: ${problem ?? ""}`);
+  }
+
+  #onPresence(presence: Element): void {
+    const { from = "", type } = presence.attrs;
+    const { resource: nick } = readJid(from);
+    const codes = statusCodes(presence);
+    if (type === "error") return this.#onRefusedJoin(presence);
+    if (nick === this.#nick || codes.has("110")) return this.#onOwnPresence(presence, nick, codes);
+    const item = presence.getChild("x", NS.mucUser)?.getChild("item")?.attrs ?? {};
+    if (type === undefined) {
+      this.occupants.put({ nick, occupantId: occupantId(presence), jid: item["jid"] });
+    } else if (type === "unavailable") {
+      const next = codes.has("303") ? item["nick"] : undefined;
+      if (next === undefined) this.occupants.remove(nick);
+      else this.occupants.rename(nick, next);
+    }
+  }
+
+  #onOwnPresence(presence: Element, nick: string, codes: ReadonlySet<string>): void {
+    const x = presence.getChild("x", NS.mucUser);
+    const item = x?.getChild("item")?.attrs ?? {};
+    if (presence.attrs["type"] === "unavailable") {
+      if (codes.has("303")) this.#nick = item["nick"] ?? this.#nick;
+      else this.#onRemoved(codes, x?.getChild("destroy") !== undefined);
+      return;
+    }
+    this.#nick = nick;
+    if (codes.has("100")) this.occupants.showAccounts();
+    if (codes.has("201")) return this.#onCreated();
+    if (this.#state.type === "joining") this.#to({ type: "joining", isPresent: true });
+    this.#onRole(item["role"]);
+  }
+
+  #onRole(role: string | undefined): void {
+    if (role === undefined) return;
+    const hasVoice = role !== "visitor";
+    if (hasVoice === this.#hasVoice) return;
+    this.#hasVoice = hasVoice;
+    const room = this.jid;
+    if (hasVoice) this.#options.log.info({ room }, "the bridge may speak in the room again");
+    else this.#options.log.warn({ room }, "the room is moderated: a moderator must give voice to the bridge");
+  }
+
+  /** The room did not exist. A member must create it, because a room of the bridge would have no other owner. */
+  #onCreated(): void {
+    this.#options.link.request(cancelRoom(this.jid)).catch(() => undefined);
+    this.#out(whyNotJoined({ condition: "item-not-found", type: "cancel" }), true);
+  }
+
+  #onRefusedJoin(presence: Element): void {
+    if (this.#state.type !== "joining") return;
+    const refusal = refusalOf(presence);
+    if (refusal.condition === "conflict" && this.#nickTries < NICKS_TRIED) {
+      this.#nickTries += 1;
+      this.#nick += "_";
+      return this.join();
+    }
+    this.#out(whyNotJoined(refusal), !isTemporary(refusal));
+  }
+
+  #onRemoved(codes: ReadonlySet<string>, isDestroyed: boolean): void {
+    const why = isDestroyed
+      ? "the room was destroyed"
+      : codes.has("301")
+        ? "the bridge is banned from the room: remove the ban"
+        : codes.has("307")
+          ? "the bridge was kicked from the room"
+          : codes.has("321") || codes.has("322")
+            ? "the room is for members only: make the bridge a member"
+            : "the bridge was removed from the room";
+    const isLost = codes.has("332") || codes.has("333");
+    const isMeant = isDestroyed || codes.has("301") || (codes.has("307") && !isLost) || codes.has("321");
+    if (isMeant && !this.isConfigured) {
+      this.#options.log.info({ room: this.jid, problem: why }, "left a room to which the bridge was invited");
+      this.leave();
+      this.#options.onForget(this);
+      return;
+    }
+    this.#out(why, isDestroyed || codes.has("301") || codes.has("321") || codes.has("322"));
+  }
+
+  #onMessage(message: Element): void {
+    const { from = "", id = "", type } = message.attrs;
+    if (type === "error") return this.#onError(message);
+    if (type !== "groupchat") return;
+    this.#onConfiguration(message);
+    const { resource: nick } = readJid(from);
+    const atMs = delayedAtMs(message);
+    const hasBody = message.getChild("body") !== undefined;
+    if (hasBody && nick === this.#nick) {
+      this.#shown.set(id, true);
+      this.#pending.confirm(id);
+    } else if (hasBody && nick !== "") {
+      this.#options.onLine(this, message, atMs);
+    }
+    // The subject, or a first new message, ends the history.
+    const isLive = atMs === undefined || (message.getChild("subject") !== undefined && !hasBody);
+    if (isLive && this.#state.type === "joining" && this.#state.isPresent) this.#onJoined();
+  }
+
+  #onError(message: Element): void {
+    const refusal = refusalOf(message);
+    const { id = "" } = message.attrs;
+    if (refusal.condition !== "not-acceptable" || !this.isJoined) {
+      return this.#pending.refuse(id, toChatError(refusal));
+    }
+    // A room refuses messages of strangers so, or private messages to everybody: find out which.
+    const refused = (): void => this.#pending.refuse(id, toChatError(refusal));
+    void this.ask().then(() => (this.isJoined ? refused() : undefined));
+  }
+
+  /** The room tells when it begins (172) or ceases (173) to show all accounts. */
+  #onConfiguration(message: Element): void {
+    const codes = statusCodes(message);
+    if (!codes.has("172") && !codes.has("173")) return;
+    // The presences of the next join contain the accounts, or lack them.
+    if (this.isJoined) this.join();
+  }
+
+  #onJoined(): void {
+    clearTimeout(this.#timer);
+    if (performance.now() - this.#joinedAtMs > CALM_MS) this.#failures = 0;
+    this.#joinedAtMs = performance.now();
+    this.#nickTries = 0;
+    this.#to({ type: "joined" });
+    this.#options.log.info({ room: this.jid }, "joined a room");
+    this.#options.onJoined();
+    for (const done of this.#waiting) done();
+    this.#waiting.clear();
+  }
+
+  #onJoinTimeout(): void {
+    if (this.#state.type !== "joining") return;
+    if (this.#state.isPresent) this.#onJoined();
+    else this.#out("the room does not answer", false);
+  }
+
+  /** The bridge is not in the room. Joins again later. */
+  #out(problem: string, isFinal: boolean): void {
+    const isNew = this.#state.type !== "out" || this.#state.problem !== problem;
+    this.#to({ type: "out", problem, isFinal });
+    if (isNew) this.#options.log.warn({ room: this.jid, problem }, "cannot join a room");
+    this.#pending.refuseAll(problem);
+    const waitMs = isFinal
+      ? REJOIN_FINAL_MS
+      : (REJOIN_MS[Math.min(this.#failures, REJOIN_MS.length - 1)] ?? REJOIN_FINAL_MS);
+    this.#failures += 1;
+    this.#nick = this.#options.nick;
+    this.#nickTries = 0;
+    this.#later(waitMs, () => this.join());
+  }
+
+  #later(ms: number, run: () => void): void {
+    clearTimeout(this.#timer);
+    this.#timer = setTimeout(run, ms);
+  }
+
+  #address(): string {
+    return `${this.jid}/${this.#nick}`;
+  }
+
+  #to(next: State): void {
+    if (!NEXT[this.#state.type].includes(next.type)) {
+      throw new Error(`a room that is ${this.#state.type} cannot become ${next.type}`);
+    }
+    this.#state = next;
+  }
+}

@@ -1,0 +1,169 @@
+import type { Logger, RoomState } from "chat-bridge-runner";
+import type { Element } from "ltx";
+import { bareJid, readJid, ROOM_JID_MAX } from "../jid";
+import type { WantedRoom } from "../settings";
+import type { LastSeen } from "../state/last-seen";
+import type { InvitedRooms } from "../state/invited-rooms";
+import { NS } from "../stanzas";
+import { Room, type RoomLink, type RoomOptions } from "./room";
+
+export interface RoomsOptions {
+  readonly wanted: readonly WantedRoom[];
+  readonly nick: string;
+  /** Accounts that may invite the bridge, or "*". */
+  readonly allowInvites: readonly string[];
+  readonly link: RoomLink;
+  readonly log: Logger;
+  readonly lastSeen: LastSeen;
+  readonly invited: InvitedRooms;
+  readonly onLine: RoomOptions["onLine"];
+}
+
+/** Maximum number of rooms to which the bridge is invited. */
+const INVITED_MAX = 100;
+/** Milliseconds without a stanza from a room after which the bridge asks the room whether the bridge is still in it. */
+const QUIET_MS = 5 * 60_000;
+const ASK_EVERY_MS = 60_000;
+
+/** The rooms of the bridge: those in the settings, and those to which the bridge was invited. */
+export class Rooms {
+  readonly #options: RoomsOptions;
+  readonly #rooms = new Map<string, Room>();
+  readonly #asking: NodeJS.Timeout;
+  #isOnline = false;
+
+  constructor(options: RoomsOptions) {
+    this.#options = options;
+    for (const { jid, password } of options.wanted) this.#add(jid, password, true);
+    for (const { jid, password } of options.invited.load()) {
+      if (!this.#rooms.has(jid) && this.#rooms.size < INVITED_MAX) this.#add(jid, password, false);
+    }
+    this.#asking = setInterval(() => this.#askQuietRooms(), ASK_EVERY_MS);
+  }
+
+  get states(): readonly RoomState[] {
+    return [...this.#rooms.values()].map(({ state }) => state);
+  }
+
+  get joined(): readonly Room[] {
+    return [...this.#rooms.values()].filter(({ isJoined }) => isJoined);
+  }
+
+  get(jid: string): Room | undefined {
+    return this.#rooms.get(jid);
+  }
+
+  /** Returns a room in which a member is present, and the member's nick there. */
+  find(userId: string): { readonly room: Room; readonly nick: string } | undefined {
+    for (const room of this.joined) {
+      const nick = room.occupants.nickOf(userId);
+      if (nick !== undefined) return { room, nick };
+    }
+    return undefined;
+  }
+
+  /** Called when the connection is up. */
+  connected(isResumed: boolean): void {
+    this.#isOnline = true;
+    for (const room of this.#rooms.values()) {
+      if (isResumed) room.resumed();
+      else room.join();
+    }
+  }
+
+  disconnected(): void {
+    if (!this.#isOnline) return;
+    this.#isOnline = false;
+    for (const room of this.#rooms.values()) room.disconnected();
+  }
+
+  /** Reads a stanza. Returns false if the stanza is not from a room. */
+  read(stanza: Element): boolean {
+    const { from = "" } = stanza.attrs;
+    if (this.#isInvitation(stanza)) return true;
+    const room = this.#rooms.get(bareJid(from));
+    if (room === undefined) return false;
+    if (
+      stanza.name === "message" &&
+      stanza.attrs["type"] !== "groupchat" &&
+      stanza.attrs["type"] !== "error"
+    ) {
+      return false;
+    }
+    room.read(stanza);
+    return true;
+  }
+
+  close(): void {
+    clearInterval(this.#asking);
+    for (const room of this.#rooms.values()) room.leave();
+  }
+
+  #add(jid: string, password: string | undefined, isConfigured: boolean): Room {
+    const { nick, link, log, lastSeen, onLine } = this.#options;
+    const room = new Room({
+      jid,
+      password,
+      nick,
+      isConfigured,
+      link,
+      log,
+      historySeconds: () => lastSeen.historySeconds(jid),
+      onLine,
+      onJoined: () => lastSeen.note(jid),
+      onForget: () => this.#forget(jid),
+    });
+    this.#rooms.set(jid, room);
+    return room;
+  }
+
+  #forget(jid: string): void {
+    this.#rooms.delete(jid);
+    this.#saveInvited();
+  }
+
+  #saveInvited(): void {
+    const invited = [...this.#rooms.values()].filter(({ isConfigured }) => !isConfigured);
+    this.#options.invited.save(invited.map(({ jid, password }) => ({ jid, password })));
+  }
+
+  /** Reads an invitation that the room passes on (XEP-0045), or that a member sends directly (XEP-0249). */
+  #isInvitation(stanza: Element): boolean {
+    if (stanza.name !== "message" || stanza.attrs["type"] === "error") return false;
+    const { from = "" } = stanza.attrs;
+    const x = stanza.getChild("x", NS.mucUser);
+    const mediated = x?.getChild("invite");
+    const direct = stanza.getChild("x", NS.conference);
+    if (mediated !== undefined) {
+      this.#onInvited(
+        bareJid(from),
+        bareJid(mediated.attrs["from"] ?? ""),
+        x?.getChildText("password") ?? undefined,
+      );
+      return true;
+    }
+    if (direct === undefined || stanza.attrs["type"] === "groupchat") return false;
+    this.#onInvited(bareJid(direct.attrs["jid"] ?? ""), bareJid(from), direct.attrs["password"]);
+    return true;
+  }
+
+  #onInvited(jid: string, by: string, password: string | undefined): void {
+    const { allowInvites, log } = this.#options;
+    if (this.#rooms.has(jid)) return;
+    const problem = !allowInvites.some((entry) => entry === "*" || bareJid(entry) === by)
+      ? "XMPP_ALLOW_INVITES does not allow it"
+      : this.#rooms.size >= INVITED_MAX
+        ? `the bridge has ${INVITED_MAX} rooms`
+        : readJid(jid).local === "" || jid.length > ROOM_JID_MAX
+          ? `the address of the room is invalid, or longer than ${ROOM_JID_MAX} characters`
+          : undefined;
+    if (problem !== undefined) return log.warn({ problem }, "ignored an invitation");
+    const room = this.#add(jid, password, false);
+    this.#saveInvited();
+    if (this.#isOnline) room.join();
+  }
+
+  #askQuietRooms(): void {
+    for (const room of this.joined) if (room.quietMs > QUIET_MS) void room.ask();
+  }
+}

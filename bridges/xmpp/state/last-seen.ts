@@ -1,0 +1,78 @@
+import { mkdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { replaceDurably } from "chat-bridge-kit/durable-file";
+import type { Logger } from "chat-bridge-runner";
+
+const SAVE_EVERY_MS = 5_000;
+/** Age above which missed lines are ignored, ms: after a long outage, they are stale. */
+const MISSED_MAX_AGE_MS = 5 * 60_000;
+/** Milliseconds by which the clocks of the server and the bridge may differ. The service ignores repeated lines. */
+const OVERLAP_MS = 15_000;
+/** Seconds of the history in which the bridge looks for its own messages, so that it does not send them twice. */
+const OWN_SECONDS = 120;
+
+/** Keeps the time until which the bridge has read each room, in a file, so that the next run reads what it missed. */
+export class LastSeen {
+  readonly #path: string;
+  readonly #folder: string;
+  readonly #log: Logger;
+  /** Times by room, ms since the epoch. The bridge has few rooms: see `Rooms`. */
+  readonly #atMs: Map<string, number>;
+  readonly #timer: NodeJS.Timeout;
+  #isDirty = false;
+
+  constructor(folder: string, log: Logger) {
+    this.#folder = folder;
+    this.#path = join(folder, "last-seen.json");
+    this.#log = log;
+    this.#atMs = new Map(Object.entries(readTimes(this.#path)));
+    this.#timer = setInterval(() => void this.#save(), SAVE_EVERY_MS);
+  }
+
+  /** Notes that the bridge has read everything in the room until now. */
+  note(room: string): void {
+    this.#atMs.set(room, Date.now());
+    this.#isDirty = true;
+  }
+
+  /** Returns the seconds of the history that the bridge needs when it joins a room. */
+  historySeconds(room: string): number {
+    const atMs = this.#atMs.get(room);
+    if (atMs === undefined) return 0;
+    return OWN_SECONDS + Math.ceil(Math.min(Math.max(0, Date.now() - atMs), MISSED_MAX_AGE_MS) / 1_000);
+  }
+
+  /** Whether the bridge may have missed a line of this time, and the line is not stale. */
+  isMissed(room: string, sentAtMs: number): boolean {
+    const atMs = this.#atMs.get(room);
+    return atMs !== undefined && sentAtMs >= atMs - OVERLAP_MS && Date.now() - sentAtMs < MISSED_MAX_AGE_MS;
+  }
+
+  async close(): Promise<void> {
+    clearInterval(this.#timer);
+    await this.#save();
+  }
+
+  async #save(): Promise<void> {
+    if (!this.#isDirty) return;
+    this.#isDirty = false;
+    try {
+      mkdirSync(this.#folder, { recursive: true });
+      await replaceDurably(this.#path, JSON.stringify(Object.fromEntries(this.#atMs)));
+    } catch (err) {
+      this.#log.error({ err }, "the times of the last lines were not saved");
+    }
+  }
+}
+
+/** Returns the saved times; none if the file does not exist or is damaged. */
+function readTimes(path: string): Record<string, number> {
+  try {
+    const times = JSON.parse(readFileSync(path, "utf8")) as Record<string, unknown>;
+    return Object.fromEntries(
+      Object.entries(times).filter((entry): entry is [string, number] => typeof entry[1] === "number"),
+    );
+  } catch {
+    return {};
+  }
+}
