@@ -35,7 +35,10 @@ export const XMPP_SETTINGS = {
     'rooms to join, each with its password if it has one, e.g. "games@rooms.example.org,quiz@rooms.example.org password"',
     "",
   ),
-  XMPP_ALLOW_INVITES: list("accounts that may invite the bridge to further rooms, or * for everyone", ""),
+  XMPP_ALLOW_INVITES: list(
+    "accounts, rooms and domains that may invite the bridge to further rooms, or * for everyone",
+    "",
+  ),
   XMPP_NEW_QUESTIONS: flag("whether each question is a new message, instead of a correction", "on"),
 };
 

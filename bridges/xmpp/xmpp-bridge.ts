@@ -72,10 +72,15 @@ class XmppBridge implements RunningBridge {
       onLine: (room, message, atMs) => this.#lines.onRoomLine(room, message, atMs),
     });
     const [rooms, accounts, lastSeen] = [this.#rooms, this.#accounts, this.#lastSeen];
-    const hasNewQuestions = settings.XMPP_NEW_QUESTIONS;
     this.#bridge = createBridge({
       ...kitOptions(settings, log),
-      chat: new XmppChat({ rooms, accounts, prefix, hasNewQuestions }),
+      chat: new XmppChat({
+        rooms,
+        accounts,
+        prefix,
+        hasNewQuestions: settings.XMPP_NEW_QUESTIONS,
+        shown: (chatMessageId) => this.#bridge.shown(chatMessageId),
+      }),
       onlyReported: "members",
     });
     this.#lines = new TypedLines({ settings, bridge: this.#bridge, rooms, accounts, lastSeen, log });

@@ -7,6 +7,7 @@ import {
   type Message,
   type MessageCreate,
   type MessageEphemeral,
+  type ShownMessage,
   type ShownUpdate,
 } from "chat-bridge-kit";
 import { Room } from "../rooms/room";
@@ -19,6 +20,8 @@ export interface XmppChatOptions {
   /** The prefix of typed choices in rooms. */
   readonly prefix: string;
   readonly hasNewQuestions: boolean;
+  /** Returns the message that the chat shows under an id: see `Bridge.shown`. */
+  shown(chatMessageId: string): ShownMessage | undefined;
 }
 
 /** Maximum bytes of a text. Servers allow stanzas of at least 64 KB. */
@@ -70,7 +73,24 @@ export class XmppChat implements BridgeChat {
     await room.untilJoined(signal);
     const isNew = this.#options.hasNewQuestions && POSTED_AGAIN.has(message.kind);
     await room.post(id, this.#text(message), signal, isNew ? undefined : newest);
-    return isNew ? id : undefined;
+    if (!isNew) return undefined;
+    await this.#close(room, event, newest, signal);
+    return id;
+  }
+
+  /** Removes the choices of the message that a new message replaces, because members can no longer choose them. */
+  async #close(
+    room: Room,
+    event: ShownUpdate,
+    newest: string | undefined,
+    signal: AbortSignal,
+  ): Promise<void> {
+    const before = this.#options.shown(event.chatMessageId)?.message;
+    if (before === undefined || !before.buttons.flat().some((button) => "action" in button)) return;
+    const buttons = before.buttons.map((row) => row.filter((button) => !("action" in button)));
+    const text = this.#text({ ...before, buttons });
+    // The new message is shown, so the update must not fail.
+    await room.post(`${event.id}-closed`, text, signal, newest).catch(() => undefined);
   }
 
   #room(channel: string): Room {

@@ -138,6 +138,8 @@ async function startTls(socket: Socket, domain: string): Promise<void> {
   const header = `<stream:stream to="${domain}" version="1.0" xmlns="jabber:client" xmlns:stream="${streams}">`;
   socket.write(`<?xml version="1.0"?>${header}`);
   const features = await readUntil(socket, /<\/stream:features>|<stream:features\/>|<\/stream:stream>/);
+  if (features.includes("host-unknown"))
+    throw new Error(`the server does not serve ${domain}: check XMPP_JID`);
   if (!/<starttls[\s/>]/.test(features)) throw new Error("the server offers no encryption (STARTTLS)");
   socket.write('<starttls xmlns="urn:ietf:params:xml:ns:xmpp-tls"/>');
   const answer = await readUntil(socket, /<proceed[^>]*>|<failure[^>]*>|<\/stream:stream>/);

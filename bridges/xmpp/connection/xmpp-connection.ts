@@ -22,6 +22,9 @@ export interface XmppConnectionOptions {
 const SERVICE = "xmpps://server";
 /** Namespace of stream management. */
 const SESSIONS = "urn:xmpp:sm:3";
+const STREAMS = "http://etherx.jabber.org/streams";
+/** The features of a stream with which the library continues. */
+const LOGIN_STEPS = ["mechanisms", "authentication", "bind"];
 const ENABLE_WITHIN_MS = 2_000;
 const STEP_WITHIN_MS = 20_000;
 const LOGIN_WITHIN_MS = 45_000;
@@ -157,6 +160,12 @@ export class XmppConnection {
   #onNonza(element: Element): void {
     const isAnswer = element.is("enabled", SESSIONS) || element.is("failed", SESSIONS);
     if (isAnswer && this.#isLoggedIn) setImmediate(() => this.#up(false));
+    // The library waits silently for a server that offers no login.
+    const isBeforeLogin = this.#state === "connecting" && !this.#isLoggedIn;
+    const hasStep = LOGIN_STEPS.some((name) => element.getChild(name) !== undefined);
+    if (element.is("features", STREAMS) && isBeforeLogin && !hasStep) {
+      this.#failed(new Error("the server accepts logins only with encryption: set XMPP_TLS=auto"));
+    }
   }
 
   #up(isResumed: boolean): void {
@@ -172,14 +181,14 @@ export class XmppConnection {
   #onError(error: Error): void {
     // The library itself closes a stream after an error of the stream. Other errors do not affect the connection.
     if (this.#state === "up")
-      this.#options.log.warn({ problem: describe(error, true) }, "an error of the XMPP server");
+      this.#options.log.warn({ problem: describe(error) }, "an error of the XMPP server");
     else this.#failed(error);
   }
 
   /** A failure before the login, or of the connection. */
   #failed(error: Error): void {
     if (this.#state === "closed") return;
-    const problem = describe(error, this.#socket?.secure ?? false);
+    const problem = describe(error);
     if (problem !== this.#problem) {
       this.#problem = problem;
       this.#options.log.warn({ problem }, "a problem with the connection to the XMPP server");
@@ -225,15 +234,12 @@ export class XmppConnection {
 }
 
 /** Returns the reason of a failure, with advice. */
-function describe(error: Error & { condition?: string; code?: string }, isSecure: boolean): string {
+function describe(error: Error & { condition?: string }): string {
   const { condition, message } = error;
   if (condition === "not-authorized" || condition === "account-disabled") {
     return `the login failed (${condition}): check XMPP_JID and XMPP_PASSWORD`;
   }
   if (condition === "conflict") return "another client with the same resource has replaced this connection";
   if (condition === "host-unknown") return "the server does not serve the domain of XMPP_JID: check XMPP_JID";
-  if (/No compatible mechanism|Mechanism undefined/.test(message) && !isSecure) {
-    return "the server accepts logins only with encryption: set XMPP_TLS=auto";
-  }
   return message || condition || "unknown";
 }

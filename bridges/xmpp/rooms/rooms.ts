@@ -10,7 +10,7 @@ import { Room, type RoomLink, type RoomOptions } from "./room";
 export interface RoomsOptions {
   readonly wanted: readonly WantedRoom[];
   readonly nick: string;
-  /** Accounts that may invite the bridge, or "*". */
+  /** Accounts, rooms and domains that may invite the bridge, or "*". */
   readonly allowInvites: readonly string[];
   readonly link: RoomLink;
   readonly log: Logger;
@@ -150,7 +150,9 @@ export class Rooms {
   #onInvited(jid: string, by: string, password: string | undefined): void {
     const { allowInvites, log } = this.#options;
     if (this.#rooms.has(jid)) return;
-    const problem = !allowInvites.some((entry) => entry === "*" || bareJid(entry) === by)
+    // A room that hides accounts passes on an invitation in its own name.
+    const isAllowed = allowInvites.some((entry) => ["*", by, readJid(by).domain].includes(bareJid(entry)));
+    const problem = !isAllowed
       ? "XMPP_ALLOW_INVITES does not allow it"
       : this.#rooms.size >= INVITED_MAX
         ? `the bridge has ${INVITED_MAX} rooms`

@@ -7,8 +7,6 @@ import sys
 
 import slixmpp
 
-USER = "{http://jabber.org/protocol/muc#user}"
-
 
 def tell(**fields):
     print(json.dumps(fields), flush=True)
@@ -22,7 +20,6 @@ class Member(slixmpp.ClientXMPP):
         self.add_event_handler("session_start", self.on_start)
         self.add_event_handler("message", self.on_message)
         self.add_event_handler("groupchat_subject", lambda message: tell(event="joined", room=message["from"].bare))
-        self.add_event_handler("presence", self.on_presence)
         self.add_event_handler("disconnected", self.on_disconnected)
 
     async def on_start(self, _event):
@@ -46,23 +43,11 @@ class Member(slixmpp.ClientXMPP):
             error=message["error"]["condition"] if message["type"] == "error" else None,
         )
 
-    def on_presence(self, presence):
-        item = presence.xml.find(f"{USER}x/{USER}item")
-        codes = [status.get("code") for status in presence.xml.findall(f"{USER}x/{USER}status")]
-        tell(
-            event="presence",
-            type=presence["type"],
-            sender=presence["from"].bare,
-            nick=presence["from"].resource,
-            codes=codes,
-            role=None if item is None else item.get("role"),
-        )
-
     async def obey(self, line):
         command = json.loads(line)
         room, nick = command.get("room"), command.get("nick")
         if command["do"] == "join":
-            self.plugin["xep_0045"].join_muc(room, nick, password=command.get("password", ""))
+            self.plugin["xep_0045"].join_muc(room, nick, maxhistory=command["history"], password=command["password"])
         elif command["do"] == "say":
             self.send_message(mto=room, mbody=command["text"], mtype="groupchat")
         elif command["do"] == "whisper":

@@ -21,14 +21,6 @@ export interface SeenMessage {
   readonly error: string | null;
 }
 
-interface SeenPresence {
-  readonly type: string;
-  readonly sender: string;
-  readonly nick: string;
-  readonly codes: readonly string[];
-  readonly role: string | null;
-}
-
 export type XmppMember = Awaited<ReturnType<typeof joinXmpp>>;
 
 /** Connects a member with slixmpp. The member connects again after a restart of the server, and joins its rooms again. */
@@ -42,7 +34,6 @@ export async function joinXmpp(
   const args = [join(__dirname, "member.py"), `${account}@${DOMAIN}`, PASSWORD, String(port)];
   const child = spawn(python, args, { stdio: ["pipe", "pipe", "pipe"] });
   const messages: SeenMessage[] = [];
-  const presences: SeenPresence[] = [];
   const seen = new Set<SeenMessage>();
   const joined = new Set<string>();
   const tokens = new Set<string>();
@@ -53,7 +44,6 @@ export async function joinXmpp(
   createInterface({ input: child.stdout }).on("line", (line) => {
     const told = JSON.parse(line) as { event: string; room: string; token: string; reason: string };
     if (told.event === "message") messages.push(told as never);
-    else if (told.event === "presence") presences.push(told as never);
     else if (told.event === "joined") joined.add(told.room);
     else if (told.event === "answered") tokens.add(told.token);
     else if (told.event === "configured") tokens.add(`configured ${told.room}`);
@@ -73,10 +63,10 @@ export async function joinXmpp(
     jid: `${account}@${DOMAIN}`,
     /** All messages that the member saw, in order. */
     messages: messages as readonly SeenMessage[],
-    presences: presences as readonly SeenPresence[],
-    async join(where = room, password = ""): Promise<void> {
+    /** Joins a room. `history` is the number of earlier messages to repeat. */
+    async join(where = room, history = 0): Promise<void> {
       await wait("is online", () => isOnline);
-      obey({ do: "join", room: where, nick, password });
+      obey({ do: "join", room: where, nick, password: "", history: String(history) });
       await wait(`is in ${where}`, () => joined.has(where));
     },
     /** Sets values of a room's configuration, and unlocks a new room. */
@@ -88,7 +78,6 @@ export async function joinXmpp(
     say: (text: string, where = room): void => obey({ do: "say", room: where, text }),
     whisper: (to: string, text: string): void => obey({ do: "whisper", to, text }),
     raw: (xml: string): void => obey({ do: "raw", xml }),
-    isOffline: () => !isOnline,
     /** Waits for a message that contains `words`, and that no earlier call has returned. */
     async sees(words: string | RegExp, type?: SeenMessage["type"]): Promise<SeenMessage> {
       const isIt = (each: SeenMessage): boolean =>

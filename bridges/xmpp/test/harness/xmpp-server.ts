@@ -12,6 +12,8 @@ import { until } from "../../../../test/harness/wait";
 const ACCOUNTS = ["games", "ann", "bob", "cid", "eve"];
 export const PASSWORD = "a long password";
 export const DOMAIN = "localhost";
+/** A domain that Prosody serves too, with the certificate of `DOMAIN`. */
+export const OTHER_DOMAIN = "other.example";
 export const ROOMS = "rooms.localhost";
 
 /** A real XMPP server that the tests of a file can stop and restart on the same port. */
@@ -101,6 +103,7 @@ c2s_require_encryption = true
 ssl = { key = "${keyPath}"; certificate = "${certPath}" }
 log = { { levels = { min = "info" }; to = "console" } }
 VirtualHost "${DOMAIN}"
+VirtualHost "${OTHER_DOMAIN}"
 Component "${ROOMS}" "muc"
   muc_room_default_persistent = true
 `,
@@ -154,8 +157,15 @@ modules:
   const register = `[ejabberd_auth:try_register(N,<<"${DOMAIN}">>,<<"${PASSWORD}">>) || N <- [${words(ACCOUNTS)}]]`;
   // Without a name, the node needs no epmd, so several servers can run at the same time.
   const args = [
-    ...["-noinput", "-noshell", "-mnesia", "dir", `"${data}"`],
-    ...["-s", "ejabberd", "-eval", `${register}, ok.`],
+    "-noinput",
+    "-noshell",
+    "-mnesia",
+    "dir",
+    `"${data}"`,
+    "-s",
+    "ejabberd",
+    "-eval",
+    `${register}, ok.`,
   ];
   const environment = {
     ERL_LIBS: "/usr/lib/x86_64-linux-gnu",
