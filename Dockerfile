@@ -25,6 +25,7 @@ COPY docs docs
 COPY bridges/README.md bridges/README.md
 COPY bridges/irc/README.md bridges/irc/README.md
 COPY bridges/matrix/README.md bridges/matrix/README.md
+COPY bridges/xmpp/README.md bridges/xmpp/README.md
 # npm run build fails if VERSION is set but differs from the version in package.json.
 ARG VERSION=unknown
 ARG COMMIT=unknown

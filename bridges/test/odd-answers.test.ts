@@ -14,6 +14,10 @@ import { ODD_ANSWERS } from "../../test/odd-answers/rows";
 import { startBridgeProcess } from "../common/test/bridge-process";
 import { startFakeServer } from "../irc/test/harness/fake-server";
 import { startSynapse, SYNAPSE_WITHIN_MS, type TestSynapse } from "../matrix/test/harness/synapse";
+import { createTestCa } from "../../test/harness/test-ca";
+import type { XmppMember } from "../xmpp/test/harness/xmpp-member";
+import { ROOMS, startProsody, type XmppServer } from "../xmpp/test/harness/xmpp-server";
+import { chatSettings, openRoom } from "../xmpp/test/harness/xmpp-stage";
 
 const folder = testFolder();
 let service: OddService;
@@ -130,5 +134,58 @@ describe("the Matrix bridge", () => {
   test("logs a refusal of its first poll and exits", async () => {
     const stops = ODD_ANSWERS.filter(({ poll }) => poll === "stop");
     expect(await judgeStops(service, stops, startMatrix)).toEqual(expectedStops(stops));
+  });
+});
+
+describe("the XMPP bridge", () => {
+  const LANES = 8;
+  const ca = createTestCa();
+  const roomOf = (lane: number): string => `lane${lane}@${ROOMS}`;
+  let server: XmppServer;
+  let ann: XmppMember;
+
+  beforeAll(async () => {
+    server = await startProsody(folder, ca);
+    [ann] = (await openRoom(server, ["ann"], roomOf(0))) as [XmppMember];
+    for (let lane = 1; lane < LANES; lane += 1) {
+      await ann.join(roomOf(lane));
+      await ann.configure({}, roomOf(lane));
+    }
+  });
+  afterAll(async () => {
+    ann.leave();
+    await server.stop("SIGKILL");
+    ca.close();
+  });
+
+  async function startXmpp(baseUrl: string, workspace: OddWorkspace): Promise<Running> {
+    const room = workspace.channel.includes("@") ? workspace.channel : roomOf(0);
+    const bridge = startBridgeProcess("xmpp", {
+      ...settingsOf(baseUrl, workspace),
+      ...chatSettings(server),
+      XMPP_ROOMS: room,
+    });
+    let hasExited = false;
+    void bridge.exited.then(() => (hasExited = true));
+    const hasJoined = () => hasExited || bridge.logged("joined a room").length > 0;
+    const joined = until("the bridge has joined, or has exited", hasJoined);
+    const shown = () => ann.messages.filter(({ sender }) => sender === room).map(({ body }) => body);
+    return {
+      output: () => shown().join("\n") + bridge.output(),
+      send: (text) => void joined.then(() => ann.say(`!play ${text}`, room)),
+      exited: bridge.exited,
+      stop: () => bridge.stop("SIGKILL"),
+    };
+  }
+
+  // time: ordering
+  test("continues after every odd answer", async () => {
+    const seen = await judge(service, ODD_ANSWERS, { start: startXmpp, lanes: LANES, channel: roomOf });
+    expect(seen).toEqual(expectedVerdicts(ODD_ANSWERS));
+  });
+
+  test("logs a refusal of its first poll and exits", async () => {
+    const stops = ODD_ANSWERS.filter(({ poll }) => poll === "stop");
+    expect(await judgeStops(service, stops, startXmpp)).toEqual(expectedStops(stops));
   });
 });

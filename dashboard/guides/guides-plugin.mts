@@ -11,6 +11,7 @@ const OTHERS: Readonly<Record<string, string>> = {
   "bridges/README.md": "bridges",
   "bridges/irc/README.md": "irc-bridge",
   "bridges/matrix/README.md": "matrix-bridge",
+  "bridges/xmpp/README.md": "xmpp-bridge",
   "docs/answers/bridges.md": "answers-for-bridge-authors",
   "docs/answers/games.md": "answers-for-game-developers",
   "docs/answers/operating.md": "answers-for-operators",

@@ -83,6 +83,7 @@ const NAMES = {
   "kit/template/README.md": "A template for a bridge",
   "bridges/irc/README.md": "IRC",
   "bridges/matrix/README.md": "Matrix",
+  "bridges/xmpp/README.md": "XMPP",
   "deploy/helm/chat-bridge/README.md": "The Helm chart",
   "demo/README.md": "The demo",
   "demo/chat/README.md": "The demo chat",

@@ -8,7 +8,7 @@ const folder = testFolder();
 const SCRIPT = join(ROOT, "scripts/release.mjs");
 const { version } = JSON.parse(readFileSync(join(ROOT, "package.json"), "utf8")) as { version: string };
 
-const FOLDERS = ["", "kit", "kit/game", "bridges/common", "bridges/irc", "bridges/matrix"];
+const FOLDERS = ["", "kit", "kit/game", "bridges/common", "bridges/irc", "bridges/matrix", "bridges/xmpp"];
 const PACKAGES = FOLDERS.map((path) => join(path, "package.json"));
 
 /** Runs the script in a folder. */

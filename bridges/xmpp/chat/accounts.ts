@@ -2,7 +2,7 @@ import { RetryLater } from "chat-bridge-kit";
 import type { Element } from "ltx";
 import { PendingSends } from "../rooms/pending-sends";
 import { refusalOf, toChatError } from "../rooms/refusal";
-import type { RoomLink } from "../rooms/room";
+import type { RoomLink } from "../rooms/room-messages";
 import { pingRequest, privateMessage, type Outgoing } from "../stanzas";
 
 const RETRY_MS = 1_000;

@@ -1,7 +1,6 @@
 import { CannotShow, RetryLater } from "chat-bridge-kit";
 import type { Logger, RoomState } from "chat-bridge-runner";
 import type { Element } from "ltx";
-import { LRUCache } from "lru-cache";
 import { readJid } from "../jid";
 import {
   cancelRoom,
@@ -10,21 +9,12 @@ import {
   leavePresence,
   NS,
   occupantId,
-  pingRequest,
-  privateMessage,
-  roomMessage,
   statusCodes,
 } from "../stanzas";
 import { Occupants } from "./occupants";
-import { PendingSends } from "./pending-sends";
-import { isTemporary, refusalOf, toChatError, whyNotJoined } from "./refusal";
-
-/** The connection of a room. */
-export interface RoomLink {
-  send(stanza: Element): Promise<void>;
-  /** Resolves to the answer. Rejects with `condition` if the answer is an error. */
-  request(iq: Element): Promise<Element>;
-}
+import { isTemporary, refusalOf, whyNotJoined } from "./refusal";
+import { RoomMessages, type RoomLink } from "./room-messages";
+import { moved, removalOf, type State } from "./room-state";
 
 export interface RoomOptions {
   readonly jid: string;
@@ -45,30 +35,6 @@ export interface RoomOptions {
   onForget(room: Room): void;
 }
 
-/**
- * The state of a room. A lost connection that is resumed keeps the room. `problem` is the reason for an administrator.
- * If `isFinal`, only an administrator or a moderator can change the reason.
- *
- *     offline ──▶ joining ──▶ joined ──▶ out ──▶ joining
- *        │           │                   ▲          │
- *        │           └───────────────────┘          │
- *        └──▶ joined (resumed)      each state ──▶ offline, gone
- */
-type State =
-  | { readonly type: "offline"; readonly wasJoined: boolean }
-  | { readonly type: "joining"; readonly isPresent: boolean }
-  | { readonly type: "joined" }
-  | { readonly type: "out"; readonly problem: string; readonly isFinal: boolean }
-  | { readonly type: "gone" };
-
-const NEXT: Readonly<Record<State["type"], readonly State["type"][]>> = {
-  offline: ["joining", "joined", "offline", "gone"],
-  joining: ["joining", "joined", "out", "offline", "gone"],
-  joined: ["out", "offline", "gone", "joining"],
-  out: ["joining", "offline", "gone", "out"],
-  gone: [],
-};
-
 /** Milliseconds before the bridge joins again, after one failure, two failures, … */
 const REJOIN_MS = [1_000, 5_000, 15_000, 60_000, 300_000];
 const REJOIN_FINAL_MS = 60_000;
@@ -76,10 +42,9 @@ const REJOIN_FINAL_MS = 60_000;
 const CALM_MS = 600_000;
 /** Milliseconds without the room's subject, which ends a join, after which the join counts as complete or failed. */
 const JOIN_WITHIN_MS = 10_000;
-/** Milliseconds without a confirmation after which the bridge asks the room whether the bridge is still in it. */
-const UNSHOWN_MS = 10_000;
+/** Milliseconds for which a message waits for a join, so that the first messages after a start are not refused. */
+const SOON_MS = 20_000;
 const RETRY_MS = 1_000;
-const SHOWN_IDS_MAX = 500;
 const NICKS_TRIED = 4;
 
 /** A room that the bridge is in, or should be in. */
@@ -89,9 +54,7 @@ export class Room {
   readonly isConfigured: boolean;
   readonly password: string | undefined;
   readonly #options: RoomOptions;
-  readonly #pending = new PendingSends();
-  /** Ids of the newest messages of the bridge that the room has shown, also before a restart. */
-  readonly #shown = new LRUCache<string, true>({ max: SHOWN_IDS_MAX });
+  readonly #messages: RoomMessages;
   /** Called when the room is joined. */
   readonly #waiting = new Set<() => void>();
   #state: State = { type: "offline", wasJoined: false };
@@ -111,6 +74,13 @@ export class Room {
     this.occupants = new Occupants(options.jid);
     this.#options = options;
     this.#nick = options.nick;
+    this.#messages = new RoomMessages({
+      room: options.jid,
+      link: options.link,
+      address: () => this.#address(),
+      isJoined: () => this.isJoined,
+      onForgotten: () => this.#out("the room forgot the bridge", false),
+    });
   }
 
   get isJoined(): boolean {
@@ -154,7 +124,7 @@ export class Room {
   /** Joins the room in a new session. */
   join(): void {
     this.#to({ type: "joining", isPresent: false });
-    this.#pending.refuseAll("the bridge is joining the room again");
+    this.#messages.refuseAll("the bridge is joining the room again");
     this.occupants.clear();
     this.#later(JOIN_WITHIN_MS, () => this.#onJoinTimeout());
     const { link, password, historySeconds } = this.#options;
@@ -181,7 +151,7 @@ export class Room {
     clearTimeout(this.#timer);
     if (this.isJoined) this.#options.link.send(leavePresence(this.#address())).catch(() => undefined);
     this.#to({ type: "gone" });
-    this.#pending.refuseAll("the bridge has left the room");
+    this.#messages.refuseAll("the bridge has left the room");
   }
 
   /** Reads a presence or a message of the room. */
@@ -192,19 +162,14 @@ export class Room {
     if (stanza.name === "message") this.#onMessage(stanza);
   }
 
-  /** Sends a message to everybody. Resolves when the room shows it. Does nothing if the room has shown the id before. */
+  /** Sends a message to everybody: see `RoomMessages.post`. */
   async post(id: string, text: string, signal: AbortSignal, replaces?: string): Promise<void> {
-    this.#checkJoined();
+    await this.#ready(signal);
     if (!this.#hasVoice) throw new CannotShow(this.#problem());
-    if (this.#shown.has(id)) return;
-    const slow = setTimeout(() => void this.ask(), UNSHOWN_MS);
-    const stanza = roomMessage({ id, to: this.jid, text, replaces });
-    await this.#pending
-      .send(id, () => this.#options.link.send(stanza), signal)
-      .finally(() => clearTimeout(slow));
+    await this.#messages.post(id, text, signal, replaces);
   }
 
-  /** Sends a message to one member. Resolves when the room has handled the message without an error. */
+  /** Sends a message to one member: see `RoomMessages.whisper`. */
   async whisper(
     id: string,
     nick: string,
@@ -212,14 +177,13 @@ export class Room {
     signal: AbortSignal,
     replaces?: string,
   ): Promise<void> {
-    this.#checkJoined();
-    const stanza = privateMessage({ id, to: `${this.jid}/${nick}`, text, replaces }, true);
-    const send = async (): Promise<void> => {
-      await this.#options.link.send(stanza);
-      // The room handles stanzas in order, so an error arrives before the answer to this request.
-      void this.ask().then(() => this.#pending.confirm(id));
-    };
-    await this.#pending.send(id, send, signal);
+    await this.#ready(signal);
+    await this.#messages.whisper(id, nick, text, signal, replaces);
+  }
+
+  /** Asks the room whether the bridge is still in it. Joins again if it is not. */
+  ask(): Promise<void> {
+    return this.#messages.ask();
   }
 
   /** Resolves when the room is joined, or when `signal` is aborted. */
@@ -232,18 +196,10 @@ export class Room {
     });
   }
 
-  /** Asks the room whether the bridge is still in it (XEP-0410). Joins again if it is not. */
-  async ask(): Promise<void> {
-    if (!this.isJoined) return;
-    try {
-      await this.#options.link.request(pingRequest(this.#address()));
-    } catch (error) {
-      const { condition } = error as { condition?: string };
-      if (condition === "not-acceptable" && this.isJoined) this.#out("the room forgot the bridge", false);
-    }
-  }
-
-  #checkJoined(): void {
+  /** Resolves if the room is joined, or is joined soon. Otherwise, rejects with the error for the kit. */
+  async #ready(signal: AbortSignal): Promise<void> {
+    const isJoining = this.#state.type === "joining" || this.#state.type === "offline";
+    if (isJoining) await this.untilJoined(AbortSignal.any([signal, AbortSignal.timeout(SOON_MS)]));
     const state = this.#state;
     if (state.type === "joined") return;
     const problem = this.#problem();
@@ -310,54 +266,32 @@ export class Room {
   }
 
   #onRemoved(codes: ReadonlySet<string>, isDestroyed: boolean): void {
-    const why = isDestroyed
-      ? "the room was destroyed"
-      : codes.has("301")
-        ? "the bridge is banned from the room: remove the ban"
-        : codes.has("307")
-          ? "the bridge was kicked from the room"
-          : codes.has("321") || codes.has("322")
-            ? "the room is for members only: make the bridge a member"
-            : "the bridge was removed from the room";
-    const isLost = codes.has("332") || codes.has("333");
-    const isMeant = isDestroyed || codes.has("301") || (codes.has("307") && !isLost) || codes.has("321");
+    const { problem, isFinal, isMeant } = removalOf(codes, isDestroyed);
     if (isMeant && !this.isConfigured) {
-      this.#options.log.info({ room: this.jid, problem: why }, "left a room to which the bridge was invited");
+      this.#options.log.info({ room: this.jid, problem }, "left a room to which the bridge was invited");
       this.leave();
       this.#options.onForget(this);
       return;
     }
-    this.#out(why, isDestroyed || codes.has("301") || codes.has("321") || codes.has("322"));
+    this.#out(problem, isFinal);
   }
 
   #onMessage(message: Element): void {
     const { from = "", id = "", type } = message.attrs;
-    if (type === "error") return this.#onError(message);
+    if (type === "error") return this.#messages.onError(message);
     if (type !== "groupchat") return;
     this.#onConfiguration(message);
     const { resource: nick } = readJid(from);
     const atMs = delayedAtMs(message);
     const hasBody = message.getChild("body") !== undefined;
     if (hasBody && nick === this.#nick) {
-      this.#shown.set(id, true);
-      this.#pending.confirm(id);
+      this.#messages.onShown(id);
     } else if (hasBody && nick !== "") {
       this.#options.onLine(this, message, atMs);
     }
     // The subject, or a first new message, ends the history.
     const isLive = atMs === undefined || (message.getChild("subject") !== undefined && !hasBody);
     if (isLive && this.#state.type === "joining" && this.#state.isPresent) this.#onJoined();
-  }
-
-  #onError(message: Element): void {
-    const refusal = refusalOf(message);
-    const { id = "" } = message.attrs;
-    if (refusal.condition !== "not-acceptable" || !this.isJoined) {
-      return this.#pending.refuse(id, toChatError(refusal));
-    }
-    // A room refuses messages of strangers so, or private messages to everybody: find out which.
-    const refused = (): void => this.#pending.refuse(id, toChatError(refusal));
-    void this.ask().then(() => (this.isJoined ? refused() : undefined));
   }
 
   /** The room tells when it begins (172) or ceases (173) to show all accounts. */
@@ -391,7 +325,7 @@ export class Room {
     const isNew = this.#state.type !== "out" || this.#state.problem !== problem;
     this.#to({ type: "out", problem, isFinal });
     if (isNew) this.#options.log.warn({ room: this.jid, problem }, "cannot join a room");
-    this.#pending.refuseAll(problem);
+    this.#messages.refuseAll(problem);
     const waitMs = isFinal
       ? REJOIN_FINAL_MS
       : (REJOIN_MS[Math.min(this.#failures, REJOIN_MS.length - 1)] ?? REJOIN_FINAL_MS);
@@ -411,9 +345,6 @@ export class Room {
   }
 
   #to(next: State): void {
-    if (!NEXT[this.#state.type].includes(next.type)) {
-      throw new Error(`a room that is ${this.#state.type} cannot become ${next.type}`);
-    }
-    this.#state = next;
+    this.#state = moved(this.#state, next);
   }
 }

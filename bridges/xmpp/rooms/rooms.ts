@@ -5,7 +5,8 @@ import type { WantedRoom } from "../settings";
 import type { LastSeen } from "../state/last-seen";
 import type { InvitedRooms } from "../state/invited-rooms";
 import { NS } from "../stanzas";
-import { Room, type RoomLink, type RoomOptions } from "./room";
+import { Room, type RoomOptions } from "./room";
+import type { RoomLink } from "./room-messages";
 
 export interface RoomsOptions {
   readonly wanted: readonly WantedRoom[];

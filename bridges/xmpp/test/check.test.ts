@@ -22,8 +22,8 @@ function seenBy({ messages }: XmppMember, user: string) {
     if (body === "" || isOld || (sender === ROOM && nick !== "games")) continue;
     const isPrivate = type === "chat";
     const place = isPrivate ? { channel: `dm:${user}`, to: user } : { channel: ROOM };
-    // Invisible characters keep clients from reading markup in the text.
-    texts.set(replaces ?? id, { ...place, text: body.replaceAll("\u2060", "") });
+    // An invisible character before a literal character keeps clients from reading markup there.
+    texts.set(replaces ?? id, { ...place, text: body.replaceAll(/\u2060(?=[*_~`])/g, "") });
   }
   return [...texts.values()];
 }
