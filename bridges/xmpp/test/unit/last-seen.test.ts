@@ -1,0 +1,44 @@
+import { mkdtempSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { pino } from "pino";
+import { testFolder } from "../../../../test/harness/folder";
+import { LastSeen } from "../../state/last-seen";
+
+const folder = testFolder();
+const log = pino({ level: "silent" });
+const ROOM = "quiz@rooms.example";
+const seconds = (count: number): number => count * 1_000;
+
+test("a room that the bridge has never been in has no missed lines", async () => {
+  const lastSeen = new LastSeen(mkdtempSync(join(folder, "s-")), log);
+  expect(lastSeen.historySeconds(ROOM)).toBe(0);
+  expect(lastSeen.isMissed(ROOM, Date.now())).toBe(false);
+  await lastSeen.close();
+});
+
+test("the next run reads the lines since the last one, with an overlap, but no lines that are over 5 minutes old", async () => {
+  const state = mkdtempSync(join(folder, "s-"));
+  const first = new LastSeen(state, log);
+  first.note(ROOM);
+  await first.close();
+  const next = new LastSeen(state, log);
+  const now = Date.now();
+  expect(next.isMissed(ROOM, now - seconds(10))).toBe(true);
+  expect(next.isMissed(ROOM, now - seconds(20))).toBe(false);
+  expect(next.historySeconds(ROOM)).toBeGreaterThanOrEqual(120);
+  await next.close();
+  writeFileSync(join(state, "last-seen.json"), JSON.stringify({ [ROOM]: now - seconds(3_600) }));
+  const late = new LastSeen(state, log);
+  expect(late.isMissed(ROOM, now - seconds(290))).toBe(true);
+  expect(late.isMissed(ROOM, now - seconds(310))).toBe(false);
+  expect(late.historySeconds(ROOM)).toBe(420);
+  await late.close();
+});
+
+test("a damaged file counts as missing", async () => {
+  const state = mkdtempSync(join(folder, "s-"));
+  writeFileSync(join(state, "last-seen.json"), "{");
+  const lastSeen = new LastSeen(state, log);
+  expect(lastSeen.historySeconds(ROOM)).toBe(0);
+  await lastSeen.close();
+});
