@@ -12,6 +12,10 @@ import { joinIrc, type IrcMember } from "../irc/test/harness/irc-member";
 import { startNgircd, type IrcServer } from "../irc/test/harness/irc-server";
 import type { MatrixMember } from "../matrix/test/harness/matrix-member";
 import { startSynapse, SYNAPSE_WITHIN_MS, type TestSynapse } from "../matrix/test/harness/synapse";
+import type { XmppMember } from "../xmpp/test/harness/xmpp-member";
+import { startProsody, type XmppServer } from "../xmpp/test/harness/xmpp-server";
+import { chatSettings, openRoom, ROOM } from "../xmpp/test/harness/xmpp-stage";
+import { createTestCa } from "../../test/harness/test-ca";
 
 const folder = testFolder();
 let synapse: TestSynapse;
@@ -19,9 +23,13 @@ let irc: IrcServer;
 let [ann, games]: MatrixMember[] = [];
 let cid: IrcMember;
 let room = "";
+const ca = createTestCa();
+let xmpp: XmppServer;
+let dan: XmppMember;
 
 beforeAll(async () => {
-  [synapse, irc] = await Promise.all([startSynapse(), startNgircd(folder)]);
+  [synapse, irc, xmpp] = await Promise.all([startSynapse(), startNgircd(folder), startProsody(folder, ca)]);
+  [dan] = (await openRoom(xmpp, ["ann"])) as [XmppMember];
   [ann, games] = await Promise.all([synapse.member("ann"), synapse.member("games")]);
   room = await ann.createRoom({ name: "Quiz night" }, games.id);
   await games.join(room);
@@ -29,7 +37,10 @@ beforeAll(async () => {
 }, SYNAPSE_WITHIN_MS);
 afterAll(async () => {
   cid?.leave();
+  dan?.leave();
   await irc?.stop();
+  await xmpp?.stop("SIGKILL");
+  ca.close();
   await synapse?.close();
 });
 
@@ -56,6 +67,12 @@ const CHATS = {
     isReady: "signed in to the homeserver",
     texts: async (): Promise<readonly string[]> =>
       ((await ann?.messages(room)) ?? []).map(({ body }) => body.trim()),
+  },
+  xmpp: {
+    channel: () => ROOM,
+    settings: async () => chatSettings(xmpp),
+    isReady: "joined a room",
+    texts: async (): Promise<readonly string[]> => dan.messages.map(({ body }) => body),
   },
 };
 
@@ -103,7 +120,7 @@ function update({ channel, message: { id } }: MessageCreate, text = ""): Outboun
   return { ...event, type: "message.update", message: { ...event.message, id } };
 }
 
-describe.each(["irc", "matrix"] as const)("the bridge for %s, in push mode,", (name) => {
+describe.each(["irc", "matrix", "xmpp"] as const)("the bridge for %s, in push mode,", (name) => {
   const { channel, texts } = CHATS[name];
 
   test.each(Object.entries(KILL_STEPS))("that is killed %s shows the event once", async (_when, step) => {

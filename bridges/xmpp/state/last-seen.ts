@@ -20,6 +20,7 @@ export class LastSeen {
   readonly #atMs: Map<string, number>;
   readonly #timer: NodeJS.Timeout;
   #isDirty = false;
+  #saving = Promise.resolve();
 
   constructor(folder: string, log: Logger) {
     this.#folder = folder;
@@ -31,14 +32,16 @@ export class LastSeen {
 
   /** Notes that the bridge has read everything in the room until now. */
   note(room: string): void {
+    const isNew = !this.#atMs.has(room);
     this.#atMs.set(room, Date.now());
     this.#isDirty = true;
+    if (isNew) void this.#save();
   }
 
   /** Returns the seconds of the history that the bridge needs when it joins a room. */
   historySeconds(room: string): number {
     const atMs = this.#atMs.get(room);
-    if (atMs === undefined) return 0;
+    if (atMs === undefined) return OWN_SECONDS;
     return OWN_SECONDS + Math.ceil(Math.min(Math.max(0, Date.now() - atMs), MISSED_MAX_AGE_MS) / 1_000);
   }
 
@@ -53,7 +56,13 @@ export class LastSeen {
     await this.#save();
   }
 
-  async #save(): Promise<void> {
+  /** Saves the times, one save after another. */
+  #save(): Promise<void> {
+    this.#saving = this.#saving.then(() => this.#write());
+    return this.#saving;
+  }
+
+  async #write(): Promise<void> {
     if (!this.#isDirty) return;
     this.#isDirty = false;
     try {
