@@ -5,7 +5,6 @@ export const NS = {
   muc: "http://jabber.org/protocol/muc",
   mucUser: "http://jabber.org/protocol/muc#user",
   mucOwner: "http://jabber.org/protocol/muc#owner",
-  info: "http://jabber.org/protocol/disco#info",
   form: "jabber:x:data",
   conference: "jabber:x:conference",
   correct: "urn:xmpp:message-correct:0",
@@ -67,10 +66,6 @@ export function leavePresence(to: string): Element {
 
 export function pingRequest(to: string): Element {
   return xml("iq", { type: "get", to }, xml("ping", { xmlns: NS.ping }));
-}
-
-export function infoRequest(to: string): Element {
-  return xml("iq", { type: "get", to }, xml("query", { xmlns: NS.info }));
 }
 
 /** Returns the request that removes a room which the bridge has just created by joining. */

@@ -93,7 +93,7 @@ For step 2, you can also use grpcurl: grpcurl -plaintext -H "authorization: Bear
 }
 
 const MORE_CHATS =
-  "  bridges    bridges/README.md        play in IRC (npm start -- --with irc) or in Matrix\n";
+  "  bridges    bridges/README.md        play in IRC (npm start -- --with irc), Matrix or XMPP\n";
 
 const GRPC = "--schema proto --protocol grpc --http2-prior-knowledge";
 

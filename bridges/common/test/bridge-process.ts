@@ -15,7 +15,10 @@ afterAll(() => Promise.all([...running].map((each) => each.stop("SIGKILL"))));
  *
  * @param settings environment of the process; the health listener uses any free port
  */
-export function startBridgeProcess(name: "irc" | "matrix" | "xmpp", settings: Readonly<Record<string, string>>) {
+export function startBridgeProcess(
+  name: "irc" | "matrix" | "xmpp",
+  settings: Readonly<Record<string, string>>,
+) {
   const program = `chat-bridge-${name}`;
   const child = spawn(process.execPath, [join(__dirname, `../../${name}/${program}.mjs`)], {
     env: { PATH: process.env["PATH"], LOG_LEVEL: "debug", HEALTH_LISTEN: "127.0.0.1:0", ...settings },

@@ -32,7 +32,7 @@ function setUp(messages: readonly Shown[], outcome = "accepted") {
         sent.push(event);
         return { outcome, status: 500, message: "" } as never;
       },
-    } as never,
+    },
     shown,
     calls: new PendingCalls(),
     signal: new AbortController().signal,

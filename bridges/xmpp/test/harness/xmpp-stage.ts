@@ -2,7 +2,7 @@ import { mkdtempSync } from "node:fs";
 import { join } from "node:path";
 import { startGame } from "../../../../test/harness/game-chat";
 import { freePort, startCore, startEdge, type TestProcess } from "../../../../test/harness/processes";
-import { startService, type TestService } from "../../../../test/harness/service";
+import { startService } from "../../../../test/harness/service";
 import { startBridgeProcess, type BridgeProcess } from "../../../common/test/bridge-process";
 import { joinXmpp, type XmppMember } from "./xmpp-member";
 import { DOMAIN, PASSWORD, ROOMS, type XmppServer } from "./xmpp-server";
@@ -38,7 +38,7 @@ export async function openStage(
     startService({ core: ports, edge: ports }),
     openRoom(server, ["ann", "bob", "cid"]),
   ]);
-  const workspace = await (service as TestService).workspaces.make();
+  const workspace = await service.workspaces.make();
   const game = await startGame(service.core.port, PACE);
   const started: TestProcess[] = [];
   const settings = {
