@@ -3,7 +3,7 @@ import { choicesOf, keycap, KEYCAPS_MAX } from "../chat/choices";
 import { asks } from "../chat/questions";
 import type { MatrixEvent } from "../client/events";
 import { fieldsOf } from "../client/fields";
-import type { MemberAct, RoomView, ShownEvent, Typing } from "./read-event";
+import type { MemberAct, RoomView, ShownEvent, Typing } from "./member-act";
 
 type Hint = Extract<MemberAct, { type: "hint" }>;
 
