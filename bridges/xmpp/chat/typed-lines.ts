@@ -25,12 +25,15 @@ type HintTo = { readonly room: Room; readonly nick: string } | { readonly accoun
 const HINT_WITHIN_MS = 20_000;
 /** Maximum number of reports in progress. Further lines are dropped, because the service does not keep up. */
 const REPORTS_MAX = 1_000;
+/** Maximum number of reports in progress of one member, so that a member who floods a room does not affect others. */
+const REPORTS_OF_MEMBER_MAX = 20;
 
 /** Reports what members type in rooms and in private. */
 export class TypedLines {
   readonly #options: TypedLinesOptions;
   readonly #textChat: TextChat;
-  readonly #reports = new Set<Promise<void>>();
+  /** The reports in progress, each with the id of the member. */
+  readonly #reports = new Map<Promise<void>, string>();
 
   constructor(options: TypedLinesOptions) {
     const { bridge, settings } = options;
@@ -85,14 +88,17 @@ export class TypedLines {
 
   /** Resolves when all lines that were read are reported. */
   async settled(): Promise<void> {
-    while (this.#reports.size > 0) await Promise.all(this.#reports);
+    while (this.#reports.size > 0) await Promise.all(this.#reports.keys());
   }
 
   /** Reports a line, and sends the member a hint if there is one. `to` is undefined if the line is too old for a hint. */
   #report(message: Element, line: TypedLine, to: HintTo | undefined): void {
     const { log } = this.#options;
-    if (this.#reports.size >= REPORTS_MAX)
-      return log.warn("dropped a line: too many lines are being reported");
+    const { id: userId } = line.user;
+    const ofMember = [...this.#reports.values()].filter((each) => each === userId).length;
+    if (this.#reports.size >= REPORTS_MAX || ofMember >= REPORTS_OF_MEMBER_MAX) {
+      return log.warn({ userId }, "dropped a line: too many lines are being reported");
+    }
     const work = async (): Promise<void> => {
       // The kit notes a message just after the room has shown it. A line in the same packet can already answer it.
       await setImmediate();
@@ -102,7 +108,7 @@ export class TypedLines {
     const reported = work()
       .catch((err: unknown) => log.error({ err }, "a line was not reported"))
       .finally(() => this.#reports.delete(reported));
-    this.#reports.add(reported);
+    this.#reports.set(reported, userId);
   }
 
   async #hintFor(message: Element, line: TypedLine): Promise<string | undefined> {

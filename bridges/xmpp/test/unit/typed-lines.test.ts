@@ -1,0 +1,65 @@
+import { setImmediate } from "node:timers/promises";
+import { parse } from "ltx";
+import { pino } from "pino";
+import { TypedLines } from "../../chat/typed-lines";
+import { Occupants } from "../../rooms/occupants";
+import type { Room } from "../../rooms/room";
+
+const JID = "quiz@rooms.example";
+
+/** Returns lines whose reports are never answered, and the reports. */
+function setUp() {
+  const reported: { user: { id: string }; text: string; id?: string }[] = [];
+  const logged: unknown[] = [];
+  const occupants = new Occupants(JID);
+  const room = { jid: JID, name: "quiz", occupants, hasVoice: true, isJoined: true } as unknown as Room;
+  for (const nick of ["Ann", "Bob"]) occupants.put({ nick, occupantId: nick, jid: undefined });
+  const lines = new TypedLines({
+    settings: { COMMAND_PREFIX: "!", COMMAND_WORD: "play" },
+    bridge: {
+      command: (report: never) => {
+        reported.push(report);
+        return new Promise(() => undefined);
+      },
+      shownIn: () => [],
+    } as never,
+    rooms: { get: () => room, find: () => undefined, joined: [room] },
+    accounts: { send: async () => undefined },
+    lastSeen: { note: () => undefined, isMissed: () => true } as never,
+    log: pino({ level: "warn" }, { write: (line: string) => void logged.push(JSON.parse(line)) }),
+  });
+  let ids = 0;
+  const line = (nick: string, text: string, id = `m${++ids}`) =>
+    parse(
+      `<message type="groupchat" from="${JID}/${nick}" id="${id}"><body>${text}</body><occupant-id xmlns="urn:xmpp:occupant-id:0" id="${nick}"/></message>`,
+    );
+  return { lines, room, line, reported, logged };
+}
+
+/** Resolves when the lines that were read are being reported. */
+const soon = async (): Promise<void> => {
+  for (let turns = 0; turns < 5; turns += 1) await setImmediate();
+};
+
+test("a member who floods a room does not keep the lines of other members from the service", async () => {
+  const { lines, room, line, reported, logged } = setUp();
+  for (let i = 0; i < 100; i += 1) lines.onRoomLine(room, line("Ann", `!play ${i}`), undefined);
+  lines.onRoomLine(room, line("Bob", "!play start"), undefined);
+  await soon();
+  const by = (nick: string) =>
+    reported.filter(({ user }) => user.id.endsWith(`/${nick}`)).map(({ text }) => text);
+  expect([by("Ann").length, by("Bob")]).toEqual([20, ["start"]]);
+  expect(JSON.stringify(logged)).toContain("too many lines");
+});
+
+test("a line that the room repeats has the same request id, and lines of other members have other ids", async () => {
+  const { lines, room, line, reported } = setUp();
+  lines.onRoomLine(room, line("Ann", "!play", "m1"), undefined);
+  lines.onRoomLine(room, line("Ann", "!play", "m1"), Date.now());
+  lines.onRoomLine(room, line("Bob", "!play", "m1"), undefined);
+  await soon();
+  const [live, repeated, other] = reported.map(({ id }) => id);
+  expect(live).toMatch(/^xmpp-/);
+  expect(repeated).toBe(live);
+  expect(other).not.toBe(live);
+});
