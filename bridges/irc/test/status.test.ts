@@ -11,14 +11,14 @@ test("a member who types !play status gets a notice with the state of the bridge
   try {
     const [ann, bob] = (await stage.join("Ann", "Bob")) as [IrcMember, IrcMember];
     ann.say("!play status");
-    const seen = await ann.sees(/^chat-bridge-irc \d/);
+    const seen = await ann.sees(/^\[#games\] chat-bridge-irc \d/);
     expect(seen).toMatchObject({ target: "Ann", isNotice: true });
     expect(seen.text).toContain("The game service is connected.");
     expect((await stage.bridge.health()).body).toMatchObject({ connections: { service: { waiting: [] } } });
     await stage.killService();
     await until("the bridge is not connected", async () => (await stage.bridge.health()).status === 503);
     bob.say("!play Status");
-    expect((await bob.sees(/^chat-bridge-irc \d/)).text).toMatch(
+    expect((await bob.sees(/^\[#games\] chat-bridge-irc \d/)).text).toMatch(
       /The game service is not connected since \d\d:\d\d UTC/,
     );
     expect(ann.lines.filter(({ text }) => text.includes("chat-bridge-irc"))).toHaveLength(1);
