@@ -70,7 +70,7 @@ const ARROWS = {
   // code.
   "^bridges/common/(?!test/)": ["^kit/(index|durable-file|folder-lock|poll)\\.ts$", RUNTIME_OF_BRIDGES],
   "^bridges/irc/(?!test/)": ["^kit/index\\.ts$", "^bridges/common/index\\.ts$"],
-  "^bridges/matrix/(?!test/)": ["^kit/(index|durable-file)\\.ts$", "^bridges/common/index\\.ts$"],
+  "^bridges/matrix/(?!test/)": ["^kit/(index|durable-file|journal)\\.ts$", "^bridges/common/index\\.ts$"],
   "^bridges/xmpp/(?!test/)": ["^kit/(index|durable-file)\\.ts$", "^bridges/common/index\\.ts$"],
   "^proto/": ["^contract/"],
   "^bench/": ["^contract/", "^kit/game/", "^proto/gen/", "^deploy/local/", "^runtime/core-channel\\.ts$"],

@@ -15,6 +15,8 @@ import { createPictures } from "./chat/pictures";
 import { createTimelineStates } from "./chat/timeline-states";
 import { createUnsavedEvents, type UnsavedEvents } from "./chat/unsaved-events";
 import type { MatrixApi } from "./client/matrix-api";
+import type { RoomCrypto } from "./crypto/room-crypto";
+import { createSeal } from "./crypto/seal";
 import { createIds } from "./ids";
 import { createDirectHelp } from "./inbound/direct-help";
 import { createInvites } from "./inbound/invites";
@@ -40,6 +42,8 @@ export interface RoomsParts {
   readonly api: MatrixApi;
   /** Id of the bridge's account. */
   readonly userId: string;
+  /** Undefined if the bridge does not support encrypted rooms. */
+  readonly crypto: RoomCrypto | undefined;
   readonly log: Logger;
   /** Aborted when the bridge stops. */
   readonly signal: AbortSignal;
@@ -59,14 +63,19 @@ export class ConnectedRooms {
   /** The rooms that the bridge is in. */
   readonly list: RoomList;
 
-  constructor({ settings, program, api, userId, log, signal }: RoomsParts) {
+  constructor({ settings, program, api, userId, crypto, log, signal }: RoomsParts) {
     const ids = this.#ids;
     this.#signal = signal;
     const warn = (message: string) => (error: unknown) =>
       log.warn({ problem: (error as Error).message }, message);
     const background = createBackground(signal, warn("a request to the homeserver was dropped"));
-    const direct = createDirectRooms(api, userId);
-    const encrypted = createEncryptedRooms(api);
+    const direct = createDirectRooms(
+      api,
+      userId,
+      crypto && ((member, stopped) => crypto.canDecrypt(member, stopped)),
+    );
+    const encrypted = createEncryptedRooms(api, crypto);
+    if (crypto !== undefined) api.seal = createSeal(crypto, encrypted);
     const keycaps = createKeycapReactions(api, userId, background);
     const timeline = createTimelineStates();
     const unsaved = createUnsavedEvents(signal);
@@ -82,7 +91,13 @@ export class ConnectedRooms {
       direct,
       encrypted,
       powers,
-      pictures: createPictures({ api, allow: settings.MATRIX_IMAGE_ALLOW, signal, onFailure }),
+      pictures: createPictures({
+        api,
+        encryptFile: crypto && ((bytes) => crypto.encryptFile(bytes)),
+        allow: settings.MATRIX_IMAGE_ALLOW,
+        signal,
+        onFailure,
+      }),
       keycaps,
       timeline,
       unsaved,
@@ -139,6 +154,7 @@ export class ConnectedRooms {
       powers,
       roomList: list,
       reporter: new Reporter({ bridge: reported, api, names, ids, background, directHelp, log, signal }),
+      crypto,
       log,
       signal,
     });

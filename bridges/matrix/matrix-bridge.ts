@@ -3,11 +3,12 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { isLoopback, type BridgeSettings, type RunningBridge, type Tools } from "chat-bridge-runner";
 import type { SyncAnswer } from "./client/events";
 import { MatrixApi } from "./client/matrix-api";
-import { MatrixError } from "./client/matrix-error";
+import { AccountRejected, MatrixError } from "./client/matrix-error";
 import { createRequests } from "./client/request";
 import { untilAnswered, type RetryOptions } from "./client/retrying";
-import { AccountRejected, createSession, type SavedSession, type Session } from "./client/session";
+import { createSession, type SavedSession, type Session } from "./client/session";
 import { runSync, type SyncPosition } from "./client/sync-loop";
+import { RoomCrypto } from "./crypto/room-crypto";
 import { ConnectedRooms } from "./connected-rooms";
 import type { MatrixSettings } from "./settings";
 import { stateFile } from "./state-file";
@@ -40,6 +41,8 @@ class MatrixBridge implements RunningBridge {
   readonly #session: Session;
   readonly #retry: RetryOptions;
   readonly #running: Promise<void>;
+  /** Undefined before the first login, and if encryption is off. */
+  #crypto: RoomCrypto | undefined;
   /** Undefined before the first login. */
   #rooms: ConnectedRooms | undefined;
   /** Reason why the homeserver is unreachable; undefined while the bridge is connected. */
@@ -98,12 +101,14 @@ class MatrixBridge implements RunningBridge {
     const { signal } = this.#over;
     const [api, log, retry] = [this.#api, this.#log, this.#retry];
     const userId = await this.#session.open(retry);
+    this.#crypto = await this.#openCrypto(userId);
     const joined = await untilAnswered(() => api.joinedRooms(), retry);
     const rooms = new ConnectedRooms({
       settings: this.#settings,
       program: this.#program,
       api,
       userId,
+      crypto: this.#crypto,
       log,
       signal,
     });
@@ -128,10 +133,35 @@ class MatrixBridge implements RunningBridge {
         signal.throwIfAborted();
         onContact(error);
         if (!(error instanceof MatrixError)) throw error;
-        if (error.isTokenRejected) await this.#session.open(this.#retry);
+        if (error.isTokenRejected) await this.#logInAgain();
         else await sleep(REJECTED_PAUSE_MS, undefined, { signal });
       }
     }
+  }
+
+  async #logInAgain(): Promise<void> {
+    await this.#session.open(this.#retry);
+    // The homeserver may have removed the keys of the device.
+    await this.#publish(this.#crypto);
+  }
+
+  /** Reads or creates the keys of the bridge's device, and publishes them. */
+  async #openCrypto(userId: string): Promise<RoomCrypto | undefined> {
+    if (!this.#settings.MATRIX_ENCRYPTION) return undefined;
+    const [api, log, retry, folder] = [this.#api, this.#log, this.#retry, this.#settings.STATE_FOLDER];
+    const deviceId = this.#session.device();
+    if (deviceId === undefined) {
+      throw new AccountRejected("MATRIX_ENCRYPTION needs the access token of a device: log in with a client");
+    }
+    const crypto = await RoomCrypto.open(deviceId, { api, userId, folder, log, signal: retry.signal });
+    await this.#publish(crypto);
+    log.info({ deviceId: this.#session.device() }, "encryption is on");
+    return crypto;
+  }
+
+  #publish(crypto: RoomCrypto | undefined): Promise<void> {
+    const renew = () => this.#session.renew(this.#retry);
+    return untilAnswered(async () => crypto?.publish(renew), this.#retry);
   }
 
   /** Notes the result of a request to the homeserver: a failure, or undefined for an answer. */

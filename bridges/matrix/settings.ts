@@ -1,4 +1,13 @@
-import { blocks, choice, httpUrl, list, optional, optionalSecret, type ValuesOf } from "chat-bridge-runner";
+import {
+  blocks,
+  choice,
+  flag,
+  httpUrl,
+  list,
+  optional,
+  optionalSecret,
+  type ValuesOf,
+} from "chat-bridge-runner";
 
 /** The settings that only the Matrix bridge has. */
 export const MATRIX_SETTINGS = {
@@ -22,6 +31,7 @@ export const MATRIX_SETTINGS = {
     ["caption", "link"],
     "caption",
   ),
+  MATRIX_ENCRYPTION: flag("whether the bridge plays in encrypted rooms", "off"),
   MATRIX_IMAGE_ALLOW: blocks("CIDRs of non-public addresses from which images may be fetched"),
 };
 

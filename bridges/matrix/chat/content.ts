@@ -22,17 +22,20 @@ export interface TextContent {
 
 /** Maximum bytes of the content as JSON. An event has at most 65,536 bytes, and an edit contains the text twice. */
 const CONTENT_MAX_BYTES = 28_000;
+/** The same for encrypted rooms, where the content of the event is a third longer. */
+const ENCRYPTED_MAX_BYTES = 21_000;
 /** Maximum bytes, as JSON, of the choices and links below a text that is cut. */
 const BELOW_MAX_BYTES = 20_000;
 
 /**
  * Returns a message as formatted text, with its choices and links below. `link` is the URL of an image that is not
- * shown.
+ * shown. If `isEncrypted` is true, the content is short enough to be encrypted.
  *
  * The type is `m.text`, because clients show an `m.notice` less prominently and without a notification. Members must
  * notice the messages of a game.
  */
-export function toContent(message: Message, prefix: string, link?: string): TextContent {
+export function toContent(message: Message, prefix: string, link?: string, isEncrypted = false): TextContent {
+  const maxBytes = isEncrypted ? ENCRYPTED_MAX_BYTES : CONTENT_MAX_BYTES;
   const lines = buttonLines(message, prefix);
   if (link !== undefined) lines.unshift(linkLine("🖼", "Picture", link));
   const below = lines.flatMap((line, i): readonly Inline[] =>
@@ -48,23 +51,23 @@ export function toContent(message: Message, prefix: string, link?: string): Text
     formatted_body: toHtml(blocks),
     "m.mentions": {},
   };
-  return bytesOf(content) <= CONTENT_MAX_BYTES
+  return bytesOf(content) <= maxBytes
     ? content
-    : cutContent(toPlainText(text), toPlainText(choices));
+    : cutContent(toPlainText(text), toPlainText(choices), maxBytes);
 }
 
 /**
  * Returns the content of an image with a text as its caption (version 1.10 of the specification). A caption keeps the
  * image and the question together, and one event notifies members once. An empty text is no caption.
  */
-export function withPicture(text: TextContent, { mxc, extension, mimetype, size, measured }: Picture) {
+export function withPicture(text: TextContent, { mxc, extension, mimetype, size, keys, measured }: Picture) {
   const filename = `picture.${extension}`;
   return {
     ...text,
     body: text.body === "" ? filename : text.body,
     msgtype: "m.image",
     filename,
-    url: mxc,
+    ...(keys === undefined ? { url: mxc } : { file: { ...keys, url: mxc } }),
     info: { mimetype, size, ...measured },
   } as const;
 }
@@ -78,11 +81,11 @@ export function asNotice(content: TextContent): TextContent {
  * Returns the content of a message that is too long, without formatting. The text is cut first, because members need
  * the choices.
  */
-function cutContent(text: string, choices: string): TextContent {
+function cutContent(text: string, choices: string, maxBytes: number): TextContent {
   const lines = cutLines(choices, BELOW_MAX_BYTES);
   const below = text === "" || lines === "" ? lines : `\n\n${lines}`;
   const content: TextContent = { msgtype: "m.text", body: below, "m.mentions": {} };
-  return { ...content, body: `${cut(text, CONTENT_MAX_BYTES - bytesOf(content))}${below}` };
+  return { ...content, body: `${cut(text, maxBytes - bytesOf(content))}${below}` };
 }
 
 /**

@@ -6,11 +6,18 @@ const ROOMS_KEPT = 10_000;
 
 export type DirectRoomIndex = ReturnType<typeof createDirectRooms>;
 
-/** The rooms of direct conversations, which the account data `m.direct` lists. Call `load` first. */
-export function createDirectRooms(
-  api: Pick<MatrixApi, "directRooms" | "setDirectRooms" | "createDirectRoom" | "state">,
-  own: string,
-) {
+type DirectApi = Pick<MatrixApi, "directRooms" | "setDirectRooms" | "createDirectRoom" | "state">;
+
+/** Resolves to whether a member can decrypt. */
+type CanDecrypt = (userId: string, signal: AbortSignal) => Promise<boolean>;
+const NOBODY_CAN: CanDecrypt = async () => false;
+
+/**
+ * The rooms of direct conversations, which the account data `m.direct` lists. Call `load` first.
+ *
+ * @param canDecrypt new direct rooms with such members are encrypted
+ */
+export function createDirectRooms(api: DirectApi, own: string, canDecrypt: CanDecrypt = NOBODY_CAN) {
   let rooms: DirectRooms = {};
   let memberByRoom = new Map<string, string>();
   /** Direct rooms that were checked: the bridge is in the room, and the member is in the room or invited. */
@@ -56,7 +63,7 @@ export function createDirectRooms(
     for (const roomId of (rooms[userId] ?? []).toReversed()) {
       if (await isUsable(roomId, userId)) return roomId;
     }
-    const roomId = await api.createDirectRoom(userId, signal);
+    const roomId = await api.createDirectRoom(userId, await canDecrypt(userId, signal), signal);
     await add(userId, roomId);
     usable.set(roomId, true);
     return roomId;

@@ -182,8 +182,10 @@ export class MatrixChat implements BridgeChat {
   async #post(roomId: string, showing: Showing, signal: AbortSignal): Promise<string[]> {
     const { api, encrypted, timeline, keycaps } = this.#parts;
     const { id, message } = showing;
-    if (await encrypted.isEncrypted(roomId)) throw encryptedRoom();
-    const eventId = await api.send(roomId, "m.room.message", id, await this.#toContent(showing), signal);
+    const isEncrypted = await encrypted.isEncrypted(roomId);
+    if (isEncrypted && !encrypted.isSupported) throw encryptedRoom();
+    const content = await this.#toContent(showing, isEncrypted);
+    const eventId = await api.send(roomId, "m.room.message", id, content, signal);
     timeline.begin({ eventId, txnId: id, before: undefined, after: message });
     keycaps.want({ roomId, eventId, count: keycapCount(message), cause: id, before: 0 });
     this.#afterQuestion(roomId, message);
@@ -195,15 +197,18 @@ export class MatrixChat implements BridgeChat {
    * of a new message, if any.
    */
   async #update(event: ShownUpdate, signal: AbortSignal): Promise<string | undefined> {
-    const { keycaps, shown } = this.#parts;
+    const { keycaps, shown, encrypted } = this.#parts;
     const { id, message } = event;
     const current = readChatId(event.chatMessageIds.at(-1) ?? event.chatMessageId);
     const { roomId, eventId } = current;
     const known = shown(event.chatMessageId);
     const before = known?.message;
-    const content = await this.#toContent({ id, message, isEphemeral: (known?.user ?? null) !== null });
+    const isEncrypted =
+      encrypted.isSupported && (await untilAnswered(() => encrypted.isEncrypted(roomId), { signal }));
+    const isEphemeral = (known?.user ?? null) !== null;
+    const content = await this.#toContent({ id, message, isEphemeral }, isEncrypted);
     if (before !== undefined && isNewQuestion(before, message) && (await this.#isPosted(roomId, signal))) {
-      return this.#ask({ id, message, before, current, content }, signal);
+      return this.#ask({ id, message, before, current, content, isEncrypted }, signal);
     }
     await this.#edit({ ...current, txnId: id, before, after: message, content }, signal);
     const wanted = { roomId, eventId, count: keycapCount(message), cause: id };
@@ -221,11 +226,12 @@ export class MatrixChat implements BridgeChat {
       readonly before: Message;
       readonly current: ReturnType<typeof readChatId>;
       readonly content: object;
+      readonly isEncrypted: boolean;
     },
     signal: AbortSignal,
   ): Promise<string> {
     const { api, timeline, keycaps, settings } = this.#parts;
-    const { id, message, before, current, content } = question;
+    const { id, message, before, current, content, isEncrypted } = question;
     const { roomId } = current;
     const txnId = questionTxn(id);
     const send = () => api.send(roomId, "m.room.message", txnId, content, signal);
@@ -236,7 +242,7 @@ export class MatrixChat implements BridgeChat {
     // A message that asks nothing, e.g. the answer of the last question, stays as it is.
     if (asks(before)) {
       const after = closed(before);
-      const left = toContent(after, settings.COMMAND_PREFIX);
+      const left = toContent(after, settings.COMMAND_PREFIX, undefined, isEncrypted);
       await this.#edit({ ...current, txnId: closingTxn(id), before, after, content: left }, signal);
       keycaps.want({ ...current, count: 0, cause: id, before: keycapCount(before) });
     }
@@ -276,13 +282,14 @@ export class MatrixChat implements BridgeChat {
   }
 
   /** Resolves to the content of a message. An image is uploaded first, so that it never follows its question. */
-  async #toContent({ message, isEphemeral }: Showing) {
+  async #toContent({ message, isEphemeral }: Showing, isEncrypted: boolean) {
     const { pictures, settings } = this.#parts;
     const { image } = message;
     const { COMMAND_PREFIX: prefix, MATRIX_PICTURES: how } = settings;
-    const picture = image === null || how === "link" ? undefined : await pictures.upload(image);
-    if (picture !== undefined) return withPicture(toContent(message, prefix), picture);
-    const content = toContent(message, prefix, image ?? undefined);
+    const picture = image === null || how === "link" ? undefined : await pictures.upload(image, isEncrypted);
+    const link = picture === undefined ? (image ?? undefined) : undefined;
+    const content = toContent(message, prefix, link, isEncrypted);
+    if (picture !== undefined) return withPicture(content, picture);
     // A receipt must not ring the member's phone, but a question may.
     return isEphemeral && !asks(message) ? asNotice(content) : content;
   }

@@ -2,6 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { disableTypes, imageSize, types } from "image-size";
 import { LRUCache } from "lru-cache";
 import type { MatrixApi } from "../client/matrix-api";
+import type { EncryptedFile } from "../crypto/room-crypto";
 import { createPublicFetch, type PublicFetchOptions } from "../client/public-fetch";
 
 /** An image on the homeserver. */
@@ -12,6 +13,8 @@ export interface Picture {
   readonly mimetype: string;
   /** Bytes. */
   readonly size: number;
+  /** The keys of an encrypted image; undefined for other images. */
+  readonly keys: object | undefined;
   /** Pixels. */
   readonly measured: { readonly w: number; readonly h: number };
 }
@@ -41,13 +44,21 @@ export interface PicturesParts extends Pick<PublicFetchOptions, "allow" | "resol
   readonly api: Pick<MatrixApi, "upload">;
   /** Aborted when the bridge stops. */
   readonly signal: AbortSignal;
+  /** Encrypts the images of encrypted rooms; undefined if the bridge does not support encrypted rooms. */
+  readonly encryptFile?: ((bytes: Buffer) => EncryptedFile) | undefined;
   /** Called with the reason why an image is not shown. */
   onFailure(reason: string): void;
 }
 
+/** The URL of an image, and whether the image is encrypted before the upload. */
+interface Wanted {
+  readonly url: string;
+  readonly isEncrypted: boolean;
+}
+
 export type Pictures = ReturnType<typeof createPictures>;
 
-export function createPictures({ api, signal, onFailure, ...addresses }: PicturesParts) {
+export function createPictures({ api, encryptFile, signal, onFailure, ...addresses }: PicturesParts) {
   const known = new LRUCache<string, Picture>({ max: PICTURES_KEPT });
   const failed = new LRUCache<string, true>({ max: PICTURES_KEPT, ttl: FAILED_FOR_MS });
   /** The uploads that are waiting or in progress, by URL. */
@@ -62,12 +73,16 @@ export function createPictures({ api, signal, onFailure, ...addresses }: Picture
     return { bytes, ...measure(bytes) };
   }
 
-  async function fetchAndUpload(url: string): Promise<Picture | undefined> {
+  async function fetchAndUpload({ url, isEncrypted }: Wanted): Promise<Picture | undefined> {
     try {
       const { bytes, extension, mimetype, measured } = await fetchPicture(url);
-      const mxc = await api.upload(bytes, mimetype, `picture.${extension}`, signal);
-      const picture = { mxc, extension, mimetype, size: bytes.byteLength, measured };
-      known.set(url, picture);
+      const sealed = isEncrypted ? encryptFile?.(bytes) : undefined;
+      const mxc =
+        sealed === undefined
+          ? await api.upload(bytes, mimetype, `picture.${extension}`, signal)
+          : await api.upload(sealed.bytes, "application/octet-stream", "picture", signal);
+      const picture = { mxc, extension, mimetype, size: bytes.byteLength, keys: sealed?.keys, measured };
+      known.set(keyOf({ url, isEncrypted }), picture);
       return picture;
     } catch (error) {
       if (signal.aborted) return undefined;
@@ -78,15 +93,16 @@ export function createPictures({ api, signal, onFailure, ...addresses }: Picture
   }
 
   /** Joins the upload in progress of the same image. */
-  async function uploadOnce(url: string): Promise<Picture | undefined> {
-    const found = pending.get(url);
+  async function uploadOnce(wanted: Wanted): Promise<Picture | undefined> {
+    const key = keyOf(wanted);
+    const found = pending.get(key);
     if (found !== undefined) return found;
     if (pending.size >= PENDING_MAX) {
       onFailure(`${PENDING_MAX} images are already waiting`);
       return undefined;
     }
-    const upload = inTurn(() => fetchAndUpload(url)).finally(() => pending.delete(url));
-    pending.set(url, upload);
+    const upload = inTurn(() => fetchAndUpload(wanted)).finally(() => pending.delete(key));
+    pending.set(key, upload);
     return upload;
   }
 
@@ -96,23 +112,25 @@ export function createPictures({ api, signal, onFailure, ...addresses }: Picture
      * cannot be fetched, if the homeserver does not accept it, or after 3 seconds. A slow upload continues: the next
      * edit of the message can show the image.
      */
-    async upload(url: string): Promise<Picture | undefined> {
-      const found = known.get(url);
+    async upload(url: string, isEncrypted = false): Promise<Picture | undefined> {
+      const found = known.get(keyOf({ url, isEncrypted }));
       if (found !== undefined || failed.has(url)) return found;
       const isOver = new AbortController();
       const limit = sleep(SHOWN_WITHIN_MS, undefined, { signal: isOver.signal });
-      const picture = await Promise.race([uploadOnce(url), limit.catch(() => undefined)]);
+      const picture = await Promise.race([uploadOnce({ url, isEncrypted }), limit.catch(() => undefined)]);
       isOver.abort();
       return picture;
     },
   };
 }
 
+const keyOf = ({ url, isEncrypted }: Wanted): string => `${isEncrypted ? "encrypted" : "plain"} ${url}`;
+
 /**
  * Returns the type and the size of an image, from its content. The answer's `Content-Type` is not sufficient: a server
  * can call any file an image. Throws if the content is not an image.
  */
-function measure(bytes: Buffer): Omit<Picture, "mxc" | "size"> {
+function measure(bytes: Buffer): Omit<Picture, "mxc" | "size" | "keys"> {
   let found;
   try {
     found = imageSize(bytes);

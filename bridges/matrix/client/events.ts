@@ -23,6 +23,9 @@ export interface MatrixEvent {
   };
 }
 
+/** The type of an event that cannot be decrypted, because the client of the member does not send its key. */
+export const KEY_WITHHELD = "key withheld";
+
 export interface JoinedRoom {
   readonly timeline?: {
     readonly events?: readonly MatrixEvent[];
@@ -36,8 +39,21 @@ export interface InvitedRoom {
   readonly invite_state?: { readonly events?: readonly MatrixEvent[] };
 }
 
+/** The parts of a sync that concern the keys of devices. */
+export interface KeyChanges {
+  readonly toDevice: readonly unknown[];
+  /** Members whose devices changed, and members who no longer share an encrypted room with the bridge. */
+  readonly changed: readonly string[];
+  readonly left: readonly string[];
+  /** The number of the bridge's one-time keys on the homeserver, by algorithm. */
+  readonly oneTimeKeys: Readonly<Record<string, number>>;
+  /** The algorithms of the fallback keys that are not yet used; undefined if the homeserver does not support them. */
+  readonly unusedFallbackKeys: readonly string[] | undefined;
+}
+
 export interface SyncAnswer {
   readonly next_batch: string;
+  readonly keys?: KeyChanges;
   readonly account_data?: { readonly events?: readonly Pick<MatrixEvent, "type" | "content">[] };
   readonly rooms?: {
     readonly join?: Readonly<Record<string, JoinedRoom>>;

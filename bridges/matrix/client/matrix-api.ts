@@ -13,6 +13,12 @@ const PAGE_EVENTS = 100;
 /** Maximum number of reactions that are read from a message. The bridge's own reactions are usually the oldest. */
 const REACTIONS_READ = 50;
 
+/** An event of a room before it is sent. */
+export interface SentEvent {
+  readonly type: string;
+  readonly content: object;
+}
+
 export interface Login {
   readonly user_id: string;
   readonly device_id: string;
@@ -23,6 +29,9 @@ export interface Login {
 export class MatrixApi {
   readonly #request: SendRequest;
   readonly #onSkipped: OnSkipped;
+  /** Returns the event that is sent instead. The bridge encrypts events here. */
+  seal: (roomId: string, event: SentEvent, signal?: AbortSignal) => Promise<SentEvent> = async (_, event) =>
+    event;
 
   /** @param onSkipped called with each event that is skipped because it is malformed */
   constructor(request: SendRequest, onSkipped: OnSkipped) {
@@ -41,7 +50,7 @@ export class MatrixApi {
   }
 
   whoAmI() {
-    return this.#get<{ user_id: string }>("/_matrix/client/v3/account/whoami");
+    return this.#get<{ user_id: string; device_id?: string }>("/_matrix/client/v3/account/whoami");
   }
 
   async sync(options: {
@@ -65,10 +74,11 @@ export class MatrixApi {
     return readSync(answer, this.#onSkipped);
   }
 
-  /** Sends an event. A repeat with the same transaction id changes nothing, and resolves to the same event id. */
+  /** Sends an event, as `seal` returns it. A repeat with the same transaction id changes nothing, and resolves to the same event id. */
   async send(roomId: string, type: string, txnId: string, content: object, signal?: AbortSignal) {
-    const path = pathOf`/_matrix/client/v3/rooms/${roomId}/send/${type}/${txnId}`;
-    return (await this.#put<{ event_id: string }>(path, content, signal)).event_id;
+    const sent = await this.seal(roomId, { type, content }, signal);
+    const path = pathOf`/_matrix/client/v3/rooms/${roomId}/send/${sent.type}/${txnId}`;
+    return (await this.#put<{ event_id: string }>(path, sent.content, signal)).event_id;
   }
 
   /** Removes the content of an event. A repeat with the same transaction id has no effect. */
@@ -106,9 +116,27 @@ export class MatrixApi {
     return textsOf(fieldsOf(await this.#get("/_matrix/client/v3/joined_rooms"))["joined_rooms"]);
   }
 
+  /** Resolves to the members of a room, without those who left. */
+  async members(roomId: string): Promise<readonly { readonly id: string; readonly membership: unknown }[]> {
+    const path = pathOf`/_matrix/client/v3/rooms/${roomId}/members`;
+    const { chunk } = fieldsOf(await this.#get(path, { not_membership: "leave" }));
+    const events = readEvents(chunk, this.#onSkipped);
+    return events.map(({ state_key: id = "", content }) => ({ id, membership: content["membership"] }));
+  }
+
   /** Creates a direct room and invites the member. */
-  async createDirectRoom(userId: string, signal?: AbortSignal): Promise<string> {
-    const body = { preset: "trusted_private_chat", is_direct: true, invite: [userId] };
+  async createDirectRoom(userId: string, isEncrypted: boolean, signal?: AbortSignal): Promise<string> {
+    const encryption = {
+      type: "m.room.encryption",
+      state_key: "",
+      content: { algorithm: "m.megolm.v1.aes-sha2" },
+    };
+    const body = {
+      preset: "trusted_private_chat",
+      is_direct: true,
+      invite: [userId],
+      ...(isEncrypted && { initial_state: [encryption] }),
+    };
     return (await this.#post<{ room_id: string }>("/_matrix/client/v3/createRoom", body, signal)).room_id;
   }
 
@@ -146,6 +174,16 @@ export class MatrixApi {
     const query = { ...range, dir: "b", limit: String(PAGE_EVENTS), filter: JSON.stringify(filter) };
     const { chunk, end } = fieldsOf(await this.#get(path, query, signal));
     return { chunk: readEvents(chunk, this.#onSkipped), ...(typeof end === "string" && { end }) };
+  }
+
+  /** Sends a request about keys of devices: `upload`, `query`, `claim` or `signatures/upload`. */
+  postKeys(what: string, body: object, signal?: AbortSignal): Promise<unknown> {
+    return this.#post(`/_matrix/client/v3/keys/${what}`, body, signal);
+  }
+
+  /** Sends an event to devices. A repeat with the same transaction id has no effect. */
+  sendToDevice(type: string, txnId: string, body: object, signal?: AbortSignal): Promise<unknown> {
+    return this.#put(pathOf`/_matrix/client/v3/sendToDevice/${type}/${txnId}`, body, signal);
   }
 
   #get<T>(path: string, query?: MatrixRequest["query"], signal?: AbortSignal): Promise<T> {

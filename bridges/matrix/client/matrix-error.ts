@@ -32,11 +32,16 @@ export class MatrixError extends Error {
   }
 }
 
+/** Thrown when the bridge cannot use the account with these settings. The message names the setting to change. */
+export class AccountRejected extends Error {
+  override readonly name = "AccountRejected";
+}
+
 /**
  * Whether the same request can succeed later: true after a missing answer, a rate limit, or a fault of the homeserver.
  */
 export function isTransient(error: unknown): boolean {
-  if (error instanceof CannotShow) return false;
+  if (error instanceof CannotShow || error instanceof AccountRejected) return false;
   if (!(error instanceof MatrixError)) return true;
   return error.isRateLimit || error.status >= 500 || error.status === 408;
 }

@@ -1,5 +1,5 @@
-import type { InvitedRoom, JoinedRoom, MatrixEvent, SyncAnswer } from "./events";
-import { fieldsOf, isFields, listOf, type Fields } from "./fields";
+import type { InvitedRoom, JoinedRoom, KeyChanges, MatrixEvent, SyncAnswer } from "./events";
+import { fieldsOf, isFields, listOf, textsOf, type Fields } from "./fields";
 
 /** Called when an event is skipped because a field is missing or has a wrong type, with the event's id, if any. */
 export type OnSkipped = (eventId: string | undefined) => void;
@@ -32,6 +32,7 @@ export function readSync(answer: unknown, onSkipped: OnSkipped): SyncAnswer {
   };
   return {
     next_batch,
+    keys: readKeyChanges(fieldsOf(answer)),
     account_data: {
       events: listOf(fieldsOf(account_data)["events"]).map((event) => {
         const { type, content } = fieldsOf(event);
@@ -43,6 +44,21 @@ export function readSync(answer: unknown, onSkipped: OnSkipped): SyncAnswer {
       invite: mapValues(fieldsOf(invite), readInvited),
       leave: mapValues(fieldsOf(leave), readJoined),
     },
+  };
+}
+
+function readKeyChanges(answer: Fields): KeyChanges {
+  const { changed, left } = fieldsOf(answer["device_lists"]);
+  const counts = Object.entries(fieldsOf(answer["device_one_time_keys_count"]));
+  const fallback = answer["device_unused_fallback_key_types"];
+  return {
+    toDevice: listOf(fieldsOf(answer["to_device"])["events"]).filter(isFields),
+    changed: textsOf(changed),
+    left: textsOf(left),
+    oneTimeKeys: Object.fromEntries(
+      counts.filter((entry): entry is [string, number] => typeof entry[1] === "number"),
+    ),
+    unusedFallbackKeys: fallback === undefined ? undefined : textsOf(fallback),
   };
 }
 

@@ -1,7 +1,7 @@
-import { createHash } from "node:crypto";
+import { createHash, randomBytes } from "node:crypto";
 import type { StateFile } from "../state-file";
 import type { MatrixApi } from "./matrix-api";
-import { MatrixError } from "./matrix-error";
+import { AccountRejected, MatrixError } from "./matrix-error";
 import { untilAnswered, type RetryOptions } from "./retrying";
 
 /** The configured credentials: an access token, or the name and the password of the account. */
@@ -18,11 +18,8 @@ export interface SavedSession {
   readonly user: string;
   readonly userId: string;
   readonly accessToken: string;
-}
-
-/** Thrown when the bridge cannot use the account with these settings. The message names the setting to change. */
-export class AccountRejected extends Error {
-  override readonly name = "AccountRejected";
+  /** Undefined for the device that `deviceId` names. */
+  readonly deviceId?: string;
 }
 
 export type Session = ReturnType<typeof createSession>;
@@ -42,18 +39,22 @@ export function createSession(
 ) {
   const { homeserver, accessToken, user = "", password = "" } = credentials;
   let token = accessToken;
+  let device: string | undefined;
 
-  async function saved(): Promise<string | undefined> {
+  async function saved(): Promise<SavedSession | undefined> {
     const found = await file.load();
-    return found?.homeserver === homeserver && found.user === user ? found.accessToken : undefined;
+    return found?.homeserver === homeserver && found.user === user ? found : undefined;
   }
 
-  async function logIn(options: RetryOptions): Promise<string> {
-    const device = { id: deviceId(workspaceId), name: "chat-bridge-matrix" };
+  async function logIn(options: RetryOptions, id: string): Promise<string> {
     try {
-      const login = await untilAnswered(() => api().login(user, password, device), options);
+      const login = await untilAnswered(
+        () => api().login(user, password, { id, name: "chat-bridge-matrix" }),
+        options,
+      );
       token = login.access_token;
-      await file.save({ homeserver, user, userId: login.user_id, accessToken: token });
+      device = id;
+      await file.save({ homeserver, user, userId: login.user_id, accessToken: token, deviceId: id });
       return login.user_id;
     } catch (error) {
       if (!(error instanceof MatrixError)) throw error;
@@ -66,21 +67,39 @@ export function createSession(
   return {
     /** The access token; undefined before the first login. */
     token: () => token,
+    /** The id of the device that is logged in; undefined if the access token belongs to no device. */
+    device: () => device,
     /** Resolves to the id of the bridge's account. Logs in if there is no valid token, and retries while there is no answer. */
     async open(options: RetryOptions): Promise<string> {
-      token = accessToken ?? (await saved());
-      if (token === undefined) return logIn(options);
+      const found = accessToken === undefined ? await saved() : undefined;
+      const id = found?.deviceId ?? deviceId(workspaceId);
+      token = accessToken ?? found?.accessToken;
+      if (token === undefined) return logIn(options, id);
       try {
-        return (await untilAnswered(() => api().whoAmI(), options)).user_id;
+        const { user_id: userId, device_id: current } = await untilAnswered(() => api().whoAmI(), options);
+        device = current;
+        return userId;
       } catch (error) {
         if (!(error instanceof MatrixError)) throw error;
         if (accessToken === undefined && error.isTokenRejected) {
           token = undefined;
-          return logIn(options);
+          return logIn(options, id);
         }
         const check = accessToken === undefined ? "" : " and MATRIX_ACCESS_TOKEN";
         throw new AccountRejected(`${error.message} to the access token: check MATRIX_HOMESERVER${check}`);
       }
+    },
+    /** Logs in as a new device, because the keys of the current device are lost. Resolves to the id of the device. */
+    async renew(options: RetryOptions): Promise<string> {
+      if (accessToken !== undefined) {
+        throw new AccountRejected(
+          "the state folder lacks the keys of this device: log in again, and give the new MATRIX_ACCESS_TOKEN",
+        );
+      }
+      const suffix = randomBytes(4).toString("hex").toUpperCase();
+      const id = `${deviceId(workspaceId)}${suffix}`;
+      await logIn(options, id);
+      return id;
     },
   };
 }

@@ -14,7 +14,9 @@ export interface SyncPosition {
 const TYPES = [
   "m.room.message",
   "m.reaction",
+  "m.room.encrypted",
   "m.room.encryption",
+  "m.room.history_visibility",
   "m.room.member",
   "m.room.name",
   "m.room.power_levels",

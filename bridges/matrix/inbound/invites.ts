@@ -23,10 +23,11 @@ export interface InviteParts {
 const ROOMS_NOTED = 1_000;
 
 const NO_ENCRYPTION =
-  "I cannot play in an encrypted room, because I cannot read its messages. " +
-  "Please invite me to a room without end-to-end encryption. I am leaving this room.";
+  "I cannot play in an encrypted room, because my encryption is off. " +
+  "Please invite me to a room without end-to-end encryption, or ask my administrator to set MATRIX_ENCRYPTION=on " +
+  "(see “Encrypted rooms” in the README of chat-bridge-matrix). I am leaving this room.";
 const GAME_OVER =
-  "Game over: this room is now encrypted, and I cannot read encrypted messages. A game in this room ends here. " +
+  "Game over: this room is now encrypted, and my encryption is off. A game in this room ends here. " +
   "To play on, create a room without end-to-end encryption, and invite me there. I am leaving this room.";
 
 /**
@@ -57,7 +58,6 @@ export function createInvites({ api, own, allowed, direct, encrypted, log, signa
   async function leaveEncrypted(roomId: string, hadGames: boolean): Promise<void> {
     if (left.has(roomId)) return;
     left.set(roomId, true);
-    encrypted.add(roomId);
     log.warn({ roomId }, "left a room: encrypted rooms are not supported");
     const txnId = `encrypted.${Date.now()}`;
     const say = () =>
@@ -66,16 +66,22 @@ export function createInvites({ api, own, allowed, direct, encrypted, log, signa
     await attempts.untilAnswered("leave an encrypted room", roomId, () => api.leave(roomId));
   }
 
-  /** Leaves a joined room if it is encrypted. Resolves to whether the bridge stays. Rejects only when the bridge stops. */
+  /** Leaves a joined room if it is encrypted, and the bridge does not support that. Resolves to whether the bridge stays. Rejects only when the bridge stops. */
   async function settle(roomId: string): Promise<boolean> {
     const read = () => encrypted.isEncrypted(roomId);
     const found = await attempts.untilAnswered("read whether a room is encrypted", roomId, read);
-    if (found?.value === true) await leaveEncrypted(roomId, false);
-    return found?.value !== true;
+    if (found?.value !== true || encrypted.isSupported) return true;
+    await leaveEncrypted(roomId, false);
+    return false;
   }
 
   return {
-    leaveEncrypted,
+    /** Called when a room turns its encryption on. Rejects only when the bridge stops. */
+    async encrypted(roomId: string): Promise<void> {
+      await encrypted.add(roomId);
+      if (encrypted.isSupported) log.info({ roomId }, "the encryption of a room is on");
+      else await leaveEncrypted(roomId, true);
+    },
     settle,
     /**
      * Joins the room, or rejects the invite. Resolves to whether the bridge has joined. Rejects only when the bridge

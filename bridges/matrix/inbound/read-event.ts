@@ -1,6 +1,6 @@
 import { readChoice, readCommand } from "chat-bridge-runner";
 import { choicesOf, keycapNumber } from "../chat/choices";
-import { relationOf, type MatrixEvent } from "../client/events";
+import { KEY_WITHHELD, relationOf, type MatrixEvent } from "../client/events";
 import { editHint, NOT_IN_DIRECT_ROOMS, numberHint, reactionHint } from "./hints";
 import type { MemberAct, RoomView, ShownEvent, Typing } from "./member-act";
 
@@ -11,10 +11,15 @@ export const TYPED_MAX_AGE_MS = 5 * 60_000;
 /** A prompt waits for an answer only while it is among this many of the bridge's newest messages in the room. */
 const PROMPTS_SEEN = 5;
 
+const CANNOT_READ =
+  "I cannot read what you type here, because your app sends its keys only to verified devices. " +
+  "Answer with a reaction, or allow other devices in the settings of your app.";
+
 /** Returns what a member did; undefined if the event is not for the service. Never throws. */
 export function readEvent(event: MatrixEvent, room: RoomView, typing: Typing): MemberAct | undefined {
   if (room.directMember !== undefined && event.sender !== room.directMember) return undefined;
   if (event.type === "m.reaction") return readReaction(event, room, typing);
+  if (event.type === KEY_WITHHELD) return { type: "hint", text: CANNOT_READ, topic: "keys" };
   if (event.type !== "m.room.message" || event.content["msgtype"] !== "m.text") return undefined;
   const relation = relationOf(event);
   const { body } = event.content;

@@ -16,6 +16,7 @@ import {
   type SyncAnswer,
 } from "../client/events";
 import type { MatrixApi } from "../client/matrix-api";
+import type { RoomCrypto } from "../crypto/room-crypto";
 import type { Ids } from "../ids";
 import type { RoomList } from "../room-list";
 import type { Invites } from "./invites";
@@ -42,6 +43,8 @@ export interface SyncHandlerParts {
   readonly powers: Pick<RoomPowers, "changed">;
   readonly roomList: Pick<RoomList, "joined" | "left" | "readRoom">;
   readonly reporter: Pick<Reporter, "report" | "powersChanged">;
+  /** Undefined if the bridge does not support encrypted rooms. */
+  readonly crypto?: Pick<RoomCrypto, "receive" | "read" | "recipients"> | undefined;
   readonly log: Logger;
   readonly signal: AbortSignal;
 }
@@ -61,8 +64,10 @@ export class SyncHandler {
   }
 
   /** Resolves once the events of all members are reported. Rejects only when the bridge stops. */
-  async handle({ account_data: data, rooms = {} }: SyncAnswer, since: string | undefined): Promise<void> {
-    const { direct, invites, upgrades, powers, roomList } = this.#parts;
+  async handle(answer: SyncAnswer, since: string | undefined): Promise<void> {
+    const { account_data: data, rooms = {}, keys } = answer;
+    const { direct, invites, upgrades, powers, roomList, crypto } = this.#parts;
+    const late = keys && crypto && (await crypto.receive(keys, since === undefined));
     for (const { type, content } of data?.events ?? []) {
       if (type === "m.direct") direct.replace(content as DirectRooms);
     }
@@ -83,18 +88,24 @@ export class SyncHandler {
     if (since === undefined) return;
     const joined = Object.entries(rooms.join ?? {});
     const tasks: MemberTask[] = [];
+    for (const { roomId, event } of late ?? []) tasks.push(...(await this.#readEvents(roomId, [event])));
     for (const [roomId, room] of joined) tasks.push(...(await this.#readRoom(roomId, room, since)));
     await runByMember(tasks, MEMBERS_AT_ONCE);
   }
 
   async #readRoom(roomId: string, joined: JoinedRoom, since: string): Promise<readonly MemberTask[]> {
-    const { api, own, log, signal } = this.#parts;
-    const tasks: MemberTask[] = [];
+    const { api, own, log, signal, crypto } = this.#parts;
     const onFailure = (error: unknown): void => {
       log.warn({ roomId, problem: (error as Error).message }, "cannot fetch older events of a room");
     };
     const events = await newEvents(api, { id: roomId, own, since }, joined, { signal, onFailure });
     for (const event of joined.state?.events ?? []) await this.#readState(roomId, event);
+    return this.#readEvents(roomId, crypto === undefined ? events : await crypto.read(roomId, events));
+  }
+
+  async #readEvents(roomId: string, events: readonly MatrixEvent[]): Promise<readonly MemberTask[]> {
+    const { log, signal } = this.#parts;
+    const tasks: MemberTask[] = [];
     const view = this.#viewOf(roomId);
     for (const event of events) {
       try {
@@ -124,8 +135,9 @@ export class SyncHandler {
 
   /** Updates the cached state of a room from a state event. */
   async #readState(roomId: string, event: MatrixEvent): Promise<void> {
-    const { names, reporter, direct, invites, upgrades, powers, roomList } = this.#parts;
+    const { names, reporter, direct, invites, upgrades, powers, roomList, crypto } = this.#parts;
     names.read(roomId, event);
+    crypto?.recipients.changed(roomId, event.type);
     if (event.type === "m.room.power_levels") {
       powers.changed(roomId);
       reporter.powersChanged(roomId);
@@ -133,7 +145,7 @@ export class SyncHandler {
       void roomList.readRoom(roomId);
     }
     if (event.type === "m.room.member") direct.membershipChanged(roomId);
-    if (event.type === "m.room.encryption") await invites.leaveEncrypted(roomId, true);
+    if (event.type === "m.room.encryption") await invites.encrypted(roomId);
     if (event.type === "m.room.tombstone") await upgrades.follow(roomId, event);
   }
 
