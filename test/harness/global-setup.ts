@@ -18,7 +18,13 @@ import {
   installHelm,
 } from "../programs/go";
 import { installTypeScripts } from "../programs/npm";
-import { installKubernetesValidate, installSlixmpp, installSynapse, preparePython } from "../programs/pypi";
+import {
+  installKubernetesValidate,
+  installNio,
+  installSlixmpp,
+  installSynapse,
+  preparePython,
+} from "../programs/pypi";
 import type { Say } from "../programs/tools-folder";
 import { shareGameKit } from "../../kit/game/test/harness/shared-game-kit";
 import { shareKit } from "../../kit/test/harness/shared-kit";
@@ -64,6 +70,7 @@ const PROGRAMS: readonly (readonly [RegExp, (say: Say) => Promise<unknown>])[] =
   [/\bfindPromtool\(/, findPromtool],
   [/\bfindShellcheck\(/, findShellcheck],
   [/\bstartSynapse\(/, installSynapse],
+  [/\bstartEncryptedMember\(/, installNio],
   [/\binstallKubernetesValidate\(/, installKubernetesValidate],
   [/\bpython3 -m venv/, preparePython],
   [/\binstallTypeScripts\(/, installTypeScripts],

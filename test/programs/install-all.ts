@@ -5,7 +5,7 @@ import { findRedisServer } from "../../deploy/local/redis-server";
 import { APT_PROGRAMS, installMissing } from "./apt";
 import { findGatewayApi, findPrometheusOperator, installActionlint, installHelm } from "./go";
 import { installNode, installTypeScripts } from "./npm";
-import { installKubernetesValidate, installSlixmpp, installSynapse, preparePython } from "./pypi";
+import { installKubernetesValidate, installNio, installSlixmpp, installSynapse, preparePython } from "./pypi";
 import { REDIS_SERVERS } from "./redis-servers";
 import type { Say } from "./tools-folder";
 
@@ -63,6 +63,7 @@ export function installAll(nodes: readonly string[], stores: readonly string[], 
   const python = apt.then(() =>
     inTurn([
       installKubernetesValidate,
+      installNio,
       installSynapse,
       installSlixmpp,
       ...stores.map((name) => (each: Say) => REDIS_SERVERS[name]?.(each) ?? Promise.resolve()),

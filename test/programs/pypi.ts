@@ -30,10 +30,18 @@ const VALIDATOR = {
   size: "150 MB",
 };
 
+/**
+ * With the extra `e2e`, matrix-nio encrypts with libolm, which pip compiles with cmake if PyPI has no wheel for the
+ * machine. Later releases of matrix-nio use the same primitives as the bridge.
+ */
+const NIO = { name: "matrix-nio", package: "matrix-nio[e2e]", version: "0.25.2", size: "65 MB" };
+
 /** Returns the path of the Python that runs Synapse, the Matrix homeserver of the tests. Installs Synapse if it is missing. */
 export const installSynapse = (say: Say): Promise<string> => installFromPypi(SYNAPSE, say);
 /** Returns the path of the Python that runs slixmpp, the XMPP client of the tests. Installs slixmpp if it is missing. */
 export const installSlixmpp = (say?: Say): Promise<string> => installFromPypi(SLIXMPP, say);
+/** Returns the path of the Python that runs matrix-nio, a Matrix client of the tests. */
+export const installNio = (say: Say): Promise<string> => installFromPypi(NIO, say);
 /** Returns the path of the Python that runs kubernetes-validate. Installs kubernetes-validate if it is missing. */
 export const installKubernetesValidate = (say?: Say): Promise<string> => installFromPypi(VALIDATOR, say);
 

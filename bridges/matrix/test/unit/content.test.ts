@@ -94,6 +94,9 @@ test("an edit of any message fits into an event", () => {
       const edit = JSON.stringify(toEdit("$event", content));
       expect(Buffer.byteLength(edit)).toBeLessThan(60_000);
       expect(edit.isWellFormed()).toBe(true);
+      // Encryption makes an event a third longer.
+      const short = toEdit("$event", toContent(message(text, all.map(action)), "!", undefined, true));
+      expect(Buffer.byteLength(JSON.stringify(short))).toBeLessThan(45_000);
     }),
     { numRuns: 30 },
   );
