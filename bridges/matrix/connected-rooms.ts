@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { createBridge, dmChannel, type Bridge } from "chat-bridge-kit";
 import { kitOptions, withStatus, type BridgeSettings, type Logger } from "chat-bridge-runner";
-import { createBackground } from "./background";
+import { createBackground, type Background } from "./background";
 import { readChatId } from "./chat/chat-id";
 import { keycapCount } from "./chat/choices";
 import { toNotice } from "./chat/content";
@@ -11,13 +11,13 @@ import { createPowerNotice } from "./chat/power-notice";
 import { createRoomPowers } from "./chat/room-powers";
 import { createKeycapReactions, type KeycapReactions } from "./chat/keycap-reactions";
 import { MatrixChat } from "./chat/matrix-chat";
-import { createPictures } from "./chat/pictures";
+import { createPictures, type Pictures } from "./chat/pictures";
 import { createTimelineStates } from "./chat/timeline-states";
 import { createUnsavedEvents, type UnsavedEvents } from "./chat/unsaved-events";
 import type { MatrixApi } from "./client/matrix-api";
 import type { RoomCrypto } from "./crypto/room-crypto";
 import { createSeal } from "./crypto/seal";
-import { createIds } from "./ids";
+import { createIds, type Ids } from "./ids";
 import { createDirectHelp } from "./inbound/direct-help";
 import { createInvites } from "./inbound/invites";
 import { createNames } from "./inbound/names";
@@ -34,6 +34,8 @@ const CHAT_TIMEOUT_MS = 10 * 60_000;
 /** Maximum number of channels, and of newest messages in each channel, whose keycaps are repaired at the start. */
 const REPAIRED_CHANNELS = 100;
 const REPAIRED_MESSAGES = 3;
+
+const MUTED = "an update waits: the bridge may not send messages in the room";
 
 export interface RoomsParts {
   readonly settings: BridgeSettings & MatrixSettings;
@@ -66,14 +68,9 @@ export class ConnectedRooms {
   constructor({ settings, program, api, userId, crypto, log, signal }: RoomsParts) {
     const ids = this.#ids;
     this.#signal = signal;
-    const warn = (message: string) => (error: unknown) =>
-      log.warn({ problem: (error as Error).message }, message);
+    const warn = (message: string) => warner(log, message);
     const background = createBackground(signal, warn("a request to the homeserver was dropped"));
-    const direct = createDirectRooms(
-      api,
-      userId,
-      crypto && ((member, stopped) => crypto.canDecrypt(member, stopped)),
-    );
+    const direct = createDirectRooms(api, userId, crypto?.canDecrypt);
     const encrypted = createEncryptedRooms(api, crypto);
     if (crypto !== undefined) api.seal = createSeal(crypto, encrypted);
     const keycaps = createKeycapReactions(api, userId, background);
@@ -82,43 +79,28 @@ export class ConnectedRooms {
     const names = createNames(api);
     const powers = createRoomPowers(api, userId);
     const list = new RoomList({ direct, powers, names, ids });
-    const toldFile = stateFile<readonly string[]>(join(settings.STATE_FOLDER, "told-rooms.json"));
-    const told = createToldRooms(toldFile, warn("cannot save which rooms were told about missing powers"));
-    const onFailure = (problem: string): void => log.warn({ problem }, "an image is shown as a link");
+    const told = createToldRooms(
+      toldFileIn(settings.STATE_FOLDER),
+      warn("cannot save which rooms were told about missing powers"),
+    );
     const chat = new MatrixChat({
       api,
       ids,
       direct,
       encrypted,
       powers,
-      pictures: createPictures({
-        api,
-        encryptFile: crypto && ((bytes) => crypto.encryptFile(bytes)),
-        allow: settings.MATRIX_IMAGE_ALLOW,
-        signal,
-        onFailure,
-      }),
+      pictures: picturesOf({ settings, api, crypto, log, signal }),
       keycaps,
       timeline,
       unsaved,
       powerNotice: createPowerNotice({ api, powers, direct, told, background }),
       settings,
       stopped: signal,
-      onMuted: (roomId) =>
-        log.warn({ roomId }, "an update waits: the bridge may not send messages in the room"),
+      onMuted: (roomId) => log.warn({ roomId }, MUTED),
       shown: (chatId) => this.bridge.shown(chatId),
     });
-    const options = kitOptions(settings, log);
-    const { messages } = options.store;
     const bridge = createBridge({
-      ...options,
-      store: {
-        ...options.store,
-        messages: {
-          load: () => messages.load(),
-          save: (message) => messages.save(message).finally(() => unsaved.end(message.eventId)),
-        },
-      },
+      ...optionsOf(settings, log, unsaved),
       chat,
       chatTimeoutMs: CHAT_TIMEOUT_MS,
       // The kit need not check channels, because the homeserver refuses messages for rooms that the bridge is not in.
@@ -129,12 +111,7 @@ export class ConnectedRooms {
       program,
       settings,
       rooms: () => list.states(),
-      answer: (text, { channel, id = "" }) => {
-        const roomId = ids.toMatrix(typeof channel === "string" ? channel : channel.id);
-        background.add(roomId, `status ${id}`, async (stopped) => {
-          await api.send(roomId, "m.room.message", `${id}.status`, toNotice(text), stopped);
-        });
-      },
+      answer: statusAnswer({ api, ids, background }),
     });
     const allowed = settings.MATRIX_ALLOW_INVITES;
     const invites = createInvites({ api, own: userId, direct, encrypted, log, signal, allowed });
@@ -204,4 +181,53 @@ export class ConnectedRooms {
       }
     }
   }
+}
+
+/** Returns the options of the kit. Their store tells `unsaved` which events it has saved. */
+function optionsOf(settings: RoomsParts["settings"], log: Logger, unsaved: UnsavedEvents) {
+  const options = kitOptions(settings, log);
+  const { messages } = options.store;
+  const store: typeof options.store = {
+    ...options.store,
+    messages: {
+      load: () => messages.load(),
+      save: (message) => messages.save(message).finally(() => unsaved.end(message.eventId)),
+    },
+  };
+  return { ...options, store };
+}
+
+/** Returns a function that posts the answer to `!play status` in the background. */
+function statusAnswer(parts: {
+  readonly api: MatrixApi;
+  readonly ids: Ids;
+  readonly background: Background;
+}): Parameters<typeof withStatus>[1]["answer"] {
+  const { api, ids, background } = parts;
+  return (text, { channel, id = "" }) => {
+    const roomId = ids.toMatrix(typeof channel === "string" ? channel : channel.id);
+    background.add(roomId, `status ${id}`, async (stopped) => {
+      await api.send(roomId, "m.room.message", `${id}.status`, toNotice(text), stopped);
+    });
+  };
+}
+
+/** Returns a function that logs the message of an error. */
+function warner(log: Logger, message: string): (error: unknown) => void {
+  return (error) => log.warn({ problem: (error as Error).message }, message);
+}
+
+function toldFileIn(folder: string) {
+  return stateFile<readonly string[]>(join(folder, "told-rooms.json"));
+}
+
+function picturesOf(parts: Pick<RoomsParts, "settings" | "api" | "crypto" | "log" | "signal">): Pictures {
+  const { settings, api, crypto, log, signal } = parts;
+  return createPictures({
+    api,
+    encryptFile: crypto?.encryptFile,
+    allow: settings.MATRIX_IMAGE_ALLOW,
+    signal,
+    onFailure: (problem) => log.warn({ problem }, "an image is shown as a link"),
+  });
 }

@@ -211,10 +211,10 @@ export class RoomCrypto {
     return settings;
   }
 
-  encryptFile(bytes: Buffer): EncryptedFile {
+  readonly encryptFile = (bytes: Buffer): EncryptedFile => {
     const { encryptedData, mediaEncryptionInfo } = this.#device.library.Attachment.encrypt(bytes);
     return { bytes: Buffer.from(encryptedData), keys: JSON.parse(mediaEncryptionInfo ?? "{}") as object };
-  }
+  };
 
   /** Whether the bridge has noted that a room is encrypted. The note survives restarts. */
   async isNoted(roomId: string): Promise<boolean> {
@@ -242,12 +242,12 @@ export class RoomCrypto {
   }
 
   /** Whether a member has a device that can decrypt. */
-  async canDecrypt(userId: string, signal: AbortSignal): Promise<boolean> {
+  readonly canDecrypt = async (userId: string, signal: AbortSignal): Promise<boolean> => {
     await this.#device.machine.updateTrackedUsers(this.#userIds([userId]));
     await this.#device.requests.sendWaiting(signal);
     const [user] = this.#userIds([userId]);
     return user !== undefined && (await this.#device.machine.getUserDevices(user)).devices().length > 0;
-  }
+  };
 
   /** Leaves out ids that are not valid. The library takes ownership of the ids, so each call needs new ones. */
   #userIds(ids: readonly string[]): UserId[] {
