@@ -44,6 +44,7 @@ function setUp(messages: readonly Shown[], outcome = "accepted") {
     channelWord: "room",
   });
   return {
+    chat,
     sent,
     types: (text: string, user = ANN) => chat.report({ user, channel: QUIZ, text }),
     whispers: (text: string, sharedChannels: readonly string[] = []) =>
@@ -148,4 +149,16 @@ test.each(["refused", "given-up"])("a member learns that a command was %s", asyn
   const { types } = setUp([choices("a")], outcome);
   expect(await types("!play")).toBe(UNSENT);
   expect(await types("!1", BOB)).toBe(UNSENT);
+});
+
+test("a member who edits a command is told once that the first text counts, and other edits are ignored", async () => {
+  const { chat, sent } = setUp([]);
+  const edits = (text: string, channel: typeof QUIZ | undefined = QUIZ) =>
+    chat.explainCorrection({ user: ANN, channel, text });
+  expect(edits("a typo")).toBeUndefined();
+  expect(edits("!2")).toBe("Corrections do not count: what you typed first does.");
+  expect(edits("!play")).toBeUndefined();
+  expect(chat.explain(BOB.id, "an explanation of the bridge")).toBe("an explanation of the bridge");
+  expect(chat.explain(BOB.id, "another")).toBeUndefined();
+  expect(sent).toEqual([]);
 });
