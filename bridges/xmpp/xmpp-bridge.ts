@@ -3,6 +3,7 @@ import { createBridge, type Bridge } from "chat-bridge-kit";
 import {
   isLoopback,
   kitOptions,
+  withStatus,
   type BridgeSettings,
   type RunningBridge,
   type Tools,
@@ -25,7 +26,7 @@ const STOP_KIT_MS = 3_000;
 /** Starts the bridge between the rooms of an XMPP server and a workspace. Resolves without waiting for connections. */
 export async function startXmppBridge(
   settings: BridgeSettings & XmppSettings,
-  { log, fail }: Tools,
+  { log, program, fail }: Tools,
 ): Promise<RunningBridge> {
   const host = settings.XMPP_SERVER?.host ?? "";
   if (settings.XMPP_TLS === "off" && !isLoopback(host)) {
@@ -33,7 +34,7 @@ export async function startXmppBridge(
       "XMPP_TLS=off: everybody on the network path can read and change what members and the bridge send",
     );
   }
-  const bridge = new XmppBridge(settings, log);
+  const bridge = new XmppBridge(settings, log, program);
   bridge.start().catch((error: unknown) => fail(error instanceof Error ? error.message : String(error)));
   return bridge;
 }
@@ -48,7 +49,7 @@ class XmppBridge implements RunningBridge {
   readonly #lastSeen: LastSeen;
   readonly #bridge: Bridge;
 
-  constructor(settings: BridgeSettings & XmppSettings, log: Tools["log"]) {
+  constructor(settings: BridgeSettings & XmppSettings, log: Tools["log"], program: string) {
     const { STATE_FOLDER: folder, COMMAND_PREFIX: prefix, XMPP_JID: jid } = settings;
     this.#log = log;
     this.#connection = new XmppConnection({
@@ -83,7 +84,13 @@ class XmppBridge implements RunningBridge {
       }),
       onlyReported: "members",
     });
-    this.#lines = new TypedLines({ settings, bridge: this.#bridge, rooms, accounts, lastSeen, log });
+    const bridge = withStatus(this.#bridge, {
+      program,
+      settings,
+      rooms: () => this.rooms(),
+      answer: (text, { user, channel }) => this.#lines.tell(user, channel, text),
+    });
+    this.#lines = new TypedLines({ settings, bridge, rooms, accounts, lastSeen, log });
   }
 
   /** Connects to the service and to the server. Rejects like `Bridge.start`. */
@@ -96,7 +103,7 @@ class XmppBridge implements RunningBridge {
   }
 
   states() {
-    const { isConnected, problem } = this.#bridge.status;
+    const { isConnected, problem, waiting } = this.#bridge.status;
     const { state } = this.#connection;
     const rooms = this.#rooms.states;
     const joined = this.#rooms.joined.length;
@@ -104,7 +111,7 @@ class XmppBridge implements RunningBridge {
     const isOut = state.isConnected && joined === 0 && rooms.length > 0;
     const xmpp = { ...state, joined, wanted: rooms.length };
     return {
-      service: { isConnected, problem },
+      service: { isConnected, problem, waiting },
       xmpp: isOut ? { ...xmpp, isConnected: false, problem: rooms[0]?.problem } : xmpp,
     };
   }

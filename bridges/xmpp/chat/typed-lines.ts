@@ -1,6 +1,14 @@
 import { createHash, randomUUID } from "node:crypto";
 import { setImmediate } from "node:timers/promises";
-import { dmChannel, TextChat, type Bridge, type TypedLine, type Typing } from "chat-bridge-kit";
+import {
+  dmChannel,
+  TextChat,
+  type Bridge,
+  type Channel,
+  type TypedLine,
+  type Typing,
+  type User,
+} from "chat-bridge-kit";
 import type { Logger } from "chat-bridge-runner";
 import type { Element } from "ltx";
 import { bareJid, readJid } from "../jid";
@@ -84,6 +92,13 @@ export class TypedLines {
     const name = room === undefined ? (found?.nick ?? local) : resource;
     const to = room === undefined ? { account: from } : { room, nick: resource };
     this.#report(message, { user: { id: userId, name }, channel: undefined, text, sharedChannels }, to);
+  }
+
+  /** Shows a text only to a member in a room. */
+  tell(user: User | string, channel: Channel, text: string): void {
+    const room = this.#options.rooms.get(typeof channel === "string" ? channel : channel.id);
+    const nick = room?.occupants.nickOf(typeof user === "string" ? user : user.id);
+    if (room !== undefined && nick !== undefined) void this.#tell({ room, nick }, text);
   }
 
   /** Resolves when all lines that were read are reported. */
