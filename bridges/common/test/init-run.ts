@@ -16,7 +16,7 @@ export const operatorOf = (service: Pick<Service, "core" | "url">) => ({
 
 /** Starts the command `init` of a bridge without a terminal. */
 export function startInit(
-  name: "irc" | "matrix",
+  name: "irc" | "matrix" | "xmpp",
   folder: string,
   args: readonly string[],
   environment: Readonly<Record<string, string>> = {},
@@ -31,7 +31,7 @@ export function startInit(
 
 /** Starts the command `init` of a bridge in a terminal. */
 export function startInitInTerminal(
-  name: "irc" | "matrix",
+  name: "irc" | "matrix" | "xmpp",
   folder: string,
   environment: Readonly<Record<string, string>> = {},
 ) {

@@ -10,7 +10,7 @@ import { ServerSocket } from "./server-socket";
 
 export interface XmppConnectionOptions {
   readonly settings: XmppSettings;
-  readonly log: Logger;
+  readonly log: Pick<Logger, "info" | "warn" | "error">;
   /** Called when the bridge is logged in. If `isResumed`, the server has kept the session, with its rooms. */
   onUp(isResumed: boolean): void;
   onDown(): void;

@@ -24,7 +24,7 @@ export interface RoomOptions {
   /** Whether the bridge rejoins after a kick. */
   readonly isConfigured: boolean;
   readonly link: RoomLink;
-  readonly log: Logger;
+  readonly log: Pick<Logger, "info" | "warn">;
   /** Seconds of the room's history that the room repeats when the bridge joins. */
   historySeconds(): number;
   /** Called with each message of a member; `atMs` is the time of a repeated message. */

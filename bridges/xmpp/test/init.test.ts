@@ -1,0 +1,52 @@
+import { mkdtempSync, statSync } from "node:fs";
+import { join } from "node:path";
+import { testFolder } from "../../../test/harness/folder";
+import { sharedService } from "../../../test/harness/shared-service";
+import { createTestCa } from "../../../test/harness/test-ca";
+import { until } from "../../../test/harness/wait";
+import { operatorOf, startInit, startPrinted } from "../../common/test/init-run";
+import type { XmppMember } from "./harness/xmpp-member";
+import { PASSWORD, ROOMS, startProsody, type XmppServer } from "./harness/xmpp-server";
+import { chatSettings, openRoom, ROOM } from "./harness/xmpp-stage";
+
+const service = sharedService();
+const root = testFolder();
+const ca = createTestCa();
+let server: XmppServer;
+let ann: XmppMember;
+beforeAll(async () => {
+  server = await startProsody(root, ca);
+  [ann] = (await openRoom(server, ["ann"])) as [XmppMember];
+});
+afterAll(async () => {
+  ann.leave();
+  await server.stop("SIGKILL");
+  ca.close();
+});
+
+test("init logs in, joins the rooms, and creates the workspace, and the printed line starts a bridge that answers", async () => {
+  const folder = mkdtempSync(join(root, "init-"));
+  const init = startInit("xmpp", folder, [], { ...chatSettings(server), ...operatorOf(service) });
+  expect([await init.exited, init.output()]).toEqual([0, expect.stringContaining("created the workspace")]);
+  expect(init.output()).toContain(`joined ${ROOM}, and may speak`);
+  expect(init.output()).not.toContain(PASSWORD);
+  expect(statSync(join(folder, "xmpp.env")).mode & 0o777).toBe(0o600);
+  const bridge = startPrinted(folder, init);
+  await until("the bridge has joined", () => bridge.output().includes("joined a room"));
+  await until("the bridge is connected", () => bridge.output().includes("connected to the service"));
+  ann.say("!play status");
+  expect((await ann.sees(/^chat-bridge-xmpp \d/, "chat")).body).toContain("Games work here.");
+  expect(await bridge.stop()).toBe(0);
+});
+
+test("init says that a password is wrong, and that a room does not exist", async () => {
+  const folder = mkdtempSync(join(root, "init-"));
+  const environment = { ...chatSettings(server), ...operatorOf(service) };
+  const wrong = startInit("xmpp", folder, [], { ...environment, XMPP_PASSWORD: "wrong words" });
+  await wrong.exited;
+  expect(wrong.output()).toContain("the login failed (not-authorized)");
+  expect(wrong.output()).not.toContain("wrong words");
+  const missing = startInit("xmpp", folder, [], { ...environment, XMPP_ROOMS: `nowhere@${ROOMS}` });
+  await missing.exited;
+  expect(missing.output()).toContain(`cannot play in nowhere@${ROOMS}: the room does not exist`);
+});
