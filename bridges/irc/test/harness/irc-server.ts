@@ -1,64 +1,17 @@
-import { spawn, type ChildProcess } from "node:child_process";
-import { once } from "node:events";
 import { mkdirSync, writeFileSync } from "node:fs";
-import { connect } from "node:net";
 import { join } from "node:path";
 import { findInspircd, findNgircd } from "../../../../test/programs/apt";
 import { freePort } from "../../../../test/harness/processes";
 import type { Certificate } from "../../../../test/harness/test-ca";
-import { until } from "../../../../test/harness/wait";
+import { chatServer, type ChatServer } from "../../../common/test/chat-server";
+
+const HOST = "127.0.0.1";
 
 /** A real IRC server that the tests of a file can stop and restart on the same port. */
-export interface IrcServer {
+export interface IrcServer extends ChatServer {
   readonly host: string;
-  readonly port: number;
   /** Certificate to trust; undefined for a server without TLS. */
   readonly caPath: string | undefined;
-  start(): Promise<void>;
-  stop(signal?: NodeJS.Signals): Promise<void>;
-}
-
-interface Started {
-  readonly command: string;
-  readonly args: readonly string[];
-}
-
-function serverOf(port: number, caPath: string | undefined, { command, args }: Started): IrcServer {
-  let child: ChildProcess | undefined;
-  return {
-    host: "127.0.0.1",
-    port,
-    caPath,
-    async start() {
-      let output = "";
-      const started = spawn(command, args, { stdio: ["ignore", "pipe", "pipe"] });
-      child = started;
-      for (const stream of [started.stdout, started.stderr]) {
-        stream.on("data", (chunk: Buffer) => (output += chunk.toString()));
-      }
-      await until("the IRC server accepts connections", () => {
-        if (started.exitCode !== null) throw new Error(`the IRC server has exited:\n${output}`);
-        return accepts(port);
-      });
-    },
-    async stop(signal = "SIGTERM") {
-      if (child === undefined || child.exitCode !== null || child.signalCode !== null) return;
-      const exited = once(child, "exit");
-      child.kill(signal);
-      await exited;
-    },
-  };
-}
-
-function accepts(port: number): Promise<boolean> {
-  return new Promise((resolve) => {
-    const socket = connect(port, "127.0.0.1");
-    socket.once("error", () => resolve(false));
-    socket.once("connect", () => {
-      socket.destroy();
-      resolve(true);
-    });
-  });
 }
 
 /** Starts ngIRCd, a server without TLS and without echoes. Installs the program if it is missing. */
@@ -83,7 +36,8 @@ Ident = no
 PAM = no
 `,
   );
-  const server = serverOf(port, undefined, { command, args: ["--nodaemon", "--config", config] });
+  const program = { command, args: ["--nodaemon", "--config", config] };
+  const server = { ...chatServer("IRC", port, program), host: HOST, caPath: undefined };
   await server.start();
   return server;
 }
@@ -124,7 +78,7 @@ ${[...modules, ...more].map((name) => `<module name="${name}">`).join("\n")}
 `,
   );
   const args = ["--nofork", "--runasroot", "--nopid", "--config", config];
-  const server = serverOf(port, caPath, { command, args });
+  const server = { ...chatServer("IRC", port, { command, args }), host: HOST, caPath };
   await server.start();
   return server;
 }

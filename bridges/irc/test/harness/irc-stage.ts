@@ -1,9 +1,6 @@
-import { mkdtempSync, readFileSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { startGame } from "../../../../test/harness/game-chat";
-import { freePort, startCore, startEdge, type TestProcess } from "../../../../test/harness/processes";
-import { startService, type TestService } from "../../../../test/harness/service";
-import { startBridgeProcess, type BridgeProcess } from "../../../common/test/bridge-process";
+import { openBridgeStage } from "../../../common/test/bridge-stage";
 import { joinIrc, type IrcMember } from "./irc-member";
 import type { IrcServer } from "./irc-server";
 
@@ -27,40 +24,26 @@ export async function openStage(
   more: Readonly<Record<string, string>> = {},
   { printing = PRINTING, pace = PACE }: Limits = {},
 ) {
-  const ports = {
-    CORE_LISTEN: `127.0.0.1:${await freePort()}`,
-    EDGE_LISTEN: `127.0.0.1:${await freePort()}`,
-  };
-  const service: TestService = await startService({ core: ports, edge: ports });
-  const workspace = await service.workspaces.make();
-  const game = await startGame(service.core.port, pace);
+  const stage = await openBridgeStage({
+    chat: "irc",
+    folder,
+    pace,
+    chatSettings: {
+      IRC_HOST: server.host,
+      IRC_PORT: String(server.port),
+      ...(server.caPath === undefined ? { IRC_TLS: "off" } : { IRC_CA: server.caPath }),
+      IRC_CHANNELS: "games",
+      ...printing,
+      ...more,
+    },
+  });
+  const { settings } = stage;
   const members: IrcMember[] = [];
-  const started: TestProcess[] = [];
-  const settings = {
-    BASE_URL: service.url,
-    WORKSPACE_ID: workspace.id,
-    SIGNING_SECRET: workspace.secret,
-    STATE_FOLDER: mkdtempSync(join(folder, "state-")),
-    IRC_HOST: server.host,
-    IRC_PORT: String(server.port),
-    ...(server.caPath === undefined ? { IRC_TLS: "off" } : { IRC_CA: server.caPath }),
-    IRC_CHANNELS: "games",
-    ...printing,
-    ...more,
-  };
-  let bridge: BridgeProcess = startBridgeProcess("irc", settings);
-  await bridge.ready();
 
   return {
-    service,
-    workspace,
-    settings,
+    ...stage,
     get bridge() {
-      return bridge;
-    },
-    async startBridge(): Promise<void> {
-      bridge = startBridgeProcess("irc", settings);
-      await bridge.ready();
+      return stage.bridge;
     },
     /** Whether the server has confirmed all lines of the message that the bridge has printed last. */
     hasConfirmed(): boolean {
@@ -73,20 +56,9 @@ export async function openStage(
       members.push(...joined);
       return joined;
     },
-    killService: async (): Promise<void> => {
-      await Promise.all([service.core.stop("SIGKILL"), service.edge.stop("SIGKILL")]);
-    },
-    async startService(): Promise<void> {
-      const core = await startCore(service.redis.url, ports);
-      const edge = await startEdge(core.port, ports);
-      started.push(edge, core);
-    },
     async close(): Promise<void> {
       for (const member of members) member.leave();
-      await bridge.stop("SIGKILL");
-      await game.stop("SIGKILL");
-      for (const each of started) await each.stop("SIGKILL");
-      await service.close();
+      await stage.closeStage();
       await server.stop("SIGKILL");
     },
   };

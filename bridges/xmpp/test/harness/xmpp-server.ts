@@ -1,12 +1,9 @@
-import { spawn, type ChildProcess } from "node:child_process";
-import { once } from "node:events";
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
-import { connect } from "node:net";
 import { join } from "node:path";
 import { findEjabberd, findProsody } from "../../../../test/programs/apt";
 import { freePort } from "../../../../test/harness/processes";
 import type { TestCa } from "../../../../test/harness/test-ca";
-import { until } from "../../../../test/harness/wait";
+import { chatServer, type ChatServer } from "../../../common/test/chat-server";
 
 /** The accounts of the tests. Each has the password `PASSWORD`. */
 const ACCOUNTS = ["games", "ann", "bob", "cid", "eve"];
@@ -17,58 +14,9 @@ export const OTHER_DOMAIN = "other.example";
 export const ROOMS = "rooms.localhost";
 
 /** A real XMPP server that the tests of a file can stop and restart on the same port. */
-export interface XmppServer {
-  readonly port: number;
+export interface XmppServer extends ChatServer {
   /** The CA that signed the server's certificate. */
   readonly caPath: string;
-  start(): Promise<void>;
-  stop(signal?: NodeJS.Signals): Promise<void>;
-}
-
-interface Program {
-  readonly command: string;
-  readonly args: readonly string[];
-  readonly environment?: Readonly<Record<string, string>>;
-}
-
-function serverOf(port: number, caPath: string, { command, args, environment = {} }: Program): XmppServer {
-  let child: ChildProcess | undefined;
-  return {
-    port,
-    caPath,
-    async start() {
-      let output = "";
-      const started = spawn(command, args, {
-        stdio: ["ignore", "pipe", "pipe"],
-        env: { ...process.env, ...environment },
-      });
-      child = started;
-      for (const stream of [started.stdout, started.stderr]) {
-        stream.on("data", (chunk: Buffer) => (output = (output + chunk.toString()).slice(-20_000)));
-      }
-      await until("the XMPP server accepts connections", () => {
-        if (started.exitCode !== null) throw new Error(`the XMPP server has exited:\n${output}`);
-        return accepts(port);
-      });
-    },
-    async stop(signal = "SIGTERM") {
-      if (child === undefined || child.exitCode !== null || child.signalCode !== null) return;
-      const exited = once(child, "exit");
-      child.kill(signal);
-      await exited;
-    },
-  };
-}
-
-function accepts(port: number): Promise<boolean> {
-  return new Promise((resolve) => {
-    const socket = connect(port, "127.0.0.1");
-    socket.once("error", () => resolve(false));
-    socket.once("connect", () => {
-      socket.destroy();
-      resolve(true);
-    });
-  });
 }
 
 /** Starts Prosody, with the limits of its default configuration. Installs the program if it is missing. */
@@ -108,7 +56,10 @@ Component "${ROOMS}" "muc"
   muc_room_default_persistent = true
 `,
   );
-  const server = serverOf(port, ca.certPath, { command, args: ["--config", config, "-F"] });
+  const server = {
+    ...chatServer("XMPP", port, { command, args: ["--config", config, "-F"] }),
+    caPath: ca.certPath,
+  };
   await server.start();
   return server;
 }
@@ -173,7 +124,7 @@ modules:
     EJABBERD_LOG_PATH: join(data, "ejabberd.log"),
     HOME: data,
   };
-  const server = serverOf(port, ca.certPath, { command: "erl", args, environment });
+  const server = { ...chatServer("XMPP", port, { command: "erl", args, environment }), caPath: ca.certPath };
   await server.start();
   return server;
 }

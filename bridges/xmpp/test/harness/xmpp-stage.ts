@@ -1,9 +1,4 @@
-import { mkdtempSync } from "node:fs";
-import { join } from "node:path";
-import { startGame } from "../../../../test/harness/game-chat";
-import { freePort, startCore, startEdge, type TestProcess } from "../../../../test/harness/processes";
-import { startService } from "../../../../test/harness/service";
-import { startBridgeProcess, type BridgeProcess } from "../../../common/test/bridge-process";
+import { openBridgeStage } from "../../../common/test/bridge-stage";
 import { joinXmpp, type XmppMember } from "./xmpp-member";
 import { DOMAIN, PASSWORD, ROOMS, type XmppServer } from "./xmpp-server";
 
@@ -30,54 +25,23 @@ export async function openStage(
   folder: string,
   more: Readonly<Record<string, string>> = {},
 ) {
-  const ports = {
-    CORE_LISTEN: `127.0.0.1:${await freePort()}`,
-    EDGE_LISTEN: `127.0.0.1:${await freePort()}`,
-  };
-  const [service, members] = await Promise.all([
-    startService({ core: ports, edge: ports }),
-    openRoom(server, ["ann", "bob", "cid"]),
-  ]);
-  const workspace = await service.workspaces.make();
-  const game = await startGame(service.core.port, PACE);
-  const started: TestProcess[] = [];
-  const settings = {
-    BASE_URL: service.url,
-    WORKSPACE_ID: workspace.id,
-    SIGNING_SECRET: workspace.secret,
-    STATE_FOLDER: mkdtempSync(join(folder, "state-")),
-    ...chatSettings(server),
-    ...more,
-  };
-  let bridge: BridgeProcess = startBridgeProcess("xmpp", settings);
-  await bridge.ready();
+  const members = await openRoom(server, ["ann", "bob", "cid"]);
+  const stage = await openBridgeStage({
+    chat: "xmpp",
+    folder,
+    pace: PACE,
+    chatSettings: { ...chatSettings(server), ...more },
+  });
 
   return {
-    service,
-    workspace,
-    settings,
+    ...stage,
     members: members as readonly [XmppMember, XmppMember, XmppMember],
     get bridge() {
-      return bridge;
-    },
-    async startBridge(): Promise<void> {
-      bridge = startBridgeProcess("xmpp", settings);
-      await bridge.ready();
-    },
-    async killService(): Promise<void> {
-      await Promise.all([service.core.stop("SIGKILL"), service.edge.stop("SIGKILL")]);
-    },
-    async startService(): Promise<void> {
-      const core = await startCore(service.redis.url, ports);
-      const edge = await startEdge(core.port, ports);
-      started.push(edge, core);
+      return stage.bridge;
     },
     async close(): Promise<void> {
       for (const member of members) member.leave();
-      await bridge.stop("SIGKILL");
-      await game.stop("SIGKILL");
-      for (const each of started) await each.stop("SIGKILL");
-      await service.close();
+      await stage.closeStage();
       await server.stop("SIGKILL");
     },
   };
