@@ -1,5 +1,5 @@
 import { execFile } from "node:child_process";
-import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { isIP } from "node:net";
 import { dirname, join } from "node:path";
 import { promisify } from "node:util";
@@ -17,14 +17,27 @@ const DAYS_VALID = "3650";
  * files of an earlier run. Resolves to undefined when openssl is missing or fails.
  */
 export async function makeCertificate(folder: string, host: string): Promise<CertificateFiles | undefined> {
-  const [keyPath, certPath] = [join(folder, "push.key"), join(folder, "push.pem")];
-  mkdirSync(folder, { recursive: true, mode: 0o700 });
+  return make({ certPath: join(folder, "push.pem"), keyPath: join(folder, "push.key") }, host);
+}
+
+/**
+ * Resolves to the self-signed certificate in `folder`, and makes it if it does not exist. Members' clients accept a
+ * certificate once, so a restart must not replace it. Resolves to undefined when openssl is missing or fails.
+ */
+export async function keptCertificate(folder: string, host: string): Promise<CertificateFiles | undefined> {
+  const files = { certPath: join(folder, "server.pem"), keyPath: join(folder, "server.key") };
+  return existsSync(files.certPath) ? files : make(files, host);
+}
+
+async function make(files: CertificateFiles, host: string): Promise<CertificateFiles | undefined> {
+  const { certPath, keyPath } = files;
+  mkdirSync(dirname(certPath), { recursive: true, mode: 0o700 });
   const key = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-keyout", keyPath];
   const name = `${isIP(host) === 0 ? "DNS" : "IP"}:${host}`;
   const what = ["-days", DAYS_VALID, "-subj", "/CN=Demo chat", "-addext", `subjectAltName=${name}`];
   try {
     await promisify(execFile)("openssl", ["req", "-x509", ...key, "-out", certPath, ...what]);
-    return { certPath, keyPath };
+    return files;
   } catch {
     return undefined;
   }

@@ -31,9 +31,7 @@ export function childEnvironments(
   redisUrl: string,
   certificate: CertificateFiles | undefined,
 ): Readonly<Record<"core" | "edge" | "game" | "chat", NodeJS.ProcessEnv>> {
-  const shared = Object.fromEntries(
-    Object.entries(own).filter(([name]) => !NOT_PASSED_ON.test(name) && !CORE_ONLY.includes(name)),
-  );
+  const shared = sharedEnvironment(own);
   const edgeUrl = `http://${reachable(listen.EDGE_LISTEN)}`;
   const pictures = own["PICTURES_URL"] || `http://${reachable(listen.GAME_PICTURES_LISTEN)}`;
   const pairs = Object.entries(tokens).map(([role, token]) => `${role}=${token}`);
@@ -84,13 +82,20 @@ export function childEnvironments(
   };
 }
 
+/** Returns the variables in the environment of `npm start` that all processes get. */
+export function sharedEnvironment(own: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
+  return Object.fromEntries(
+    Object.entries(own).filter(([name]) => !NOT_PASSED_ON.test(name) && !CORE_ONLY.includes(name)),
+  );
+}
+
 /** Returns the URL at which the chat receives pushes. */
 export function chatTargetUrl({ CHAT_PUSH_LISTEN }: ListenAddresses): string {
   return `https://${reachable(CHAT_PUSH_LISTEN)}/pushes`;
 }
 
-/** Returns the addresses of a host, in the format of PUSH_ALLOW. A host name is assumed to be a name of this machine. */
-function addressesOf(host: string): string {
+/** Returns the addresses of a host, as CIDRs that commas separate. A host name is assumed to be a name of this machine. */
+export function addressesOf(host: string): string {
   const bits = { 0: undefined, 4: 32, 6: 128 }[isIP(host)];
   return bits === undefined ? "127.0.0.1/32,::1/128" : `${host}/${bits}`;
 }

@@ -3,10 +3,11 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { logTail, spawnGuarded, stopChild } from "./guarded-child";
 import { StartFault } from "./start-fault";
+import type { ChatName } from "./start-settings";
 
 /** A process of the service or the demo. */
 export interface Child {
-  readonly name: "redis" | "core" | "edge" | "game" | "chat" | "irc-server" | "irc-bridge";
+  readonly name: "redis" | "core" | "edge" | "game" | "chat" | `${ChatName}-${"server" | "bridge"}`;
   readonly process: ChildProcess;
   readonly logFile: string;
   stop(): Promise<void>;

@@ -12,8 +12,12 @@ openssl for pushes to the chat.
 
   npm start             build, start, and print commands to try; Ctrl-C or SIGTERM stops the service
   npm start -- --with irc
-                        also run an IRC server (ngircd, which must be installed) and its bridge, so
+                        also run an IRC server (ngIRCd, which must be installed) and its bridge, so
                         that the game can be played with IRC clients
+  npm start -- --with matrix
+                        the same with a Matrix homeserver (Synapse)
+  npm start -- --with xmpp
+                        the same with an XMPP server (Prosody); --with can be repeated
   npm start -- --help   print this page
   npm start -- --version
                         print the version
@@ -29,6 +33,7 @@ Settings, from the environment:
 
   DATA_DIR              folder to use instead of .data
   DEMO                  off starts neither the game nor the chat
+  SYNAPSE_VENV          folder of the Python virtual environment that contains Synapse
   REDIS_URL             a running Redis: redis://host:port, rediss://… or unix:///path
 ${listeners.join("\n")}
                         (host:port; port 0 uses any free port)

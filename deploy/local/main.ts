@@ -4,7 +4,7 @@ import { VERSION_TEXT } from "../../runtime/version";
 import { HELP } from "./help";
 import { runService } from "./service";
 import { StartFault } from "./start-fault";
-import { readStartSettings } from "./start-settings";
+import { CHAT_NAMES, readStartSettings, type ChatName } from "./start-settings";
 
 const EXIT_FAULT = 1;
 const EXIT_USAGE = 64; // EX_USAGE
@@ -37,7 +37,7 @@ async function main(args: readonly string[]): Promise<number> {
   const over = new AbortController();
   stopWhenAsked(over);
   try {
-    const settings = readStartSettings(process.env, options.irc);
+    const settings = readStartSettings(process.env, options.chats);
     for (const line of settings.misspelled) console.error(line);
     await runService(settings, over);
   } catch (error) {
@@ -46,22 +46,28 @@ async function main(args: readonly string[]): Promise<number> {
   return over.signal.reason instanceof Asked ? 0 : explain(over.signal.reason);
 }
 
-/** The chats that `--with` can start. */
-const CHATS = ["irc"];
+interface Options {
+  readonly help: boolean;
+  readonly version: boolean;
+  readonly chats: readonly ChatName[];
+}
 
 /** Reads the command line. Throws an Error whose message is for the user. */
-function readOptions(args: readonly string[]): Readonly<Record<"help" | "version" | "irc", boolean>> {
+function readOptions(args: readonly string[]): Options {
   const options = {
     help: { type: "boolean", short: "h" },
     version: { type: "boolean" },
     with: { type: "string", multiple: true },
   } as const;
   const { values } = parseArgs({ args: [...args], options });
-  const chats = values.with ?? [];
-  const unknown = chats.find((chat) => !CHATS.includes(chat));
+  const named = values.with ?? [];
+  const unknown = named.find((name) => !CHAT_NAMES.some((chat) => chat === name));
   if (unknown !== undefined)
-    throw new Error(`Unknown chat ${unknown} after --with: use ${CHATS.join(" or ")}`);
-  return { help: values.help === true, version: values.version === true, irc: chats.includes("irc") };
+    throw new Error(
+      `Unknown chat ${unknown} after --with: use ${new Intl.ListFormat("en", { type: "disjunction" }).format(CHAT_NAMES)}`,
+    );
+  const chats = CHAT_NAMES.filter((chat) => named.includes(chat));
+  return { help: values.help === true, version: values.version === true, chats };
 }
 
 /** Aborts `over` on a signal, and when npm, the parent process, exits: npm does not forward every signal. */

@@ -4,22 +4,15 @@ import { join } from "node:path";
 import { FolderInUse, lockFolder, type FolderLock } from "../../kit/folder-lock";
 import type { HostPort } from "../../runtime/settings";
 import { makeCertificate } from "./certificate";
+import { findChats, startChats, type ChatHost, type FoundChat, type RunningChat } from "./chats/start-chats";
 import { chatTargetUrl, childEnvironments, SWITCH_SOCKET } from "./child-environments";
 import { endedByItself, startChild, startCommand, untilReady, whyNotHealthy, type Child } from "./children";
 import { hasEnded } from "./guarded-child";
-import {
-  buildIrcBridge,
-  findIrcServer,
-  IRC_BRIDGE_COMMAND,
-  ircBridgeEnvironment,
-  ircServerCommand,
-  whyIrcNotReady,
-} from "./irc";
 import { freeAddresses, reachable, reachableHost } from "./listen-addresses";
 import { createOperator, demoWorkspace, signInLink, type Operator } from "./operator";
 import { holdsData, startPrivateRedis } from "./private-redis";
 import { findRedisServer } from "./redis-server";
-import { readKeptSettings, writeKeptSettings, type DemoWorkspace } from "./settings-file";
+import { keptPasswords, readKeptSettings, writeKeptSettings, type DemoWorkspace } from "./settings-file";
 import { StartFault } from "./start-fault";
 import type { ListenAddresses, StartSettings } from "./start-settings";
 import { startTargetUrlSwitch } from "./target-url-switch";
@@ -73,9 +66,9 @@ class LocalService {
 
   /** @param portsWithinMs milliseconds within which the listeners' ports must become free */
   async start(portsWithinMs: number): Promise<Facts> {
-    const { dataDir, demo, irc, redisUrl: ownRedis } = this.#settings;
-    const ircServer = irc ? findIrcServer() : undefined;
+    const { dataDir, demo, redisUrl: ownRedis } = this.#settings;
     const listen = await freeAddresses(this.#settings.listen, portsWithinMs, this.#signal);
+    const found = findChats(this.#settings);
     const kept = readKeptSettings(this.#keptFile);
     if (ownRedis !== undefined) say(`Redis: ${nameOf(ownRedis)}, from REDIS_URL`);
     const redisUrl = ownRedis ?? (await this.#startRedis());
@@ -101,18 +94,16 @@ class LocalService {
       );
       await this.#startDemo(operator, workspace, listen, environments);
     }
-    if (ircServer !== undefined) {
-      say("irc-server and irc-bridge: starting");
-      buildIrcBridge();
-      await this.#startIrc(ircServer, listen, await this.#workspace(operator, "IRC", `${where} irc`));
-    }
+    const chats = await this.#startChats(found, listen, (label, name) =>
+      this.#workspace(operator, label, `${where} ${name}`),
+    );
     return {
       workspace,
       listen,
       tokens: kept.tokens,
       signIn,
       hasChat: demo,
-      hasIrc: irc,
+      chats,
       logs: this.#logs,
       keptFile: this.#keptFile,
     };
@@ -184,24 +175,30 @@ class LocalService {
     ]);
   }
 
-  /** Starts an IRC server, and the bridge between the server and a workspace. */
-  async #startIrc(server: string, listen: ListenAddresses, workspace: DemoWorkspace): Promise<void> {
-    const folder = join(this.#settings.dataDir, "irc");
-    const command = ircServerCommand(server, folder, listen.IRC_LISTEN);
-    const ircServer = startCommand("irc-server", command, process.env, this.#logOf("irc-server"));
-    this.#watch(ircServer);
-    await untilReady(ircServer, () => whyIrcNotReady(listen.IRC_LISTEN), this.#signal);
-    const health = reachable(listen.IRC_HEALTH_LISTEN);
-    const env = ircBridgeEnvironment(process.env, {
-      baseUrl: `http://${reachable(listen.EDGE_LISTEN)}`,
+  /** Starts the chats of `--with`. */
+  async #startChats(
+    found: readonly FoundChat[],
+    listen: ListenAddresses,
+    workspace: ChatHost["workspace"],
+  ): Promise<readonly RunningChat[]> {
+    if (found.length === 0) return [];
+    for (const { name } of found) say(`${name}-server and ${name}-bridge: starting`);
+    return startChats(found, {
+      dataDir: this.#settings.dataDir,
+      listen,
+      signal: this.#signal,
       workspace,
-      server: { ...listen.IRC_LISTEN, host: reachableHost(listen.IRC_LISTEN) },
-      health: listen.IRC_HEALTH_LISTEN,
-      stateFolder: join(folder, "state"),
+      passwords: (name) => keptPasswords(this.#keptFile, name),
+      run: (...program) => this.#runCommand(...program),
     });
-    const bridge = startCommand("irc-bridge", IRC_BRIDGE_COMMAND, env, this.#logOf("irc-bridge"));
-    this.#watch(bridge);
-    await untilReady(bridge, () => whyNotHealthy(`http://${health}/health`), this.#signal);
+  }
+
+  async #runCommand(...[name, command, env, whyNotReady]: Parameters<ChatHost["run"]>): Promise<void> {
+    // Chats start at the same time. After one of them has failed, the others must not start further programs.
+    this.#signal.throwIfAborted();
+    const child = startCommand(name, command, env, this.#logOf(name));
+    this.#watch(child);
+    await untilReady(child, whyNotReady, this.#signal);
   }
 }
 

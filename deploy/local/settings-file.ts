@@ -15,9 +15,19 @@ export interface KeptSettings {
   readonly tokens: { readonly edge: string; readonly game: string; readonly operator: string };
   /**
    * Demo workspace of each Redis. The key is "private" for the Redis that `npm start` runs, or else the URL of the
-   * Redis, without credentials. The key for the workspace of `--with irc` is the same string followed by " irc".
+   * Redis, without credentials. The key for the workspace of a chat is the same string followed by a space and
+   * the name of the chat, e.g. "private irc".
    */
   readonly workspaces: Readonly<Record<string, DemoWorkspace>>;
+  /** Passwords of the accounts of each chat of `--with` that has accounts. The key is the name of the chat. */
+  readonly passwords?: Readonly<Partial<Record<string, ChatPasswords>>>;
+}
+
+/** The passwords of the accounts that `npm start` creates on a chat server. */
+export interface ChatPasswords {
+  readonly bridge: string;
+  /** Password of all accounts for members. */
+  readonly members: string;
 }
 
 /**
@@ -40,6 +50,17 @@ export function writeKeptSettings(file: string, settings: KeptSettings): void {
   const next = `${file}.next`;
   writeFileSync(next, `${JSON.stringify(settings, null, 2)}\n`, { mode: 0o600, flush: true });
   renameSync(next, file);
+}
+
+/** Returns the passwords of a chat's accounts, and saves new passwords for the next start. */
+export function keptPasswords(file: string, chat: string): ChatPasswords {
+  const kept = readKeptSettings(file);
+  const known = kept.passwords?.[chat];
+  if (known !== undefined) return known;
+  // Members type their password.
+  const fresh = { bridge: token(), members: randomBytes(9).toString("base64url") };
+  writeKeptSettings(file, { ...kept, passwords: { ...kept.passwords, [chat]: fresh } });
+  return fresh;
 }
 
 function parse(file: string): KeptSettings {

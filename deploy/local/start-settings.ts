@@ -27,14 +27,27 @@ export const LISTENERS = {
   GAME_HEALTH_LISTEN: { what: "address of the demo game's listener for probes", fallback: "127.0.0.1:8091" },
   IRC_LISTEN: { what: "address of the IRC server of --with irc", fallback: "127.0.0.1:6667" },
   IRC_HEALTH_LISTEN: { what: "address of the IRC bridge's listener for probes", fallback: "127.0.0.1:8092" },
+  MATRIX_LISTEN: { what: "address of the Matrix homeserver of --with matrix", fallback: "127.0.0.1:8008" },
+  MATRIX_HEALTH_LISTEN: {
+    what: "address of the Matrix bridge's listener for probes",
+    fallback: "127.0.0.1:8093",
+  },
+  XMPP_LISTEN: { what: "address of the XMPP server of --with xmpp", fallback: "127.0.0.1:5222" },
+  XMPP_HEALTH_LISTEN: {
+    what: "address of the XMPP bridge's listener for probes",
+    fallback: "127.0.0.1:8094",
+  },
 } as const;
+
+/** The chats that `--with` can start. The names of a chat's listeners begin with the chat's name. */
+export const CHAT_NAMES = ["irc", "matrix", "xmpp"] as const;
+export type ChatName = (typeof CHAT_NAMES)[number];
 
 export type Listener = keyof typeof LISTENERS;
 const names = Object.keys(LISTENERS) as Listener[];
-/** Listeners that only the demo needs, and listeners that only `--with irc` needs. */
+/** Listeners that only the demo needs. */
 const OF_DEMO = /^(?:CHAT|GAME)_/;
-const OF_IRC = /^IRC_/;
-const ANY_PORT = "127.0.0.1:0";
+const ANY_PORT: HostPort = { host: "127.0.0.1", port: 0 };
 export type ListenAddresses = Readonly<Record<Listener, HostPort>>;
 
 /** The settings of `npm start`. */
@@ -47,31 +60,45 @@ export interface StartSettings {
   readonly listen: ListenAddresses;
   /** Whether to run the game and the chat. */
   readonly demo: boolean;
-  /** Whether to run an IRC server and its bridge. */
-  readonly irc: boolean;
+  /** The chats of which to run a server and a bridge. */
+  readonly chats: readonly ChatName[];
+  /** Absolute path of the virtual environment that contains Synapse. */
+  readonly synapseVenv: string | undefined;
+}
+
+const SYNAPSE_VENV = "folder of the Python virtual environment that contains Synapse, for --with matrix";
+
+function isListenerOf(chat: ChatName, name: Listener): boolean {
+  return name.startsWith(`${chat.toUpperCase()}_`);
 }
 
 /**
  * Reads the settings from the environment; docs/settings.md describes them. Throws SettingsError if a setting is
  * invalid.
  *
- * @param irc whether `--with irc` was given
+ * @param chats the chats after `--with`
  */
-export function readStartSettings(environment: NodeJS.ProcessEnv, irc = true): Read<StartSettings> {
+export function readStartSettings(
+  environment: NodeJS.ProcessEnv,
+  chats: readonly ChatName[] = CHAT_NAMES,
+): Read<StartSettings> {
   return readSettings(environment, (settings) => {
     const demo = settings.choice("DEMO", ["on", "off"], "on") === "on";
     const address = (name: Listener): HostPort => {
-      // A listener that is not needed gets any free port, because its default port may be in use.
-      const isNeeded = (demo || !OF_DEMO.test(name)) && (irc || !OF_IRC.test(name));
-      const fallback = isNeeded ? LISTENERS[name].fallback : ANY_PORT;
-      return settings.hostPort(name, `${LISTENERS[name].what}, host:port`, fallback);
+      const { what, fallback } = LISTENERS[name];
+      const wanted = settings.hostPort(name, `${what}, host:port`, fallback);
+      // A listener that is not needed gets any free port, because its own port may be in use.
+      const isOfOtherChat = CHAT_NAMES.some((chat) => isListenerOf(chat, name) && !chats.includes(chat));
+      return isOfOtherChat || (!demo && OF_DEMO.test(name)) ? ANY_PORT : wanted;
     };
+    const synapseVenv = settings.text("SYNAPSE_VENV", SYNAPSE_VENV, "");
     return {
       dataDir: resolve(settings.text("DATA_DIR", "folder for all data", ".data")),
       redisUrl: settings.text("REDIS_URL", "", "") || undefined,
       listen: Object.fromEntries(names.map((name) => [name, address(name)])) as ListenAddresses,
       demo,
-      irc,
+      chats,
+      synapseVenv: synapseVenv === "" ? undefined : resolve(synapseVenv),
     };
   });
 }

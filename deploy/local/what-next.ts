@@ -1,4 +1,4 @@
-import { IRC_CHANNEL } from "./irc";
+import type { RunningChat } from "./chats/start-chats";
 import { reachable } from "./listen-addresses";
 import type { DemoWorkspace, KeptSettings } from "./settings-file";
 import type { ListenAddresses } from "./start-settings";
@@ -12,8 +12,8 @@ export interface Facts {
   readonly signIn: string;
   /** Whether the demo is running. */
   readonly hasChat: boolean;
-  /** Whether the IRC server and its bridge are running. */
-  readonly hasIrc: boolean;
+  /** The chats of which a server and a bridge are running. */
+  readonly chats: readonly RunningChat[];
   readonly logs: string;
   readonly keptFile: string;
 }
@@ -27,7 +27,7 @@ export function whatNext({
   tokens,
   signIn,
   hasChat,
-  hasIrc,
+  chats,
   logs,
   keptFile,
 }: Facts): string {
@@ -39,17 +39,17 @@ export function whatNext({
   const event = { workspaceId: workspace.id, messageCreate: { channel: "general", message } };
   const open = { open: { group: "demo", consumer: "me", window: 10 } };
   const chat = `  chat       http://${reachable(listen.CHAT_LISTEN)}    play here, in several tabs: each tab is a player\n`;
-  const irc = `  irc        ${reachable(listen.IRC_LISTEN)}           join ${IRC_CHANNEL} with any IRC client, and type !play start\n`;
-  const programs = [...(hasChat ? ["game", "chat"] : []), ...(hasIrc ? ["irc-server", "irc-bridge"] : [])];
+  const programs = chats.flatMap(({ name }) => [`${name}-server`, `${name}-bridge`]);
+  const logNames = ["core", "edge", "redis", ...(hasChat ? ["game", "chat"] : []), ...programs].join(",");
   return `
 The service is running. Ctrl-C stops it; its data is kept for the next start.
 
-${hasChat ? chat : ""}${hasIrc ? irc : MORE_CHATS}  dashboard  ${signIn}
+${hasChat ? chat : ""}${chats.length > 0 ? chats.map(joining).join("") : MORE_CHATS}  dashboard  ${signIn}
              (signs you in once, within an hour; after that, sign in with the operator token)
   edge       ${edge}    for bridges (HTTP)
   core       ${core}           for games and operators (gRPC)
   probes     http://${reachable(listen.EDGE_HEALTH_LISTEN)}/ready (edge), http://${reachable(listen.CORE_HEALTH_LISTEN)}/ready (core)
-  logs       ${logs}/{${["core", "edge", "redis", ...programs].join(",")}}.log
+  logs       ${logs}/{${logNames}}.log
   tokens     game ${tokens.game}, operator ${tokens.operator}
   workspace  ${workspace.id}
   secret     ${workspace.secret}
@@ -93,7 +93,14 @@ For step 2, you can also use grpcurl: grpcurl -plaintext -H "authorization: Bear
 }
 
 const MORE_CHATS =
-  "  bridges    bridges/README.md        play in IRC (npm start -- --with irc), Matrix or XMPP\n";
+  "  bridges    bridges/README.md        play in IRC, Matrix or XMPP (npm start -- --with irc)\n";
+
+/** Returns the lines that say how to join a chat. */
+function joining({ name, at, lines: [first, ...more] }: RunningChat): string {
+  return [`  ${name.padEnd(10)} ${at}    ${first}`, ...more.map((line) => `             ${line}`), ""].join(
+    "\n",
+  );
+}
 
 const GRPC = "--schema proto --protocol grpc --http2-prior-knowledge";
 

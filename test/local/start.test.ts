@@ -4,7 +4,7 @@ import { createServer, type AddressInfo } from "node:net";
 import { join } from "node:path";
 import { rootCertificates } from "node:tls";
 import { createClient } from "@redis/client";
-import { LISTENERS } from "../../deploy/local/start-settings";
+import { CHAT_NAMES, LISTENERS } from "../../deploy/local/start-settings";
 import { joinChat } from "../harness/chat-member";
 import { startTestRedis } from "../harness/redis";
 import { until } from "../harness/wait";
@@ -160,7 +160,9 @@ test.each(Object.keys(LISTENERS))(
     const other = createServer();
     await new Promise<void>((resolve) => other.listen(0, "127.0.0.1", resolve));
     const taken = `127.0.0.1:${(other.address() as AddressInfo).port}`;
-    const run = await start({ env: { [name]: taken } });
+    // The listeners of a chat are needed only if the chat is started.
+    const args = CHAT_NAMES.flatMap((chat) => ["--with", chat]);
+    const run = await start({ args, env: { [name]: taken } });
     expect(await run.exited).toBe(78);
     const words = `^${name}: ${taken} is in use by another program\\. Set another address.*\\n$`;
     expect(run.printedErrors()).toMatch(new RegExp(words));

@@ -29,9 +29,10 @@ export async function joinXmpp(
   account: string,
   nick: string,
   room: string,
+  password = PASSWORD,
 ) {
   const python = await installSlixmpp();
-  const args = [join(__dirname, "member.py"), `${account}@${DOMAIN}`, PASSWORD, String(port)];
+  const args = [join(__dirname, "member.py"), `${account}@${DOMAIN}`, password, String(port)];
   const child = spawn(python, args, { stdio: ["pipe", "pipe", "pipe"] });
   const messages: SeenMessage[] = [];
   const seen = new Set<SeenMessage>();
