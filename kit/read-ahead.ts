@@ -84,7 +84,8 @@ export class ReadAhead {
   /** Adds the page that begins at the read position. */
   add({ events, next, unfinished }: PageRead): void {
     const last = this.#pages.at(-1);
-    if (events.length === 0 && unfinished === undefined && last !== undefined) {
+    // Without new events, nothing of the page must be read again. So the polls of an idle workspace add no pages.
+    if (events.length === 0 && last !== undefined) {
       last.next = next;
       return;
     }
@@ -132,9 +133,9 @@ export class ReadAhead {
     return this.#pages.some(({ unfinished }) => unfinished?.progress().is === "again");
   }
 
-  /** Resolves when no page has a call in progress. */
+  /** Resolves when no page has a call in progress. Never rejects: `progress` tells whether the calls succeeded. */
   async idle(): Promise<void> {
-    await Promise.all(this.#pages.flatMap(({ unfinished }) => unfinished?.idle?.() ?? []));
+    await Promise.allSettled(this.#pages.flatMap(({ unfinished }) => unfinished?.idle?.() ?? []));
   }
 }
 
