@@ -57,7 +57,8 @@ export async function pollHeld(
   if (start === "latest" && (await cursors.load()) === undefined) return;
   const poll = createPoll(options);
   for (let hasMore = true; hasMore && !signal.aborted;) {
-    const polled = await poll(await cursors.load(), signal).catch((error: unknown) => {
+    const after = await cursors.load();
+    const polled = await poll(after, signal).catch((error: unknown) => {
       if (error instanceof PollRefused && error.status === 403) return undefined;
       throw error;
     });
@@ -66,6 +67,6 @@ export async function pollHeld(
     const { page } = polled;
     await handle(page, signal);
     if (page.next !== null) await cursors.save(page.next);
-    hasMore = page.hasMore;
+    hasMore = page.hasMore && page.next !== null && page.next !== after;
   }
 }

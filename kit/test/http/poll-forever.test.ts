@@ -140,6 +140,13 @@ test("the held events are fetched page by page, and the cursor moves to their en
   expect(service.requests).toHaveLength(2);
 });
 
+test("the held events are fetched no further if a page does not move the cursor", async () => {
+  const page = pageOf({ next: "7", hasMore: true });
+  answerWith([page, page], () => undefined);
+  await pollHeld({ ...service.options(), signal: new AbortController().signal });
+  expect(service.requests).toHaveLength(2);
+});
+
 test("the events of a push workspace are not fetched, and other refusals reject", async () => {
   answerWith([status(403), status(404), status(503)], () => undefined);
   const options = { ...service.options(), signal: new AbortController().signal };
