@@ -116,6 +116,8 @@ class PollRounds {
   #saving = Promise.resolve();
   /** Whether the cursor will be saved once the calls to the chat are answered. */
   #isWatching = false;
+  /** Whether a poll of the saved cursor is in progress. The cursor must not move past the page of that poll. */
+  #isPollingSaved = false;
   #isOver = false;
   #failures = 0;
   /** Whether `handle` rejected the last page. */
@@ -126,7 +128,7 @@ class PollRounds {
   #isUnsaved = false;
   #isFullReported = false;
   #skipped = new Set<string>();
-  /** The `after` of the last page that had a gap. Until the cursor moves, each such page reports the same gap again. */
+  /** The `after` of the last gap that was handled. Until the cursor moves, each such page reports the same gap again. */
   #gapAfter: string | undefined;
 
   constructor(options: WatchedPollerOptions, intervalMs: number) {
@@ -159,9 +161,14 @@ class PollRounds {
     if (this.#pass()) await this.#persist();
     if (this.#at === "saved") this.#ahead.forgetIfNeeded();
     const after = (this.#at === "ahead" ? this.#ahead.end : undefined) ?? this.#cursor;
+    this.#isPollingSaved = this.#at === "saved";
     const polled = await this.#poll(after ?? (start === "latest" ? "latest" : undefined), signal);
+    this.#isPollingSaved = false;
     if (signal.aborted) return 0;
-    if ("problem" in polled) return this.#fail(new PollFailed(polled.problem), polled.notForMs);
+    if ("problem" in polled) {
+      if (this.#pass()) await this.#persist();
+      return this.#fail(new PollFailed(polled.problem), polled.notForMs);
+    }
     this.#failures = 0;
     this.#tellSkipped(polled.leftOut);
     const pauseMs = Math.ceil(this.#intervalMs * (1 + this.#timing.random() / 10));
@@ -189,10 +196,12 @@ class PollRounds {
     onPage(!this.#hasProblem() && this.#cursor === this.#stored);
     const isFirst = this.#ahead.isEmpty;
     const events = this.#ahead.unread(page.events);
-    const gap = page.gap && this.#gapAfter !== after;
-    if (page.gap) this.#gapAfter = after;
+    // If the page contains a known event, all earlier events were read before they expired.
+    const isAllNew = events.length === page.events.length;
+    const gap = page.gap && isAllNew && this.#gapAfter !== after;
     try {
       const unfinished = await this.#unfinished({ ...page, events, gap });
+      if (gap) this.#gapAfter = after;
       // If all events of a page are known, the page ends at the read position or before.
       const isAhead = isFirst || events.length > 0 || !page.hasMore || this.#at === "ahead";
       if (page.next !== null && isAhead) this.#ahead.add({ events, next: page.next, unfinished });
@@ -252,7 +261,7 @@ class PollRounds {
     this.#isWatching = true;
     await this.#ahead.idle();
     this.#isWatching = false;
-    if (!this.#isOver && this.#pass()) await this.#persist();
+    if (!this.#isOver && !this.#isPollingSaved && this.#pass()) await this.#persist();
   }
 
   #isFull(): boolean {
