@@ -117,6 +117,9 @@ export class BridgeRun {
     try {
       await started;
     } catch (error) {
+      // Another process may use the store as soon as the lock is released.
+      const closed = Promise.allSettled([this.#closeServer?.(), this.#opened?.catchUp.close()]);
+      await within(STOP_WITHIN_MS, closed);
       this.#lock?.release();
       throw error;
     }
@@ -298,7 +301,7 @@ function stateFrom(saved: readonly ShownMessage[]): BridgeState {
   return { ...state, settled, messages };
 }
 
-async function within(ms: number, work: Promise<void>): Promise<void> {
+async function within(ms: number, work: Promise<unknown>): Promise<void> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<void>((resolve) => (timer = setTimeout(resolve, ms)));
   await Promise.race([work, late]);

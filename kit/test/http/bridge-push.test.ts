@@ -195,6 +195,28 @@ test("a push bridge whose port is in use does not show its stored events; a poll
   await until("the event is shown", () => third.texts().length === 1);
 });
 
+// time: controlled
+test("a bridge that cannot start makes no further calls to the chat, because another process may show its stored events", async () => {
+  const workspace = await push.workspaces.make();
+  const store = folderStore(join(folder, "refused"));
+  await store.pushes.load();
+  await store.pushes.add({ ...create(), workspace: workspace.id });
+  const post = jest.fn<Promise<string>, []>(() => Promise.reject(new Error("the chat is down")));
+  const chat = { ...recordingChat().chat, post };
+  fakeTimeouts(Date.now());
+  try {
+    const { bridge } = makeBridge({ ...optionsOf(workspace), secrets: "wrong", store, chat });
+    await expect(bridge.start()).rejects.toThrow("401");
+    await jest.advanceTimersByTimeAsync(10_000);
+    expect(post).toHaveBeenCalledTimes(1);
+  } finally {
+    jest.useRealTimers();
+  }
+  const next = makeBridge({ ...optionsOf(workspace), store: folderStore(join(folder, "refused")) });
+  await next.bridge.start();
+  await until("the event is shown", () => next.texts().length === 1);
+});
+
 test("a bridge whose stored events cannot be loaded does not start", async () => {
   const workspace = await push.workspaces.make();
   const load = () => Promise.reject(new Error("the disk is broken"));
