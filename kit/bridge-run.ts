@@ -119,8 +119,10 @@ export class BridgeRun {
     } catch (error) {
       // Another process may use the store as soon as the lock is released.
       const closed = Promise.allSettled([this.#closeServer?.(), this.#opened?.catchUp.close()]);
-      await within(STOP_WITHIN_MS, closed);
-      this.#lock?.release();
+      await within(
+        STOP_WITHIN_MS,
+        closed.then(() => this.#lock?.release()),
+      );
       throw error;
     }
   }
@@ -128,7 +130,9 @@ export class BridgeRun {
   stop(): Promise<void> {
     if (this.#state.is === "stopping") return this.#state.stopped;
     const started = this.#state.is === "started" ? this.#state.started : undefined;
-    const stopped = within(STOP_WITHIN_MS, this.#stop(started)).finally(() => this.#lock?.release());
+    // A call to the chat that takes longer can still save a message, so the lock is kept until then.
+    const finished = this.#stop(started).finally(() => this.#lock?.release());
+    const stopped = within(STOP_WITHIN_MS, finished);
     this.#enter({ is: "stopping", stopped });
     return stopped;
   }

@@ -27,7 +27,8 @@ export interface BridgeStore {
   readonly reported?: ReportedStore;
   /**
    * Called once, before all other calls. Rejects while another process uses the store. The bridge calls `release` when
-   * it stops, or when it cannot start. Without this function, the caller must run only one process.
+   * it stops, or when it cannot start, once the last call to the chat has ended. Without this function, the caller must
+   * run only one process.
    */
   lock?(): Promise<{ release(): void }>;
 }

@@ -4,8 +4,9 @@ import { freePort } from "../../../test/harness/processes";
 import { create, head, message, ONE_OF_EACH } from "../../../test/harness/sample-events";
 import { until } from "../../../test/harness/wait";
 import { makeBridge, recordingChat, stopBridges } from "../harness/bridge-chat";
-import { CannotShow, RetryLater } from "../../index";
+import { CannotShow, RetryLater, storeInMemory } from "../../index";
 import { pageOf, SECRET, startPolledService, type PolledService } from "../harness/polled-service";
+import { gate } from "../harness/gate";
 import { fakeTimeouts } from "../harness/skipped-time";
 
 let service: PolledService;
@@ -120,6 +121,35 @@ test("an ephemeral that the chat refuses only briefly is shown later, and one th
       expect.stringMatching(/message.ephemeral .* was dropped: the member has left$/),
     ]),
   );
+});
+
+// time: controlled
+test("a bridge stops within its time limit although a call to the chat lasts longer, and keeps its lock until the call has ended", async () => {
+  answerWith(pageOf({ events: [create()] }));
+  const release = jest.fn<void, []>();
+  const saved = jest.fn<Promise<void>, []>(async () => undefined);
+  const store = {
+    ...storeInMemory(),
+    messages: { load: async () => [], save: saved },
+    lock: async () => ({ release }),
+  };
+  const { open, opened } = gate();
+  const post = jest.fn<Promise<string>, []>(() => opened.then(() => "chat-1"));
+  const { bridge } = makeBridge({ ...optionsOf(), store, chat: { ...recordingChat().chat, post } });
+  await bridge.start();
+  await until("the chat is called", () => post.mock.calls.length > 0);
+  fakeTimeouts();
+  try {
+    const stopped = bridge.stop();
+    await jest.advanceTimersByTimeAsync(10_000);
+    await stopped;
+  } finally {
+    jest.useRealTimers();
+  }
+  expect([release.mock.calls.length, saved.mock.calls.length]).toEqual([0, 0]);
+  open();
+  await until("the lock is released", () => release.mock.calls.length > 0);
+  expect(saved).toHaveBeenCalledTimes(1);
 });
 
 // time: controlled
