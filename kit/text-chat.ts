@@ -32,13 +32,16 @@ const HINT_GAP_MS = 10_000;
 const EXPLAIN_GAP_MS = 10 * 60_000;
 /** A prompt waits for an answer only while it is among this many of the newest messages of a direct conversation. */
 const PROMPTS_SEEN = 5;
+/** Maximum number of channels that a hint names. */
 const CHANNELS_NAMED = 3;
+const FIRST_TEXT_COUNTS =
+  "Only your first text counts, not the edit. To send something else, write a new message.";
 
 type Hint = { readonly type: "fault" | "explanation"; readonly text: string };
 
 /**
- * Reports what members type in a chat without buttons: "!play start" is a command, "!2" presses the second button of
- * the newest message, and other text is sent while a game waits for text.
+ * Reports what members type in a chat without buttons. "!play start" is a command, and "!2" presses the second button
+ * of the newest message. Other text is sent while a game waits for text.
  */
 export class TextChat {
   readonly #bridge: TextChatOptions["bridge"];
@@ -54,8 +57,8 @@ export class TextChat {
   }
 
   /**
-   * Reports a line to the service. Resolves to a hint for the member, which no other member should see; undefined if
-   * there is nothing to say, or the member got a hint just before. Never rejects.
+   * Reports a line to the service. Resolves to a hint, which only the member should see. Resolves to undefined if there
+   * is nothing to say, or the member got a hint just before. Never rejects.
    */
   async report(line: TypedLine): Promise<string | undefined> {
     const text = line.text.trim();
@@ -80,7 +83,7 @@ export class TextChat {
   /** Returns an explanation for a member who changed a line after sending it, if the line was for the games. */
   explainCorrection(line: TypedLine): string | undefined {
     if (line.channel !== undefined && !this.isForGames(line)) return undefined;
-    return this.explain(line.user.id, "Corrections do not count: what you typed first does.");
+    return this.explain(line.user.id, FIRST_TEXT_COUNTS);
   }
 
   async #public(
@@ -109,13 +112,10 @@ export class TextChat {
   async #private(line: TypedLine, text: string): Promise<Hint | undefined> {
     const { COMMAND_PREFIX: prefix, COMMAND_WORD: word } = this.#settings;
     const { sharedChannels = [], user } = line;
-    const names = sharedChannels.slice(0, CHANNELS_NAMED).join(", ");
-    const where = names === "" ? "there" : `in ${names}`;
+    const names = sharedChannels.slice(0, CHANNELS_NAMED).join(" or ");
+    const howToPlay = `To play, type ${prefix}${word} in ${names === "" ? `a ${this.#channelWord}` : names}.`;
     if (readCommand(text, this.#settings) !== undefined) {
-      return {
-        type: "fault",
-        text: `Commands work in a ${this.#channelWord}: type ${prefix}${word} ${where}.`,
-      };
+      return { type: "fault", text: `Commands do not work here. ${howToPlay}` };
     }
     const channel = dmChannel(user.id);
     const shown = this.#bridge.shownIn(channel);
@@ -132,8 +132,8 @@ export class TextChat {
     if (shown.slice(0, PROMPTS_SEEN).some(({ message }) => message.awaitsReply)) return undefined;
     const there =
       number === undefined
-        ? `No question waits for an answer here. To play, type ${prefix}${word} ${names === "" ? `in a ${this.#channelWord}` : where}.`
-        : `Numbers count in the ${this.#channelWord} of the question: type ${prefix}${number} ${where}.`;
+        ? `No question waits for an answer here. ${howToPlay}`
+        : `Numbers count in the ${this.#channelWord} of the question: type ${prefix}${number} ${names === "" ? "there" : `in ${names}`}.`;
     return { type: "explanation", text: there };
   }
 

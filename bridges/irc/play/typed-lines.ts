@@ -43,7 +43,7 @@ const HINT_GAP_MS = 10_000;
 const HINTED_MAX = 1_000;
 const ID_MAX = 100;
 /** Maximum number of channels that a hint names. */
-const NAMED_MAX = 5;
+const NAMED_MAX = 3;
 
 /** Returns a function that reports what a member typed: a command, a choice, or an answer to a prompt. */
 export function typedLines(options: TypedLinesOptions) {
@@ -78,7 +78,9 @@ class TypedLines {
     const { COMMAND_PREFIX: prefix } = settings;
     const { member } = line;
     const place = dmChannel(member.id);
-    if (readCommand(text, settings) !== undefined) return this.#tell(member, this.#whereCommandsWork(member));
+    if (readCommand(text, settings) !== undefined) {
+      return this.#tell(member, `Commands do not work here. ${this.#howToPlay(member)}`);
+    }
     const hasPrefix = text.startsWith(prefix);
     const isChoice = hasPrefix || !isPromptNewest(view, member.id);
     const number = readChoice(text, settings, isChoice);
@@ -88,21 +90,26 @@ class TypedLines {
     await this.#send(line, place, text);
     // A game that has written to the member may be waiting for this text.
     if (isTalking(view, member.id)) return;
-    const [first] = this.#sharedChannels(member);
-    if (number === undefined || first === undefined) this.#tell(member, this.#whereCommandsWork(member));
-    else this.#tell(member, `Numbers count in the channel: type ${prefix}${number} in ${first}.`);
-  }
-
-  #whereCommandsWork(member: MemberIdentity): string {
-    const { COMMAND_PREFIX: prefix, COMMAND_WORD: word } = this.#options.settings;
     const names = this.#sharedChannels(member);
-    if (names.length === 0) return `Commands work in a channel: type ${prefix}${word} there.`;
-    const named = names.slice(0, NAMED_MAX).join(", ") + (names.length > NAMED_MAX ? ", …" : "");
-    return `I run games in ${named}. Type ${prefix}${word} there.`;
+    if (number === undefined || names === "") {
+      this.#tell(member, `No question waits for an answer here. ${this.#howToPlay(member)}`);
+    } else {
+      this.#tell(
+        member,
+        `Numbers count in the channel of the question: type ${prefix}${number} in ${names}.`,
+      );
+    }
   }
 
-  #sharedChannels(member: MemberIdentity): readonly string[] {
-    return this.#options.sharedChannels?.(member) ?? [];
+  #howToPlay(member: MemberIdentity): string {
+    const { COMMAND_PREFIX: prefix, COMMAND_WORD: word } = this.#options.settings;
+    return `To play, type ${prefix}${word} in ${this.#sharedChannels(member) || "a channel"}.`;
+  }
+
+  /** Returns the names of channels that a member shares with the bridge, for a hint; "" for none. */
+  #sharedChannels(member: MemberIdentity): string {
+    const names = this.#options.sharedChannels?.(member) ?? [];
+    return names.slice(0, NAMED_MAX).join(" or ");
   }
 
   #command(line: TypedLine, channel: { id: string; name: string }, text: string): Promise<void> {

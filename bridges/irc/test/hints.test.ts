@@ -42,12 +42,12 @@ test("notices about a channel begin with the name of the channel", async () => {
 });
 
 test.each([
-  ["2", "Numbers count in the channel: type !2 in #games."],
-  ["!2", "Numbers count in the channel: type !2 in #games."],
-  ["help", "I run games in #games. Type !play there."],
-  ["!help", "I run games in #games. Type !play there."],
-  ["hello", "I run games in #games. Type !play there."],
-  ["!play start", "I run games in #games. Type !play there."],
+  ["2", "Numbers count in the channel of the question: type !2 in #games."],
+  ["!2", "Numbers count in the channel of the question: type !2 in #games."],
+  ["help", "No question waits for an answer here. To play, type !play in #games."],
+  ["!help", "No question waits for an answer here. To play, type !play in #games."],
+  ["hello", "No question waits for an answer here. To play, type !play in #games."],
+  ["!play start", "Commands do not work here. To play, type !play in #games."],
 ])("a private %s gets an answer that explains, and only a first one", async (typed, answer) => {
   const nick = `M${Math.floor(Math.random() * 1e6)}`;
   const [member] = (await stage.join(nick)) as [IrcMember];

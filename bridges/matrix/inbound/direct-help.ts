@@ -57,8 +57,8 @@ export function createDirectHelp({ api, rooms, names, background, typing }: Dire
         const shared = await sharedRooms(user);
         const where =
           shared.length > 0
-            ? `Type ${command} in a room in which we both are, e.g. ${shared.join(", ")}.`
-            : `Invite me to a room, and type ${command} there.`;
+            ? `To play, type ${command} in ${shared.join(" or ")}.`
+            : `To play, invite me to a room, and type ${command} there.`;
         const content = {
           ...toNotice(`${why} ${where}`),
           "m.relates_to": { "m.in_reply_to": { event_id: eventId } },

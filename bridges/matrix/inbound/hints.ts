@@ -10,10 +10,12 @@ type Hint = Extract<MemberAct, { type: "hint" }>;
 /** A text that is only a number. A longer text may belong to a conversation, or to another bot. */
 const NUMBER = /^\s*-?\d[\d.,]{0,15}\s*$/;
 
-export const NOT_IN_DIRECT_ROOMS = "Commands work in rooms, not in direct conversations.";
+const FIRST_TEXT_COUNTS =
+  "Only your first text counts, not the edit. To send something else, write a new message.";
+export const NOT_IN_DIRECT_ROOMS = "Commands do not work here.";
 
 /**
- * The hints for what looks like an answer, but is none: a number without the prefix, another reaction, and an edit.
+ * The hints for events that look like an answer, but are none: a number without the prefix, another reaction, and an edit.
  * Members get these hints only while a question waits for them.
  */
 
@@ -26,7 +28,7 @@ export function numberHint(text: string, room: RoomView, typing: Typing): Hint |
   }
   const typed = `${typing.COMMAND_PREFIX}${number}`;
   const how = number > KEYCAPS_MAX ? `type ${typed}` : `type ${typed}, or add the reaction ${keycap(number)}`;
-  return { type: "hint", topic: "number", text: `That is no answer yet: ${how}.` };
+  return { type: "hint", topic: "number", text: `To answer, ${how}.` };
 }
 
 /** Returns the hint for a reaction that is not the number of a choice; undefined if the message has no choices. */
@@ -39,7 +41,7 @@ export function reactionHint({ message }: ShownEvent, { COMMAND_PREFIX: prefix }
   return {
     type: "hint",
     topic: "reaction",
-    text: `Other reactions are no answer: add ${reactions}, or type ${typed}.`,
+    text: `To answer, add ${reactions}, or type ${typed}.`,
   };
 }
 
@@ -51,5 +53,5 @@ export function editHint({ content }: MatrixEvent, room: RoomView, typing: Typin
   const isAnswer = NUMBER.test(body) || readChoice(body, typing) !== undefined;
   const [newest] = room.newest();
   if (!isCommand && !(isAnswer && newest !== undefined && asks(newest.message))) return undefined;
-  return { type: "hint", topic: "edit", text: "I do not read edits: write a new message." };
+  return { type: "hint", topic: "edit", text: FIRST_TEXT_COUNTS };
 }

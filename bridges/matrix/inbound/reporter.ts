@@ -46,7 +46,7 @@ const HINT_EVERY_MS = 5_000;
 const ROOMS_NOTED = 1_000;
 /** Maximum number of hints that are remembered, so that they are not repeated. */
 const HINTS_NOTED = 5_000;
-const GAMES_ARE_IN_ROOMS = "Games are played in rooms, not in direct conversations.";
+const NO_QUESTION = "No question waits for an answer here.";
 
 /** Reports members' events to the service, and shows hints and problems to these members in the room. */
 export class Reporter {
@@ -80,8 +80,8 @@ export class Reporter {
       }
       await sleep(REPEAT_MS, undefined, { signal });
     }
-    if (act.type === "action" && act.byReaction) this.#takeBack(roomId, event.event_id);
-    if (isUnasked) directHelp.explain(roomId, event.sender, event.event_id, GAMES_ARE_IN_ROOMS);
+    if (act.type === "action" && act.byReaction) this.#removeReaction(roomId, event.event_id);
+    if (isUnasked) directHelp.explain(roomId, event.sender, event.event_id, NO_QUESTION);
   }
 
   /** Called when the power levels of a room changed, because the bridge may now be allowed to remove reactions. */
@@ -118,16 +118,16 @@ export class Reporter {
    * Removes the reaction of a member, so that the member can press the button again, and other members do not see the
    * answer.
    */
-  #takeBack(roomId: string, eventId: string): void {
+  #removeReaction(roomId: string, eventId: string): void {
     const { api, background, log } = this.#parts;
     if (this.#powerless.has(roomId)) return;
-    background.add(roomId, `take back ${eventId}`, async (stopped) => {
+    background.add(roomId, `remove ${eventId}`, async (stopped) => {
       try {
         await api.redact(roomId, eventId, `${eventId}.back`, stopped);
       } catch (error) {
         if (!isRejected(error, "M_FORBIDDEN")) throw error;
         if (this.#powerless.size < ROOMS_NOTED) this.#powerless.add(roomId);
-        log.info({ roomId }, "cannot take back reactions: give the bridge's account the power to redact");
+        log.info({ roomId }, "cannot remove reactions: give the bridge's account the power to redact");
       }
     });
   }

@@ -138,7 +138,7 @@ export class TypedLines {
     if (room?.hasVoice === false && this.#textChat.isForGames(line)) {
       return this.#textChat.explain(
         user.id,
-        "The bridge may not speak in this room: a moderator must give it voice.",
+        "The bridge cannot write in this room: a moderator must give it voice.",
       );
     }
     return this.#textChat.report(line);

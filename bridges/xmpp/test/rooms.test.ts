@@ -90,7 +90,10 @@ test("private lines without a question are explained, corrections and encrypted 
   ann.raw(
     `<message type="groupchat" to="${ROOM}" id="c1"><body>!play corrected</body><replace xmlns="urn:xmpp:message-correct:0" id="x"/></message>`,
   );
-  await ann.sees("Corrections do not count: what you typed first does.", "chat");
+  await ann.sees(
+    "Only your first text counts, not the edit. To send something else, write a new message.",
+    "chat",
+  );
   eve.raw(
     `<message type="groupchat" to="${LOCKED}" id="e1"><body>secret</body><encryption xmlns="urn:xmpp:eme:0" namespace="omemo"/></message>`,
   );
@@ -124,7 +127,7 @@ test("in a moderated room, the log, /health and the member say that the bridge h
   await stage.bridge.logs("the room is moderated: a moderator must give voice to the bridge");
   expect(await problemOf(ROOM)).toContain('a moderator must give voice to "games"');
   bob.say("!play unheard");
-  await bob.sees("The bridge may not speak in this room: a moderator must give it voice.", "chat");
+  await bob.sees("The bridge cannot write in this room: a moderator must give it voice.", "chat");
   const { eventId } = await send(create(ROOM, text("never shown")));
   await until("the message is dropped", () => stage.bridge.output().includes(`${eventId} was dropped`));
   await send(create(LOCKED, text("another room")));

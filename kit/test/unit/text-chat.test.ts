@@ -116,10 +116,10 @@ test("a private number presses a button of the direct conversation, and answers 
 });
 
 test.each([
-  ["2", "Numbers count in the room of the question: type !2 in Quiz, Chess."],
-  ["!2", "Numbers count in the room of the question: type !2 in Quiz, Chess."],
-  ["hello", "No question waits for an answer here. To play, type !play in Quiz, Chess."],
-  ["!play start", "Commands work in a room: type !play in Quiz, Chess."],
+  ["2", "Numbers count in the room of the question: type !2 in Quiz or Chess."],
+  ["!2", "Numbers count in the room of the question: type !2 in Quiz or Chess."],
+  ["hello", "No question waits for an answer here. To play, type !play in Quiz or Chess."],
+  ["!play start", "Commands do not work here. To play, type !play in Quiz or Chess."],
 ])("a private %p without a question there is explained", async (text, hint) => {
   const { whispers } = setUp([choices("a", "b")]);
   expect(await whispers(text, ["Quiz", "Chess"])).toBe(hint);
@@ -156,7 +156,9 @@ test("a member who edits a command is told once that the first text counts, and 
   const edits = (text: string, channel: typeof QUIZ | undefined = QUIZ) =>
     chat.explainCorrection({ user: ANN, channel, text });
   expect(edits("a typo")).toBeUndefined();
-  expect(edits("!2")).toBe("Corrections do not count: what you typed first does.");
+  expect(edits("!2")).toBe(
+    "Only your first text counts, not the edit. To send something else, write a new message.",
+  );
   expect(edits("!play")).toBeUndefined();
   expect(chat.explain(BOB.id, "an explanation of the bridge")).toBe("an explanation of the bridge");
   expect(chat.explain(BOB.id, "another")).toBeUndefined();

@@ -113,7 +113,7 @@ test("in a private message, text is always sent, and a number without prefix pre
     { type: "action", chatMessageId: "offer", user: ANN, action: "do:no" },
     { type: "message", channel: `dm:${ANN.id}`, user: ANN, text: "hello" },
   ]);
-  expect(hints).toEqual(["Commands work in a channel: type !play there."]);
+  expect(hints).toEqual(["Commands do not work here. To play, type !play in a channel."]);
 });
 
 test("in a private message, a number answers a newer prompt, and !1 still presses a choice", async () => {
@@ -173,7 +173,7 @@ test("a private line gets an answer that names the channels, unless a game waits
   const sharedChannels = () => ["#a", "#b"];
   const noGame = setUp([], {}, "accepted", { sharedChannels });
   await noGame.whispers("!3");
-  expect(noGame.hints).toEqual(["Numbers count in the channel: type !3 in #a."]);
+  expect(noGame.hints).toEqual(["Numbers count in the channel of the question: type !3 in #a or #b."]);
   const prompt = shown("p", { channel: `dm:${ANN.id}`, awaitsReply: true });
   const game = setUp([prompt], {}, "accepted", { sharedChannels });
   await game.whispers("hello");

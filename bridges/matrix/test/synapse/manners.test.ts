@@ -55,7 +55,7 @@ describe("what is no answer is explained once to each member, while a question w
       (member, room, eventId) => member.react(room, eventId, "👍"),
       "add one of the reactions 1️⃣ to 2️⃣, or type !1 to !2",
     ],
-    ["an edit", edits, "I do not read edits"],
+    ["an edit", edits, "Only your first text counts, not the edit"],
   ])("%s", async (_what, act, words) => {
     const { rig, ann, bob } = scene;
     const { room, id, eventId } = await openQuestion();
@@ -106,8 +106,8 @@ describe("in a direct room, the bridge explains where games are played", () => {
     const direct = await dan.createRoom({ is_direct: true, preset: "trusted_private_chat" }, rig.id);
     await until("the bridge has joined", async () => (await dan.membershipOf(direct, rig.id)) === "join");
     await dan.say(direct, text);
-    const { body } = await notice(dan, direct, "Type !play in a room in which we both are");
-    expect(body).toContain(`e.g. Quiz of ${name}.`);
+    const { body } = await notice(dan, direct, "To play, type !play in ");
+    expect(body).toContain(`in Quiz of ${name}.`);
     expect(body).not.toContain("Secret room");
     // The explanation is not repeated for each message.
     await dan.say(direct, "hello again");

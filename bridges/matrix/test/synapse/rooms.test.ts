@@ -50,7 +50,7 @@ test("direct messages and ephemeral messages go to one direct room, and texts in
   await cat.say(direct, "1");
   await rig.reports("a press", ({ channel, action }) => channel === `dm:${cat.id}` && action === "do Any");
   await cat.say(direct, "!play start");
-  await cat.sees(direct, "a hint", says("Commands work in rooms"));
+  await cat.sees(direct, "a hint", says("Commands do not work here"));
 
   // A member who left the direct room gets a new one.
   await cat.leave(direct);

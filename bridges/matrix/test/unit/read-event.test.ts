@@ -65,11 +65,11 @@ const inThread = (root: string, inReplyTo: unknown, isFallback?: unknown) => ({
   },
 });
 const hint = (topic: string, text: string) => ({ type: "hint", topic, text });
-const OTHER_REACTION = hint(
-  "reaction",
-  "Other reactions are no answer: add one of the reactions 1️⃣ to 2️⃣, or type !1 to !2.",
+const OTHER_REACTION = hint("reaction", "To answer, add one of the reactions 1️⃣ to 2️⃣, or type !1 to !2.");
+const NO_EDITS = hint(
+  "edit",
+  "Only your first text counts, not the edit. To send something else, write a new message.",
 );
-const NO_EDITS = hint("edit", "I do not read edits: write a new message.");
 const edited = (body: string, ageMs = 0) => {
   const relation = { rel_type: "m.replace", event_id: "$member" };
   return typed(`* ${body}`, { "m.new_content": { body }, "m.relates_to": relation }, ageMs);
@@ -172,7 +172,7 @@ test.each<[string, Parameters<typeof readEvent>[0], readonly ShownEvent[], unkno
     "a number without the prefix",
     typed("2"),
     [CHOICES],
-    hint("number", "That is no answer yet: type !2, or add the reaction 2️⃣."),
+    hint("number", "To answer, type !2, or add the reaction 2️⃣."),
   ],
   ["a number without the prefix, after the question", typed("2"), [PLAIN, CHOICES], undefined],
   ["a number above the choices", typed("3"), [CHOICES], undefined],
@@ -202,7 +202,7 @@ test.each<[string, Parameters<typeof readEvent>[0], readonly ShownEvent[], unkno
     "another emoji under the only choice",
     reaction("$one", "👍"),
     [shown("$one", { labels: ["A"] })],
-    hint("reaction", "Other reactions are no answer: add the reaction 1️⃣, or type !1."),
+    hint("reaction", "To answer, add the reaction 1️⃣, or type !1."),
   ],
   ["another emoji under a message without choices", reaction("$prompt", "👍"), [PROMPT], undefined],
   ["a keycap on a member's message", reaction("$other", "1️⃣"), [CHOICES], undefined],
@@ -232,12 +232,7 @@ test.each<[string, Parameters<typeof readEvent>[0], readonly ShownEvent[], unkno
   ],
   ["a number with the prefix", typed("!2"), [PROMPT, CHOICES], press("$choices", "B")],
   ["a number above the choices", typed("42"), [CHOICES], { type: "message", text: "42" }],
-  [
-    "the command",
-    typed("!play start"),
-    [],
-    { type: "hint", text: "Commands work in rooms, not in direct conversations." },
-  ],
+  ["the command", typed("!play start"), [], { type: "hint", text: "Commands do not work here." }],
 ])("in a direct room: %s", (_what, from, newest, act) => {
   expect(readEvent(from, view(newest, ANN), TYPING)).toEqual(act);
 });
