@@ -176,12 +176,12 @@ function helpPage(name: string, description: string, table: SettingTable): strin
   return `${name}: ${description}
 
   ${name} init             set up the bridge: ask for the settings, check them, and write them to a file
-  ${name}                  run with the settings of the environment
+  ${name}                  run with the settings of environment variables
   ${name} --config <file>  run with the settings of a file, one NAME=value in each line
   ${name} --help           print this page
   ${name} --version        print the version
 
-A variable of the environment overrides the file. Settings:
+An environment variable overrides the file. Settings:
 
 ${settingsHelp(table)}`;
 }

@@ -24,13 +24,13 @@ export const IRC_INIT: BridgeInit<typeof IRC_SETTINGS> = {
 const JOIN_ADVICE: Readonly<Record<string, (channel: string, nick: string) => string>> = {
   "471": () => "the channel is full (+l): raise its limit",
   "473": (channel, nick) =>
-    `only invited users may join (+i): an operator types /invite ${nick} ${channel} when the bridge runs`,
-  "474": (channel) => `the bridge is banned (+b): an operator removes the ban, see /mode ${channel} +b`,
+    `only invited users may join (+i): while the bridge runs, an operator must type /invite ${nick} ${channel}`,
+  "474": (channel) => `the bridge is banned (+b): an operator must remove the ban: see /mode ${channel} +b`,
   "475": (channel) => `the channel needs a key (+k): give it after the name, e.g. ${channel} key`,
   "477": () => "only registered users may join: register the nick, and set IRC_SASL=plain",
 };
 
-/** Connects like the bridge, joins each channel, and looks whether the bridge may speak. Yields each finding. */
+/** Connects like the bridge, joins each channel, and checks whether the bridge may speak. Yields each finding. */
 async function* checkIrc(settings: IrcSettings): AsyncGenerator<Finding> {
   const { IRC_HOST: host, IRC_PORT: port, IRC_TLS: isEncrypted, IRC_NICK: nick } = settings;
   if (!isEncrypted && !isLoopback(host)) {
@@ -52,7 +52,7 @@ async function* checkIrc(settings: IrcSettings): AsyncGenerator<Finding> {
     const { message } = error as Error;
     yield {
       is: "problem",
-      text: `no connection to ${host}:${port}: ${message}`,
+      text: `cannot connect to ${host}:${port}: ${message}`,
       advice: connectionAdvice(message),
     };
   } finally {
@@ -83,7 +83,7 @@ async function checkChannel(probe: ServerProbe, channel: WantedChannel, nick: st
     is: "problem",
     text: `joined ${name}, but the channel is moderated (+m), and the bridge may not speak`,
     advice: [
-      `an operator types /mode ${name} +v ${nick} when the bridge runs, or gives it voice permanently`,
+      `while the bridge runs, an operator must type /mode ${name} +v ${nick}, or give the bridge voice permanently`,
     ],
   };
 }

@@ -29,7 +29,7 @@ export const MATRIX_INIT: BridgeInit<typeof MATRIX_SETTINGS> = {
 /** Number of events that a question with four choices consists of. */
 const EVENTS_OF_QUESTION = 5;
 
-/** Logs in, and looks what the account may do. Yields each finding. */
+/** Logs in, and checks what the account may do. Yields each finding. */
 async function* checkMatrix(settings: MatrixSettings): AsyncGenerator<Finding> {
   const { MATRIX_HOMESERVER: homeserver, MATRIX_ACCESS_TOKEN: token } = settings;
   const { hostname, protocol } = new URL(homeserver);
@@ -43,16 +43,16 @@ async function* checkMatrix(settings: MatrixSettings): AsyncGenerator<Finding> {
   try {
     if (token === undefined) await probe.logIn(settings.MATRIX_USER ?? "", settings.MATRIX_PASSWORD ?? "");
     const account = await probe.account();
-    yield { is: "ok", text: `signed in to ${homeserver} as ${account.userId}` };
+    yield { is: "ok", text: `logged in to ${homeserver} as ${account.userId}` };
     yield kindOf(account);
     yield { is: "note", text: "measuring the rate limit of the account, which takes up to 20 seconds" };
     yield await speedOf(probe, homeserver, account.userId);
-    yield invitationOf(account);
+    yield invitationOf(account, settings.MATRIX_ENCRYPTION);
   } catch (error) {
     yield {
       is: "problem",
-      text: `cannot sign in to ${homeserver}: ${(error as Error).message}`,
-      advice: signInAdvice(error, token),
+      text: `cannot log in to ${homeserver}: ${(error as Error).message}`,
+      advice: loginAdvice(error, token),
     };
   } finally {
     await probe.close().catch(() => undefined);
@@ -69,12 +69,13 @@ function kindOf({ isGuest, isAdministrator, userId }: Account): Finding {
   return { is: "note", text: `${userId} is an administrator of the homeserver`, advice };
 }
 
-function invitationOf({ rooms, userId }: Account): Finding {
+function invitationOf({ rooms, userId }: Account, isEncrypted: boolean): Finding {
   const text =
     rooms === 0
       ? "the account is in no room yet"
       : `the account is in ${rooms} room${rooms === 1 ? "" : "s"}`;
-  return { is: "ok", text: `${text}: invite ${userId} to a room without encryption` };
+  const room = isEncrypted ? "a room" : "a room without encryption";
+  return { is: "ok", text: `${text}: invite ${userId} to ${room}` };
 }
 
 async function speedOf(probe: AccountProbe, homeserver: string, userId: string): Promise<Finding> {
@@ -84,7 +85,7 @@ async function speedOf(probe: AccountProbe, homeserver: string, userId: string):
   } catch (error) {
     const isForbidden = error instanceof MatrixError && error.status === 403;
     const advice = isForbidden
-      ? ["without the right to create rooms, the bridge can send no direct messages"]
+      ? ["without the right to create rooms, the bridge cannot send direct messages"]
       : [];
     return { is: "note", text: `the rate limit was not measured: ${(error as Error).message}`, advice };
   }
@@ -109,7 +110,7 @@ async function speedOf(probe: AccountProbe, homeserver: string, userId: string):
   };
 }
 
-function signInAdvice(error: unknown, token: string | undefined): readonly string[] {
+function loginAdvice(error: unknown, token: string | undefined): readonly string[] {
   if (!(error instanceof MatrixError)) return ["check MATRIX_HOMESERVER, and that the homeserver is running"];
   if (error.isRateLimit) {
     const seconds = Math.ceil(error.retryAfterMs / 1_000);

@@ -38,7 +38,7 @@ async function* checkXmpp(settings: XmppSettings): AsyncGenerator<Finding> {
     if (problem !== undefined) {
       yield {
         is: "problem",
-        text: `no login as ${settings.XMPP_JID}: ${problem}`,
+        text: `cannot log in as ${settings.XMPP_JID}: ${problem}`,
         advice: ["check XMPP_JID and its password; set XMPP_SERVER if DNS does not lead to the server"],
       };
       return;

@@ -20,7 +20,7 @@ export interface Question {
 
 /** The result of one check. */
 export interface Finding {
-  /** With "problem", members could not play. */
+  /** "problem" if members could not play. */
   readonly is: "ok" | "note" | "problem";
   /** The fact, without secrets. */
   readonly text: string;

@@ -8,9 +8,9 @@ export function initHelp(name: string, file: string): string {
   --workspace-name <name>  name of the workspace that is created
   --<setting> <value>      an answer, e.g. --base-url for BASE_URL; a secret needs a file: --signing-secret-file <path>
 
-Variables of the environment are answers, too. If stdin is not a terminal, nothing is asked, and missing answers are
-listed. A workspace is created if WORKSPACE_ID is not given, and this checkout's service runs (npm start), or
-CORE_ADDRESS and CORE_TOKEN or CORE_TOKEN_FILE (an operator's token) are set.
+Environment variables are answers, too. If stdin is not a terminal, init asks nothing, and lists the missing answers.
+Without WORKSPACE_ID, init creates a workspace if the service of this checkout runs (npm start). For another service,
+set CORE_ADDRESS, and CORE_TOKEN or CORE_TOKEN_FILE (an operator's token).
 
 ${name} --help lists all settings.`;
 }

@@ -7,7 +7,7 @@ export class Interrupted extends Error {
 }
 
 export const EXIT_INTERRUPTED = 130;
-/** Lines that the user typed or pasted before the question. */
+/** Maximum number of lines that the user types or pastes before the question. */
 const LINES_MAX = 100;
 
 /** Asks the user of a terminal. */
@@ -32,7 +32,7 @@ export class Prompter {
     this.#terminal
       .on("line", (line) => this.#take(line))
       .on("SIGINT", () => {
-        // Between two questions, e.g. during a check, nobody waits for the rejection.
+        // Between two questions, e.g. during a check, no call of `ask` waits for the rejection.
         if (this.#waiting === undefined) process.exit(EXIT_INTERRUPTED);
         this.#terminal.close();
       })

@@ -81,7 +81,7 @@ export class Init<Table extends SettingTable> {
     }
   }
 
-  /** The secret of a new workspace is saved before anything else can fail. */
+  /** Creates the workspace, and saves its secret before anything else can fail. */
   async #finishWithNewWorkspace(cli: ServiceCli, chat: Answers, service: Answers): Promise<number> {
     say("\nThe workspace:");
     const name = this.#options.workspaceName ?? this.#name;
@@ -90,7 +90,7 @@ export class Init<Table extends SettingTable> {
     this.#show({ is: "ok", text: `created the workspace "${name}" (${id})` });
     await this.#write(answers);
     const isGood = this.#show(await checkWorkspace(readAll(this.#program, answers)));
-    this.#sayStart(isGood ? "Start the bridge" : "After you have solved the problem, start the bridge");
+    this.#sayStart(isGood ? "Start the bridge" : "After you have fixed the problem, start the bridge");
     return isGood ? EXIT_DONE : EXIT_PROBLEM;
   }
 
@@ -160,7 +160,7 @@ export class Init<Table extends SettingTable> {
     });
   }
 
-  /** Resolves to the answers once the check finds no problem; undefined if the user gives up. */
+  /** Resolves to the answers once the check finds no problem; undefined if the user cancels. */
   async #checked(
     first: Answers,
     {
@@ -220,7 +220,7 @@ export class Init<Table extends SettingTable> {
     await writeSettingsFile(file, `# Settings of ${this.#name}, written by init`, answers);
   }
 
-  /** Prints a finding. Returns whether it is no problem. */
+  /** Prints a finding. Returns false for a problem. */
   #show({ is, text, advice = [] }: Finding): boolean {
     say(`  ${is.padEnd(7)}  ${text}`);
     for (const line of advice) say(`           ${line}`);

@@ -52,7 +52,7 @@ test("in a terminal, init logs in, checks the account, creates the workspace, an
   site.close();
   const output = visible(program.output()).replaceAll("\r", "");
   expect(output).not.toContain(PASSWORD);
-  expect(output).toContain(`  ok       signed in to ${synapse.url} as @games:${SERVER_NAME}\n`);
+  expect(output).toContain(`  ok       logged in to ${synapse.url} as @games:${SERVER_NAME}\n`);
   expect(output).toContain("  ok       the account is an ordinary account\n");
   expect(output).toContain("  ok       the account may send messages as fast as a game needs\n");
   const settings = settingsIn(folder);
