@@ -57,15 +57,15 @@ export interface CatchUp {
    */
   handleEvent(event: OutboundEvent): Promise<void>;
   /**
-   * The `handle` of `runPoller`. Does not wait for the chat, so that a slow or silent channel delays no other channel.
+   * The `handle` of `runPoller`. Does not wait for the chat, so that a channel that is slow or refuses messages delays no other channel.
    * Returns undefined if the cursor may move past the page.
    *
    * @throws if the catch-up is closed
    */
   takePage(page: EventPage): UnfinishedPage | undefined;
   /**
-   * For a loop of your own that polls one page at a time: waits until the chat has answered all calls, and then rejects
-   * if the cursor must not move past the page yet, so that the page is polled again.
+   * For your own loop that polls one page at a time. Waits until the chat has answered all calls. Rejects if the cursor must
+   * not move past the page yet, so that the page is polled again.
    */
   handlePage(page: EventPage): Promise<void>;
   /** The channels and DMs whose messages wait because the chat refuses them, at most 20. */

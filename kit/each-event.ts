@@ -22,9 +22,9 @@ const SEEN_FOR_MS = HELD_SECONDS * 1_000;
 /**
  * Returns a poller's `handle`, which calls `show` for each event of a page, in order (bridge guide, "Rules for
  * events"). Events past their `expiresAt` and events that were already shown are skipped. When `show` rejects a
- * `message.create` or `dm.create`, the later events of its channel or DM are not shown, and the page is rejected: the poller
- * reads on, and reads these events again in the next round. Meanwhile, the events of other channels are shown. When `show` rejects any other event, that
- * event is dropped.
+ * `message.create` or `dm.create`, the later events of its channel or DM are not shown, and the page is rejected. The
+ * poller then reads on, and reads these events again in the next round. Meanwhile, the events of other channels are
+ * shown. When `show` rejects any other event, that event is dropped.
  *
  * `show` must resolve for an event that the chat will never accept. Otherwise, a create that never expires would block
  * all later events of its channel. `show` must also be quick: the next event waits for it. `createCatchUp` does not have

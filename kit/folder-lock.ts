@@ -153,7 +153,7 @@ class Candidate implements FolderLock {
     socket.end(`${this.#state.is} ${process.pid}`);
   }
 
-  /** Resolves when the process of a socket has exited or given up. Rejects if the lock belongs to that process. */
+  /** Resolves when the process of a socket has exited or stopped waiting. Rejects if the lock belongs to that process. */
   async #untilGone(other: string): Promise<void> {
     const untilMs = performance.now() + ANSWER_WITHIN_MS;
     for (;;) {

@@ -17,8 +17,8 @@ export interface PollerOptions extends PollOptions {
    * rejects, or the process stops earlier, the page is polled again, possibly with more events, and nothing after the
    * page is read. Therefore, skip events whose `id` was already handled, as `eachEvent` does.
    *
-   * If the chat does not accept an event, other channels need not wait: resolve to an `UnfinishedPage`, as the `takePage`
-   * of a `CatchUp` does, or reject with `PageUnfinished`, as `eachEvent` does. The cursor then stays before the page, and
+   * If the chat does not accept an event, other channels need not wait. Resolve to an `UnfinishedPage`, as the `takePage` of
+   * a `CatchUp` does, or reject with `PageUnfinished`, as `eachEvent` does. The cursor then stays before the page, and
    * the poller reads on.
    */
   handle(page: EventPage, signal: AbortSignal): Promise<UnfinishedPage | void> | UnfinishedPage | void;

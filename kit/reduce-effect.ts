@@ -4,8 +4,8 @@ import type { DmCreate, MessageCreate, MessageEphemeral, MessageUpdate, Outbound
 export type BridgeInput =
   /**
    * Events arrived, by push or by poll, in any order. `gap` is the `gap` of the page. `skipped` contains `skipKeys` of
-   * earlier creates that were skipped as `full`: later creates of the same places, and updates of the same messages,
-   * are skipped too, because they must not overtake the skipped creates.
+   * earlier creates that were skipped as `full`. The reducer also skips later creates of the same places, and updates of
+   * the same messages, because they must not overtake the skipped creates.
    */
   | {
       readonly type: "events";

@@ -34,8 +34,8 @@ export function skipKeys(event: OutboundEvent): readonly string[] {
 }
 
 /**
- * Returns whether an event would overtake a create that was skipped as `full`: a later create of the same place, or an
- * update of the create's message, which would be dropped after 5 seconds.
+ * Returns whether an event would overtake a create that was skipped as `full`. Such an event is a later create of the same
+ * place, or an update of the create's message, which would be dropped after 5 seconds.
  */
 export function isBehindSkipped(keys: ReadonlySet<string>, event: PlacedEvent): boolean {
   if (event.type === "message.update") return keys.has(messageKey(event));
@@ -56,8 +56,8 @@ export function hasRoom(open: Open, place: string): boolean {
 }
 
 /**
- * Returns the maximum number of pending events of a place. The share falls with the square of the free room: of 1,000
- * events, the first waiting place gets 250, and about 60 further places find room.
+ * Returns the maximum number of pending events of a place. The share falls with the square of the free room. Of 1,000
+ * events, the first waiting place gets at most 250, and about 60 further places get a share.
  */
 function shareOf({ limits, creates, updates, ephemerals }: Open): number {
   const free = limits.open - creates.length - updates.size - ephemerals.size;

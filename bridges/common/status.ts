@@ -26,7 +26,7 @@ const MEMBERS_NOTED = 1_000;
 
 /**
  * Returns a bridge that answers the command `STATUS_COMMAND` itself, and reports all other commands to the service. So
- * members get this answer also while the service is unreachable.
+ * members get this answer even while the service is unreachable.
  */
 export function withStatus<Kit extends Pick<Bridge, "command" | "status">>(
   bridge: Kit,

@@ -4,7 +4,7 @@ import { untilAnswered } from "./client/retrying";
 type Task = (signal: AbortSignal) => Promise<void>;
 
 const TASKS_MAX = 1_000;
-/** Maximum number of waiting tasks of a room, so that the reactions in one room do not use up all places. */
+/** Maximum number of waiting tasks of a room, so that the reactions in one room leave room for other tasks. */
 const ROOM_TASKS_MAX = 200;
 
 export type Background = ReturnType<typeof createBackground>;

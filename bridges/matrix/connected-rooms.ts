@@ -27,7 +27,7 @@ import { Upgrades } from "./inbound/upgrades";
 import { RoomList } from "./room-list";
 import type { MatrixSettings } from "./settings";
 import { stateFile } from "./state-file";
-import { createToldRooms, type ToldRooms } from "./told";
+import { createNotifiedRooms, type NotifiedRooms } from "./notified-rooms";
 
 /** Milliseconds after which a call to the homeserver counts as refused, because a game's update is then stale. */
 const CHAT_TIMEOUT_MS = 10 * 60_000;
@@ -60,7 +60,7 @@ export class ConnectedRooms {
   readonly #direct: DirectRoomIndex;
   readonly #keycaps: KeycapReactions;
   readonly #unsaved: UnsavedEvents;
-  readonly #told: ToldRooms;
+  readonly #told: NotifiedRooms;
   readonly #signal: AbortSignal;
   /** The rooms that the bridge is in. */
   readonly list: RoomList;
@@ -79,9 +79,9 @@ export class ConnectedRooms {
     const names = createNames(api);
     const powers = createRoomPowers(api, userId);
     const list = new RoomList({ direct, powers, names, ids });
-    const told = createToldRooms(
+    const told = createNotifiedRooms(
       toldFileIn(settings.STATE_FOLDER),
-      warn("cannot save which rooms were told about missing powers"),
+      warn("cannot save which rooms have got a notice about missing powers"),
     );
     const chat = new MatrixChat({
       api,

@@ -3,10 +3,10 @@ import type { StateFile } from "./state-file";
 
 const ROOMS_KEPT = 1_000;
 
-export type ToldRooms = ReturnType<typeof createToldRooms>;
+export type NotifiedRooms = ReturnType<typeof createNotifiedRooms>;
 
-/** The rooms that the bridge has told something that it tells only once. Call `load` first. */
-export function createToldRooms(file: StateFile<readonly string[]>, onFailure: (error: unknown) => void) {
+/** The rooms in which the bridge has already sent a notice that it sends only once. Call `load` first. */
+export function createNotifiedRooms(file: StateFile<readonly string[]>, onFailure: (error: unknown) => void) {
   const told = new LRUCache<string, true>({ max: ROOMS_KEPT });
   let saving: Promise<unknown> = Promise.resolve();
   return {
@@ -17,7 +17,7 @@ export function createToldRooms(file: StateFile<readonly string[]>, onFailure: (
     isFirst(roomId: string): boolean {
       if (told.has(roomId)) return false;
       told.set(roomId, true);
-      // If the save fails, the next run of the bridge tells the room again.
+      // If the save fails, the next run of the bridge sends the notice again.
       saving = saving.then(() => file.save([...told.keys()])).catch(onFailure);
       return true;
     },

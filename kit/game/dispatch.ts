@@ -15,7 +15,7 @@ export interface Call<State> {
   /** The name of the handler, for logs. It never contains a text of a member. */
   readonly name: string;
   readonly place: Place;
-  /** Whether a member meant this game, so the member learns it if the event is dropped. */
+  /** Whether the event was meant for this game. If so, the kit notifies the member when it drops the event. */
   readonly isAddressed?: boolean | undefined;
   readonly message?: MessageRef | undefined;
   readonly replyTo?: MessageRef | undefined;

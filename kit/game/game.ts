@@ -141,8 +141,8 @@ export class Game<State = undefined> {
   }
 
   /**
-   * Handles presses of this game's buttons that have no valid handler: the check of `action` rejects the payload, or an
-   * older version of the game has posted the button. By default, these presses have no effect.
+   * Handles presses of this game's buttons that have no valid handler. Either the check of `action` rejects the payload, or
+   * an older version of the game has posted the button. By default, these presses have no effect.
    */
   otherAction(run: NonNullable<Handlers<State>["otherAction"]>): this {
     this.handlers.otherAction = run;

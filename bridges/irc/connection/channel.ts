@@ -160,14 +160,14 @@ export class Channel {
     const channel = this.wanted.name;
     if (this.#removals.length > KICKS_MAX) {
       const problem =
-        "the bridge was removed from the channel too often: it joins again only after an invitation";
+        "the bridge was removed from the channel too often: it rejoins only after an invitation";
       this.#enter({ is: "out", problem, isUnable: true, timer: undefined });
       log.error({ channel }, "removed from a channel too often: joining again only after an invitation");
       return;
     }
     const waitMs = REJOIN_MS * 3 ** (this.#removals.length - 1);
     log.warn({ channel, by, waitMs }, "removed from a channel: joining again");
-    this.#joinAfter(waitMs, "the bridge was removed from the channel, and joins again soon", false);
+    this.#joinAfter(waitMs, "the bridge was removed from the channel, and rejoins soon", false);
   }
 
   /** Called when the server refuses a line to the channel. */

@@ -35,8 +35,8 @@ export class ServerProbe {
   }
 
   /**
-   * Connects, and resolves when the server has accepted the bridge: to the rejection of the nick, if the server rejected
-   * it and another nick is used. Rejects with the reason if the server does not accept the bridge.
+   * Connects, and resolves when the server has accepted the bridge. Resolves to the rejection of the nick if the bridge
+   * had to use another nick. Rejects with the reason if the server does not accept the bridge.
    */
   async connect(): Promise<NickRejection | undefined> {
     const { IRC_NICK: nick } = this.#settings;

@@ -55,7 +55,7 @@ export function withSent(
 /**
  * Returns what a typed number means. A number counts for the choices that the member saw last: the choices of the
  * message that was printed last. If a newer version has replaced these choices, a number does not count for an older
- * message, whose choices the member had stopped looking at.
+ * message, whose choices the member no longer looks at.
  */
 export function meaningOfNumber(view: ShownView, channel: string, userId: string): NumberMeaning {
   const shown = lastPrinted(

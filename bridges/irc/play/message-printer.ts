@@ -125,8 +125,8 @@ export class MessagePrinter implements BridgeChat {
   }
 
   /**
-   * Resolves when the update is noted in the journal, without waiting until it is printed: the kit passes the next update
-   * of the message only then, and the next update can replace this one.
+   * Resolves when the update is noted in the journal, and does not wait until the update is printed. The kit passes the
+   * next update of the message only after that, and the next update can replace this one.
    */
   async update(event: Update): Promise<void> {
     for (const eventId of this.#receipts.overtakenBy(event)) this.#options.outbox.cancel(eventId);
@@ -134,8 +134,8 @@ export class MessagePrinter implements BridgeChat {
   }
 
   /**
-   * Returns messages that differ from what the kit lists, as members see them, newest first: the kit lists a new message
-   * late, and an update before its lines are sent.
+   * Returns the messages that members see differently from the kit's list, newest first. The kit lists a new message late,
+   * and an update before its lines are sent.
    */
   sent(): readonly SentMessage[] {
     return [...this.#printing.values()].flatMap((each) => this.#visible(each) ?? []).toReversed();
@@ -201,7 +201,7 @@ export class MessagePrinter implements BridgeChat {
     void this.#forgetWhenSaved(printing);
   }
 
-  /** Returns a message that is being printed as members see it; undefined if they see nothing that they can answer. */
+  /** Returns a message that is being printed, as members see it; undefined if they see nothing that they can answer. */
   #visible({ shown, eventId, lines, before }: Printing): SentMessage | undefined {
     const sent = this.#options.journal.sentOf(eventId);
     if (sent >= lines) return shown;

@@ -15,7 +15,7 @@ const SENTENCE_END = /[.!?…:]$/u;
 
 /**
  * Returns the lines of some parts, each with at most `maxBytes` bytes. A chat limits the number of lines per second, so
- * short lines are joined: a header and a question, an answer and its points, or the places of a board.
+ * short lines are joined, e.g. a header and a question, an answer and its points, or the places of a board.
  *
  * @param maxBytes at least 16
  */

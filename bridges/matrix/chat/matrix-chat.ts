@@ -154,7 +154,7 @@ export class MatrixChat implements BridgeChat {
 
   /**
    * Applies an update. The kit does not retry updates, so the update waits here while the bridge may not speak in the
-   * room: otherwise, the room might show a game's question forever. Only updates of the same message wait, too.
+   * room. Otherwise, the room might show a game's question forever. Only updates of the same message wait, too.
    */
   async #updateUnmuted(event: ShownUpdate, signal: AbortSignal): Promise<string | undefined> {
     const { powers, stopped, onMuted } = this.#parts;
@@ -290,7 +290,7 @@ export class MatrixChat implements BridgeChat {
     const link = picture === undefined ? (image ?? undefined) : undefined;
     const content = toContent(message, prefix, link, isEncrypted);
     if (picture !== undefined) return withPicture(content, picture);
-    // A receipt must not ring the member's phone, but a question may.
+    // Clients must not notify the member of a receipt, but may notify the member of a question.
     return isEphemeral && !asks(message) ? asNotice(content) : content;
   }
 

@@ -1,6 +1,6 @@
 import type { Background } from "../background";
 import type { MatrixApi } from "../client/matrix-api";
-import type { ToldRooms } from "../told";
+import type { NotifiedRooms } from "../notified-rooms";
 import { toNotice } from "./content";
 import type { DirectRoomIndex } from "./direct-rooms";
 import type { RoomPowers } from "./room-powers";
@@ -9,7 +9,7 @@ export interface PowerNoticeParts {
   readonly api: Pick<MatrixApi, "send">;
   readonly powers: Pick<RoomPowers, "of">;
   readonly direct: Pick<DirectRoomIndex, "memberOf">;
-  readonly told: Pick<ToldRooms, "isFirst">;
+  readonly told: Pick<NotifiedRooms, "isFirst">;
   readonly background: Pick<Background, "add">;
 }
 

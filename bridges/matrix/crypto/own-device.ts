@@ -24,9 +24,9 @@ const OTHER_IDENTITY =
 
 /**
  * Publishes the keys of the bridge's device, and signs the device with the account's identity, so that clients show no
- * warning. Resolves to false if the bridge needs a new device: either the homeserver has other keys for this device,
- * because the state folder was lost, or it has removed the device. A client shares a key only once with each device, so
- * it would not repeat the keys that the homeserver removed.
+ * warning. Resolves to false if the bridge needs a new device. Either the homeserver has other keys for this device,
+ * because the state folder was lost, or the homeserver has removed the device. A client shares a key only once with each
+ * device, so clients would not repeat the keys that the homeserver removed.
  *
  * @param identity the account's identity, if another device of the bridge had it
  */

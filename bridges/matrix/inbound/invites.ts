@@ -28,7 +28,7 @@ const NO_ENCRYPTION =
   "(see “Encrypted rooms” in the README of chat-bridge-matrix). I am leaving this room.";
 const GAME_OVER =
   "Game over: this room is now encrypted, and my encryption is off. A game in this room ends here. " +
-  "To play on, create a room without end-to-end encryption, and invite me there. I am leaving this room.";
+  "To continue, create a room without end-to-end encryption, and invite me there. I am leaving this room.";
 
 /**
  * Returns whether the bridge accepts an invite. An entry is a server (its members may invite the bridge), the id of a

@@ -141,7 +141,7 @@ export class SyncHandler {
     if (event.type === "m.room.power_levels") {
       powers.changed(roomId);
       reporter.powersChanged(roomId);
-      // The list of rooms tells whether the bridge may speak. A failure is repaired when the next message is posted.
+      // The list of rooms says whether the bridge may speak. A failure is repaired when the next message is posted.
       void roomList.readRoom(roomId);
     }
     if (event.type === "m.room.member") direct.membershipChanged(roomId);

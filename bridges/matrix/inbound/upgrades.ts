@@ -22,7 +22,7 @@ export interface UpgradeParts {
 const UPGRADES_KEPT = 1_000;
 
 /**
- * Follows the upgrades of rooms: an upgrade replaces a room by another one. For the service, the new room is another
+ * Follows the upgrades of rooms: an upgrade replaces a room with another one. For the service, the new room is another
  * channel, so a game in the old room ends.
  *
  * Only members with the power to do so can upgrade a room. The new room must name the old one as its predecessor, so
@@ -76,12 +76,12 @@ export class Upgrades {
     log.info({ roomId, replaced }, "followed the upgrade of a room");
     await this.#say(
       replaced,
-      "This room was upgraded. I play on in the new room, and a game in this room ends here.",
+      "This room was upgraded. Games continue in the new room, and a game in this room ends here.",
     );
     const command = `${typing.COMMAND_PREFIX}${typing.COMMAND_WORD}`;
     await this.#say(
       roomId,
-      `I followed you into this room. A game in the old room ended there: type ${command} to play.`,
+      `This room replaces the old room, and a game in the old room ended there. To play, type ${command}.`,
     );
     await this.#attempts.untilAnswered("leave a replaced room", replaced, () => api.leave(replaced));
   }

@@ -32,7 +32,7 @@ const DM = "dm:";
 const ACCOUNT = "jid:";
 
 /**
- * Shows the service's messages in rooms. The id of a message in the chat is the id of the event, so the bridge finds its
+ * Shows the service's messages in rooms. The id of a message in the chat is the id of the event. So the bridge finds its
  * messages in the room's history after a crash, and does not send them twice.
  */
 export class XmppChat implements BridgeChat {
@@ -61,7 +61,7 @@ export class XmppChat implements BridgeChat {
     return id;
   }
 
-  /** Corrects the newest message that shows the game. A correction has an id of its own, which nobody needs. */
+  /** Corrects the newest message that shows the game. A correction has its own id, which the bridge does not need. */
   async update(event: ShownUpdate, signal: AbortSignal): Promise<string | void> {
     const { id, channel, message, chatMessageIds } = event;
     const newest = chatMessageIds.at(-1);

@@ -44,7 +44,7 @@ export function describe({ encryption, ...at }: ServerAddress): string {
 
 async function records(service: string, domain: string) {
   const found = await resolveSrv(`_${service}._tcp.${domain}`).catch(() => []);
-  // The target "." says that the service does not exist.
+  // The target "." means that the domain does not offer the service (RFC 2782).
   return found
     .filter(({ name }) => name !== "" && name !== ".")
     .map(({ name: host, port, priority, weight }) => ({ host, port, priority, weight }));

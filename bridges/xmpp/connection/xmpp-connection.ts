@@ -221,7 +221,7 @@ export class XmppConnection {
     }
   }
 
-  /** Notices a connection that is dead although the operating system has not noticed it. */
+  /** Detects a dead connection that the operating system still reports as open. */
   async #ping(): Promise<void> {
     if (this.#state !== "up") return;
     try {

@@ -79,7 +79,7 @@ export class Room {
       link: options.link,
       address: () => this.#address(),
       isJoined: () => this.isJoined,
-      onForgotten: () => this.#out("the room forgot the bridge", false),
+      onForgotten: () => this.#out("the room no longer lists the bridge", false),
     });
   }
 
@@ -294,7 +294,7 @@ export class Room {
     if (isLive && this.#state.type === "joining" && this.#state.isPresent) this.#onJoined();
   }
 
-  /** The room tells when it begins (172) or ceases (173) to show all accounts. */
+  /** The room announces when it begins (172) or ceases (173) to show all accounts. */
   #onConfiguration(message: Element): void {
     const codes = statusCodes(message);
     if (!codes.has("172") && !codes.has("173")) return;

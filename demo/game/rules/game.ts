@@ -112,8 +112,8 @@ export function nextTickOf(game: Game): number | undefined {
 
 /**
  * Returns when a question ends if nobody else answers, ms since the epoch. The question waits for each player who has not
- * answered, but not long for a player who has left: half as long for each earlier question that others have answered since
- * the player was active, and at least a quarter of its time. A question without an answer stays open for its whole time,
+ * answered, but not long for a player who has left. Each earlier question that others have answered since the player was
+ * active halves the wait, down to a quarter of the question's time. A question without an answer stays open for its whole time,
  * because one of the players has answered the last answered question.
  */
 function closesAt({ players }: Game, phase: PhaseOf<"question">): number {

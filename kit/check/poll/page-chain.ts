@@ -74,8 +74,8 @@ export class PageChain {
   }
 
   /**
-   * Returns whether the bridge may poll from a passed cursor again: a passed page that is there, or before it, has an
-   * event that the chat may not have shown yet.
+   * Returns whether the bridge may poll from a passed cursor again. It may if the page there, or a passed page before it,
+   * contains an event that the chat may not have shown yet.
    */
   mayReread(cursor: string): boolean {
     if (!this.#passed.has(cursor)) return false;

@@ -45,7 +45,9 @@ test("if the bridge must be invited to the new room, it asks for an invite, and 
   await ann.sees(room, "the request", ({ body }) => body.includes("Invite me to the new room"));
   await ann.invite(next, rig.id);
   await membership("the bridge has joined the new room", next, "join", rig.id);
-  await ann.sees(next, "the notice in the new room", ({ body }) => body.includes("I followed you"));
+  await ann.sees(next, "the notice in the new room", ({ body }) =>
+    body.includes("This room replaces the old room"),
+  );
   await rig.close();
 });
 

@@ -5,7 +5,7 @@ import { MatrixError } from "../../client/matrix-error";
 import { pathOf } from "../../client/request";
 import { createIds, serverOf } from "../../ids";
 import { mayInvite } from "../../inbound/invites";
-import { createToldRooms } from "../../told";
+import { createNotifiedRooms } from "../../notified-rooms";
 import { runByMember } from "../../inbound/run-by-member";
 import { mutedRoom, toChatError } from "../../chat/to-chat-error";
 
@@ -65,14 +65,14 @@ test("a message waits at most 10 minutes for a room in which the bridge may not 
   expect(mutedRoom(created(10 * 60_000))).toMatchObject({ name: "CannotShow" });
 });
 
-test("rooms that were told something are remembered after a restart", async () => {
+test("rooms that have got a notice are remembered after a restart", async () => {
   let saved: readonly string[] | undefined;
   const file = { load: async () => saved, save: async (rooms: readonly string[]) => void (saved = rooms) };
-  const first = createToldRooms(file, () => undefined);
+  const first = createNotifiedRooms(file, () => undefined);
   await first.load();
   expect([first.isFirst("!a"), first.isFirst("!b"), first.isFirst("!a")]).toEqual([true, true, false]);
   await new Promise(setImmediate);
-  const second = createToldRooms(file, () => undefined);
+  const second = createNotifiedRooms(file, () => undefined);
   await second.load();
   expect([second.isFirst("!a"), second.isFirst("!c")]).toEqual([false, true]);
 });
