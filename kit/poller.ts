@@ -36,7 +36,7 @@ export interface PollerOptions extends PollOptions {
    */
   readonly report?: (problem: Error) => void;
   /**
-   * When this signal is aborted, the poller aborts a pending poll and stops. The signal is also passed to `handle`: if
+   * When this signal is aborted, the poller aborts a pending poll and stops. The signal is also passed to `handle`. If
    * `handle` is running, or calls of an `UnfinishedPage` are in progress, the poller stops only after these have settled.
    */
   readonly signal: AbortSignal;

@@ -257,7 +257,7 @@ test("a typed number with two meanings is not accepted, and the notice says how 
   expect(texts(await here.types("bob", "99 bits", here.live))).toContain("Locked in: **99 keys**");
 });
 
-test("a member who joins in the lobby waits for the start; a member who joins during a question is told to answer it", async () => {
+test("a member who joins in the lobby waits for the start; a member who joins during a question learns that it is open", async () => {
   const here = table();
   await here.command("ann", "start");
   expect(texts(await here.press("bob", "Join"))).toContain("The first question comes when the game starts.");

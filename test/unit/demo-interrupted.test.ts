@@ -4,20 +4,20 @@ const ephemerals = (outputs: readonly Output[]) =>
   texts(outputs.filter(({ type }) => type === "message.ephemeral"));
 
 describe("a member who joins late", () => {
-  test("is told how long the question is still open", async () => {
+  test("learns how long the question stays open", async () => {
     const here = await atQuestion();
     await here.after(3_500);
     const late = "You are in. Question 1 of 2 is open: answer now. Seconds left: 7.";
     expect(ephemerals(await here.press("cyd", "Join"))).toBe(late);
   });
 
-  test("is told to type a number if the question asks for one", async () => {
+  test("learns that the question asks for a number", async () => {
     const here = await atNumber();
     const late = "You are in. Question 2 of 2 is open: type a number now. Seconds left: 10.";
     expect(ephemerals(await here.press("cyd", "Join"))).toBe(late);
   });
 
-  test("is told to wait for the next question while an answer is shown, or for the board after the last question", async () => {
+  test("learns that the next question comes while an answer is shown, or the board after the last question", async () => {
     const here = await atQuestion();
     await here.after(10_000);
     const next = "You are in. The next question comes in a moment.";
@@ -29,7 +29,7 @@ describe("a member who joins late", () => {
     expect(ephemerals(await here.press("dan", "Join"))).toBe(last);
   });
 
-  test("who has already joined, or presses Start, is told about the question too", async () => {
+  test("who has already joined, or presses Start, learns about the question too", async () => {
     const here = await atQuestion();
     const open = "Question 1 of 2 is open: answer now. Seconds left: 10.";
     expect(ephemerals(await here.press("bob", "Join"))).toBe(`You have already joined. ${open}`);

@@ -85,7 +85,7 @@ test("text is sent only while the newest message waits for it, and a private rec
 });
 
 // time: controlled
-test("a member who types a number without the prefix is told once how to answer", async () => {
+test("a member who types a number without the prefix learns once how to answer", async () => {
   const { sent, types } = setUp([choices("a", "b")]);
   expect(await types("2")).toBe("To answer, type !2.");
   expect(await types("3")).toBeUndefined();
@@ -95,7 +95,7 @@ test("a member who types a number without the prefix is told once how to answer"
   expect(sent).toEqual([]);
 });
 
-test("a member who answers a question without choices with the prefix is told to leave the prefix out", async () => {
+test("a member who answers a question without choices with the prefix learns to omit the prefix", async () => {
   const { sent, types } = setUp([{ awaitsReply: true }]);
   expect(await types("!42")).toBe("This question has no choices: type 42 without !.");
   expect(sent).toEqual([]);
@@ -151,7 +151,7 @@ test.each(["refused", "given-up"])("a member learns that a command was %s", asyn
   expect(await types("!1", BOB)).toBe(UNSENT);
 });
 
-test("a member who edits a command is told once that the first text counts, and other edits are ignored", async () => {
+test("a member who edits a command learns once that the first text counts, and other edits are ignored", async () => {
   const { chat, sent } = setUp([]);
   const edits = (text: string, channel: typeof QUIZ | undefined = QUIZ) =>
     chat.explainCorrection({ user: ANN, channel, text });

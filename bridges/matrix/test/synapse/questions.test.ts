@@ -109,7 +109,7 @@ describe("with MATRIX_QUESTIONS=edit", () => {
     expect(await lines(room, rig)).toEqual(["Question 1"]);
   });
 
-  test("without this power, a question is a new message, so that members can choose the same number again, and the room is told once", async () => {
+  test("without this power, a question is a new message, so that members can choose the same number again, and the bridge says so once in the room", async () => {
     const { ann } = scene;
     const room = await rig.room(ann, { isPowerful: false });
     const id = await idOf(rig.publish(create(room, question("Question 1", "Paris", "Rome"))));

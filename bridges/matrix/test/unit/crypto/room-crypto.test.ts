@@ -94,7 +94,7 @@ test("an event that claims to be from another member is not read", async () => {
   expect(await bot.read(ROOM, [received(EVE, sent)])).toHaveLength(1);
 });
 
-test("a member whose client sends no keys to the bridge is told", async () => {
+test("a member whose client sends no keys to the bridge is notified", async () => {
   const server = createKeyServer();
   const bot = await open(server, BOT, "BOT", "withheld");
   const parts = { api: server.api(EVE), userId: EVE, folder: join(folder, "eve-withheld"), log };
