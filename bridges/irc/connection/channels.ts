@@ -163,7 +163,6 @@ export class Channels {
     const { name } = channel.wanted;
     channel.disconnected();
     this.#channels.delete(this.#lower(name));
-    log.info({ channel: name }, why);
     onForgotten(this.#lower(name));
     try {
       this.#saveInvited();
@@ -173,6 +172,7 @@ export class Channels {
         "cannot save the channels: after a restart, the bridge joins this channel",
       );
     }
+    log.info({ channel: name }, why);
   }
 
   #saveInvited(): void {
