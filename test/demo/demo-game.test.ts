@@ -67,7 +67,7 @@ test("games in several channels and workspaces run at the same time, each in one
 
 test("pictures are served as PNG, and unknown paths are answered with 404", async () => {
   const base = `http://127.0.0.1:${game.port}`;
-  const picture = await fetch(`${base}/japan.png`);
+  const picture = await fetch(`${base}/flag-1.png`);
   expect([picture.status, picture.headers.get("content-type")]).toEqual([200, "image/png"]);
   expect((await fetch(`${base}/toString.png`)).status).toBe(404);
 });

@@ -7,7 +7,8 @@ import bank from "./bank.json";
  * more, a last question whose answer is a number. The same seed gives the same questions.
  *
  * In `bank.json`, the first option of each multiple-choice question is the right answer,
- * and `picture` is the name of a file in `pictures/`, without the extension.
+ * and `picture` is the name of a file in `pictures/`, without the extension. The name must not give away the answer,
+ * because a chat without images shows the URL.
  */
 export function drawQuestions(
   count: number,
