@@ -32,17 +32,22 @@ export function numberHint(text: string, room: RoomView, typing: Typing): Hint |
 }
 
 /** Returns the hint for a reaction that is not the number of a choice; undefined if the message has no choices. */
-export function reactionHint({ message }: ShownEvent, { COMMAND_PREFIX: prefix }: Typing): Hint | undefined {
+export function reactionHint({ message }: ShownEvent, typing: Typing): Hint | undefined {
   const count = choicesOf(message).length;
   if (count === 0) return undefined;
   const [first, last] = [keycap(1), keycap(Math.min(count, KEYCAPS_MAX))];
   const reactions = count === 1 ? `the reaction ${first}` : `one of the reactions ${first} to ${last}`;
-  const typed = count === 1 ? `${prefix}1` : `${prefix}1 to ${prefix}${count}`;
   return {
     type: "hint",
     topic: "reaction",
-    text: `To answer, add ${reactions}, or type ${typed}.`,
+    text: `To answer, add ${reactions}, or type ${typedNumbers(count, typing)}.`,
   };
+}
+
+/** Returns the choices that members can type: "!1", "!1 or !2", or "!1 to !4". */
+export function typedNumbers(count: number, { COMMAND_PREFIX: prefix }: Typing): string {
+  if (count === 1) return `${prefix}1`;
+  return `${prefix}1 ${count === 2 ? "or" : "to"} ${prefix}${count}`;
 }
 
 /** Returns the hint for an edit that would be an answer or a command; undefined for other edits. */

@@ -1,7 +1,7 @@
 import { readChoice, readCommand } from "chat-bridge-runner";
 import { choicesOf, keycapNumber } from "../chat/choices";
 import { KEY_WITHHELD, relationOf, type MatrixEvent } from "../client/events";
-import { editHint, NOT_IN_DIRECT_ROOMS, numberHint, reactionHint } from "./hints";
+import { editHint, NOT_IN_DIRECT_ROOMS, numberHint, reactionHint, typedNumbers } from "./hints";
 import type { MemberAct, RoomView, ShownEvent, Typing } from "./member-act";
 
 export type { MemberAct, RoomView, ShownEvent, Typing };
@@ -118,10 +118,9 @@ function readTypedChoice(
     return { type: "action", target: target.eventId, action: choice.action, byReaction: false };
   }
   if (withPrefix === undefined) return undefined;
-  const { COMMAND_PREFIX: prefix } = typing;
   return {
     type: "hint",
-    text: `There is no choice ${number}: type ${prefix}1 to ${prefix}${choices.length}.`,
+    text: `There is no choice ${number}: type ${typedNumbers(choices.length, typing)}.`,
   };
 }
 

@@ -53,7 +53,7 @@ describe("what is no answer is explained once to each member, while a question w
     [
       "another reaction",
       (member, room, eventId) => member.react(room, eventId, "👍"),
-      "add one of the reactions 1️⃣ to 2️⃣, or type !1 to !2",
+      "add one of the reactions 1️⃣ to 2️⃣, or type !1 or !2",
     ],
     ["an edit", edits, "Only your first text counts, not the edit"],
   ])("%s", async (_what, act, words) => {

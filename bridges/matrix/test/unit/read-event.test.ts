@@ -65,7 +65,7 @@ const inThread = (root: string, inReplyTo: unknown, isFallback?: unknown) => ({
   },
 });
 const hint = (topic: string, text: string) => ({ type: "hint", topic, text });
-const OTHER_REACTION = hint("reaction", "To answer, add one of the reactions 1️⃣ to 2️⃣, or type !1 to !2.");
+const OTHER_REACTION = hint("reaction", "To answer, add one of the reactions 1️⃣ to 2️⃣, or type !1 or !2.");
 const NO_EDITS = hint(
   "edit",
   "Only your first text counts, not the edit. To send something else, write a new message.",
@@ -187,7 +187,7 @@ test.each<[string, Parameters<typeof readEvent>[0], readonly ShownEvent[], unkno
     "a choice that does not exist",
     typed("!3"),
     [CHOICES],
-    { type: "hint", text: "There is no choice 3: type !1 to !2." },
+    { type: "hint", text: "There is no choice 3: type !1 or !2." },
   ],
   ["a choice while there are none", typed("!3"), [PLAIN], undefined],
   ["a keycap", reaction("$choices", "1️⃣"), [CHOICES], press("$choices", "A", true)],
