@@ -58,7 +58,7 @@ export function createInvites({ api, own, allowed, direct, encrypted, log, signa
   async function leaveEncrypted(roomId: string, hadGames: boolean): Promise<void> {
     if (left.has(roomId)) return;
     left.set(roomId, true);
-    log.warn({ roomId }, "left a room: encrypted rooms are not supported");
+    log.warn({ roomId }, "left a room: it is encrypted, and MATRIX_ENCRYPTION is off");
     const txnId = `encrypted.${Date.now()}`;
     const say = () =>
       api.send(roomId, "m.room.message", txnId, toNotice(hadGames ? GAME_OVER : NO_ENCRYPTION));

@@ -22,6 +22,7 @@ import type { RoomList } from "../room-list";
 import type { Invites } from "./invites";
 import type { Names } from "./names";
 import { isUnasked, readEvent, type RoomView, type ShownEvent, type Typing } from "./read-event";
+import { logRemoval } from "./removals";
 import type { Reporter } from "./reporter";
 import type { Upgrades } from "./upgrades";
 import { runByMember, type MemberTask } from "./run-by-member";
@@ -66,7 +67,7 @@ export class SyncHandler {
   /** Resolves once the events of all members are reported. Rejects only when the bridge stops. */
   async handle(answer: SyncAnswer, since: string | undefined): Promise<void> {
     const { account_data: data, rooms = {}, keys } = answer;
-    const { direct, invites, upgrades, powers, roomList, crypto } = this.#parts;
+    const { direct, invites, upgrades, powers, roomList, crypto, log, own } = this.#parts;
     const late = keys && crypto && (await crypto.receive(keys, since === undefined));
     for (const { type, content } of data?.events ?? []) {
       if (type === "m.direct") direct.replace(content as DirectRooms);
@@ -78,7 +79,8 @@ export class SyncHandler {
       void roomList.readRoom(roomId);
       await upgrades.arrived(roomId);
     }
-    for (const roomId of Object.keys(rooms.leave ?? {})) {
+    for (const [roomId, left] of Object.entries(rooms.leave ?? {})) {
+      logRemoval(log, own, roomId, left);
       direct.membershipChanged(roomId);
       powers.changed(roomId);
       roomList.left(roomId);

@@ -158,11 +158,15 @@ test("a bridge that was kicked and invited again continues the game", async () =
   const { rig, ann } = scene;
   const { room, id, eventId } = await openQuestion();
   const path = `rooms/${encodeURIComponent(room)}/kick`;
-  await ann.call("POST", path, { user_id: rig.id });
+  await ann.call("POST", path, { user_id: rig.id, reason: "too loud" });
   const [missed] = await rig.publish(update(room, { ...card("Missed"), id }));
   await until("the update is dropped", () =>
     rig.bridge.output().includes(`${published(missed).eventId} was dropped`),
   );
+  const ofRoom = (line: object) => JSON.stringify(line).includes(room);
+  const removed = () => rig.bridge.logged("removed from a room: to play there, invite the bridge again");
+  await until("the log says who removed it", () => removed().some(ofRoom));
+  expect(removed().filter(ofRoom)).toEqual([expect.objectContaining({ by: ann.id, reason: "too loud" })]);
   await ann.invite(room, rig.id);
   await until("the bridge has joined", async () => (await ann.membershipOf(room, rig.id)) === "join");
   await rig.publish(update(room, { ...card("The end"), id }));
