@@ -1,12 +1,14 @@
-import { isLoopback, type BridgeInit, type Finding } from "chat-bridge-runner";
+import { isLoopback, type Answers, type BridgeInit, type Finding } from "chat-bridge-runner";
 import { AccountProbe, type Account, type RateLimit } from "./client/account-probe";
 import { findHomeserver } from "./client/find-homeserver";
 import { MatrixError } from "./client/matrix-error";
 import type { MATRIX_SETTINGS, MatrixSettings } from "./settings";
 
-const hasToken = (answers: Readonly<Record<string, string>>): boolean =>
-  "MATRIX_ACCESS_TOKEN" in answers || "MATRIX_ACCESS_TOKEN_FILE" in answers;
-const hasNoToken = (answers: Readonly<Record<string, string>>): boolean => !hasToken(answers);
+const hasSecret = (answers: Answers, name: string): boolean => name in answers || `${name}_FILE` in answers;
+const hasNoToken = (answers: Answers): boolean => !hasSecret(answers, "MATRIX_ACCESS_TOKEN");
+
+/** The answer to the question about the account that means an access token. */
+const NO_USER = "-";
 
 /** The questions and the check of `chat-bridge-matrix init`. */
 export const MATRIX_INIT: BridgeInit<typeof MATRIX_SETTINGS> = {
@@ -17,13 +19,35 @@ export const MATRIX_INIT: BridgeInit<typeof MATRIX_SETTINGS> = {
       resolve: findHomeserver,
     },
     {
-      name: "MATRIX_ACCESS_TOKEN",
-      what: "access token of the bridge's account, or nothing to log in with a password",
+      name: "MATRIX_USER",
+      what: `name of the bridge's account, e.g. games, or ${NO_USER} to use an access token`,
+      isNeeded: hasNoToken,
+      // An answer of an earlier round is the default, so an empty answer could not remove it.
+      resolve: async (answer) => (answer === NO_USER ? "" : answer),
     },
-    { name: "MATRIX_USER", isRequired: true, isNeeded: hasNoToken },
-    { name: "MATRIX_PASSWORD", isRequired: true, isNeeded: hasNoToken },
+    {
+      name: "MATRIX_PASSWORD",
+      isRequired: true,
+      isNeeded: (answers) => "MATRIX_USER" in answers && hasNoToken(answers),
+    },
+    {
+      name: "MATRIX_ACCESS_TOKEN",
+      what: "access token of the bridge's account",
+      isRequired: true,
+      isNeeded: (answers) => !hasSecret(answers, "MATRIX_PASSWORD") || !hasNoToken(answers),
+    },
   ],
   check: checkMatrix,
+  additions: ({ BASE_URL: service = "" }) =>
+    URL.canParse(service) && isLoopback(new URL(service).hostname)
+      ? [
+          {
+            name: "MATRIX_IMAGE_ALLOW",
+            value: "127.0.0.0/8,::1/128",
+            why: "the images of games on this machine can be fetched",
+          },
+        ]
+      : [],
 };
 
 /** Number of events that a question with four choices consists of. */

@@ -10,7 +10,10 @@ export interface Question {
   readonly what?: string;
   /** Whether an empty answer is invalid although the setting itself is optional. */
   readonly isRequired?: boolean;
-  /** Returns whether the setting is needed. The default is always true. */
+  /**
+   * Returns whether the setting is needed, from the answers so far and those of flags and variables. The default is
+   * always true.
+   */
   isNeeded?(answers: Answers): boolean;
   /** Returns the default of the question, if it differs from the default of the setting. */
   standard?(answers: Answers): string | undefined;
@@ -28,9 +31,19 @@ export interface Finding {
   readonly advice?: readonly string[];
 }
 
+/** A setting that follows from the answers, and that `init` adds unless it is set. */
+export interface Addition {
+  readonly name: string;
+  readonly value: string;
+  /** The reason, as the end of a sentence that begins with "so that". */
+  readonly why: string;
+}
+
 /** The parts of `init` that differ between bridges. */
 export interface BridgeInit<Table extends SettingTable> {
   readonly questions: readonly Question[];
   /** Checks the connection to the chat, the login and the rights of the account. Yields each finding. Never throws. */
   check(settings: ValuesOf<Table>): AsyncIterable<Finding>;
+  /** Returns the settings to add to the answers about the chat and the workspace. */
+  additions?(answers: Answers): readonly Addition[];
 }

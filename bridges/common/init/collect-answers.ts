@@ -24,10 +24,12 @@ export async function collectAnswers(
 ): Promise<Answers> {
   const answers: Record<string, string> = {};
   const faults: string[] = [];
+  const { given, earlier, prompter } = sources;
+  const known = prompter === undefined ? { ...earlier, ...given } : given;
   for (const question of questions) {
     const { name } = question;
     const setting = table[name];
-    if (setting === undefined || question.isNeeded?.(answers) === false) continue;
+    if (setting === undefined || question.isNeeded?.({ ...known, ...answers }) === false) continue;
     const found = await answerTo(question, setting, answers, sources);
     if ("fault" in found) faults.push(found.fault);
     else if (found.value !== "") answers[found.name] = found.value;

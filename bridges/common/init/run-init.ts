@@ -217,7 +217,13 @@ export class Init<Table extends SettingTable> {
 
   async #write(answers: Answers): Promise<void> {
     const { file } = this.#options;
-    await writeSettingsFile(file, `# Settings of ${this.#name}, written by init`, answers);
+    const additions = this.#program.init.additions?.(answers) ?? [];
+    const added = additions.filter(({ name }) => answers[name] === undefined);
+    for (const { name, value, why } of added) {
+      this.#show({ is: "note", text: `added ${name}=${value}, so that ${why}` });
+    }
+    const all = { ...answers, ...Object.fromEntries(added.map(({ name, value }) => [name, value])) };
+    await writeSettingsFile(file, `# Settings of ${this.#name}, written by init`, all);
   }
 
   /** Prints a finding. Returns false for a problem. */

@@ -1,3 +1,4 @@
+import { isLoopback } from "chat-bridge-runner";
 import { fieldsOf } from "./fields";
 import { readBounded } from "./read-bounded";
 import { createRequests } from "./request";
@@ -20,13 +21,23 @@ export async function findHomeserver(answer: string): Promise<string> {
     await checkVersions(url);
     return url;
   };
+  const plain = `http://${answer}`;
+  if (!isUrl && isLoopback(new URL(site).hostname)) {
+    // A homeserver on this machine usually has no TLS.
+    const found = await checkVersions(plain).then(
+      () => plain,
+      () => undefined,
+    );
+    if (found !== undefined) return found;
+  }
   // The name of a server usually belongs to a website, which delegates to the homeserver.
   const [first, second] = isUrl ? [direct, named] : [named, direct];
   try {
     return await first();
   } catch (error) {
     return second().catch(() => {
-      throw new Error(`cannot be used: no homeserver answers at ${site} (${reasonOf(error)})`, {
+      const hint = isUrl ? "" : `; for a homeserver without TLS, give ${plain}`;
+      throw new Error(`cannot be used: no homeserver answers at ${site} (${reasonOf(error)})${hint}`, {
         cause: error,
       });
     });

@@ -45,7 +45,11 @@ test("in a terminal, init logs in, checks the account, creates the workspace, an
   await answer("Create a new workspace on the service at", "");
   await answer("MATRIX_HOMESERVER", "http://127.0.0.1:1");
   await answer("no homeserver answers at http://127.0.0.1:1", `http://127.0.0.1:${port}`);
-  await answer("MATRIX_ACCESS_TOKEN", "");
+  // A wrong answer can be taken back: first a token, and then a name and a password.
+  await answer("MATRIX_USER", "-");
+  await answer("MATRIX_ACCESS_TOKEN", "wrong");
+  await answer("Change the answers and check again?", "");
+  await answer("MATRIX_HOMESERVER", "");
   await answer("MATRIX_USER", "games");
   await answer("MATRIX_PASSWORD", PASSWORD);
   expect(await program.exited).toBe(0);
@@ -58,6 +62,9 @@ test("in a terminal, init logs in, checks the account, creates the workspace, an
   const settings = settingsIn(folder);
   expect(settings).toMatchObject({ MATRIX_HOMESERVER: synapse.url, MATRIX_USER: "games" });
   expect(settings).not.toHaveProperty("MATRIX_ACCESS_TOKEN");
+  // The service is on this machine, and so are the images of its games.
+  expect(settings).toMatchObject({ MATRIX_IMAGE_ALLOW: "127.0.0.0/8,::1/128" });
+  expect(output).toContain("added MATRIX_IMAGE_ALLOW=127.0.0.0/8,::1/128");
 
   const game = await startGame(service.core.port, {
     ROUNDS: "1",
