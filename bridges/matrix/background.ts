@@ -1,4 +1,5 @@
 import { untilAnswered } from "./client/retrying";
+import { createTurns } from "./turns";
 
 /** A request in the background. Posts and edits do not wait for background requests. */
 type Task = (signal: AbortSignal) => Promise<void>;
@@ -20,6 +21,7 @@ export function createBackground(signal: AbortSignal, onFailure: (error: unknown
   const rooms = new Map<string, Map<string, Task>>();
   let size = 0;
   let running: Promise<void> | undefined;
+  const turns = createTurns(signal);
 
   /** Removes and returns the next task of the room whose turn it is, and moves the room to the end. */
   function next(): Task | undefined {
@@ -38,7 +40,11 @@ export function createBackground(signal: AbortSignal, onFailure: (error: unknown
   async function run(): Promise<void> {
     for (let task = next(); task !== undefined; task = next()) {
       const call = task;
-      await untilAnswered(() => call(signal), { signal }).catch((error: unknown) => {
+      const inTurn = async (): Promise<void> => {
+        await turns.turn();
+        await call(signal);
+      };
+      await untilAnswered(inTurn, { signal }).catch((error: unknown) => {
         if (!signal.aborted) onFailure(error);
       });
     }
@@ -65,6 +71,8 @@ export function createBackground(signal: AbortSignal, onFailure: (error: unknown
       rooms.set(roomId, tasks);
       running ??= Promise.resolve().then(run);
     },
+    /** The turns of posts and tasks. A task with several requests waits for its turn before each of them. */
+    ...turns,
     /** Resolves when no task is waiting or running. */
     idle: async () => running,
   };

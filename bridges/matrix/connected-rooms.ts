@@ -91,6 +91,7 @@ export class ConnectedRooms {
       powers,
       pictures: picturesOf({ settings, api, crypto, log, signal }),
       keycaps,
+      background,
       timeline,
       unsaved,
       powerNotice: createPowerNotice({ api, powers, direct, told, background }),

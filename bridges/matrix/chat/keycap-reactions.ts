@@ -18,6 +18,8 @@ export interface WantedKeycaps {
 }
 
 const MESSAGES_KEPT = 500;
+/** Noted for a message that gets no more keycaps until the next call of `want`. */
+const STOPPED = "stopped";
 
 export type KeycapReactions = ReturnType<typeof createKeycapReactions>;
 
@@ -25,12 +27,12 @@ export type KeycapReactions = ReturnType<typeof createKeycapReactions>;
 export function createKeycapReactions(
   api: Pick<MatrixApi, "send" | "redact" | "reactions">,
   own: string,
-  background: Pick<Background, "add">,
+  background: Pick<Background, "add" | "turn">,
 ) {
   /** For each message, the ids of the bridge's reaction events, keyed by the keycap's number. */
   const known = new LRUCache<string, Map<number, string>>({ max: MESSAGES_KEPT });
   /** The newest argument of `want` for each message. A background task stops when its message has a newer argument. */
-  const newest = new LRUCache<string, WantedKeycaps>({ max: MESSAGES_KEPT });
+  const newest = new LRUCache<string, WantedKeycaps | typeof STOPPED>({ max: MESSAGES_KEPT });
 
   /** Reads the bridge's keycaps from the homeserver, because `known` is empty after a restart. */
   async function read(roomId: string, eventId: string, signal: AbortSignal): Promise<Map<number, string>> {
@@ -43,10 +45,9 @@ export function createKeycapReactions(
   }
 
   async function change(wanted: WantedKeycaps, signal: AbortSignal): Promise<void> {
-    const { roomId, eventId, count, cause, before } = wanted;
+    const { roomId, eventId, count, cause } = wanted;
     const isNewest = () => newest.get(eventId) === wanted;
     if (!isNewest()) return;
-    if (before === 0 && !known.has(eventId)) known.set(eventId, new Map());
     const present = known.get(eventId) ?? (await read(roomId, eventId, signal));
     known.set(eventId, present);
     for (const [number, reaction] of present) {
@@ -56,6 +57,9 @@ export function createKeycapReactions(
     }
     for (let number = 1; number <= count && isNewest(); number += 1) {
       if (present.has(number)) continue;
+      // The first request is in turn already.
+      if (number > 1) await background.turn();
+      if (!isNewest()) return;
       const relation = { rel_type: "m.annotation", event_id: eventId, key: keycap(number) };
       const txnId = `${cause}.key${number}`;
       try {
@@ -72,6 +76,13 @@ export function createKeycapReactions(
   }
 
   return {
+    /**
+     * Adds no more keycaps to a message until the next call of `want`. Called before the request that closes the
+     * message: the keycaps would only be removed again, and would delay this request.
+     */
+    stop(eventId: string): void {
+      if (newest.has(eventId)) newest.set(eventId, STOPPED);
+    },
     /** Changes the keycaps in the background. Makes no request if the keycaps are already correct. */
     want(wanted: WantedKeycaps): void {
       const { roomId, eventId, count, before } = wanted;
@@ -79,6 +90,7 @@ export function createKeycapReactions(
       const isRight = present === undefined ? before === count : present.size === count;
       if (isRight && !newest.has(eventId)) return;
       newest.set(eventId, wanted);
+      if (before === 0 && present === undefined) known.set(eventId, new Map());
       background.add(roomId, `keycaps ${eventId}`, (signal) => change(wanted, signal));
     },
   };

@@ -10,6 +10,7 @@ import {
   type ShownMessage,
   type ShownUpdate,
 } from "chat-bridge-kit";
+import type { Background } from "../background";
 import type { MatrixApi } from "../client/matrix-api";
 import { isRejected } from "../client/matrix-error";
 import { untilAnswered } from "../client/retrying";
@@ -41,6 +42,7 @@ export interface MatrixChatParts {
   readonly powers: Pick<RoomPowers, "of" | "changed">;
   readonly pictures: Pick<Pictures, "upload">;
   readonly keycaps: KeycapReactions;
+  readonly background: Pick<Background, "first">;
   readonly timeline: TimelineStates;
   readonly unsaved: Pick<UnsavedEvents, "begin" | "end">;
   readonly powerNotice: Pick<PowerNotice, "afterQuestion">;
@@ -210,6 +212,7 @@ export class MatrixChat implements BridgeChat {
     if (before !== undefined && isNewQuestion(before, message) && (await this.#isPosted(roomId, signal))) {
       return this.#ask({ id, message, before, current, content, isEncrypted }, signal);
     }
+    if (keycapCount(message) === 0) keycaps.stop(eventId);
     await this.#edit({ ...current, txnId: id, before, after: message, content }, signal);
     const wanted = { roomId, eventId, count: keycapCount(message), cause: id };
     keycaps.want({ ...wanted, ...(before !== undefined && { before: keycapCount(before) }) });
@@ -230,12 +233,13 @@ export class MatrixChat implements BridgeChat {
     },
     signal: AbortSignal,
   ): Promise<string> {
-    const { api, timeline, keycaps, settings } = this.#parts;
+    const { api, timeline, keycaps, background, settings } = this.#parts;
     const { id, message, before, current, content, isEncrypted } = question;
     const { roomId } = current;
     const txnId = questionTxn(id);
+    keycaps.stop(current.eventId);
     const send = () => api.send(roomId, "m.room.message", txnId, content, signal);
-    const eventId = await untilAnswered(send, { signal });
+    const eventId = await background.first(send, signal);
     timeline.begin({ eventId, txnId, before: undefined, after: message });
     keycaps.want({ roomId, eventId, count: keycapCount(message), cause: id, before: 0 });
     this.#afterQuestion(roomId, message);
@@ -269,12 +273,12 @@ export class MatrixChat implements BridgeChat {
     },
     signal: AbortSignal,
   ): Promise<void> {
-    const { api, timeline } = this.#parts;
+    const { api, timeline, background } = this.#parts;
     const { roomId, eventId, txnId, before, after, content } = edit;
     timeline.begin({ eventId, txnId, before, after });
     const send = () => api.send(roomId, "m.room.message", txnId, toEdit(eventId, content), signal);
     try {
-      await untilAnswered(send, { signal });
+      await background.first(send, signal);
     } catch (error) {
       timeline.failed(eventId, txnId);
       throw error;

@@ -1,6 +1,7 @@
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import type { Message, MessageEphemeral } from "chat-bridge-kit";
+import { createTurns } from "../../turns";
 import { MatrixChat } from "../../chat/matrix-chat";
 import { encryptedRoom } from "../../chat/to-chat-error";
 import { MatrixError } from "../../client/matrix-error";
@@ -32,7 +33,8 @@ async function show(lifetimeMs: number, failures: { open?: Error[]; encrypted?: 
     encrypted: { isEncrypted: () => failOr(failures.encrypted, false) },
     timeline: { begin: () => undefined },
     unsaved: { begin: () => undefined, end: () => undefined },
-    keycaps: { want: () => undefined },
+    keycaps: { want: () => undefined, stop: () => undefined },
+    background: createTurns(new AbortController().signal),
     powers: { of: async () => ({ maySpeak: true, mayRedact: true }), changed: () => undefined },
     stopped: new AbortController().signal,
     powerNotice: { afterQuestion: () => undefined },

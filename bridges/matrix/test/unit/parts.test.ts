@@ -120,6 +120,23 @@ describe("the background", () => {
     expect(failures).toEqual([expect.objectContaining({ errcode: "M_FORBIDDEN" })]);
   });
 
+  test("a task waits while the homeserver limits a post", async () => {
+    const order: string[] = [];
+    let attempts = 0;
+    const post = background.first(async () => {
+      attempts += 1;
+      if (attempts === 1) {
+        // The task is added once the post is limited.
+        setImmediate(() => background.add("!a", "reaction", async () => void order.push("reaction")));
+        throw new MatrixError(429, "M_LIMIT_EXCEEDED", 200);
+      }
+      order.push("post");
+    }, over.signal);
+    await post;
+    await background.idle();
+    expect(order).toEqual(["post", "reaction"]);
+  });
+
   test("the number of waiting tasks is bounded", async () => {
     failures.length = 0;
     let count = 0;

@@ -1,6 +1,7 @@
 import { setImmediate } from "node:timers/promises";
 import type { Message, MessageCreate, ShownMessage, ShownUpdate } from "chat-bridge-kit";
 import { toChatId } from "../../chat/chat-id";
+import { createTurns } from "../../turns";
 import { MatrixChat } from "../../chat/matrix-chat";
 import { createTimelineStates } from "../../chat/timeline-states";
 import { createUnsavedEvents } from "../../chat/unsaved-events";
@@ -32,7 +33,8 @@ function run(send: () => Promise<string>, saved: readonly ShownMessage[] = []) {
     ids,
     direct,
     encrypted: { isEncrypted: async () => false },
-    keycaps: { want: () => undefined },
+    keycaps: { want: () => undefined, stop: () => undefined },
+    background: createTurns(new AbortController().signal),
     timeline,
     unsaved,
     powers: { of: async () => ({ maySpeak: true, mayRedact: true }), changed: () => undefined },

@@ -1,0 +1,48 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { MatrixError } from "./client/matrix-error";
+import { untilAnswered } from "./client/retrying";
+
+/** Maximum wait of a background request for posts that the homeserver limits, ms. Members may wait for its answer. */
+const TURN_WAIT_MAX_MS = 30_000;
+
+export type Turns = ReturnType<typeof createTurns>;
+
+/** Lets posts and edits go before background requests while the homeserver limits them. */
+export function createTurns(signal: AbortSignal) {
+  /** The number of posts and edits that wait because of the homeserver's rate limit. */
+  let limited = 0;
+  let released = new AbortController();
+
+  return {
+    /**
+     * Resolves when a background request may be made: once no post or edit waits for the rate limit, and after
+     * `TURN_WAIT_MAX_MS` in any case.
+     */
+    async turn(): Promise<void> {
+      if (limited === 0) return;
+      const either = AbortSignal.any([signal, released.signal]);
+      await sleep(TURN_WAIT_MAX_MS, undefined, { signal: either }).catch(() => undefined);
+    },
+    /**
+     * Calls `post`, a post or an edit, until the homeserver answers. While the homeserver limits it, background
+     * requests wait: otherwise, they would use up the limit.
+     */
+    async first<T>(post: () => Promise<T>, stop: AbortSignal): Promise<T> {
+      let isLimited = false;
+      const onFailure = (error: unknown): void => {
+        if (isLimited || !(error instanceof MatrixError) || !error.isRateLimit) return;
+        isLimited = true;
+        limited += 1;
+      };
+      try {
+        return await untilAnswered(post, { signal: stop, onFailure });
+      } finally {
+        if (isLimited) limited -= 1;
+        if (isLimited && limited === 0) {
+          released.abort();
+          released = new AbortController();
+        }
+      }
+    },
+  };
+}
