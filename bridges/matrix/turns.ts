@@ -5,8 +5,6 @@ import { untilAnswered } from "./client/retrying";
 /** Maximum wait of a background request for posts that the homeserver limits, ms. Members may wait for its answer. */
 const TURN_WAIT_MAX_MS = 30_000;
 
-export type Turns = ReturnType<typeof createTurns>;
-
 /** Lets posts and edits go before background requests while the homeserver limits them. */
 export function createTurns(signal: AbortSignal) {
   /** The number of posts and edits that wait because of the homeserver's rate limit. */
