@@ -28,8 +28,10 @@ export interface TextChatOptions {
 const HINTED_MAX = 1_000;
 /** Minimum milliseconds between two hints to a member. */
 const HINT_GAP_MS = 10_000;
-/** Minimum milliseconds between two explanations to a member. The long wait also ends a loop between two bots. */
+/** Minimum milliseconds between two explanations of a kind to a member. The long wait also ends a loop of two bots. */
 const EXPLAIN_GAP_MS = 10 * 60_000;
+/** Maximum number of explanations that are remembered: a few kinds for each member. */
+const EXPLAINED_MAX = 5_000;
 /** A prompt waits for an answer only while it is among this many of the newest messages of a direct conversation. */
 const PROMPTS_SEEN = 5;
 /** Maximum number of channels that a hint names. */
@@ -37,7 +39,10 @@ const CHANNELS_NAMED = 3;
 const FIRST_TEXT_COUNTS =
   "Only your first text counts, not the edit. To send something else, write a new message.";
 
-type Hint = { readonly type: "fault" | "explanation"; readonly text: string };
+/** `kind` is the mistake that the text explains: each kind has its own limit. */
+type Hint =
+  | { readonly type: "fault"; readonly text: string }
+  | { readonly type: "explanation"; readonly kind: string; readonly text: string };
 
 /**
  * Reports what members type in a chat without buttons. "!play start" is a command, and "!2" presses the second button
@@ -48,7 +53,7 @@ export class TextChat {
   readonly #settings: Typing;
   readonly #channelWord: string;
   readonly #hinted = createSeenIds({ forMs: HINT_GAP_MS, most: HINTED_MAX });
-  readonly #explained = createSeenIds({ forMs: EXPLAIN_GAP_MS, most: HINTED_MAX });
+  readonly #explained = createSeenIds({ forMs: EXPLAIN_GAP_MS, most: EXPLAINED_MAX });
 
   constructor({ bridge, settings, channelWord = "channel" }: TextChatOptions) {
     this.#bridge = bridge;
@@ -75,15 +80,18 @@ export class TextChat {
     return readCommand(text, this.#settings) !== undefined || readChoice(text, this.#settings) !== undefined;
   }
 
-  /** Returns an explanation for a member; undefined if the member got one in the last 10 minutes. */
-  explain(userId: string, text: string): string | undefined {
-    return this.#limited(userId, { type: "explanation", text });
+  /**
+   * Returns an explanation for a member. Returns undefined if the member got one of this kind in the last 10 minutes, or
+   * a hint just before. `kind` is one of a few names that the bridge gives to mistakes.
+   */
+  explain(userId: string, text: string, kind = ""): string | undefined {
+    return this.#limited(userId, { type: "explanation", kind: `bridge:${kind}`, text });
   }
 
   /** Returns an explanation for a member who changed a line after sending it, if the line was for the games. */
   explainCorrection(line: TypedLine): string | undefined {
     if (line.channel !== undefined && !this.isForGames(line)) return undefined;
-    return this.explain(line.user.id, FIRST_TEXT_COUNTS);
+    return this.#limited(line.user.id, { type: "explanation", kind: "correction", text: FIRST_TEXT_COUNTS });
   }
 
   async #public(
@@ -102,11 +110,17 @@ export class TextChat {
     const isAwaited = [newest(false), newest(true)].some((shown) => shown?.message.awaitsReply === true);
     if (!isAwaited) {
       const isBare = number === undefined && hasChoice(visible[0], readChoice(text, this.#settings, true));
-      return isBare ? { type: "explanation", text: `To answer, type ${prefix}${text}.` } : undefined;
+      return isBare
+        ? { type: "explanation", kind: "no-prefix", text: `To answer, type ${prefix}${text}.` }
+        : undefined;
     }
     return number === undefined
       ? unsent(this.#bridge.message({ ...head(line), channel, text }))
-      : { type: "explanation", text: `This question has no choices: type ${number} without ${prefix}.` };
+      : {
+          type: "explanation",
+          kind: "no-choices",
+          text: `This question has no choices: type ${number} without ${prefix}.`,
+        };
   }
 
   async #private(line: TypedLine, text: string): Promise<Hint | undefined> {
@@ -130,11 +144,13 @@ export class TextChat {
     const fault = await unsent(this.#bridge.message({ ...head(line), channel, text }));
     if (fault !== undefined) return fault;
     if (shown.slice(0, PROMPTS_SEEN).some(({ message }) => message.awaitsReply)) return undefined;
-    const there =
-      number === undefined
-        ? `No question waits for an answer here. ${howToPlay}`
-        : `Numbers count in the ${this.#channelWord} of the question: type ${prefix}${number} ${names === "" ? "there" : `in ${names}`}.`;
-    return { type: "explanation", text: there };
+    if (number === undefined) {
+      const here = `No question waits for an answer here. ${howToPlay}`;
+      return { type: "explanation", kind: "no-question", text: here };
+    }
+    const where = names === "" ? "there" : `in ${names}`;
+    const there = `Numbers count in the ${this.#channelWord} of the question: type ${prefix}${number} ${where}.`;
+    return { type: "explanation", kind: "private-number", text: there };
   }
 
   /** Presses a button. `isChoice` is false if no message has buttons. */
@@ -157,14 +173,14 @@ export class TextChat {
   }
 
   /** Returns the text of a hint, or undefined if the member got a hint just before. */
-  #limited(userId: string, { type, text }: Hint): string | undefined {
+  #limited(userId: string, hint: Hint): string | undefined {
     const nowMs = Date.now();
-    const isExplanation = type === "explanation";
-    if (this.#hinted.has(userId, nowMs) || (isExplanation && this.#explained.has(userId, nowMs)))
-      return undefined;
+    const explained = hint.type === "explanation" ? `${hint.kind} ${userId}` : undefined;
+    if (this.#hinted.has(userId, nowMs)) return undefined;
+    if (explained !== undefined && this.#explained.has(explained, nowMs)) return undefined;
     this.#hinted.add(userId, nowMs);
-    if (isExplanation) this.#explained.add(userId, nowMs);
-    return text;
+    if (explained !== undefined) this.#explained.add(explained, nowMs);
+    return hint.text;
   }
 }
 

@@ -145,6 +145,23 @@ test("a member gets at most one hint in 10 seconds, and one explanation in 10 mi
   expect(await whispers("hi")).toBeDefined();
 });
 
+// time: controlled
+test("each kind of mistake has its own limit of explanations", async () => {
+  const { chat, whispers } = setUp([]);
+  expect(await whispers("hi")).toContain("No question waits");
+  jest.advanceTimersByTime(10_000);
+  expect(await whispers("2")).toContain("Numbers count");
+  jest.advanceTimersByTime(10_000);
+  expect(chat.explain(ANN.id, "of the bridge", "one")).toBe("of the bridge");
+  jest.advanceTimersByTime(10_000);
+  expect([await whispers("hi"), await whispers("2"), chat.explain(ANN.id, "again", "one")]).toEqual([
+    undefined,
+    undefined,
+    undefined,
+  ]);
+  expect(chat.explain(ANN.id, "another kind", "two")).toBe("another kind");
+});
+
 test.each(["refused", "given-up"])("a member learns that a command was %s", async (outcome) => {
   const { types } = setUp([choices("a")], outcome);
   expect(await types("!play")).toBe(UNSENT);
