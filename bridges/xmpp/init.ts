@@ -2,7 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { BridgeInit, Finding, Logger } from "chat-bridge-runner";
 import type { Element } from "ltx";
 import { XmppConnection } from "./connection/xmpp-connection";
-import { bareJid } from "./jid";
+import { bareJid, readJid } from "./jid";
 import { Room } from "./rooms/room";
 import type { WantedRoom, XMPP_SETTINGS, XmppSettings } from "./settings";
 
@@ -14,7 +14,13 @@ export const XMPP_INIT: BridgeInit<typeof XMPP_SETTINGS> = {
     { name: "XMPP_SERVER" },
     { name: "XMPP_CA" },
     { name: "XMPP_NICK" },
-    { name: "XMPP_ROOMS", isRequired: true },
+    { name: "XMPP_ROOMS" },
+    {
+      name: "XMPP_ALLOW_INVITES",
+      // A bridge without rooms and without invitations would never be in a room.
+      standard: ({ XMPP_ROOMS: rooms, XMPP_JID: account = "" }) =>
+        rooms === undefined ? readJid(account).domain : undefined,
+    },
   ],
   check: checkXmpp,
 };
@@ -44,11 +50,20 @@ async function* checkXmpp(settings: XmppSettings): AsyncGenerator<Finding> {
       return;
     }
     yield { is: "ok", text: `logged in as ${settings.XMPP_JID}` };
+    if (settings.XMPP_ROOMS.length === 0) yield waitsFor(settings.XMPP_ALLOW_INVITES);
     for (const wanted of settings.XMPP_ROOMS) yield await checkRoom(wanted, settings, connection, rooms);
   } finally {
     for (const room of rooms.values()) room.leave();
     await connection.close();
   }
+}
+
+function waitsFor(inviters: readonly string[]): Finding {
+  return {
+    is: "note",
+    text: `no rooms: the bridge waits for invitations from ${inviters.join(", ").replace(/^\*$/, "everyone")}`,
+    advice: ["a room that hides accounts invites in its own name: add the room or its domain"],
+  };
 }
 
 async function checkRoom(

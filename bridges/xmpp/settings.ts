@@ -32,7 +32,7 @@ export const XMPP_SETTINGS = {
   XMPP_CA: optionalFile("certificates in PEM to trust instead of the usual authorities"),
   XMPP_NICK: nick("nick of the bridge in its rooms", "games"),
   XMPP_ROOMS: rooms(
-    'rooms to join, each with its password if it has one, e.g. "games@rooms.example.org,quiz@rooms.example.org password"',
+    'rooms to join, each with a space and its password if it has one, e.g. "games@rooms.example.org,quiz@rooms.example.org password"',
     "",
   ),
   XMPP_ALLOW_INVITES: list(
@@ -74,14 +74,27 @@ function rooms(what: string, fallback: string): Setting<readonly WantedRoom[]> {
   return { what, fallback, read: (settings, name) => settings.parsed(name, what, parseRooms, fallback) };
 }
 
+/** Reads rooms. The password of a room is the text after the first space. In it, ",," is a comma. */
 function parseRooms(value: string): readonly WantedRoom[] {
-  const entries = value.split(",").flatMap((entry) => entry.trim() || []);
-  return entries.map((entry) => {
-    const [address = "", password, ...more] = entry.split(/\s+/);
+  // A setting cannot contain U+0000, so this character can stand for the commas of passwords.
+  const entries = value
+    .replaceAll(",,", "\u0000")
+    .split(",")
+    .flatMap((entry) => entry.replaceAll("\u0000", ",").trim() || []);
+  const rooms: WantedRoom[] = [];
+  for (const entry of entries) {
+    const [address = "", password] = entry.split(/(?<=^\S+)\s+/);
     const { local, resource } = readJid(address);
-    if (local === "" || resource !== "" || more.length > 0 || address.length > ROOM_JID_MAX) {
-      throw new Error("must be rooms such as games@rooms.example.org, each with an optional password");
+    if (local === "" || resource !== "" || address.includes(",") || address.length > ROOM_JID_MAX) {
+      throw new Error(notARoom(rooms.at(-1)));
     }
-    return { jid: bareJid(address), password };
-  });
+    rooms.push({ jid: bareJid(address), password });
+  }
+  return rooms;
+}
+
+/** Names the room before the invalid entry, because the entry itself can be part of that room's password. */
+function notARoom(before: WantedRoom | undefined): string {
+  const which = before === undefined ? "the first entry" : `the entry after ${before.jid}`;
+  return `must be rooms: ${which} is not an address such as games@rooms.example.org (write a comma in a password as ",,")`;
 }

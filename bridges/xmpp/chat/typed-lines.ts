@@ -2,6 +2,7 @@ import { createHash, randomUUID } from "node:crypto";
 import { setImmediate } from "node:timers/promises";
 import {
   dmChannel,
+  readCommand,
   TextChat,
   type Bridge,
   type Channel,
@@ -9,8 +10,9 @@ import {
   type Typing,
   type User,
 } from "chat-bridge-kit";
-import type { Logger } from "chat-bridge-runner";
+import type { BridgeSettings, Logger } from "chat-bridge-runner";
 import type { Element } from "ltx";
+import { LRUCache } from "lru-cache";
 import { bareJid, readJid } from "../jid";
 import type { Room } from "../rooms/room";
 import type { Rooms } from "../rooms/rooms";
@@ -19,7 +21,7 @@ import { bodyOf, isEncrypted, NS, occupantId, stanzaId } from "../stanzas";
 import type { Accounts } from "./accounts";
 
 export interface TypedLinesOptions {
-  readonly settings: Typing;
+  readonly settings: Typing & Pick<BridgeSettings, "STATUS_COMMAND">;
   readonly bridge: Bridge;
   readonly rooms: Pick<Rooms, "get" | "find" | "joined">;
   readonly accounts: Pick<Accounts, "send">;
@@ -35,6 +37,10 @@ const HINT_WITHIN_MS = 20_000;
 const REPORTS_MAX = 1_000;
 /** Maximum number of reports in progress of one member, so that a member who floods a room does not affect others. */
 const REPORTS_OF_MEMBER_MAX = 20;
+/** Minimum milliseconds between two hints to a member that the bridge has no voice. */
+const SILENCE_GAP_MS = 10_000;
+const SILENCE_HINTS_MAX = 1_000;
+const NO_VOICE = "The bridge cannot write in this room: a moderator must give it voice.";
 
 /** Reports what members type in rooms and in private. */
 export class TypedLines {
@@ -42,6 +48,8 @@ export class TypedLines {
   readonly #textChat: TextChat;
   /** The reports in progress, each with the id of the member. */
   readonly #reports = new Map<Promise<void>, string>();
+  /** The members who learned just before that the bridge has no voice. Other hints must not delay this one. */
+  readonly #silenceHints = new LRUCache<string, true>({ max: SILENCE_HINTS_MAX, ttl: SILENCE_GAP_MS });
 
   constructor(options: TypedLinesOptions) {
     const { bridge, settings } = options;
@@ -88,7 +96,7 @@ export class TypedLines {
     if (found === undefined && bridge.shownIn(dmChannel(userId)).length === 0) return;
     const sharedChannels = rooms.joined
       .filter(({ occupants }) => occupants.nickOf(userId) !== undefined)
-      .map(({ name }) => name);
+      .map(({ jid }) => jid);
     const name = room === undefined ? (found?.nick ?? local) : resource;
     const to = room === undefined ? { account: from } : { room, nick: resource };
     this.#report(message, { user: { id: userId, name }, channel: undefined, text, sharedChannels }, to);
@@ -129,19 +137,29 @@ export class TypedLines {
   async #hintFor(message: Element, line: TypedLine): Promise<string | undefined> {
     const { user, channel } = line;
     if (isEncrypted(message)) {
-      return this.#textChat.explain(user.id, "The games cannot read encrypted lines: turn off OMEMO here.");
+      const text = "The games cannot read encrypted lines: turn off OMEMO here.";
+      return this.#textChat.explain(user.id, text, "encrypted");
     }
     if (message.getChild("replace", NS.correct) !== undefined) {
       return this.#textChat.explainCorrection(line);
     }
     const room = channel && this.#options.rooms.get(channel.id);
-    if (room?.hasVoice === false && this.#textChat.isForGames(line)) {
-      return this.#textChat.explain(
-        user.id,
-        "The bridge cannot write in this room: a moderator must give it voice.",
-      );
-    }
+    const isSilent = room?.hasVoice === false && !this.#asksForStatus(line);
+    if (isSilent && this.#textChat.isForGames(line)) return this.#silenceHint(user.id);
     return this.#textChat.report(line);
+  }
+
+  #silenceHint(userId: string): string | undefined {
+    if (this.#silenceHints.has(userId)) return undefined;
+    this.#silenceHints.set(userId, true);
+    return NO_VOICE;
+  }
+
+  /** Whether the line is the command that the bridge answers itself, which says why games do not work in the room. */
+  #asksForStatus({ text }: TypedLine): boolean {
+    const { settings } = this.#options;
+    const word = settings.STATUS_COMMAND.toLowerCase();
+    return word !== "off" && readCommand(text, settings)?.toLowerCase() === word;
   }
 
   async #tell(to: HintTo, text: string): Promise<void> {

@@ -117,7 +117,7 @@ export class Room {
       case "joined":
         return this.#hasVoice
           ? undefined
-          : `the room is moderated, and the bridge has no voice: a moderator must give voice to "${this.#nick}"`;
+          : `the bridge has no voice in the room: a moderator must give voice to "${this.#nick}"`;
     }
   }
 
@@ -130,6 +130,11 @@ export class Room {
     const { link, password, historySeconds } = this.#options;
     // If the connection is lost meanwhile, the next session joins again.
     link.send(joinPresence(this.#address(), password, historySeconds())).catch(() => undefined);
+  }
+
+  /** Called when a member invites the bridge: the reason why the bridge is not in the room may be gone. */
+  invited(): void {
+    if (this.#state.type === "out") this.join();
   }
 
   /** Called when the connection is lost. The session can be resumed. */
@@ -245,7 +250,8 @@ export class Room {
     this.#hasVoice = hasVoice;
     const room = this.jid;
     if (hasVoice) this.#options.log.info({ room }, "the bridge may speak in the room again");
-    else this.#options.log.warn({ room }, "the room is moderated: a moderator must give voice to the bridge");
+    else
+      this.#options.log.warn({ room }, "the bridge has no voice in the room: a moderator must give it voice");
   }
 
   /** The room did not exist. A member must create it, because a room of the bridge would have no other owner. */
@@ -284,14 +290,14 @@ export class Room {
     const { resource: nick } = readJid(from);
     const atMs = delayedAtMs(message);
     const hasBody = message.getChild("body") !== undefined;
+    // The subject, or a first new message, ends the history.
+    const isLive = atMs === undefined || (message.getChild("subject") !== undefined && !hasBody);
+    if (isLive && this.#state.type === "joining" && this.#state.isPresent) this.#onJoined();
     if (hasBody && nick === this.#nick) {
       this.#messages.onShown(id);
     } else if (hasBody && nick !== "") {
       this.#options.onLine(this, message, atMs);
     }
-    // The subject, or a first new message, ends the history.
-    const isLive = atMs === undefined || (message.getChild("subject") !== undefined && !hasBody);
-    if (isLive && this.#state.type === "joining" && this.#state.isPresent) this.#onJoined();
   }
 
   /** The room announces when it begins (172) or ceases (173) to show all accounts. */

@@ -111,7 +111,7 @@ export class Rooms {
       log,
       historySeconds: () => lastSeen.historySeconds(jid),
       onLine,
-      onJoined: () => lastSeen.note(jid),
+      onJoined: () => lastSeen.noteJoin(jid),
       onForget: () => this.#forget(jid),
     });
     this.#rooms.set(jid, room);
@@ -150,17 +150,20 @@ export class Rooms {
 
   #onInvited(jid: string, by: string, password: string | undefined): void {
     const { allowInvites, log } = this.#options;
-    if (this.#rooms.has(jid)) return;
+    const known = this.#rooms.get(jid);
+    if (known !== undefined) return known.invited();
     // A room that hides accounts passes on an invitation in its own name.
     const isAllowed = allowInvites.some((entry) => ["*", by, readJid(by).domain].includes(bareJid(entry)));
     const problem = !isAllowed
-      ? "XMPP_ALLOW_INVITES does not allow it"
+      ? notAllowed(by)
       : this.#rooms.size >= INVITED_MAX
         ? `the bridge has ${INVITED_MAX} rooms`
         : readJid(jid).local === "" || jid.length > ROOM_JID_MAX
           ? `the address of the room is invalid, or longer than ${ROOM_JID_MAX} characters`
           : undefined;
-    if (problem !== undefined) return log.warn({ problem }, "ignored an invitation");
+    if (problem !== undefined) {
+      return log.warn({ room: shortened(jid), by: shortened(by), problem }, "ignored an invitation");
+    }
     const room = this.#add(jid, password, false);
     this.#saveInvited();
     if (this.#isOnline) room.join();
@@ -169,4 +172,15 @@ export class Rooms {
   #askQuietRooms(): void {
     for (const room of this.joined) if (room.quietMs > QUIET_MS) void room.ask();
   }
+}
+
+/** Returns the reason for the log, with the entries that would allow the invitation. */
+function notAllowed(by: string): string {
+  const entries = [by, readJid(by).domain].filter((entry) => entry !== "").map(shortened);
+  return `XMPP_ALLOW_INVITES does not allow it: add ${[...new Set([...entries, "*"])].join(" or ")}`;
+}
+
+/** Strangers choose the addresses in an invitation, so the log contains only the beginning of a long address. */
+function shortened(jid: string): string {
+  return jid.length > ROOM_JID_MAX ? `${jid.slice(0, ROOM_JID_MAX)}…` : jid;
 }

@@ -32,10 +32,18 @@ export class LastSeen {
 
   /** Notes that the bridge has read everything in the room until now. */
   note(room: string): void {
-    const isNew = !this.#atMs.has(room);
-    this.#atMs.set(room, Date.now());
-    this.#isDirty = true;
-    if (isNew) void this.#save();
+    const now = Date.now();
+    // After the first join, the noted time is in the future.
+    this.#set(room, Math.max(now, Math.min(this.#atMs.get(room) ?? now, now + OVERLAP_MS)));
+  }
+
+  /**
+   * Notes that the bridge has joined the room. At the first join, the overlap is part of the time, because the bridge was
+   * not in the room before: no later run reads lines that are older than this join.
+   */
+  noteJoin(room: string): void {
+    if (this.#atMs.has(room)) this.note(room);
+    else this.#set(room, Date.now() + OVERLAP_MS);
   }
 
   /** Returns the seconds of the history that the bridge needs when it joins a room. */
@@ -54,6 +62,13 @@ export class LastSeen {
   async close(): Promise<void> {
     clearInterval(this.#timer);
     await this.#save();
+  }
+
+  #set(room: string, atMs: number): void {
+    const isNew = !this.#atMs.has(room);
+    this.#atMs.set(room, atMs);
+    this.#isDirty = true;
+    if (isNew) void this.#save();
   }
 
   /** Saves the times, one save after another. */

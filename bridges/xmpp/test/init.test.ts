@@ -1,10 +1,16 @@
-import { mkdtempSync, statSync } from "node:fs";
+import { mkdtempSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { testFolder } from "../../../test/harness/folder";
 import { sharedService } from "../../../test/harness/shared-service";
 import { createTestCa } from "../../../test/harness/test-ca";
 import { until } from "../../../test/harness/wait";
-import { operatorOf, startInit, startPrinted } from "../../common/test/init-run";
+import {
+  operatorOf,
+  startInit,
+  startInitInTerminal,
+  startPrinted,
+  visible,
+} from "../../common/test/init-run";
 import type { XmppMember } from "./harness/xmpp-member";
 import { PASSWORD, ROOMS, startProsody, type XmppServer } from "./harness/xmpp-server";
 import { chatSettings, openRoom, ROOM } from "./harness/xmpp-stage";
@@ -49,4 +55,24 @@ test("init says that a password is wrong, and that a room does not exist", async
   const missing = startInit("xmpp", folder, [], { ...environment, XMPP_ROOMS: `nowhere@${ROOMS}` });
   await missing.exited;
   expect(missing.output()).toContain(`cannot play in nowhere@${ROOMS}: the room does not exist`);
+});
+
+test("in a terminal, a user without rooms gives no rooms, and init says who may invite the bridge", async () => {
+  const folder = mkdtempSync(join(root, "init-"));
+  const workspace = await service.workspaces.make();
+  const { XMPP_ROOMS: _rooms, ...environment } = chatSettings(server);
+  const { program, answer } = startInitInTerminal("xmpp", folder, {
+    ...environment,
+    BASE_URL: service.url,
+    WORKSPACE_ID: workspace.id,
+    SIGNING_SECRET: workspace.secret,
+  });
+  await answer("XMPP_NICK", "");
+  await answer("XMPP_ROOMS", "");
+  await answer("XMPP_ALLOW_INVITES", "");
+  expect([await program.exited, visible(program.output())]).toEqual([
+    0,
+    expect.stringContaining("no rooms: the bridge waits for invitations from localhost"),
+  ]);
+  expect(readFileSync(join(folder, "xmpp.env"), "utf8")).toContain("XMPP_ALLOW_INVITES=localhost");
 });

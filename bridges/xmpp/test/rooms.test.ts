@@ -83,7 +83,7 @@ test("private lines without a question are explained, corrections and encrypted 
   expect(hint).toMatchObject({
     type: "chat",
     nick: "games",
-    body: "Numbers count in the room of the question: type !2 in games.",
+    body: "Numbers count in the room of the question: type !2 in games@rooms.localhost.",
   });
   ann.say("!play third");
   await reported("third");
@@ -124,10 +124,16 @@ test("an update corrects the message, a question is a new message, and character
 
 test("in a moderated room, the log, /health and the member say that the bridge has no voice, and it continues with voice", async () => {
   change(ann, ROOM, `<item nick="games" role="visitor"/>`);
-  await stage.bridge.logs("the room is moderated: a moderator must give voice to the bridge");
+  await stage.bridge.logs("the bridge has no voice in the room: a moderator must give it voice");
   expect(await problemOf(ROOM)).toContain('a moderator must give voice to "games"');
+  bob.raw(
+    `<message type="groupchat" to="${ROOM}" id="b1"><body>secret</body><encryption xmlns="urn:xmpp:eme:0" namespace="omemo"/></message>`,
+  );
+  await bob.sees("turn off OMEMO", "chat");
   bob.say("!play unheard");
   await bob.sees("The bridge cannot write in this room: a moderator must give it voice.", "chat");
+  bob.say("!play status");
+  await bob.sees("the bridge has no voice in the room", "chat");
   const { eventId } = await send(create(ROOM, text("never shown")));
   await until("the message is dropped", () => stage.bridge.output().includes(`${eventId} was dropped`));
   await send(create(LOCKED, text("another room")));
@@ -138,6 +144,13 @@ test("in a moderated room, the log, /health and the member say that the bridge h
   await ann.sees("with voice again");
   expect(ann.messages.filter(({ body }) => body === "never shown")).toEqual([]);
   expect(consumer.seen.filter((each) => each.text === "unheard")).toEqual([]);
+});
+
+test("a member who invites the bridge to a room of the settings makes it join at once", async () => {
+  await ann.join(MISSING);
+  await ann.configure({}, MISSING);
+  ann.raw(`<message to="games@localhost"><x xmlns="jabber:x:conference" jid="${MISSING}"/></message>`);
+  await until("the bridge is in the room", async () => (await problemOf(MISSING)) === undefined);
 });
 
 test("a kick from a room of the settings is followed by a return, and a kick from a room of an invitation is not, even after a restart", async () => {
@@ -156,6 +169,11 @@ test("a kick from a room of the settings is followed by a return, and a kick fro
     member.raw(`<message to="games@localhost"><x xmlns="jabber:x:conference" jid="${room}"/></message>`);
   invite(eve, QUIZ);
   await stage.bridge.logs("ignored an invitation");
+  expect(stage.bridge.logged("ignored an invitation")[0]).toMatchObject({
+    room: QUIZ,
+    by: "eve@localhost",
+    problem: "XMPP_ALLOW_INVITES does not allow it: add eve@localhost or localhost or *",
+  });
   ann.raw(
     `<message to="${QUIZ}"><x xmlns="http://jabber.org/protocol/muc#user"><invite to="games@localhost"/></x></message>`,
   );

@@ -35,6 +35,29 @@ test("the next run reads the lines since the last one, with an overlap, but no l
   await late.close();
 });
 
+// time: controlled
+test("no run reads lines that are older than the first join, and later joins keep the overlap", async () => {
+  jest.useFakeTimers({ doNotFake: ["setImmediate", "nextTick"] });
+  try {
+    const state = mkdtempSync(join(folder, "s-"));
+    const first = new LastSeen(state, log);
+    const joinedAt = Date.now();
+    first.noteJoin(ROOM);
+    expect(first.isMissed(ROOM, joinedAt - 1)).toBe(false);
+    jest.setSystemTime(joinedAt + seconds(5));
+    first.note(ROOM);
+    await first.close();
+    const next = new LastSeen(state, log);
+    expect([next.isMissed(ROOM, joinedAt - 1), next.isMissed(ROOM, joinedAt + 1)]).toEqual([false, true]);
+    jest.setSystemTime(joinedAt + seconds(60));
+    next.noteJoin(ROOM);
+    expect(next.isMissed(ROOM, joinedAt + seconds(50))).toBe(true);
+    await next.close();
+  } finally {
+    jest.useRealTimers();
+  }
+});
+
 test("a damaged file counts as missing", async () => {
   const state = mkdtempSync(join(folder, "s-"));
   writeFileSync(join(state, "last-seen.json"), "{");

@@ -160,6 +160,25 @@ test("a resumed session keeps the room, and a new session joins it again", () =>
   expect([room.isJoined, joins().length]).toEqual([false, 2]);
 });
 
+test("a first new message ends the history of a room without a subject, before the message is read", () => {
+  const { room, events, says, presence } = setUp();
+  room.join();
+  presence("", `<item role="participant"/><status code="110"/>`);
+  says("Ann", "!1");
+  expect(events).toEqual(["joined", "live !1"]);
+});
+
+test("an invitation to a room that refused the bridge leads to a join at once", () => {
+  const { room, joins, isIn, refusesJoin } = setUp();
+  room.join();
+  refusesJoin("registration-required");
+  room.invited();
+  expect(joins()).toHaveLength(2);
+  isIn();
+  room.invited();
+  expect([room.isJoined, joins().length]).toEqual([true, 2]);
+});
+
 // time: controlled
 test("a message waits for a join that is in progress", async () => {
   const { room, says, isIn } = setUp();

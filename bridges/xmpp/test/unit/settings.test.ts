@@ -21,10 +21,24 @@ test("rooms are read with their passwords", () => {
   ]);
 });
 
+test("the password of a room can contain spaces, and commas that are doubled", () => {
+  const value = "quiz@rooms.example  open,, sesame  street ,games@rooms.example,";
+  expect(read("XMPP_ROOMS", value)).toEqual([
+    { jid: "quiz@rooms.example", password: "open, sesame  street" },
+    { jid: "games@rooms.example", password: undefined },
+  ]);
+});
+
+test("an invalid room is named by the room before it, because it can be part of a password", () => {
+  const fault = read("XMPP_ROOMS", "quiz@rooms.example open,sesame");
+  expect(fault).toContain("the entry after quiz@rooms.example is not an address");
+  expect(fault).not.toMatch(/open|sesame/);
+});
+
 test.each([
   ["XMPP_ROOMS", "rooms.test"],
   ["XMPP_ROOMS", "games@rooms.test/nick"],
-  ["XMPP_ROOMS", "games@rooms.test two words"],
+  ["XMPP_ROOMS", "games@rooms.test,,two words"],
   ["XMPP_ROOMS", `${"g".repeat(120)}@rooms.example`],
   ["XMPP_JID", "chat.test"],
   ["XMPP_JID", "games@chat.test/phone"],

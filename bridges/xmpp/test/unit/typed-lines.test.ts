@@ -8,14 +8,16 @@ import type { Room } from "../../rooms/room";
 const JID = "quiz@rooms.example";
 
 /** Returns lines whose reports are never answered, and the reports. */
-function setUp() {
+function setUp({ hasVoice = true } = {}) {
   const reported: { user: { id: string }; text: string; id?: string }[] = [];
   const logged: unknown[] = [];
+  const whispered: string[] = [];
   const occupants = new Occupants(JID);
-  const room = { jid: JID, name: "quiz", occupants, hasVoice: true, isJoined: true } as unknown as Room;
+  const whisper = async (_id: string, _nick: string, text: string) => void whispered.push(text);
+  const room = { jid: JID, name: "quiz", occupants, hasVoice, isJoined: true, whisper } as unknown as Room;
   for (const nick of ["Ann", "Bob"]) occupants.put({ nick, occupantId: nick, jid: undefined });
   const lines = new TypedLines({
-    settings: { COMMAND_PREFIX: "!", COMMAND_WORD: "play" },
+    settings: { COMMAND_PREFIX: "!", COMMAND_WORD: "play", STATUS_COMMAND: "status" },
     bridge: {
       command: (report: never) => {
         reported.push(report);
@@ -29,11 +31,11 @@ function setUp() {
     log: pino({ level: "warn" }, { write: (line: string) => void logged.push(JSON.parse(line)) }),
   });
   let ids = 0;
-  const line = (nick: string, text: string, id = `m${++ids}`) =>
+  const line = (nick: string, text: string, id = `m${++ids}`, more = "") =>
     parse(
-      `<message type="groupchat" from="${JID}/${nick}" id="${id}"><body>${text}</body><occupant-id xmlns="urn:xmpp:occupant-id:0" id="${nick}"/></message>`,
+      `<message type="groupchat" from="${JID}/${nick}" id="${id}"><body>${text}</body><occupant-id xmlns="urn:xmpp:occupant-id:0" id="${nick}"/>${more}</message>`,
     );
-  return { lines, room, line, reported, logged };
+  return { lines, room, line, reported, logged, whispered };
 }
 
 /** Resolves when the lines that were read are being reported. */
@@ -62,4 +64,19 @@ test("a line that the room repeats has the same request id, and lines of other m
   expect(live).toMatch(/^xmpp-/);
   expect(repeated).toBe(live);
   expect(other).not.toBe(live);
+});
+
+test("in a room without voice, a member learns this after another explanation, and the status command is reported", async () => {
+  const { lines, room, line, reported, whispered } = setUp({ hasVoice: false });
+  const encrypted = line("Ann", "secret", "m0", '<encryption xmlns="urn:xmpp:eme:0"/>');
+  lines.onRoomLine(room, encrypted, undefined);
+  await soon();
+  for (const text of ["!play start", "!2", "!play Status"])
+    lines.onRoomLine(room, line("Ann", text), undefined);
+  await soon();
+  expect(whispered).toEqual([
+    "The games cannot read encrypted lines: turn off OMEMO here.",
+    "The bridge cannot write in this room: a moderator must give it voice.",
+  ]);
+  expect(reported.map(({ text }) => text)).toEqual(["Status"]);
 });
