@@ -134,7 +134,10 @@ class IrcBridge implements RunningBridge {
       hint: (member, text, channel) => hints.send(member, text, channel),
       onTyped: (member, channel) => this.#silence.typed(member, channel),
       sharedChannels: ({ name }) =>
-        members.channelsOf(name).flatMap((channel) => this.#channels.nameOf(channel) ?? []),
+        members.channelsOf(name).flatMap((id) => {
+          const channel = this.#channels.nameOf(id);
+          return channel === undefined ? [] : [{ id, name: channel }];
+        }),
     });
     this.#texts = new MemberTexts({
       members,

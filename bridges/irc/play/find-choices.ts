@@ -34,6 +34,8 @@ export type NumberMeaning =
   | { readonly type: "too early" }
   /** The choices that the member saw were replaced a moment ago. */
   | { readonly type: "too late" }
+  /** The question that the member sees has no choices, and waits for text. */
+  | { readonly type: "no choices" }
   | { readonly type: "none" };
 
 /**
@@ -69,6 +71,10 @@ export function meaningOfNumber(view: ShownView, channel: string, userId: string
     return { type: "choice", shown };
   }
   if (view.areChoicesComing(channel)) return { type: "too early" };
+  // While the bridge prints a prompt, members do not see it yet.
+  const isSeen = (prompt: SentMessage): boolean =>
+    !view.isHidden(prompt) && (closed === undefined || view.printedAtMs(prompt.messageId) !== Infinity);
+  if (promptsFor(view, channel, userId).some(isSeen)) return { type: "no choices" };
   return closed === undefined ? { type: "none" } : { type: "too late" };
 }
 
@@ -81,10 +87,22 @@ function isSeenAfter({ messageId, atMs }: Closing, shown: SentMessage, view: Sho
  * channel, or the newest message for only this member.
  */
 export function isPromptWaiting(view: ShownView, channel: string, userId: string): boolean {
+  return promptsFor(view, channel, userId).length > 0;
+}
+
+function promptsFor(view: ShownView, channel: string, userId: string): readonly SentMessage[] {
   const visible = visibleTo(view, channel, userId);
-  const newest = (isOwn: boolean): SentMessage | undefined =>
-    visible.find(({ user }) => (user !== null) === isOwn);
-  return [newest(false), newest(true)].some((shown) => shown?.message.awaitsReply === true);
+  const newest = [true, false].map((isOwn) => visible.find(({ user }) => (user !== null) === isOwn));
+  return newest.filter((shown) => shown !== undefined).filter(({ message }) => message.awaitsReply);
+}
+
+/** Returns whether a number is a choice of the newest message of a channel. */
+export function isNewestChoice(view: ShownView, channel: string, userId: string, number: number): boolean {
+  const meaning = meaningOfNumber(view, channel, userId);
+  if (meaning.type !== "choice") return false;
+  const newest = visibleTo(view, channel, userId).find(({ user }) => user === null);
+  const { messageId, message } = meaning.shown;
+  return newest?.messageId === messageId && number <= choicesOf(message.buttons).length;
 }
 
 /** Returns whether the newest message of a direct conversation waits for text. */

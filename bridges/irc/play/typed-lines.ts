@@ -5,6 +5,7 @@ import type { MemberIdentity } from "../state/members";
 import { choicesOf, howToAnswer } from "../text/choices-line";
 import { plainText } from "../text/plain-text";
 import {
+  isNewestChoice,
   isPromptNewest,
   isPromptWaiting,
   isTalking,
@@ -23,6 +24,12 @@ export interface TypedLine {
   readonly id: string | undefined;
 }
 
+export interface SharedChannel {
+  /** The name in lower case. */
+  readonly id: string;
+  readonly name: string;
+}
+
 export interface TypedLinesOptions {
   readonly settings: { readonly COMMAND_PREFIX: string; readonly COMMAND_WORD: string };
   readonly bridge: Pick<Bridge, "command" | "action" | "message">;
@@ -34,12 +41,14 @@ export interface TypedLinesOptions {
   hint(member: MemberIdentity, text: string, channel?: string): void;
   /** Called when a member has typed a command or a choice in a channel. */
   onTyped?(member: MemberIdentity, channel: string): void;
-  /** Returns the names of the channels that a member shares with the bridge. */
-  sharedChannels?(member: MemberIdentity): readonly string[];
+  /** Returns the channels that a member shares with the bridge. */
+  sharedChannels?(member: MemberIdentity): readonly SharedChannel[];
 }
 
 /** Minimum milliseconds between two hints to a member. */
 const HINT_GAP_MS = 10_000;
+/** Minimum milliseconds between two hints to a member about numbers without prefix, which can be part of a chat. */
+const BARE_GAP_MS = 10 * 60_000;
 const HINTED_MAX = 1_000;
 const ID_MAX = 100;
 /** Maximum number of channels that a hint names. */
@@ -53,7 +62,8 @@ export function typedLines(options: TypedLinesOptions) {
 
 class TypedLines {
   readonly #options: TypedLinesOptions;
-  readonly #hinted = new LRUCache<string, true>({ max: HINTED_MAX, ttl: HINT_GAP_MS });
+  readonly #hinted = membersFor(HINT_GAP_MS);
+  readonly #hintedBare = membersFor(BARE_GAP_MS);
 
   constructor(options: TypedLinesOptions) {
     this.#options = options;
@@ -70,6 +80,7 @@ class TypedLines {
     if (command !== undefined) await this.#command(line, channel, command);
     else if (number !== undefined) await this.#number(number, channel.id, line);
     else if (isPromptWaiting(view, channel.id, member.id)) return this.#send(line, channel, text);
+    else this.#bareNumber(member, channel.id, text);
     if (command !== undefined || number !== undefined) onTyped?.(member, channel.id);
   }
 
@@ -90,26 +101,42 @@ class TypedLines {
     await this.#send(line, place, text);
     // A game that has written to the member may be waiting for this text.
     if (isTalking(view, member.id)) return;
-    const names = this.#sharedChannels(member);
-    if (number === undefined || names === "") {
-      this.#tell(member, `No question waits for an answer here. ${this.#howToPlay(member)}`);
-    } else {
-      this.#tell(
-        member,
-        `Numbers count in the channel of the question: type ${prefix}${number} in ${names}.`,
-      );
-    }
+    const where = number === undefined ? "" : this.#whereToType(member, number);
+    this.#tell(
+      member,
+      where === ""
+        ? `No question waits for an answer here. ${this.#howToPlay(member)}`
+        : `Numbers count in the channel of the question: type ${where}.`,
+    );
+  }
+
+  /** Returns how a member can type a number in the channels with an open question; "" if there is no such question. */
+  #whereToType(member: MemberIdentity, number: number): string {
+    const { settings, view, sharedChannels } = this.#options;
+    const channels = sharedChannels?.(member) ?? [];
+    const typeOf = ({ id }: SharedChannel) => meaningOfNumber(view, id, member.id).type;
+    const withType = (type: string): string => namesOf(channels.filter((each) => typeOf(each) === type));
+    const [choices, prompts] = [withType("choice"), withType("no choices")];
+    return [
+      choices && `${settings.COMMAND_PREFIX}${number} in ${choices}`,
+      prompts && `${number} in ${prompts}`,
+    ]
+      .filter((each) => each !== "")
+      .join(", or ");
+  }
+
+  #bareNumber(member: MemberIdentity, channel: string, text: string): void {
+    const { settings, view } = this.#options;
+    const number = readChoice(text, settings, true);
+    if (number === undefined || !isNewestChoice(view, channel, member.id, number)) return;
+    if (this.#hintedBare.has(member.id) || this.#hinted.has(member.id)) return;
+    this.#hintedBare.set(member.id, true);
+    this.#tell(member, `To answer, type ${settings.COMMAND_PREFIX}${number}.`, channel);
   }
 
   #howToPlay(member: MemberIdentity): string {
     const { COMMAND_PREFIX: prefix, COMMAND_WORD: word } = this.#options.settings;
-    return `To play, type ${prefix}${word} in ${this.#sharedChannels(member) || "a channel"}.`;
-  }
-
-  /** Returns the names of channels that a member shares with the bridge, for a hint; "" for none. */
-  #sharedChannels(member: MemberIdentity): string {
-    const names = this.#options.sharedChannels?.(member) ?? [];
-    return names.slice(0, NAMED_MAX).join(" or ");
+    return `To play, type ${prefix}${word} in ${namesOf(this.#options.sharedChannels?.(member) ?? []) || "a channel"}.`;
   }
 
   #command(line: TypedLine, channel: { id: string; name: string }, text: string): Promise<void> {
@@ -133,6 +160,11 @@ class TypedLines {
         return this.#tell(member, `The choices are not printed yet: type ${typed} when you see them.`, place);
       case "too late":
         return this.#tell(member, "Too late: these choices are closed. Wait for the next ones.", place);
+      case "no choices": {
+        const { COMMAND_PREFIX: prefix } = settings;
+        const hint = `This question has no choices: type ${number} without ${prefix}.`;
+        return this.#tell(member, hint, place);
+      }
       case "none":
         return undefined;
     }
@@ -173,6 +205,19 @@ class TypedLines {
     this.#hinted.set(member.id, true);
     this.#options.hint(member, text, place);
   }
+}
+
+/** Returns a map of the members who got a hint in the last `ttl` milliseconds. */
+function membersFor(ttl: number): LRUCache<string, true> {
+  return new LRUCache({ max: HINTED_MAX, ttl, perf: { now: () => performance.now() } });
+}
+
+/** Returns the names of the first channels, for a hint; "" for none. */
+function namesOf(channels: readonly SharedChannel[]): string {
+  return channels
+    .slice(0, NAMED_MAX)
+    .map(({ name }) => name)
+    .join(" or ");
 }
 
 /** Returns the request id for the server's id of a line, so that the service ignores a repeated line. */

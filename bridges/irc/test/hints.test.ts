@@ -59,6 +59,28 @@ test.each([
   expect(member.lines.filter(({ text }) => text === answer)).toHaveLength(1);
 });
 
+test("at a question without choices, a number with the prefix is not counted, and the member learns how to answer", async () => {
+  const [ann] = (await stage.join("Gus")) as [IrcMember];
+  const { messageId: id } = await send(
+    create("#games", { kind: MessageKind.QUESTION, text: "Which?", rows: answers("A", "B") }),
+  );
+  await ann.sees("1 A");
+  ann.say("2");
+  expect((await ann.sees("To answer")).text).toBe("[#games] To answer, type !2.");
+  const prompt = { id, kind: MessageKind.QUESTION, text: "How many?", awaitsReply: true };
+  await send(update("#games", prompt));
+  await ann.sees("How many?");
+  const [bob, cid] = (await stage.join("Hal", "Ida")) as [IrcMember, IrcMember];
+  bob.say("!41");
+  expect((await bob.sees("no choices")).text).toBe(
+    "[#games] This question has no choices: type 41 without !.",
+  );
+  cid.say("50", "games");
+  await cid.sees("Numbers count in the channel of the question: type 50 in #games.");
+  await send(update("#games", { id, kind: MessageKind.TIME_UP, text: "The answer: 42" }));
+  await ann.sees("The answer: 42");
+});
+
 // time: ordering
 test("a number that is typed before the choices are printed, or after they are replaced, is not counted: the member learns why", async () => {
   const [bob, cid, dan] = (await stage.join("Bob", "Cid", "Dan")) as [IrcMember, IrcMember, IrcMember];

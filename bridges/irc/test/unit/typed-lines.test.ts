@@ -169,14 +169,99 @@ test("a number does not press a choice that is hidden", async () => {
   expect(sent).toEqual([]);
 });
 
+const SHARED = [
+  { id: "#a", name: "#A" },
+  { id: "#b", name: "#b" },
+];
+
 test("a private line gets an answer that names the channels, unless a game waits for it", async () => {
-  const sharedChannels = () => ["#a", "#b"];
+  const sharedChannels = () => SHARED;
   const noGame = setUp([], {}, "accepted", { sharedChannels });
-  await noGame.whispers("!3");
-  expect(noGame.hints).toEqual(["Numbers count in the channel of the question: type !3 in #a or #b."]);
+  await noGame.whispers("hello");
+  expect(noGame.hints).toEqual(["No question waits for an answer here. To play, type !play in #A or #b."]);
   const prompt = shown("p", { channel: `dm:${ANN.id}`, awaitsReply: true });
   const game = setUp([prompt], {}, "accepted", { sharedChannels });
   await game.whispers("hello");
   expect(game.hints).toEqual([]);
   expect(game.sent).toHaveLength(1);
+});
+
+const choicesIn = (channel: string) => shown(`choices ${channel}`, { channel, buttons: choices("a") });
+const promptIn = (channel: string) => shown(`prompt ${channel}`, { channel, awaitsReply: true });
+const COUNT = "Numbers count in the channel of the question:";
+test.each([
+  ["no question", [], "No question waits for an answer here. To play, type !play in #A or #b."],
+  ["questions with choices", [choicesIn("#a"), choicesIn("#b")], `${COUNT} type !3 in #A or #b.`],
+  ["a question without choices", [promptIn("#b")], `${COUNT} type 3 in #b.`],
+  ["one of each", [promptIn("#a"), choicesIn("#b")], `${COUNT} type !3 in #b, or 3 in #A.`],
+])("with %s open, the answer to a private number says how to type it", async (_what, messages, hint) => {
+  for (const typed of ["3", "!3"]) {
+    const { hints, whispers } = setUp(messages, {}, "accepted", { sharedChannels: () => SHARED });
+    await whispers(typed);
+    expect(hints).toEqual([hint]);
+  }
+});
+
+/** Controls the time. LRUCache treats the time 0, at which the controlled clock starts, as no time. */
+function startClock(): void {
+  jest.useFakeTimers();
+  jest.advanceTimersByTime(1);
+}
+
+const NO_CHOICES = "This question has no choices: type 41 without !.";
+
+// time: controlled
+test("while a question without choices is open, !41 is not reported, and gets a hint each time", async () => {
+  startClock();
+  try {
+    const justClosed = () => ({ messageId: "prompt", atMs: 5, untilMs: 15_000 });
+    const view: Partial<ShownView> = { justClosed };
+    const { sent, hints, types } = setUp(
+      [shown("prompt", { awaitsReply: true })],
+      { prompt: 5 },
+      "accepted",
+      view,
+    );
+    await types("!41");
+    await types("!41");
+    expect(hints).toEqual([NO_CHOICES]);
+    jest.advanceTimersByTime(60_000);
+    await types("!41");
+    expect([sent, hints]).toEqual([[], [NO_CHOICES, NO_CHOICES]]);
+  } finally {
+    jest.useRealTimers();
+  }
+});
+
+test("a member who does not see the question without choices yet is told that the choices are closed", async () => {
+  const justClosed = () => ({ messageId: "prompt", atMs: 5, untilMs: Infinity });
+  const printing = setUp([shown("prompt", { awaitsReply: true })], { prompt: Infinity }, "accepted", {
+    justClosed,
+  });
+  await printing.types("!2");
+  expect(printing.hints).toEqual(["Too late: these choices are closed. Wait for the next ones."]);
+});
+
+// time: controlled
+test("a number without the prefix gets a hint once in ten minutes, if it is a choice of the newest message", async () => {
+  startClock();
+  try {
+    const question = shown("question", { buttons: choices("a", "b") });
+    const { sent, hints, types } = setUp([shown("receipt", { user: ANN.id }), question]);
+    await types("3");
+    await types("2 or so");
+    expect(hints).toEqual([]);
+    await types("2");
+    jest.advanceTimersByTime(590_000);
+    await types("1");
+    expect(hints).toEqual(["To answer, type !2."]);
+    jest.advanceTimersByTime(20_000);
+    await types("1");
+    expect([sent, hints]).toEqual([[], ["To answer, type !2.", "To answer, type !1."]]);
+    const over = setUp([shown("end", {}), question]);
+    await over.types("2");
+    expect(over.hints).toEqual([]);
+  } finally {
+    jest.useRealTimers();
+  }
 });
