@@ -155,18 +155,23 @@ function userOf(user: User | string): User {
   return typeof user === "string" ? { id: user } : user;
 }
 
+/** Returns the words for an event of a type. */
+function named(type: InboundEvent["type"]): string {
+  return type === "action" ? "an action" : `a ${type}`;
+}
+
 function problemOf({ type }: InboundEvent, result: SendResult): string | undefined {
   switch (result.outcome) {
     case "accepted":
       return undefined;
     case "refused": {
       const { status, message, field } = result;
-      return `a ${type} was not sent: ${refusedBy(status, field === undefined ? message : `${field}: ${message}`)}`;
+      return `${named(type)} was not sent: ${refusedBy(status, field === undefined ? message : `${field}: ${message}`)}`;
     }
     case "given-up": {
       const { reason, status, attempts, message = reason } = result;
       const last = status === undefined ? message : `status ${status}`;
-      return `a ${type} was dropped after ${attempts} attempts: ${last}`;
+      return `${named(type)} was dropped after ${attempts} attempts: ${last}`;
     }
   }
 }

@@ -64,3 +64,23 @@ test("a member can answer a message before the chat has returned its id", async 
     outcome: "unknown-message",
   });
 });
+
+test.each([
+  ["action", "an action"],
+  ["message", "a message"],
+  ["command", "a command"],
+] as const)("a problem names the dropped event: %s", async (type, words) => {
+  const problems: string[] = [];
+  const shown = createShownMessages();
+  const { messages } = storeInMemory();
+  const [calls, { signal }] = [new PendingCalls(), new AbortController()];
+  const report = ({ message }: Error) => void problems.push(message);
+  const chat = { ...recordingChat().chat, post: async () => "chat-1" };
+  await savingChat({ chat, shown, calls, messages, report }).post(create("c1", 1), signal);
+  const given = { outcome: "given-up", reason: "timeout", attempts: 3 } as const;
+  const send = async () => ({ ...given, id: "r" }) as unknown as SendResult;
+  const { reports } = createReports({ sender: { send }, shown, calls, signal, report });
+  if (type === "action") await reports.action({ chatMessageId: "chat-1", user: "u1", action: "join" });
+  else await reports[type]({ channel: "c1", user: "u1", text: "42" });
+  expect(problems).toEqual([`${words} was dropped after 3 attempts: timeout`]);
+});
