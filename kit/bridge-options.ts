@@ -34,6 +34,8 @@ export interface BridgeOptions {
   readonly start?: "oldest" | "latest";
   /** Called when events expired before the bridge fetched them. The function may post a notice to the channels. */
   readonly onMissed?: () => Promise<void> | void;
+  /** Called when the service answers polls again after it had stopped answering them. Log this. */
+  readonly onReconnected?: () => void;
   /** Called for each problem, such as a failed poll or a refusal by the chat. The default emits a process warning. */
   readonly report?: (problem: Error) => void;
   /** Milliseconds after which a call to the chat counts as refused; 30,000 by default. */

@@ -68,9 +68,9 @@ export class BridgeRun {
   #lock: { release(): void } | undefined;
 
   constructor(options: BridgeOptions) {
-    const { store, secrets, onlyReported, report = warn } = options;
+    const { store, secrets, onlyReported, report = warn, onReconnected } = options;
     this.#options = options;
-    this.#status = new StatusKeeper(report);
+    this.#status = new StatusKeeper(report, onReconnected);
     // Each pending report listens to this signal. The sender bounds the number of reports.
     setMaxListeners(0, this.#over.signal);
     this.#reported =
@@ -213,6 +213,7 @@ export class BridgeRun {
    */
   #pollBesidePushes(catchUp: CatchUp): void {
     this.#status.note({ isConnected: true });
+    this.#status.answered();
     let isHeld = false;
     this.#polling = this.#pollForever(catchUp, {
       isPatient: true,
@@ -220,10 +221,17 @@ export class BridgeRun {
         if (!isHeld) this.#status.noteProblem(new Error(EVENTS_ARE_HELD));
         isHeld = true;
         this.#status.note({ lastContactAt: new Date() });
+        this.#status.answered();
       },
-      onProblem: (problem) => {
-        if (problem instanceof PollRefused && problem.status === 403) isHeld = false;
-        else this.#status.noteProblem(problem);
+      onProblem: (problem, isAnswered) => {
+        // The service refuses polls with 403 while it pushes.
+        if (problem instanceof PollRefused && problem.status === 403) {
+          isHeld = false;
+          this.#status.answered();
+          return;
+        }
+        if (!isAnswered) this.#status.unanswered();
+        this.#status.noteProblem(problem);
       },
     });
   }
@@ -234,9 +242,13 @@ export class BridgeRun {
       const polling = this.#pollForever(catchUp, {
         onPage: (isSolved) => {
           this.#status.reached(isSolved);
+          this.#status.answered();
           resolve();
         },
-        onProblem: this.#status.noteProblem,
+        onProblem: (problem, isAnswered) => {
+          if (!isAnswered) this.#status.unanswered();
+          this.#status.noteProblem(problem, isAnswered);
+        },
       });
       polling.then(resolve, reject);
       this.#polling = polling.catch(() => undefined);

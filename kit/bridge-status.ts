@@ -1,3 +1,4 @@
+import { errorOf } from "./problem";
 import type { WaitingPlace } from "./waiting-places";
 
 export interface BridgeStatus {
@@ -14,14 +15,20 @@ export interface BridgeStatus {
   readonly waiting: readonly WaitingPlace[];
 }
 
+/** Whether the service answers polls: not known yet, yes, or no longer. */
+type Contact = "unknown" | "answering" | "lost";
+
 /** Keeps the status of a bridge. */
 export class StatusKeeper {
   #status: BridgeStatus = { isConnected: false, lastContactAt: undefined, problem: undefined, waiting: [] };
+  #contact: Contact = "unknown";
   readonly #report: (problem: Error) => void;
+  readonly #onReconnected: () => void;
 
-  /** Passes each problem to `report`. */
-  constructor(report: (problem: Error) => void) {
+  /** Passes each problem to `report`. Calls `onReconnected` when the service answers polls again. */
+  constructor(report: (problem: Error) => void, onReconnected: () => void = () => undefined) {
     this.#report = report;
+    this.#onReconnected = onReconnected;
   }
 
   get status(): BridgeStatus {
@@ -35,6 +42,23 @@ export class StatusKeeper {
   /** Notes an answered poll or a push. `isSolved` says whether the last problem is solved. */
   reached(isSolved = true): void {
     this.note({ isConnected: true, lastContactAt: new Date(), ...(isSolved && { problem: undefined }) });
+  }
+
+  /** Notes that the service answered a poll, or accepts the bridge without polls. */
+  answered(): void {
+    const wasLost = this.#contact === "lost";
+    this.#contact = "answering";
+    if (!wasLost) return;
+    try {
+      this.#onReconnected();
+    } catch (error) {
+      this.noteProblem(errorOf("onReconnected failed", error));
+    }
+  }
+
+  /** Notes that the service did not answer a poll as expected. A service that never answered is not lost. */
+  unanswered(): void {
+    if (this.#contact === "answering") this.#contact = "lost";
   }
 
   readonly noteProblem = (problem: Error, isConnected = this.#status.isConnected): void => {

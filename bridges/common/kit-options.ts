@@ -18,6 +18,7 @@ export function kitOptions(settings: BridgeSettings, log: Logger): Omit<BridgeOp
     mode,
     ...(mode === "push" && listen !== undefined ? { listen: { ...listen, ...tls } } : {}),
     onMissed: () => log.warn("events expired before the bridge fetched them"),
+    onReconnected: () => log.info("connected to the service again"),
     report: ({ message: problem }) => log.warn({ problem }, "a problem between the service and the bridge"),
   };
 }

@@ -42,6 +42,40 @@ test("a bridge in push mode fetches held events, even if the service was unavail
   ]);
 });
 
+test("a bridge tells onReconnected once when the service answers polls again, but not at the start", async () => {
+  const events = [pageOf({ events: [create(2)] }), pageOf({ events: [create(3)] })];
+  answerWith(status(503), pageOf({ events: [create(1)] }), status(503), status(502), ...events);
+  const told: number[] = [];
+  const onReconnected = () => void told.push(service.requests.length);
+  const { bridge, texts, problems } = makeBridge({ ...optionsOf(), onReconnected });
+  await bridge.start();
+  await until("the last event is shown", () => texts().includes("text 3"));
+  await bridge.stop();
+  expect(told).toEqual([5]);
+  expect(problems).toHaveLength(3);
+});
+
+test("a bridge in push mode tells onReconnected when its polls are answered again", async () => {
+  answerWith(status(503), status(403));
+  let told = 0;
+  const { bridge } = makeBridge({ ...optionsOf(), mode: "push", onReconnected: () => void (told += 1) });
+  await bridge.start();
+  await until("the bridge has told", () => told === 1);
+  await bridge.stop();
+});
+
+test("an error thrown by onReconnected is reported, and the bridge continues", async () => {
+  answerWith(pageOf(), status(503), pageOf({ events: [create(1)] }));
+  const onReconnected = () => {
+    throw new Error("no log");
+  };
+  const { bridge, texts, problems } = makeBridge({ ...optionsOf(), onReconnected });
+  await bridge.start();
+  await until("the event is shown", () => texts().includes("text 1"));
+  await bridge.stop();
+  expect(problems).toEqual(["the service answered with 503", "onReconnected failed: no log"]);
+});
+
 test("an error thrown by onMissed is reported, and the events of the page are shown", async () => {
   answerWith(pageOf({ events: [create(1)], gap: true }));
   const onMissed = () => Promise.reject(new Error("the chat is down"));
