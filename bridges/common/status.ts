@@ -60,25 +60,39 @@ function isStatusCommand(text: string, { STATUS_COMMAND: word }: StatusOptions["
 /** Returns one line for a member. It names no other room, and contains no address of the service. */
 export function statusText({ program, here, rooms, service }: StatusFacts): string {
   const room = rooms.find(({ id }) => id === here);
-  const playable = rooms.filter(({ problem }) => problem === undefined).length;
+  const writable = rooms.filter(({ problem }) => problem === undefined).length;
+  const fault = serviceFault(service);
   const waiting = service.waiting.find(({ channel }) => channel === here);
   return [
     `${program}.`,
-    room && (room.problem === undefined ? "Games work here." : `Games do not work here: ${room.problem}.`),
+    hereText(room, fault),
     waiting && "Messages for this room wait, because the chat refuses them.",
-    rooms.length > 1 && `Games work in ${playable} of ${rooms.length} rooms of this bridge.`,
-    serviceText(service),
+    rooms.length > 1 &&
+      `${fault === undefined ? "Games work" : "The bridge can write"} in ${writable} of ${rooms.length} rooms of this bridge.`,
+    fault === undefined && "The game service is connected.",
   ]
     .filter((each) => typeof each === "string")
     .join(" ");
 }
 
-function serviceText({ isConnected, lastContactAt, problem = "" }: BridgeStatus): string {
-  if (isConnected) return "The game service is connected.";
-  const since = lastContactAt === undefined ? "" : ` since ${lastContactAt.toISOString().slice(11, 16)} UTC`;
+/** Returns what the bridge can do in the member's room, and the fault of the service. */
+function hereText(room: RoomState | undefined, fault: string | undefined): string | undefined {
+  if (room?.problem !== undefined) {
+    return [`Games do not work here: ${room.problem}.`, fault && `The ${fault}.`].filter(Boolean).join(" ");
+  }
+  if (fault === undefined) return room && "Games work here.";
+  return room === undefined ? `The ${fault}.` : `The bridge can write here, but the ${fault}.`;
+}
+
+/** Returns why the game service cannot run games, without its address; undefined if the service is connected. */
+function serviceFault({ isConnected, lastContactAt, problem = "" }: BridgeStatus): string | undefined {
+  if (isConnected) return undefined;
   const isRefused = /\b40[0-9]\b/.test(problem);
-  const why = isRefused ? "it rejects this bridge" : "it does not answer";
-  return `The game service is not connected${since}: ${why}.`;
+  if (lastContactAt === undefined) {
+    return `game service ${isRefused ? "rejects this bridge" : "does not answer"}`;
+  }
+  const since = `since ${lastContactAt.toISOString().slice(11, 16)} UTC`;
+  return `game service ${isRefused ? "has rejected this bridge" : "has not answered"} ${since}`;
 }
 
 function idOf(named: string | { readonly id: string }): string {

@@ -23,14 +23,22 @@ test("the status says whether games work here and in how many rooms, and names n
 });
 
 test.each([
-  ["the connection failed: connect ECONNREFUSED 10.1.2.3:8080", "it does not answer"],
-  ["the service answered with 401", "it rejects this bridge"],
-])("the status says since when the service is not connected, without its address: %s", (problem, why) => {
-  const lastContactAt = new Date("2026-05-01T12:03:59Z");
-  const text = textOf({ isConnected: false, lastContactAt, problem });
-  expect(text).toContain(`The game service is not connected since 12:03 UTC: ${why}.`);
-  expect(text).not.toContain("10.1.2.3");
-});
+  ["the connection failed: connect ECONNREFUSED 10.1.2.3:8080", "has not answered", "does not answer"],
+  ["the service answered with 401", "has rejected this bridge", "rejects this bridge"],
+])(
+  "the status says since when the service is not connected, without its address: %s",
+  (problem, why, now) => {
+    const lastContactAt = new Date("2026-05-01T12:03:59Z");
+    const lost = { isConnected: false, lastContactAt, problem };
+    const service = `game service ${why} since 12:03 UTC.`;
+    expect(textOf(lost)).toBe(
+      `bridge 1.0.0. The bridge can write here, but the ${service} The bridge can write in 1 of 2 rooms of this bridge.`,
+    );
+    expect(textOf(lost, "#secret")).toContain(`Games do not work here: the bridge is banned. The ${service}`);
+    expect(textOf(lost, "#unknown", [])).toBe(`bridge 1.0.0. The ${service}`);
+    expect(textOf({ isConnected: false, problem })).toContain(`, but the game service ${now}. `);
+  },
+);
 
 test("the status says that messages for this room wait", () => {
   const waiting = [{ channel: "#games", messages: 2, since: new Date(), problem: "muted" }];

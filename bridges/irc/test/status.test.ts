@@ -19,7 +19,7 @@ test("a member who types !play status gets a notice with the state of the bridge
     await until("the bridge is not connected", async () => (await stage.bridge.health()).status === 503);
     bob.say("!play Status");
     expect((await bob.sees(/^\[#games\] chat-bridge-irc \d/)).text).toMatch(
-      /The game service is not connected since \d\d:\d\d UTC/,
+      /The bridge can write here, but the game service has not answered since \d\d:\d\d UTC\./,
     );
     expect(ann.lines.filter(({ text }) => text.includes("chat-bridge-irc"))).toHaveLength(1);
   } finally {
