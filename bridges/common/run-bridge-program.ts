@@ -166,9 +166,11 @@ async function lockState(folder: string): Promise<FolderLock> {
     if (!(error instanceof FolderInUse)) {
       throw new SettingsError([`STATE_FOLDER cannot be used: ${(error as Error).message}`]);
     }
-    throw new SettingsError([
-      `${holderOf(error.pid)} uses STATE_FOLDER ${error.folder}: stop it, or give this bridge its own STATE_FOLDER`,
-    ]);
+    const text =
+      `${holderOf(error.pid)} uses STATE_FOLDER ${error.folder}: ` +
+      "stop it; a bridge for another workspace needs its own STATE_FOLDER";
+    // The settings may be valid, so the message does not call them invalid.
+    throw Object.assign(new SettingsError([text]), { message: `cannot start: ${text}` });
   }
 }
 

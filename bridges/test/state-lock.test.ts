@@ -45,8 +45,9 @@ describe.each(["irc", "matrix"] as const)("the bridge for %s", (name) => {
       const second = startBridgeProcess(name, settingsOf(path, port));
       expect(await second.exited).toBe(78);
       expect(second.errors).toContain(
-        `another process (pid ${first.pid}) uses STATE_FOLDER ${path}: stop it, or give this bridge its own STATE_FOLDER`,
+        `cannot start: another process (pid ${first.pid}) uses STATE_FOLDER ${path}: stop it; a bridge for another workspace needs its own STATE_FOLDER`,
       );
+      expect(second.errors).not.toContain("invalid");
     }
     expect(connections).toBe(0);
     await first.stop("SIGKILL");
