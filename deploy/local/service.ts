@@ -82,6 +82,7 @@ class LocalService {
       this.#run("core", environments.core, listen.CORE_HEALTH_LISTEN),
       this.#run("edge", environments.edge, listen.EDGE_HEALTH_LISTEN),
     ]);
+    this.#keepAddresses(listen);
     const operator = createOperator(reachable(listen.CORE_LISTEN), kept.tokens.operator);
     this.#closeLast.unshift(operator);
     const where = ownRedis === undefined ? "private" : nameOf(ownRedis);
@@ -157,6 +158,11 @@ class LocalService {
       writeKeptSettings(this.#keptFile, { ...current, workspaces: { ...current.workspaces, [key]: found } });
     }
     return found;
+  }
+
+  #keepAddresses({ EDGE_LISTEN: edge, CORE_LISTEN: core }: ListenAddresses): void {
+    const addresses = { edge: `http://${reachable(edge)}`, core: reachable(core) };
+    writeKeptSettings(this.#keptFile, { ...readKeptSettings(this.#keptFile), addresses });
   }
 
   /** Starts the game and the chat, and the server with which the chat switches between polling and pushes. */

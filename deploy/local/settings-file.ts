@@ -8,6 +8,14 @@ export interface DemoWorkspace {
   readonly secret: string;
 }
 
+/** Where programs of this machine reach the service. */
+export interface ServiceAddresses {
+  /** Base URL of the edge, for bridges. */
+  readonly edge: string;
+  /** Address of core, host:port. */
+  readonly core: string;
+}
+
 /** Secret settings, which the first start creates and later starts reuse. */
 export interface KeptSettings {
   /** Key that encrypts the signing secrets in Redis. */
@@ -21,6 +29,8 @@ export interface KeptSettings {
   readonly workspaces: Readonly<Record<string, DemoWorkspace>>;
   /** Passwords of the accounts of each chat of `--with` that has accounts. The key is the name of the chat. */
   readonly passwords?: Readonly<Partial<Record<string, ChatPasswords>>>;
+  /** The addresses of the last start. `init` of a bridge finds the service here. */
+  readonly addresses?: ServiceAddresses;
 }
 
 /** The passwords of the accounts that `npm start` creates on a chat server. */

@@ -13,6 +13,27 @@ const ADVICE: Readonly<Record<number, string>> = {
   409: "the clock of this machine differs from the service's clock by more than 5 minutes: correct the clock",
 };
 
+/** What the kit says about an answer without the error body of the service. */
+const NO_REASON = "the answer does not say why";
+/** A workspace that no service has. */
+const NO_WORKSPACE = "00000000-0000-4000-8000-000000000000";
+
+/** Checks that the service is at an address, before a workspace exists. Resolves to the result. */
+export async function checkAddress(baseUrl: string): Promise<Finding> {
+  const advice = `check BASE_URL (${baseUrl}), and that the service is running`;
+  const options = { baseUrl, workspaceId: NO_WORKSPACE, secrets: "none", timeoutMs: ANSWER_WITHIN_MS };
+  try {
+    const polled = await createPoll(options)(undefined, new AbortController().signal);
+    return problem("problem" in polled ? polled.problem : "the answer is not from the service", advice);
+  } catch (error) {
+    if (!(error instanceof PollRefused)) return problem((error as Error).message, advice);
+    // The service knows no such workspace. Other servers do not answer in this form.
+    const isService = [401, 404].includes(error.status) && !error.message.includes(NO_REASON);
+    if (isService) return { is: "ok", text: `the service answers at ${baseUrl}` };
+    return problem(error.message, advice);
+  }
+}
+
 /** Makes one signed poll, which removes no events. Resolves to the result. */
 export async function checkWorkspace(settings: BridgeSettings): Promise<Finding> {
   const { BASE_URL: baseUrl, WORKSPACE_ID: workspaceId, SIGNING_SECRET: secrets, MODE: mode } = settings;

@@ -5,7 +5,7 @@ import { BRIDGE_SETTINGS } from "../bridge-settings";
 import { readAll, readTable, type OwnSettings } from "../read-table";
 import type { SettingTable } from "../setting";
 import type { Answers, BridgeInit, Finding, Question } from "./bridge-init";
-import { checkWorkspace } from "./check-workspace";
+import { checkAddress, checkWorkspace } from "./check-workspace";
 import { collectAnswers } from "./collect-answers";
 import type { InitArguments } from "./init-arguments";
 import { Prompter } from "./prompter";
@@ -15,10 +15,11 @@ import { startLine } from "./start-line";
 
 const EXIT_DONE = 0;
 const EXIT_PROBLEM = 1;
-/** The address of the service that `npm start` runs. */
+/** The address of the service that `npm start` runs, unless it has other settings. */
 const LOCAL_SERVICE = "http://127.0.0.1:8080";
+const ADDRESS_QUESTION: Question = { name: "BASE_URL" };
 const WORKSPACE_QUESTIONS: readonly Question[] = [
-  { name: "BASE_URL" },
+  ADDRESS_QUESTION,
   { name: "WORKSPACE_ID" },
   { name: "SIGNING_SECRET" },
 ];
@@ -58,14 +59,21 @@ export class Init<Table extends SettingTable> {
     try {
       if (!(await this.#mayWrite())) return EXIT_PROBLEM;
       const cli = await this.#cli();
-      const [firstChat, firstWorkspace] = await this.#collectAll(cli !== undefined);
+      const [firstChat, firstWorkspace] = await this.#collectAll(cli);
       const chat = await this.#checked(firstChat, {
         title: "The chat",
         collect: (again) => this.#collectChat(again),
         check: (answers) => this.#checkChat(answers),
       });
       if (chat === undefined) return EXIT_PROBLEM;
-      if (cli !== undefined) return await this.#finishWithNewWorkspace(cli, chat, firstWorkspace);
+      if (cli !== undefined) {
+        const service = await this.#checked(firstWorkspace, {
+          title: "The service",
+          collect: (again) => this.#collectWorkspace([ADDRESS_QUESTION], again),
+          check: async ({ BASE_URL: baseUrl = "" }) => this.#show(await checkAddress(baseUrl)),
+        });
+        return service === undefined ? EXIT_PROBLEM : await this.#finishWithNewWorkspace(cli, chat, service);
+      }
       const workspace = await this.#checked(firstWorkspace, {
         title: "The workspace",
         collect: (again) => this.#collectWorkspace(WORKSPACE_QUESTIONS, again),
@@ -123,7 +131,7 @@ export class Init<Table extends SettingTable> {
   }
 
   /** Resolves to the answers about the chat and the workspace. Throws `SettingsError` with all faults. */
-  async #collectAll(isNewWorkspace: boolean): Promise<readonly [Answers, Answers]> {
+  async #collectAll(cli: ServiceCli | undefined): Promise<readonly [Answers, Answers]> {
     const faults: string[] = [];
     const collected = async (collecting: Promise<Answers>): Promise<Answers> => {
       try {
@@ -134,9 +142,9 @@ export class Init<Table extends SettingTable> {
         return {};
       }
     };
-    const base = { name: "BASE_URL", standard: () => LOCAL_SERVICE };
-    const questions = isNewWorkspace ? [base] : WORKSPACE_QUESTIONS;
-    const workspace = await collected(this.#collectWorkspace(questions));
+    const workspace = await collected(
+      cli === undefined ? this.#collectWorkspace(WORKSPACE_QUESTIONS) : this.#collectAddress(cli),
+    );
     const chat = await collected(this.#collectChat());
     if (faults.length > 0) throw new SettingsError(faults);
     return [chat, workspace];
@@ -145,6 +153,15 @@ export class Init<Table extends SettingTable> {
   /** @param again the answers of an earlier round, about which the user is asked again */
   #collectChat(again?: Answers): Promise<Answers> {
     return this.#collect(this.#program.init.questions, again);
+  }
+
+  /** Asks for the address of the service in which a workspace is created, unless the address is known. */
+  #collectAddress({ baseUrl }: ServiceCli): Promise<Answers> {
+    const isGiven = [this.#given, this.#earlier].some(({ BASE_URL: url }) => url !== undefined);
+    if (baseUrl !== undefined && !isGiven) return Promise.resolve({ BASE_URL: baseUrl });
+    // Without a terminal, nobody would see that this default belongs to another service.
+    const standard = () => (this.#prompter === undefined ? undefined : LOCAL_SERVICE);
+    return this.#collectWorkspace([{ ...ADDRESS_QUESTION, standard }]);
   }
 
   #collectWorkspace(questions: readonly Question[], again?: Answers): Promise<Answers> {

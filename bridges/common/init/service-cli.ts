@@ -3,20 +3,21 @@ import { once } from "node:events";
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
+import { placeOfService } from "./service-place";
 
 /** The command `chat-bridge` of this checkout, with an operator's token. */
 export interface ServiceCli {
   /** The address of core, for the user. */
   readonly core: string;
+  /** The address of this service for bridges; undefined if it is not known. */
+  readonly baseUrl: string | undefined;
   /** Resolves to the values of a new workspace. Rejects with the reason. */
   createWorkspace(name: string): Promise<{ readonly id: string; readonly secret: string }>;
 }
 
-const DEFAULT_CORE = "127.0.0.1:50051";
-
 /**
  * Resolves to the command if this checkout contains it, a token is available, and core accepts the token. Otherwise,
- * resolves to undefined.
+ * tells where it looked, and resolves to undefined.
  *
  * @param root the folder of the checkout
  */
@@ -26,10 +27,9 @@ export async function findServiceCli(
   tell: (line: string) => void,
 ): Promise<ServiceCli | undefined> {
   const [command, built] = [join(root, "cli/chat-bridge.mjs"), join(root, "dist/cli/main.js")];
-  const kept = join(root, ".data/settings.json");
-  const isGiven = Boolean(environment["CORE_TOKEN"] || environment["CORE_TOKEN_FILE"]);
-  if (!existsSync(command) || !existsSync(built) || !(isGiven || existsSync(kept))) return undefined;
-  const env = isGiven ? environment : { ...environment, CORE_TOKEN_FILE: kept };
+  if (!existsSync(command) || !existsSync(built)) return undefined;
+  const { core, baseUrl, tokenFile } = placeOfService(root, environment);
+  const env = { ...environment, CORE_ADDRESS: core, ...(tokenFile && { CORE_TOKEN_FILE: tokenFile }) };
   const run = async (args: readonly string[]): Promise<unknown> => {
     const child = spawn(process.execPath, [command, ...args, "--json"], {
       env,
@@ -43,12 +43,16 @@ export async function findServiceCli(
   try {
     await run(["workspace", "list", "--limit", "1"]);
   } catch (error) {
-    // The service of `npm start` may be stopped, which is normal.
-    if (isGiven) tell(`cannot create a workspace: ${(error as Error).message}`);
+    const [reason] = (error as Error).message.split("\n");
+    tell(
+      `init found no service in which it can create a workspace: it tried core at ${core} with the token in ` +
+        `${tokenFile ?? "CORE_TOKEN"} (${reason}). To name another service, set CORE_ADDRESS, CORE_TOKEN_FILE and BASE_URL.`,
+    );
     return undefined;
   }
   return {
-    core: environment["CORE_ADDRESS"] || DEFAULT_CORE,
+    core,
+    baseUrl,
     async createWorkspace(name) {
       const made = (await run(["workspace", "create", name, "--show-secret"])) as {
         readonly workspace: { readonly id: string };

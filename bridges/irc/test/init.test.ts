@@ -1,10 +1,14 @@
+import { once } from "node:events";
 import { mkdtempSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { parseEnv } from "node:util";
 import { testFolder } from "../../../test/harness/folder";
 import { startGame } from "../../../test/harness/game-chat";
 import { sharedService } from "../../../test/harness/shared-service";
 import { until } from "../../../test/harness/wait";
+import { fact, NO_DEMO, start, stop } from "../../../test/local/npm-start";
 import {
   operatorOf,
   startInit,
@@ -69,6 +73,46 @@ test("without a terminal, init creates the workspace and a private file, and the
   ann.leave();
   expect(await bridge.stop()).toBe(0);
   await game.stop();
+});
+
+test("init finds the service of npm start on other ports", async () => {
+  const run = await start({ env: NO_DEMO });
+  const page = await run.ready();
+  const kept = join(run.folder, "settings.json");
+  for (const environment of [{ DATA_DIR: run.folder }, { CORE_TOKEN_FILE: kept }]) {
+    const folder = newFolder();
+    const init = startInit("irc", folder, [...serverFlags(), "--irc-channels=games"], environment);
+    expect([await init.exited, init.output()]).toEqual([0, expect.stringContaining("created the workspace")]);
+    expect(settingsIn(join(folder, "irc.env"))["BASE_URL"]).toBe(fact(page, "edge").split(" ")[0]);
+  }
+  await stop(run);
+  const later = startInit("irc", newFolder(), [], { DATA_DIR: run.folder });
+  expect(await later.exited).toBe(78);
+  expect(later.output()).toMatch(
+    new RegExp(
+      `init found no service .* core at ${fact(page, "core").split(" ")[0]} with the token in ${kept}`,
+    ),
+  );
+  expect(later.output()).toContain("set CORE_ADDRESS, CORE_TOKEN_FILE and BASE_URL");
+});
+
+test("init does not guess the address of another service, and checks it before it creates a workspace", async () => {
+  const flags = [...serverFlags(), "--irc-channels=games"];
+  const { BASE_URL: _url, ...operator } = operatorOf(service);
+  const guessed = startInit("irc", newFolder(), flags, operator);
+  expect(await guessed.exited).toBe(78);
+  expect(guessed.output()).toContain("BASE_URL is missing");
+  const other = createServer((_request, response) => void response.writeHead(404).end("not here"));
+  await once(other.listen(0, "127.0.0.1"), "listening");
+  const otherUrl = `http://127.0.0.1:${(other.address() as AddressInfo).port}`;
+  for (const wrong of ["http://127.0.0.1:1", otherUrl]) {
+    const init = startInit("irc", newFolder(), flags, { ...operator, BASE_URL: wrong });
+    expect(await init.exited).toBe(1);
+    expect(init.output()).toContain(`check BASE_URL (${wrong})`);
+    expect(init.output()).toContain("Nothing was written.");
+    expect(init.output()).not.toContain("created the workspace");
+  }
+  other.close();
 });
 
 test("in a terminal, init asks, hides the secret, asks again after a problem, and does not replace a file without consent", async () => {
