@@ -25,6 +25,7 @@ export type { ConnectionState } from "./health";
 export { withStatus } from "./status";
 export type { RoomState } from "./rooms";
 export type { Answers, BridgeInit, Finding, Question } from "./init/bridge-init";
+export { certificateAdvice } from "./init/certificate-advice";
 export { runBridgeProgram, type BridgeProgram, type RunningBridge, type Tools } from "./run-bridge-program";
 export { readChoice, readCommand } from "chat-bridge-kit";
 export { isInBlocks, whyNotPublic, type AddressBlock } from "../../runtime/public-address";

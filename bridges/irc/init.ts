@@ -1,4 +1,4 @@
-import { isLoopback, type BridgeInit, type Finding } from "chat-bridge-runner";
+import { certificateAdvice, isLoopback, type BridgeInit, type Finding } from "chat-bridge-runner";
 import type { WantedChannel } from "./connection/channel-list";
 import { NICK_REJECTED, ServerProbe } from "./connection/server-probe";
 import type { IRC_SETTINGS, IrcSettings } from "./irc-settings";
@@ -63,7 +63,7 @@ async function* checkIrc(settings: IrcSettings): AsyncGenerator<Finding> {
 function rejectedNick(nick: string, { command, reason }: { command: string; reason: string }): Finding {
   const advice =
     command === NICK_REJECTED.inUse
-      ? "choose another IRC_NICK, or stop the bridge or client that uses this nick"
+      ? `the bridge would join as ${nick}_: choose another IRC_NICK, or stop the bridge or client that uses this nick`
       : "choose another IRC_NICK";
   return { is: "problem", text: `the server does not accept the nick ${nick}: ${reason}`, advice: [advice] };
 }
@@ -92,7 +92,8 @@ function connectionAdvice(problem: string): readonly string[] {
   if (/SASL/.test(problem))
     return ["check IRC_SASL_ACCOUNT and its password, and that the account is registered"];
   if (/IRC_PASSWORD/.test(problem)) return ["check IRC_PASSWORD, the password of the server"];
-  if (/certificate|self.signed/i.test(problem)) return ["set IRC_CA to the file with the CA of your server"];
+  const ofCertificate = certificateAdvice(problem, "IRC_CA");
+  if (ofCertificate !== undefined) return [ofCertificate];
   if (/wrong version|no answer|hang up|disconnected before/i.test(problem)) {
     return ["the port may not be a TLS port: use 6697, or set IRC_TLS=off in a trusted network only"];
   }

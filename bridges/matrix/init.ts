@@ -1,4 +1,10 @@
-import { isLoopback, type Answers, type BridgeInit, type Finding } from "chat-bridge-runner";
+import {
+  certificateAdvice,
+  isLoopback,
+  type Answers,
+  type BridgeInit,
+  type Finding,
+} from "chat-bridge-runner";
 import { AccountProbe, type Account, type RateLimit } from "./client/account-probe";
 import { findHomeserver } from "./client/find-homeserver";
 import { MatrixError } from "./client/matrix-error";
@@ -135,6 +141,11 @@ async function speedOf(probe: AccountProbe, homeserver: string, userId: string):
 }
 
 function loginAdvice(error: unknown, token: string | undefined): readonly string[] {
+  const ofCertificate =
+    error instanceof MatrixError
+      ? undefined
+      : certificateAdvice((error as Error).message, "NODE_EXTRA_CA_CERTS");
+  if (ofCertificate !== undefined) return [ofCertificate];
   if (!(error instanceof MatrixError)) return ["check MATRIX_HOMESERVER, and that the homeserver is running"];
   if (error.isRateLimit) {
     const seconds = Math.ceil(error.retryAfterMs / 1_000);

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import type { BridgeInit, Finding, Logger } from "chat-bridge-runner";
+import { certificateAdvice, type BridgeInit, type Finding, type Logger } from "chat-bridge-runner";
 import type { Element } from "ltx";
 import { XmppConnection } from "./connection/xmpp-connection";
 import { bareJid, readJid } from "./jid";
@@ -26,6 +26,7 @@ export const XMPP_INIT: BridgeInit<typeof XMPP_SETTINGS> = {
 };
 
 const WITHIN_MS = 30_000;
+const LOGIN_ADVICE = "check XMPP_JID and its password; set XMPP_SERVER if DNS does not lead to the server";
 
 /** Logs in like the bridge, and joins each room. Yields each finding. */
 async function* checkXmpp(settings: XmppSettings): AsyncGenerator<Finding> {
@@ -45,7 +46,7 @@ async function* checkXmpp(settings: XmppSettings): AsyncGenerator<Finding> {
       yield {
         is: "problem",
         text: `cannot log in as ${settings.XMPP_JID}: ${problem}`,
-        advice: ["check XMPP_JID and its password; set XMPP_SERVER if DNS does not lead to the server"],
+        advice: [certificateAdvice(problem, "XMPP_CA") ?? LOGIN_ADVICE],
       };
       return;
     }

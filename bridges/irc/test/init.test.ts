@@ -206,7 +206,7 @@ test("init says in words why the bridge could not play in a channel, and writes 
     .filter((line) => /^ {2}problem|^ {8,}/.test(line));
   expect(problems).toEqual([
     expect.stringMatching(/the server does not accept the nick games: .*in use/),
-    expect.stringContaining("stop the bridge or client that uses this nick"),
+    expect.stringMatching(/would join as games_: .*stop the bridge or client that uses this nick/),
     expect.stringContaining("joined #quiet, but the channel is moderated (+m)"),
     expect.stringContaining("/mode #quiet +v games"),
     expect.stringContaining("cannot join #invited"),

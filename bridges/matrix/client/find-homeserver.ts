@@ -1,4 +1,4 @@
-import { isLoopback } from "chat-bridge-runner";
+import { certificateAdvice, isLoopback } from "chat-bridge-runner";
 import { fieldsOf } from "./fields";
 import { readBounded } from "./read-bounded";
 import { createRequests } from "./request";
@@ -36,8 +36,11 @@ export async function findHomeserver(answer: string): Promise<string> {
     return await first();
   } catch (error) {
     return second().catch(() => {
-      const hint = isUrl ? "" : `; for a homeserver without TLS, give ${plain}`;
-      throw new Error(`cannot be used: no homeserver answers at ${site} (${reasonOf(error)})${hint}`, {
+      const reason = reasonOf(error);
+      const withoutTls = isUrl ? undefined : `for a homeserver without TLS, give ${plain}`;
+      const advice = certificateAdvice(reason, "the variable NODE_EXTRA_CA_CERTS") ?? withoutTls;
+      const how = advice === undefined ? "" : `: ${advice}`;
+      throw new Error(`cannot be used: no homeserver answers at ${site} (${reason})${how}`, {
         cause: error,
       });
     });

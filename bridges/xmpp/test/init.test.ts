@@ -45,13 +45,20 @@ test("init logs in, joins the rooms, and creates the workspace, and the printed 
   expect(await bridge.stop()).toBe(0);
 });
 
-test("init says that a password is wrong, and that a room does not exist", async () => {
+test("init says that a password is wrong, that a certificate is not trusted, and that a room does not exist", async () => {
   const folder = mkdtempSync(join(root, "init-"));
   const environment = { ...chatSettings(server), ...operatorOf(service) };
   const wrong = startInit("xmpp", folder, [], { ...environment, XMPP_PASSWORD: "wrong words" });
   await wrong.exited;
   expect(wrong.output()).toContain("the login failed (not-authorized)");
   expect(wrong.output()).not.toContain("wrong words");
+  const untrusted = createTestCa();
+  const { certPath } = untrusted.selfSigned(["other.example"]);
+  const distrusting = startInit("xmpp", folder, [], { ...environment, XMPP_CA: certPath });
+  await distrusting.exited;
+  untrusted.close();
+  expect(distrusting.output()).toContain("set XMPP_CA to the PEM file");
+  expect(distrusting.output()).not.toContain("its password");
   const missing = startInit("xmpp", folder, [], { ...environment, XMPP_ROOMS: `nowhere@${ROOMS}` });
   await missing.exited;
   expect(missing.output()).toContain(`cannot play in nowhere@${ROOMS}: the room does not exist`);

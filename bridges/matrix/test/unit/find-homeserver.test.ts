@@ -1,6 +1,9 @@
 import { once } from "node:events";
+import { readFileSync } from "node:fs";
 import { createServer } from "node:http";
+import { createServer as createTlsServer } from "node:https";
 import type { AddressInfo } from "node:net";
+import { createTestCa } from "../../../../test/harness/test-ca";
 import { findHomeserver } from "../../client/find-homeserver";
 
 test("a homeserver without TLS on this machine is found by its name and port", async () => {
@@ -21,4 +24,17 @@ test("if no homeserver answers with TLS, the fault says how to give one without 
   await expect(findHomeserver("127.0.0.1:1")).rejects.toThrow(
     "for a homeserver without TLS, give http://127.0.0.1:1",
   );
+});
+
+test("a homeserver with a self-signed certificate is refused, and the reason says how to trust it", async () => {
+  const ca = createTestCa();
+  const { certPath, keyPath } = ca.selfSigned(["localhost"]);
+  const server = createTlsServer({ cert: readFileSync(certPath), key: readFileSync(keyPath) });
+  await once(server.listen(0, "localhost"), "listening");
+  const { port } = server.address() as AddressInfo;
+  await expect(findHomeserver(`localhost:${port}`)).rejects.toThrow(
+    /SELF_SIGNED_CERT.*set the variable NODE_EXTRA_CA_CERTS/,
+  );
+  server.close();
+  ca.close();
 });
