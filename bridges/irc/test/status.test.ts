@@ -6,7 +6,7 @@ import { openStage } from "./harness/irc-stage";
 
 const folder = testFolder();
 
-test("a member who types !play status gets a notice with the state of the bridge, also while the service is down", async () => {
+test("a member who types !play status gets a notice with the state of the bridge, also while the service is down; the log says that the service is back", async () => {
   const stage = await openStage(await startNgircd(folder), folder);
   try {
     const [ann, bob] = (await stage.join("Ann", "Bob")) as [IrcMember, IrcMember];
@@ -21,6 +21,8 @@ test("a member who types !play status gets a notice with the state of the bridge
     expect((await bob.sees(/^\[#games\] chat-bridge-irc \d/)).text).toMatch(
       /The bridge can write here, but the game service has not answered since \d\d:\d\d UTC\./,
     );
+    await stage.startService();
+    await stage.bridge.logs("connected to the service again");
     expect(ann.lines.filter(({ text }) => text.includes("chat-bridge-irc"))).toHaveLength(1);
   } finally {
     await stage.close();
