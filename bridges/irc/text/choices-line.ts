@@ -1,13 +1,9 @@
 import { numberedChoices, type Button, type Choice } from "chat-bridge-kit";
-import { NO_BREAK_SPACE } from "./plain-text";
 import { withoutControls } from "./styled-lines";
 
 type Rows = readonly (readonly Button[])[];
 /** A button that members press by typing its number. */
 type ActionChoice = Extract<Choice, { action: string }>;
-
-/** Maximum length of a label that clients show in one row. A longer label can begin in one row and end in the next. */
-const UNBROKEN_MAX = 24;
 
 /** Returns the buttons with actions, in the order of their numbers. */
 export function choicesOf(rows: Rows): readonly ActionChoice[] {
@@ -18,15 +14,8 @@ export function choicesOf(rows: Rows): readonly ActionChoice[] {
 export function choicesLine(rows: Rows, prefix: string): string | undefined {
   const choices = choicesOf(rows);
   if (choices.length === 0) return undefined;
-  const labels = choices.map(
-    ({ number, label }) => `${number}${NO_BREAK_SPACE}${unbroken(withoutControls(label))}`,
-  );
+  const labels = choices.map(({ number, label }) => `${number} ${withoutControls(label)}`);
   return `${labels.join("  ")}  (${howToAnswer(choices.length, prefix)})`;
-}
-
-/** Returns a label in which clients break no row if the label is short. */
-function unbroken(label: string): string {
-  return label.length > UNBROKEN_MAX ? label : label.replaceAll(" ", NO_BREAK_SPACE);
 }
 
 /** Returns the instruction for `count` choices, e.g. "answer with !1 to !4". */

@@ -1,5 +1,3 @@
-/** Keeps words in one row of a client's window. */
-export const NO_BREAK_SPACE = "\u00A0";
 const COLOR = "\u0003";
 const HEX_COLOR = "\u0004";
 /** The formatting codes of IRC clients: colors with their numbers, and control characters that switch styles. */
@@ -8,7 +6,7 @@ const CODES = new RegExp(
   "gu",
 );
 
-/** Returns typed text without the codes for colors and styles. Copied text can contain no-break spaces of the bridge. */
+/** Returns typed text without the codes for colors and styles. */
 export function plainText(text: string): string {
-  return text.replaceAll(CODES, "").replaceAll(NO_BREAK_SPACE, " ").trim();
+  return text.replaceAll(CODES, "").trim();
 }

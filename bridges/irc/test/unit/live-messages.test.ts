@@ -42,7 +42,7 @@ const asked = (number: number): string => `Question ${number} · 20 seconds > Wh
 const answered = (number: number): string => `Question ${number} · Time is up | The answer: ${number}`;
 const named = (number: number): string =>
   `Question ${number} · Time is up > What is ${number}? | The answer: ${number}`;
-const choose = (number: number): string => `1\u00A0${number}a  2\u00A0${number}b  (answer with !1 or !2)`;
+const choose = (number: number): string => `1 ${number}a  2 ${number}b  (answer with !1 or !2)`;
 
 /** Starts a bridge's printer with a state folder, and with a server that echoes each line at once. */
 function setUp({ state = mkdtempSync(join(folder, "state-")), room = 400 } = {}) {
@@ -214,7 +214,7 @@ test("a notice about a message is dropped when the choices of the message have c
     "[#games] about nothing",
     "[#games] about another message",
     "[#games] with choices",
-    "[#games] 1\u00A0yes  (answer with !1)",
+    "[#games] 1 yes  (answer with !1)",
     "[#games] about the answer",
   ]);
 });
