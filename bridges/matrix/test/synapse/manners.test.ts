@@ -126,7 +126,7 @@ describe("in a direct room, the bridge explains where games are played", () => {
     const direct = await eve.createRoom({ is_direct: true, preset: "trusted_private_chat" }, rig.id);
     await until("the bridge has joined", async () => (await eve.membershipOf(direct, rig.id)) === "join");
     await eve.say(direct, "hello");
-    await notice(eve, direct, "Invite me to a room, and type !play there.");
+    await notice(eve, direct, "To play, invite me to a room, and type !play there.");
   });
 });
 

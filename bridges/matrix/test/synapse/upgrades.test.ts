@@ -25,7 +25,7 @@ test("the bridge follows the upgrade of a public room, says so in both rooms, an
   const next = await upgrade(ann, room);
   await membership("the bridge has joined the new room", next, "join");
   await ann.sees(room, "the notice in the old room", says("a game in this room ends here"));
-  await ann.sees(next, "the notice in the new room", says("type !play to play"));
+  await ann.sees(next, "the notice in the new room", says("To play, type !play."));
   await membership("the bridge has left the old room", room, "leave");
   await ann.say(next, "!play start");
   await rig.reports("a command", ({ channel, text }) => channel === next && text === "start");
