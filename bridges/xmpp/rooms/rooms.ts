@@ -136,11 +136,9 @@ export class Rooms {
     const mediated = x?.getChild("invite");
     const direct = stanza.getChild("x", NS.conference);
     if (mediated !== undefined) {
-      this.#onInvited(
-        bareJid(from),
-        bareJid(mediated.attrs["from"] ?? ""),
-        x?.getChildText("password") ?? undefined,
-      );
+      const jid = bareJid(from);
+      const by = inviterOf(jid, bareJid(mediated.attrs["from"] ?? ""));
+      this.#onInvited(jid, by, x?.getChildText("password") ?? undefined);
       return true;
     }
     if (direct === undefined || stanza.attrs["type"] === "groupchat") return false;
@@ -148,11 +146,11 @@ export class Rooms {
     return true;
   }
 
+  /** @param by the account or the room that invites the bridge, as the bridge's server has verified it */
   #onInvited(jid: string, by: string, password: string | undefined): void {
     const { allowInvites, log } = this.#options;
     const known = this.#rooms.get(jid);
     if (known !== undefined) return known.invited();
-    // A room that hides accounts passes on an invitation in its own name.
     const isAllowed = allowInvites.some((entry) => ["*", by, readJid(by).domain].includes(bareJid(entry)));
     const problem = !isAllowed
       ? notAllowed(by)
@@ -172,6 +170,16 @@ export class Rooms {
   #askQuietRooms(): void {
     for (const room of this.joined) if (room.quietMs > QUIET_MS) void room.ask();
   }
+}
+
+/**
+ * Returns who invites the bridge to a room. Nobody verifies the account that a room names, and a stranger's server can
+ * name any account. So the account counts only if its domain also runs the room. Otherwise, the room itself invites. A
+ * room that hides accounts names itself, too.
+ */
+function inviterOf(room: string, named: string): string {
+  const [home, { domain }] = [readJid(room).domain, readJid(named)];
+  return home === domain || home.endsWith(`.${domain}`) ? named : room;
 }
 
 /** Returns the reason for the log, with the entries that would allow the invitation. */

@@ -11,15 +11,17 @@ export function invitedRooms(folder: string, log: Logger) {
   const path = join(folder, "rooms.json");
   let saving = Promise.resolve();
   return {
+    /** Returns the saved rooms; none if the file does not exist or is damaged. */
     load(): readonly WantedRoom[] {
-      let text: string;
       try {
-        text = readFileSync(path, "utf8");
-      } catch {
+        const rooms = JSON.parse(readFileSync(path, "utf8")) as readonly WantedRoom[];
+        return rooms.flatMap(({ jid, password }) => (typeof jid === "string" ? [{ jid, password }] : []));
+      } catch (err) {
+        if ((err as NodeJS.ErrnoException).code !== "ENOENT") {
+          log.error({ err }, "the list of invited rooms cannot be read: invite the bridge again");
+        }
         return [];
       }
-      const rooms = JSON.parse(text) as readonly Partial<WantedRoom>[];
-      return rooms.flatMap(({ jid, password }) => (jid === undefined ? [] : [{ jid, password }]));
     },
     save(rooms: readonly WantedRoom[]): void {
       const text = `${JSON.stringify(rooms, undefined, 2)}\n`;
