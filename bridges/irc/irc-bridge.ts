@@ -14,7 +14,7 @@ import { ChannelUnable } from "./connection/channel-unable";
 import { Channels } from "./connection/channels";
 import { createFloodGate } from "./connection/flood-gate";
 import { IrcConnection, type IrcSession } from "./connection/irc-connection";
-import { mayInvite } from "./connection/may-invite";
+import { inviteRule } from "./connection/may-invite";
 import { followMembers, readWhox } from "./connection/member-events";
 import { LineRoom } from "./connection/line-room";
 import { Outbox } from "./connection/outbox";
@@ -200,12 +200,11 @@ class IrcBridge implements RunningBridge {
     return new Channels({
       wanted: settings.IRC_CHANNELS,
       invitedBefore: invited.load(),
-      mayInvite: (nick) =>
-        mayInvite(settings.IRC_ALLOW_INVITES, nick, {
-          members: this.#members,
-          lower: (name) => this.#lower(name),
-          lookUp: (each) => this.#texts.lookUp(each),
-        }),
+      mayInvite: inviteRule(settings.IRC_ALLOW_INVITES, {
+        members: this.#members,
+        lower: (name) => this.#lower(name),
+        lookUp: (nick) => this.#texts.lookUp(nick),
+      }),
       log,
       outbox,
       saveInvited: invited.save,

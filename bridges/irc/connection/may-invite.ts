@@ -1,4 +1,9 @@
+import { LRUCache } from "lru-cache";
 import type { Members } from "../state/members";
+
+/** Milliseconds after which the server may be asked for an inviter's account again: a request takes the place of a line. */
+const ASK_GAP_MS = 30_000;
+const ASKED_MAX = 1_000;
 
 interface InviteParts {
   readonly members: Pick<Members, "identityOf" | "isUnknown" | "forgetAccount">;
@@ -8,20 +13,25 @@ interface InviteParts {
 }
 
 /**
- * Returns whether a member may invite the bridge, according to the entries of IRC_ALLOW_INVITES. Asks the server for the
- * member's account if the answer depends on it.
+ * Returns a function that tells whether a member may invite the bridge, according to the entries of IRC_ALLOW_INVITES.
+ * The function asks the server for the member's account if the answer depends on it, once in 30 seconds.
  */
-export function mayInvite(
-  allowed: readonly string[],
-  nick: string,
-  { members, lower, lookUp }: InviteParts,
-): boolean | Promise<boolean> {
-  if (allowed.includes("*")) return true;
-  const entries = allowed.map((entry) => lower(entry));
-  const isAllowed = (): boolean => entries.includes(members.identityOf(nick).id);
-  const needsAccount = entries.some((entry) => entry.startsWith("account:"));
-  if (!needsAccount || !members.isUnknown(nick)) return isAllowed();
-  // Another person may have taken over the nick, and the server may not answer.
-  members.forgetAccount(nick);
-  return lookUp(nick).then(isAllowed);
+export function inviteRule(allowed: readonly string[], { members, lower, lookUp }: InviteParts) {
+  const asked = new LRUCache<string, true>({
+    max: ASKED_MAX,
+    ttl: ASK_GAP_MS,
+    perf: { now: () => performance.now() },
+  });
+  return (nick: string): boolean | Promise<boolean> => {
+    if (allowed.includes("*")) return true;
+    const entries = allowed.map((entry) => lower(entry));
+    const isAllowed = (): boolean => entries.includes(members.identityOf(nick).id);
+    const needsAccount = entries.some((entry) => entry.startsWith("account:"));
+    if (!needsAccount || !members.isUnknown(nick)) return isAllowed();
+    // Another person may have taken over the nick, and the server may not answer.
+    members.forgetAccount(nick);
+    if (asked.has(lower(nick))) return isAllowed();
+    asked.set(lower(nick), true);
+    return lookUp(nick).then(isAllowed);
+  };
 }
