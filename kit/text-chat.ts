@@ -1,4 +1,5 @@
 import type { Bridge } from "./bridge";
+import type { Message } from "./events";
 import { dmChannel, type User } from "./inbound-event";
 import { howToAnswer, numberedChoices } from "./numbered-choices";
 import { createSeenIds } from "./seen-ids";
@@ -13,8 +14,14 @@ export interface TypedLine {
   readonly text: string;
   /** The chat's id of the line, if the chat can deliver the line twice. */
   readonly id?: string | undefined;
-  /** For a private line: names of the channels that the member and the bridge share, for hints. */
-  readonly sharedChannels?: readonly string[];
+  /** For a private line: the channels that the member and the bridge share, for hints. */
+  readonly sharedChannels?: readonly SharedChannel[];
+}
+
+export interface SharedChannel {
+  readonly id: string;
+  /** The name by which members know the channel. */
+  readonly name: string;
 }
 
 export interface TextChatOptions {
@@ -105,11 +112,9 @@ export class TextChat {
     const number = readChoice(text, this.#settings);
     const pressed = number === undefined ? undefined : await this.#press(line, channel.id, number, prefix);
     if (pressed?.isChoice) return pressed.hint;
-    const visible = this.#visibleTo(line.user.id, channel.id);
-    const newest = (isOwn: boolean) => visible.find(({ user }) => (user !== null) === isOwn);
-    const isAwaited = [newest(false), newest(true)].some((shown) => shown?.message.awaitsReply === true);
-    if (!isAwaited) {
-      const isBare = number === undefined && hasChoice(visible[0], readChoice(text, this.#settings, true));
+    if (!this.#isTextAwaited(line.user.id, channel.id)) {
+      const [newest] = this.#visibleTo(line.user.id, channel.id);
+      const isBare = number === undefined && hasChoice(newest, readChoice(text, this.#settings, true));
       return isBare
         ? { type: "explanation", kind: "no-prefix", text: `To answer, type ${prefix}${text}.` }
         : undefined;
@@ -126,7 +131,7 @@ export class TextChat {
   async #private(line: TypedLine, text: string): Promise<Hint | undefined> {
     const { COMMAND_PREFIX: prefix, COMMAND_WORD: word } = this.#settings;
     const { sharedChannels = [], user } = line;
-    const names = sharedChannels.slice(0, CHANNELS_NAMED).join(" or ");
+    const names = namesOf(sharedChannels);
     const howToPlay = `To play, type ${prefix}${word} in ${names === "" ? `a ${this.#channelWord}` : names}.`;
     if (readCommand(text, this.#settings) !== undefined) {
       return { type: "fault", text: `Commands do not work here. ${howToPlay}` };
@@ -144,13 +149,34 @@ export class TextChat {
     const fault = await unsent(this.#bridge.message({ ...head(line), channel, text }));
     if (fault !== undefined) return fault;
     if (shown.slice(0, PROMPTS_SEEN).some(({ message }) => message.awaitsReply)) return undefined;
-    if (number === undefined) {
-      const here = `No question waits for an answer here. ${howToPlay}`;
-      return { type: "explanation", kind: "no-question", text: here };
-    }
-    const where = names === "" ? "there" : `in ${names}`;
-    const there = `Numbers count in the ${this.#channelWord} of the question: type ${prefix}${number} ${where}.`;
-    return { type: "explanation", kind: "private-number", text: there };
+    const where = number === undefined ? "" : this.#whereToType(line, number);
+    return where === ""
+      ? {
+          type: "explanation",
+          kind: "no-question",
+          text: `No question waits for an answer here. ${howToPlay}`,
+        }
+      : {
+          type: "explanation",
+          kind: "private-number",
+          text: `Numbers count in the ${this.#channelWord} of the question: type ${where}.`,
+        };
+  }
+
+  /** Returns how a member can type a number in the channels with an open question; "" if there is no such question. */
+  #whereToType({ user, sharedChannels = [] }: TypedLine, number: number): string {
+    const hasChoices = ({ id }: SharedChannel): boolean =>
+      this.#visibleTo(user.id, id).some(({ message }) => highestChoice(message.buttons) > 0);
+    const choices = namesOf(sharedChannels.filter(hasChoices));
+    const prompts = namesOf(
+      sharedChannels.filter((each) => !hasChoices(each) && this.#isTextAwaited(user.id, each.id)),
+    );
+    return [
+      choices && `${this.#settings.COMMAND_PREFIX}${number} in ${choices}`,
+      prompts && `${number} in ${prompts}`,
+    ]
+      .filter(Boolean)
+      .join(", or ");
   }
 
   /** Presses a button. `isChoice` is false if no message has buttons. */
@@ -166,6 +192,13 @@ export class TextChat {
     if (highest === 0) return { isChoice: false, hint: undefined };
     const text = `There is no choice ${number}: ${howToAnswer(highest, prefix)}.`;
     return { isChoice: true, hint: { type: "fault", text } };
+  }
+
+  /** Whether the newest message for the whole channel, or the newest one for only this member, waits for text. */
+  #isTextAwaited(userId: string, channel: string): boolean {
+    const visible = this.#visibleTo(userId, channel);
+    const newest = (isOwn: boolean) => visible.find(({ user }) => (user !== null) === isOwn);
+    return [newest(false), newest(true)].some((shown) => shown?.message.awaitsReply === true);
   }
 
   #visibleTo(userId: string, channel: string): readonly ShownMessage[] {
@@ -195,6 +228,19 @@ async function unsent(sending: Promise<{ readonly outcome: string }>): Promise<H
 function faultOf(outcome: string): Hint | undefined {
   if (outcome === "accepted") return undefined;
   return { type: "fault", text: "That did not reach the games. Try again in a minute." };
+}
+
+/** Returns the names of the first channels, for a hint; "" for none. */
+function namesOf(channels: readonly SharedChannel[]): string {
+  return channels
+    .slice(0, CHANNELS_NAMED)
+    .map(({ name }) => name)
+    .join(" or ");
+}
+
+/** Returns the highest number that members can choose; 0 if no button has an action. */
+function highestChoice(buttons: Message["buttons"]): number {
+  return Math.max(0, ...numberedChoices(buttons).map(({ number = 0 }) => number));
 }
 
 function hasChoice(shown: ShownMessage | undefined, number: number | undefined): boolean {

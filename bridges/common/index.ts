@@ -22,7 +22,7 @@ export {
 export { BRIDGE_SETTINGS, type BridgeSettings } from "./bridge-settings";
 export { kitOptions } from "./kit-options";
 export type { ConnectionState } from "./health";
-export { withStatus } from "./status";
+export { isStatusCommand, withStatus } from "./status";
 export type { RoomState } from "./rooms";
 export type { Answers, BridgeInit, Finding, Question } from "./init/bridge-init";
 export { certificateAdvice } from "./init/certificate-advice";

@@ -53,7 +53,7 @@ export function withStatus<Kit extends Pick<Bridge, "command" | "status">>(
 }
 
 /** Returns whether the text after the command word asks for the status of the bridge. */
-function isStatusCommand(text: string, { STATUS_COMMAND: word }: StatusOptions["settings"]): boolean {
+export function isStatusCommand(text: string, { STATUS_COMMAND: word }: StatusOptions["settings"]): boolean {
   return word !== "off" && text.trim().toLowerCase() === word.toLowerCase();
 }
 

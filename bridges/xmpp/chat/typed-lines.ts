@@ -10,7 +10,7 @@ import {
   type Typing,
   type User,
 } from "chat-bridge-kit";
-import type { BridgeSettings, Logger } from "chat-bridge-runner";
+import { isStatusCommand, type BridgeSettings, type Logger } from "chat-bridge-runner";
 import type { Element } from "ltx";
 import { LRUCache } from "lru-cache";
 import { bareJid, readJid } from "../jid";
@@ -96,7 +96,7 @@ export class TypedLines {
     if (found === undefined && bridge.shownIn(dmChannel(userId)).length === 0) return;
     const sharedChannels = rooms.joined
       .filter(({ occupants }) => occupants.nickOf(userId) !== undefined)
-      .map(({ jid }) => jid);
+      .map(({ jid }) => ({ id: jid, name: jid }));
     const name = room === undefined ? (found?.nick ?? local) : resource;
     const to = room === undefined ? { account: from } : { room, nick: resource };
     this.#report(message, { user: { id: userId, name }, channel: undefined, text, sharedChannels }, to);
@@ -158,8 +158,8 @@ export class TypedLines {
   /** Whether the line is the command that the bridge answers itself, which says why games do not work in the room. */
   #asksForStatus({ text }: TypedLine): boolean {
     const { settings } = this.#options;
-    const word = settings.STATUS_COMMAND.toLowerCase();
-    return word !== "off" && readCommand(text, settings)?.toLowerCase() === word;
+    const command = readCommand(text, settings);
+    return command !== undefined && isStatusCommand(command, settings);
   }
 
   async #tell(to: HintTo, text: string): Promise<void> {

@@ -79,11 +79,11 @@ test("a member who changes the nick keeps the id, and gets private messages unde
 
 test("private lines without a question are explained, corrections and encrypted lines too, and other rooms are not named", async () => {
   cid.whisper(`${ROOM}/games`, "!2");
-  const hint = await cid.sees("Numbers count");
+  const hint = await cid.sees("No question waits");
   expect(hint).toMatchObject({
     type: "chat",
     nick: "games",
-    body: "Numbers count in the room of the question: type !2 in games@rooms.localhost.",
+    body: "No question waits for an answer here. To play, type !play in games@rooms.localhost.",
   });
   ann.say("!play third");
   await reported("third");

@@ -3,11 +3,12 @@ import { dmChannel } from "../../inbound-event";
 import { createReports } from "../../bridge-reports";
 import { PendingCalls } from "../../pending-calls";
 import { createShownMessages } from "../../shown-messages";
-import { TextChat } from "../../text-chat";
+import { TextChat, type SharedChannel } from "../../text-chat";
 
 const ANN = { id: "ann@chat.example", name: "Ann" };
 const BOB = { id: "bob@chat.example", name: "Bob" };
 const QUIZ = { id: "quiz@rooms.example", name: "Quiz" };
+const CHESS = { id: "chess@rooms.example", name: "Chess" };
 const DM = dmChannel(ANN.id);
 const UNSENT = "That did not reach the games. Try again in a minute.";
 const choices = (...labels: readonly string[]) => ({
@@ -47,7 +48,7 @@ function setUp(messages: readonly Shown[], outcome = "accepted") {
     chat,
     sent,
     types: (text: string, user = ANN) => chat.report({ user, channel: QUIZ, text }),
-    whispers: (text: string, sharedChannels: readonly string[] = []) =>
+    whispers: (text: string, sharedChannels: readonly SharedChannel[] = []) =>
       chat.report({ user: ANN, channel: undefined, text, sharedChannels }),
   };
 }
@@ -116,20 +117,33 @@ test("a private number presses a button of the direct conversation, and answers 
 });
 
 test.each([
-  ["2", "Numbers count in the room of the question: type !2 in Quiz or Chess."],
-  ["!2", "Numbers count in the room of the question: type !2 in Quiz or Chess."],
+  ["2", "Numbers count in the room of the question: type !2 in Quiz."],
+  ["!2", "Numbers count in the room of the question: type !2 in Quiz."],
   ["hello", "No question waits for an answer here. To play, type !play in Quiz or Chess."],
   ["!play start", "Commands do not work here. To play, type !play in Quiz or Chess."],
 ])("a private %p without a question there is explained", async (text, hint) => {
   const { whispers } = setUp([choices("a", "b")]);
-  expect(await whispers(text, ["Quiz", "Chess"])).toBe(hint);
+  expect(await whispers(text, [QUIZ, CHESS])).toBe(hint);
+});
+
+const NOTHING_WAITS = "No question waits for an answer here. To play, type !play in Quiz or Chess.";
+test.each<[string, readonly Shown[], string]>([
+  ["a question without choices", [{ awaitsReply: true }], "type 50 in Quiz."],
+  [
+    "questions of both kinds",
+    [{ awaitsReply: true }, { channel: CHESS.id, ...choices("a") }],
+    "type !50 in Chess, or 50 in Quiz.",
+  ],
+  ["no open question", [{}], NOTHING_WAITS],
+  ["a question for another member", [{ ...choices("a"), user: BOB.id }], NOTHING_WAITS],
+])("a private number is explained with %s", async (_what, messages, hint) => {
+  expect(await setUp(messages).whispers("50", [QUIZ, CHESS])).toMatch(hint);
 });
 
 test("private hints without known rooms name no room", async () => {
-  expect(await setUp([]).whispers("hi")).toBe(
-    "No question waits for an answer here. To play, type !play in a room.",
-  );
-  expect(await setUp([]).whispers("1")).toBe("Numbers count in the room of the question: type !1 there.");
+  const hint = "No question waits for an answer here. To play, type !play in a room.";
+  expect(await setUp([]).whispers("hi")).toBe(hint);
+  expect(await setUp([]).whispers("1")).toBe(hint);
 });
 
 // time: controlled
@@ -147,14 +161,14 @@ test("a member gets at most one hint in 10 seconds, and one explanation in 10 mi
 
 // time: controlled
 test("each kind of mistake has its own limit of explanations", async () => {
-  const { chat, whispers } = setUp([]);
+  const { chat, whispers } = setUp([choices("a", "b")]);
   expect(await whispers("hi")).toContain("No question waits");
   jest.advanceTimersByTime(10_000);
-  expect(await whispers("2")).toContain("Numbers count");
+  expect(await whispers("2", [QUIZ])).toContain("Numbers count");
   jest.advanceTimersByTime(10_000);
   expect(chat.explain(ANN.id, "of the bridge", "one")).toBe("of the bridge");
   jest.advanceTimersByTime(10_000);
-  expect([await whispers("hi"), await whispers("2"), chat.explain(ANN.id, "again", "one")]).toEqual([
+  expect([await whispers("hi"), await whispers("2", [QUIZ]), chat.explain(ANN.id, "again", "one")]).toEqual([
     undefined,
     undefined,
     undefined,
