@@ -4,7 +4,7 @@ import { startNgircd } from "./harness/irc-server";
 import { openStage } from "./harness/irc-stage";
 
 // An answer is shown for longer than two polls, so that a poll always sees it before the next question.
-const PACE = { QUESTION_SECONDS: "12", REVEAL_SECONDS: "6", LOBBY_SECONDS: "120", ROUNDS: "3" };
+const PACE = { QUESTION_SECONDS: "25", REVEAL_SECONDS: "6", LOBBY_SECONDS: "120", ROUNDS: "3" };
 const CHOICES = "(answer with !1 to !4)";
 const folder = testFolder();
 

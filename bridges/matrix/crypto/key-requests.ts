@@ -20,7 +20,7 @@ export interface KeyRequest {
 export type KeysApi = Pick<MatrixApi, "postKeys" | "sendToDevice">;
 
 export interface KeyRequestParts {
-  readonly library: CryptoLibrary;
+  readonly sdk: CryptoLibrary;
   readonly machine: OlmMachine;
   readonly api: KeysApi;
   /** Resolves once the keys so far would survive a crash. */
@@ -35,8 +35,8 @@ export type KeyRequests = ReturnType<typeof createKeyRequests>;
  * Sends the library's requests to the homeserver. Saves the keys before each request: keys that the homeserver or a
  * member knows must survive a crash.
  */
-export function createKeyRequests({ library, machine, api, save, onRejected }: KeyRequestParts) {
-  const { RequestType } = library;
+export function createKeyRequests({ sdk, machine, api, save, onRejected }: KeyRequestParts) {
+  const { RequestType } = sdk;
   let sending: Promise<void> | undefined;
 
   function call(

@@ -4,7 +4,7 @@ import type { IndexedDb } from "./indexed-db";
 export type CryptoLibrary = typeof Library;
 
 export interface LoadedCrypto {
-  readonly library: CryptoLibrary;
+  readonly sdk: CryptoLibrary;
   readonly db: IndexedDb;
 }
 
@@ -14,9 +14,9 @@ export async function loadCrypto(): Promise<LoadedCrypto> {
     const { default: _, ...db } = await import("fake-indexeddb");
     // The library looks for IndexedDB among the globals.
     Object.assign(globalThis, db);
-    const library = await import("@matrix-org/matrix-sdk-crypto-wasm");
-    await library.initAsync();
-    return { library, db: db as unknown as IndexedDb };
+    const sdk = await import("@matrix-org/matrix-sdk-crypto-wasm");
+    await sdk.initAsync();
+    return { sdk, db: db as unknown as IndexedDb };
   } catch (error) {
     const { message } = error as Error;
     throw new Error(

@@ -8,7 +8,7 @@ import { SavedDatabase } from "./saved-database";
 
 /** A device of the bridge, with its keys. */
 export interface OpenDevice {
-  readonly library: CryptoLibrary;
+  readonly sdk: CryptoLibrary;
   readonly machine: OlmMachine;
   readonly requests: KeyRequests;
   /** Resolves once the keys so far would survive a crash. */
@@ -32,14 +32,14 @@ export async function openDevice(
   deviceId: string,
   { api, userId, folder, log }: OpenDeviceParts,
 ): Promise<OpenDevice> {
-  const { library, db } = await loadCrypto();
+  const { sdk, db } = await loadCrypto();
   const path = join(folder, `keys-${deviceId.replaceAll(/\W/g, "_")}.jsonl`);
   const report = (problem: Error): void => log.warn({ err: problem }, "cannot compact the file of the keys");
   // The library adds the suffix to the name.
   const saved = await SavedDatabase.open(db, { name: `${path}::matrix-sdk-crypto`, path, report });
-  const store = await library.StoreHandle.open(path, undefined);
-  const ids = [new library.UserId(userId), new library.DeviceId(deviceId)] as const;
-  const machine = await library.OlmMachine.initFromStore(...ids, store, SILENT);
+  const store = await sdk.StoreHandle.open(path, undefined);
+  const ids = [new sdk.UserId(userId), new sdk.DeviceId(deviceId)] as const;
+  const machine = await sdk.OlmMachine.initFromStore(...ids, store, SILENT);
   // Requests for keys go to the other devices of the account, and the bridge is the only one.
   machine.roomKeyRequestsEnabled = false;
   machine.roomKeyForwardingEnabled = false;
@@ -49,9 +49,9 @@ export async function openDevice(
     log.warn({ problem: (error as Error).message }, "the homeserver rejected a request about keys");
   };
   return {
-    library,
+    sdk,
     machine,
-    requests: createKeyRequests({ library, machine, api, save, onRejected }),
+    requests: createKeyRequests({ sdk, machine, api, save, onRejected }),
     save,
     removeSurplus: () => saved.removeSurplus(),
     async remove() {

@@ -9,7 +9,7 @@ import type { KeyRequest, KeyRequests } from "./key-requests";
 import type { CryptoLibrary } from "./load-library";
 
 export interface OwnDeviceParts {
-  readonly library: CryptoLibrary;
+  readonly sdk: CryptoLibrary;
   readonly machine: OlmMachine;
   readonly api: Pick<MatrixApi, "postKeys">;
   readonly requests: KeyRequests;
@@ -35,13 +35,13 @@ export async function publishOwnDevice(
   identity: CrossSigningKeyExport | undefined,
   signal: AbortSignal,
 ): Promise<boolean> {
-  const { library, machine, api, requests } = parts;
+  const { sdk, machine, api, requests } = parts;
   const [user, device] = [machine.userId.toString(), machine.deviceId.toString()];
   const found = await readPublished(api, user, device, signal);
   const published = fieldsOf(found.device["keys"])[`ed25519:${device}`];
   const waiting = (await machine.outgoingRequests()) as readonly KeyRequest[];
   const isNew = waiting.some(({ type, body }) => {
-    return type === library.RequestType.KeysUpload && "device_keys" in JSON.parse(body);
+    return type === sdk.RequestType.KeysUpload && "device_keys" in JSON.parse(body);
   });
   const ours = machine.identityKeys.ed25519.toBase64();
   if (published === undefined ? !isNew : published !== ours) return false;
@@ -76,7 +76,7 @@ async function signDevice(
   { device, master }: Published,
   signal: AbortSignal,
 ): Promise<void> {
-  const { library, machine, api, requests, save, log } = parts;
+  const { sdk, machine, api, requests, save, log } = parts;
   const status = await machine.crossSigningStatus();
   const hasIdentity = status.hasMaster && status.hasSelfSigning;
   const isPublished = master["keys"] !== undefined;
@@ -93,7 +93,7 @@ async function signDevice(
     // The device signs its own keys, too.
     if (signatures.length > 1) return;
     const { id, body } = created.uploadSignaturesRequest;
-    await requests.send({ id, body, type: library.RequestType.SignatureUpload }, signal);
+    await requests.send({ id, body, type: sdk.RequestType.SignatureUpload }, signal);
   } catch (error) {
     if (!(error instanceof MatrixError)) throw error;
     // An older homeserver asks for the password before it accepts the first identity.

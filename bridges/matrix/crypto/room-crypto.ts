@@ -59,8 +59,8 @@ export class RoomCrypto {
     const { api, log, signal } = this.#parts;
     let identity: CrossSigningKeyExport | undefined;
     for (;;) {
-      const { library, machine, requests, save } = this.#device;
-      const parts = { library, machine, api, requests, save, log };
+      const { sdk, machine, requests, save } = this.#device;
+      const parts = { sdk, machine, api, requests, save, log };
       if (await publishOwnDevice(parts, identity, signal)) return;
       log.warn("the homeserver or the state folder lost the keys of the device: logging in as a new device");
       identity = await machine.exportCrossSigningKeys();
@@ -100,7 +100,7 @@ export class RoomCrypto {
   }
 
   async #receive({ toDevice, changed, left, oneTimeKeys, unusedFallbackKeys }: KeyChanges): Promise<void> {
-    const lists = new this.#device.library.DeviceLists(this.#userIds(changed), this.#userIds(left));
+    const lists = new this.#device.sdk.DeviceLists(this.#userIds(changed), this.#userIds(left));
     const counts = new Map(Object.entries(oneTimeKeys));
     const unused = unusedFallbackKeys && new Set(unusedFallbackKeys);
     await this.#device.machine.receiveSyncChanges(JSON.stringify(toDevice), lists, counts, unused);
@@ -144,7 +144,7 @@ export class RoomCrypto {
 
   /** Resolves to undefined if the key is unknown, and to "withheld" if the member's client does not send the key. */
   async #decrypt(roomId: string, event: MatrixEvent): Promise<MatrixEvent | "withheld" | undefined> {
-    const { RoomId, DecryptionSettings, ShieldStateCode, TrustRequirement } = this.#device.library;
+    const { RoomId, DecryptionSettings, ShieldStateCode, TrustRequirement } = this.#device.sdk;
     const settings = new DecryptionSettings(TrustRequirement.Untrusted);
     try {
       const answer = await this.#device.machine.decryptRoomEvent(
@@ -179,32 +179,24 @@ export class RoomCrypto {
 
   async #encrypt(roomId: string, { type, content }: SentEvent, signal: AbortSignal): Promise<SentEvent> {
     signal.throwIfAborted();
-    const { machine, requests, library, save } = this.#device;
+    const { machine, requests, sdk, save } = this.#device;
     const recipients = await this.recipients.of(roomId);
     const users = (): UserId[] => this.#userIds(recipients.members);
     await machine.updateTrackedUsers(users());
     await requests.sendWaiting(signal);
     const claim = await machine.getMissingSessions(users());
     if (claim != null) await requests.send(claim, signal);
-    const shares = await machine.shareRoomKey(
-      new library.RoomId(roomId),
-      users(),
-      this.#settingsOf(recipients),
-    );
+    const shares = await machine.shareRoomKey(new sdk.RoomId(roomId), users(), this.#settingsOf(recipients));
     for (const share of shares) await requests.send(share, signal);
-    const encrypted = await machine.encryptRoomEvent(
-      new library.RoomId(roomId),
-      type,
-      JSON.stringify(content),
-    );
+    const encrypted = await machine.encryptRoomEvent(new sdk.RoomId(roomId), type, JSON.stringify(content));
     // A crash must not undo the step to the next key, because one key must never encrypt two messages.
     await save();
     return { type: "m.room.encrypted", content: JSON.parse(encrypted) as object };
   }
 
   #settingsOf({ rotationMs, rotationMessages }: Recipients) {
-    const settings = new this.#device.library.EncryptionSettings();
-    settings.sharingStrategy = this.#device.library.CollectStrategy.allDevices();
+    const settings = new this.#device.sdk.EncryptionSettings();
+    settings.sharingStrategy = this.#device.sdk.CollectStrategy.allDevices();
     // The library counts microseconds.
     if (rotationMs !== undefined) settings.rotationPeriod = BigInt(rotationMs) * 1_000n;
     if (rotationMessages !== undefined) settings.rotationPeriodMessages = BigInt(rotationMessages);
@@ -212,15 +204,13 @@ export class RoomCrypto {
   }
 
   readonly encryptFile = (bytes: Buffer): EncryptedFile => {
-    const { encryptedData, mediaEncryptionInfo } = this.#device.library.Attachment.encrypt(bytes);
+    const { encryptedData, mediaEncryptionInfo } = this.#device.sdk.Attachment.encrypt(bytes);
     return { bytes: Buffer.from(encryptedData), keys: JSON.parse(mediaEncryptionInfo ?? "{}") as object };
   };
 
   /** Whether the bridge has noted that a room is encrypted. The note survives restarts. */
   async isNoted(roomId: string): Promise<boolean> {
-    return (
-      (await this.#device.machine.getRoomSettings(new this.#device.library.RoomId(roomId))) !== undefined
-    );
+    return (await this.#device.machine.getRoomSettings(new this.#device.sdk.RoomId(roomId))) !== undefined;
   }
 
   /**
@@ -228,7 +218,7 @@ export class RoomCrypto {
    * next restart, the bridge knows it anyway.
    */
   async note(roomId: string): Promise<void> {
-    const { RoomId, RoomSettings } = this.#device.library;
+    const { RoomId, RoomSettings } = this.#device.sdk;
     try {
       if (await this.isNoted(roomId)) return;
       await this.#device.machine.setRoomSettings(new RoomId(roomId), new RoomSettings());
@@ -253,7 +243,7 @@ export class RoomCrypto {
   #userIds(ids: readonly string[]): UserId[] {
     return ids.flatMap((id) => {
       try {
-        return new this.#device.library.UserId(id);
+        return new this.#device.sdk.UserId(id);
       } catch {
         return [];
       }

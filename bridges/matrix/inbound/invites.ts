@@ -66,7 +66,10 @@ export function createInvites({ api, own, allowed, direct, encrypted, log, signa
     await attempts.untilAnswered("leave an encrypted room", roomId, () => api.leave(roomId));
   }
 
-  /** Leaves a joined room if it is encrypted, and the bridge does not support that. Resolves to whether the bridge stays. Rejects only when the bridge stops. */
+  /**
+   * Leaves a joined room if it is encrypted, and the encryption is off. Resolves to whether the bridge is still in the
+   * room. Rejects only when the bridge stops.
+   */
   async function settle(roomId: string): Promise<boolean> {
     const read = () => encrypted.isEncrypted(roomId);
     const found = await attempts.untilAnswered("read whether a room is encrypted", roomId, read);

@@ -98,19 +98,19 @@ test("a member whose client sends no keys to the bridge is notified", async () =
   const server = createKeyServer();
   const bot = await open(server, BOT, "BOT", "withheld");
   const parts = { api: server.api(EVE), userId: EVE, folder: join(folder, "eve-withheld"), log };
-  const { library, machine, requests } = await openDevice("EVE", parts);
-  const settings = new library.EncryptionSettings();
-  settings.sharingStrategy = library.CollectStrategy.onlyTrustedDevices();
-  const users = () => [new library.UserId(BOT)];
+  const { sdk, machine, requests } = await openDevice("EVE", parts);
+  const settings = new sdk.EncryptionSettings();
+  settings.sharingStrategy = sdk.CollectStrategy.onlyTrustedDevices();
+  const users = () => [new sdk.UserId(BOT)];
   await machine.updateTrackedUsers(users());
   await requests.sendWaiting(signal);
   const claim = await machine.getMissingSessions(users());
   if (claim !== null) await requests.send(claim, signal);
-  for (const share of await machine.shareRoomKey(new library.RoomId(ROOM), users(), settings)) {
+  for (const share of await machine.shareRoomKey(new sdk.RoomId(ROOM), users(), settings)) {
     await requests.send(share, signal);
   }
   await bot.receive(server.sync(BOT, "BOT"), false);
-  const sent = await machine.encryptRoomEvent(new library.RoomId(ROOM), "m.room.message", '{"body":"!2"}');
+  const sent = await machine.encryptRoomEvent(new sdk.RoomId(ROOM), "m.room.message", '{"body":"!2"}');
   const event = received(EVE, { type: "m.room.encrypted", content: JSON.parse(sent) as object });
   const [first] = await bot.read(ROOM, [event]);
   const room = {
