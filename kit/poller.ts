@@ -159,7 +159,10 @@ class PollRounds {
   async #turn(): Promise<number> {
     const { start, signal } = this.#options;
     if (this.#pass()) await this.#persist();
-    if (this.#at === "saved") this.#ahead.forgetIfNeeded();
+    if (this.#at === "saved") {
+      this.#ahead.forgetIfNeeded();
+      this.#ahead.forgetExpired(this.#timing.now());
+    }
     const after = (this.#at === "ahead" ? this.#ahead.end : undefined) ?? this.#cursor;
     this.#isPollingSaved = this.#at === "saved";
     const polled = await this.#poll(after ?? (start === "latest" ? "latest" : undefined), signal);

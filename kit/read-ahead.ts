@@ -1,5 +1,7 @@
+import { PAGE_MAX_EVENTS } from "../contract/numbers";
 import type { OutboundEvent } from "./events";
 import type { UnfinishedPage } from "./page-progress";
+import { freshUntilMs } from "./reduce-draft";
 
 /** Limits of the pages that are read past the saved cursor. */
 export interface ReadAheadLimits {
@@ -8,6 +10,8 @@ export interface ReadAheadLimits {
   readonly eventsAgain: number;
   /** Maximum length of the events, as JSON in UTF-16 code units. */
   readonly characters: number;
+  /** Maximum number of events of a page. */
+  readonly page: number;
 }
 
 /**
@@ -19,6 +23,7 @@ export const READ_AHEAD_LIMITS: ReadAheadLimits = {
   events: 5_000,
   eventsAgain: 1_000,
   characters: 8 * 1024 * 1024,
+  page: PAGE_MAX_EVENTS,
 };
 
 /** A page that the handler was given. */
@@ -33,6 +38,8 @@ export interface PageRead {
 interface Kept {
   readonly ids: readonly string[];
   readonly characters: number;
+  /** Time after which all events of the page have expired, ms since the epoch. */
+  readonly expiredAfterMs: number;
   next: string;
   /** Undefined once the page is done. */
   unfinished: UnfinishedPage | undefined;
@@ -44,6 +51,7 @@ interface Kept {
  *     saved cursor ─▶ unfinished page ─▶ done page ─▶ unfinished page ─▶ read position
  *
  *     unfinished ──the handler finishes──▶ done ──all earlier pages are done──▶ passed by the cursor
+ *         │                                  └──all its events have expired──▶ part of the page before
  *         └───────the handler needs an event again───────▶ all pages are forgotten, and are read again
  */
 export class ReadAhead {
@@ -66,7 +74,7 @@ export class ReadAhead {
     return isLong || (this.#ids.size >= eventsAgain && this.#isNeededAgain());
   }
 
-  /** Number of events. */
+  /** Number of events in memory. */
   get size(): number {
     return this.#ids.size;
   }
@@ -96,7 +104,31 @@ export class ReadAhead {
     if (!isPassed) for (const event of events) characters += JSON.stringify(event).length;
     for (const id of ids) this.#ids.add(id);
     this.#characters += characters;
-    this.#pages.push({ ids, characters, next, unfinished });
+    const expiredAfterMs = Math.max(0, ...events.map(freshUntilMs));
+    this.#pages.push({ ids, characters, expiredAfterMs, next, unfinished });
+  }
+
+  /**
+   * Forgets the events of done pages that have expired: if such an event is read again, the handler drops it. So one
+   * waiting create does not end the reading, unless thousands of later events do not expire either. Keeps the events that a
+   * poll of the saved cursor can return, now or after earlier pages are done.
+   */
+  forgetExpired(nowMs: number): void {
+    const kept: Kept[] = [];
+    /** Number of kept events since the last unfinished page, from which the cursor can continue. */
+    let sinceCursor = 0;
+    for (const page of this.#pages) {
+      const before = kept.at(-1);
+      const isNeeded = !isDone(page) || sinceCursor < this.#limits.page || page.expiredAfterMs >= nowMs;
+      if (before !== undefined && !isNeeded) {
+        before.next = page.next;
+        this.#forget(page);
+        continue;
+      }
+      sinceCursor = (isDone(page) ? sinceCursor : 0) + page.ids.length;
+      kept.push(page);
+    }
+    this.#pages = kept;
   }
 
   /** Removes the done pages before the first unfinished page. Returns the cursor at their end; undefined for none. */
@@ -104,8 +136,7 @@ export class ReadAhead {
     let cursor: string | undefined;
     for (let first = this.#pages[0]; first !== undefined && isDone(first); first = this.#pages[0]) {
       this.#pages.shift();
-      this.#characters -= first.characters;
-      for (const id of first.ids) this.#ids.delete(id);
+      this.#forget(first);
       cursor = first.next;
     }
     return cursor;
@@ -127,6 +158,11 @@ export class ReadAhead {
     this.#pages = [];
     this.#ids.clear();
     this.#characters = 0;
+  }
+
+  #forget({ ids, characters }: Kept): void {
+    this.#characters -= characters;
+    for (const id of ids) this.#ids.delete(id);
   }
 
   #isNeededAgain(): boolean {

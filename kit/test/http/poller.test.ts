@@ -250,7 +250,7 @@ test("the poller stops reading on at its limit, and continues when the oldest pa
         if (polls === 2) unfinished.set({ is: "done" });
         return undefined;
       },
-      aheadLimits: { events: 2, eventsAgain: 2, characters: 1_000_000 },
+      aheadLimits: { events: 2, eventsAgain: 2, characters: 1_000_000, page: 100 },
     },
   );
   expect(queries).toEqual(["", "?after=1", "", "", "?after=2", "?after=2"]);

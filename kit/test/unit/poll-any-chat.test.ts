@@ -25,7 +25,7 @@ const STEP_MS = 500;
 /** Longer than all refusals and waits of a scenario. */
 const END_STEP = 2_000;
 const LIMITS = { open: 6, place: 2 };
-const AHEAD = { events: 12, eventsAgain: 8, characters: 1_000_000 };
+const AHEAD = { events: 12, eventsAgain: 8, characters: 1_000_000, page: 5 };
 
 interface Scenario {
   readonly events: readonly OutboundEvent[];
