@@ -6,6 +6,7 @@ import { deliveryOf, type PushOutcome } from "../domain/delivery";
 import { signatureHeader } from "../domain/signature";
 import { activeKeys, deliveryMode, type Workspace } from "../domain/workspace";
 import type { Lease } from "../leases/lease";
+import type { HourCounts } from "../ports/hour-counts";
 import type { Clock } from "../ports/outside";
 import type { PushQueue, PushRecord, QueuedPush, Recorded } from "../ports/push-queue";
 import { StoreUnavailable } from "../ports/store-faults";
@@ -17,6 +18,7 @@ export interface EventPushContext {
   readonly pushQueue: PushQueue;
   readonly pushClient: PushClient;
   readonly tracer?: Tracer | undefined;
+  readonly hourCounts?: Pick<HourCounts, "add">;
   /** Called for every event that is dropped, with the reason. */
   onDrop(push: QueuedPush, reason: DropReason | "failed"): void;
   /** Called with every unexpected error. Such an error is a bug. */
@@ -189,7 +191,10 @@ export class EventPush {
     const next = this.#nextAfter(outcome);
     this.#enter(next.do === "retry" ? "resting" : "recording");
     const isTried = typeof outcome === "object";
-    if (isTried) this.#attempts += 1;
+    if (isTried) {
+      this.#attempts += 1;
+      context.hourCounts?.add(event.workspaceId, outcome.ok ? "push" : "push-failed");
+    }
     if (next.do === "keep" || (next.do === "done" && !isTried)) {
       context.onDrop(event, isTried ? "failed" : outcome);
     }

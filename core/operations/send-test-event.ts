@@ -7,6 +7,7 @@ import { signatureHeader } from "../domain/signature";
 import { activeKeys, deliveryMode, missingKey, type Workspace } from "../domain/workspace";
 import type { Clock, Ids, PushTracer } from "../ports/outside";
 import type { DeliveryLog } from "../ports/delivery-log";
+import type { HourCounts } from "../ports/hour-counts";
 import type { OutboundEvents } from "../ports/outbound-events";
 import type { PollWatch } from "../ports/poll-watch";
 import type { Workspaces } from "../ports/workspaces";
@@ -21,6 +22,7 @@ export interface TestEventContext extends SentLogContext {
   readonly deliveryLog: DeliveryLog;
   readonly pollWatch: PollWatch;
   readonly pushTracer: PushTracer;
+  readonly hourCounts: Pick<HourCounts, "add">;
 }
 
 /** A completed step. `afterMs` is the time since the beginning of the attempt. */
@@ -113,7 +115,7 @@ export async function sendTestEvent(
     },
     (step, detail) => steps.push({ step, detail, afterMs: performance.now() - began }),
   );
-  const { sequence } = published;
+  context.hourCounts.add(id, outcome.ok ? "push" : "push-failed");
   const delivery = await context.deliveryLog.append(
     id,
     deliveryOf(eventId, "ping", 1, outcome),
@@ -121,7 +123,7 @@ export async function sendTestEvent(
       ? {}
       : {
           response: outcome.response,
-          failed: { eventId, sequence, eventType: "ping", expiresAtMs, envelope: bytes },
+          failed: { eventId, sequence: published.sequence, eventType: "ping", expiresAtMs, envelope: bytes },
         },
   );
   return { eventId, mode: "push", delivery, steps, failed: failedStep(outcome, steps) };

@@ -10,6 +10,7 @@ import {
   type PollResponse,
 } from "../../proto/gen/chatbridge/v1/bridge";
 import type { JudgeContext } from "../operations/judge-caller";
+import { noteRequest, type NoteContext } from "../operations/note-request";
 import { poll, type PollInput } from "../operations/poll";
 import { receive, type ReceiveInput } from "../operations/receive";
 import type { Refusal } from "../operations/refusal";
@@ -25,7 +26,7 @@ import type { CallCounts } from "./call-counts";
 import { createWireCheck } from "./wire-fault";
 import { eachField, tagOf, textTo, WireReader } from "./wire-fields";
 
-export interface BridgeServiceContext extends JudgeContext {
+export interface BridgeServiceContext extends JudgeContext, NoteContext {
   readonly inboundLog: InboundLog;
   readonly heldEvents: HeldEvents;
   readonly callCounts: CallCounts;
@@ -55,6 +56,7 @@ export function createBridgeService(context: BridgeServiceContext, report: Repor
       });
       if (span) endRequestSpan(span, request.workspaceId, outcome);
       reportUnreadable(request.workspaceId, outcome);
+      noteRequest(context, request.workspaceId, "refused" in outcome ? outcome : "post");
       callCounts.receives["refused" in outcome ? outcome.refused : outcome.accepted] += 1;
       return {
         outcome:
@@ -74,6 +76,7 @@ export function createBridgeService(context: BridgeServiceContext, report: Repor
       });
       if (span) endRequestSpan(span, request.workspaceId, outcome);
       reportUnreadable(request.workspaceId, outcome);
+      noteRequest(context, request.workspaceId, "refused" in outcome ? outcome : "poll");
       callCounts.polls["refused" in outcome ? outcome.refused : "page"] += 1;
       return "refused" in outcome ? toRefused(outcome) : outcome;
     },

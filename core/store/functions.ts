@@ -52,7 +52,9 @@ export type FunctionName =
   | "dead_letter"
   | "join_group"
   | "leave_group"
-  | "read_backlog";
+  | "read_backlog"
+  | "add_requests"
+  | "read_hours";
 
 /**
  * The functions whose answers either confirm that data is stored or contain stored events. With `REDIS_WAIT_REPLICAS`,

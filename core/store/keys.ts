@@ -23,6 +23,7 @@ import { shardOf } from "../domain/shard";
  * | `:failedevents:<workspace>` | hash   | as `:failed:`                | as `:failed:`: the failed events by their ids, and in `bytes` their total size; at most 100 events and 1 MB |
  * | `:failed`, `:failedbytes`   | zset, string | as `:failed:` of the last failure | as `:failed:`: sizes and ids of the failed events of the shard, by the time of the failure; the sum of the sizes, at most 64 MB |
  * | `:responses:<workspace>`    | stream | 24 h after last response     | record_pushes, log_delivery: starts of bridges' responses; id is that of the attempt in `:log:`; the last hundred |
+ * | `:hour:<workspace>`        | hash   | 65 min after last request    | add_requests: number of requests in each five minutes of the last hour, by kind (see requests.lua); most writes are not in the append-only file |
  * | `:due`                      | zset   | while events wait or pushes fail | publish, record_pushes, log_delivery, page, put_workspace: time at which a workspace begins to fail, ms |
  * | `:mail`                     | stream | an email until it is sent    | find_failing: emails about outages |
  * | `:operator`                 | stream | an event until it is sent, 24 h | find_failing, page, record_pushes, log_delivery, put_workspace: operator events: workspace (`w`), type (`t`) and facts (`f`) |

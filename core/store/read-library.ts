@@ -23,6 +23,7 @@ import {
   REQUEST_ID_SECONDS,
   TIMESTAMP_TOLERANCE_SECONDS,
 } from "../../contract/numbers";
+import { REQUEST_BUCKETS, REQUEST_BUCKET_MINUTES } from "../../contract/requests";
 import { GROUPS_MAX } from "../domain/bounds";
 import {
   OPERATOR_EVENT_EVERY_MS,
@@ -54,6 +55,7 @@ const FILES = [
   "push",
   "again",
   "entry",
+  "requests",
   "workspace",
   "follow",
 ];
@@ -77,6 +79,8 @@ const CONSTANTS: Readonly<Record<string, number | string>> = {
   POLLS_LOGGED_MAX,
   PUSH_FAILING_AFTER_MS,
   PUSHES_LOGGED_MAX,
+  REQUEST_BUCKET_MINUTES,
+  REQUEST_BUCKETS,
   REQUEST_ID_SECONDS,
   RESPONSE_SECONDS,
   RESPONSES_MAX,

@@ -109,6 +109,7 @@ register('delete_workspace', function(keys, args)
   redis.call('DEL', state_key(prefix, workspace), prefix .. ':rate:' .. workspace)
   redis.call('UNLINK', held_key(prefix, workspace), prefix .. ':log:' .. workspace, prefix .. ':polls:' .. workspace,
     prefix .. ':changes:' .. workspace, prefix .. ':sends:' .. workspace, prefix .. ':tests:' .. workspace,
-    prefix .. ':operators:' .. workspace, prefix .. ':tested:' .. workspace, responses_key(prefix, workspace), failed_keys(prefix, workspace))
+    prefix .. ':operators:' .. workspace, prefix .. ':tested:' .. workspace, responses_key(prefix, workspace),
+    hour_key(prefix, workspace), failed_keys(prefix, workspace))
   return redis.call('DEL', prefix .. ':ws:' .. workspace)
 end, { 'allow-oom' })

@@ -1,0 +1,46 @@
+/**
+ * The kinds of a workspace's requests that core counts: accepted posts, accepted polls, accepted pushes, failed attempts
+ * of pushes, and refused posts and polls by reason.
+ */
+export const REQUEST_KINDS = [
+  "post",
+  "poll",
+  "push",
+  "push-failed",
+  "not-json",
+  "invalid",
+  "signature",
+  "push-workspace",
+  "disconnected",
+  "timestamp",
+  "too-large",
+  "address-limit",
+  "workspace-limit",
+  "secret-unreadable",
+] as const;
+
+export type RequestKind = (typeof REQUEST_KINDS)[number];
+/** The reasons for which the service refuses a request of a bridge. */
+export type RefusalKind = Exclude<RequestKind, "post" | "poll" | "push" | "push-failed">;
+
+/** The status of the answer to a request that was refused for a reason. */
+export const REFUSAL_STATUS: Readonly<Record<RefusalKind, number>> = {
+  "not-json": 400,
+  invalid: 400,
+  signature: 401,
+  "push-workspace": 403,
+  disconnected: 404,
+  timestamp: 409,
+  "too-large": 413,
+  "address-limit": 429,
+  "workspace-limit": 429,
+  "secret-unreadable": 503,
+};
+
+/** Minutes of one bucket of the counts, and number of buckets. Together, the buckets cover the last hour. */
+export const REQUEST_BUCKET_MINUTES = 5;
+export const REQUEST_BUCKETS = 12;
+
+export function isRefusal(kind: RequestKind): kind is RefusalKind {
+  return Object.hasOwn(REFUSAL_STATUS, kind);
+}
