@@ -85,7 +85,7 @@ const ARROWS = {
     "^contract/",
     "^proto/(gen/|json/|codes\\.ts$)",
     "^runtime/",
-    "^kit/(signature|secret-form|events|poll|poller|cursor-store|serial-queues|back-off|check/http-client)\\.ts$",
+    "^kit/(signature|secret-form|events|poll|poller|cursor-store|serial-queues|back-off|terminal-colour|check/http-client)\\.ts$",
     "^kit/game/",
   ],
   // The fake core speaks core's protocol, with core's own code for requests, and without its store.

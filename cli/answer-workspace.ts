@@ -1,6 +1,7 @@
 import type { Workspace } from "../proto/gen/chatbridge/v1/workspace";
 import { toWorkspaceShape } from "../proto/json/workspace-json";
 import { answer, type Cli } from "./cli";
+import type { Line } from "./colour";
 import { workspaceFacts } from "./workspace-text";
 
 /** Prints a workspace after a change, with the signing secret `secret` if given, and then `more` lines of text. */
@@ -8,7 +9,7 @@ export function answerWorkspace(
   cli: Cli,
   { workspace: changed }: { readonly workspace?: Workspace | undefined },
   secret?: string,
-  more: readonly string[] = [],
+  more: readonly Line[] = [],
 ): void {
   const workspace = toWorkspaceShape(changed);
   const value = { workspace, ...(secret === undefined ? {} : { signingSecret: secret }) };

@@ -7,7 +7,7 @@ import { changeRows } from "./workspace-text";
 export function addChanges(program: CliCommand, cli: Cli): void {
   program
     .command("changes")
-    .description("list what operators changed in a workspace (needs a token with the role operator)")
+    .description("list what operators changed in a workspace")
     .argument(...WORKSPACE_ARGUMENT)
     .moreHelp(`
 Prints the last 200 changes, newest first, each with the name of the token that made the change.

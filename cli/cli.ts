@@ -1,4 +1,5 @@
 import { Command } from "commander";
+import type { Line } from "./colour";
 import type { ExitCode } from "./exit-code";
 import type { Terminal } from "./terminal";
 
@@ -40,7 +41,7 @@ export const DEFAULT_BASE_URL = "http://127.0.0.1:8080";
 export const WORKSPACE_ARGUMENT = ["<workspace>", "id of the workspace"] as const;
 
 /** Prints the result: `value` as JSON with `--json`, else `lines`. */
-export function answer({ terminal, options }: Cli, value: unknown, lines: readonly string[]): void {
+export function answer({ terminal, options }: Cli, value: unknown, lines: readonly Line[]): void {
   if (options().json === true) terminal.printJson(value);
   else terminal.print(...lines);
 }

@@ -13,7 +13,15 @@ import { readCoreConnection, type CoreConnection } from "../runtime/core-connect
 import { readSettings, SettingsError } from "../runtime/settings";
 import type { Cli } from "./cli";
 import { EXIT } from "./exit-code";
-import { callFailure, CliFailure, isServiceError, settingsFailure, type Called, type Role } from "./failure";
+import {
+  callFailure,
+  CliFailure,
+  isReadMethod,
+  isServiceError,
+  settingsFailure,
+  type Called,
+  type Role,
+} from "./failure";
 
 /** Timeout of a call, ms. A test event can take 5 seconds, so the timeout is longer. */
 const ANSWER_WITHIN_MS = 15_000;
@@ -61,7 +69,8 @@ async function withCore<Methods extends Client, T>(
   const { address, tls, token } = readConnection(role, cli);
   const methods = createGrpcClient(Service, address, tls, CHANNEL);
   const metadata = bearer(token);
-  const called = { address, role };
+  // The streams of all commands only read.
+  const called = { address, role, isRead: true };
   try {
     return await work({
       methods,
@@ -69,7 +78,8 @@ async function withCore<Methods extends Client, T>(
       called,
       call: (method, request) =>
         callUnary(methods, method, request, metadata, ANSWER_WITHIN_MS).catch((error: unknown) => {
-          throw isServiceError(error) ? callFailure(error, called) : error;
+          if (!isServiceError(error)) throw error;
+          throw callFailure(error, { ...called, isRead: isReadMethod(method) });
         }),
     });
   } finally {

@@ -23,7 +23,7 @@ export const EXIT_CODE_WORDS: Readonly<Record<ExitCode, string>> = {
   [EXIT.DATA]: "the input breaks a rule; the error message names the field",
   [EXIT.NOT_FOUND]: "the workspace or the group does not exist, or a file cannot be read",
   [EXIT.OUT_OF_REACH]:
-    "core, its store or the address for bridges is unavailable; a change may or may not have been made",
+    "core, its store or the address for bridges is unavailable; if the command changes something, the change may have been made",
   [EXIT.FAULT]: "an internal error of the command or of core",
   [EXIT.CANNOT_WRITE]:
     "the secret file cannot be written; the error message says whether anything was changed",

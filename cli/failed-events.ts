@@ -2,6 +2,7 @@ import type { OutboundType } from "../contract/messages";
 import type { FailedEventShape, SendAgainShape } from "../proto/json/shapes";
 import { toFailedEventShape, toSendAgainShape } from "../proto/json/workspace-json";
 import type { WorkspaceServiceClient } from "../proto/gen/chatbridge/v1/workspace";
+import { painted, type Line } from "./colour";
 import { answer, WORKSPACE_ARGUMENT, type Cli, type CliCommand } from "./cli";
 import { asOperator, type Core } from "./core";
 import { EXIT } from "./exit-code";
@@ -15,7 +16,7 @@ import { tableLines } from "./table";
 export function addFailedEvents(program: CliCommand, cli: Cli): void {
   program
     .command("failed")
-    .description("list the events whose pushes failed (needs a token with the role operator)")
+    .description("list the events whose pushes failed")
     .argument(...WORKSPACE_ARGUMENT)
     .moreHelp(`
 Core keeps the events whose pushes failed in the last 24 hours: at most the last 100 events, with 1 MB in total. An event
@@ -36,7 +37,7 @@ Examples:
 
   program
     .command("send-again")
-    .description("push failed events again (needs a token with the role operator)")
+    .description("push failed events again")
     .argument(...WORKSPACE_ARGUMENT)
     .argument("[events...]", "ids of the events, at most 100")
     .option("--all", "send all failed events that have not expired, except test events, oldest failure first")
@@ -66,7 +67,10 @@ Examples:
         const sent = toSendAgainShape(
           await call(methods.sendAgain, { workspaceId, eventIds: [...eventIds] }),
         );
-        const rows = sent.results.map(({ eventId, result }) => [eventId, result]);
+        const rows = sent.results.map(({ eventId, result }) => [
+          eventId,
+          painted(result === "queued" ? "good" : "bad", result),
+        ]);
         answer(cli, sent, tableLines(["event", "result"], rows));
         if (sent.results.some(({ result }) => result !== "queued")) cli.endWith(EXIT.NO);
       });
@@ -113,14 +117,14 @@ async function whyNever({ call, methods }: Operator, workspaceId: string): Promi
   return workspace.targetUrl === "" ? "the bridge polls" : "expired";
 }
 
-function failedRows(events: readonly FailedEventShape[], whyNot: string): readonly string[] {
+function failedRows(events: readonly FailedEventShape[], whyNot: string): readonly Line[] {
   return tableLines(
     ["event", "type", "failed", "can be sent again until"],
     events.map(({ eventId, eventType, failedAt, sendAgainUntil }) => [
       eventId,
       eventType,
       failedAt,
-      sendAgainUntil ?? whyNot,
+      sendAgainUntil ?? painted("dim", whyNot),
     ]),
   );
 }

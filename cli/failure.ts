@@ -21,20 +21,33 @@ export function isServiceError(error: unknown): error is ServiceError {
 
 export type Role = "operator" | "game";
 
-/** Core's address, and the role that the caller's token must have. */
+/** Core's address, the role that the caller's token must have, and the call. */
 export interface Called {
   readonly address: string;
   readonly role: Role;
+  /** Whether the call changes nothing. */
+  readonly isRead: boolean;
+}
+
+/** Paths of the calls that change nothing, e.g. "/chatbridge.v1.WorkspaceService/ListWorkspaces". */
+const READ = /\/(?:Get|List|Watch|Follow)[^/]*$/;
+
+/** Returns whether a method of a generated gRPC client changes nothing. An unknown method counts as a change. */
+export function isReadMethod(method: object): boolean {
+  return "path" in method && typeof method.path === "string" && READ.test(method.path);
 }
 
 /** Returns the message and the exit code for a call that core rejected or did not answer. */
-export function callFailure(error: ServiceError, { address, role }: Called): CliFailure {
+export function callFailure(error: ServiceError, { address, role, isRead }: Called): CliFailure {
   const { code } = error;
   const details = failureCause(error.details);
   const core = `core at ${address}`;
   const failure = (exitCode: ExitCode, message: string): CliFailure => new CliFailure(exitCode, message);
   if (code === status.UNAVAILABLE && details.startsWith(STORE_FULL)) {
-    return failure(EXIT.OUT_OF_REACH, `${core} rejects the change: ${details}; then try again`);
+    return failure(
+      EXIT.OUT_OF_REACH,
+      `${core} rejects the ${isRead ? "call" : "change"}: ${details}; then try again`,
+    );
   }
   switch (code) {
     case status.UNAVAILABLE:
@@ -42,7 +55,7 @@ export function callFailure(error: ServiceError, { address, role }: Called): Cli
       return failure(
         EXIT.OUT_OF_REACH,
         `${core} is unavailable (${details}): check that core is running, and check CORE_ADDRESS or --core, ` +
-          "and CORE_TLS_CA if core uses TLS; a change may or may not have been made",
+          `and CORE_TLS_CA if core uses TLS${isRead ? "" : "; the change may or may not have been made"}`,
       );
     case status.RESOURCE_EXHAUSTED:
       return failure(EXIT.OUT_OF_REACH, `${core} rejects the call for now: ${details}`);

@@ -1,5 +1,6 @@
 import type { FollowGroup } from "../proto/gen/chatbridge/v1/workspace";
 import { answer, type Cli, type CliCommand } from "./cli";
+import type { Line } from "./colour";
 import { asOperator } from "./core";
 import { EXIT } from "./exit-code";
 import { CliFailure } from "./failure";
@@ -7,9 +8,7 @@ import { tableLines } from "./table";
 
 /** `chat-bridge groups …` lists and deletes the groups of followers. */
 export function addGroups(program: CliCommand, cli: Cli): void {
-  const groups = program
-    .command("groups")
-    .description("list and delete the groups that follow events (needs a token with the role operator)")
+  const groups = program.command("groups").description("list and delete the groups that follow events")
     .moreHelp(`
 Core removes a group that has had no stream for 24 hours. There can be 64 groups: 32 of one game token, and 4 of a
 token that is limited to some workspaces.
@@ -68,7 +67,7 @@ function toShape({ oldestAt, lastStreamAt, tokenName, ...rest }: FollowGroup) {
   };
 }
 
-function rowsOf(groups: readonly FollowGroup[]): readonly string[] {
+function rowsOf(groups: readonly FollowGroup[]): readonly Line[] {
   return tableLines(
     ["group", "token", "streams", "unread", "unacked", "oldest event", "last stream"],
     groups.map((group) => {

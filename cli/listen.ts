@@ -4,6 +4,7 @@ import type { EventPage } from "../kit/events";
 import { createPoll, PollRefused } from "../kit/poll";
 import { runPoller } from "../kit/poller";
 import { PUSH_DEADLINE_MS } from "../contract/numbers";
+import { joined, painted, type Line } from "./colour";
 import { answer, DEFAULT_BASE_URL, type Cli, type CliCommand } from "./cli";
 import { EXIT, type ExitCode } from "./exit-code";
 import { CliFailure } from "./failure";
@@ -100,12 +101,15 @@ async function listen(cli: Cli, { target, polledAt, secrets, ca, isReplay }: Lis
   }
 }
 
-function forwardedLine(forwarded: Forwarded): string {
+const RESULT_LOOKS = { success: "good", failed: "bad", dropped: "bad", expired: "warning" } as const;
+
+function forwardedLine(forwarded: Forwarded): Line {
   const { at, eventType, eventId, attempt, result, status, latencyMs, detail } = forwarded;
   const number = attempt === 0 ? "" : `attempt ${attempt}`;
   const answered =
     result === "expired" ? [] : [status === 0 ? "" : String(status), `${latencyMs} ms`, detail];
-  return [at, eventType, eventId, number, result, ...answered].filter((part) => part !== "").join("  ");
+  const shown = painted(RESULT_LOOKS[result], result);
+  return joined([painted("dim", at), eventType, eventId, number, shown, ...answered]);
 }
 
 function readPolledAt({ environment }: Cli, options: ListenOptions): PolledAt {

@@ -19,7 +19,7 @@ process.stdout.on("error", () => process.exit(EXIT.DONE));
 process.stderr.on("error", () => undefined);
 
 const cli = {
-  terminal: createTerminal(process),
+  terminal: createTerminal(process, process.env),
   environment: process.env,
   interruption() {
     endsItself = true;

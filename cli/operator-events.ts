@@ -1,4 +1,5 @@
 import { answerWorkspace } from "./answer-workspace";
+import { painted, type Line } from "./colour";
 import { answer, WORKSPACE_ARGUMENT, type Cli, type CliCommand } from "./cli";
 import { asOperator } from "./core";
 import { EXIT } from "./exit-code";
@@ -46,7 +47,7 @@ Examples:
 export function addSendTestOperatorEvent(program: CliCommand, cli: Cli): void {
   program
     .command("send-test-operator-event")
-    .description("send a test to an address for operator events (needs a token with the role operator)")
+    .description("send a test to an address for operator events")
     .argument("[workspace]", "id of the workspace; without it, the addresses of the whole installation")
     .moreHelp(`
 Exit code 1: a receiver did not accept the event.
@@ -57,10 +58,11 @@ Examples:
     .action((workspaceId = "") =>
       asOperator(cli, async ({ call, methods }) => {
         const sent = await call(methods.sendTestOperatorEvent, { workspaceId });
-        const lines = sent.results.map(
-          ({ receiver, accepted, detail }) =>
-            `${receiver}: ${accepted ? "accepted" : "not accepted"} (${detail})`,
-        );
+        const lines = sent.results.map(({ receiver, accepted, detail }): Line => [
+          `${receiver}: `,
+          accepted ? painted("good", "accepted") : painted("bad", "not accepted"),
+          ` (${detail})`,
+        ]);
         answer(cli, sent, lines);
         if (!sent.results.every(({ accepted }) => accepted)) cli.endWith(EXIT.NO);
       }),

@@ -1,6 +1,7 @@
 import { CommanderError, Option } from "commander";
 import { CliCommand, type Cli, type Surroundings } from "./cli";
 import { addChanges } from "./changes";
+import { painted, type Line } from "./colour";
 import { EXIT, EXIT_CODE_WORDS, type ExitCode } from "./exit-code";
 import { CliFailure } from "./failure";
 import { addFakeCore } from "./fake-core";
@@ -17,16 +18,26 @@ import { VERSION_TEXT } from "../runtime/version";
 
 const exitCodes = Object.entries(EXIT_CODE_WORDS).map(([code, words]) => `  ${code.padStart(3)}  ${words}`);
 
+/** Begins the message of a failed command. */
+const FAILED = painted("bad", "chat-bridge:");
+/** Begins the message of commander about an invalid command line. */
+const INVALID = "error:";
+
 const MORE = `
 Settings, from the environment:
   CORE_ADDRESS      address of core (127.0.0.1:50051); --core overrides it
-  CORE_TOKEN        a token from core's CORE_TOKENS with the role that the command needs: operator or game
+  CORE_TOKEN        a token from core's CORE_TOKENS: see below
   CORE_TOKEN_FILE   a file with the token, read if CORE_TOKEN is unset; --token-file overrides both
   CORE_TLS_CA       PEM file of the authority that issued core's certificate; turns TLS on
   CORE_TLS_CERT, CORE_TLS_KEY   PEM files of the client certificate and its key; set both or neither
   BASE_URL          base address of the service for bridges (http://127.0.0.1:8080), for listen and new workspaces
   WORKSPACE_ID      id of a workspace, for listen
   SIGNING_SECRET    the secret for listen, sign and verify
+
+Roles of tokens:
+  publish, tail events              a token with the role game
+  listen, fake-core, sign, verify   no token
+  all other commands                a token with the role operator
 
 Exit codes:
 ${exitCodes.join("\n")}
@@ -46,7 +57,7 @@ export function createProgram(surroundings: Surroundings, endWith: Cli["endWith"
     .exitOverride()
     .configureOutput({
       writeOut: (text) => terminal.print(text.trimEnd()),
-      writeErr: (text) => terminal.tell(text.trimEnd()),
+      writeErr: (text) => terminal.tell(errorLine(text.trimEnd())),
       getOutHelpWidth: () => 110,
       getErrHelpWidth: () => 110,
       getOutHasColors: () => false,
@@ -83,6 +94,11 @@ export function createProgram(surroundings: Surroundings, endWith: Cli["endWith"
   return program;
 }
 
+/** Returns the text of commander with the first word of an error in colour. */
+function errorLine(text: string): Line {
+  return text.startsWith(INVALID) ? [painted("bad", INVALID), text.slice(INVALID.length)] : text;
+}
+
 /** Runs the command line and returns the exit code. Never rejects. */
 export async function runCli(args: readonly string[], surroundings: Surroundings): Promise<ExitCode> {
   const { terminal } = surroundings;
@@ -94,10 +110,10 @@ export async function runCli(args: readonly string[], surroundings: Surroundings
   } catch (error) {
     if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.DONE : EXIT.USAGE;
     if (error instanceof CliFailure) {
-      terminal.tell(`chat-bridge: ${error.message}`);
+      terminal.tell([FAILED, ` ${error.message}`]);
       return error.exitCode;
     }
-    terminal.tell(`chat-bridge: internal error: ${error instanceof Error ? error.stack : String(error)}`);
+    terminal.tell([FAILED, ` internal error: ${error instanceof Error ? error.stack : String(error)}`]);
     return EXIT.FAULT;
   }
 }

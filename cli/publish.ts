@@ -30,7 +30,7 @@ const UNIT_SECONDS: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3_600 }
 export function addPublish(program: CliCommand, cli: Cli): void {
   program
     .command("publish")
-    .description("publish one event (needs a token with the role game)")
+    .description("publish one event")
     .argument(...WORKSPACE_ARGUMENT)
     .addArgument(new Argument("[file]", "file with the event as JSON, instead of the options; - is stdin"))
     .addOption(

@@ -8,7 +8,7 @@ import { testOutcome } from "./workspace-text";
 export function addSendTest(program: CliCommand, cli: Cli): void {
   program
     .command("send-test")
-    .description("send a ping and print the outcome (needs a token with the role operator)")
+    .description("send a ping and print the outcome")
     .argument(...WORKSPACE_ARGUMENT)
     .moreHelp(`
 For a push workspace, the ping is pushed immediately, and every step is printed. For a poll workspace,

@@ -1,5 +1,6 @@
 import { InvalidArgumentError } from "commander";
 import { explainFault, sign, verify } from "../kit/signature";
+import { painted, type Line } from "./colour";
 import { answer, type Cli, type CliCommand } from "./cli";
 import { EXIT } from "./exit-code";
 import { CliFailure } from "./failure";
@@ -51,10 +52,12 @@ Examples:
       const { raw, secrets, at } = await readSource(cli, file, options);
       const fault = verify(header, raw, secrets, at);
       if (fault === undefined) {
-        answer(cli, { holds: true }, ["The signature is valid."]);
+        answer(cli, { holds: true }, [painted("good", "The signature is valid.")]);
         return;
       }
-      const lines = [`The signature is invalid: ${explainFault(fault, header, at)}.`];
+      const lines: Line[] = [
+        [painted("bad", "The signature is invalid:"), ` ${explainFault(fault, header, at)}.`],
+      ];
       const isRightWithoutNewline =
         fault === "wrong" &&
         endsWithNewline(raw) &&

@@ -17,7 +17,7 @@ export function addTailEvents(tail: CliCommand, cli: Cli): void {
   const consumer = `${hostname()}-${process.pid}`.replaceAll(/[^A-Za-z0-9._-]/g, "-").slice(-64);
   tail
     .command("events")
-    .description("show inbound events: what members do (needs a token with the role game)")
+    .description("show inbound events: what members do")
     .argument("[workspace]", "id of a workspace; all workspaces by default")
     .option("--group <name>", "name of the tail's group", parseGroup, GROUP)
     .moreHelp(`

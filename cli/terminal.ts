@@ -2,6 +2,8 @@ import { readFile } from "node:fs/promises";
 import { createInterface } from "node:readline";
 import type { Readable, Writable } from "node:stream";
 import { buffer } from "node:stream/consumers";
+import { hasColour, type ColourEnvironment } from "../kit/terminal-colour";
+import { rendered, type Line } from "./colour";
 import { CliFailure } from "./failure";
 import { EXIT } from "./exit-code";
 import { printable, printableJson } from "./printable";
@@ -9,25 +11,28 @@ import { printable, printableJson } from "./printable";
 /** The standard streams of a command. */
 export interface Streams {
   readonly stdin: Readable & { readonly isTTY?: boolean };
-  readonly stdout: Writable;
-  readonly stderr: Writable;
+  readonly stdout: Writable & { readonly isTTY?: boolean };
+  readonly stderr: Writable & { readonly isTTY?: boolean };
 }
 
 export type Terminal = ReturnType<typeof createTerminal>;
 
-/** Escapes all output, so that untrusted text cannot control the terminal. */
-export function createTerminal({ stdin, stdout, stderr }: Streams) {
-  const write = (stream: Writable, lines: readonly string[]): void => {
-    const safe = lines.flatMap((line) => line.split("\n")).map(printable);
-    stream.write(safe.map((line) => `${line}\n`).join(""));
+/**
+ * Escapes all output, so that untrusted text cannot control the terminal. `environment` can turn colour on or off: see
+ * `hasColour`.
+ */
+export function createTerminal({ stdin, stdout, stderr }: Streams, environment: ColourEnvironment = {}) {
+  const write = (stream: Streams["stdout"], lines: readonly Line[]): void => {
+    const isColoured = hasColour(stream, environment);
+    stream.write(lines.map((line) => `${rendered(line, isColoured)}\n`).join(""));
   };
   return {
     /** Prints lines of the result on stdout. */
-    print: (...lines: readonly string[]): void => write(stdout, lines),
+    print: (...lines: readonly Line[]): void => write(stdout, lines),
     /** Prints a value on stdout as one line of JSON. */
     printJson: (value: unknown): void => void stdout.write(`${printableJson(value)}\n`),
     /** Prints lines on stderr: errors and notes. */
-    tell: (...lines: readonly string[]): void => write(stderr, lines),
+    tell: (...lines: readonly Line[]): void => write(stderr, lines),
     /**
      * Asks for confirmation. Rejects with a `CliFailure` if stdin is not a terminal, or if the user declines; the
      * message is then `declined`.

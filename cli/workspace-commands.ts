@@ -25,9 +25,7 @@ const PAGE_MAX = 1_000;
 
 /** `chat-bridge workspace …` creates, shows, changes and deletes workspaces. */
 export function addWorkspaceCommands(program: CliCommand, cli: Cli): void {
-  const workspace = program
-    .command("workspace")
-    .description("create, show, change and delete workspaces (needs a token with the role operator)")
+  const workspace = program.command("workspace").description("create, show, change and delete workspaces")
     .moreHelp(`
 Examples:
   $ chat-bridge workspace create "Ann's team" --owner ann@example.org --secret-file ann.secret

@@ -6,6 +6,7 @@ import type {
   TestOutcome,
   WorkspaceShape,
 } from "../proto/json/shapes";
+import { healthLook, joined, painted, resultLook, type Line, type Span } from "./colour";
 import { factLines, tableLines } from "./table";
 
 const NOTHING = "-";
@@ -16,20 +17,20 @@ const MODE_WORDS: Readonly<Record<WorkspaceShape["mode"], string>> = {
   none: "none (the workspace gets no events)",
 };
 
-export function workspaceRows(workspaces: readonly WorkspaceShape[]): readonly string[] {
+export function workspaceRows(workspaces: readonly WorkspaceShape[]): readonly Line[] {
   return tableLines(
     ["id", "mode", "state", "created", "name"],
     workspaces.map(({ id, mode, connected, missingKey, createdAt, name }) => [
       id,
       mode === "none" ? NOTHING : mode,
-      missingKey === "" ? stateOf(connected) : "secret unreadable",
+      missingKey === "" ? stateOf(connected) : painted("bad", "secret unreadable"),
       createdAt,
       name,
     ]),
   );
 }
 
-export function changeRows(changes: readonly ChangeShape[]): readonly string[] {
+export function changeRows(changes: readonly ChangeShape[]): readonly Line[] {
   return tableLines(
     ["at", "by", "change", "detail"],
     changes.map(({ at, by, change, detail }) => [at, by, change, detail]),
@@ -37,7 +38,7 @@ export function changeRows(changes: readonly ChangeShape[]): readonly string[] {
 }
 
 /** Returns the lines that describe a workspace, with the signing secret `secret` if given. */
-export function workspaceFacts(workspace: WorkspaceShape, secret?: string): readonly string[] {
+export function workspaceFacts(workspace: WorkspaceShape, secret?: string): readonly Line[] {
   const {
     id,
     name,
@@ -65,33 +66,40 @@ export function workspaceFacts(workspace: WorkspaceShape, secret?: string): read
     ["operator events", operatorEventsAddress],
     ["created", createdAt],
     ["secrets", custom ? `${secrets.length} active${lapses}` : ""],
-    ["secret unreadable", missingKey && `add the key ${missingKey} to SECRETS_KEY, or connect the workspace`],
+    [
+      "secret unreadable",
+      painted("bad", missingKey && `add the key ${missingKey} to SECRETS_KEY, or connect the workspace`),
+    ],
     [
       "operator events' secret unreadable",
-      operatorEventsMissingKey &&
-        `add the key ${operatorEventsMissingKey} to SECRETS_KEY, or set the address again`,
+      painted(
+        "bad",
+        operatorEventsMissingKey &&
+          `add the key ${operatorEventsMissingKey} to SECRETS_KEY, or set the address again`,
+      ),
     ],
     ["new secret", secret ?? ""],
   ]);
 }
 
-function stateOf(connected: boolean): string {
-  return connected ? "connected" : "disconnected";
+function stateOf(connected: boolean): Span {
+  return connected ? "connected" : painted("dim", "disconnected");
 }
 
-export function healthFacts(health: HealthShape): readonly string[] {
+export function healthFacts(health: HealthShape): readonly Line[] {
   if (health === null) return [];
   const { mode, state, recoveredAt, firstPostAt } = health;
   const label = state === null ? "" : healthLabel(state, mode);
-  const common: readonly (readonly [string, string])[] = [
-    ["health", state === "recovered" ? `${label} at ${recoveredAt ?? "an unknown time"}` : label],
+  const words = state === "recovered" ? `${label} at ${recoveredAt ?? "an unknown time"}` : label;
+  const common: readonly (readonly [string, Line])[] = [
+    ["health", painted(state === null ? undefined : healthLook(state), words)],
     ["first post", firstPostAt ?? "never"],
   ];
   if (health.mode === "poll") {
     const { failingSince, lastPollAt, waiting, oldestWaitingAt, eventsRefusedAt } = health;
     return factLines([
       ...common,
-      ["failing since", failingSince ?? ""],
+      ["failing since", painted("bad", failingSince ?? "")],
       ["last poll", lastPollAt ?? "never"],
       ["events waiting", oldestWaitingAt === null ? String(waiting) : `${waiting}, since ${oldestWaitingAt}`],
       [
@@ -114,29 +122,27 @@ export function healthFacts(health: HealthShape): readonly string[] {
 }
 
 /** Returns the line that shows a delivery, both in `tail deliveries` and in a workspace's health. */
-export function deliveryLine(delivery: DeliveryShape): string {
+export function deliveryLine(delivery: DeliveryShape): Line {
   const { at, eventType, eventId, attempt, result, status, latencyMs, address } = delivery;
   const { polls, lastAt, events } = delivery;
-  return [
-    at,
+  return joined([
+    painted("dim", at),
     eventType,
     eventId,
     attempt === 0 ? "" : `attempt ${attempt}`,
-    result,
+    painted(resultLook(result), result),
     status === 0 ? "" : String(status),
     attempt === 0 ? "" : `${latencyMs} ms`,
     address,
     polls > 1 ? `${polls} polls, the last at ${lastAt ?? at}` : "",
     polls > 0 ? `${events === 0 ? "no" : events} ${events === 1 ? "event" : "events"}` : "",
-  ]
-    .filter((part) => part !== "")
-    .join("  ");
+  ]);
 }
 
 /** Returns whether the test passed, and the lines that describe the outcome. */
 export function testOutcome(outcome: TestOutcome): {
   readonly isGood: boolean;
-  readonly lines: readonly string[];
+  readonly lines: readonly Line[];
 } {
   if (outcome.mode === "poll") {
     const { polledWithinLastMinute, lastPollAt } = outcome;
@@ -144,8 +150,13 @@ export function testOutcome(outcome: TestOutcome): {
     return {
       isGood: polledWithinLastMinute,
       lines: polledWithinLastMinute
-        ? [`The ping is held, and the bridge polls (${last}).`]
-        : [`The ping is held, but the bridge has not polled within the last minute (${last}).`],
+        ? [painted("good", `The ping is held, and the bridge polls (${last}).`)]
+        : [
+            painted(
+              "bad",
+              `The ping is held, but the bridge has not polled within the last minute (${last}).`,
+            ),
+          ],
     };
   }
   const { steps, failedStep, failure, delivery } = outcome;
@@ -157,7 +168,13 @@ export function testOutcome(outcome: TestOutcome): {
     isGood: failedStep === null,
     lines:
       failedStep === null
-        ? [...done, `The bridge accepted the ping: ${delivery.status} after ${delivery.latencyMs} ms.`]
-        : [...done, `The push failed at the step ${failedStep}: ${failure}`],
+        ? [
+            ...done,
+            painted(
+              "good",
+              `The bridge accepted the ping: ${delivery.status} after ${delivery.latencyMs} ms.`,
+            ),
+          ]
+        : [...done, painted("bad", `The push failed at the step ${failedStep}: ${failure}`)],
   };
 }

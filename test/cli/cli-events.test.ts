@@ -3,7 +3,7 @@ import { status } from "../harness/behaviours";
 import { poll, post } from "../harness/bridge";
 import { runCli, startCli, startCliProcess, type CliChild } from "../harness/cli";
 import { TOKENS } from "../harness/processes";
-import { sharedPush } from "../harness/push";
+import { cardUpdate, sharedPush } from "../harness/push";
 import type { TestWorkspace } from "../harness/service";
 import { until } from "../harness/wait";
 
@@ -134,6 +134,26 @@ test("`tail deliveries` shows the workspace's health immediately and then each p
   expect(delivery).toMatchObject({ delivery: shown });
   tail.interrupt();
   expect(await tail.ended).toMatchObject({ code: EXIT.DONE, stderr: "" });
+});
+
+test("`tail deliveries` prints health at the start, and again only when its state changes", async () => {
+  const bridge = await push.bridge();
+  bridge.behave(status(503));
+  const tail = startCli(`tail deliveries ${bridge.workspaceId}`, { corePort });
+  tails.push(tail);
+  const healths = () => tail.lines().filter((line) => line.startsWith("health"));
+  const attempts = () => tail.lines().filter((line) => / attempt 1 /.test(line) && !line.startsWith("last"));
+  await until("health is shown", () => healths().length === 1);
+  for (let i = 1; i <= 4; i++) {
+    await push.publish(cardUpdate(bridge.workspaceId, String(i)));
+    await until("the attempt is shown", () => attempts().length === i);
+  }
+  await until("the bridge is failing", () => healths().some((line) => line.endsWith("Failing")));
+  bridge.behave(status(204));
+  await push.publish(cardUpdate(bridge.workspaceId, "5"));
+  await until("the bridge has recovered", () => healths().some((line) => line.includes("Recovered")));
+  const states = healths().map((line) => line.split(/ +/)[1]);
+  expect(states).toEqual([...new Set(states)]);
 });
 
 test("`tail events` shows members' events with the contract's fields, and acks the events", async () => {

@@ -1,4 +1,5 @@
 import { EXIT } from "../../cli/exit-code";
+import { coloured } from "../../kit/terminal-colour";
 import { status } from "../harness/behaviours";
 import { runCli } from "../harness/cli";
 import { cardUpdate, eventIdOf, sharedPush } from "../harness/push";
@@ -133,4 +134,18 @@ test("`send-again` needs either ids or --all, valid ids, and a workspace that pu
   expect([invalid.code, invalid.stderr]).toEqual([EXIT.DATA, expect.stringContaining("event_ids")]);
   const polls = await cli(`send-again ${id} ${EVENT_ID}`);
   expect([polls.code, polls.stderr]).toEqual([EXIT.NO, expect.stringContaining("has no target URL")]);
+});
+
+test("results and health are in colour if FORCE_COLOR is set", async () => {
+  const bridge = await failedBridge(1);
+  const run = (args: string) =>
+    runCli(args, { corePort: push.service.core.port, environment: { FORCE_COLOR: "1" } });
+  const shown = (await run(`workspace show ${bridge.workspaceId}`)).stdout;
+  const line = (name: string) => shown.split("\n").find((each) => each.startsWith(name));
+  expect([coloured("bad", "Failing"), coloured("warning", "Degraded")]).toContain(
+    line("health")?.split(/ {2,}/)[1],
+  );
+  expect(line("last failure")).toContain(coloured("bad", " ").split(" ")[0]);
+  const sent = await run(`send-again ${bridge.workspaceId} --all`);
+  expect(sent.stdout).toContain(`${bridge.ids[0]}  ${coloured("good", "queued")}\n`);
 });

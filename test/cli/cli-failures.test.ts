@@ -1,6 +1,7 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { EXIT } from "../../cli/exit-code";
+import { coloured } from "../../kit/terminal-colour";
 import { runCli, startCli, startCliProcess } from "../harness/cli";
 import { poll } from "../harness/bridge";
 import { testFolder } from "../harness/folder";
@@ -133,6 +134,31 @@ test("if core is down or does not serve TLS, the error says that core is unavail
     expect(code).toBe(EXIT.OUT_OF_REACH);
     expect(stderr).toMatch(/unavailable .*CORE_ADDRESS or --core, and CORE_TLS_CA/);
   }
+});
+
+test("if core is down, only the errors of commands that change something say that a change may have been made", async () => {
+  const corePort = await freePort();
+  const id = "0b8c3a52-6f0e-4c9e-9d53-2f6a3d0c7b11";
+  const reads = ["workspace list", `workspace show ${id}`, "workspace keys", `changes ${id}`, `failed ${id}`];
+  const streams = [`tail deliveries ${id}`, "tail events", "groups list"];
+  const changes = ["workspace re-encrypt", `workspace disconnect ${id}`, `send-test ${id}`];
+  const said = async (args: string) => {
+    const role = args === "tail events" ? "game" : "operator";
+    const { code, stderr } = await runCli(args, { corePort, role });
+    expect([code, stderr]).toEqual([EXIT.OUT_OF_REACH, expect.stringContaining("is unavailable")]);
+    return stderr.includes("the change may or may not have been made");
+  };
+  for (const args of [...reads, ...streams]) expect([args, await said(args)]).toEqual([args, false]);
+  for (const args of changes) expect([args, await said(args)]).toEqual([args, true]);
+});
+
+test("errors are in colour only on a terminal or with FORCE_COLOR", async () => {
+  const corePort = await freePort();
+  const said = async (args: string, environment: Record<string, string>) =>
+    (await startCliProcess(args, { corePort, environment }).ended).stderr;
+  expect(await said(LIST, { FORCE_COLOR: "1" })).toContain(`${coloured("bad", "chat-bridge:")} core at `);
+  expect(await said("--limt", { FORCE_COLOR: "1" })).toContain(`${coloured("bad", "error:")} unknown option`);
+  expect(await said(LIST, { NO_COLOR: "1" })).toMatch(/^chat-bridge: core at /);
 });
 
 test("without arguments, the command prints its usage; Ctrl-C aborts a call that is not answered", async () => {

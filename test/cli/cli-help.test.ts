@@ -26,3 +26,15 @@ test("--help names every exit code", async () => {
   for (const [number, words] of Object.entries(EXIT_CODE_WORDS))
     expect(stdout).toContain(`${number}  ${words}`);
 });
+
+test("--help says once which commands need a token of which role", async () => {
+  const { stdout } = await runCli("--help");
+  expect(stdout.match(/\brole\b/g)).toHaveLength(2);
+  const [, roles = ""] = /^Roles of tokens:\n((?: {2}.+\n)+)/m.exec(stdout) ?? [];
+  expect(roles.split("\n").map((line) => line.trim().split(/ {3,}/))).toEqual([
+    ["publish, tail events", "a token with the role game"],
+    ["listen, fake-core, sign, verify", "no token"],
+    ["all other commands", "a token with the role operator"],
+    [""],
+  ]);
+});

@@ -59,7 +59,7 @@ export function startCli(args: string | readonly string[], options: CliOptions =
   const [stdout, stderr] = [new PassThrough(), new PassThrough()];
   const input = Object.assign(Readable.from([Buffer.from(stdin)]), { isTTY });
   const code = runInProcess(wordsOf(args), {
-    terminal: createTerminal({ stdin: input, stdout, stderr }),
+    terminal: createTerminal({ stdin: input, stdout, stderr }, environmentOf(options)),
     environment: environmentOf(options),
     interruption: () => interrupt.signal,
   }).then(async (exit) => {
