@@ -195,6 +195,32 @@ testWith(["go", "version"])(
   COMPILE_MS,
 );
 
+testWith(["python3", "--version"])(
+  "the guide's Python function accepts a signature with the old or the new secret, and no other",
+  () => {
+    save("python", "verify.py");
+    const raw = "{}";
+    const signed = signatureOf("old", raw);
+    const both = `${signatureOf("new", raw)},${signed.slice(signed.indexOf("v1="))}`;
+    const headers = [
+      signed,
+      both,
+      signatureOf("other", raw),
+      signatureOf("old", "[]"),
+      signatureOf("old", raw, nowSeconds() - 301),
+      signed.replace("v1=", "v2="),
+      `${signed} `,
+    ];
+    const program = `import json, sys; from verify import verify
+print(json.dumps([verify(header, b"{}", ["new", "old"]) for header in json.loads(sys.argv[1])]))`;
+    const printed = execFileSync("python3", ["-c", program, JSON.stringify(headers)], {
+      cwd: folder,
+      encoding: "utf8",
+    });
+    expect(JSON.parse(printed)).toEqual([true, true, false, false, false, false, false]);
+  },
+);
+
 test("the Date header of a 409 contains the service's time, as the guide says", async () => {
   const { id, secret } = await push.workspaces.make();
   const stale = { "Service-Signature": signatureOf(secret, "", nowSeconds() - 600) };

@@ -9,6 +9,7 @@ import { DESKTOP, PHONE, testBrowser } from "../harness/browser";
 import { ROOT } from "../harness/compose-file";
 import { expectUsable } from "../harness/usable";
 import { until } from "../harness/wait";
+import { FOUND_FIRST, SEARCHES } from "./searches";
 
 const folder = mkdtempSync(join(tmpdir(), "cb-site-"));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
@@ -18,6 +19,48 @@ afterAll(() => rmSync(folder, { recursive: true, force: true }));
  * build that hangs reaches it.
  */
 const BUILD_WITHIN_MS = 600_000;
+
+/** The pages with which readers begin. */
+const CODE_FIRST = [
+  "README.md",
+  "docs/bridge-guide.md",
+  "docs/events.md",
+  "docs/game-service-guide.md",
+  "docs/games/typescript.md",
+  "docs/games/python.md",
+  "docs/games/go.md",
+  "docs/fake-core.md",
+  "docs/operator-guide.md",
+  "docs/install.md",
+  "docs/kubernetes.md",
+  "docs/upgrade.md",
+  "docs/backup.md",
+  "docs/tokens.md",
+  "docs/redis.md",
+  "docs/alerts.md",
+  "docs/operator-events.md",
+  "docs/tracing.md",
+  "docs/cli.md",
+  "docs/troubleshooting.md",
+  "kit/README.md",
+  "kit/game/README.md",
+  "bridges/README.md",
+  "bridges/irc/README.md",
+  "bridges/matrix/README.md",
+  "bridges/xmpp/README.md",
+  "demo/chat/README.md",
+] as const;
+
+/** A link of the page, as far as this test reads it. */
+interface Pathed {
+  readonly pathname: string;
+}
+
+/** Returns the path in the site of a page of the repository. */
+function pathInSite(path: string): string {
+  if (path === "README.md") return "/overview.html";
+  return `/${path.replace(/README\.md$/, "").replace(/\.md$/, ".html")}`;
+}
 const PROGRAM = join("docs", "site", "build.mjs");
 const check = (root: string) => {
   const { status, stderr } = spawnSync(process.execPath, [PROGRAM, "--check"], {
@@ -99,6 +142,29 @@ describe("the site", () => {
     expect([[...hosts], refusals]).toEqual([[url], []]);
   });
 
+  test(`the first result of at least ${FOUND_FIRST} of ${SEARCHES.length} searches in newcomers' words is an answer`, async () => {
+    const { page } = await browser.visit(url);
+    await page.getByRole("button", { name: "Search" }).click();
+    const results = page.locator(".results .result");
+    const missed: string[] = [];
+    for (const [query, answers] of SEARCHES) {
+      await page.getByRole("searchbox").fill(query);
+      // VitePress searches when the user stops typing.
+      const found = await until(`results for "${query}"`, async () => {
+        const paths = await results.evaluateAll((links: readonly Pathed[]) =>
+          links.map(({ pathname }) => pathname),
+        );
+        return paths.length > 0 && paths;
+      });
+      const rank = found.findIndex((path) => answers.map(pathInSite).includes(path)) + 1;
+      if (rank !== 1)
+        missed.push(`${query}: first ${found[0]}, an answer ${rank === 0 ? "not found" : `is ${rank}.`}`);
+      await page.getByRole("searchbox").fill("");
+      await until("no results", async () => (await results.count()) === 0);
+    }
+    expect(missed.length <= SEARCHES.length - FOUND_FIRST ? [] : missed).toEqual([]);
+  });
+
   test("links to pages, headings, pictures, source files and folders work", async () => {
     const { page, context } = await browser.visit(`${url}/overview.html`);
     const missing: string[] = [];
@@ -117,6 +183,18 @@ describe("the site", () => {
     await page.getByRole("main").getByRole("link", { name: "Libraries" }).click();
     await page.getByRole("heading", { name: "17. Libraries" }).waitFor();
     expect(missing).toEqual([]);
+  });
+
+  test("a reader sees the first code of each guide without scrolling", async () => {
+    const { page } = await browser.visit("about:blank");
+    const below: string[] = [];
+    for (const path of CODE_FIRST) {
+      await page.goto(url + pathInSite(path));
+      const box = await page.locator(".vp-doc div[class*=language-]").first().boundingBox();
+      // Three lines of code must be visible.
+      if (box === null || box.y + 100 > DESKTOP.height) below.push(`${path}: at ${box?.y ?? "no"} px`);
+    }
+    expect(below).toEqual([]);
   });
 
   test("its pages are accessible, fit a phone, and follow the system's theme", async () => {

@@ -38,6 +38,16 @@ function diagrams(md) {
   };
 }
 
+/** Pages for few readers. Only their headings are in the search index, which each reader downloads. */
+const HEADINGS_ONLY = /^(?:CHANGELOG|CODE_OF_CONDUCT|docs\/decisions\/|test\/|bench\/)/;
+
+/** Returns the HTML of a page for the search index. */
+function searchable(text, env, md) {
+  const html = md.render(text, env);
+  if (env.frontmatter?.search === false) return "";
+  return HEADINGS_ONLY.test(env.relativePath) ? (html.match(/<h\d.*?<\/h\d>/gs) ?? []).join("\n") : html;
+}
+
 /** Adds a content security policy: it blocks requests to other hosts, and allows only the scripts that the build wrote. */
 function withPolicy(html) {
   const inline = [...html.matchAll(/<script(?![^>]*\ssrc=)[^>]*>(.*?)<\/script>/gs)].map(([, code]) => code);
@@ -82,6 +92,7 @@ export default {
     outline: { level: [2, 3] },
     sidebar: [rest, ...readers, decisions].map(sidebarSection),
     nav: readers.map(({ does, pages: [first] }) => ({ text: does, link: `/${sitePath(first)}` })),
-    search: { provider: "local" },
+    // theme/search.js sets how the browser searches.
+    search: { provider: "local", options: { _render: searchable, miniSearch: {} } },
   },
 };

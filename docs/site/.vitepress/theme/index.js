@@ -2,12 +2,14 @@ import { useData } from "vitepress";
 import Theme from "vitepress/theme-without-fonts";
 import { onMounted, watch } from "vue";
 import { Diagram } from "./diagram.js";
+import { searchOptions } from "./search.js";
 import "./theme.css";
 
 export default {
   extends: Theme,
-  enhanceApp({ app }) {
+  enhanceApp({ app, siteData }) {
     app.component("Diagram", Diagram);
+    siteData.value.themeConfig.search.options.miniSearch.searchOptions = searchOptions;
   },
   setup() {
     const { frontmatter } = useData();
