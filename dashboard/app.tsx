@@ -42,16 +42,19 @@ export function App() {
   );
 }
 
-const WORKSPACE_PATH = /^\/workspaces\/([^/]+)$/;
+const WORKSPACE_PATH = /^\/workspaces\/([^/]+)(\/settings)?$/;
 
 function Page({ state }: { readonly state: SessionState }) {
   const { pathname } = useHere();
-  const [, id] = WORKSPACE_PATH.exec(pathname) ?? [];
+  const [, id, settings] = WORKSPACE_PATH.exec(pathname) ?? [];
   if (id === undefined && pathname !== "/" && pathname !== "/connect") return <NotFoundPage />;
   if (state.is === "looking") return <Loading what="Signing in" />;
   if (state.is === "out") return <SignInPage why={state.why} />;
   const { session } = state;
-  if (id !== undefined) return <WorkspacePage key={id} id={id} publicUrl={session.publicUrl} />;
+  if (id !== undefined) {
+    const tab = settings === undefined ? "overview" : "settings";
+    return <WorkspacePage key={id} id={id} tab={tab} publicUrl={session.publicUrl} />;
+  }
   if (pathname === "/") return <WorkspacesPage />;
   if (session.workspaces === null) return <ConnectPage publicUrl={session.publicUrl} />;
   return (

@@ -1,5 +1,5 @@
 import { useState } from "preact/hooks";
-import type { WorkspaceWithSecret } from "../../proto/json/shapes";
+import type { WorkspaceShape, WorkspaceWithSecret } from "../../proto/json/shapes";
 import { useNow } from "../clock";
 import { ActionButton } from "../parts/action-button";
 import { ModeBadge } from "../parts/badge";
@@ -9,39 +9,35 @@ import { ErrorNotice } from "../parts/notice";
 import { PageHeading } from "../parts/page-heading";
 import { SecretCard } from "../parts/secret-card";
 import { Link } from "../router";
-import { showsNextSteps } from "../words/next-steps";
-import { ChangesCard } from "../workspace/changes-card";
-import { DangerZone } from "../workspace/danger-zone";
-import { DeliveryLog } from "../workspace/delivery-log";
-import { HealthCard } from "../workspace/health-card";
+import { healthWords } from "../words/health-words";
 import { LivenessBadge, LivenessNotice } from "../workspace/liveness";
-import { NextStepsCard } from "../workspace/next-steps-card";
-import { OperatorEventsCard } from "../workspace/operator-events-card";
-import { ProfileCard } from "../workspace/profile-card";
-import { SecretsCard } from "../workspace/secrets-card";
-import { TargetUrlCard } from "../workspace/target-url-card";
-import { TestEventCard } from "../workspace/test-event-card";
-import { TrafficCard } from "../workspace/traffic-card";
-import { useTicks } from "../workspace/use-ticks";
+import { NoWorkspace } from "../workspace/no-workspace";
+import { Overview } from "../workspace/overview";
+import { Settings } from "../workspace/settings";
 import { useWorkspace } from "../workspace/use-workspace";
+import { WorkspaceTabs, type WorkspaceTab } from "../workspace/workspace-tabs";
 
-export function WorkspacePage({ id, publicUrl }: { readonly id: string; readonly publicUrl: string }) {
+export interface WorkspacePageProps {
+  readonly id: string;
+  readonly tab: WorkspaceTab;
+  /** Base URL at which bridges reach the service. */
+  readonly publicUrl: string;
+}
+
+export function WorkspacePage({ id, tab, publicUrl }: WorkspacePageProps) {
   const { workspace, health, deliveries, liveness, updatedAt, error, gone, changed } = useWorkspace(id);
   const [made, setMade] = useState<WorkspaceWithSecret | undefined>(undefined);
-  const used = useTicks(id);
   const now = useNow(60_000);
 
-  if (gone) {
-    return (
-      <div class="narrow">
-        <PageHeading title="There is no such workspace" />
-        <p>It was deleted, or the address is incorrect.</p>
-        <Link href="/">All workspaces</Link>
-      </div>
-    );
-  }
+  if (gone) return <NoWorkspace />;
   if (workspace === undefined) {
-    return error === undefined ? <Loading what="Loading the workspace" /> : <ErrorNotice error={error} />;
+    // During an outage, the stream reports the outage seconds before the read fails.
+    return (
+      <>
+        <LivenessNotice liveness={liveness} updatedAt={updatedAt} />
+        {error === undefined ? <Loading what="Loading the workspace" /> : <ErrorNotice error={error} />}
+      </>
+    );
   }
 
   function withSecret(answer: WorkspaceWithSecret): void {
@@ -49,62 +45,70 @@ export function WorkspacePage({ id, publicUrl }: { readonly id: string; readonly
     changed(answer.workspace);
   }
 
-  const isAlive = workspace.custom && workspace.connected;
-  const isNew = showsNextSteps(workspace, health, used.ticks, used.begun, now);
-  const hasTraffic = isAlive && (!isNew || (deliveries ?? []).length > 0);
-  const hook = `${publicUrl}/hooks/${workspace.id}`;
+  const isStale = liveness !== "live" && updatedAt !== undefined;
+  const isBad = healthWords(workspace, health, now).tone === "bad";
+  const windowTitle = `${isBad ? "(!) " : ""}${tab === "settings" ? "Settings · " : ""}${workspace.name}`;
   return (
     <>
       <nav class="crumbs" aria-label="Where you are">
         <Link href="/">Workspaces</Link>
       </nav>
-      <PageHeading title={workspace.name}>
+      <PageHeading title={workspace.name} windowTitle={windowTitle}>
         <ModeBadge mode={workspace.mode} />
         <LivenessBadge liveness={liveness} />
       </PageHeading>
-      <dl class="addresses">
-        <div>
-          <dt>Id</dt>
-          <dd>
-            <code>{workspace.id}</code>
-            <CopyButton short text={workspace.id} what="the workspace id" />
-          </dd>
-        </div>
-        {isAlive && (
-          <div>
-            <dt>Hook URL</dt>
-            <dd>
-              <code>{hook}</code>
-              <CopyButton short text={hook} what="the hook URL" />
-            </dd>
-          </div>
-        )}
-      </dl>
+      <Addresses workspace={workspace} publicUrl={publicUrl} />
+      <WorkspaceTabs id={workspace.id} shown={tab} />
       <LivenessNotice liveness={liveness} updatedAt={updatedAt} />
       <ErrorNotice error={error} />
       {made !== undefined && (
         <SecretCard made={made} publicUrl={publicUrl} comesUp>
           <ActionButton look="primary" onClick={() => setMade(undefined)}>
-            I have stored it
+            Hide the secret
           </ActionButton>
         </SecretCard>
       )}
-      <div class={`overview${isNew && hasTraffic ? " is-full" : ""}`}>
-        <HealthCard workspace={workspace} health={health} />
-        {isNew && <NextStepsCard workspace={workspace} health={health} used={used} />}
-        {isAlive && <TestEventCard workspace={workspace} health={health} liveness={liveness} />}
-        {hasTraffic && <TrafficCard deliveries={deliveries} mode={workspace.mode} />}
-      </div>
-      <DeliveryLog deliveries={deliveries} workspace={workspace} />
-      <h2 class="section-title">Settings</h2>
-      <div class="settings">
-        {workspace.custom && <TargetUrlCard workspace={workspace} health={health} onChange={changed} />}
-        {isAlive && <SecretsCard workspace={workspace} onSecret={withSecret} />}
-        <ProfileCard workspace={workspace} onChange={changed} />
-        <OperatorEventsCard workspace={workspace} onChange={changed} />
-        <ChangesCard id={id} />
-        <DangerZone workspace={workspace} onChange={changed} onSecret={withSecret} />
-      </div>
+      {tab === "overview" ? (
+        <Overview
+          workspace={workspace}
+          health={health}
+          deliveries={deliveries}
+          liveness={liveness}
+          isStale={isStale}
+        />
+      ) : (
+        <Settings workspace={workspace} health={health} onChange={changed} onSecret={withSecret} />
+      )}
     </>
+  );
+}
+
+function Addresses({
+  workspace,
+  publicUrl,
+}: {
+  readonly workspace: WorkspaceShape;
+  readonly publicUrl: string;
+}) {
+  const hook = `${publicUrl}/hooks/${workspace.id}`;
+  return (
+    <dl class="addresses">
+      <div>
+        <dt>Id</dt>
+        <dd>
+          <code>{workspace.id}</code>
+          <CopyButton short text={workspace.id} what="the workspace id" />
+        </dd>
+      </div>
+      {workspace.custom && workspace.connected && (
+        <div>
+          <dt>Hook URL</dt>
+          <dd>
+            <code>{hook}</code>
+            <CopyButton short text={hook} what="the hook URL" />
+          </dd>
+        </div>
+      )}
+    </dl>
   );
 }

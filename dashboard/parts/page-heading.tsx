@@ -11,15 +11,18 @@ let isFirst = true;
  */
 export function PageHeading({
   title,
+  windowTitle = title,
   children,
 }: {
   readonly title: string;
+  /** The window's title, if it differs from the heading. */
+  readonly windowTitle?: string;
   readonly children?: ComponentChildren;
 }) {
   const heading = useRef<HTMLHeadingElement>(null);
   useEffect(() => {
-    document.title = `${title} · Chat bridge`;
-  }, [title]);
+    document.title = `${windowTitle} · Chat bridge`;
+  }, [windowTitle]);
   // An effect that runs after the first paint could take the focus from a field that the user has already chosen.
   useLayoutEffect(() => {
     const hasUserMoved = isFirst && document.activeElement !== document.body;

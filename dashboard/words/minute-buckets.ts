@@ -1,12 +1,15 @@
 import { RESULT_MEANINGS } from "../../contract/deliveries";
 import type { DeliveryShape } from "../../proto/json/shapes";
 
-/** The series of the chart: push attempts by outcome, and polls. */
-export const COUNTED = ["success", "failed", "dropped", "polls"] as const;
-export type Counted = (typeof COUNTED)[number];
+/** Push attempts by outcome, and polls. */
+type Counted = "success" | "failed" | "dropped" | "polls";
 
 /** The counts for each minute of the last hour. All lists have the same length, and begin with the oldest minute. */
 export interface MinuteBuckets extends Readonly<Record<Counted, readonly number[]>> {
+  /** Events that polls returned. */
+  readonly fetched: readonly number[];
+  /** Whether a full minute after the first known poll had no poll. */
+  readonly silent: readonly boolean[];
   /** Start of each minute, in seconds since the epoch. */
   readonly minutes: readonly number[];
   /** Median and slowest latency of the accepted attempts, in ms; null in a minute without accepted attempts. */
@@ -24,10 +27,21 @@ export function minuteBuckets(deliveries: readonly DeliveryShape[], nowMs: numbe
   const sinceMs = nowMs - HOUR_MS;
   const first = Math.floor(sinceMs / MINUTE_MS);
   const indexOf = (atMs: number) => Math.floor(atMs / MINUTE_MS) - first;
-  const counts = Array.from({ length: MINUTES }, () => ({ success: 0, failed: 0, dropped: 0, polls: 0 }));
+  const counts = Array.from({ length: MINUTES }, () => ({
+    success: 0,
+    failed: 0,
+    dropped: 0,
+    polls: 0,
+    fetched: 0,
+  }));
   const latencies = Array.from({ length: MINUTES }, (): number[] => []);
+  let firstPollMs = Infinity;
   for (const delivery of deliveries) {
     if (delivery.polls > 0) {
+      const pollMs = Date.parse(delivery.at);
+      firstPollMs = Math.min(firstPollMs, pollMs);
+      const fetching = pollMs > sinceMs ? counts[indexOf(Math.min(pollMs, nowMs))] : undefined;
+      if (fetching !== undefined) fetching.fetched += delivery.events;
       const until = pollsUntil(delivery);
       counts.forEach((count, i) => {
         const fromMs = Math.max(sinceMs, (first + i) * MINUTE_MS - 1);
@@ -52,6 +66,11 @@ export function minuteBuckets(deliveries: readonly DeliveryShape[], nowMs: numbe
     failed: counts.map(({ failed }) => failed),
     dropped: counts.map(({ dropped }) => dropped),
     polls: counts.map(({ polls }) => polls),
+    fetched: counts.map(({ fetched }) => fetched),
+    silent: counts.map(({ polls }, i) => {
+      const fromMs = (first + i) * MINUTE_MS;
+      return polls === 0 && i > 0 && fromMs >= firstPollMs && fromMs + MINUTE_MS <= nowMs;
+    }),
     median: ascending.map((each) => each[Math.ceil(each.length / 2) - 1] ?? null),
     slowest: ascending.map((each) => each.at(-1) ?? null),
   };

@@ -1,5 +1,6 @@
 import { LOGGED_SECONDS } from "../../contract/deliveries";
-import type { HealthShape, WorkspaceShape } from "../../proto/json/shapes";
+import type { DeliveryShape, HealthShape, WorkspaceShape } from "../../proto/json/shapes";
+import { oldestKept } from "./delivery-list";
 
 /** A step that an operator confirms, because the service cannot detect it. */
 export type Tick = "stored" | "checked";
@@ -27,13 +28,35 @@ export function nextSteps(health: HealthShape, ticks: Ticks): readonly Step[] {
   ];
 }
 
+/** Milliseconds after which a bridge that works is no longer new. */
+const NEW_FOR_MS = 60 * 60 * 1_000;
+/** Number of delivered events after which a bridge is no longer new. */
+const NEW_EVENTS_MAX = 25;
+
 /**
- * Returns whether a workspace's page shows the steps. The page shows the steps until all are done. If the bridge has
- * sent requests and the workspace is older than the period of the log, the page also hides the steps: the log then
+ * Returns whether a bridge is in use: it has worked for an hour, or has got many events. A bridge that only receives
+ * pushes never sends a request, so without this rule, its workspace would look new forever.
+ *
+ * @param deliveries the log, newest first
+ */
+export function isInUse(deliveries: readonly DeliveryShape[], nowMs: number): boolean {
+  const worked = deliveries.filter(({ polls, result }) => polls > 0 || result === "success");
+  const first = worked.at(-1);
+  if (first === undefined) return false;
+  const events = worked.reduce((sum, { polls, events: fetched }) => sum + (polls > 0 ? fetched : 1), 0);
+  // A full log has lost its beginning.
+  const isOld = nowMs - Date.parse(first.at) >= NEW_FOR_MS || oldestKept(deliveries) !== undefined;
+  return isOld || events > NEW_EVENTS_MAX;
+}
+
+/**
+ * Returns whether a workspace's page shows the steps. The page shows the steps until all are done or the bridge is in
+ * use. If the bridge has sent requests and the workspace is older than the period of the log, the page also hides the steps: the log then
  * cannot show whether a push ever succeeded.
  *
  * @param begun whether the operator connected the workspace in this browser, or confirmed a step; if not, the page hides
  *   the steps even if the step `check` is not done
+ * @param isUsed the result of `isInUse`
  */
 export function showsNextSteps(
   workspace: Pick<WorkspaceShape, "custom" | "connected" | "createdAt">,
@@ -41,8 +64,9 @@ export function showsNextSteps(
   ticks: Ticks,
   begun: boolean,
   nowMs: number,
+  isUsed = false,
 ): boolean {
-  if (!workspace.custom || !workspace.connected || health === null) return false;
+  if (!workspace.custom || !workspace.connected || health === null || isUsed) return false;
   const missing = nextSteps(health, ticks).filter(({ done }) => !done);
   const isUnheard = missing.some(({ is }) => is === "request");
   const isNew = nowMs - Date.parse(workspace.createdAt) < LOGGED_SECONDS * 1_000;

@@ -8,7 +8,8 @@ export interface ChartSeries {
   readonly label: string;
   /** A colour variable of the stylesheet, e.g. "--good". */
   readonly colour: string;
-  readonly kind: "bars" | "line" | "points";
+  /** A `band` fills whole minutes, behind the bars. */
+  readonly kind: "bars" | "band" | "line" | "points";
 }
 
 export interface ChartProps {
@@ -23,6 +24,8 @@ export interface ChartProps {
   readonly height: number;
   /** Returns the figures of a minute in words. `minute` is an index into `minutes`. */
   reading(minute: number): string;
+  /** Called when the user chooses a minute, with its start in ms since the epoch. Without it, no minute can be chosen. */
+  readonly onMinute?: ((startMs: number) => void) | undefined;
 }
 
 /** A minute in seconds, because the chart's x axis is in seconds. */
@@ -33,21 +36,34 @@ const POINT_SIZE = 5;
 const TIME_STEPS = [5, 10, 15, 20, 30].map((count) => count * MINUTE);
 const TIME_LABEL_WIDTH = 60;
 
-/** A chart of the last hour. While the mouse is over a minute, the chart shows the minute's figures. */
-export function Chart({ label, minutes, series, values, unit, height, reading }: ChartProps) {
+/**
+ * A chart of the last hour. While the mouse is over a minute, the chart shows the minute's figures. With `onMinute`, a
+ * click chooses a minute, and a slider over the chart does the same for the keyboard: arrow keys move, Enter chooses.
+ */
+export function Chart({ label, minutes, series, values, unit, height, reading, onMinute }: ChartProps) {
   const [pointed, setPointed] = useState<number | undefined>(undefined);
+  const [picked, setPicked] = useState<number | undefined>(undefined);
   const box = useRef<HTMLDivElement>(null);
   const plot = useRef<uPlot | undefined>(undefined);
   const data = [minutes, ...values] as uPlot.AlignedData;
   const latest = useRef(data);
   latest.current = data;
 
+  function choose(minute: number | null | undefined): void {
+    const start = minute == null ? undefined : minutes[minute];
+    if (start !== undefined) onMinute?.(start * 1_000);
+  }
+  const chooseLatest = useRef(choose);
+  chooseLatest.current = choose;
+
   useEffect(() => {
     const element = box.current;
     if (element === null) return;
     function draw(at: HTMLDivElement): void {
       plot.current?.destroy();
-      plot.current = new uPlot(optionsFor(at, series, unit, height, setPointed), latest.current, at);
+      const drawn = new uPlot(optionsFor(at, series, unit, height, setPointed), latest.current, at);
+      drawn.over.addEventListener("click", () => chooseLatest.current(drawn.cursor.idx));
+      plot.current = drawn;
     }
     draw(element);
     const stop = onColours(() => draw(element));
@@ -64,17 +80,71 @@ export function Chart({ label, minutes, series, values, unit, height, reading }:
 
   useEffect(() => plot.current?.setData(data), [JSON.stringify(data)]);
 
-  const at = pointed === undefined ? undefined : minutes[pointed];
+  const shown = pointed ?? picked;
+  const at = shown === undefined ? undefined : minutes[shown];
   return (
-    <div class="chart-box">
+    <div class={`chart-box${onMinute === undefined ? "" : " is-clickable"}`}>
       <div class="chart" ref={box} role="img" aria-label={label} />
-      {at !== undefined && pointed !== undefined && (
+      {onMinute !== undefined && (
+        <MinuteSlider
+          minutes={minutes}
+          picked={picked}
+          reading={reading}
+          onPick={setPicked}
+          onChoose={choose}
+        />
+      )}
+      {at !== undefined && shown !== undefined && (
         // The chart's label contains the figures for screen readers.
         <p class="chart-reading" aria-hidden="true">
-          {localTime(at * 1_000, "clock")}: {reading(pointed)}
+          {localTime(at * 1_000, "clock")}: {reading(shown)}
         </p>
       )}
     </div>
+  );
+}
+
+interface MinuteSliderProps extends Pick<ChartProps, "minutes" | "reading"> {
+  readonly picked: number | undefined;
+  onPick(minute: number | undefined): void;
+  onChoose(minute: number): void;
+}
+
+/** Lets a keyboard user read and choose the minutes of a chart. It covers the chart, and lets the mouse through. */
+function MinuteSlider({ minutes, picked, reading, onPick, onChoose }: MinuteSliderProps) {
+  const last = minutes.length - 1;
+  const now = Math.min(picked ?? last, last);
+  const steps: Readonly<Record<string, number>> = {
+    ArrowLeft: now - 1,
+    ArrowDown: now - 1,
+    ArrowRight: now + 1,
+    ArrowUp: now + 1,
+    PageDown: now - 10,
+    PageUp: now + 10,
+    Home: 0,
+    End: last,
+  };
+  function onKeyDown(event: KeyboardEvent): void {
+    const to = steps[event.key];
+    if (to !== undefined) onPick(Math.max(0, Math.min(last, to)));
+    else if (event.key === "Enter" || event.key === " ") onChoose(now);
+    else return;
+    event.preventDefault();
+  }
+  return (
+    <div
+      class="chart-slider"
+      role="slider"
+      tabIndex={0}
+      aria-label="Minute; Enter shows its deliveries in the log"
+      aria-valuemin={0}
+      aria-valuemax={last}
+      aria-valuenow={now}
+      aria-valuetext={`${localTime((minutes[now] ?? 0) * 1_000, "clock")}: ${reading(now)}`}
+      onKeyDown={onKeyDown}
+      onFocus={() => onPick(now)}
+      onBlur={() => onPick(undefined)}
+    />
   );
 }
 
@@ -127,8 +197,9 @@ function optionsFor(
 
 function seriesFor({ label, kind }: ChartSeries, colour: string): uPlot.Series {
   switch (kind) {
+    case "band":
     case "bars": {
-      const paths = uPlot.paths.bars?.({ size: [BAR_WIDTH, 40] });
+      const paths = uPlot.paths.bars?.({ size: kind === "band" ? [1, Infinity] : [BAR_WIDTH, 40] });
       return {
         label,
         fill: colour,

@@ -88,6 +88,14 @@ function LoadedLog({ deliveries, workspace }: DeliveryLogProps & { deliveries: r
         <h2 id="log-title" ref={heading}>
           Delivery log
         </h2>
+        {log.length > 0 && (
+          <p class="hint">
+            {loggedWords(log)}
+            <span role="status">
+              {isFiltered(filter) && ` – ${rows.length} of ${toRows(log).length} match.`}
+            </span>
+          </p>
+        )}
         <div class="row log-buttons">
           {unseen > 0 && (
             <ActionButton look="primary" onClick={showNewest}>
@@ -103,12 +111,6 @@ function LoadedLog({ deliveries, workspace }: DeliveryLogProps & { deliveries: r
         <p class="empty-line">No deliveries yet. {WHAT_APPEARS[workspace.mode]}</p>
       ) : (
         <>
-          <p class="hint">
-            {loggedWords(log)}
-            <span role="status">
-              {isFiltered(filter) && ` – ${rows.length} of ${toRows(log).length} match.`}
-            </span>
-          </p>
           <LogFilters
             log={log}
             filter={filter}
@@ -145,11 +147,13 @@ function LoadedLog({ deliveries, workspace }: DeliveryLogProps & { deliveries: r
               ))}
             </ol>
           )}
-          <LogPager page={page} pages={pages} onPage={showPage} />
-          <p class="hint">
-            The log keeps the last {PUSHES_LOGGED_MAX.toLocaleString("en")} push attempts and{" "}
-            {POLLS_LOGGED_MAX} entries of polls, for 7 days.
-          </p>
+          <div class="log-end">
+            <LogPager page={page} pages={pages} onPage={showPage} />
+            <p class="hint">
+              The log keeps the last {PUSHES_LOGGED_MAX.toLocaleString("en")} push attempts and{" "}
+              {POLLS_LOGGED_MAX} entries of polls, for 7 days.
+            </p>
+          </div>
         </>
       )}
     </>

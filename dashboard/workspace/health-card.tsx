@@ -8,13 +8,15 @@ import { healthWords } from "../words/health-words";
 export interface HealthCardProps {
   readonly workspace: WorkspaceShape;
   readonly health: HealthShape;
+  /** Whether the health may be outdated. The card then loses the colour of the state. */
+  readonly isStale: boolean;
 }
 
 /** Shows the workspace's health, advice if there is any, and the figures of polling or pushing. */
-export function HealthCard({ workspace, health }: HealthCardProps) {
+export function HealthCard({ workspace, health, isStale }: HealthCardProps) {
   const { tone, label, sentence, advice } = healthWords(workspace, health, useNow());
   return (
-    <section class={`card health tone-${tone}`} aria-labelledby="health-title">
+    <section class={`card health tone-${tone}${isStale ? " is-stale" : ""}`} aria-labelledby="health-title">
       <div class="health-words">
         <h2 id="health-title" class="unseen">
           Health

@@ -109,6 +109,32 @@ test.each<[string, () => DashboardEdge, () => void, () => void]>([
   },
 );
 
+// time: smoke
+test("while the page is not live, the health has no colour of its state; a page that is opened now says why it has nothing to show", async () => {
+  const { page, context } = await browser.visitSignedIn(dashboard.url, `/workspaces/${workspace.id}`);
+  await isLive(page);
+  const colour = "getComputedStyle(document.querySelector('.health')).color";
+  const shown = await page.evaluate<string>(colour);
+  const words = await page.locator(".health-label").innerText();
+  const opened = await context.newPage();
+  process.kill(core.pid, "SIGSTOP");
+  try {
+    await isAway(page);
+    await page.locator(".health.is-stale").waitFor();
+    expect(await page.locator(".health-label").innerText()).toBe(words);
+    await opened.goto(`${dashboard.url}/workspaces/${workspace.id}`);
+    await opened.getByText(/^The service's core does not answer\. This page updates as soon as/).waitFor();
+    await untilCount(opened.locator(".health"), 0);
+  } finally {
+    process.kill(core.pid, "SIGCONT");
+  }
+  await isLive(page);
+  await untilCount(page.locator(".health.is-stale"), 0);
+  expect(await page.evaluate<string>(colour)).toBe(shown);
+  await opened.bringToFront();
+  await isLive(opened);
+});
+
 // time: controlled
 test("a page is not live after 5 seconds without data in its stream, and is live again when the stream resumes", async () => {
   const { page } = await browser.visitSignedIn(dashboard.url);

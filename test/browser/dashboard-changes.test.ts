@@ -11,9 +11,9 @@ beforeAll(async () => {
   visitor = await browser.visitSignedIn(push.service.dashboardUrl);
 });
 
-async function open(workspaceId: string): Promise<Visitor["page"]> {
+async function open(workspaceId: string, tab: "" | "/settings" = ""): Promise<Visitor["page"]> {
   const { page } = visitor;
-  await page.goto(`${push.service.dashboardUrl}/workspaces/${workspaceId}`);
+  await page.goto(`${push.service.dashboardUrl}/workspaces/${workspaceId}${tab}`);
   await page.getByText("Live", { exact: true }).waitFor();
   return page;
 }
@@ -50,10 +50,8 @@ test("the page of a poll workspace shows waiting events, each poll as it happens
 test("the form for the target URL warns about held events, and shows why a URL is rejected", async () => {
   const bridge = await push.bridge({ polls: true });
   await push.publish({ workspaceId: bridge.workspaceId, content: create("c1") });
-  const page = await open(bridge.workspaceId);
-  await page.getByRole("button", { name: "Send test event" }).click();
-  const testOutcome = page.getByText(/^The ping is held/);
-  await testOutcome.waitFor();
+  await push.workspaces.sendTestEvent(bridge.workspaceId);
+  const page = await open(bridge.workspaceId, "/settings");
   const field = page.getByLabel("Events are pushed to");
   await field.fill("https://192.168.0.1/events");
   await page.getByRole("button", { name: "Set", exact: true }).click();
@@ -74,9 +72,9 @@ test("the form for the target URL warns about held events, and shows why a URL i
   await dialog.getByRole("button", { name: "Set the target URL" }).click();
   await page.getByText("Target URL set: events are pushed.").waitFor();
   await page.getByText("Polls are answered with 403.").waitFor();
+  await page.getByRole("link", { name: "Overview" }).click();
   await page.locator(".health-label").getByText("Nothing pushed").waitFor();
-  // The outcome of the test event belonged to the previous mode, so the page removes it.
-  await testOutcome.waitFor({ state: "detached" });
+  await page.getByRole("link", { name: "Settings" }).click();
 
   await field.fill(`${bridge.url}?changed`);
   await page.getByRole("button", { name: "Change", exact: true }).click();
@@ -87,16 +85,28 @@ test("the form for the target URL warns about held events, and shows why a URL i
   await page.getByRole("button", { name: "Clear" }).click();
   await page.getByRole("dialog").getByRole("button", { name: "Clear the target URL" }).click();
   await page.getByText("Target URL cleared: events are held for polling.").waitFor();
+  await page.getByRole("link", { name: "Overview" }).click();
   // The held event counts as waiting again, and so does the ping unless it has expired.
   const waiting = page.locator(".figures div", { hasText: "Events waiting" });
   await waiting.getByText(/^[12]$/).waitFor();
+});
+
+test("when the target URL changes, the page removes the outcome of a test event, which belonged to the previous mode", async () => {
+  const bridge = await push.bridge({ polls: true });
+  const page = await open(bridge.workspaceId);
+  await page.getByRole("button", { name: "Send test event" }).click();
+  const testOutcome = page.getByText(/^The ping is held/);
+  await testOutcome.waitFor();
+  await push.workspaces.setTargetUrl(bridge.workspaceId, bridge.url);
+  await page.locator(".health-label").getByText("Nothing pushed").waitFor();
+  await testOutcome.waitFor({ state: "detached" });
 });
 
 // time: smoke
 // contract: secret-shown-once, rotation-inbound
 test("rotating the secret shows the new secret once, and says how long the old one is still accepted", async () => {
   const workspace = await push.workspaces.make({ name: "Rotates" });
-  const page = await open(workspace.id);
+  const page = await open(workspace.id, "/settings");
   const dialog = page.getByRole("dialog");
   const rotate = async () => {
     await page.getByRole("button", { name: "Rotate", exact: true }).click();
@@ -114,7 +124,7 @@ test("rotating the secret shows the new secret once, and says how long the old o
   for (const each of [secret, workspace.secret]) {
     expect((await poll(push.service.url, { id: workspace.id, secret: each })).status).toBe(200);
   }
-  await page.getByRole("button", { name: "I have stored it" }).click();
+  await page.getByRole("button", { name: "Hide the secret" }).click();
   await page.locator("[data-secret]").waitFor({ state: "detached" });
 
   for (const active of [3, 4]) {
@@ -128,13 +138,17 @@ test("rotating the secret shows the new secret once, and says how long the old o
 // contract: check-3
 test("disconnecting asks for confirmation, and connecting again shows a new secret", async () => {
   const workspace = await push.workspaces.make({ name: "Comes and goes" });
-  const page = await open(workspace.id);
+  const page = await open(workspace.id, "/settings");
   await page.getByRole("button", { name: "Disconnect" }).click();
   const dialog = page.getByRole("dialog", { name: "Disconnect Comes and goes?" });
   await dialog.getByRole("button", { name: "Disconnect" }).click();
+  const connect = page.getByRole("button", { name: "Connect again" });
+  await connect.waitFor();
+  await page.getByRole("link", { name: "Overview" }).click();
   await page.locator(".health-label").getByText("Disconnected").waitFor();
+  await page.getByRole("link", { name: "Settings" }).click();
   expect((await poll(push.service.url, workspace)).status).toBe(404);
-  await page.getByRole("button", { name: "Connect again" }).click();
+  await connect.click();
   const secret = await page.locator("[data-secret]").innerText();
   expect((await poll(push.service.url, { id: workspace.id, secret })).status).toBe(200);
   expect((await poll(push.service.url, workspace)).status).toBe(401);
@@ -142,7 +156,7 @@ test("disconnecting asks for confirmation, and connecting again shows a new secr
 
 test("the name and the owner's email can be changed", async () => {
   const workspace = await push.workspaces.make({ name: "Before" });
-  const page = await open(workspace.id);
+  const page = await open(workspace.id, "/settings");
   const save = page.getByRole("button", { name: "Save" });
   await page.getByLabel("Name").fill("After");
   await page.getByLabel("Owner's email").fill(`${"a".repeat(250)}@example.com`);
@@ -160,7 +174,7 @@ test("deleting a workspace requires its name; other open pages show that the wor
   const other = await visitor.context.newPage();
   await other.goto(`${push.service.dashboardUrl}/workspaces/${workspace.id}`);
   await other.getByText("Live", { exact: true }).waitFor();
-  const page = await open(workspace.id);
+  const page = await open(workspace.id, "/settings");
   await page.bringToFront();
   await page.getByRole("button", { name: "Delete" }).click();
   const dialog = page.getByRole("dialog", { name: "Delete Goes away?" });

@@ -153,7 +153,7 @@ describe.each(LOOKS)("on %s,", (_look, options) => {
   });
 });
 
-test("on a phone, a workspace's page begins with the name, the state and the hook URL, and ends with the settings", async () => {
+test("on a phone, a workspace's page begins with the name, the state and the hook URL, and ends with the log", async () => {
   const bridge = await push.bridge();
   await push.ping(bridge.workspaceId);
   const path = `/workspaces/${bridge.workspaceId}`;
@@ -163,12 +163,12 @@ test("on a phone, a workspace's page begins with the name, the state and the hoo
     "h1",
     ".liveness",
     ".addresses",
+    ".page-tabs",
     ".health",
     ".next-steps",
     ".test-event",
     ".traffic",
     ".log",
-    ".settings",
   ];
   const tops = await page.evaluate<number[]>(
     `${JSON.stringify(parts)}.map((part) => document.querySelector(part).getBoundingClientRect().top)`,

@@ -16,7 +16,7 @@ test("the form for operator events sets an address, shows its secret once, and c
   push.names.set("ops.bridge.test", ["127.0.0.1"]);
   const receiver = await startReceiver({ certificate: push.certificate, names: ["ops.bridge.test"] });
   const { page } = visitor;
-  await page.goto(`${push.service.dashboardUrl}/workspaces/${id}`);
+  await page.goto(`${push.service.dashboardUrl}/workspaces/${id}/settings`);
   const card = page.getByRole("region", { name: "Operator events" });
   const field = card.getByLabel("Failures and recoveries are reported to");
   await field.fill("https://192.168.0.1/");

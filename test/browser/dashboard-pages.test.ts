@@ -106,7 +106,7 @@ const PAGES: readonly (readonly [
   ],
   [
     "a dialog",
-    () => pageOf(polling.id),
+    () => `${pageOf(polling.id)}/settings`,
     async (page) => {
       await page.getByRole("button", { name: "Delete" }).click();
       await page.getByRole("dialog").waitFor();
@@ -156,7 +156,7 @@ test.each([
     await page.setViewportSize(viewport);
     await page.goto(`${dashboardUrl}${pageOf(fresh.workspaceId)}`);
     await page.getByText("0 of 4 done").waitFor();
-    const cards = page.locator(".overview > .card");
+    const cards = page.locator(".overview .card");
     const titles = await cards.getByRole("heading", { level: 2 }).allInnerTexts();
     expect(titles.map((title) => title.trim())).toEqual(["Health", "What to do next", "Test event"]);
     const [health, next, test] = await Promise.all([0, 1, 2].map((at) => cards.nth(at).boundingBox()));
@@ -183,7 +183,7 @@ test("the Tab key moves a visible focus from control to control; a closed dialog
   const search = "Search by name, id, owner's email or target URL";
   expect(reached.slice(0, 2)).toEqual(["Connect a workspace", search]);
 
-  await page.goto(`${dashboardUrl}${pageOf(polling.id)}`);
+  await page.goto(`${dashboardUrl}${pageOf(polling.id)}/settings`);
   await untilFocused(page, "Harbour quiz night");
   await page.getByRole("button", { name: "Rotate", exact: true }).focus();
   await page.keyboard.press("Enter");

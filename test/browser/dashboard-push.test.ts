@@ -53,7 +53,7 @@ test("after a change from polls to pushes, the health and the chart show the sam
   const { secret, workspaceId: id } = bridge;
   for (let i = 0; i < 4; i++) await poll(push.service.url, { id, secret });
   await page.goto(pageOf(bridge));
-  await page.getByRole("img", { name: "hour. Polls: 4." }).waitFor();
+  await page.getByText("The bridge polled (4 polls), and no events were waiting.").waitFor();
   await push.workspaces.setTargetUrl(id, bridge.url);
   await push.ping(id);
   await page.locator(".figures").getByText("1 of 1").waitFor();

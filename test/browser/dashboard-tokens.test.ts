@@ -48,7 +48,7 @@ test("a user with a limited token sees the token's name and its workspaces, and 
 
 test("the page of a workspace lists each change as soon as it is made, with the name of the token that made it", async () => {
   const { page } = visitor;
-  await page.goto(`${dashboard.url}/workspaces/${workspace.id}`);
+  await page.goto(`${dashboard.url}/workspaces/${workspace.id}/settings`);
   const entries = page.locator(".changes li");
   await until("the first change", async () => (await entries.count()) === 1);
   const save = page.getByRole("button", { name: "Save" });
@@ -58,7 +58,10 @@ test("the page of a workspace lists each change as soon as it is made, with the 
     await entries.first().getByText(`→ ${name}`).waitFor();
   }
   expect(await entries.first().innerText()).toMatch(/^Renamed\s+Late shift → Early shift\s+ann, /);
+  await page.getByRole("link", { name: "Overview" }).click();
   await page.getByRole("button", { name: "Send test event" }).click();
+  await page.getByText(/^The ping is held/).waitFor();
+  await page.getByRole("link", { name: "Settings" }).click();
   await entries.first().getByText("Test event sent").waitFor();
   await page.getByLabel("Owner's email").fill("ann@example.com");
   await save.click();

@@ -47,8 +47,10 @@ test("connecting a workspace shows the signing secret once", async () => {
 
   await page.getByRole("link", { name: "Open the workspace" }).click();
   await page.getByRole("heading", { name: "Acme", level: 1 }).waitFor();
+  await page.getByRole("link", { name: "Settings" }).click();
   await page.getByRole("heading", { name: "Signing secrets" }).waitFor();
   expect(await page.content()).not.toContain(secret);
+  await page.goBack();
   await page.goBack();
   await page.getByRole("heading", { name: "Connect a workspace" }).waitFor();
   expect(await page.content()).not.toContain(secret);

@@ -57,6 +57,25 @@ describe("`minuteBuckets`", () => {
     });
   });
 
+  test("assigns fetched events to the minute of their poll, and finds the full minutes without a poll", () => {
+    const anyPolls = fc.array(
+      fc.record({ age: fc.integer({ min: 0, max: 2 * 3_600_000 }), events: fc.nat(9) }),
+    );
+    forAll(anyPolls, (made) => {
+      const log = made.map(({ age, events }) =>
+        delivery({ at: ago(age), lastAt: ago(age), polls: 1, events }),
+      );
+      const { minutes, polls, fetched, silent } = minuteBuckets(log, NOW);
+      const within = made.filter(({ age }) => age < 3_600_000);
+      expect(sum(fetched)).toBe(within.reduce((total, { events }) => total + events, 0));
+      const first = Math.min(...made.map(({ age }) => NOW - age));
+      minutes.forEach((minute, i) => {
+        const isFull = i > 0 && i < minutes.length - 1;
+        expect(silent[i]).toBe(isFull && polls[i] === 0 && minute * 1_000 >= first);
+      });
+    });
+  });
+
   test("counts accepted pushes and polls separately, and takes latencies from accepted pushes only", () => {
     const log = [
       ...[30, 10, 20].map((latencyMs) => delivery({ latencyMs })),

@@ -1,5 +1,12 @@
-import { checkCommand, nextSteps, showsNextSteps, type Ticks } from "../../dashboard/words/next-steps";
-import type { HealthShape, PollHealthShape, PushHealthShape } from "../../proto/json/shapes";
+import { POLLS_LOGGED_MAX } from "../../contract/deliveries";
+import {
+  checkCommand,
+  isInUse,
+  nextSteps,
+  showsNextSteps,
+  type Ticks,
+} from "../../dashboard/words/next-steps";
+import type { DeliveryShape, HealthShape, PollHealthShape, PushHealthShape } from "../../proto/json/shapes";
 import { ago, delivery, NOW } from "./dashboard-delivery";
 
 const NONE: Ticks = { stored: false, checked: false };
@@ -71,8 +78,32 @@ test.each<[string, Parameters<typeof showsNextSteps>, boolean]>([
     [{ ...workspace, createdAt: ago(8 * DAY) }, push({ firstPostAt: ago(1) }), NONE, true, NOW],
     false,
   ],
-])("the steps are shown until all are done: %s", (_what, facts, isShown) => {
+  ["a new workspace whose bridge is in use", [workspace, poll(), NONE, true, NOW, true], false],
+])("the steps are shown until all are done or the bridge is in use: %s", (_what, facts, isShown) => {
   expect(showsNextSteps(...facts)).toBe(isShown);
+});
+
+const HOUR = 3_600_000;
+const failed = delivery({ result: "status", status: 503, at: ago(5 * HOUR) });
+const accepted = (ms: number) => delivery({ at: ago(ms) });
+const polled = (ms: number, events = 0) => delivery({ at: ago(ms), eventType: "poll", polls: 1, events });
+
+test.each<[string, readonly DeliveryShape[], boolean]>([
+  ["nothing happened", [], false],
+  ["no push was accepted", [failed], false],
+  ["the first push was accepted less than an hour ago", [accepted(HOUR - 1), failed], false],
+  ["the first push was accepted an hour ago", [delivery(), accepted(HOUR)], true],
+  ["the bridge polled for the first time an hour ago", [polled(1), polled(HOUR)], true],
+  ["the bridge has fetched 25 events", [polled(1, 20), polled(2, 5)], false],
+  ["the bridge has fetched 26 events", [polled(1, 20), polled(2, 6)], true],
+  ["the bridge has accepted 26 pushes", Array.from({ length: 26 }, () => delivery()), true],
+  [
+    "the log is full, so its beginning is lost",
+    Array.from({ length: POLLS_LOGGED_MAX }, () => polled(1)),
+    true,
+  ],
+])("whether a bridge is in use: %s", (_what, log, isUsed) => {
+  expect(isInUse(log, NOW)).toBe(isUsed);
 });
 
 test("the suggested command checks a bridge in the workspace's delivery mode, and quotes the target URL safely", () => {

@@ -1,0 +1,54 @@
+import type { DeliveryShape, HealthShape, WorkspaceShape } from "../../proto/json/shapes";
+import { useNow } from "../clock";
+import { isInUse, showsNextSteps } from "../words/next-steps";
+import { DeliveryLog } from "./delivery-log";
+import { HealthCard } from "./health-card";
+import { NextStepsCard } from "./next-steps-card";
+import { TestEventCard } from "./test-event-card";
+import { TrafficCard } from "./traffic-card";
+import { useTicks } from "./use-ticks";
+import type { Liveness } from "./workspace-watch";
+
+export interface OverviewProps {
+  readonly workspace: WorkspaceShape;
+  readonly health: HealthShape;
+  /** Newest first; undefined while loading. */
+  readonly deliveries: readonly DeliveryShape[] | undefined;
+  readonly liveness: Liveness;
+  /** Whether the shown state may be outdated. */
+  readonly isStale: boolean;
+}
+
+/**
+ * The first tab of a workspace's page: whether the bridge works, what to do next, and what happened. The cards beside
+ * the steps or the chart have a column of their own, so that each card has the height of its content. The order of the
+ * elements is the reading order on every screen, so the chart comes first when it is beside that column.
+ */
+export function Overview({ workspace, health, deliveries, liveness, isStale }: OverviewProps) {
+  const used = useTicks(workspace.id);
+  const now = useNow(60_000);
+  const isAlive = workspace.custom && workspace.connected;
+  const isUsed = isInUse(deliveries ?? [], now);
+  // Until the log is loaded, only a workspace that was never used is known to be new.
+  const isKnown = deliveries !== undefined || health?.state === "unused";
+  const isNew = isKnown && showsNextSteps(workspace, health, used.ticks, used.begun, now, isUsed);
+  const hasTraffic = isAlive && (!isNew || (deliveries ?? []).length > 0);
+  const traffic = hasTraffic && (
+    <TrafficCard key="traffic" deliveries={deliveries} mode={workspace.mode} isWide={isNew} />
+  );
+  return (
+    <>
+      <div class="overview">
+        <HealthCard workspace={workspace} health={health} isStale={isStale} />
+        {isNew ? <NextStepsCard workspace={workspace} health={health} used={used} /> : traffic}
+        {isAlive && (
+          <div key="aside" class="overview-aside">
+            <TestEventCard workspace={workspace} health={health} liveness={liveness} />
+          </div>
+        )}
+        {isNew && traffic}
+      </div>
+      <DeliveryLog deliveries={deliveries} workspace={workspace} />
+    </>
+  );
+}
