@@ -98,7 +98,7 @@ const ARROWS = {
     "^core/domain/bounds\\.ts$",
     "^core/rpc/(follow-requests|game-methods|health-service|reflection|status)\\.ts$",
   ],
-  "^deploy/local/": ["^proto/gen/", "^runtime/", "^kit/folder-lock\\.ts$"],
+  "^deploy/local/": ["^proto/gen/", "^runtime/", "^kit/(folder-lock|terminal-colour)\\.ts$"],
   "^deploy/compose/": ["^deploy/local/(settings-file|operator)\\.ts$", "^runtime/"],
 };
 

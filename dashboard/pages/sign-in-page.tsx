@@ -30,8 +30,9 @@ export function SignInPage({ why }: { readonly why: string | undefined }) {
           hint={
             <>
               One of core's <code>CORE_TOKENS</code> with the role <code>operator</code>.{" "}
-              <code>npm start</code> prints it, and a link that signs you in. With Docker,{" "}
-              <code>docker compose run --rm operator sign-in</code> prints such a link.
+              <code>npm start</code> prints a link that signs you in, and <code>npm start -- --commands</code>{" "}
+              prints the token. With Docker, <code>docker compose run --rm operator sign-in</code> prints such
+              a link.
             </>
           }
         />

@@ -10,7 +10,10 @@ edge (HTTP, for bridges) and the dashboard (for people). It also runs a demo: a 
 game, and a chat to play the game in. npm start needs Node 20.19 or later, preferably 24, and
 openssl for pushes to the chat.
 
-  npm start             build, start, and print commands to try; Ctrl-C or SIGTERM stops the service
+  npm start             build, start, and print where to play; Ctrl-C or SIGTERM stops the service
+  npm start -- --commands
+                        print the tokens, secrets and addresses of the service that runs in the
+                        data folder, and commands to paste; run this in another terminal
   npm start -- --with irc
                         also run an IRC server (ngIRCd, which must be installed) and its bridge, so
                         that the game can be played with IRC clients

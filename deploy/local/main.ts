@@ -2,9 +2,12 @@ import { parseArgs } from "node:util";
 import { SettingsError } from "../../runtime/settings";
 import { VERSION_TEXT } from "../../runtime/version";
 import { HELP } from "./help";
+import { hasColour } from "../../kit/terminal-colour";
 import { runService } from "./service";
+import { runningCommands } from "./show-commands";
 import { StartFault } from "./start-fault";
 import { CHAT_NAMES, readStartSettings, type ChatName } from "./start-settings";
+import { whatNext } from "./what-next";
 
 const EXIT_FAULT = 1;
 const EXIT_USAGE = 64; // EX_USAGE
@@ -39,7 +42,12 @@ async function main(args: readonly string[]): Promise<number> {
   try {
     const settings = readStartSettings(process.env, options.chats);
     for (const line of settings.misspelled) console.error(line);
-    await runService(settings, over);
+    if (options.commands) {
+      console.log(await runningCommands(settings.dataDir));
+      return 0;
+    }
+    const look = { dataDir: process.env["DATA_DIR"], hasColour: hasColour(process.stdout, process.env) };
+    await runService(settings, over, ({ running, signIn }) => whatNext(running, { ...look, signIn }));
   } catch (error) {
     over.abort(error);
   }
@@ -49,6 +57,7 @@ async function main(args: readonly string[]): Promise<number> {
 interface Options {
   readonly help: boolean;
   readonly version: boolean;
+  readonly commands: boolean;
   readonly chats: readonly ChatName[];
 }
 
@@ -57,6 +66,7 @@ function readOptions(args: readonly string[]): Options {
   const options = {
     help: { type: "boolean", short: "h" },
     version: { type: "boolean" },
+    commands: { type: "boolean" },
     with: { type: "string", multiple: true },
   } as const;
   const { values } = parseArgs({ args: [...args], options });
@@ -67,7 +77,8 @@ function readOptions(args: readonly string[]): Options {
       `Unknown chat ${unknown} after --with: use ${new Intl.ListFormat("en", { type: "disjunction" }).format(CHAT_NAMES)}`,
     );
   const chats = CHAT_NAMES.filter((chat) => named.includes(chat));
-  return { help: values.help === true, version: values.version === true, chats };
+  const { help = false, version = false, commands = false } = values;
+  return { help, version, commands, chats };
 }
 
 /** Aborts `over` on a signal, and when npm, the parent process, exits: npm does not forward every signal. */

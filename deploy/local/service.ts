@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { FolderInUse, lockFolder, type FolderLock } from "../../kit/folder-lock";
 import type { HostPort } from "../../runtime/settings";
 import { makeCertificate } from "./certificate";
-import { findChats, startChats, type ChatHost, type FoundChat, type RunningChat } from "./chats/start-chats";
+import { findChats, startChats, type ChatHost, type FoundChat } from "./chats/start-chats";
 import { chatTargetUrl, childEnvironments, SWITCH_SOCKET } from "./child-environments";
 import { endedByItself, startChild, startCommand, untilReady, whyNotHealthy, type Child } from "./children";
 import { hasEnded } from "./guarded-child";
@@ -12,35 +12,50 @@ import { freeAddresses, reachable, reachableHost } from "./listen-addresses";
 import { createOperator, demoWorkspace, signInLink, type Operator } from "./operator";
 import { holdsData, startPrivateRedis } from "./private-redis";
 import { findRedisServer } from "./redis-server";
+import type { RunningChat, RunningService } from "./running-service";
 import { keptPasswords, readKeptSettings, writeKeptSettings, type DemoWorkspace } from "./settings-file";
+import { Progress } from "./progress";
 import { StartFault } from "./start-fault";
 import type { ListenAddresses, StartSettings } from "./start-settings";
 import { startTargetUrlSwitch } from "./target-url-switch";
-import { whatNext, type Facts } from "./what-next";
 
 /** Milliseconds within which the processes of a killed earlier run must free their ports. */
 const LEFTOVER_WITHIN_MS = 15_000;
 
+/** A service that is ready, and a link that signs one person in to its dashboard, once. */
+export interface ReadyService {
+  readonly running: RunningService;
+  readonly signIn: string;
+}
+
 /**
- * Runs the service: Redis, then core and an edge, then the demo's game and chat. Prints each step, and then some commands to
- * try. After `over` is aborted, stops the processes in reverse order and resolves. Throws when the data folder cannot
+ * Runs the service: Redis, then core and an edge, then the demo's game and chat. Prints each step, and then the text that
+ * `whatNext` returns. After `over` is aborted, stops the processes in reverse order and resolves. Throws when the data folder cannot
  * be used or is in use.
  *
  * @param over aborted by the caller to stop the service, or by `runService` when the service cannot start or a process
  *   exits unexpectedly; the reason says why
  */
-export async function runService(settings: StartSettings, over: AbortController): Promise<void> {
+export async function runService(
+  settings: StartSettings,
+  over: AbortController,
+  whatNext: (service: ReadyService) => string,
+): Promise<void> {
   enter(settings.dataDir, join(settings.dataDir, "logs"));
   const lock = await lockRun();
-  const service = new LocalService(settings, over);
+  const progress = new Progress(process.stdout);
+  const service = new LocalService(settings, over, progress);
   try {
-    console.log(whatNext(await service.start(lock.wasAbandoned ? LEFTOVER_WITHIN_MS : 0)));
+    const ready = await service.start(lock.wasAbandoned ? LEFTOVER_WITHIN_MS : 0);
+    progress.clear();
+    console.log(whatNext(ready));
     if (!over.signal.aborted) await once(over.signal, "abort");
   } catch (error) {
     // If `over` is already aborted, the reason for the abort is the cause, and this error is only a consequence.
     if (!over.signal.aborted) over.abort(error);
   }
   await service.stop();
+  progress.clear();
   lock.release();
 }
 
@@ -49,6 +64,7 @@ class LocalService {
   readonly #settings: StartSettings;
   readonly #over: AbortController;
   readonly #signal: AbortSignal;
+  readonly #progress: Progress;
   readonly #logs: string;
   readonly #keptFile: string;
   /** The started processes, newest first. */
@@ -56,28 +72,29 @@ class LocalService {
   /** The resources to close after the processes have stopped, newest first. */
   readonly #closeLast: { close(): unknown }[] = [];
 
-  constructor(settings: StartSettings, over: AbortController) {
+  constructor(settings: StartSettings, over: AbortController, progress: Progress) {
     this.#settings = settings;
     this.#over = over;
     this.#signal = over.signal;
+    this.#progress = progress;
     this.#logs = join(settings.dataDir, "logs");
     this.#keptFile = join(settings.dataDir, "settings.json");
   }
 
   /** @param portsWithinMs milliseconds within which the listeners' ports must become free */
-  async start(portsWithinMs: number): Promise<Facts> {
+  async start(portsWithinMs: number): Promise<ReadyService> {
     const { dataDir, demo, redisUrl: ownRedis } = this.#settings;
     const listen = await freeAddresses(this.#settings.listen, portsWithinMs, this.#signal);
     const found = findChats(this.#settings);
     const kept = readKeptSettings(this.#keptFile);
-    if (ownRedis !== undefined) say(`Redis: ${nameOf(ownRedis)}, from REDIS_URL`);
+    if (ownRedis !== undefined) this.#progress.step(`Redis: ${nameOf(ownRedis)}, from REDIS_URL`);
     const redisUrl = ownRedis ?? (await this.#startRedis());
     // Core must trust the chat's certificate, so the certificate is made before core starts.
     const certificate = demo
       ? await makeCertificate(join(dataDir, "chat"), reachableHost(listen.CHAT_PUSH_LISTEN))
       : undefined;
     const environments = childEnvironments(process.env, listen, kept, redisUrl, certificate);
-    say("core and edge: starting");
+    this.#progress.step("core and edge: starting");
     await Promise.all([
       this.#run("core", environments.core, listen.CORE_HEALTH_LISTEN),
       this.#run("edge", environments.edge, listen.EDGE_HEALTH_LISTEN),
@@ -90,30 +107,23 @@ class LocalService {
     const signIn = await signInLink(`http://${reachable(listen.DASHBOARD_LISTEN)}`, kept.tokens.operator);
     this.#signal.throwIfAborted();
     if (demo) {
-      say(
-        `game and chat: starting${certificate === undefined ? ", without pushes, which need openssl" : ""}`,
-      );
+      const starting = "game and chat: starting";
+      if (certificate === undefined) this.#progress.note(`${starting}, without pushes, which need openssl`);
+      else this.#progress.step(starting);
       await this.#startDemo(operator, workspace, listen, environments);
     }
     const chats = await this.#startChats(found, listen, (label, name) =>
       this.#workspace(operator, label, `${where} ${name}`),
     );
-    return {
-      workspace,
-      listen,
-      tokens: kept.tokens,
-      signIn,
-      hasChat: demo,
-      chats,
-      logs: this.#logs,
-      keptFile: this.#keptFile,
-    };
+    const running = { pid: process.pid, workspace, listen, hasChat: demo, chats };
+    writeKeptSettings(this.#keptFile, { ...readKeptSettings(this.#keptFile), running });
+    return { running, signIn };
   }
 
   /** Stops all processes in reverse order. */
   async stop(): Promise<void> {
     for (const { name, stop } of this.#started) {
-      say(`${name}: stopping`);
+      this.#progress.step(`${name}: stopping`);
       await stop();
     }
     for (const each of this.#closeLast) await each.close();
@@ -138,11 +148,13 @@ class LocalService {
   }
 
   async #startRedis(): Promise<string> {
-    const server = await findRedisServer(say, this.#signal);
+    const server = await findRedisServer((line) => this.#progress.note(line), this.#signal);
     this.#signal.throwIfAborted();
     const folder = join(this.#settings.dataDir, "redis");
     const logFile = this.#logOf("redis");
-    say(`Redis: ${holdsData(folder) ? "loading the data" : "starting without data"} in ${folder}`);
+    this.#progress.step(
+      `Redis: ${holdsData(folder) ? "loading the data" : "starting without data"} in ${folder}`,
+    );
     const redis = await startPrivateRedis({ server, folder, logFile, signal: this.#signal });
     this.#watch({ name: "redis", logFile, ...redis });
     return redis.url;
@@ -154,7 +166,7 @@ class LocalService {
     const known = current.workspaces[key];
     const found = await demoWorkspace(operator, known, name);
     if (found !== known) {
-      say(`workspace ${name}: created`);
+      this.#progress.step(`workspace ${name}: created`);
       writeKeptSettings(this.#keptFile, { ...current, workspaces: { ...current.workspaces, [key]: found } });
     }
     return found;
@@ -188,7 +200,7 @@ class LocalService {
     workspace: ChatHost["workspace"],
   ): Promise<readonly RunningChat[]> {
     if (found.length === 0) return [];
-    for (const { name } of found) say(`${name}-server and ${name}-bridge: starting`);
+    for (const { name } of found) this.#progress.step(`${name}-server and ${name}-bridge: starting`);
     return startChats(found, {
       dataDir: this.#settings.dataDir,
       listen,
@@ -206,10 +218,6 @@ class LocalService {
     this.#watch(child);
     await untilReady(child, whyNotReady, this.#signal);
   }
-}
-
-function say(line: string): void {
-  console.log(`· ${line}`);
 }
 
 /** Creates missing folders, and makes `dataDir` the current folder, so that relative paths of sockets are short. */

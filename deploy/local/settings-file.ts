@@ -1,5 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { existsSync, readFileSync, renameSync, writeFileSync } from "node:fs";
+import type { RunningService } from "./running-service";
 import { StartFault } from "./start-fault";
 
 /** The demo workspace, with the fields that its bridge needs. */
@@ -31,6 +32,8 @@ export interface KeptSettings {
   readonly passwords?: Readonly<Partial<Record<string, ChatPasswords>>>;
   /** The addresses of the last start. `init` of a bridge finds the service here. */
   readonly addresses?: ServiceAddresses;
+  /** The service of the last start, which may have stopped. */
+  readonly running?: RunningService;
 }
 
 /** The passwords of the accounts that `npm start` creates on a chat server. */

@@ -57,6 +57,21 @@ export function pathWith(scripts: Readonly<Record<string, string>> = {}): string
 }
 
 /**
+ * Creates a package with the project's start script, and with the build script `build`, because a build of the project
+ * would change files that other tests use.
+ */
+export function packageWithStart(build = "true"): string {
+  const { scripts } = JSON.parse(readFileSync(join(PROJECT, "package.json"), "utf8")) as {
+    scripts: { start: string };
+  };
+  const start = scripts.start.replace("scripts/start.mjs", join(PROJECT, "scripts/start.mjs"));
+  const folder = newFolder();
+  const content = { name: "start", version: "1.0.0", scripts: { start, build } };
+  writeFileSync(join(folder, "package.json"), JSON.stringify(content));
+  return folder;
+}
+
+/**
  * Starts a run in a new process group, as a terminal does. `folder` is the data folder. If `npmIn` is set, runs
  * `npm start` in the folder `npmIn`.
  */
@@ -69,9 +84,10 @@ export async function start({
   const ports = await ownPorts();
   const command = npmIn === "" ? [process.execPath, MAIN] : ["npm", "start", "--silent", "--"];
   const [program = "", ...words] = [...command, ...args];
+  const ofRun = { PATH: process.env["PATH"], HOME: process.env["HOME"], DATA_DIR: folder, ...ports, ...env };
   const child = spawn(program, words, {
     cwd: npmIn === "" ? PROJECT : npmIn,
-    env: { PATH: process.env["PATH"], HOME: process.env["HOME"], DATA_DIR: folder, ...ports, ...env },
+    env: ofRun,
     stdio: ["ignore", "pipe", "pipe"],
     detached: true,
   });
@@ -91,19 +107,25 @@ export async function start({
     printedErrors: () => errors,
     /** The exit code, or null if a signal killed the process. */
     exited,
-    /** Resolves to the printed instructions when the run is ready. Rejects if the process exits first. */
-    ready: () =>
-      until("the instructions are printed", () => {
+    /**
+     * Resolves to the instructions that `npm start -- --commands` prints when the run is ready. Rejects if the run exits
+     * first.
+     */
+    async ready(): Promise<string> {
+      await until("the run is ready", () => {
         if (ended) throw new Error(`npm start exited before it was ready:\n${printed}\n${errors}`);
-        return printed.includes("\nFor step 2, ") && printed;
-      }),
+        return /\nThe service is running\.[^]*\n {2}\S*Dashboard [^]*\n$/.test(printed);
+      });
+      const { stdout } = await promisify(execFile)(process.execPath, [MAIN, "--commands"], { env: ofRun });
+      return stdout;
+    },
   };
 }
 
 const STEPS = ["report", "publish", "poll", "follow", "create"] as const;
 type Step = (typeof STEPS)[number];
 
-/** Returns the lines of a step in the printed instructions. A user can paste these lines into a shell. */
+/** Returns the lines of a step in the instructions of `--commands`. A user can paste these lines into a shell. */
 export function snippet(page: string, step: Step): string {
   const lines = page.split("\n");
   const from = lines.findIndex((line) => line.startsWith(`${STEPS.indexOf(step) + 1}. `)) + 2;

@@ -67,6 +67,7 @@ test("a start with --with irc runs an IRC server, on which members play the demo
   await findNgircd();
   const run = await start({ args: ["--with", "irc"] });
   const [host = "", port = ""] = fact(await run.ready(), "irc").split(":");
+  expect(run.printed()).toContain(`\n  Play in IRC     ${host}:${port}  in #games: !play start\n`);
   const ada = await joinIrc({ host, port: Number(port), caPath: undefined }, "ada", "#games");
   ada.say("!play start 1");
   await ada.sees("Trivia!");
@@ -90,6 +91,16 @@ describe("a start with --with matrix --with xmpp", () => {
     page = await run.ready();
   });
 
+  test("the rows of the start fit into 80 columns, and name the room of each chat", () => {
+    const rows = run.printed().split("\n");
+    const chats = rows.filter((row) => row.startsWith("  Play in "));
+    expect(chats.map((row) => row.replaceAll(/\S*:\d+/g, "<at>"))).toEqual([
+      "  Play in Matrix  <at>  in #games:localhost: !play start",
+      "  Play in XMPP    <at>  in games@rooms.localhost: !play start",
+    ]);
+    for (const row of chats) expect(row.length).toBeLessThanOrEqual(80);
+  });
+
   test("members play the demo's game in the room of a Matrix homeserver", async () => {
     await play(await matrixMember(page));
   });
@@ -100,7 +111,7 @@ describe("a start with --with matrix --with xmpp", () => {
     ada.leave();
   });
 
-  test("the passwords are in no log and in no process's command", () => {
+  test("the passwords are in no log, in no process's command, and not in the rows of the start", () => {
     const kept = JSON.parse(readFileSync(join(run.folder, "settings.json"), "utf8")) as {
       passwords: Record<string, { bridge: string; members: string }>;
     };
@@ -109,7 +120,7 @@ describe("a start with --with matrix --with xmpp", () => {
     const logs = ["matrix-server", "matrix-bridge", "xmpp-server", "xmpp-bridge"].map((name) =>
       readFileSync(join(run.folder, `logs/${name}.log`), "utf8"),
     );
-    const texts = [...logs, ...living(run.folder).map(({ command }) => command)];
+    const texts = [run.printed(), ...logs, ...living(run.folder).map(({ command }) => command)];
     expect(passwords.filter((password) => texts.some((text) => text.includes(password)))).toEqual([]);
   });
 

@@ -1,8 +1,8 @@
-import { readFileSync, writeFileSync } from "node:fs";
+import { existsSync } from "node:fs";
 import { createServer, type AddressInfo } from "node:net";
 import { join } from "node:path";
 import { until } from "../harness/wait";
-import { living, newFolder, nothingIsLeft, pathWith, PROJECT, start, stop } from "./npm-start";
+import { living, nothingIsLeft, packageWithStart, pathWith, start, stop } from "./npm-start";
 
 const STOPS = "· chat: stopping\n· game: stopping\n· edge: stopping\n· core: stopping\n· redis: stopping\n";
 
@@ -18,23 +18,6 @@ describe("all parts stop in order and no process is left", () => {
     expect(run.printed()).toContain(STOPS);
   });
 
-  /**
-   * Creates a package with the project's start script. The script omits the build, which would change files that other
-   * tests use.
-   */
-  function packageWithStart(): string {
-    const { scripts } = JSON.parse(readFileSync(join(PROJECT, "package.json"), "utf8")) as {
-      scripts: { start: string };
-    };
-    const script = scripts.start
-      .replace("npm run --silent build", "true")
-      .replace("dist/deploy/local/main.js", join(PROJECT, "dist/deploy/local/main.js"));
-    const folder = newFolder();
-    const content = { name: "start", version: "1.0.0", scripts: { start: script } };
-    writeFileSync(join(folder, "package.json"), JSON.stringify(content));
-    return folder;
-  }
-
   test.each([
     ["Ctrl-C in the terminal of npm start", "SIGINT", "group"],
     ["SIGTERM to npm itself", "SIGTERM", "npm"],
@@ -46,6 +29,18 @@ describe("all parts stop in order and no process is left", () => {
     await run.exited;
     await nothingIsLeft(run.folder);
     expect(run.printed()).toContain(STOPS);
+  });
+
+  test("after Ctrl-C during the build", async () => {
+    // Like the compiler, this build does not stop on SIGTERM.
+    const build = "trap '' TERM; echo begun > begun; sleep 600 & wait; wait";
+    const npmIn = packageWithStart(build);
+    const run = await start({ npmIn });
+    await until("the build runs", () => existsSync(join(npmIn, "begun")));
+    process.kill(-(run.child.pid ?? 0), "SIGINT");
+    await run.exited;
+    await nothingIsLeft(run.folder);
+    expect(run.printed()).toBe("· building the service and the dashboard\n");
   });
 
   test.each([

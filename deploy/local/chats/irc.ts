@@ -56,6 +56,7 @@ PAM = no
 
   howToJoin: ({ at }) => ({
     at: formatHostPort(at),
+    room: CHANNEL,
     lines: [`join ${CHANNEL} with any IRC client, and type !play start`],
   }),
 };

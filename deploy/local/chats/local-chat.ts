@@ -1,4 +1,5 @@
 import type { HostPort } from "../../../runtime/settings";
+import type { RunningChat } from "../running-service";
 import type { ChatPasswords } from "../settings-file";
 import type { StartSettings } from "../start-settings";
 import type { FindProgram } from "./find-program";
@@ -28,8 +29,8 @@ export interface LocalChat {
    * environment of `npm start`.
    */
   bridgeSettings(parts: ChatParts, own: NodeJS.ProcessEnv): Readonly<Record<string, string | undefined>>;
-  /** Returns the address to print, and lines that say how to join the chat. */
-  howToJoin(parts: ChatParts): { readonly at: string; readonly lines: readonly string[] };
+  /** Returns the address and the room to print, and lines that say how to join the chat. */
+  howToJoin(parts: ChatParts): Pick<RunningChat, "at" | "room" | "lines">;
 }
 
 /** The facts about a chat on this machine. */

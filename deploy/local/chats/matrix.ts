@@ -6,8 +6,8 @@ import { formatHostPort, type HostPort } from "../../../runtime/settings";
 import { StartFault } from "../start-fault";
 import { isExecutable } from "./find-program";
 import { BRIDGE_ACCOUNT, MEMBERS, type LocalChat } from "./local-chat";
-import { prepareSynapse } from "./prepare-synapse";
-import { SERVER_NAME, synapseConfiguration } from "./synapse-configuration";
+import { ALIAS, prepareSynapse } from "./prepare-synapse";
+import { synapseConfiguration } from "./synapse-configuration";
 
 const MODULE = "synapse.app.homeserver";
 const PROBE_WITHIN_MS = 2_000;
@@ -63,8 +63,9 @@ export const MATRIX: LocalChat = {
 
   howToJoin: ({ at, passwords }) => ({
     at: urlOf(at),
+    room: ALIAS,
     lines: [
-      `homeserver: join #${BRIDGE_ACCOUNT}:${SERVER_NAME} with any Matrix client, and type !play start`,
+      `homeserver: join ${ALIAS} with any Matrix client, and type !play start`,
       `(accounts ${MEMBERS.join(" and ")}; password of both: ${passwords.members} )`,
     ],
   }),

@@ -6,7 +6,8 @@ import { BRIDGE_ACCOUNT, MEMBERS, type ChatParts } from "./local-chat";
 import { SERVER_NAME } from "./synapse-configuration";
 
 const ANSWER_WITHIN_MS = 30_000;
-const ALIAS = `#${BRIDGE_ACCOUNT}:${SERVER_NAME}`;
+/** Alias of the room of the game. */
+export const ALIAS = `#${BRIDGE_ACCOUNT}:${SERVER_NAME}`;
 
 /** An error of the homeserver. */
 class Refused extends Error {

@@ -7,6 +7,7 @@ import { formatHostPort, type HostPort } from "../../../runtime/settings";
 import { addressesOf, sharedEnvironment } from "../child-environments";
 import { whyNotHealthy, type Child } from "../children";
 import { reachable, reachableHost } from "../listen-addresses";
+import type { RunningChat } from "../running-service";
 import type { ChatPasswords, DemoWorkspace } from "../settings-file";
 import { StartFault } from "../start-fault";
 import type { ChatName, ListenAddresses, StartSettings } from "../start-settings";
@@ -19,13 +20,6 @@ export interface FoundChat {
   readonly name: ChatName;
   /** Command that runs the server, without its configuration. */
   readonly server: readonly string[];
-}
-
-/** A chat of which the server and the bridge are running. */
-export interface RunningChat {
-  readonly name: ChatName;
-  readonly at: string;
-  readonly lines: readonly string[];
 }
 
 /** The parts of the local service that chats need. */
@@ -66,7 +60,7 @@ export async function startChats(
   for (const [index, { name }] of chats.entries()) {
     const chat = parts[index] as ChatParts;
     await startBridge(name, chat, host);
-    running.push({ name, ...CHATS[name].howToJoin(chat) });
+    running.push({ name, label: CHATS[name].label, ...CHATS[name].howToJoin(chat) });
   }
   return running;
 }

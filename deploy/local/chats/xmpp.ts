@@ -54,6 +54,7 @@ export const XMPP: LocalChat = {
 
   howToJoin: ({ at, passwords }) => ({
     at: formatHostPort(at),
+    room: ROOM,
     lines: [
       `join ${ROOM} with any XMPP client, and type !play start`,
       `(accounts ${MEMBERS.map((name) => `${name}@${DOMAIN}`).join(" and ")}; password of both: ${passwords.members} )`,

@@ -1,0 +1,39 @@
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import { FolderInUse, lockFolder } from "../../kit/folder-lock";
+import { commandsText } from "./commands-text";
+import { reachable } from "./listen-addresses";
+import { signInLink } from "./operator";
+import { readKeptSettings } from "./settings-file";
+import { StartFault } from "./start-fault";
+
+/**
+ * Resolves to the addresses, tokens and commands of the service that runs in a data folder. Throws StartFault when no
+ * service runs there.
+ */
+export async function runningCommands(dataDir: string): Promise<string> {
+  const keptFile = join(dataDir, "settings.json");
+  const pid = await holderOf(dataDir, keptFile);
+  const { tokens, running } = readKeptSettings(keptFile);
+  if (running === undefined || (pid !== undefined && running.pid !== pid)) {
+    throw new StartFault(
+      `The service in ${dataDir} is still starting. Repeat the command when it is running.`,
+    );
+  }
+  const signIn = await signInLink(`http://${reachable(running.listen.DASHBOARD_LISTEN)}`, tokens.operator);
+  return commandsText({ ...running, tokens, signIn, logs: join(dataDir, "logs"), keptFile });
+}
+
+/** Resolves to the process that runs the service in a folder, if it is known. Throws StartFault when none does. */
+async function holderOf(dataDir: string, keptFile: string): Promise<number | undefined> {
+  try {
+    // A first start creates the settings after it has locked the folder.
+    if (existsSync(keptFile)) (await lockFolder(dataDir)).release();
+  } catch (error) {
+    if (error instanceof FolderInUse) return error.pid;
+    throw new StartFault(`DATA_DIR: ${(error as Error).message}`);
+  }
+  throw new StartFault(
+    `No service is running in ${dataDir}. Run npm start, and then repeat this command in another terminal.`,
+  );
+}
