@@ -28,6 +28,8 @@ SwaggerUI({
   deepLinking: true,
   defaultModelRendering: "example",
   defaultModelExpandDepth: 2,
+  // The schemas are folded: open, they would be most of the page.
+  defaultModelsExpandDepth: 0,
   // The highlighter's colours suit only a dark background.
   syntaxHighlight: false,
   // Requests must be signed, and the page does not contain a secret, so the user cannot send requests from the page.

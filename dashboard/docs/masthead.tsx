@@ -1,5 +1,6 @@
 import { Icon } from "../parts/icon";
 import { ThemeChoice } from "../parts/theme-choice";
+import { GUIDES } from "../words/guides";
 
 /** The header of the API reference. It looks like the dashboard's header, and leads to the dashboard. */
 export function Masthead() {
@@ -11,6 +12,7 @@ export function Masthead() {
       </a>
       <nav aria-label="Pages">
         <a href="./">Workspaces</a>
+        <a href={GUIDES.all}>Guides</a>
         <a href="docs" aria-current="page">
           API reference
         </a>

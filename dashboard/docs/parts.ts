@@ -37,6 +37,7 @@ export const partsFor =
     components: {
       Page({ getComponent }: System) {
         const show = (name: string) => h(getComponent(name, true), { key: name });
+        const link = (href: string, title: string) => h("a", { href }, title);
         const text = (source: string) => h(getComponent("Markdown", true), { key: source, source });
         return h(
           "main",
@@ -44,7 +45,27 @@ export const partsFor =
           h("h1", null, info.title, " ", h("small", null, info.version)),
           text(info.description),
           servers.map(({ url }) => text(`Base URL: \`${url}\``)),
-          h("p", null, h("a", { href: "openapi.json" }, "The same reference as OpenAPI 3.1")),
+          h(
+            "p",
+            null,
+            "To begin a bridge, read ",
+            link("/guides/bridge-guide", "Writing a bridge"),
+            ". See also: ",
+          ),
+          h(
+            "ul",
+            null,
+            h("li", null, link("/guides/events", "Event reference"), ", with an example of each event"),
+            h("li", null, link("/guides/bridge-kit", "The kit for bridges"), " in TypeScript"),
+            h(
+              "li",
+              null,
+              link("/guides/troubleshooting", "Troubleshooting"),
+              ", with the causes of each error",
+            ),
+            h("li", null, link("/guides", "All guides")),
+            h("li", null, link("openapi.json", "The same reference as OpenAPI 3.1")),
+          ),
           h("h2", null, "Authentication"),
           Object.values(securitySchemes).map((each) => text(`Header \`${each.name}\`: ${each.description}`)),
           h("h2", null, "Requests and pushes"),

@@ -1,13 +1,16 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { basename, join, posix } from "node:path";
 import type { Plugin } from "vite";
-import { renderGuide, titleOf, type GuideLink } from "./render-guide.mts";
+import { guidePage, indexPage, type GuideGroup, type GuideLink } from "./guide-page.mts";
+import { renderGuide, titleOf, type GuideFiles, type Picture } from "./render-guide.mts";
 
 const ROOT = join(import.meta.dirname, "../..");
 const STYLES = ["styles/tokens.css", "styles/base.css", "guides/guides.css"];
+const SCRIPT = "copy-code.js";
 /** The name of the page for a Markdown file that is not directly in docs/. */
 const OTHERS: Readonly<Record<string, string>> = {
   "kit/README.md": "bridge-kit",
+  "kit/game/README.md": "game-kit",
   "bridges/README.md": "bridges",
   "bridges/irc/README.md": "irc-bridge",
   "bridges/matrix/README.md": "matrix-bridge",
@@ -15,53 +18,107 @@ const OTHERS: Readonly<Record<string, string>> = {
   "docs/answers/bridges.md": "answers-for-bridge-authors",
   "docs/answers/games.md": "answers-for-game-developers",
   "docs/answers/operating.md": "answers-for-operators",
+  "docs/games/typescript.md": "game-in-typescript",
+  "docs/games/python.md": "game-in-python",
+  "docs/games/go.md": "game-in-go",
 };
 /** Pages of docs/ that are only for contributors. */
 const LEFT_OUT: readonly string[] = ["style"];
-/** The guides that each page links to at its top. */
-const FIRST: readonly string[] = ["bridge-guide", "bridge-kit", "game-service-guide", "operator-guide"];
+/** The guides for each kind of reader, in reading order. All other guides are for operators. */
+const READERS: Readonly<Record<string, readonly string[]>> = {
+  "Bridge authors": [
+    "bridge-guide",
+    "events",
+    "bridge-kit",
+    "bridges",
+    "irc-bridge",
+    "matrix-bridge",
+    "xmpp-bridge",
+    "answers-for-bridge-authors",
+  ],
+  "Game developers": [
+    "game-service-guide",
+    "game-in-typescript",
+    "game-in-python",
+    "game-in-go",
+    "game-kit",
+    "fake-core",
+    "answers-for-game-developers",
+  ],
+  "All readers": ["troubleshooting", "glossary"],
+};
+/** Titles of guides whose own heading is the name of a package. */
+const TITLES: Readonly<Record<string, string>> = {
+  "bridge-kit": "The kit for bridges",
+  "game-kit": "The kit for games",
+};
+/** The guide that operators read first. */
+const FIRST_FOR_OPERATORS = "operator-guide";
 
 /** Writes each guide as a page, so that the dashboard can link to the guides of its own release. */
 export const guides: Plugin = {
   name: "guides",
   generateBundle() {
+    const emit = (fileName: string, source: string | Uint8Array) =>
+      void this.emitFile({ type: "asset", fileName: `guides/${fileName}`, source });
     const names = guideNames();
-    const linkTo = (path: string, link: string): string | undefined => {
-      if (/^(?:https?:|mailto:|#)/.test(link)) return link;
-      const [file = "", anchor] = link.split("#");
-      const name = names.get(posix.join(posix.dirname(path), file));
-      return name && `/guides/${name}${anchor === undefined ? "" : `#${anchor}`}`;
-    };
+    const pictures = new Set<string>();
     const texts = [...names].map(([path, name]) => {
       const text = readFileSync(join(ROOT, path), "utf8");
-      return { path, name, text, title: titleOf(text) };
+      return { path, name, text, link: { href: `/guides/${name}`, title: TITLES[name] ?? titleOf(text) } };
     });
-    const titles = new Map(texts.map(({ name, title }) => [name, title]));
-    const first = FIRST.map((name) => {
-      const title = titles.get(name);
-      if (title === undefined) throw new Error(`the guide ${name} is missing`);
-      return { href: `/guides/${name}`, title };
-    });
-    const others = texts
-      .filter(({ name }) => !FIRST.includes(name))
-      .map(({ name, title }) => ({ href: `/guides/${name}`, title }));
-    const index = indexOf(first, others);
-    const nav = [...first, { href: "/guides", title: "All guides" }];
-    for (const { path, name, text } of [{ path: "", name: "index", text: index }, ...texts]) {
-      const source = renderGuide(text, nav, (link) => (path === "" ? link : linkTo(path, link)));
-      this.emitFile({ type: "asset", fileName: `guides/${name}.html`, source });
+    const groups = groupsOf(new Map(texts.map(({ name, link }) => [name, link])));
+    for (const { path, name, text, link } of texts) {
+      const guide = renderGuide(text, filesOf(path, names, pictures));
+      emit(`${name}.html`, guidePage(guide, link.href, groups));
     }
+    emit("index.html", indexPage(groups));
+    for (const path of pictures) emit(pictureName(path), readFileSync(join(ROOT, path)));
     const css = STYLES.map((file) => readFileSync(join(ROOT, "dashboard", file), "utf8")).join("\n");
-    this.emitFile({ type: "asset", fileName: "guides/guides.css", source: css });
+    emit("guides.css", css);
+    emit(SCRIPT, readFileSync(join(import.meta.dirname, SCRIPT), "utf8"));
   },
 };
 
-/** Returns the Markdown text of the page that lists all guides. */
-function indexOf(first: readonly GuideLink[], others: readonly GuideLink[]): string {
-  const list = (links: readonly GuideLink[]) =>
-    links.map(({ href, title }) => `- [${title}](${href})`).join("\n");
-  const api = { href: "/docs", title: "API reference" };
-  return `# Guides\n\n${list([...first, api])}\n\n## Other guides\n\n${list(others)}\n`;
+/** Returns the addresses of what the guide at `path` refers to. Adds the paths of its pictures to `pictures`. */
+function filesOf(path: string, names: ReadonlyMap<string, string>, pictures: Set<string>): GuideFiles {
+  const resolve = (file: string) => posix.join(posix.dirname(path), file);
+  return {
+    linkTo(link) {
+      if (/^(?:https?:|mailto:|#)/.test(link)) return link;
+      const [file = "", anchor] = link.split("#");
+      const name = names.get(resolve(file));
+      return name && `/guides/${name}${anchor === undefined ? "" : `#${anchor}`}`;
+    },
+    pictureAt(file) {
+      const picture = resolve(file);
+      pictures.add(picture);
+      return { src: `/guides/${pictureName(picture)}`, ...sizeOf(readFileSync(join(ROOT, picture))) };
+    },
+  };
+}
+
+const pictureName = (path: string) => `pictures/${basename(path)}`;
+
+/** Returns the size of a PNG picture, which its first chunk contains. */
+function sizeOf(png: Buffer): Omit<Picture, "src"> {
+  return { width: png.readUInt32BE(16), height: png.readUInt32BE(20) };
+}
+
+function groupsOf(links: ReadonlyMap<string, GuideLink>): readonly GuideGroup[] {
+  const linkOf = (name: string) => {
+    const link = links.get(name);
+    if (link === undefined) throw new Error(`the guide ${name} is missing`);
+    return link;
+  };
+  const grouped = new Set(Object.values(READERS).flat());
+  const others = [...links.keys()].filter((name) => !grouped.has(name) && name !== FIRST_FOR_OPERATORS);
+  const { "All readers": all = [], ...readers } = READERS;
+  return [
+    ...Object.entries(readers).map(([title, names]) => ({ title, links: names.map(linkOf) })),
+    { title: "Operators", links: [FIRST_FOR_OPERATORS, ...others].map(linkOf) },
+    { title: "All readers", links: [...all.map(linkOf), { href: "/docs", title: "API reference" }] },
+  ];
 }
 
 /** Returns the name of the page for each Markdown file. */

@@ -1,63 +1,126 @@
 import MarkdownIt from "markdown-it";
 
-export interface GuideLink {
-  readonly href: string;
-  readonly title: string;
+/** A heading of a guide, of level 2 or 3. */
+export interface Heading {
+  readonly level: number;
+  readonly id: string;
+  readonly text: string;
 }
+export interface RenderedGuide {
+  readonly title: string;
+  readonly headings: readonly Heading[];
+  readonly html: string;
+}
+export interface Picture {
+  readonly src: string;
+  readonly width: number;
+  readonly height: number;
+}
+export interface GuideFiles {
+  /** Returns the address of a link on the page; undefined if the page shows only the link's text. */
+  linkTo(link: string): string | undefined;
+  pictureAt(path: string): Picture;
+}
+
+type Token = ReturnType<InstanceType<typeof MarkdownIt>["parse"]>[number];
+/** The section of a block of code, and the number of the block in its section. */
+interface Place {
+  readonly section: string;
+  readonly number: number;
+}
+
+/** Matches the comments that mark the generated parts of a page. */
+const COMMENT = /^<!--.*?-->$/gms;
 
 /** Returns the first heading of a Markdown text, without backticks. */
 export function titleOf(text: string): string {
   return (/^# (.+)$/m.exec(text)?.[1] ?? "Guide").replaceAll("`", "");
 }
 
-/**
- * Returns the page for a guide. Headings get the anchors that GitHub gives them.
- *
- * @param linkTo returns the address of a link on the page; undefined if the page shows only the link's text
- */
-export function renderGuide(
-  text: string,
-  nav: readonly GuideLink[],
-  linkTo: (link: string) => string | undefined,
-): string {
+/** Renders a guide. Headings get the anchors that GitHub gives them, and each block of code gets a button to copy it. */
+export function renderGuide(text: string, files: GuideFiles): RenderedGuide {
   const markdown = new MarkdownIt({ html: false, linkify: false });
-  const { escapeHtml } = markdown.utils;
+  const headings: Heading[] = [];
+  const places = new Map<Token, Place>();
   markdown.core.ruler.push("guide", ({ tokens }) => {
-    for (const [i, token] of tokens.entries()) {
-      if (token.type === "heading_open") token.attrSet("id", anchorOf(tokens[i + 1]?.content ?? ""));
+    headings.push(...addAnchors(tokens));
+    for (const [token, place] of placesOf(tokens)) places.set(token, place);
+    for (const token of tokens) {
       // A wide table scrolls in its own box, which is focusable so that the keyboard can scroll it.
       if (token.type === "table_open") token.attrSet("tabindex", "0");
-      if (token.type === "fence") token.attrSet("tabindex", "0");
-      for (const child of token.children ?? []) {
-        if (child.type !== "link_open") continue;
-        const href = linkTo(String(child.attrGet("href") ?? ""));
-        if (href !== undefined) child.attrSet("href", href);
-        else child.attrs = null;
-      }
+      for (const child of token.children ?? []) replaceAddresses(child, files);
     }
   });
-  const links = nav.map(({ href, title }) => `<a href="${href}">${escapeHtml(title)}</a>`).join("");
-  return `<!doctype html>
-<html lang="en">
-  <head>
-    <meta charset="utf-8" />
-    <meta name="viewport" content="width=device-width, initial-scale=1" />
-    <meta name="color-scheme" content="light dark" />
-    <title>${escapeHtml(titleOf(text))} · Chat bridge</title>
-    <link rel="icon" href="/favicon.svg" type="image/svg+xml" />
-    <link rel="stylesheet" href="/guides/guides.css" />
-    <script src="/theme.js"></script>
-  </head>
-  <body>
-    <header class="guide-head">
-      <a class="guide-brand" href="/">Chat bridge</a>
-      <nav aria-label="Guides">${links}<a href="/docs">API reference</a></nav>
-    </header>
-    <main class="guide">
-${markdown.render(text)}
-    </main>
-  </body>
-</html>
+  const { escapeHtml } = markdown.utils;
+  markdown.renderer.rules.fence = (tokens, index) => {
+    const token = tokens[index];
+    const place = token && places.get(token);
+    if (token === undefined || place === undefined) throw new Error("a block of code has no place");
+    return codeBlock(escapeHtml, token, place);
+  };
+  return { title: titleOf(text), html: markdown.render(text.replaceAll(COMMENT, "")), headings };
+}
+
+/** Gives each heading its anchor. Returns the headings of the levels 2 and 3. */
+function addAnchors(tokens: readonly Token[]): readonly Heading[] {
+  const counts = new Map<string, number>();
+  return tokens.flatMap((token, i) => {
+    if (token.type !== "heading_open") return [];
+    const text = textOf(tokens[i + 1]);
+    const anchor = anchorOf(text);
+    const count = counts.get(anchor) ?? 0;
+    counts.set(anchor, count + 1);
+    const id = count === 0 ? anchor : `${anchor}-${count}`;
+    token.attrSet("id", id);
+    const level = Number(token.tag.slice(1));
+    return level === 2 || level === 3 ? [{ level, id, text }] : [];
+  });
+}
+
+/** Returns the place of each block of code. */
+function placesOf(tokens: readonly Token[]): ReadonlyMap<Token, Place> {
+  const places = new Map<Token, Place>();
+  let place: Place = { section: "", number: 0 };
+  for (const [i, token] of tokens.entries()) {
+    if (token.type === "heading_open") place = { section: textOf(tokens[i + 1]), number: 0 };
+    if (token.type !== "fence") continue;
+    place = { ...place, number: place.number + 1 };
+    places.set(token, place);
+  }
+  return places;
+}
+
+/** Returns the text of a heading's content, without markup. */
+function textOf(content: Token | undefined): string {
+  return (content?.children ?? []).map((part) => part.content).join("");
+}
+
+function replaceAddresses(token: Token, { linkTo, pictureAt }: GuideFiles): void {
+  if (token.type === "link_open") {
+    const href = linkTo(String(token.attrGet("href") ?? ""));
+    if (href === undefined) token.attrs = null;
+    else token.attrSet("href", href);
+  }
+  if (token.type === "image") {
+    const { src, width, height } = pictureAt(String(token.attrGet("src") ?? ""));
+    token.attrSet("src", src);
+    token.attrSet("width", String(width));
+    token.attrSet("height", String(height));
+    token.attrSet("loading", "lazy");
+  }
+}
+
+/** Returns the HTML of a block of code. copy-code.js shows the button, which has no use without JavaScript. */
+function codeBlock(
+  escapeHtml: (text: string) => string,
+  { info, content }: Token,
+  { section, number }: Place,
+): string {
+  const name = `Copy code ${number} of “${section}”`;
+  return `<div class="code">
+<div class="code-head"><span>${escapeHtml(info.trim())}</span><button type="button" class="copy" aria-label="${escapeHtml(name)}" hidden>Copy</button></div>
+<pre tabindex="0"><code>${escapeHtml(content)}</code></pre>
+</div>
 `;
 }
 

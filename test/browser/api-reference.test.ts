@@ -27,6 +27,8 @@ test("the API reference shows every operation, event type, status and field, and
     }
   }
   const schemas = page.locator(".models article[data-json-schema-level='0']");
+  expect(await schemas.count()).toBe(0);
+  await page.getByRole("button", { name: "Schemas" }).press("Enter");
   for (const [index, [name, { properties = {} }]] of Object.entries(document.components.schemas).entries()) {
     const schema = schemas.nth(index);
     await schema.getByRole("button", { name, exact: true }).press("Enter");
@@ -60,6 +62,16 @@ test("the API reference shows the dashboard's header and links to the dashboard,
   expect(refusals.filter((text) => !text.includes("401"))).toEqual([]);
 });
 
+test("the API reference links to the guides for bridge authors", async () => {
+  const { page } = await browser.visit(`${dashboardUrl}/docs`);
+  await page.getByRole("main").getByRole("link", { name: "Writing a bridge" }).click();
+  await page.getByRole("heading", { name: "Writing a bridge", level: 1 }).waitFor();
+  await page.getByRole("link", { name: "API reference" }).first().click();
+  const guides = page.getByRole("navigation", { name: "Pages" }).getByRole("link", { name: "Guides" });
+  await guides.click();
+  await page.getByRole("heading", { name: "Guides", level: 1 }).waitFor();
+});
+
 test("the API reference uses the theme that the user chose in the dashboard, and can change it", async () => {
   const { page } = await browser.visit(dashboardUrl);
   const background = () =>
@@ -81,6 +93,7 @@ test("the API reference is accessible, even while an operation and a schema are 
   await expectUsable(page, "API reference");
   await page.locator(".opblock-summary-control").first().click();
   await page.locator(".opblock .responses-wrapper").first().waitFor();
+  await page.getByRole("button", { name: "Schemas" }).click();
   await page.locator(".models article button").nth(1).click();
   await expectUsable(page, "API reference, open");
 });

@@ -205,7 +205,11 @@ describe("the Dockerfile", () => {
     const rules = read(".dockerignore").split("\n");
     for (const guides of [
       "!docs/*.md",
+      "!docs/answers/*.md",
+      "!docs/games/*.md",
       "!kit/README.md",
+      "!kit/game/README.md",
+      "!bridges/README.md",
       "!bridges/irc/README.md",
       "!bridges/matrix/README.md",
       "!bridges/xmpp/README.md",
