@@ -93,6 +93,18 @@ export const SHOWN_EVENTS_MAX = 100;
 export const SHOWN_EVENTS_MAX_BYTES = 1024 * 1024;
 
 /**
+ * All places where an event can be; "unknown" if core cannot tell. The enum `EventPlace` in the protos lists the same
+ * places.
+ */
+export const EVENT_PLACES = ["held", "fetched", "queued", "delivered", "failed", "dropped"] as const;
+export type EventPlace = (typeof EVENT_PLACES)[number];
+
+/** Maximum number of characters in the text of an event's summary. */
+export const SUMMARY_MAX_CHARACTERS = 80;
+/** Maximum number of records of events sent again that core keeps for a workspace, as long as the delivery log. */
+export const SENT_AGAIN_MAX = 300;
+
+/**
  * All possible results of a request to send an event again. The enum `SendAgainOutcome` in the protos lists the same
  * results.
  */

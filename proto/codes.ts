@@ -1,11 +1,12 @@
 import { CHANGE_NAMES } from "../contract/changes";
-import { ATTEMPT_STEPS, DELIVERY_RESULTS, SEND_AGAIN_RESULTS } from "../contract/deliveries";
+import { ATTEMPT_STEPS, DELIVERY_RESULTS, EVENT_PLACES, SEND_AGAIN_RESULTS } from "../contract/deliveries";
 import { HEALTH_STATES } from "../contract/health-states";
 import { MESSAGE_KINDS } from "../contract/messages";
 import { MessageKind } from "./gen/chatbridge/v1/event";
 import {
   ChangeKind,
   DeliveryResult,
+  EventPlace,
   HealthState,
   PushStep,
   SendAgainOutcome,
@@ -34,6 +35,8 @@ export const CHANGE_CODES = codesOf(CHANGE_NAMES, ChangeKind);
 export const CHANGE_WORDS = wordsOf(CHANGE_CODES);
 export const SEND_AGAIN_CODES = codesOf(SEND_AGAIN_RESULTS, SendAgainOutcome);
 export const SEND_AGAIN_WORDS = wordsOf(SEND_AGAIN_CODES);
+export const PLACE_CODES = codesOf(EVENT_PLACES, EventPlace);
+export const PLACE_WORDS = wordsOf(PLACE_CODES);
 export const STATE_CODES = codesOf(HEALTH_STATES, HealthState);
 export const STATE_WORDS = wordsOf(STATE_CODES);
 

@@ -92,6 +92,7 @@ export function toDeliveryMessage(delivery: LoggedDelivery): DeliveryMessage {
     status: delivery.status ?? 0,
     latencyMs: Math.round(delivery.latencyMs),
     address: delivery.address ?? "",
+    summary: undefined,
   };
 }
 

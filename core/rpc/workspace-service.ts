@@ -1,5 +1,6 @@
 import { status } from "@grpc/grpc-js";
 import type { WorkspaceServiceServer } from "../../proto/gen/chatbridge/v1/workspace";
+import { EVENT_ID_FORM } from "../../contract/forms";
 import { OUTSIDE_CALLS_MAX } from "../domain/bounds";
 import type { Workspace } from "../domain/workspace";
 import {
@@ -172,6 +173,14 @@ function eventMethods(shared: Shared, report: ReportFault) {
         throw new StatusError(status.NOT_FOUND, "delivery_id: the log does not contain this entry");
       }
       return toDetailMessage(accepted(found));
+    }),
+    getEvent: unary("GetEvent", report, async ({ workspaceId, eventId }) => {
+      const id = readWorkspaceId(workspaceId);
+      if (!EVENT_ID_FORM.test(eventId)) {
+        throw new StatusError(status.INVALID_ARGUMENT, "event_id must be the id of an event");
+      }
+      await readWorkspace(shared, id);
+      throw new StatusError(status.NOT_FOUND, "event_id: core stores nothing about this event");
     }),
     listFailedEvents: unary("ListFailedEvents", report, async ({ workspaceId }) =>
       toFailedMessage(accepted(await listFailedEvents(shared, readWorkspaceId(workspaceId))).events),

@@ -8,6 +8,10 @@ export const SIGNED_OUT: ErrorAnswer = { status: 401, message: "You are not sign
 export const TOO_MANY = 429;
 export const NO_WORKSPACE: ErrorAnswer = { status: 404, message: "The workspace does not exist." };
 const NO_ENTRY: ErrorAnswer = { status: 404, message: "The log no longer has this entry." };
+const NO_EVENT: ErrorAnswer = {
+  status: 404,
+  message: "Nothing is stored about this event. Events are held for 24 hours, and the log keeps 7 days.",
+};
 export const CORE_AWAY: ErrorAnswer = {
   status: 503,
   message: "The service's core does not answer right now.",
@@ -27,6 +31,7 @@ const FIELDS: Readonly<Record<string, readonly [field: string, words: string]>> 
   owner_email: ["ownerEmail", "the owner's email"],
   name: ["name", "the name"],
   delivery_id: ["deliveryId", "the id of the delivery"],
+  event_id: ["eventId", "the id of the event"],
   address: ["address", "the address"],
   event_ids: ["eventIds", "the request"],
 };
@@ -46,6 +51,7 @@ export function coreAnswer({ code, details }: ServiceError): ErrorAnswer | undef
   if (OUT_OF_REACH.has(code)) return CORE_AWAY;
   switch (code) {
     case status.NOT_FOUND:
+      if (details.startsWith("event_id:")) return NO_EVENT;
       return details.startsWith("delivery_id:") ? NO_ENTRY : NO_WORKSPACE;
     case status.UNAUTHENTICATED:
       return SIGNED_OUT;

@@ -4,6 +4,7 @@ import type {
   ChangeShape,
   DeliveryDetailShape,
   DeliveryShape,
+  EventShape,
   FailedEventShape,
   SendAgainShape,
   TestOutcome,
@@ -12,6 +13,7 @@ import {
   toChangeShape,
   toDeliveryDetailShape,
   toDeliveryShape,
+  toEventShape,
   toFailedEventShape,
   toSendAgainShape,
   toTestOutcome,
@@ -71,6 +73,15 @@ export function addStoredRoutes(app: FastifyInstance, operatorOf: OperatorOf): v
       const { call, methods } = operatorOf(request);
       const { id: workspaceId, deliveryId } = request.params;
       return toDeliveryDetailShape(await call(methods.getDelivery, { workspaceId, deliveryId }));
+    },
+  );
+
+  app.get<{ Params: { id: string; eventId: string } }>(
+    "/workspaces/:id/events/:eventId",
+    async (request): Promise<EventShape> => {
+      const { call, methods } = operatorOf(request);
+      const { id: workspaceId, eventId } = request.params;
+      return toEventShape(await call(methods.getEvent, { workspaceId, eventId }));
     },
   );
 

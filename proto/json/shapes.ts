@@ -1,5 +1,5 @@
 import type { ChangeName } from "../../contract/changes";
-import type { AttemptStep, DeliveryResult, SendAgainResult } from "../../contract/deliveries";
+import type { AttemptStep, DeliveryResult, EventPlace, SendAgainResult } from "../../contract/deliveries";
 import type { HealthState } from "../../contract/health-states";
 
 /**
@@ -57,6 +57,20 @@ export interface DeliveryShape {
   readonly lastAt: string | null;
   /** Number of events that the polls in the entry returned; 0 unless the entry is for polls. */
   readonly events: number;
+  /** Which message the event is about; null for polls, and for an entry that an older release of core has logged. */
+  readonly summary: EventSummaryShape | null;
+}
+
+/** Which message an event is about. A game chose these texts. */
+export interface EventSummaryShape {
+  /** Id of the channel; empty for an event without a channel. */
+  readonly channel: string;
+  /** Id of the member who gets a direct or an ephemeral message; empty for other events. */
+  readonly userId: string;
+  /** Empty for an event without a message. */
+  readonly messageId: string;
+  /** Start of the message as a person sees it, with the labels of its buttons in brackets; at most 80 characters. */
+  readonly text: string;
 }
 
 export type HealthShape = PollHealthShape | PushHealthShape | null;
@@ -173,6 +187,32 @@ export interface StoredEventShape {
    * expired.
    */
   readonly sendAgainUntil: string | null;
+}
+
+export type EventPlaceName = EventPlace | "unknown";
+
+/** Answer to `GET /api/workspaces/:id/events/:eventId`: what core stores about one event. */
+export interface EventShape {
+  readonly eventId: string;
+  readonly eventType: string;
+  readonly publishedAt: string | null;
+  /** Null if the event never expires, or its expiry is unknown. */
+  readonly expiresAt: string | null;
+  /** Name of the token that published the event: a game, or who sent a test event. Empty when unknown. */
+  readonly publisher: string;
+  readonly summary: EventSummaryShape | null;
+  readonly place: EventPlaceName;
+  /** The event while it is held, queued or kept as a failed event; null otherwise. */
+  readonly event: StoredEventShape | null;
+  /** Attempts, drops, and polls that returned the event, oldest first. */
+  readonly attempts: readonly EventAttemptShape[];
+  /** The times at which the event was sent again, oldest first, with the name of the token. */
+  readonly sentAgain: readonly { readonly at: string; readonly by: string }[];
+}
+
+export interface EventAttemptShape {
+  readonly delivery: DeliveryShape;
+  readonly response: DeliveryDetailShape["response"];
 }
 
 /** An item of the answer to `GET /api/workspaces/:id/failed-events`: an event whose push failed, kept for 24 hours. */

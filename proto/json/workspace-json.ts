@@ -1,13 +1,16 @@
-import { CHANGE_WORDS, RESULT_WORDS, SEND_AGAIN_WORDS, STATE_WORDS, STEP_WORDS } from "../codes";
+import { CHANGE_WORDS, PLACE_WORDS, RESULT_WORDS, SEND_AGAIN_WORDS, STATE_WORDS, STEP_WORDS } from "../codes";
 import {
   DeliveryMode,
   Platform,
+  type BridgeResponse,
   type FailedEvent,
   type GetDeliveryResponse,
+  type GetEventResponse,
   type LoggedChange,
   type LoggedDelivery,
   type SendAgainResponse,
   type SendTestEventResponse,
+  type StoredEvent,
   type Workspace,
   type WorkspaceHealth,
 } from "../gen/chatbridge/v1/workspace";
@@ -15,10 +18,12 @@ import type {
   ChangeShape,
   DeliveryDetailShape,
   DeliveryShape,
+  EventShape,
   FailedEventShape,
   HealthShape,
   Mode,
   SendAgainShape,
+  StoredEventShape,
   TestOutcome,
   WorkspaceShape,
   WorkspaceWithSecret,
@@ -72,7 +77,7 @@ export function withSecret(answer: {
 }
 
 export function toDeliveryShape(delivery: LoggedDelivery): DeliveryShape {
-  const { at, eventType, result, polls, lastAt } = delivery;
+  const { at, eventType, result, polls, lastAt, summary } = delivery;
   return {
     ...delivery,
     at: there(toText(at)),
@@ -80,6 +85,7 @@ export function toDeliveryShape(delivery: LoggedDelivery): DeliveryShape {
     // A core of an older release does not send `polls`: each of its entries of type `poll` is a single poll.
     polls: eventType === "poll" ? Math.max(polls, 1) : 0,
     lastAt: toText(lastAt),
+    summary: summary ?? null,
   };
 }
 
@@ -143,12 +149,35 @@ export function toDeliveryDetailShape(answer: GetDeliveryResponse): DeliveryDeta
   const { delivery, events, response } = answer;
   return {
     delivery: toDeliveryShape(there(delivery)),
-    events: events.map(({ eventId, json, sendAgainUntil }) => ({
-      id: eventId,
-      json,
-      sendAgainUntil: toText(sendAgainUntil),
+    events: events.map(toStoredShape),
+    response: toResponseShape(response),
+  };
+}
+
+function toStoredShape({ eventId, json, sendAgainUntil }: StoredEvent): StoredEventShape {
+  return { id: eventId, json, sendAgainUntil: toText(sendAgainUntil) };
+}
+
+function toResponseShape(response: BridgeResponse | undefined): DeliveryDetailShape["response"] {
+  return response === undefined ? null : { text: response.text, truncated: response.truncated };
+}
+
+export function toEventShape(answer: GetEventResponse): EventShape {
+  const { eventId, eventType, publisher, publishedAt, expiresAt, summary, place, event } = answer;
+  return {
+    eventId,
+    eventType,
+    publishedAt: toText(publishedAt),
+    expiresAt: toText(expiresAt),
+    publisher,
+    summary: summary ?? null,
+    place: PLACE_WORDS.get(place) ?? "unknown",
+    event: event === undefined ? null : toStoredShape(event),
+    attempts: answer.attempts.map(({ delivery, response }) => ({
+      delivery: toDeliveryShape(there(delivery)),
+      response: toResponseShape(response),
     })),
-    response: response === undefined ? null : { text: response.text, truncated: response.truncated },
+    sentAgain: answer.sentAgain.map(({ at, tokenName }) => ({ at: there(toText(at)), by: tokenName })),
   };
 }
 

@@ -163,6 +163,24 @@ export enum ChangeKind {
   OPERATOR_EVENTS_SECRET_ROTATED = 13,
 }
 
+/** EventPlace says where an event is. */
+export enum EventPlace {
+  /** UNSPECIFIED - EVENT_PLACE_UNSPECIFIED: core does not know where the event is. */
+  UNSPECIFIED = 0,
+  /** HELD - EVENT_PLACE_HELD: the event waits for a poll. */
+  HELD = 1,
+  /** FETCHED - EVENT_PLACE_FETCHED: a poll returned the event. */
+  FETCHED = 2,
+  /** QUEUED - EVENT_PLACE_QUEUED: the event waits for an attempt to push it. */
+  QUEUED = 3,
+  /** DELIVERED - EVENT_PLACE_DELIVERED: the bridge accepted the push. */
+  DELIVERED = 4,
+  /** FAILED - EVENT_PLACE_FAILED: the last attempt failed, and core makes no further attempt. */
+  FAILED = 5,
+  /** DROPPED - EVENT_PLACE_DROPPED: core dropped the event without a further attempt. */
+  DROPPED = 6,
+}
+
 /** SendAgainOutcome says what SendAgain did with an event. */
 export enum SendAgainOutcome {
   /** UNSPECIFIED - SEND_AGAIN_OUTCOME_UNSPECIFIED is never sent. */
@@ -492,6 +510,24 @@ export interface LoggedDelivery {
     | undefined;
   /** events is the number of events that these polls returned; 0 for an attempt and a drop. */
   events: number;
+  /** summary says what the event shows; unset for polls, and for entries of an older release of core. */
+  summary: EventSummary | undefined;
+}
+
+/** EventSummary says which message an event is about. A game chose these texts, so treat them as untrusted. */
+export interface EventSummary {
+  /** channel is the id of the channel; empty for an event without a channel. */
+  channel: string;
+  /** user_id is the id of the member who gets a direct or an ephemeral message; empty for other events. */
+  userId: string;
+  /** message_id is the id of the message; empty for an event without a message. */
+  messageId: string;
+  /**
+   * text is the start of the message as a person sees it, with at most 80 characters:
+   * white space is folded, and the labels of the buttons follow in brackets. Empty for
+   * an event without a message.
+   */
+  text: string;
 }
 
 /** SendTestEventRequest names a workspace. */
@@ -680,6 +716,70 @@ export interface BridgeResponse {
   text: string;
   /** truncated is true when the body had more bytes. */
   truncated: boolean;
+}
+
+/** GetEventRequest names an event of a workspace. */
+export interface GetEventRequest {
+  /** workspace_id of the workspace. */
+  workspaceId: string;
+  /** event_id of the event. */
+  eventId: string;
+}
+
+/** GetEventResponse carries what core stores about an event. */
+export interface GetEventResponse {
+  /** event_id of the event. */
+  eventId: string;
+  /** event_type of the event. */
+  eventType: string;
+  /** published_at is when the event was published; unset when unknown. */
+  publishedAt:
+    | Date
+    | undefined;
+  /**
+   * publisher is the name of the token that published the event: a game, or the operator
+   * who sent a test event. Empty when unknown.
+   */
+  publisher: string;
+  /** summary says what the event shows; unset when unknown. */
+  summary:
+    | EventSummary
+    | undefined;
+  /** place says where the event is. */
+  place: EventPlace;
+  /** event while it is held, queued or kept; unset otherwise. */
+  event:
+    | StoredEvent
+    | undefined;
+  /** attempts to push the event, its drop, and the polls that returned it, oldest first. */
+  attempts: EventAttempt[];
+  /**
+   * sent_again lists the calls of SendAgain that queued the event, oldest first: of the
+   * last 300 events sent again in 7 days.
+   */
+  sentAgain: SentAgain[];
+  /** expires_at is when the event expires; unset when unknown, and for an event that never expires. */
+  expiresAt: Date | undefined;
+}
+
+/** EventAttempt is one entry of the log of deliveries for an event. */
+export interface EventAttempt {
+  /** delivery is the entry. */
+  delivery:
+    | LoggedDelivery
+    | undefined;
+  /** response is the start of the bridge's response; unset as in GetDeliveryResponse. */
+  response: BridgeResponse | undefined;
+}
+
+/** SentAgain is a call of SendAgain that queued an event. */
+export interface SentAgain {
+  /** at is when the event was queued. */
+  at:
+    | Date
+    | undefined;
+  /** token_name is the name of the token with which the call was made. */
+  tokenName: string;
 }
 
 /** ListFailedEventsRequest names a workspace. */
@@ -2684,6 +2784,7 @@ function createBaseLoggedDelivery(): LoggedDelivery {
     polls: 0,
     lastAt: undefined,
     events: 0,
+    summary: undefined,
   };
 }
 
@@ -2724,6 +2825,9 @@ export const LoggedDelivery: MessageFns<LoggedDelivery> = {
     }
     if (message.events !== 0) {
       writer.uint32(96).uint32(message.events);
+    }
+    if (message.summary !== undefined) {
+      EventSummary.encode(message.summary, writer.uint32(106).fork()).join();
     }
     return writer;
   },
@@ -2837,6 +2941,14 @@ export const LoggedDelivery: MessageFns<LoggedDelivery> = {
             message.events = reader.uint32();
             continue;
           }
+          case 13: {
+            if (tag !== 106) {
+              break;
+            }
+
+            message.summary = EventSummary.decode(reader, reader.uint32());
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -2866,6 +2978,100 @@ export const LoggedDelivery: MessageFns<LoggedDelivery> = {
     message.polls = object.polls ?? 0;
     message.lastAt = object.lastAt ?? undefined;
     message.events = object.events ?? 0;
+    message.summary = (object.summary !== undefined && object.summary !== null)
+      ? EventSummary.fromPartial(object.summary)
+      : undefined;
+    return message;
+  },
+};
+
+function createBaseEventSummary(): EventSummary {
+  return { channel: "", userId: "", messageId: "", text: "" };
+}
+
+export const EventSummary: MessageFns<EventSummary> = {
+  encode(message: EventSummary, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.channel !== "") {
+      writer.uint32(10).string(message.channel);
+    }
+    if (message.userId !== "") {
+      writer.uint32(18).string(message.userId);
+    }
+    if (message.messageId !== "") {
+      writer.uint32(26).string(message.messageId);
+    }
+    if (message.text !== "") {
+      writer.uint32(34).string(message.text);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): EventSummary {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseEventSummary();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.channel = reader.string();
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.userId = reader.string();
+            continue;
+          }
+          case 3: {
+            if (tag !== 26) {
+              break;
+            }
+
+            message.messageId = reader.string();
+            continue;
+          }
+          case 4: {
+            if (tag !== 34) {
+              break;
+            }
+
+            message.text = reader.string();
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<EventSummary>): EventSummary {
+    return EventSummary.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<EventSummary>): EventSummary {
+    const message = createBaseEventSummary();
+    message.channel = object.channel ?? "";
+    message.userId = object.userId ?? "";
+    message.messageId = object.messageId ?? "";
+    message.text = object.text ?? "";
     return message;
   },
 };
@@ -4154,6 +4360,389 @@ export const BridgeResponse: MessageFns<BridgeResponse> = {
     const message = createBaseBridgeResponse();
     message.text = object.text ?? "";
     message.truncated = object.truncated ?? false;
+    return message;
+  },
+};
+
+function createBaseGetEventRequest(): GetEventRequest {
+  return { workspaceId: "", eventId: "" };
+}
+
+export const GetEventRequest: MessageFns<GetEventRequest> = {
+  encode(message: GetEventRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.workspaceId !== "") {
+      writer.uint32(10).string(message.workspaceId);
+    }
+    if (message.eventId !== "") {
+      writer.uint32(18).string(message.eventId);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): GetEventRequest {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseGetEventRequest();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.workspaceId = reader.string();
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.eventId = reader.string();
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<GetEventRequest>): GetEventRequest {
+    return GetEventRequest.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<GetEventRequest>): GetEventRequest {
+    const message = createBaseGetEventRequest();
+    message.workspaceId = object.workspaceId ?? "";
+    message.eventId = object.eventId ?? "";
+    return message;
+  },
+};
+
+function createBaseGetEventResponse(): GetEventResponse {
+  return {
+    eventId: "",
+    eventType: "",
+    publishedAt: undefined,
+    publisher: "",
+    summary: undefined,
+    place: 0,
+    event: undefined,
+    attempts: [],
+    sentAgain: [],
+    expiresAt: undefined,
+  };
+}
+
+export const GetEventResponse: MessageFns<GetEventResponse> = {
+  encode(message: GetEventResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.eventId !== "") {
+      writer.uint32(10).string(message.eventId);
+    }
+    if (message.eventType !== "") {
+      writer.uint32(18).string(message.eventType);
+    }
+    if (message.publishedAt !== undefined) {
+      Timestamp.encode(toTimestamp(message.publishedAt), writer.uint32(26).fork()).join();
+    }
+    if (message.publisher !== "") {
+      writer.uint32(34).string(message.publisher);
+    }
+    if (message.summary !== undefined) {
+      EventSummary.encode(message.summary, writer.uint32(42).fork()).join();
+    }
+    if (message.place !== 0) {
+      writer.uint32(48).int32(message.place);
+    }
+    if (message.event !== undefined) {
+      StoredEvent.encode(message.event, writer.uint32(58).fork()).join();
+    }
+    for (const v of message.attempts) {
+      EventAttempt.encode(v!, writer.uint32(66).fork()).join();
+    }
+    for (const v of message.sentAgain) {
+      SentAgain.encode(v!, writer.uint32(74).fork()).join();
+    }
+    if (message.expiresAt !== undefined) {
+      Timestamp.encode(toTimestamp(message.expiresAt), writer.uint32(82).fork()).join();
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): GetEventResponse {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseGetEventResponse();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.eventId = reader.string();
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.eventType = reader.string();
+            continue;
+          }
+          case 3: {
+            if (tag !== 26) {
+              break;
+            }
+
+            message.publishedAt = fromTimestamp(Timestamp.decode(reader, reader.uint32()));
+            continue;
+          }
+          case 4: {
+            if (tag !== 34) {
+              break;
+            }
+
+            message.publisher = reader.string();
+            continue;
+          }
+          case 5: {
+            if (tag !== 42) {
+              break;
+            }
+
+            message.summary = EventSummary.decode(reader, reader.uint32());
+            continue;
+          }
+          case 6: {
+            if (tag !== 48) {
+              break;
+            }
+
+            message.place = reader.int32() as any;
+            continue;
+          }
+          case 7: {
+            if (tag !== 58) {
+              break;
+            }
+
+            message.event = StoredEvent.decode(reader, reader.uint32());
+            continue;
+          }
+          case 8: {
+            if (tag !== 66) {
+              break;
+            }
+
+            message.attempts.push(EventAttempt.decode(reader, reader.uint32()));
+            continue;
+          }
+          case 9: {
+            if (tag !== 74) {
+              break;
+            }
+
+            message.sentAgain.push(SentAgain.decode(reader, reader.uint32()));
+            continue;
+          }
+          case 10: {
+            if (tag !== 82) {
+              break;
+            }
+
+            message.expiresAt = fromTimestamp(Timestamp.decode(reader, reader.uint32()));
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<GetEventResponse>): GetEventResponse {
+    return GetEventResponse.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<GetEventResponse>): GetEventResponse {
+    const message = createBaseGetEventResponse();
+    message.eventId = object.eventId ?? "";
+    message.eventType = object.eventType ?? "";
+    message.publishedAt = object.publishedAt ?? undefined;
+    message.publisher = object.publisher ?? "";
+    message.summary = (object.summary !== undefined && object.summary !== null)
+      ? EventSummary.fromPartial(object.summary)
+      : undefined;
+    message.place = object.place ?? 0;
+    message.event = (object.event !== undefined && object.event !== null)
+      ? StoredEvent.fromPartial(object.event)
+      : undefined;
+    message.attempts = object.attempts?.map((e) => EventAttempt.fromPartial(e)) || [];
+    message.sentAgain = object.sentAgain?.map((e) => SentAgain.fromPartial(e)) || [];
+    message.expiresAt = object.expiresAt ?? undefined;
+    return message;
+  },
+};
+
+function createBaseEventAttempt(): EventAttempt {
+  return { delivery: undefined, response: undefined };
+}
+
+export const EventAttempt: MessageFns<EventAttempt> = {
+  encode(message: EventAttempt, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.delivery !== undefined) {
+      LoggedDelivery.encode(message.delivery, writer.uint32(10).fork()).join();
+    }
+    if (message.response !== undefined) {
+      BridgeResponse.encode(message.response, writer.uint32(18).fork()).join();
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): EventAttempt {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseEventAttempt();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.delivery = LoggedDelivery.decode(reader, reader.uint32());
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.response = BridgeResponse.decode(reader, reader.uint32());
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<EventAttempt>): EventAttempt {
+    return EventAttempt.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<EventAttempt>): EventAttempt {
+    const message = createBaseEventAttempt();
+    message.delivery = (object.delivery !== undefined && object.delivery !== null)
+      ? LoggedDelivery.fromPartial(object.delivery)
+      : undefined;
+    message.response = (object.response !== undefined && object.response !== null)
+      ? BridgeResponse.fromPartial(object.response)
+      : undefined;
+    return message;
+  },
+};
+
+function createBaseSentAgain(): SentAgain {
+  return { at: undefined, tokenName: "" };
+}
+
+export const SentAgain: MessageFns<SentAgain> = {
+  encode(message: SentAgain, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.at !== undefined) {
+      Timestamp.encode(toTimestamp(message.at), writer.uint32(10).fork()).join();
+    }
+    if (message.tokenName !== "") {
+      writer.uint32(18).string(message.tokenName);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): SentAgain {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseSentAgain();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.at = fromTimestamp(Timestamp.decode(reader, reader.uint32()));
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.tokenName = reader.string();
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<SentAgain>): SentAgain {
+    return SentAgain.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<SentAgain>): SentAgain {
+    const message = createBaseSentAgain();
+    message.at = object.at ?? undefined;
+    message.tokenName = object.tokenName ?? "";
     return message;
   },
 };
@@ -5849,6 +6438,21 @@ export const WorkspaceServiceService = {
     responseDeserialize: (value: Buffer): GetDeliveryResponse => GetDeliveryResponse.decode(value),
   },
   /**
+   * GetEvent returns what core stores about one event: where the event is, its attempts
+   * or the polls that returned it, and who published it. Core finds events that are held,
+   * queued or kept as failed, and events in the log of deliveries. Errors: NOT_FOUND, also
+   * when core stores nothing about the event; INVALID_ARGUMENT for an invalid event id.
+   */
+  getEvent: {
+    path: "/chatbridge.v1.WorkspaceService/GetEvent" as const,
+    requestStream: false as const,
+    responseStream: false as const,
+    requestSerialize: (value: GetEventRequest): Buffer => Buffer.from(GetEventRequest.encode(value).finish()),
+    requestDeserialize: (value: Buffer): GetEventRequest => GetEventRequest.decode(value),
+    responseSerialize: (value: GetEventResponse): Buffer => Buffer.from(GetEventResponse.encode(value).finish()),
+    responseDeserialize: (value: Buffer): GetEventResponse => GetEventResponse.decode(value),
+  },
+  /**
    * ListFailedEvents returns the kept events of a workspace, newest failure first.
    * These are the events of the last 24 hours whose pushes failed, or that were
    * dropped because of overload or an outage: at most the last 100 events, with 1 MB
@@ -6095,6 +6699,13 @@ export interface WorkspaceServiceServer extends UntypedServiceImplementation {
    * for an invalid delivery id.
    */
   getDelivery: handleUnaryCall<GetDeliveryRequest, GetDeliveryResponse>;
+  /**
+   * GetEvent returns what core stores about one event: where the event is, its attempts
+   * or the polls that returned it, and who published it. Core finds events that are held,
+   * queued or kept as failed, and events in the log of deliveries. Errors: NOT_FOUND, also
+   * when core stores nothing about the event; INVALID_ARGUMENT for an invalid event id.
+   */
+  getEvent: handleUnaryCall<GetEventRequest, GetEventResponse>;
   /**
    * ListFailedEvents returns the kept events of a workspace, newest failure first.
    * These are the events of the last 24 hours whose pushes failed, or that were
@@ -6469,6 +7080,27 @@ export interface WorkspaceServiceClient extends Client {
     metadata: Metadata,
     options: Partial<CallOptions>,
     callback: (error: ServiceError | null, response: GetDeliveryResponse) => void,
+  ): ClientUnaryCall;
+  /**
+   * GetEvent returns what core stores about one event: where the event is, its attempts
+   * or the polls that returned it, and who published it. Core finds events that are held,
+   * queued or kept as failed, and events in the log of deliveries. Errors: NOT_FOUND, also
+   * when core stores nothing about the event; INVALID_ARGUMENT for an invalid event id.
+   */
+  getEvent(
+    request: GetEventRequest,
+    callback: (error: ServiceError | null, response: GetEventResponse) => void,
+  ): ClientUnaryCall;
+  getEvent(
+    request: GetEventRequest,
+    metadata: Metadata,
+    callback: (error: ServiceError | null, response: GetEventResponse) => void,
+  ): ClientUnaryCall;
+  getEvent(
+    request: GetEventRequest,
+    metadata: Metadata,
+    options: Partial<CallOptions>,
+    callback: (error: ServiceError | null, response: GetEventResponse) => void,
   ): ClientUnaryCall;
   /**
    * ListFailedEvents returns the kept events of a workspace, newest failure first.
