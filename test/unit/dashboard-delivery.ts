@@ -20,6 +20,7 @@ export function delivery(more: Partial<DeliveryShape> = {}): DeliveryShape {
     polls: 0,
     lastAt: null,
     events: 0,
+    summary: null,
     ...more,
   };
 }
