@@ -2,7 +2,8 @@ import type { KeyObject } from "node:crypto";
 import { type DropReason, RESULT_MEANINGS } from "../../contract/deliveries";
 import { RETRY_OFFSETS_MS } from "../../contract/numbers";
 import type { Span, Tracer } from "../../runtime/tracing/tracer";
-import { deliveryOf, type PushOutcome } from "../domain/delivery";
+import { deliveryOf, type LoggedEvent, type PushOutcome } from "../domain/delivery";
+import { summarize } from "../domain/event-summary";
 import { signatureHeader } from "../domain/signature";
 import { activeKeys, deliveryMode, type Workspace } from "../domain/workspace";
 import type { Lease } from "../leases/lease";
@@ -97,6 +98,7 @@ export class EventPush {
   #attempts: number;
   #firstFailure: FirstFailure | undefined;
   #recorded: Promise<PushState> | undefined;
+  #logged: LoggedEvent | undefined;
 
   constructor(shard: PushShard, event: QueuedPush) {
     this.event = event;
@@ -201,10 +203,19 @@ export class EventPush {
     this.#recorded = this.#record({
       push: event,
       delivery:
-        next.do === "hold" ? undefined : deliveryOf(event.eventId, event.eventType, this.#attempts, outcome),
+        next.do === "hold"
+          ? undefined
+          : deliveryOf(event.eventId, event.eventType, this.#attempts, outcome, this.#loggedEvent()),
       response: isTried && !outcome.ok ? outcome.response : undefined,
       next,
     });
+  }
+
+  /** Returns what the log says about the event. The attempts of an event share one summary. */
+  #loggedEvent(): LoggedEvent {
+    const { envelope, publisher, expiresAtMs } = this.event;
+    this.#logged ??= { summary: summarize(envelope), publisher, expiresAtMs };
+    return this.#logged;
   }
 
   #nextAfter(outcome: PushOutcome | DropReason): PushRecord["next"] {

@@ -1,4 +1,5 @@
 import type { DeliveryResult, DropReason, Failure } from "../../contract/deliveries";
+import type { EventSummary } from "./event-summary";
 
 /** The start of the body of a bridge's response. */
 export interface ResponseStart {
@@ -28,6 +29,14 @@ export type PushOutcome = {
     }
 );
 
+/** What the log says about the event of an attempt or a drop, so that people recognize the event. */
+export interface LoggedEvent {
+  readonly summary: EventSummary;
+  /** The name of the token that published the event; empty when unknown. */
+  readonly publisher: string;
+  readonly expiresAtMs: number | null;
+}
+
 /** One entry of a workspace's delivery log: an attempt, a drop, or polls. */
 export interface Delivery {
   readonly eventId: string;
@@ -38,6 +47,8 @@ export interface Delivery {
   readonly status: number | undefined;
   readonly latencyMs: number;
   readonly address: string | undefined;
+  /** Undefined for polls, and for an entry that an older release logged. */
+  readonly event?: LoggedEvent | undefined;
 }
 
 /** The polls of one log entry: a single poll that returned events, or a run of polls that returned no events. */
@@ -77,8 +88,9 @@ export function deliveryOf(
   eventType: string,
   attempt: number,
   outcome: PushOutcome | DropReason,
+  event: LoggedEvent,
 ): Delivery {
-  const head = { eventId, eventType, attempt };
+  const head = { eventId, eventType, attempt, event };
   if (typeof outcome === "string") {
     return { ...head, result: outcome, status: undefined, latencyMs: 0, address: undefined };
   }

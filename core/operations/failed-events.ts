@@ -59,7 +59,7 @@ export async function sendAgain(
     return { refused: "invalid", message: "event_ids: each id must be the id of an event" };
   }
   if ((await workspaces.read(workspaceId)) === undefined) return NOT_FOUND;
-  const results = await failedEvents.sendAgain(workspaceId, eventIds);
+  const results = await failedEvents.sendAgain(workspaceId, eventIds, context.by);
   if (results === undefined) {
     return precondition(
       "the workspace is not connected or has no target URL: connect it and set its target URL",

@@ -59,6 +59,7 @@ export function preparePublication(
     idempotencyKey: event.idempotencyKey,
     eventId,
     messageId,
+    publisher: caller.name,
     expiresAtMs,
     type: content.type,
     push: isPushRetried(content) ? "retried" : "once",

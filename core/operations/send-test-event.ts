@@ -2,6 +2,7 @@ import { POLLED_LATELY_MS } from "../../contract/numbers";
 import { ATTEMPT_STEPS, type AttemptStep, type Failure } from "../../contract/deliveries";
 import { deliveryOf, type LoggedDelivery, type PushOutcome } from "../domain/delivery";
 import { renderEnvelope } from "../domain/envelope";
+import { summarize } from "../domain/event-summary";
 import { defaultLifetimeMs } from "../domain/lifetime";
 import { signatureHeader } from "../domain/signature";
 import { activeKeys, deliveryMode, missingKey, type Workspace } from "../domain/workspace";
@@ -69,6 +70,7 @@ export async function sendTestEvent(
     idempotencyKey: "",
     eventId,
     messageId: "",
+    publisher: context.by,
     expiresAtMs,
     type: "ping",
     push: "direct",
@@ -118,7 +120,11 @@ export async function sendTestEvent(
   context.hourCounts.add(id, outcome.ok ? "push" : "push-failed");
   const delivery = await context.deliveryLog.append(
     id,
-    deliveryOf(eventId, "ping", 1, outcome),
+    deliveryOf(eventId, "ping", 1, outcome, {
+      summary: summarize(bytes),
+      publisher: context.by,
+      expiresAtMs,
+    }),
     outcome.ok
       ? {}
       : {

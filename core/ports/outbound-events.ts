@@ -18,6 +18,8 @@ export interface Publication {
   readonly idempotencyKey: string;
   readonly eventId: string;
   readonly messageId: string;
+  /** The name of the token that published the event. */
+  readonly publisher?: string;
   readonly expiresAtMs: number | null;
   readonly type: OutboundType;
   /**

@@ -8,6 +8,8 @@ export interface QueuedPush {
   /** The empty string for an event without a message. */
   readonly messageId: string;
   readonly eventType: string;
+  /** The name of the token that published the event; empty when unknown. */
+  readonly publisher: string;
   readonly expiresAtMs: number | null;
   readonly isRetried: boolean;
   /** The bytes of the event, the same as on a page. */

@@ -2,6 +2,7 @@ import { status, type ServiceError } from "@grpc/grpc-js";
 import type { WorkspaceServiceServer } from "../../proto/gen/chatbridge/v1/workspace";
 import { createShares } from "../../runtime/shares";
 import { WORKSPACE_CALLS_MAX_BYTES } from "../domain/bounds";
+import { LOGGED_MAX } from "../ports/delivery-log";
 import { callerOf, whenOver, type ServedCall } from "./call-caller";
 import type { CallPace } from "./call-pace";
 import { createCallTurns } from "./call-turns";
@@ -16,10 +17,13 @@ import { ownerOf, tooMuch } from "./token-shares";
  */
 const CALL_BYTES = 256 * 1024;
 const WORKSPACE_BYTES = 4 * 1024;
-const DELIVERY_BYTES = 1024;
+const DELIVERY_BYTES = 2 * 1024;
 const MB = 1_048_576;
 /** Reading this many rows of a page takes about as long as one call. */
 const ROWS_PER_CALL = 100;
+
+/** The methods whose rows are deliveries. `GetEvent` looks for an event in the whole log of a workspace. */
+const OF_DELIVERIES: ReadonlySet<string> = new Set(["listDeliveries", "getEvent"]);
 
 interface UnaryCall extends ServedCall {
   readonly request: { readonly pageSize?: number };
@@ -57,8 +61,8 @@ export function withinShares(
     (call, callback) => {
       if (callback === undefined) return handle(call);
       const caller = callerOf(call);
-      const rowBytes = method === "listDeliveries" ? DELIVERY_BYTES : WORKSPACE_BYTES;
-      const rows = rowsOf(call);
+      const rowBytes = OF_DELIVERIES.has(method) ? DELIVERY_BYTES : WORKSPACE_BYTES;
+      const rows = method === "getEvent" ? LOGGED_MAX : rowsOf(call);
       const release = shares.acquire(ownerOf(caller), CALL_BYTES + rows * rowBytes);
       if (typeof release === "string") {
         const calls = `${shares.max[release] / MB} MB of calls in progress`;

@@ -1,21 +1,31 @@
 import { status } from "@grpc/grpc-js";
-import { CHANGE_CODES, RESULT_CODES, SEND_AGAIN_CODES, STATE_CODES, STEP_CODES } from "../../proto/codes";
+import {
+  CHANGE_CODES,
+  PLACE_CODES,
+  RESULT_CODES,
+  SEND_AGAIN_CODES,
+  STATE_CODES,
+  STEP_CODES,
+} from "../../proto/codes";
 import {
   DeliveryMode as ModeCode,
   HealthState,
   Platform as PlatformCode,
   PushStep,
+  type BridgeResponse,
   type FollowGroup,
   type GetDeliveryResponse,
+  type GetEventResponse,
   type ListFailedEventsResponse,
   type LoggedChange as ChangeMessage,
   type LoggedDelivery as DeliveryMessage,
   type SendAgainResponse,
   type SendTestEventResponse,
+  type StoredEvent as StoredEventMessage,
   type Workspace as WorkspaceMessage,
   type WorkspaceHealth as HealthMessage,
 } from "../../proto/gen/chatbridge/v1/workspace";
-import type { LoggedDelivery } from "../domain/delivery";
+import type { LoggedDelivery, ResponseStart } from "../domain/delivery";
 import { responseText } from "../domain/response-text";
 import {
   activeSecrets,
@@ -29,7 +39,8 @@ import {
 import type { LoggedChange } from "../domain/workspace-changes";
 import type { ListedEvent, SentAgain } from "../operations/failed-events";
 import type { ListedGroup } from "../operations/groups";
-import type { DeliveryDetail } from "../operations/read-delivery";
+import type { DeliveryDetail, StoredEvent } from "../operations/read-delivery";
+import type { EventDetail } from "../operations/read-event";
 import type { WorkspaceHealth } from "../operations/read-health";
 import type { TestEventOutcome } from "../operations/send-test-event";
 import { StatusError } from "./status";
@@ -92,7 +103,7 @@ export function toDeliveryMessage(delivery: LoggedDelivery): DeliveryMessage {
     status: delivery.status ?? 0,
     latencyMs: Math.round(delivery.latencyMs),
     address: delivery.address ?? "",
-    summary: undefined,
+    summary: delivery.event && { ...delivery.event.summary },
   };
 }
 
@@ -167,12 +178,35 @@ export function toTestMessage(outcome: TestEventOutcome): SendTestEventResponse 
 export function toDetailMessage({ delivery, events, response }: DeliveryDetail): GetDeliveryResponse {
   return {
     delivery: toDeliveryMessage(delivery),
-    events: events.map(({ eventId, json, sendAgainUntilMs }) => ({
-      eventId,
-      json,
-      sendAgainUntil: toDate(sendAgainUntilMs),
+    events: events.map(toStoredMessage),
+    response: response && toResponseMessage(response),
+  };
+}
+
+function toStoredMessage({ eventId, json, sendAgainUntilMs }: StoredEvent): StoredEventMessage {
+  return { eventId, json, sendAgainUntil: toDate(sendAgainUntilMs) };
+}
+
+function toResponseMessage(response: ResponseStart): BridgeResponse {
+  return { text: responseText(response), truncated: response.isTruncated };
+}
+
+export function toEventMessage(detail: EventDetail): GetEventResponse {
+  const { eventId, eventType, publisher, summary, event, attempts, sentAgain } = detail;
+  return {
+    eventId,
+    eventType,
+    publishedAt: new Date(detail.publishedAtMs),
+    publisher,
+    summary: summary && { ...summary },
+    place: PLACE_CODES[detail.place],
+    event: event && toStoredMessage(event),
+    attempts: attempts.map(({ delivery, response }) => ({
+      delivery: toDeliveryMessage(delivery),
+      response: response && toResponseMessage(response),
     })),
-    response: response && { text: responseText(response), truncated: response.isTruncated },
+    sentAgain: sentAgain.map(({ atMs, by }) => ({ at: new Date(atMs), tokenName: by })),
+    expiresAt: toDate(detail.expiresAtMs ?? undefined),
   };
 }
 

@@ -23,6 +23,7 @@ import {
 } from "../operations/operator-events";
 import { deleteGroup, listGroups, type GroupsContext } from "../operations/groups";
 import { readDelivery } from "../operations/read-delivery";
+import { readEvent, type ReadEventContext } from "../operations/read-event";
 import { readHealth } from "../operations/read-health";
 import type { SecretKeys } from "../ports/secret-keys";
 import { sendTestEvent, type TestEventContext } from "../operations/send-test-event";
@@ -35,6 +36,7 @@ import {
   toChangeMessage,
   toDeliveryMessage,
   toDetailMessage,
+  toEventMessage,
   toFailedMessage,
   toGroupMessage,
   toHealthMessage,
@@ -45,7 +47,7 @@ import {
 
 /** `by` is the caller of a single call, so it is not part of the service's context. The service creates `urlChecks`. */
 export type WorkspaceServiceContext = Omit<
-  WorkspaceContext & TestEventContext & FailedEventsContext & OperatorTestContext,
+  WorkspaceContext & TestEventContext & FailedEventsContext & OperatorTestContext & ReadEventContext,
   "by" | "urlChecks"
 > &
   WatchContext &
@@ -179,8 +181,11 @@ function eventMethods(shared: Shared, report: ReportFault) {
       if (!EVENT_ID_FORM.test(eventId)) {
         throw new StatusError(status.INVALID_ARGUMENT, "event_id must be the id of an event");
       }
-      await readWorkspace(shared, id);
-      throw new StatusError(status.NOT_FOUND, "event_id: core stores nothing about this event");
+      const found = await readEvent(shared, id, eventId);
+      if (found === "no-event") {
+        throw new StatusError(status.NOT_FOUND, "event_id: core stores nothing about this event");
+      }
+      return toEventMessage(accepted(found));
     }),
     listFailedEvents: unary("ListFailedEvents", report, async ({ workspaceId }) =>
       toFailedMessage(accepted(await listFailedEvents(shared, readWorkspaceId(workspaceId))).events),

@@ -4,8 +4,10 @@ import {
   newestFirst,
   type Delivery,
   type LoggedDelivery,
+  type LoggedEvent,
   type ResponseStart,
 } from "../domain/delivery";
+import { summarize } from "../domain/event-summary";
 import type { DeliveryLog, LogEntryDetail } from "../ports/delivery-log";
 import type { Functions } from "./functions";
 import type { Keys } from "./keys";
@@ -21,7 +23,8 @@ const KEPT_MS = LOGGED_SECONDS * 1_000;
 
 /**
  * The stored form of a delivery: a JSON list. A list is shorter than an object, and a workspace may have a thousand
- * deliveries.
+ * deliveries. The entries of older releases lack the last three elements. The functions of the library cannot make a
+ * summary, so they store the start of the event (see log.lua).
  */
 type StoredDelivery = readonly [
   eventId: string,
@@ -31,13 +34,33 @@ type StoredDelivery = readonly [
   status: number,
   latencyMs: number,
   address: string,
+  summary?: StoredSummary | string,
+  publisher?: string,
+  /** 0 for an event that never expires. */
+  expiresAtMs?: number,
 ];
+type StoredSummary = readonly [channel: string, userId: string, messageId: string, text: string];
 
 export function encodeDelivery(delivery: Delivery): string {
-  const { eventId, eventType, attempt, result, status = 0, latencyMs, address = "" } = delivery;
+  const { eventId, eventType, attempt, result, status = 0, latencyMs, address = "", event } = delivery;
   const latency = Math.round(latencyMs);
-  const stored: StoredDelivery = [eventId, eventType, attempt, result, status, latency, address];
-  return JSON.stringify(stored);
+  const stored = [eventId, eventType, attempt, result, status, latency, address] as const;
+  if (event === undefined) return JSON.stringify(stored satisfies StoredDelivery);
+  const { channel, userId, messageId, text } = event.summary;
+  const more = [[channel, userId, messageId, text], event.publisher, event.expiresAtMs ?? 0] as const;
+  return JSON.stringify([...stored, ...more] satisfies StoredDelivery);
+}
+
+function toLoggedEvent(
+  summary: StoredSummary | string | undefined,
+  publisher = "",
+  expiresAtMs = 0,
+): LoggedEvent | undefined {
+  if (summary === undefined) return undefined;
+  const about = { publisher, expiresAtMs: expiresAtMs || null };
+  if (typeof summary === "string") return { summary: summarize(summary), ...about };
+  const [channel, userId, messageId, text] = summary;
+  return { summary: { channel, userId, messageId, text }, ...about };
 }
 
 const WHOLE = "w";
@@ -49,28 +72,30 @@ export function encodeResponse(response: ResponseStart | undefined): Argument {
   return Buffer.concat([Buffer.from(response.isTruncated ? TRUNCATED : WHOLE), response.bytes]);
 }
 
-function decodeResponse(stored: Buffer): ResponseStart | undefined {
+export function decodeResponse(stored: Buffer): ResponseStart | undefined {
   if (stored.length === 0) return undefined;
   return { bytes: stored.subarray(1), isTruncated: stored.toString("latin1", 0, 1) === TRUNCATED };
 }
 
-function decodeFailed(packed: Buffer, failedAtMs: number): LogEntryDetail["failed"] {
+export function decodeFailed(packed: Buffer, failedAtMs: number): NonNullable<LogEntryDetail["failed"]> {
   const { eventId, eventType, expiresAtMs, envelope } = unpackEvent(packed);
   return { eventId, eventType, failedAtMs, expiresAtMs, envelope };
 }
 
-function toLogged(id: string, delivery: string): LoggedDelivery {
+/** Decodes an attempt or a drop. */
+export function toLogged(id: string, delivery: string): LoggedDelivery {
   const stored = JSON.parse(delivery) as StoredDelivery;
-  const [eventId, eventType, attempt, result, status, latencyMs, address] = stored;
+  const [eventId, eventType, attempt, result, status, latencyMs, address, ...about] = stored;
   const atMs = timeOf(id);
   // Older releases logged each poll as a delivery.
   if (isPoll({ eventType })) return toPolls(id, 1, atMs, 0);
   const answer = { status: status || undefined, latencyMs, address: address || undefined };
-  return { id, atMs, eventId, eventType, attempt, result, ...answer };
+  const event = toLoggedEvent(...about);
+  return { id, atMs, eventId, eventType, attempt, result, ...answer, ...(event && { event }) };
 }
 
 /** Decodes a line that describes one or more polls. functions/log.lua writes these lines. */
-function decodePolls(line: string): LoggedDelivery {
+export function decodePolls(line: string): LoggedDelivery {
   const [id = "", polls, lastAtMs, events] = line.split(" ");
   return toPolls(id, Number(polls), Number(lastAtMs), Number(events));
 }
@@ -95,11 +120,12 @@ const FIRST_ID = "0-0";
 /** Maximum number of deliveries that a watch reads in one call. */
 const WATCH_MAX = 200;
 
-export function createDeliveryLog(functions: Functions, keys: Keys, now: () => number): DeliveryLog {
-  function isKept({ atMs, polled }: LoggedDelivery): boolean {
-    return (polled?.lastAtMs ?? atMs) >= now() - KEPT_MS;
-  }
+/** Whether a delivery is young enough to be shown. */
+export function isKept({ atMs, polled }: LoggedDelivery, nowMs: number): boolean {
+  return (polled?.lastAtMs ?? atMs) >= nowMs - KEPT_MS;
+}
 
+export function createDeliveryLog(functions: Functions, keys: Keys, now: () => number): DeliveryLog {
   /** Calls a library function that reads the log. Returns the logged deliveries, and the lines that describe polls. */
   async function ask(name: "read_deliveries" | "read_newer", workspaceId: string, ...args: string[]) {
     const reply = await functions.call(name, keys.prefixOf(workspaceId), [workspaceId, ...args]);
@@ -125,7 +151,10 @@ export function createDeliveryLog(functions: Functions, keys: Keys, now: () => n
     },
     async read(workspaceId, count, before) {
       const { deliveries, lines } = await ask("read_deliveries", workspaceId, before ?? "+", String(count));
-      return [...deliveries, ...lines.map(decodePolls)].filter(isKept).toSorted(newestFirst).slice(0, count);
+      return [...deliveries, ...lines.map(decodePolls)]
+        .filter((each) => isKept(each, now()))
+        .toSorted(newestFirst)
+        .slice(0, count);
     },
     async readEntry(workspaceId, id) {
       const reply = await functions.call("read_entry", keys.prefixOf(workspaceId), [workspaceId, id]);
@@ -134,7 +163,7 @@ export function createDeliveryLog(functions: Functions, keys: Keys, now: () => n
       const text = asText(entry);
       const isPolls = asText(kind) === "polls";
       const delivery = isPolls ? decodePolls(text) : toLogged(id, text);
-      if (!isKept(delivery)) return undefined;
+      if (!isKept(delivery, now())) return undefined;
       if (isPolls) return { delivery, response: undefined, failed: undefined, held: rest.map(asBytes) };
       const [response, failedAt, packed] = rest;
       return {

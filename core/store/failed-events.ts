@@ -24,8 +24,8 @@ export function createFailedEvents(
         };
       });
     },
-    async sendAgain(workspaceId, eventIds) {
-      const args = [...bounds, workspaceId, ...eventIds];
+    async sendAgain(workspaceId, eventIds, by) {
+      const args = [...bounds, workspaceId, by, ...eventIds];
       const reply = await functions.call("send_again", keys.prefixOf(workspaceId), args);
       return reply === null ? undefined : asList(reply).map((each) => asOneOf(each, SEND_AGAIN_RESULTS));
     },

@@ -19,6 +19,7 @@ export type FunctionName =
   | "read_deliveries"
   | "read_newer"
   | "read_entry"
+  | "read_event"
   | "read_failed"
   | "send_again"
   | "find_failing"

@@ -22,6 +22,7 @@ import { shardOf } from "../domain/shard";
  * | `:failed:<workspace>`       | zset   | 24 h after last failure      | record_pushes, publish, log_delivery: ids of the failed events, by the time of the failure in ms; send_again removes them |
  * | `:failedevents:<workspace>` | hash   | as `:failed:`                | as `:failed:`: the failed events by their ids, and in `bytes` their total size; at most 100 events and 1 MB |
  * | `:failed`, `:failedbytes`   | zset, string | as `:failed:` of the last failure | as `:failed:`: sizes and ids of the failed events of the shard, by the time of the failure; the sum of the sizes, at most 64 MB |
+ * | `:again:<workspace>`        | list   | 7 days after last send       | send_again: `<time, ms> <event id> <name of the token>` of each event sent again, the newest last; the last 300 |
  * | `:responses:<workspace>`    | stream | 24 h after last response     | record_pushes, log_delivery: starts of bridges' responses; id is that of the attempt in `:log:`; the last hundred |
  * | `:hour:<workspace>`        | hash   | 65 min after last request    | add_requests: number of requests in each five minutes of the last hour, by kind (see requests.lua); most writes are not in the append-only file |
  * | `:due`                      | zset   | while events wait or pushes fail | publish, record_pushes, log_delivery, page, put_workspace: time at which a workspace begins to fail, ms |

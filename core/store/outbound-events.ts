@@ -27,13 +27,14 @@ function toOrigin({ traceparent = "", fence }: Publication): string {
 }
 
 function toArguments(publication: Publication): readonly Argument[] {
-  const { workspaceId, idempotencyKey, eventId } = publication;
+  const { workspaceId, idempotencyKey, eventId, publisher = "" } = publication;
   const { messageId, expiresAtMs, type, push } = publication;
   // The key in Redis contains the workspace's id and this digest. The digest limits the length of the key.
   const key =
     idempotencyKey === "" ? "" : createHash("sha256").update(idempotencyKey).digest("base64url").slice(0, 22);
   const expiry = expiresAtMs === null ? "" : String(expiresAtMs);
-  return [workspaceId, key, eventId, packArguments([messageId, expiry, type, push]), toOrigin(publication)];
+  const packed = packArguments([messageId, expiry, type, push]);
+  return [workspaceId, key, eventId, packed, toOrigin(publication), publisher];
 }
 
 /** The outcome of an event that was dropped because the push queue was full: the event still counts as published. */

@@ -3,7 +3,7 @@ import type { UnqueuedEvent } from "../ports/delivery-log";
 import { packArguments, unpackFields } from "./functions";
 import type { Argument } from "./redis/redis";
 
-/** The fields of an event in the push queue or among the failed events. */
+/** The packed fields of an event in the push queue or among the failed events. */
 export type PackedEvent = Pick<
   QueuedPush,
   | "workspaceId"

@@ -18,13 +18,14 @@ const BATCH_MAX = 128;
 /** Redis takes about this many times longer to keep a failed event than to remove an event. */
 const KEPT_WEIGHT = 4;
 
-function toQueued(entry: Reply, packed: Reply, tries: Reply): QueuedPush {
+function toQueued(entry: Reply, packed: Reply, tries: Reply, publisher: Reply): QueuedPush {
   const bytes = asBytes(packed);
   const event = unpackEvent(bytes);
   const [attempts, firstFailedAtMs] = asText(tries).split(" ").map(Number);
   return {
     ...event,
     entryId: asText(entry),
+    publisher: asText(publisher),
     envelope: copyOf(event.envelope),
     bytes: bytes.length,
     attempts: attempts ?? 0,
@@ -95,8 +96,8 @@ export function createPushQueue(functions: Functions, keys: Keys, wakes: Wakes):
       const reply = await functions.call("read_pushes", keys.prefix(shard), args);
       if (reply === null) return undefined;
       const [isEnd, versions, ...items] = asList(reply);
-      const pushes = Array.from({ length: items.length / 3 }, (_, i) =>
-        toQueued(items[3 * i], items[3 * i + 1], items[3 * i + 2]),
+      const pushes = Array.from({ length: items.length / 4 }, (_, i) =>
+        toQueued(items[4 * i], items[4 * i + 1], items[4 * i + 2], items[4 * i + 3]),
       );
       return { pushes, versions: toVersions(asList(versions)), isEnd: asNumber(isEnd) === 1 };
     },

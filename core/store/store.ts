@@ -6,6 +6,7 @@ import { createBacklog } from "./backlog";
 import { createChangeLog } from "./change-log";
 import { createRedisClock } from "./clock";
 import { createDeliveryLog } from "./delivery-log";
+import { createEventTraces } from "./event-traces";
 import { createFailedEvents } from "./failed-events";
 import { createFollowLog } from "./follow-log";
 import { createFunctions } from "./functions";
@@ -116,6 +117,7 @@ export async function openStore(options: StoreOptions) {
       operatorTestLimits: createOperatorTestLimits(functions, keys),
       changeLog: createChangeLog(redis, functions, keys),
       deliveryLog: createDeliveryLog(functions, keys, clock.now),
+      eventTraces: createEventTraces(functions, keys, clock.now),
       failedEvents: createFailedEvents(functions, keys, { ...options, ...bounds }),
       leases: createLeases(functions, keys),
       backlog: createBacklog(functions, keys),

@@ -85,6 +85,7 @@ export function pushQueueOf(store: TestStore) {
       store.failedEvents.sendAgain(
         id,
         labels.map((label) => `evt_${label}`),
+        "ada",
       ),
     async logged({ id }: Workspace): Promise<readonly string[]> {
       const deliveries = await store.deliveryLog.read(id, 100, undefined);

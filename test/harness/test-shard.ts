@@ -35,6 +35,7 @@ export const queued = (number: number, fields: Partial<QueuedPush> = {}): Queued
   messageId: `msg_${number}`,
   eventType: "message.create",
   expiresAtMs: null,
+  publisher: "trivia",
   isRetried: true,
   envelope: Buffer.from("{}"),
   bytes: 100,

@@ -65,10 +65,10 @@ test("an event that is dropped because the push queue is full is kept, and can b
   await full.outboundEvents.publish(dropped);
   expect(await logged(workspace)).toEqual(["evt_dropped 0 overloaded"]);
   expect(await failedOf(workspace)).toEqual(["evt_dropped"]);
-  expect(await full.failedEvents.sendAgain(workspace.id, ["evt_dropped"])).toEqual(["overloaded"]);
+  expect(await full.failedEvents.sendAgain(workspace.id, ["evt_dropped"], "ada")).toEqual(["overloaded"]);
   expect(await failedOf(workspace)).toEqual(["evt_dropped"]);
   await record(waiting, "done");
-  expect(await full.failedEvents.sendAgain(workspace.id, ["evt_dropped"])).toEqual(["queued"]);
+  expect(await full.failedEvents.sendAgain(workspace.id, ["evt_dropped"], "ada")).toEqual(["queued"]);
   const [queued] = await queueOf(workspace);
   expect(JSON.parse(String(queued?.envelope))).toMatchObject({ late: 1 });
   await full.close();
@@ -85,6 +85,7 @@ test("an event that is sent again by many calls at the same time is queued once"
     (i % 2 === 0 ? store : other).failedEvents.sendAgain(
       workspace.id,
       labels.map((label) => `evt_${label}`),
+      "ada",
     ),
   );
   const results = (await Promise.all(calls)).flatMap((each) => each ?? []);

@@ -28,7 +28,7 @@ local function failed_cutoff(now)
 end
 
 -- Returns the first fields of a packed event, without copying its envelope: workspace, event
--- id, sequence, message id, expiry in ms ('' for never), type.
+-- id, sequence, message id, expiry in ms ('' for never), type. Also returns the position after these fields.
 local function unpack_head(packed)
   return struct.unpack('<I4c0I4c0I4c0I4c0I4c0I4c0', packed)
 end

@@ -3,7 +3,8 @@
 -- The field is the event's number: the count of all events ever held for the workspace,
 -- including this event. `held_total` in the workspace's state is the number of the last event.
 -- The count of the events after an event is `held_total` minus the event's number, so counting these events does not
--- require reading them.
+-- require reading them. A second field, `by`, contains the name of the token that published the event ('' for unknown).
+-- Entries of older releases lack this field.
 
 local function held_key(prefix, workspace)
   return prefix .. ':held:' .. workspace
@@ -51,21 +52,21 @@ local function hour_of(sequence)
   return math.floor(tonumber(sequence) / HOUR_US)
 end
 
--- Appends events to the stream of a workspace. `fresh` lists the sequence of each event,
--- followed by its JSON. Redis completes an id that is only a number to `<number>-0`. `held` is the sequence of the
--- last event in the stream, nil when the stream is empty. The first event of each hour sets the stream to expire 25
+-- Appends events to the stream of a workspace. `fresh` lists the sequence of each event, followed by its JSON and its
+-- publisher ('' for unknown). Redis completes an id that is only a number to `<number>-0`. `held` is the sequence of
+-- the last event in the stream, nil when the stream is empty. The first event of each hour sets the stream to expire 25
 -- hours later. Later events of that hour do not set the expiry again. Returns the new `held_total`, and whether the
 -- earlier events of the stream were lost.
 local function append_held(prefix, workspace, held, total, fresh)
   local key, first = held_key(prefix, workspace), 1
-  if held and redis.call('XADD', key, 'NOMKSTREAM', fresh[1], total + 1, fresh[2]) then
-    first, total = 3, total + 1
+  if held and redis.call('XADD', key, 'NOMKSTREAM', fresh[1], total + 1, fresh[2], 'by', fresh[3]) then
+    first, total = 4, total + 1
   end
-  for i = first, #fresh, 2 do
+  for i = first, #fresh, 3 do
     total = total + 1
-    redis.call('XADD', key, fresh[i], total, fresh[i + 1])
+    redis.call('XADD', key, fresh[i], total, fresh[i + 1], 'by', fresh[i + 2])
   end
-  local last, isLost = fresh[#fresh - 1], held and first == 1
+  local last, isLost = fresh[#fresh - 2], held and first == 1
   if not held or isLost or hour_of(last) > hour_of(held) then
     redis.call('EXPIREAT', key, digits((tonumber(last) + HOUR_US + HOLD_US) / MICROSECONDS))
   end

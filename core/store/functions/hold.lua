@@ -99,8 +99,8 @@ register('page', function(keys, args)
   return answers
 end, { 'allow-oom' })
 
--- Bytes of a held event in addition to its envelope.
-local HELD_ENTRY_BYTES = 50
+-- Bytes of a held event in addition to its envelope and its publisher.
+local HELD_ENTRY_BYTES = 55
 -- Minimum milliseconds between two writes of the time of the last refused event.
 local REFUSED_NOTED_EVERY_MS = 10000
 
@@ -113,8 +113,8 @@ end
 local read_publish_state = state_reader('mode', 'last_sequence', 'last_held', 'expired_through', 'served_through',
   'oldest_held', 'held_total', 'largest_held')
 
--- Holds new events of a workspace. `state` is the result of read_publish_state. `fresh` lists the
--- sequence of each event, followed by the JSON of the event.
+-- Holds new events of a workspace. `state` is the result of read_publish_state. `fresh` lists the events as for
+-- append_held.
 local function hold(prefix, now, workspace, state, fresh)
   drop_expired(prefix, workspace, now, state, true)
   local last_held, expired_through = state.last_held or 0, state.expired_through or 0
@@ -123,8 +123,8 @@ local function hold(prefix, now, workspace, state, fresh)
   if is_lost then expired_through = last_held end
   local is_first = last_held <= expired_through
   local largest = is_first and 0 or state.largest_held or EVENT_MAX_BYTES
-  for i = 2, #fresh, 2 do largest = math.max(largest, #fresh[i]) end
-  local key, last = state_key(prefix, workspace), fresh[#fresh - 1]
+  for i = 2, #fresh, 3 do largest = math.max(largest, #fresh[i]) end
+  local key, last = state_key(prefix, workspace), fresh[#fresh - 2]
   redis.call('HSET', key, STATE.last_sequence, last, STATE.last_held, last, STATE.held_total, total,
     STATE.largest_held, largest)
   if is_first then redis.call('HSET', key, STATE.oldest_held, fresh[1], STATE.expired_through, expired_through) end
@@ -137,10 +137,10 @@ local function open_queue(prefix, most, mostBytes)
   local length, bytes = queue_size(prefix)
   local added = false
 
-  -- Adds a packed event. Returns false when the queue is full.
-  local function add(packed)
+  -- Adds a packed event and its publisher ('' for unknown). Returns false when the queue is full.
+  local function add(packed, publisher)
     if length >= most or bytes + #packed > mostBytes then return false end
-    redis.call('XADD', prefix .. ':push', '*', 'p', packed)
+    redis.call('XADD', prefix .. ':push', '*', 'p', packed, 'by', publisher)
     length, bytes, added = length + 1, bytes + #packed, true
     return true
   end
@@ -189,7 +189,7 @@ end
 -- the push queue; maximum bytes of the held events of a workspace; memory of a Redis without
 -- maxmemory in bytes, 0 for no limit. Then for each event: workspace; idempotency key ('' for none); event id; and a
 -- list, packed in the same way as arguments: message id, expiry in ms ('' for never), type,
--- push; then the origin ('' for none). When the push queue is full, further events are kept as failed events, and logged
+-- push; then the origin ('' for none); then the name of the token that publishes the event ('' for unknown). When the push queue is full, further events are kept as failed events, and logged
 -- with the reason "overloaded".
 -- The origin is the traceparent ('' for none), which only the push queue stores; then, if the event has a fence, the
 -- group and the token of a stream and, if a delivery caused the event, the entry id and the attempt of the delivery. A
@@ -222,15 +222,19 @@ register('publish', function(keys, args, next_body)
     return stale[fence]
   end
 
-  local function send(workspace, event, sequence, rest, before, after, traceparent)
+  local function send(workspace, event, sequence, rest, before, after, traceparent, publisher)
     queue = queue or open_queue(prefix, tonumber(args[2]), tonumber(args[3]))
     local packed = struct.pack('<I4c0I4c0I4c0', #workspace, workspace, #event, event, #sequence, sequence)
       .. rest .. struct.pack('<I4', #before + #sequence + #after) .. before .. sequence .. after
     if traceparent ~= '' then packed = packed .. struct.pack('<I4c0', #traceparent, traceparent) end
-    if queue.add(packed) then return tonumber(sequence) end
+    if queue.add(packed, publisher) then return tonumber(sequence) end
     keep_failed(prefix, workspace, now, event, packed)
-    log_drop(prefix, workspace, event, unpack_fields(rest)[3], 'overloaded')
+    log_drop(prefix, workspace, packed, publisher, 'overloaded')
     return { 'full', tonumber(sequence) }
+  end
+
+  local function bytes_of(before, after, publisher)
+    return #before + #after + #publisher + HELD_ENTRY_BYTES
   end
 
   -- Returns whether there is room to hold one more event, and the bytes of the held events.
@@ -242,8 +246,8 @@ register('publish', function(keys, args, next_body)
     return reserve_held(prefix, workspace, bytes, most, state.pending)
   end
 
-  for i = 6, #args, 5 do
-    local workspace, key = args[i], args[i + 1]
+  for i = 6, #args, 6 do
+    local workspace, key, publisher = args[i], args[i + 1], args[i + 5]
     local before, after = next_body(), next_body()
     local traceparent, fence = args[i + 4], ''
     if traceparent ~= '' then traceparent, fence = string.match(traceparent, '^(%S*) ?(.*)$') end
@@ -262,7 +266,7 @@ register('publish', function(keys, args, next_body)
     elseif fence ~= '' and is_stale(fence) then
       answer = { 'stale' }
     elseif mode == 'poll' then
-      local bytes = #before + #after + HELD_ENTRY_BYTES
+      local bytes = bytes_of(before, after, publisher)
       local fits, used = has_room(workspace, state, bytes)
       if not fits then answer = { 'held-full', used, note_refused(prefix, workspace, now) }
       elseif is_memory_tight(now, bytes, tonumber(args[5])) then answer = { 'store-full' } end
@@ -276,12 +280,13 @@ register('publish', function(keys, args, next_body)
       local is_direct = string.byte(rest, -1) == 116
       if mode == 'poll' then
         local fresh = state.fresh
-        fresh[#fresh + 1], fresh[#fresh + 2] = sequence, before .. sequence .. after
-        state.pending = state.pending + #before + #after + HELD_ENTRY_BYTES
+        local count = #fresh
+        fresh[count + 1], fresh[count + 2], fresh[count + 3] = sequence, before .. sequence .. after, publisher
+        state.pending = state.pending + bytes_of(before, after, publisher)
       end
       if is_direct then answer = { mode, number }
       elseif mode == 'poll' then answer = number
-      else answer = send(workspace, event, sequence, rest, before, after, traceparent) end
+      else answer = send(workspace, event, sequence, rest, before, after, traceparent, publisher) end
       if key ~= '' then
         local message, expires = unpack(unpack_fields(rest))
         redis.call('SET', prefix .. ':key:' .. workspace .. ':' .. key,

@@ -89,9 +89,17 @@ local function log_delivery(prefix, workspace, delivery, response)
   return entry
 end
 
--- Logs an event that was dropped before its first attempt.
-local function log_drop(prefix, workspace, event, type, reason)
-  log_delivery(prefix, workspace, cjson.encode({ event, type, 0, reason, 0, 0, '' }), '')
+-- Bytes of an event that the log stores when the library itself logs a drop. Core makes the summary from these bytes
+-- when it reads the log.
+local EVENT_START_BYTES = 1024
+
+-- Logs a packed event that was dropped before its first attempt.
+local function log_drop(prefix, workspace, packed, publisher, reason)
+  local _, event, _, _, expires, type, at = unpack_head(packed)
+  local _, length, from = struct.unpack('<I4c0I4', packed, at)
+  local start = string.sub(packed, from, from + math.min(length, EVENT_START_BYTES) - 1)
+  log_delivery(prefix, workspace,
+    cjson.encode({ event, type, 0, reason, 0, 0, '', start, publisher, tonumber(expires) or 0 }), '')
 end
 
 -- Records the log entry of a test event. Then, if there are too many test events, removes the entry and the response of

@@ -48,9 +48,9 @@ end
 
 -- Notes a logged delivery. `is_failing` says whether the workspace's state contains `pushes_failing_ms`.
 local function note_attempt(prefix, workspace, delivery, is_failing)
-  -- Only the result of a delivery can equal this string: the other strings in the list are ids, event types and
-  -- addresses.
-  if string.find(delivery, '"success"', 1, true) then
+  -- The result follows the event id, the type and the number of the attempt, which contain no quotes. A text later in
+  -- the list can be "success" too.
+  if string.find(delivery, '^%["[^"]*","[^"]*",%d+,"success"') then
     if is_failing then end_push_outage(prefix, workspace, 'accepted') end
     return
   end

@@ -1,5 +1,7 @@
 -- The push queue of a shard contains the events of push workspaces in the order of publication.
--- An event stays until it is delivered, dropped, or moved to the held events. One core at a time
+-- An event stays until it is delivered, dropped, or moved to the held events. The field `p` of an entry contains the
+-- packed event. The field `by` contains the name of the token that published the event ('' for unknown); entries of
+-- older releases lack this field. One core at a time
 -- works on the queue: the holder of the shard's lease. For each event that waits for a retry, the
 -- hash `:tries` contains the number of attempts and the time of the first failure, so that the
 -- next holder of the lease can make the remaining attempts.
@@ -11,7 +13,7 @@ local CORES = '!cores'
 -- limit are read but not returned.
 local READ_AT_ONCE = 20
 
--- Reads events from the queue. An entry has one value, which `unpack_fields` unpacks into these
+-- Reads events from the queue. `unpack_fields` unpacks a packed event into these
 -- fields: workspace, event id, sequence, message id, expiry in ms ('' for never), type,
 -- `retried` or `once`, envelope, and the traceparent if the event is traced.
 -- ARGV: token of the lease, the entry id to start after ('-' to start at the first entry),
@@ -21,8 +23,8 @@ local READ_AT_ONCE = 20
 -- - 1 when the queue was read to its end, otherwise 0
 -- - a list of the workspaces of the events, each followed by its version ('0' for a workspace
 --   that no longer exists)
--- - for each event: entry id, packed value, and '<attempts made> <time of the first failure,
---   ms>', or '' before the first attempt
+-- - for each event: entry id, packed value, '<attempts made> <time of the first failure,
+--   ms>', or '' before the first attempt, and the publisher
 register('read_pushes', function(keys, args)
   local prefix = keys[1]
   if not holds_lease(prefix, CORES, args[1]) then return false end
@@ -48,6 +50,7 @@ register('read_pushes', function(keys, args)
       local at = #answers
       answers[at + 1], answers[at + 2] = entry[1], packed
       answers[at + 3] = tried and redis.call('HGET', tries, entry[1]) or ''
+      answers[at + 4] = entry[2][4] or ''
     end
     if #entries < count then
       answers[1] = 1
@@ -73,22 +76,23 @@ local function hold_queued(prefix, now, workspace, entry)
   if state.mode == 'push' then return 'pushed' end
   local found = redis.call('XRANGE', prefix .. ':push', entry, entry)[1]
   if not found then return 'recorded' end
-  local push = unpack_fields(found[2][2])
+  local packed, publisher = found[2][2], found[2][4] or ''
+  local push = unpack_fields(packed)
   if state.mode ~= 'poll' then
-    if state.mode then log_drop(prefix, workspace, push[2], push[6], 'disconnected') end
+    if state.mode then log_drop(prefix, workspace, packed, publisher, 'disconnected') end
     return 'disconnected'
   end
   local sequence, type, envelope = push[3], push[6], push[8]
   local moves, last_held = read_moves(prefix, workspace), state.last_held or 0
   local held_before = moves.last_moved == last_held and moves.held_before_moves or last_held
   if type == 'message.update' and held_before > tonumber(sequence) then
-    log_drop(prefix, workspace, push[2], type, 'polls')
+    log_drop(prefix, workspace, packed, publisher, 'polls')
     return 'polls'
   end
   local fresh = digits(next_sequence(state.last_sequence, now))
   local from, to = string.find(envelope, '"sequence":' .. sequence .. ',', 1, true)
   hold(prefix, now, workspace, state, { fresh,
-    string.sub(envelope, 1, from - 1) .. '"sequence":' .. fresh .. ',' .. string.sub(envelope, to + 1) })
+    string.sub(envelope, 1, from - 1) .. '"sequence":' .. fresh .. ',' .. string.sub(envelope, to + 1), publisher })
   redis.call('HSET', state_key(prefix, workspace), STATE.last_moved, fresh,
     STATE.held_before_moves, digits(held_before))
   return 'recorded'
