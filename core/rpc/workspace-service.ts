@@ -179,7 +179,7 @@ function eventMethods(shared: Shared, report: ReportFault) {
     getEvent: unary("GetEvent", report, async ({ workspaceId, eventId }) => {
       const id = readWorkspaceId(workspaceId);
       if (!EVENT_ID_FORM.test(eventId)) {
-        throw new StatusError(status.INVALID_ARGUMENT, "event_id must be the id of an event");
+        throw new StatusError(status.INVALID_ARGUMENT, "event_id must be evt_ and 26 letters and digits");
       }
       const found = await readEvent(shared, id, eventId);
       if (found === "no-event") {

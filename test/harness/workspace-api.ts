@@ -40,6 +40,7 @@ export function createWorkspaceApi(of: WorkspaceServiceClient) {
       call(of, of.setTargetUrl, { workspaceId, targetUrl }),
     delivery: (workspaceId: string, deliveryId: string) =>
       call(of, of.getDelivery, { workspaceId, deliveryId }),
+    event: (workspaceId: string, eventId: string) => call(of, of.getEvent, { workspaceId, eventId }),
     failedEvents: async (workspaceId: string) =>
       (await call(of, of.listFailedEvents, { workspaceId })).events,
     sendAgain: async (workspaceId: string, ...eventIds: string[]) =>
