@@ -98,7 +98,8 @@ const BLANKS = /[\s\p{Cc}]+/gu;
 /** Returns the first `SUMMARY_MAX_CHARACTERS` code points of a text. An ellipsis shows that the text was cut. */
 function cut(text: string): string {
   if (text.length <= SUMMARY_MAX_CHARACTERS) return text;
-  const points = [...text.slice(0, 2 * SUMMARY_MAX_CHARACTERS + 1)];
+  const start = text.slice(0, 2 * SUMMARY_MAX_CHARACTERS + 1);
+  const points = [...start];
   if (points.length <= SUMMARY_MAX_CHARACTERS) return text;
   return `${points.slice(0, SUMMARY_MAX_CHARACTERS - 1).join("")}…`;
 }

@@ -9,7 +9,7 @@ import { activeKeys, deliveryMode, missingKey, type Workspace } from "../domain/
 import type { Clock, Ids, PushTracer } from "../ports/outside";
 import type { DeliveryLog } from "../ports/delivery-log";
 import type { HourCounts } from "../ports/hour-counts";
-import type { OutboundEvents } from "../ports/outbound-events";
+import type { OutboundEvents, Published } from "../ports/outbound-events";
 import type { PollWatch } from "../ports/poll-watch";
 import type { Workspaces } from "../ports/workspaces";
 import { logSent, type SentLogContext } from "./log-sent";
@@ -76,17 +76,7 @@ export async function sendTestEvent(
     push: "direct",
     envelope,
   });
-  if (published.outcome === "unknown-workspace") {
-    return precondition("the workspace is not connected: connect it first");
-  }
-  // The event has no fence, so it cannot be stale.
-  if (published.outcome === "stale") throw new Error("an event without a fence is stale");
-  if (published.outcome === "store-full") {
-    return precondition("Redis has no memory left to hold events: raise its maxmemory, or try again later");
-  }
-  if (published.outcome === "held-full") {
-    return precondition("the held events of the workspace are at their bound: check that the bridge polls");
-  }
+  if (!("sequence" in published)) return refusalOf(published.outcome);
   await logSent(context, id, "test-event-sent");
   if (published.mode === "poll") {
     const { lastPollAtMs } = await context.pollWatch.health(id);
@@ -133,6 +123,21 @@ export async function sendTestEvent(
         },
   );
   return { eventId, mode: "push", delivery, steps, failed: failedStep(outcome, steps) };
+}
+
+/** Returns the refusal of a ping that was not stored. */
+function refusalOf(outcome: Exclude<Published["outcome"], "published" | "repeated">): WorkspaceRefusal {
+  switch (outcome) {
+    case "unknown-workspace":
+      return precondition("the workspace is not connected: connect it first");
+    case "store-full":
+      return precondition("Redis has no memory left to hold events: raise its maxmemory, or try again later");
+    case "held-full":
+      return precondition("the held events of the workspace are at their bound: check that the bridge polls");
+    case "stale":
+      // The event has no fence, so it cannot be stale.
+      throw new Error("an event without a fence is stale");
+  }
 }
 
 function findSecretFault(workspace: Workspace, nowMs: number): WorkspaceRefusal | undefined {

@@ -177,7 +177,8 @@ test("events that wait while a push workspace becomes a poll workspace are held,
   bridge.behave(held);
   // More events than core pushes at the same time.
   const sent = await push.publish(...textEvents(workspaceId, 40));
-  const [{ eventId: changed = "" } = {}] = await push.publish(cardUpdate(workspaceId, "new\u0085text"));
+  const [updated] = await push.publish(cardUpdate(workspaceId, "new\u0085text"));
+  const changed = updated?.eventId ?? "";
   await until("core waits for answers", () => held.waiting > 0);
   const last = sent.at(-1)?.eventId ?? "";
   expect(await lifeOf(workspaceId, last)).toEqual({ place: QUEUED, results: [], by: [] });
@@ -238,7 +239,8 @@ test("the dashboard's API shows an event, and says when nothing is stored about 
   const bridge = await push.bridge();
   bridge.behave(status(503, { body: "busy" }));
   const { workspaceId } = bridge;
-  const [{ eventId = "" } = {}] = await push.publish(cardUpdate(workspaceId, "round 2"));
+  const [event] = await push.publish(cardUpdate(workspaceId, "round 2"));
+  const eventId = event?.eventId ?? "";
   await placed(workspaceId, eventId, FAILED);
   const cookie = await signIn(push.service.dashboardUrl);
   const ask = (path: string, as = cookie) => askApi(push.service.dashboardUrl, path, { cookie: as });

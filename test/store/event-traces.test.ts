@@ -171,7 +171,7 @@ test("the older release reads the first fields of new entries unchanged", async 
   const pusher = await addPushed();
   const push = await queue(pusher);
   await record(push, "keep", { ...deliveryOf(push, 1, "timeout"), event: ABOUT });
-  const [, [, entry = ""] = []] = await rawEntry(keyOf(store, pusher.id, "log"));
+  const [, [, entry = ""]] = await rawEntry(keyOf(store, pusher.id, "log"));
   expect((JSON.parse(entry) as unknown[]).slice(0, 7)).toEqual([
     push.eventId,
     "message.create",

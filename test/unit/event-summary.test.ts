@@ -1,4 +1,4 @@
-import fc from "fast-check";
+import * as fc from "fast-check";
 import { renderEnvelope } from "../../core/domain/envelope";
 import { eventIdMs } from "../../core/domain/event-id";
 import { summarize, type EventSummary } from "../../core/domain/event-summary";

@@ -1,3 +1,9 @@
+-- Returns the key of the list of the events that were sent again. Each line is '<time, ms> <event id> <name of the
+-- caller's token>', the newest last.
+local function again_key(prefix, workspace)
+  return prefix .. ':again:' .. workspace
+end
+
 -- Puts failed events back at the end of the push queue, with unchanged bytes. In the same step, removes these events
 -- from the failed events, so if several calls name an event, only one call queues the event. The attempts are counted
 -- from 1 again, because the event has a new entry in the queue.
@@ -6,14 +12,6 @@
 -- Returns for each event, in order: queued; expired; not-kept; overloaded (the queue is full, and the event is still a
 -- failed event).
 -- Returns false when the workspace is not a push workspace.
-local SENT_AGAIN_MAX = @SENT_AGAIN_MAX@
-
--- Returns the key of the list of the events that were sent again. Each line is '<time, ms> <event id> <name of the
--- caller's token>', the newest last.
-local function again_key(prefix, workspace)
-  return prefix .. ':again:' .. workspace
-end
-
 register('send_again', function(keys, args)
   local prefix, workspace = keys[1], args[3]
   if redis.call('HGET', state_key(prefix, workspace), STATE.mode) ~= 'push' then return false end
@@ -37,7 +35,7 @@ register('send_again', function(keys, args)
   for i = 5, #args do answers[#answers + 1] = send(args[i]) end
   queue.close()
   if redis.call('LLEN', again) > 0 then
-    redis.call('LTRIM', again, -SENT_AGAIN_MAX, -1)
+    redis.call('LTRIM', again, -@SENT_AGAIN_MAX@, -1)
     outlive(again, LOGGED_SECONDS)
   end
   return answers

@@ -10,6 +10,9 @@
 -- arguments. Long texts ("bodies") follow the packed arguments of all shards as separate
 -- arguments, because Lua hashes every byte of a string that it creates. `next_body()` returns
 -- the next body.
+--
+-- All files are one Lua function, which can have 200 local variables. So a file whose local
+-- variables no other file uses is in a block: `do … end`.
 local function unpack_fields(packed)
   local fields, count, at = {}, 0, 1
   local size = #packed
