@@ -76,7 +76,9 @@ export async function sendTestEvent(
     push: "direct",
     envelope,
   });
-  if (!("sequence" in published)) return refusalOf(published.outcome);
+  if (published.outcome !== "published" && published.outcome !== "repeated") {
+    return refusalOf(published.outcome);
+  }
   await logSent(context, id, "test-event-sent");
   if (published.mode === "poll") {
     const { lastPollAtMs } = await context.pollWatch.health(id);
