@@ -1,12 +1,14 @@
 import type { OutboundType } from "../contract/messages";
-import type { FailedEventShape, SendAgainShape } from "../proto/json/shapes";
+import type { DeliveryShape, FailedEventShape, SendAgainShape } from "../proto/json/shapes";
 import { toFailedEventShape, toSendAgainShape } from "../proto/json/workspace-json";
 import type { WorkspaceServiceClient } from "../proto/gen/chatbridge/v1/workspace";
 import { painted, type Line } from "./colour";
 import { answer, WORKSPACE_ARGUMENT, type Cli, type CliCommand } from "./cli";
 import { asOperator, type Core } from "./core";
+import { resultText, summaryText } from "./delivery-text";
 import { EXIT } from "./exit-code";
 import { CliFailure } from "./failure";
+import { readDeliveries } from "./read-deliveries";
 import { tableLines } from "./table";
 
 /**
@@ -21,7 +23,8 @@ export function addFailedEvents(program: CliCommand, cli: Cli): void {
     .moreHelp(`
 Core keeps the events whose pushes failed in the last 24 hours: at most the last 100 events, with 1 MB in total. An event
 that has expired cannot be sent again, and most messages expire 10 minutes after they were published. The last column
-then says "expired". With --json, sendAgainUntil is null.
+then says "expired". With --json, sendAgainUntil is null. WHY is the result of the last attempt. The event command
+shows all attempts of an event.
 
 Examples:
   $ chat-bridge failed 0b8c3a52-6f0e-4c9e-9d53-2f6a3d0c7b11
@@ -31,7 +34,8 @@ Examples:
         const events = await listFailed(operator, workspaceId);
         if (events.length === 0) return answer(cli, events, ["No failed events are kept."]);
         const hasNever = events.some(({ sendAgainUntil }) => sendAgainUntil === null);
-        answer(cli, events, failedRows(events, hasNever ? await whyNever(operator, workspaceId) : ""));
+        const failures = await withLastResults(operator, workspaceId, events);
+        answer(cli, failures, failedRows(failures, hasNever ? await whyNever(operator, workspaceId) : ""));
       }),
     );
 
@@ -117,12 +121,34 @@ async function whyNever({ call, methods }: Operator, workspaceId: string): Promi
   return workspace.targetUrl === "" ? "the bridge polls" : "expired";
 }
 
-function failedRows(events: readonly FailedEventShape[], whyNot: string): readonly Line[] {
+/** A failed event with the last entry of the log about it, if the log still contains one. */
+type Failure = FailedEventShape & Partial<Pick<DeliveryShape, "result" | "status" | "summary">>;
+
+/** Adds to each event why its last attempt failed, and which message it is about. */
+async function withLastResults(
+  operator: Operator,
+  workspaceId: string,
+  events: readonly FailedEventShape[],
+): Promise<readonly Failure[]> {
+  const deliveries = await readDeliveries(operator, workspaceId);
+  // The log is newest first, so the newest entry of each event replaces the older ones.
+  const last = new Map(deliveries.toReversed().map((delivery) => [delivery.eventId, delivery]));
+  return events.map((event) => {
+    const found = last.get(event.eventId);
+    return found === undefined
+      ? event
+      : { ...event, result: found.result, status: found.status, summary: found.summary };
+  });
+}
+
+function failedRows(events: readonly Failure[], whyNot: string): readonly Line[] {
   return tableLines(
-    ["event", "type", "failed", "can be sent again until"],
-    events.map(({ eventId, eventType, failedAt, sendAgainUntil }) => [
+    ["event", "type", "message", "why", "failed", "can be sent again until"],
+    events.map(({ eventId, eventType, summary, result, status = 0, failedAt, sendAgainUntil }) => [
       eventId,
       eventType,
+      summaryText(summary ?? null),
+      result === undefined ? "" : resultText({ result, status }),
       failedAt,
       sendAgainUntil ?? painted("dim", whyNot),
     ]),

@@ -4,6 +4,8 @@ import { addChanges } from "./changes";
 import { painted, type Line } from "./colour";
 import { EXIT, EXIT_CODE_WORDS, type ExitCode } from "./exit-code";
 import { CliFailure } from "./failure";
+import { addDeliveries } from "./deliveries";
+import { addEvent } from "./event";
 import { addFakeCore } from "./fake-core";
 import { addFailedEvents } from "./failed-events";
 import { addGroups } from "./groups";
@@ -85,6 +87,8 @@ export function createProgram(surroundings: Surroundings, endWith: Cli["endWith"
   addSendTest(program, cli);
   addSendTestOperatorEvent(program, cli);
   addFailedEvents(program, cli);
+  addDeliveries(program, cli);
+  addEvent(program, cli);
   addPublish(program, cli);
   addTail(program, cli);
   addGroups(program, cli);

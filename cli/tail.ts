@@ -2,9 +2,10 @@ import type { WatchWorkspaceResponse } from "../proto/gen/chatbridge/v1/workspac
 import { toDeliveryShape, toHealthShape } from "../proto/json/workspace-json";
 import { answer, WORKSPACE_ARGUMENT, type Cli, type CliCommand } from "./cli";
 import { asOperator } from "./core";
+import { deliveryLine } from "./delivery-text";
 import { addTailEvents } from "./tail-events";
 import { tailStream } from "./tail-stream";
-import { deliveryLine, healthFacts } from "./workspace-text";
+import { healthFacts } from "./workspace-text";
 
 /** `chat-bridge tail …` shows deliveries or events live. */
 export function addTail(program: CliCommand, cli: Cli): void {

@@ -1,12 +1,7 @@
 import { healthLabel } from "../contract/health-states";
-import type {
-  ChangeShape,
-  DeliveryShape,
-  HealthShape,
-  TestOutcome,
-  WorkspaceShape,
-} from "../proto/json/shapes";
-import { healthLook, joined, painted, resultLook, type Line, type Span } from "./colour";
+import type { ChangeShape, HealthShape, TestOutcome, WorkspaceShape } from "../proto/json/shapes";
+import { healthLook, painted, type Line, type Span } from "./colour";
+import { deliveryLine } from "./delivery-text";
 import { factLines, tableLines } from "./table";
 
 const NOTHING = "-";
@@ -118,24 +113,6 @@ export function healthFacts(health: HealthShape): readonly Line[] {
     ],
     ["last success", lastSuccess?.at ?? ""],
     ["last failure", lastFailure === null ? "" : deliveryLine(lastFailure)],
-  ]);
-}
-
-/** Returns the line that shows a delivery, both in `tail deliveries` and in a workspace's health. */
-export function deliveryLine(delivery: DeliveryShape): Line {
-  const { at, eventType, eventId, attempt, result, status, latencyMs, address } = delivery;
-  const { polls, lastAt, events } = delivery;
-  return joined([
-    painted("dim", at),
-    eventType,
-    eventId,
-    attempt === 0 ? "" : `attempt ${attempt}`,
-    painted(resultLook(result), result),
-    status === 0 ? "" : String(status),
-    attempt === 0 ? "" : `${latencyMs} ms`,
-    address,
-    polls > 1 ? `${polls} polls, the last at ${lastAt ?? at}` : "",
-    polls > 0 ? `${events === 0 ? "no" : events} ${events === 1 ? "event" : "events"}` : "",
   ]);
 }
 

@@ -33,8 +33,10 @@ test("the `failed` command lists the kept events, and `send-again --all` sends t
   const table = await cli(`failed ${id}`);
   expect([table.code, table.stderr]).toEqual([EXIT.DONE, ""]);
   const [head, newest, oldest] = table.stdout.split("\n");
-  expect(head).toMatch(/^EVENT +TYPE +FAILED +CAN BE SENT AGAIN UNTIL$/);
-  expect(newest).toMatch(new RegExp(`^${ids[1]} +message.update +\\d{4}-.*Z +\\d{4}-.*Z$`));
+  expect(head).toMatch(/^EVENT +TYPE +MESSAGE +WHY +FAILED +CAN BE SENT AGAIN UNTIL$/);
+  expect(newest).toMatch(
+    new RegExp(`^${ids[1]} +message.update +#c1 · 1 +Rejected by bridge 503 +\\d{4}-.*Z +\\d{4}-.*Z$`),
+  );
   expect(oldest).toContain(ids[0]);
   const json = (await cli(`failed ${id} --json`)).json as { eventId: string }[];
   expect(json.map(({ eventId }) => eventId)).toEqual(ids.toReversed());
