@@ -6194,7 +6194,8 @@ export const ReEncryptSecretsResponse: MessageFns<ReEncryptSecretsResponse> = {
  *
  * With a token that is limited to some workspaces, a core serves 500 calls per
  * second, in bursts of 50. Further calls wait, and fail with UNAVAILABLE when 1,024
- * calls already wait to start. 100 rows of a page count as one more call.
+ * calls already wait to start. 100 rows of a page count as one more call. GetEvent
+ * counts as 16 calls.
  */
 export type WorkspaceServiceService = typeof WorkspaceServiceService;
 export const WorkspaceServiceService = {
