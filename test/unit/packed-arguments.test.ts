@@ -10,3 +10,10 @@ test("arguments of any lengths and characters are the same after packing and unp
     expect(unpackFields(Buffer.from(packed))).toEqual(args.map((arg) => Buffer.from(arg)));
   });
 });
+
+test("long arguments and short ones are the same after packing and unpacking, in any order", () => {
+  const args = ["a", "x".repeat(128), "é", "y".repeat(70_000), Buffer.alloc(300, 200), "", "z".repeat(256)];
+  for (const order of [args, args.toReversed()]) {
+    expect(unpackFields(Buffer.from(packArguments(order)))).toEqual(order.map((arg) => Buffer.from(arg)));
+  }
+});
