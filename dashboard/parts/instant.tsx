@@ -1,14 +1,14 @@
 import { useNow } from "../clock";
-import { exactTime, exactUtc, fromNow, localTime } from "../words/time-words";
+import { exactTime, exactUtc, fromNow, localTime, msTime } from "../words/time-words";
 
 export interface InstantProps {
   /** The time to show, as ISO 8601 in UTC. */
   readonly at: string;
   /**
    * `date` shows the local date and time. `time` shows the local time with seconds, and the day unless it is today.
-   * `ago` shows the time relative to now, e.g. "3 min ago". The tooltip has the exact time in UTC.
+   * `ms` shows the same with milliseconds. `ago` shows the time relative to now, e.g. "3 min ago". The tooltip has the exact time in UTC.
    */
-  readonly as?: "date" | "time" | "ago";
+  readonly as?: "date" | "time" | "ms" | "ago";
 }
 
 /** Shows a time. All times on the pages are shown by this component or by a chart, in the same format. */
@@ -24,6 +24,7 @@ function Ago({ at }: { readonly at: string }) {
   return <>{fromNow(Date.parse(at), useNow())}</>;
 }
 
-function local(at: string, as: "date" | "time"): string {
-  return as === "date" ? localTime(new Date(at), "date") : exactTime(at, Date.now());
+function local(at: string, as: "date" | "time" | "ms"): string {
+  if (as === "date") return localTime(new Date(at), "date");
+  return as === "ms" ? msTime(at, Date.now()) : exactTime(at, Date.now());
 }

@@ -1,10 +1,4 @@
-import {
-  type DeliveryOutcome,
-  type DeliveryResult,
-  POLLS_LOGGED_MAX,
-  PUSHES_LOGGED_MAX,
-  RESULT_MEANINGS,
-} from "../../contract/deliveries";
+import { POLLS_LOGGED_MAX, PUSHES_LOGGED_MAX } from "../../contract/deliveries";
 import type { DeliveryShape } from "../../proto/json/shapes";
 
 /**
@@ -71,29 +65,4 @@ export function newestFirst(a: DeliveryShape, b: DeliveryShape): number {
   const [aMs = 0, aNumber = 0] = a.id.split("-").map(Number);
   const [bMs = 0, bNumber = 0] = b.id.split("-").map(Number);
   return bMs - aMs || bNumber - aNumber;
-}
-
-/** The filters of the delivery log. An empty string matches everything. */
-export interface DeliveryFilter {
-  /** A result, or an outcome that includes several results. Any value except "" hides polls. */
-  readonly result: DeliveryOutcome | DeliveryResult | "";
-  readonly eventType: string;
-  /** Text that the event id must contain, ignoring case. */
-  readonly event: string;
-}
-
-export const ALL_DELIVERIES: DeliveryFilter = { result: "", eventType: "", event: "" };
-
-export function filterDeliveries(
-  deliveries: readonly DeliveryShape[],
-  { result, eventType, event }: DeliveryFilter,
-): readonly DeliveryShape[] {
-  const part = event.trim().toLowerCase();
-  return deliveries.filter(
-    (each) =>
-      (result === "" ||
-        (each.polls === 0 && [each.result, RESULT_MEANINGS[each.result].outcome].includes(result))) &&
-      (eventType === "" || each.eventType === eventType) &&
-      each.eventId.toLowerCase().includes(part),
-  );
 }

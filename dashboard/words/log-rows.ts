@@ -1,41 +1,52 @@
 import type { DeliveryShape } from "../../proto/json/shapes";
 
-/** A row of the log: a delivery, or several neighbouring runs of polls without events. */
+/** A row of the log: all attempts of an event, a poll, or several neighbouring runs of polls without events. */
 export interface LogRow {
-  /** The id of the oldest entry, which stays the same while newer polls join the row. */
+  /** The id of the oldest entry, which stays the same while newer entries join the row. */
   readonly id: string;
-  /** The entry; for several runs, their sum. */
+  /** The name of the row in the page's URL: the id of the event, or the row's id. */
+  readonly name: string;
+  /** The newest attempt, or the poll; for several runs, their sum. */
   readonly delivery: DeliveryShape;
   /** The entries of the row, newest first. */
   readonly entries: readonly DeliveryShape[];
 }
 
 /**
- * Returns the rows for a list of deliveries. The list and the rows are sorted newest first. Neighbouring polls without
- * events share a row.
+ * Returns the rows for a list of deliveries. The list is sorted newest first, and the rows are sorted by their newest
+ * entry. The attempts of an event share a row, and so do neighbouring polls without events.
  */
 export function toRows(deliveries: readonly DeliveryShape[]): readonly LogRow[] {
-  const rows: LogRow[] = [];
+  const rows: DeliveryShape[][] = [];
+  const ofEvent = new Map<string, DeliveryShape[]>();
   for (const delivery of deliveries) {
     const last = rows.at(-1);
-    if (last !== undefined && isEmptyPoll(delivery) && isEmptyPoll(last.delivery)) {
-      rows[rows.length - 1] = joined(last, delivery);
-    } else {
-      rows.push({ id: delivery.id, delivery, entries: [delivery] });
+    const isJoined = last?.[0] !== undefined && isEmptyPoll(delivery) && isEmptyPoll(last[0]);
+    const row = isJoined ? last : ofEvent.get(delivery.eventId);
+    if (row !== undefined) {
+      row.push(delivery);
+      continue;
     }
+    const started = [delivery];
+    rows.push(started);
+    // Polls have no event id.
+    if (delivery.eventId !== "") ofEvent.set(delivery.eventId, started);
   }
-  return rows;
+  return rows.flatMap(rowOf);
+}
+
+function rowOf(entries: readonly DeliveryShape[]): readonly LogRow[] {
+  const [newest, oldest] = [entries[0], entries.at(-1)];
+  if (newest === undefined || oldest === undefined) return [];
+  const { id } = oldest;
+  if (!isEmptyPoll(newest)) return [{ id, name: newest.eventId || id, delivery: newest, entries }];
+  const polls = entries.reduce((sum, each) => sum + each.polls, 0);
+  return [{ id, name: id, delivery: { ...oldest, polls, lastAt: newest.lastAt ?? newest.at }, entries }];
 }
 
 /** Whether a delivery is a run of polls that returned no events. */
 export function isEmptyPoll({ polls, events }: DeliveryShape): boolean {
   return polls > 0 && events === 0;
-}
-
-function joined({ delivery: newer, entries }: LogRow, older: DeliveryShape): LogRow {
-  const lastAt = newer.lastAt ?? newer.at;
-  const delivery = { ...older, polls: older.polls + newer.polls, lastAt };
-  return { id: older.id, delivery, entries: [...entries, older] };
 }
 
 export const ROWS_PER_PAGE = 20;

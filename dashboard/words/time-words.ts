@@ -14,6 +14,10 @@ const FORMATS = {
   clock: formatOf(CLOCK),
   /** "14:05:09" */
   exactClock: formatOf(EXACT_CLOCK),
+  /** "14:05:09.123" */
+  msClock: formatOf({ ...EXACT_CLOCK, fractionalSecondDigits: 3 }),
+  /** "22 Nov, 14:05:09.123" */
+  dayAndMsClock: formatOf({ ...DAY, ...EXACT_CLOCK, fractionalSecondDigits: 3 }),
   /** "22 Nov, 14:05:09" */
   dayAndExactClock: formatOf({ ...DAY, ...EXACT_CLOCK }),
   /** "22 Nov 2026, 14:05" */
@@ -27,8 +31,16 @@ export function localTime(at: Date | number, form: keyof typeof FORMATS): string
 
 /** Returns the local time of day with seconds, and the day unless it is the day of `nowMs`: "22 Nov, 14:05:09". */
 export function exactTime(at: string, nowMs: number): string {
-  const isToday = new Date(at).toDateString() === new Date(nowMs).toDateString();
-  return localTime(new Date(at), isToday ? "exactClock" : "dayAndExactClock");
+  return localTime(new Date(at), isSameDay(at, nowMs) ? "exactClock" : "dayAndExactClock");
+}
+
+/** Returns the same as `exactTime`, with milliseconds: "22 Nov, 14:05:09.123". */
+export function msTime(at: string, nowMs: number): string {
+  return localTime(new Date(at), isSameDay(at, nowMs) ? "msClock" : "dayAndMsClock");
+}
+
+function isSameDay(at: string, nowMs: number): boolean {
+  return new Date(at).toDateString() === new Date(nowMs).toDateString();
 }
 
 /** Returns how far a time is from `nowMs`, in the largest unit that fits: "just now", "3 min ago", "in 2 h". */

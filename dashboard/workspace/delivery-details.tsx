@@ -4,8 +4,10 @@ import { api } from "../api";
 import { CopyButton } from "../parts/copy-button";
 import { Loading } from "../parts/loading";
 import { ErrorNotice } from "../parts/notice";
+import { Link } from "../router";
 import { useLoad } from "../use-load";
 import { adviceFor } from "../words/advice";
+import { eventPath } from "../words/event-words";
 import { attemptNumber } from "../words/send-again-words";
 import { BridgeResponse } from "./bridge-response";
 import { EventAttempts } from "./event-attempts";
@@ -45,7 +47,7 @@ export function DeliveryDetails({ delivery, deliveries, workspaceId, sendAgain }
   return (
     <>
       {advice !== undefined && <p class="advice">{advice}</p>}
-      <Facts delivery={delivery} />
+      <Facts delivery={delivery} workspaceId={workspaceId} />
       {isPush && <SendOneAgain delivery={delivery} sendAgain={sendAgain} />}
       {attempts.length > 1 && <EventAttempts attempts={attempts} shown={delivery} />}
       {data === undefined && loading && <Loading what="Loading the event" />}
@@ -53,15 +55,15 @@ export function DeliveryDetails({ delivery, deliveries, workspaceId, sendAgain }
       {data !== undefined && (
         <>
           {isPush && result !== "success" && status !== 0 && <BridgeResponse response={data.response} />}
-          <StoredEvents delivery={delivery} events={lastEvents.current} />
+          <StoredEvents delivery={delivery} events={lastEvents.current} workspaceId={workspaceId} />
         </>
       )}
     </>
   );
 }
 
-function Facts({ delivery }: { readonly delivery: DeliveryShape }) {
-  const { eventId, address, attempt, latencyMs, result, polls } = delivery;
+function Facts({ delivery, workspaceId }: Pick<DeliveryDetailsProps, "delivery" | "workspaceId">) {
+  const { eventId, eventType, summary, address, attempt, latencyMs, result, polls } = delivery;
   if (polls > 0) return null;
   return (
     <dl class="log-facts-list">
@@ -70,8 +72,21 @@ function Facts({ delivery }: { readonly delivery: DeliveryShape }) {
         <dd>
           <code>{eventId}</code>
           <CopyButton short text={eventId} what="the event id" />
+          <Link href={eventPath(workspaceId, eventId)}>Open the event's page</Link>
         </dd>
       </div>
+      <div>
+        <dt>Type</dt>
+        <dd>{eventType}</dd>
+      </div>
+      {summary !== null && summary.messageId !== "" && (
+        <div>
+          <dt>Message</dt>
+          <dd>
+            <code>{summary.messageId}</code>
+          </dd>
+        </div>
+      )}
       <div>
         <dt>Address</dt>
         <dd>{address === "" ? "none" : <code>{address}</code>}</dd>

@@ -3,11 +3,12 @@ import { POLLS_LOGGED_MAX, PUSHES_LOGGED_MAX } from "../../contract/deliveries";
 import type { DeliveryShape, Mode, WorkspaceShape } from "../../proto/json/shapes";
 import { ActionButton } from "../parts/action-button";
 import { Loading } from "../parts/loading";
-import { filterDeliveries, loggedWords } from "../words/delivery-list";
+import { loggedWords } from "../words/delivery-list";
+import { filterDeliveries, isFiltered } from "../words/log-filter";
 import { pageOf, toRows } from "../words/log-rows";
-import { isFiltered } from "../words/log-view";
 import { splitFailed } from "../words/send-again-words";
 import { DeliveryRow } from "./delivery-row";
+import { ExportButton } from "./export-button";
 import { LogFilters } from "./log-filters";
 import { LogPager } from "./log-pager";
 import { SendAgainBar } from "./send-again-bar";
@@ -47,9 +48,8 @@ const NONE: ReadonlySet<string> = new Set();
 
 /** New entries appear live, unless the user reads an older page, has paused the log, or has opened or selected a row. */
 function LoadedLog({ deliveries, workspace }: DeliveryLogProps & { deliveries: readonly DeliveryShape[] }) {
-  const [{ filter, page: wanted }, show] = useLogView();
+  const { filter, page: wanted, open, show, toggle } = useLogView();
   const [isPaused, setPaused] = useState(false);
-  const [open, setOpen] = useState(NONE);
   const [selected, setSelected] = useState(NONE);
   const heading = useRef<HTMLHeadingElement>(null);
   const sendAgain = useSendAgain(workspace, deliveries);
@@ -61,15 +61,13 @@ function LoadedLog({ deliveries, workspace }: DeliveryLogProps & { deliveries: r
   const rows = toRows(found);
   const unseen = toRows(filterDeliveries(newer, filter)).length;
   const { rows: shown, page, pages } = pageOf(rows, wanted);
-  // Only the newest attempt of an event has a checkbox, so that an event is not selected twice.
-  const newestOf = new Map(found.toReversed().map(({ eventId, id }) => [eventId, id]));
+  const matching = new Set(found.map(({ eventId }) => eventId));
   const failed = [...sendAgain.failed.values()].filter(
-    ({ eventId }) => !isFiltered(filter) || newestOf.has(eventId),
+    ({ eventId }) => !isFiltered(filter) || matching.has(eventId),
   );
   const { choosable, leftOut } = splitFailed(failed, sendAgain.sendable);
 
   function showPage(to: number): void {
-    setOpen(NONE);
     show({ filter, page: to });
     const isAbove = (heading.current?.getBoundingClientRect().top ?? 0) < 0;
     if (isAbove) heading.current?.scrollIntoView({ block: "start" });
@@ -77,7 +75,6 @@ function LoadedLog({ deliveries, workspace }: DeliveryLogProps & { deliveries: r
 
   function showNewest(): void {
     setPaused(false);
-    setOpen(NONE);
     showNewer();
     show({ filter, page: 1 });
   }
@@ -85,7 +82,7 @@ function LoadedLog({ deliveries, workspace }: DeliveryLogProps & { deliveries: r
   return (
     <>
       <div class="card-heading">
-        <h2 id="log-title" ref={heading}>
+        <h2 id="log-title" ref={heading} tabIndex={-1}>
           Delivery log
         </h2>
         {log.length > 0 && (
@@ -102,6 +99,7 @@ function LoadedLog({ deliveries, workspace }: DeliveryLogProps & { deliveries: r
               {unseen} new
             </ActionButton>
           )}
+          {log.length > 0 && <ExportButton found={found} workspaceId={workspace.id} />}
           {log.length > 0 && (
             <ActionButton onClick={() => setPaused(!isPaused)}>{isPaused ? "Resume" : "Pause"}</ActionButton>
           )}
@@ -111,14 +109,7 @@ function LoadedLog({ deliveries, workspace }: DeliveryLogProps & { deliveries: r
         <p class="empty-line">No deliveries yet. {WHAT_APPEARS[workspace.mode]}</p>
       ) : (
         <>
-          <LogFilters
-            log={log}
-            filter={filter}
-            onFilter={(changed) => {
-              setOpen(NONE);
-              show({ filter: changed, page: 1 });
-            }}
-          />
+          <LogFilters log={log} filter={filter} onFilter={(changed) => show({ filter: changed, page: 1 })} />
           <SendAgainBar
             sendAgain={sendAgain}
             choosable={choosable}
@@ -136,13 +127,12 @@ function LoadedLog({ deliveries, workspace }: DeliveryLogProps & { deliveries: r
                   deliveries={deliveries}
                   workspaceId={workspace.id}
                   sendAgain={sendAgain}
-                  isOpen={open.has(row.id)}
-                  onToggle={() => setOpen(toggled(open, row.id))}
-                  {...(sendAgain.sendable.has(row.delivery.eventId) &&
-                    newestOf.get(row.delivery.eventId) === row.id && {
-                      isChosen: selected.has(row.delivery.eventId),
-                      onChoose: () => setSelected(toggled(selected, row.delivery.eventId)),
-                    })}
+                  isOpen={open.has(row.name)}
+                  onToggle={() => toggle(row.name)}
+                  {...(sendAgain.sendable.has(row.delivery.eventId) && {
+                    isChosen: selected.has(row.delivery.eventId),
+                    onChoose: () => setSelected(toggled(selected, row.delivery.eventId)),
+                  })}
                 />
               ))}
             </ol>

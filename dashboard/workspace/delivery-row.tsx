@@ -1,10 +1,13 @@
 import { useId } from "preact/hooks";
 import type { DeliveryShape } from "../../proto/json/shapes";
 import { Instant } from "../parts/instant";
+import { Link } from "../router";
 import { broughtWords } from "../words/delivery-list";
+import { eventPath, messageWords, shortId } from "../words/event-words";
 import { isEmptyPoll, type LogRow } from "../words/log-rows";
 import { attemptNumber, attemptsOf, attemptWords } from "../words/send-again-words";
 import { DeliveryDetails } from "./delivery-details";
+import { EventName } from "./event-name";
 import { OutcomeBadge } from "./outcome-badge";
 import { PollRuns } from "./poll-runs";
 import type { SendAgain } from "./use-send-again";
@@ -22,7 +25,7 @@ export interface DeliveryRowProps {
   onChoose?(): void;
 }
 
-/** Shows a row of the log. A click opens the details. */
+/** Shows a row of the log. A click opens the details. The row of an event also links to the event's page. */
 export function DeliveryRow(props: DeliveryRowProps) {
   const { row, deliveries, workspaceId, sendAgain, isOpen, onToggle, isChosen = false, onChoose } = props;
   const { delivery } = row;
@@ -35,20 +38,34 @@ export function DeliveryRow(props: DeliveryRowProps) {
             type="checkbox"
             checked={isChosen}
             onChange={onChoose}
-            aria-label={`Select ${delivery.eventType} ${delivery.eventId}`}
+            aria-label={`Select ${messageWords(delivery.summary) ?? delivery.eventType}, ${delivery.eventId}`}
           />
         </label>
       )}
       <button type="button" class="log-line" aria-expanded={isOpen} aria-controls={moreId} onClick={onToggle}>
         <span class="log-when">
-          <Instant at={delivery.at} as="time" />
+          <span class="wide-only">
+            <Instant at={delivery.lastAt ?? delivery.at} as="ms" />
+          </span>
+          <span class="phone-only">
+            <Instant at={delivery.lastAt ?? delivery.at} as="time" />
+          </span>
         </span>
-        <span class="log-type">{delivery.eventType}</span>
+        <span class="log-type">
+          <EventName {...delivery} />
+        </span>
+        <span class="log-kind">{messageWords(delivery.summary) !== undefined && delivery.eventType}</span>
         <OutcomeBadge delivery={delivery} />
         <span class="log-facts">
           {delivery.polls > 0 ? <PollFacts polls={delivery} /> : <PushFacts delivery={delivery} />}
         </span>
       </button>
+      {delivery.eventId !== "" && (
+        <Link class="log-link" href={eventPath(workspaceId, delivery.eventId)}>
+          <span class="unseen">Event </span>
+          <code>{shortId(delivery.eventId)}</code>
+        </Link>
+      )}
       {isOpen && (
         <div class="log-details" id={moreId}>
           {isEmptyPoll(delivery) ? (
@@ -86,7 +103,7 @@ function PollFacts({ polls }: { readonly polls: DeliveryShape }) {
   return (
     <>
       <span class="wide-only">{broughtWords(polls)}, </span>
-      until <Instant at={polls.lastAt} as="time" />
+      since <Instant at={polls.at} as="time" />
     </>
   );
 }

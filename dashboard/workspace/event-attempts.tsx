@@ -18,9 +18,12 @@ export function EventAttempts({
       <ol class="attempts" aria-live="polite">
         {attempts.map((each) => (
           <li key={each.id} {...(each.id === shown.id && { "aria-current": "true" as const })}>
-            <Instant at={each.at} as="time" />
+            <Instant at={each.at} as="ms" />
             <OutcomeBadge delivery={each} />
-            <span class="hint">{attemptWords(each)}</span>
+            <span class="hint">
+              {attemptWords(each)}
+              {each.attempt > 0 && `, ${each.latencyMs} ms`}
+            </span>
           </li>
         ))}
       </ol>

@@ -1,11 +1,13 @@
 import type { DeliveryShape, HealthShape, WorkspaceShape } from "../../proto/json/shapes";
 import { useNow } from "../clock";
+import { minuteOf } from "../words/log-filter";
 import { isInUse, showsNextSteps } from "../words/next-steps";
 import { DeliveryLog } from "./delivery-log";
 import { HealthCard } from "./health-card";
 import { NextStepsCard } from "./next-steps-card";
 import { TestEventCard } from "./test-event-card";
 import { TrafficCard } from "./traffic-card";
+import { useLogView } from "./use-log-view";
 import { useTicks } from "./use-ticks";
 import type { Liveness } from "./workspace-watch";
 
@@ -33,8 +35,20 @@ export function Overview({ workspace, health, deliveries, liveness, isStale }: O
   const isKnown = deliveries !== undefined || health?.state === "unused";
   const isNew = isKnown && showsNextSteps(workspace, health, used.ticks, used.begun, now, isUsed);
   const hasTraffic = isAlive && (!isNew || (deliveries ?? []).length > 0);
+  const { filter, show } = useLogView();
+  function showMinute(startMs: number): void {
+    show({ filter: { ...filter, ...minuteOf(startMs) }, page: 1 });
+    // The focus also scrolls to the log.
+    document.getElementById("log-title")?.focus();
+  }
   const traffic = hasTraffic && (
-    <TrafficCard key="traffic" deliveries={deliveries} mode={workspace.mode} isWide={isNew} />
+    <TrafficCard
+      key="traffic"
+      deliveries={deliveries}
+      mode={workspace.mode}
+      isWide={isNew}
+      onMinute={showMinute}
+    />
   );
   return (
     <>

@@ -88,6 +88,7 @@ export function SendAgainBar(props: SendAgainBarProps) {
             The bridge posts their messages in its chat now. They keep their ids, so a bridge ignores an event
             that it already has.
           </p>
+          {leftOut !== undefined && <p>{leftOut}</p>}
         </ConfirmDialog>
       )}
       <ErrorNotice error={asking ? error : (sending.error ?? error)} />
@@ -98,21 +99,25 @@ export function SendAgainBar(props: SendAgainBarProps) {
   );
 }
 
+/** Says how many events were queued, and why the others were not. */
 function Results({ results, onClose }: { readonly results: SentResults; onClose(): void }) {
-  const queued = results.filter(({ result }) => result === "queued").length;
+  const unsent = results.filter(({ result }) => result !== "queued");
   return (
     <div class="sent-results" tabIndex={-1} ref={takeFocus}>
-      <Notice tone={queued === results.length ? "good" : "warn"}>
-        {countOf(queued, "event")} of {results.length} queued. New attempts appear in the log.
+      <Notice tone={unsent.length === 0 ? "good" : "warn"}>
+        {countOf(results.length - unsent.length, "event")} of {results.length} queued. New attempts appear in
+        the log.
       </Notice>
-      {/* The list can scroll, so it must be focusable for keyboard users. */}
-      <ul tabIndex={0} aria-label="Result for each event">
-        {results.map(({ eventId, result }) => (
-          <li key={eventId}>
-            <code>{eventId}</code> {SENT_WORDS[result]}
-          </li>
-        ))}
-      </ul>
+      {unsent.length > 0 && (
+        // The list can scroll, so it must be focusable for keyboard users.
+        <ul tabIndex={0} aria-label="Events that were not queued">
+          {unsent.map(({ eventId, result }) => (
+            <li key={eventId}>
+              <code>{eventId}</code> {SENT_WORDS[result]}
+            </li>
+          ))}
+        </ul>
+      )}
       <ActionButton onClick={onClose}>Close</ActionButton>
     </div>
   );

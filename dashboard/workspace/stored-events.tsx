@@ -1,16 +1,20 @@
 import type { DeliveryShape, StoredEventShape } from "../../proto/json/shapes";
 import { CopyButton } from "../parts/copy-button";
+import { Link } from "../router";
 import { countOf } from "../words/delivery-list";
+import { eventPath, readSummary } from "../words/event-words";
 import { whyNoEvents } from "../words/send-again-words";
 import { readPayload } from "../words/payload";
+import { EventName } from "./event-name";
 
 export interface StoredEventsProps {
   readonly delivery: DeliveryShape;
   readonly events: readonly StoredEventShape[];
+  readonly workspaceId: string;
 }
 
 /** Shows the events of an entry as JSON, or why the service does not have them. */
-export function StoredEvents({ delivery, events }: StoredEventsProps) {
+export function StoredEvents({ delivery, events, workspaceId }: StoredEventsProps) {
   const [first] = events;
   const isComplete = delivery.polls === 0 || events.length >= delivery.events;
   return (
@@ -22,13 +26,28 @@ export function StoredEvents({ delivery, events }: StoredEventsProps) {
           {events.length} of {countOf(delivery.events, "event")} can be shown.
         </p>
       )}
-      {events.length === 1 && first !== undefined && <Payload event={first} />}
+      {events.length === 1 && first !== undefined && (
+        <>
+          {delivery.polls > 0 && (
+            <p>
+              <EventName summary={readSummary(first.json)} eventType={readPayload(first.json).type} />{" "}
+              <Link href={eventPath(workspaceId, first.id)}>Open the event's page</Link>
+            </p>
+          )}
+          <Payload event={first} />
+        </>
+      )}
       {events.length > 1 &&
         events.map((event) => (
           <details key={event.id} class="stored-event">
             <summary>
-              {readPayload(event.json).type} <code>{event.id}</code>
+              <EventName summary={readSummary(event.json)} eventType={readPayload(event.json).type} />{" "}
+              <code>{event.id}</code>
             </summary>
+            <p>
+              {readPayload(event.json).type},{" "}
+              <Link href={eventPath(workspaceId, event.id)}>open the event's page</Link>
+            </p>
             <Payload event={event} />
           </details>
         ))}
@@ -36,7 +55,8 @@ export function StoredEvents({ delivery, events }: StoredEventsProps) {
   );
 }
 
-function Payload({ event: { id, json } }: { readonly event: StoredEventShape }) {
+/** Shows an event as JSON. */
+export function Payload({ event: { id, json } }: { readonly event: StoredEventShape }) {
   return (
     <div class="payload-box">
       {/* The text can scroll, so it must be focusable for keyboard users. */}

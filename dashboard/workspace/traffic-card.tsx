@@ -129,7 +129,7 @@ function Counts({ buckets, mode, onMinute }: ChartPart & { readonly mode: Mode }
         ]}
         values={[silent.map((each) => each * top), ...stacks]}
         unit=""
-        height={130}
+        height={116}
         reading={(minute) =>
           [
             ...shown.map((each) => `${LABELS[each]} ${counts[each][minute] ?? 0}`),
@@ -162,7 +162,7 @@ function Latency({ buckets, onMinute }: ChartPart) {
         series={LATENCIES}
         values={[buckets.slowest, buckets.median]}
         unit=" ms"
-        height={100}
+        height={84}
         reading={(minute) => {
           const [median, slowest] = [buckets.median[minute], buckets.slowest[minute]];
           return median == null ? "none" : `Median ${median} ms, slowest ${slowest} ms`;

@@ -41,7 +41,7 @@ test("the page of a poll workspace shows waiting events, each poll as it happens
   await log.getByText("3 events").waitFor();
   await poll(push.service.url, workspace, `after=${next}`);
   await log.getByText("2 polls").waitFor();
-  await log.getByText(/no events, until /).waitFor();
+  await log.getByText(/no events, since /).waitFor();
   await sendTestEvent.click();
   await page.getByText(/and the bridge polls\. Last poll: /).waitFor();
 });

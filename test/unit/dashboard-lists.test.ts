@@ -1,11 +1,6 @@
 import * as fc from "fast-check";
 import { POLLS_LOGGED_MAX, PUSHES_LOGGED_MAX } from "../../contract/deliveries";
-import {
-  ALL_DELIVERIES,
-  filterDeliveries,
-  mergeDeliveries,
-  oldestKept,
-} from "../../dashboard/words/delivery-list";
+import { mergeDeliveries, oldestKept } from "../../dashboard/words/delivery-list";
 import { minuteBuckets } from "../../dashboard/words/minute-buckets";
 import { exactUtc, fromNow } from "../../dashboard/words/time-words";
 import { forAll } from "../harness/for-all";
@@ -22,21 +17,6 @@ test("the log is newest first, keeps the highest count of each run of empty poll
   // Deliveries that are older than the result of `oldestKept` may be missing from the list.
   expect([oldestKept(merged)?.id, oldestKept(merged.slice(1))?.id]).toEqual(["2-0", "0-1"]);
   expect(oldestKept([run(3)])).toBeUndefined();
-});
-
-test.each([
-  [{ result: "tls" }, ["1-0"]],
-  [{ eventType: "ping" }, ["2-0"]],
-  [{ event: "ABC" }, ["1-0"]],
-  [{ event: "abc", eventType: "ping" }, []],
-  // Only pushes have a result, so a filter by result omits the poll.
-  [{ result: "success" }, ["2-0"]],
-])("the log is filtered by %j", (filter, ids) => {
-  const [ping, tls] = [{ eventType: "ping" }, { result: "tls", eventId: "evt_abc" }] as const;
-  const poll = delivery({ id: "3-0", eventType: "poll", eventId: "", polls: 1 });
-  const log = [poll, delivery({ id: "2-0", ...ping }), delivery({ id: "1-0", ...tls })];
-  const found = filterDeliveries(log, { ...ALL_DELIVERIES, ...(filter as object) });
-  expect(found.map(({ id }) => id)).toEqual(ids);
 });
 
 describe("`minuteBuckets`", () => {

@@ -1,8 +1,12 @@
 import * as fc from "fast-check";
 import { DELIVERY_RESULTS, SEND_AGAIN_RESULTS } from "../../contract/deliveries";
-import { ALL_DELIVERIES, loggedWords } from "../../dashboard/words/delivery-list";
+import { SUMMARY_MAX_CHARACTERS } from "../../contract/deliveries";
+import { summarize } from "../../core/domain/event-summary";
+import { loggedWords } from "../../dashboard/words/delivery-list";
+import { messageWords, readSummary, shortId } from "../../dashboard/words/event-words";
+import { ALL_DELIVERIES, isFiltered } from "../../dashboard/words/log-filter";
 import { pageOf, ROWS_PER_PAGE, toRows } from "../../dashboard/words/log-rows";
-import { isFiltered, readLogView, withLogView } from "../../dashboard/words/log-view";
+import { readLogView, withLogView } from "../../dashboard/words/log-view";
 import { readPayload } from "../../dashboard/words/payload";
 import { attemptWords, SENT_WORDS, whyNoEvents, whyNotSent } from "../../dashboard/words/send-again-words";
 import { forAll } from "../harness/for-all";
@@ -41,7 +45,9 @@ describe("the rows of the log", () => {
     forAll(fc.array(kind), (kinds) => {
       const log = kinds.map((each, i) => {
         const id = kinds.length - i;
-        return each === "push" ? delivery({ id: `${id}-0` }) : polls(id, id, each === "events" ? 1 : 0);
+        return each === "push"
+          ? delivery({ id: `${id}-0`, eventId: `evt_${id}` })
+          : polls(id, id, each === "events" ? 1 : 0);
       });
       const rows = toRows(log);
       expect(rows.flatMap(({ entries }) => entries)).toEqual(log);
@@ -54,13 +60,39 @@ describe("the rows of the log", () => {
     });
   });
 
+  test("the attempts of an event share the row of the newest attempt, whatever is between them", () => {
+    // Each entry is an attempt of one of five events, or a run of polls (0), with or without events.
+    forAll(fc.array(fc.tuple(fc.nat(5), fc.boolean())), (made) => {
+      const log = made.map(([event, hasEvents], i) => {
+        const id = made.length - i;
+        if (event === 0) return polls(id, id, hasEvents ? 1 : 0);
+        return delivery({ id: `${id}-0`, eventId: `evt_${event}`, attempt: 1 });
+      });
+      const rows = toRows(log);
+      const pushes = log.filter((each) => each.polls === 0);
+      const ofPushes = rows.filter((row) => row.delivery.polls === 0);
+      expect(ofPushes.map(({ name }) => name)).toEqual([...new Set(pushes.map(({ eventId }) => eventId))]);
+      for (const { name, delivery: newest, entries } of ofPushes) {
+        expect(entries).toEqual(pushes.filter(({ eventId }) => eventId === name));
+        expect(newest).toBe(entries[0]);
+      }
+      expect(new Set(rows.map(({ name }) => name)).size).toBe(rows.length);
+      expect(new Set(rows.flatMap(({ entries }) => entries))).toEqual(new Set(log));
+      // The rows are sorted by their newest entry.
+      const places = rows.map(({ entries }) => log.indexOf(entries[0] ?? log[0]!));
+      expect(places).toEqual(places.toSorted((a, b) => a - b));
+    });
+  });
+
   test.each([
     [0, 1, [0, 1, 1]],
     [ROWS_PER_PAGE, 1, [ROWS_PER_PAGE, 1, 1]],
     [ROWS_PER_PAGE + 1, 2, [1, 2, 2]],
     [ROWS_PER_PAGE + 1, 9, [1, 2, 2]],
   ])("%d rows, page %d", (count, wanted, expected) => {
-    const rows = toRows(Array.from({ length: count }, (_, i) => delivery({ id: `${count - i}-0` })));
+    const rows = toRows(
+      Array.from({ length: count }, (_, i) => delivery({ id: `${count - i}-0`, eventId: `evt_${i}` })),
+    );
     const { rows: shown, page, pages } = pageOf(rows, wanted);
     expect([shown.length, page, pages]).toEqual(expected);
   });
@@ -75,7 +107,7 @@ describe("the rows of the log", () => {
 describe("the query of the page's URL", () => {
   test("keeps the filters and the page of the log, and everything else in the query", () => {
     const view = {
-      filter: { result: "tls", eventType: "dm.create", event: "evt_01" },
+      filter: { ...ALL_DELIVERIES, result: "tls", eventType: "dm.create", event: "evt_01" },
       page: 3,
     } as const;
     const query = withLogView(new URLSearchParams("other=1"), view);
@@ -93,6 +125,55 @@ describe("the query of the page's URL", () => {
       expect(readLogView(new URLSearchParams(query))).toEqual({ filter: ALL_DELIVERIES, page: 1 });
     },
   );
+});
+
+describe("the name of an event", () => {
+  const event = (more: object) => ({ type: "message.create", expiresAt: null, ...more });
+  const message = {
+    id: "msg_1",
+    kind: "card",
+    text: " Who\nis  in? ",
+    buttons: [[{ label: "Join", action: "j" }]],
+  };
+
+  test.each([
+    [event({ channel: "general", message }), "#general · Who is in? [Join]"],
+    [event({ channel: "#irc", message }), "#irc · Who is in? [Join]"],
+    [event({ channel: "dm:ada", message }), "@ada · Who is in? [Join]"],
+    [event({ channel: "general", user: "ada", message: { id: "m", kind: "card", text: "" } }), "#general"],
+    [{ type: "ping", expiresAt: null }, undefined],
+  ])("%j", (envelope, words) => {
+    expect(messageWords(readSummary(JSON.stringify(envelope)))).toBe(words);
+  });
+
+  test("of a fetched event is the same as core logs for a push of the same event", () => {
+    const words = fc.string({ unit: "grapheme", maxLength: 100 });
+    const buttons = fc.array(
+      fc.array(fc.record({ label: words, action: words }), { minLength: 1, maxLength: 3 }),
+      { maxLength: 3 },
+    );
+    const channel = fc.oneof(
+      words,
+      words.map((user) => `dm:${user}`),
+    );
+    const anyEvent = fc.record({ channel, text: words, buttons });
+    forAll(anyEvent, ({ channel, text, buttons }) => {
+      const json = JSON.stringify({
+        id: "evt_1",
+        expiresAt: null,
+        channel,
+        message: { id: "msg_1", kind: "card", text, ...(buttons.length > 0 && { buttons }) },
+      });
+      const summary = readSummary(json);
+      expect(summary).toEqual(summarize(json));
+      expect([...(summary?.text ?? "")].length).toBeLessThanOrEqual(SUMMARY_MAX_CHARACTERS);
+    });
+  });
+
+  test("is not known if the text is not an event", () => {
+    expect([readSummary("null"), readSummary("{cut"), messageWords(null)]).toEqual([null, null, undefined]);
+    expect(shortId("evt_01J0ABCDEFGHJKMNPQRSTVWXYZ")).toBe("…TVWXYZ");
+  });
 });
 
 describe("sending again", () => {
