@@ -2,6 +2,7 @@ import type {
   ChangeShape,
   DeliveryDetailShape,
   DeliveryShape,
+  EventShape,
   FailedEventShape,
   SendAgainShape,
   SessionShape,
@@ -158,6 +159,8 @@ export const api = {
       signal,
       by,
     ),
+  event: (id: string, eventId: string, signal: AbortSignal, by: AskedBy) =>
+    ask<EventShape>("GET", of(id, `/events/${encodeURIComponent(eventId)}`), undefined, signal, by),
   failedEvents: (id: string, signal: AbortSignal, by: AskedBy) =>
     ask<readonly FailedEventShape[]>("GET", of(id, "/failed-events"), undefined, signal, by),
   sendAgain: (id: string, eventIds: readonly string[]) =>

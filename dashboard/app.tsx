@@ -7,6 +7,7 @@ import { Loading } from "./parts/loading";
 import { PageHeading } from "./parts/page-heading";
 import { ThemeChoice } from "./parts/theme-choice";
 import { ConnectPage } from "./pages/connect-page";
+import { EventPage } from "./pages/event-page";
 import { SignInPage } from "./pages/sign-in-page";
 import { WorkspacePage } from "./pages/workspace-page";
 import { WorkspacesPage } from "./pages/workspaces-page";
@@ -44,16 +45,24 @@ export function App() {
 
 const WORKSPACE_PATH = /^\/workspaces\/([^/]+)(\/settings)?$/;
 
+const EVENT_PATH = /^\/workspaces\/([^/]+)\/events\/([^/]+)$/;
+
 function Page({ state }: { readonly state: SessionState }) {
   const { pathname } = useHere();
   const [, id, settings] = WORKSPACE_PATH.exec(pathname) ?? [];
-  if (id === undefined && pathname !== "/" && pathname !== "/connect") return <NotFoundPage />;
+  const [, of, eventId] = EVENT_PATH.exec(pathname) ?? [];
+  if (id === undefined && of === undefined && pathname !== "/" && pathname !== "/connect") {
+    return <NotFoundPage />;
+  }
   if (state.is === "looking") return <Loading what="Signing in" />;
   if (state.is === "out") return <SignInPage why={state.why} />;
   const { session } = state;
   if (id !== undefined) {
     const tab = settings === undefined ? "overview" : "settings";
     return <WorkspacePage key={id} id={id} tab={tab} publicUrl={session.publicUrl} />;
+  }
+  if (of !== undefined && eventId !== undefined) {
+    return <EventPage key={pathname} id={decoded(of)} eventId={decoded(eventId)} />;
   }
   if (pathname === "/") return <WorkspacesPage />;
   if (session.workspaces === null) return <ConnectPage publicUrl={session.publicUrl} />;
@@ -63,6 +72,15 @@ function Page({ state }: { readonly state: SessionState }) {
       <LimitedToken />
     </>
   );
+}
+
+/** Decodes a part of a path. A part that is not encoded correctly stays as it is. */
+function decoded(part: string): string {
+  try {
+    return decodeURIComponent(part);
+  } catch {
+    return part;
+  }
 }
 
 /** The page for an unknown address. It needs no sign-in, because it shows nothing about workspaces. */

@@ -11,10 +11,13 @@ let isFirst = true;
  */
 export function PageHeading({
   title,
+  shown = title,
   windowTitle = title,
   children,
 }: {
   readonly title: string;
+  /** The words of the heading, if some parts of the title are isolated from the others. */
+  readonly shown?: ComponentChildren;
   /** The window's title, if it differs from the heading. */
   readonly windowTitle?: string;
   readonly children?: ComponentChildren;
@@ -32,7 +35,7 @@ export function PageHeading({
   return (
     <div class="page-heading">
       <h1 ref={heading} tabIndex={-1}>
-        {title}
+        {shown}
       </h1>
       {children}
     </div>

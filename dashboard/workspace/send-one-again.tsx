@@ -13,7 +13,7 @@ export function SendOneAgain({
   delivery: { eventId },
   sendAgain,
 }: {
-  readonly delivery: DeliveryShape;
+  readonly delivery: Pick<DeliveryShape, "eventId">;
   readonly sendAgain: SendAgain;
 }) {
   const [sent, setSent] = useState<SentResults[number] | undefined>(undefined);

@@ -14,6 +14,7 @@ const PAGE_AT: Readonly<Record<string, string>> = {
   "/connect": "index.html",
   "/workspaces/:id": "index.html",
   "/workspaces/:id/settings": "index.html",
+  "/workspaces/:id/events/:eventId": "index.html",
   "/guides": "guides/index.html",
   "/guides/": "guides/index.html",
   // Browsers request this path for a page without a link to an icon, e.g. for the JSON of `/openapi.json`.
